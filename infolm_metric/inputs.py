@@ -1,0 +1,164 @@
+"""Checks of predictions and references, before anything costly happens to them."""
+
+from __future__ import annotations
+
+import reprlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+_brief = reprlib.Repr()
+_brief.maxstring = _brief.maxother = 60
+_brief.maxlist = _brief.maxtuple = _brief.maxdict = 3
+_brief.maxlevel = 2
+_REMEDIES: tuple[tuple[tuple[type, ...], str], ...] = (
+    ((bytes,), "decode it"),
+    ((dict,), "give its text"),
+    ((list, tuple), "only references may be lists, and those hold strings"),
+)
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Candidates, each with its references; `several` tells whether lists of references came."""
+
+    predictions: list[str]
+    references: list[list[str]]
+    several: bool = False
+
+    def __len__(self) -> int:
+        return len(self.predictions)
+
+
+def check_pairs(predictions: Any, references: Any) -> Pairs:
+    """The checked pairs: equally many texts and references, at least one.
+
+    `predictions` is a list of strings and `references` a list of strings, or a list of lists of
+    strings with at least one in each. Tuples, numpy arrays, pandas series and columns of a
+    `datasets.Dataset` do as well as lists.
+
+    Raises:
+        TypeError: something is not a string or not a list.
+        ValueError: lengths differ, a list is empty, strings and lists are mixed, or a text is not
+            valid Unicode.
+
+    >>> check_pairs(["a cat"], [["a dog", "the cat"]]).references
+    [['a dog', 'the cat']]
+    >>> check_pairs(["a cat"], ["a dog", "the cat"])
+    Traceback (most recent call last):
+    ValueError: predictions and references must be equally long, got 1 prediction and 2 references
+    """
+    candidates = as_list("predictions", predictions)
+    groups = as_list("references", references)
+    if len(candidates) != len(groups):
+        raise ValueError(
+            "predictions and references must be equally long, "
+            f"got {_count(candidates, 'prediction')} and {_count(groups, 'reference')}"
+        )
+    if not candidates:
+        raise ValueError("predictions and references are empty; give at least one pair")
+    for index, text in enumerate(candidates):
+        check_text(f"predictions[{index}]", text)
+    several = not isinstance(groups[0], str)
+    if not several:
+        for index, text in enumerate(groups):
+            if not isinstance(text, str) and _is_list(text):
+                raise ValueError(_mixed(0, index))
+            check_text(f"references[{index}]", text)
+        return Pairs(candidates, [[text] for text in groups])
+    return Pairs(candidates, [_reference_list(i, group) for i, group in enumerate(groups)], True)
+
+
+def check_texts(name: str, texts: Any) -> list[str]:
+    """The checked list of strings, possibly empty.
+
+    >>> check_texts("texts", ("a", "b"))
+    ['a', 'b']
+    """
+    checked = as_list(name, texts)
+    for index, text in enumerate(checked):
+        check_text(f"{name}[{index}]", text)
+    return checked
+
+
+def check_text(name: str, text: Any) -> None:
+    """Nothing; raises TypeError or ValueError unless `text` is a string that can be encoded.
+
+    >>> check_text("predictions[3]", None)
+    Traceback (most recent call last):
+    TypeError: predictions[3] must be a string, got None; drop the pair or give an empty string
+    """
+    if not isinstance(text, str):
+        shown = "None" if text is None else f"{_brief.repr(text)} ({type(text).__name__})"
+        raise TypeError(f"{name} must be a string, got {shown}; {_remedy(text)}")
+    if not text.isascii():
+        try:
+            text.encode()
+        except UnicodeEncodeError as error:
+            raise ValueError(
+                f"{name} has a lone surrogate ({text[error.start]!a}) at character {error.start}, "
+                "which is not valid Unicode; decode the text properly or remove it"
+            ) from None
+
+
+def _remedy(value: Any) -> str:
+    """What to do about a value that is no string."""
+    if value is None or (isinstance(value, float) and value != value):  # NaN: pandas' missing text
+        return "drop the pair or give an empty string"
+    for kinds, remedy in _REMEDIES:
+        if isinstance(value, kinds):
+            return remedy
+    return "convert it with str()"
+
+
+def as_list(name: str, values: Any) -> list[Any]:
+    """The values as a list; raises TypeError for a bare string and for what is no list at all."""
+    if isinstance(values, str | bytes):
+        raise TypeError(
+            f"{name} must be a list of strings, got the bare string {_brief.repr(values)}; "
+            f"wrap it in a list: [{_brief.repr(values)}]"
+        )
+    if not _is_list(values):
+        raise TypeError(
+            f"{name} must be a list of strings, got {_brief.repr(values)} ({type(values).__name__})"
+        )
+    return values.tolist() if hasattr(values, "tolist") else list(values)
+
+
+def _is_list(values: Any) -> bool:
+    """True for what has a length and an order: lists, tuples, arrays, series, dataset columns."""
+    if isinstance(values, str | bytes | dict | set | frozenset) or not isinstance(values, Iterable):
+        return False
+    return hasattr(values, "__len__") and hasattr(values, "__getitem__") and _has_axis(values)
+
+
+def _has_axis(values: Any) -> bool:
+    """False for arrays without an axis and for data frames, whose items are their columns."""
+    axes = getattr(values, "ndim", 1)
+    return axes == 1 or (axes > 1 and hasattr(values, "tolist"))
+
+
+def _reference_list(index: int, group: Any) -> list[str]:
+    """The checked references of one candidate."""
+    name = f"references[{index}]"
+    if isinstance(group, str):
+        raise ValueError(_mixed(index, 0))
+    if not _is_list(group):
+        check_text(name, group)
+    texts = as_list(name, group)
+    if not texts:
+        raise ValueError(f"{name} is an empty list; give each prediction at least one reference")
+    for position, text in enumerate(texts):
+        check_text(f"{name}[{position}]", text)
+    return texts
+
+
+def _mixed(string: int, lists: int) -> str:
+    return (
+        f"references mixes strings and lists: references[{string}] is a string, "
+        f"references[{lists}] a list; give all as strings or all as lists of strings"
+    )
+
+
+def _count(values: list[Any], noun: str) -> str:
+    return f"{len(values)} {noun}{'' if len(values) == 1 else 's'}"

@@ -1,0 +1,43 @@
+"""What every test stands on: no network, caches of its own, and tiny models that are built once.
+
+The environment is set before a test module imports the libraries that read it at import.
+"""
+
+import functools
+import os
+import shutil
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+ENVIRONMENT = {"HF_HUB_OFFLINE": "1", "HF_EVALUATE_OFFLINE": "1"}
+UNSET = ("HF_DATASETS_CACHE", "HF_METRICS_CACHE", "HF_MODULES_CACHE", "INFOLM_MODEL")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Keeps the libraries off the network, and off the caches and choices of whoever runs this."""
+    home = tempfile.mkdtemp(prefix="infolm-tests-")
+    config.add_cleanup(functools.partial(shutil.rmtree, home, ignore_errors=True))
+    os.environ.update(ENVIRONMENT, HF_HOME=home)
+    for name in UNSET:
+        os.environ.pop(name, None)
+
+
+@pytest.fixture(scope="session")
+def tiny_models(tmp_path_factory) -> Callable[..., Path]:
+    """A function from a family and overrides of its configuration to the model's folder."""
+    from model_families import build
+
+    @functools.cache
+    def folder(family: str, **overrides: object) -> Path:
+        return build(family, tmp_path_factory.mktemp(family), **overrides)
+
+    return folder
+
+
+@pytest.fixture(scope="session")
+def tiny_bert(tiny_models) -> Path:
+    """The folder of a tiny BERT."""
+    return tiny_models("bert")

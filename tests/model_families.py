@@ -1,0 +1,322 @@
+"""Tiny models with random weights, one per family of masked language models, made offline.
+
+Each has the family's own architecture and kind of tokenizer: the special tokens, where they stand
+in the vocabulary, how words are split, and how positions are numbered. They know no English, but
+their predictions are far from uniform and change with the context, which is all a test needs.
+
+>>> import tempfile
+>>> from transformers import AutoTokenizer
+>>> with tempfile.TemporaryDirectory() as folder:
+...     tokenizer = AutoTokenizer.from_pretrained(build("mpnet", Path(folder)))
+>>> tokenizer.convert_ids_to_tokens(tokenizer("The dog ran.")["input_ids"])
+['<s>', 'the', 'dog', 'ran', '.', '</s>']
+"""
+
+import json
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import torch
+import transformers
+from tokenizers import (
+    AddedToken,
+    Tokenizer,
+    decoders,
+    models,
+    normalizers,
+    pre_tokenizers,
+    processors,
+    trainers,
+)
+
+SENTENCES = (
+    "The cat sat on the mat and looked at the rain.",
+    "The cat slept on the old chair while the dog ran in the garden.",
+    "A small dog barked at the postman, who dropped 3 letters.",
+    "Rain fell for 12 days, and the river rose by 3.5 metres.",
+    "The river flows through the city, under the bridge and into the sea.",
+    "She bought a cup of coffee at the café near the station.",
+    'He said: "We will not go to the city again!"',
+    "The train to the city leaves at 7:45 and arrives at 9:10.",
+    "In 1984 the mayor opened the new bridge over the river.",
+    "Who wrote the letter that came on Monday? Nobody knows.",
+    "The teacher read the story to the children (all 24 of them).",
+    "The children played in the garden until the sun went down.",
+    "It's cold outside; don't forget your coat.",
+    "The price of bread went up by 10% in 2019, to $2.60 a loaf.",
+    "The company sold 500 cars in March and 620 cars in April.",
+    "The new mayor is a doctor and was born in a small village.",
+    "The doctor told her to rest, drink water and walk every day.",
+    "A man walked along the road with a dog and two horses.",
+    "Water boils at 100 degrees and freezes at 0.",
+    "My sister works at the market; my brother works at sea.",
+    "They wrote a long letter to the mayor about the old road.",
+    "The team won the match 4-1, and the crowd sang all night.",
+    "The match was played on Monday because of the rain.",
+    "A plane with 180 people on board landed at the airport in the storm.",
+    "The singer was born in 1975 and made her first record in 1996.",
+    "The book has 312 pages, and the last page is the best.",
+    "The old church on the hill was built of stone in 1250.",
+    "The stone bridge was closed, and the cars went another way.",
+    "He lost his keys on the train and walked home in the dark.",
+    "The night was dark, the road was long, and the wind was cold.",
+)
+
+# The library's usual initializer_range of 0.02 gives nearly uniform predictions.
+COMMON: dict[str, Any] = {
+    "hidden_size": 32,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "intermediate_size": 64,
+    "max_position_embeddings": 40,
+    "initializer_range": 0.4,
+}
+
+
+def _trained(backend: Tokenizer, trainer: trainers.Trainer) -> dict[str, Any]:
+    """The model part of the tokenizer's JSON after training on SENTENCES."""
+    backend.train_from_iterator(SENTENCES, trainer)
+    return json.loads(backend.to_str())["model"]
+
+
+def _wordpiece(
+    tokenizer_class: Any, first: tuple[str, ...], last: tuple[str, ...] = (), **settings: Any
+) -> Any:
+    """A lower-casing WordPiece tokenizer, special tokens before and after the words."""
+    backend = tokenizer_class()._tokenizer
+    letters = sorted(set(backend.normalizer.normalize_str("".join(SENTENCES))) - {" "})
+    # The trainer numbers what it meets in an order that changes from run to run. Letters that are
+    # declared keep their places, and everything made from them follows.
+    declared = [*letters, *("##" + letter for letter in letters)]
+    trainer = trainers.WordPieceTrainer(
+        vocab_size=300, special_tokens=declared, show_progress=False
+    )
+    ids = _trained(backend, trainer)["vocab"]
+    tokens = [*first, *sorted(ids, key=ids.__getitem__), *last]
+    vocab = {token: index for index, token in enumerate(tokens)}
+    return tokenizer_class(vocab=vocab, **settings)
+
+
+def _byte_level(first: tuple[str, ...] = ()) -> tuple[dict[str, int], Any]:
+    """Vocabulary and merges of a byte-level BPE that starts with the given special tokens."""
+    backend = Tokenizer(models.BPE())
+    backend.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    trainer = trainers.BpeTrainer(
+        vocab_size=380,
+        initial_alphabet=sorted(pre_tokenizers.ByteLevel.alphabet()),
+        special_tokens=list(first),
+        show_progress=False,
+    )
+    trained = _trained(backend, trainer)
+    return trained["vocab"], [tuple(pair) for pair in trained["merges"]]
+
+
+def _roberta_tokenizer(**settings: Any) -> Any:
+    """A byte-level BPE tokenizer with RoBERTa's special tokens, the mask last."""
+    vocab, merges = _byte_level(("<s>", "<pad>", "</s>", "<unk>"))
+    vocab["<mask>"] = len(vocab)
+    return transformers.RobertaTokenizer(vocab=vocab, merges=merges, **settings)
+
+
+def _gpt2_tokenizer(**settings: Any) -> Any:
+    """A byte-level BPE tokenizer with one special token, which it never adds, and no mask."""
+    vocab, merges = _byte_level()
+    vocab["<|endoftext|>"] = len(vocab)
+    return transformers.GPT2Tokenizer(vocab=vocab, merges=merges, **settings)
+
+
+def _modernbert_tokenizer(**settings: Any) -> Any:
+    """A byte-level BPE tokenizer with BERT's special tokens after the words."""
+    vocab, merges = _byte_level()
+    backend = Tokenizer(models.BPE(vocab=vocab, merges=merges))
+    backend.normalizer = normalizers.NFC()
+    backend.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    backend.decoder = decoders.ByteLevel()
+    names = {"unk": "[UNK]", "cls": "[CLS]", "sep": "[SEP]", "pad": "[PAD]", "mask": "[MASK]"}
+    backend.add_special_tokens(
+        [AddedToken(text, lstrip=name == "mask", special=True) for name, text in names.items()]
+    )
+    backend.post_processor = processors.TemplateProcessing(
+        single="[CLS]:0 $A:0 [SEP]:0",
+        pair="[CLS]:0 $A:0 [SEP]:0 $B:1 [SEP]:1",
+        special_tokens=[(text, backend.token_to_id(text)) for text in ("[CLS]", "[SEP]")],
+    )
+    return transformers.PreTrainedTokenizerFast(
+        tokenizer_object=backend,
+        model_input_names=["input_ids", "attention_mask"],
+        **{f"{name}_token": text for name, text in names.items()},
+        **settings,
+    )
+
+
+def _unigram(
+    tokenizer_class: Any, first: tuple[str, ...], last: tuple[str, ...] = (), **settings: Any
+) -> Any:
+    """A SentencePiece-like Unigram tokenizer, special tokens before and after the pieces."""
+    backend = tokenizer_class()._tokenizer
+    unknown = tokenizer_class().unk_token
+    trainer = trainers.UnigramTrainer(
+        vocab_size=260, special_tokens=[unknown], unk_token=unknown, show_progress=False
+    )
+    scores = {piece: score for piece, score in _trained(backend, trainer)["vocab"] if score < 0}
+    # Beyond two decimals the scores, and with them the order, change from run to run.
+    pieces = sorted((-round(score, 2), piece) for piece, score in scores.items())
+    vocab = [
+        *((token, 0.0) for token in first),
+        *((piece, -cost) for cost, piece in pieces),
+        *((token, 0.0) for token in last),
+    ]
+    return tokenizer_class(vocab=vocab, **settings)
+
+
+def _family(
+    model_class: Any,
+    make_tokenizer: Callable[..., Any],
+    *,
+    padding_offset: int = 0,
+    spare_entries: int = 0,
+    **family_settings: Any,
+) -> Callable[..., tuple[Any, Any]]:
+    """A function from configuration overrides to (tokenizer, model with the library's weights)."""
+
+    def make(**overrides: Any) -> tuple[Any, Any]:
+        settings = {**COMMON, **family_settings, **overrides}
+        positions = settings["max_position_embeddings"] - padding_offset
+        tokenizer = make_tokenizer(model_max_length=positions)
+        settings.setdefault("vocab_size", len(tokenizer) + spare_entries)
+        for role in ("pad", "bos", "eos", "cls", "sep"):
+            token_id = getattr(tokenizer, f"{role}_token_id")
+            settings.setdefault(f"{role}_token_id", token_id)
+        return tokenizer, model_class(model_class.config_class(**settings))
+
+    return make
+
+
+_BERT_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
+_bert_tokenizer = partial(_wordpiece, transformers.BertTokenizer, first=_BERT_TOKENS)
+
+FAMILIES: dict[str, Callable[..., tuple[Any, Any]]] = {
+    "bert": _family(transformers.BertForMaskedLM, _bert_tokenizer),
+    "roberta": _family(
+        transformers.RobertaForMaskedLM,
+        _roberta_tokenizer,
+        padding_offset=2,
+        max_position_embeddings=42,
+        type_vocab_size=1,
+    ),
+    "xlm-roberta": _family(
+        transformers.XLMRobertaForMaskedLM,
+        partial(
+            _unigram,
+            transformers.XLMRobertaTokenizer,
+            first=("<s>", "<pad>", "</s>", "<unk>"),
+            last=("<mask>",),
+        ),
+        padding_offset=2,
+        max_position_embeddings=42,
+        type_vocab_size=1,
+    ),
+    "distilbert": _family(
+        transformers.DistilBertForMaskedLM,
+        partial(_wordpiece, transformers.DistilBertTokenizer, first=_BERT_TOKENS),
+        hidden_dim=64,
+    ),
+    # The two families whose embeddings, and so the head, are narrower than the encoder.
+    "albert": _family(
+        transformers.AlbertForMaskedLM,
+        partial(
+            _unigram,
+            transformers.AlbertTokenizer,
+            first=("<pad>", "<unk>", "[CLS]", "[SEP]", "[MASK]"),
+        ),
+        embedding_size=16,
+        initializer_range=0.55,
+    ),
+    "electra": _family(
+        transformers.ElectraForMaskedLM, _bert_tokenizer, embedding_size=16, initializer_range=0.5
+    ),
+    "mpnet": _family(
+        transformers.MPNetForMaskedLM,
+        partial(
+            _wordpiece,
+            transformers.MPNetTokenizer,
+            first=("<s>", "<pad>", "</s>", "[UNK]"),
+            last=("<mask>",),
+        ),
+        padding_offset=2,
+        max_position_embeddings=42,
+    ),
+    # Relative positions only, and more rows in the head than the tokenizer has tokens, as in the
+    # published checkpoints of this family and the next.
+    "deberta-v2": _family(
+        transformers.DebertaV2ForMaskedLM,
+        partial(
+            _unigram,
+            transformers.DebertaV2Tokenizer,
+            first=("[PAD]", "[CLS]", "[SEP]", "[UNK]"),
+            last=("[MASK]",),
+        ),
+        spare_entries=9,
+        relative_attention=True,
+        position_biased_input=False,
+        pos_att_type=["p2c", "c2p"],
+        position_buckets=16,
+        share_att_key=True,
+        norm_rel_ebd="layer_norm",
+    ),
+    # By the family's rule the first layer sees the whole text; the second sees 4 tokens either way.
+    "modernbert": _family(
+        transformers.ModernBertForMaskedLM,
+        _modernbert_tokenizer,
+        spare_entries=13,
+        local_attention=8,
+    ),
+}
+
+UNFIT: dict[str, Callable[..., tuple[Any, Any]]] = {
+    "gpt2": _family(transformers.GPT2LMHeadModel, _gpt2_tokenizer),
+    "bert-without-head": _family(transformers.BertModel, _bert_tokenizer),
+}
+"""What people try and cannot use: no mask token in the tokenizer; no masked-LM head in the file."""
+
+
+def _draw_weights(model: torch.nn.Module, scale: float, seed: int) -> None:
+    """Replaces every parameter, norms and biases included, by seeded random numbers.
+
+    Embeddings get the full scale, as the head is tied to them and sharpness comes from there. The
+    rest gets less: attention that picks a single token would make float32 errors grow, and large
+    biases would drown what the context says.
+    """
+    embeddings = {
+        id(part.weight) for part in model.modules() if isinstance(part, torch.nn.Embedding)
+    }
+    generator = torch.Generator().manual_seed(seed)
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            noise = scale * torch.randn(parameter.shape, generator=generator)
+            if id(parameter) in embeddings:
+                parameter.copy_(noise)
+            elif parameter.dim() > 1:
+                parameter.copy_(noise / 2)
+            elif name.endswith("weight"):  # of a norm
+                parameter.copy_(1 + noise / 2)
+            else:
+                parameter.copy_(noise / 8)
+
+
+def build(family: str, folder: Path, seed: int = 0, **config_overrides: Any) -> Path:
+    """`folder`, with a model and tokenizer of the family that the Auto classes load from it.
+
+    `family` is a key of FAMILIES or UNFIT; `config_overrides` go to the model's configuration
+    (`initializer_range` is the scale of the weights, `dtype` the type they are saved in). The same
+    arguments give the same weights, and torch's global random state is left as it was.
+    """
+    with torch.random.fork_rng(devices=[]):
+        tokenizer, model = {**FAMILIES, **UNFIT}[family](**config_overrides)
+    _draw_weights(model, model.config.initializer_range, seed)
+    model.to(model.config.dtype or torch.float32)
+    model.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder

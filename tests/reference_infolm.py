@@ -1,0 +1,302 @@
+"""InfoLM written out literally in float64, slow on purpose: what the package is checked against.
+
+Nothing here is shared with the package. Every masked copy of a text goes through the model alone,
+so there is no batching, no padding, no reuse and no shortcut that could hide a mistake.
+"""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+
+import torch
+from torch import Tensor
+from transformers import AutoModelForMaskedLM, AutoTokenizer
+
+Position = tuple[list[int], int, int]
+"""A masked context's token ids, where its mask stands, and the token id that stood there."""
+
+Measure = Callable[[Tensor, Tensor, float | None, float | None], float]
+
+
+def _log_power_sum(log_p: Tensor, log_q: Tensor, s: float, t: float) -> Tensor:
+    """log S(s, t), where S(s, t) = sum p^s q^t."""
+    return torch.logsumexp(s * log_p + t * log_q, -1)
+
+
+def _kl(log_p: Tensor, log_q: Tensor, alpha: float | None, beta: float | None) -> float:
+    return (log_p.exp() * (log_p - log_q)).sum().item()
+
+
+def _alpha(log_p: Tensor, log_q: Tensor, alpha: float | None, beta: float | None) -> float:
+    assert alpha is not None
+    power_sum = _log_power_sum(log_p, log_q, alpha, 1 - alpha).exp().item()
+    return (power_sum - 1) / (alpha * (alpha - 1))
+
+
+def _renyi(log_p: Tensor, log_q: Tensor, alpha: float | None, beta: float | None) -> float:
+    assert alpha is not None
+    return _log_power_sum(log_p, log_q, alpha, 1 - alpha).item() / (alpha - 1)
+
+
+def _ab(log_p: Tensor, log_q: Tensor, alpha: float | None, beta: float | None) -> float:
+    assert alpha is not None and beta is not None
+    total = alpha + beta
+    of_p = _log_power_sum(log_p, log_q, total, 0).item() / (beta * total)
+    of_q = _log_power_sum(log_p, log_q, 0, total).item() / (alpha * total)
+    of_both = _log_power_sum(log_p, log_q, alpha, beta).item() / (alpha * beta)
+    return of_p + of_q - of_both
+
+
+def _beta(log_p: Tensor, log_q: Tensor, alpha: float | None, beta: float | None) -> float:
+    return _ab(log_p, log_q, 1.0, beta)
+
+
+def _l1(log_p: Tensor, log_q: Tensor, alpha: float | None, beta: float | None) -> float:
+    return (log_p.exp() - log_q.exp()).abs().sum().item()
+
+
+def _l2(log_p: Tensor, log_q: Tensor, alpha: float | None, beta: float | None) -> float:
+    return (log_p.exp() - log_q.exp()).square().sum().sqrt().item()
+
+
+def _l_infinity(log_p: Tensor, log_q: Tensor, alpha: float | None, beta: float | None) -> float:
+    return (log_p.exp() - log_q.exp()).abs().max().item()
+
+
+def _fisher_rao(log_p: Tensor, log_q: Tensor, alpha: float | None, beta: float | None) -> float:
+    affinity = _log_power_sum(log_p, log_q, 0.5, 0.5).exp().item()
+    return 2 / math.pi * math.acos(min(affinity, 1.0))
+
+
+REFERENCE_MEASURES: dict[str, Measure] = {
+    "kl_divergence": _kl,
+    "alpha_divergence": _alpha,
+    "renyi_divergence": _renyi,
+    "beta_divergence": _beta,
+    "ab_divergence": _ab,
+    "l1_distance": _l1,
+    "l2_distance": _l2,
+    "l_infinity_distance": _l_infinity,
+    "fisher_rao_distance": _fisher_rao,
+}
+"""Name -> function of (log p of the reference, log q of the candidate, alpha, beta).
+
+Float64 log-probabilities of shape [vocab], everywhere finite. The formulas are as printed in the
+design: they lose digits near their singular parameters, `fisher_rao_distance` has an error of up
+to 3e-8 near 0, and equal distributions may give a tiny number of either sign.
+"""
+
+
+def symmetrised(
+    name: str,
+    log_p: Tensor,
+    log_q: Tensor,
+    alpha: float | None = None,
+    beta: float | None = None,
+    symmetrize: str = "jeffreys",
+) -> float:
+    """The named measure of reference p and candidate q, both [vocab], made symmetric as asked.
+
+    >>> p, q = torch.tensor([0.5, 0.5]).double().log(), torch.tensor([0.25, 0.75]).double().log()
+    >>> round(symmetrised("kl_divergence", p, q, symmetrize="none"), 4)
+    0.1438
+    >>> round(symmetrised("kl_divergence", p, q, symmetrize="reverse"), 4)
+    0.1308
+    >>> round(symmetrised("kl_divergence", p, q), 4)
+    0.1373
+    """
+    measure = REFERENCE_MEASURES[name]
+    if name.endswith("_distance"):
+        return measure(log_p, log_q, alpha, beta)
+    log_m = torch.logaddexp(log_p, log_q) - math.log(2)
+
+    def divergence(left: Tensor, right: Tensor) -> float:
+        return measure(left, right, alpha, beta)
+
+    return {
+        "jeffreys": lambda: (divergence(log_p, log_q) + divergence(log_q, log_p)) / 2,
+        "jensen": lambda: (divergence(log_p, log_m) + divergence(log_q, log_m)) / 2,
+        "none": lambda: divergence(log_p, log_q),
+        "reverse": lambda: divergence(log_q, log_p),
+    }[symmetrize]()
+
+
+def window_starts(length: int, window: int) -> list[int]:
+    """Where the windows over `length` tokens start.
+
+    >>> window_starts(length=10, window=4)
+    [0, 2, 4, 6]
+    >>> window_starts(length=11, window=4)
+    [0, 2, 4, 6, 7]
+    """
+    step = max(1, window // 2)
+    return [*range(0, length - window, step), length - window]
+
+
+def nearest_window(index: int, starts: Sequence[int], window: int) -> int:
+    """The start of the window whose centre is nearest to token `index`; the earlier of two.
+
+    >>> [nearest_window(index, [0, 2, 4, 6], 4) for index in range(10)]
+    [0, 0, 0, 2, 2, 4, 4, 6, 6, 6]
+    >>> [nearest_window(index, [0, 2, 4], 5) for index in range(9)]
+    [0, 0, 0, 0, 2, 2, 4, 4, 4]
+    """
+    # Twice the distance, so that centres between two tokens stay whole numbers.
+    return min(starts, key=lambda start: (abs(2 * index - (2 * start + window - 1)), start))
+
+
+class ReferenceInfoLM:
+    """The metric of one model: positions, distributions and scores, as the design states them."""
+
+    def __init__(self, folder: str | Path) -> None:
+        self.tokenizer = AutoTokenizer.from_pretrained(folder)
+        self.model = AutoModelForMaskedLM.from_pretrained(folder).double().eval()
+        ids, body = self._encode("a")
+        self.prefix, self.suffix = ids[: body[0]], ids[body[-1] + 1 :]
+        self.max_length = min(self.tokenizer.model_max_length, self._model_positions())
+
+    def _model_positions(self) -> int:
+        """How many tokens the model has positions for.
+
+        RoBERTa-like models keep the rows up to the padding index for padding, which shows in
+        their table of positions having a padding index at all.
+        """
+        offset = 0
+        for name, module in self.model.named_modules():
+            padding_index = getattr(module, "padding_idx", None)
+            if name.endswith("position_embeddings") and padding_index is not None:
+                offset = padding_index + 1
+        return self.model.config.max_position_embeddings - offset
+
+    def _encode(self, text: str, **options: object) -> tuple[list[int], list[int]]:
+        """Token ids with special tokens, and the indices of those that the text itself gave."""
+        encoded = self.tokenizer(text, return_special_tokens_mask=True, verbose=False, **options)
+        flags = encoded["special_tokens_mask"]
+        return encoded["input_ids"], [index for index, flag in enumerate(flags) if not flag]
+
+    def positions(
+        self, text: str, max_length: int | None = None, long_text: str = "truncate"
+    ) -> list[Position]:
+        """Every masked context of a text, in the order of its tokens.
+
+        A text without maskable tokens has one: a lone mask, which stands for itself.
+        """
+        max_length = self.max_length if max_length is None else max_length
+        mask_id = self.tokenizer.mask_token_id
+        ids, maskable = self._encode(text)
+        if not maskable:
+            return [([*self.prefix, mask_id, *self.suffix], len(self.prefix), mask_id)]
+        if len(ids) > max_length and long_text == "error":
+            raise ValueError(f"a text of {len(ids)} tokens, but max_length is {max_length}")
+        if len(ids) > max_length and long_text == "window":
+            return self._windowed_positions([ids[index] for index in maskable], max_length)
+        ids, maskable = self._encode(text, truncation=True, max_length=max_length)
+        return [
+            ([*ids[:index], mask_id, *ids[index + 1 :]], index, ids[index]) for index in maskable
+        ]
+
+    def _windowed_positions(self, tokens: list[int], max_length: int) -> list[Position]:
+        """Every token masked once, in the window whose centre is nearest to it."""
+        window = max_length - len(self.prefix) - len(self.suffix)
+        starts = window_starts(len(tokens), window)
+        found = []
+        for index, token in enumerate(tokens):
+            start = nearest_window(index, starts, window)
+            context = [*self.prefix, *tokens[start : start + window], *self.suffix]
+            position = len(self.prefix) + index - start
+            context[position] = self.tokenizer.mask_token_id
+            found.append((context, position, token))
+        return found
+
+    def log_distribution(
+        self,
+        text: str,
+        temperature: float = 1.0,
+        weights: Mapping[int, float] | None = None,
+        max_length: int | None = None,
+        long_text: str = "truncate",
+    ) -> Tensor:
+        """log p(. | text), float64 [vocab].
+
+        `weights` gives each token id its weight (None: uniform); if all of the text's tokens weigh
+        0, they are weighed uniformly.
+        """
+        log_predictions, gammas = [], []
+        for context, position, token in self.positions(text, max_length, long_text):
+            ids = torch.tensor([context])
+            with torch.no_grad():
+                output = self.model(input_ids=ids, attention_mask=torch.ones_like(ids))
+            log_predictions.append(torch.log_softmax(output.logits[0, position] / temperature, -1))
+            gammas.append(1.0 if weights is None else weights[token])
+        if sum(gammas) == 0:
+            gammas = [1.0] * len(gammas)
+        gamma = torch.tensor(gammas, dtype=torch.float64) / sum(gammas)
+        return torch.logsumexp(torch.stack(log_predictions) + gamma.log()[:, None], 0)
+
+    def idf_table(
+        self,
+        documents: Sequence[str],
+        max_length: int | None = None,
+        long_text: str = "truncate",
+    ) -> dict[int, float]:
+        """log((N + 1) / (df + 1)) of every token id that the model knows, seen or not.
+
+        A document contains the tokens that scoring it would mask, not the special tokens that the
+        tokenizer adds around them.
+        """
+        contents = [
+            {token for _, _, token in self.positions(document, max_length, long_text)}
+            if self._encode(document)[1]
+            else set()
+            for document in documents
+        ]
+        return {
+            token: math.log((len(contents) + 1) / (sum(token in seen for seen in contents) + 1))
+            for token in range(self.model.config.vocab_size)
+        }
+
+    def score(
+        self,
+        candidates: Sequence[str],
+        references: Sequence[str | Sequence[str]],
+        measure: str,
+        alpha: float | None = None,
+        beta: float | None = None,
+        temperature: float = 1.0,
+        idf: bool | str | Mapping[int, float] = False,
+        symmetrize: str = "jeffreys",
+        multi_reference: str = "min",
+        max_length: int | None = None,
+        long_text: str = "truncate",
+    ) -> list[float]:
+        """One score for each candidate, against its reference or references.
+
+        `idf` is False, True or "references", "separate", or a table as idf_table returns it.
+        """
+        listed = [[given] if isinstance(given, str) else list(given) for given in references]
+        table = partial(self.idf_table, max_length=max_length, long_text=long_text)
+        log_distribution = partial(
+            self.log_distribution,
+            temperature=temperature,
+            max_length=max_length,
+            long_text=long_text,
+        )
+        weights_of_p: Mapping[int, float] | None = None
+        weights_of_q: Mapping[int, float] | None = None
+        if isinstance(idf, Mapping):
+            weights_of_p = weights_of_q = idf
+        elif idf:
+            weights_of_p = table([text for texts in listed for text in texts])
+            weights_of_q = table(candidates) if idf == "separate" else weights_of_p
+
+        scores = []
+        for candidate, texts in zip(candidates, listed, strict=True):
+            log_q = log_distribution(candidate, weights=weights_of_q)
+            values = []
+            for text in texts:
+                log_p = log_distribution(text, weights=weights_of_p)
+                values.append(symmetrised(measure, log_p, log_q, alpha, beta, symmetrize))
+            combined = {"min": min(values), "mean": sum(values) / len(values)}
+            scores.append(combined[multi_reference])
+        return scores
