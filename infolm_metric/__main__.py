@@ -1,0 +1,3 @@
+from infolm_metric.cli import main
+
+raise SystemExit(main())

@@ -1,0 +1,113 @@
+"""The command line, `infolm`: a table of sub-commands, each a function with the options it takes.
+
+Results go to standard output; warnings, progress and errors to standard error. Exit codes: 0 done;
+1 failed while running, such as a model that is not there; 2 the arguments or the input are wrong;
+130 interrupted; 141 the reader of the output went away.
+
+The sub-commands import torch, transformers, datasets and evaluate when they need them: help, and
+mistakes in the arguments or the files, are answered at once.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import traceback
+import warnings
+from collections.abc import Sequence
+from importlib.metadata import PackageNotFoundError, version
+from typing import TextIO
+
+from infolm_metric.commands import idf, register, score
+from infolm_metric.commands.options import Command, with_flags
+
+FAILED, WRONG_INPUT, INTERRUPTED, BROKEN_PIPE = 1, 2, 130, 141
+
+COMMANDS = (score.COMMAND, idf.COMMAND, register.COMMAND)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """The exit code of `infolm` with these arguments, by default those of the process.
+
+    >>> main(["score", "a text without a reference"])  # says so on standard error
+    2
+    """
+    try:
+        code = _run(argv)
+        sys.stdout.flush()
+        return code
+    except BrokenPipeError:
+        # What is left in the buffer has nowhere to go; without this the interpreter complains.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return BROKEN_PIPE
+    except KeyboardInterrupt:
+        return INTERRUPTED
+
+
+def _run(argv: Sequence[str] | None) -> int:
+    """The exit code; an error is shown as one message."""
+    try:
+        arguments = _parser().parse_args(argv)
+    except SystemExit as stop:
+        return int(stop.code or 0)
+    command: Command = arguments.command
+    with warnings.catch_warnings():
+        warnings.showwarning = _show_warning
+        try:
+            command.run(arguments)
+        except BrokenPipeError:
+            raise
+        except Exception as error:
+            if getattr(arguments, "verbose", False):
+                traceback.print_exc()
+            message = with_flags(str(error) or repr(error))
+            print(f"infolm {command.name}: error: {message}", file=sys.stderr)
+            return WRONG_INPUT if isinstance(error, ValueError | TypeError) else FAILED
+    return 0
+
+
+def _show_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    """Shows a warning without the line of code it came from, which says nothing here."""
+    shown = with_flags(str(message).removeprefix("infolm: "))
+    print(f"infolm: warning: {shown}", file=sys.stderr)
+
+
+def _parser() -> argparse.ArgumentParser:
+    """The parser of all commands. It takes no abbreviated flags: a new flag must break none."""
+    parser = argparse.ArgumentParser(
+        prog="infolm",
+        description="Compares texts with references through what a masked language model predicts.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action="version", version=f"infolm {_version()}")
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    for command in COMMANDS:
+        added = commands.add_parser(
+            command.name,
+            help=command.summary,
+            description=f"{command.summary[0].upper()}{command.summary[1:]}.",
+            epilog=command.epilogue,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+            allow_abbrev=False,
+        )
+        added.set_defaults(command=command)
+        for heading, options in command.options.items():
+            group = added.add_argument_group(heading)
+            for entry in options:
+                group.add_argument(*entry.flags, **entry.keywords)
+    return parser
+
+
+def _version() -> str:
+    try:
+        return version("infolm-metric")
+    except PackageNotFoundError:  # run from a checkout that was not installed
+        return "uninstalled"
