@@ -78,7 +78,8 @@ def test_the_views_hold_every_position_and_mix_to_the_distribution(scorer):
 
 
 def test_an_empty_text_is_explained_by_a_lone_mask(scorer):
-    view = scorer.explain("", "the cat").candidate
+    with pytest.warns(UserWarning, match="1 of 2 texts without a token"):
+        view = scorer.explain("", "the cat").candidate
     assert view.tokens == ["[MASK]"]
     assert view.weights.tolist() == [1.0]
 
