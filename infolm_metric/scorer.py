@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -173,15 +173,14 @@ class InfoLMScorer:
         size = self._load(settings).vocabulary.size
         room = max(2, CHUNK_BYTES // (8 * size * len(temperatures)))
         table = np.empty((len(comparisons), len(pairs)))
-        masks = {reading.key: reading.masks for reading in [*candidates, *references]}
-        total = sum(masks.values())
+        distinct = {reading.key: reading for reading in [*candidates, *references]}
+        total = sum(reading.masks for reading in distinct.values())
         with tqdm(total=total, unit="mask", desc="infolm", disable=not settings.verbose) as bar:
             for where, part in couples.chunks(room):
                 readings = [*part.candidates, *part.references]
-                found = self._distributions(readings, settings, temperatures)
+                found = self._distributions(readings, settings, temperatures, bar.update)
                 values = part.compare(found, comparisons)
                 table[:, where] = part.combine(values, settings.multi_reference)
-                bar.update(sum(masks.pop(key, 0) for key in found))
         return table
 
     def _tables(self, sides: Sequence[list[str]], settings: Settings) -> list[IDF | None]:
@@ -226,9 +225,16 @@ class InfoLMScorer:
         return readings
 
     def _distributions(
-        self, readings: Sequence[Reading], settings: Settings, temperatures: Sequence[float]
+        self,
+        readings: Sequence[Reading],
+        settings: Settings,
+        temperatures: Sequence[float],
+        report: Callable[[int], object] = lambda masks: None,
     ) -> dict[Key, Tensor]:
-        """log p of each text at each temperature: key -> float64 [temperatures, vocab]."""
+        """log p of each text at each temperature: key -> float64 [temperatures, vocab].
+
+        `report` is told of the masks done, as they are done.
+        """
         model = self._load(settings)
         _, limit = self._vocabulary(settings)
         self._store.shrink(settings.reuse_memory)
@@ -240,11 +246,13 @@ class InfoLMScorer:
                 kept = [distribution for distribution in stored if distribution is not None]
                 if len(kept) == len(stored):
                     found[reading.key] = torch.stack(kept)
+                    report(reading.masks)
                 else:
                     missing[reading.key] = reading
         sums = Accumulator(temperatures)
         for batch, logits in self._predict(list(missing.values()), model, limit, settings):
             sums.add(logits, batch.log_weights, batch.texts, batch.sizes)
+            report(len(batch.positions))
         for index, key in enumerate(missing):
             found[key] = sums.log_sums[index]
             for heat, distribution in zip(temperatures, found[key], strict=True):
