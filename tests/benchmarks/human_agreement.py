@@ -1,0 +1,88 @@
+"""How well InfoLM orders the systems of WebNLG 2020 as people do.
+
+    python tests/benchmarks/human_agreement.py webnlg2020.en.jsonl [--model bundled]
+
+The data is JSON Lines, a row for each system and sample: system, id, is_human, prediction,
+references, human (a score for each criterion). Printed for each measure is the correlation over
+the systems, x 100, of mean InfoLM with mean human score: Pearson, Spearman and Kendall, averaged
+over the criteria, and the mean of the three. InfoLM is negated, since lower is better.
+
+Sample 1124, which lacks a rating for one system, and the human reference are left out, as for the
+figures of Colombo et al. 2022, Table 2.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections import defaultdict
+from pathlib import Path
+
+import numpy as np
+from scipy import stats
+
+from infolm_metric import InfoLMScorer
+
+MEASURES = (("fisher_rao_distance", None), ("l1_distance", None), ("ab_divergence", 0.25),
+            ("ab_divergence", 0.5))  # fmt: skip
+COEFFICIENTS = (stats.pearsonr, stats.spearmanr, stats.kendalltau)
+
+
+def system_means(rows: list[dict], values: list[float]) -> np.ndarray:
+    """Mean value of each system, in the order in which the systems first appear."""
+    by_system = defaultdict(list)
+    for row, value in zip(rows, values, strict=True):
+        by_system[row["system"]].append(value)
+    return np.asarray([np.mean(found) for found in by_system.values()])
+
+
+def agreement(rows: list[dict], scores: list[float]) -> np.ndarray:
+    """Pearson, Spearman and Kendall x 100, averaged over the criteria."""
+    ours = -system_means(rows, scores)
+    found = [
+        [coefficient(ours, system_means(rows, [row["human"][criterion] for row in rows]))[0]
+         for coefficient in COEFFICIENTS]
+        for criterion in rows[0]["human"]
+    ]  # fmt: skip
+    return 100 * np.mean(found, axis=0)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("data", type=Path)
+    parser.add_argument("--model", default="bundled")
+    parser.add_argument("--temperature", type=float, default=1.5)
+    parser.add_argument("--verbose", action="store_true")
+    args = parser.parse_args()
+    rows = [json.loads(line) for line in args.data.read_text(encoding="utf-8").splitlines()]
+    rows = [row for row in rows if not row["is_human"] and row["id"] != "1124"]
+    scorer = InfoLMScorer(
+        model_name_or_path=args.model,
+        temperature=args.temperature,
+        multi_reference="mean",
+        verbose=args.verbose,
+    )
+    predictions = [row["prediction"] for row in rows]
+    references = [row["references"] for row in rows]
+    print(f"{'measure':28}{'Pearson':>9}{'Spearman':>10}{'Kendall':>9}{'mean':>7}")
+    for name, parameter in MEASURES:
+        # One pass of the model: the distributions are kept for the measures that follow.
+        result = scorer.score(
+            predictions,
+            references,
+            information_measure=name,
+            alpha=parameter,
+            beta=parameter,
+            reuse_memory=1 << 31,
+        )
+        found = agreement(rows, result.scores[name])
+        label = name if parameter is None else f"{name} {parameter}, {parameter}"
+        columns = "".join(
+            f"{value:>{width}.1f}" for value, width in zip(found, (9, 10, 9), strict=True)
+        )
+        print(f"{label:28}{columns}{found.mean():>7.1f}", flush=True)
+    print(result.signature)
+
+
+if __name__ == "__main__":
+    main()
