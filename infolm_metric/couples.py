@@ -102,7 +102,7 @@ class Couples:
         `found` holds log p [temperatures, vocab] of every text.
         """
         keys = self.keys()
-        step = max(1, COMPARED_ELEMENTS // next(iter(found.values())).shape[-1])
+        step = max(1, COMPARED_ELEMENTS // next(iter(found.values())).numel())
         values = []
         for start in range(0, len(keys), step):
             part = keys[start : start + step]

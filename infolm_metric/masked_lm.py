@@ -23,7 +23,7 @@ from infolm_metric.settings import BUNDLED, DTYPES
 BUNDLED_FOLDER = Path(__file__).parent / "bundled"
 HASHED = (
     *("*.safetensors", "config.json", "tokenizer*", "vocab*", "merges.txt", "*.model"),
-    *("added_tokens.json", "special_tokens_map.json"),
+    *("added_tokens.json", "special_tokens_map.json", "*.index.json", "bpe.codes"),
 )
 
 
@@ -82,13 +82,19 @@ class MaskedLM:
 
         encoder: Any = self.model.base_model
         hook = encoder.register_forward_hook(narrow)
+        precision = torch.get_float32_matmul_precision()
+        torch.set_float32_matmul_precision("highest")
         try:
-            logits = self.model(
-                input_ids=ids, attention_mask=torch.ones_like(ids), return_dict=True
-            ).logits
+            # The caller's autocast and matrix precision must not change a score.
+            with torch.autocast(self.device.type, enabled=False):
+                logits = self.model(
+                    input_ids=ids, attention_mask=torch.ones_like(ids), return_dict=True
+                ).logits
         finally:
+            torch.set_float32_matmul_precision(precision)
             hook.remove()
-        return logits[:, 0]
+        # Apple's GPUs have no float64, in which all that follows is computed.
+        return logits[:, 0].cpu() if self.device.type == "mps" else logits[:, 0]
 
 
 def load_vocabulary(name: str, revision: str | None = None) -> Vocabulary:
@@ -249,7 +255,8 @@ def _identity(name: str, source: str, revision: str | None) -> str:
         commit = Path(cached).parent.name if isinstance(cached, str) else revision
         return f"{name}@{commit}"
     digest = hashlib.sha256()
-    for file in sorted({file for pattern in HASHED for file in folder.glob(pattern)}):
+    files = {file for pattern in HASHED for file in folder.glob(pattern) if file.is_file()}
+    for file in sorted(files):
         digest.update(f"{file.name}\0{file.stat().st_size}\0".encode())
         with file.open("rb") as stream:
             while block := stream.read(1 << 20):

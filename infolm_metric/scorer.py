@@ -5,11 +5,17 @@ from __future__ import annotations
 import threading
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 import torch
-from datasets.utils import tqdm
+from datasets.utils import (
+    are_progress_bars_disabled,
+    disable_progress_bars,
+    enable_progress_bars,
+    tqdm,
+)
 from torch import Tensor
 
 from infolm_metric import contexts, masked_lm, measures
@@ -38,11 +44,14 @@ class InfoLMScorer:
     def __init__(self, **settings: Any) -> None:
         self.settings = Settings.of(**settings)
         self._store = DistributionStore(self.settings.reuse_memory)
-        self._store_key: tuple[Any, ...] = ()
         self._vocabularies: dict[tuple[str, str | None], masked_lm.Vocabulary] = {}
         self._model: masked_lm.MaskedLM | None = None
         self._model_key: tuple[Any, ...] = ()
         self._lock = threading.RLock()  # one pass at a time; the model and the store are shared
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copies and pickles carry the settings; they load the model themselves."""
+        return _rebuilt, (self.settings,)
 
     def score(self, predictions: Any, references: Any, **settings: Any) -> Result:
         """The scores of each prediction against its reference or references.
@@ -76,6 +85,14 @@ class InfoLMScorer:
         those of `information_measure`; a measure takes part once for every value of the parameters
         it has, and combinations outside its domain, such as alpha = 1, are left out.
         """
+        swept = {"temperatures": temperatures, "alphas": alphas, "betas": betas}
+        for name, values in swept.items():
+            if values is not None and (isinstance(values, str) or not np.size(values)):
+                raise ValueError(f"{name} must be a list of at least one number, got {values!r}")
+            if values is not None and np.ndim(values) != 1:
+                raise TypeError(
+                    f"{name} must be a list of numbers, got {values!r}; use [{values!r}]"
+                )
         asked = settings.pop("information_measure", self.settings.information_measure)
         names = measure_names("information_measure", asked)
         # Without a measure of its own, because the parameters come from the lists.
@@ -117,6 +134,7 @@ class InfoLMScorer:
         with self._lock:
             tables = self._tables([checked], chosen)
             (readings,) = self._read([checked], tables, chosen)
+            _warn(readings, self._vocabulary(chosen)[1], chosen, stacklevel=3)
             found = self._distributions(readings, chosen, [chosen.temperature])
             return torch.stack([found[reading.key][0] for reading in readings])
 
@@ -167,7 +185,7 @@ class InfoLMScorer:
         """Scores of every pair by every comparison, float64 [comparisons, pairs]."""
         sides = [pairs.predictions, [text for group in pairs.references for text in group]]
         candidates, references = self._read(sides, self._tables(sides, settings), settings)
-        _warn([*candidates, *references], self._vocabulary(settings)[1], settings)
+        _warn([*candidates, *references], self._vocabulary(settings)[1], settings, stacklevel=4)
         counts = np.asarray([len(group) for group in pairs.references])
         couples = Couples(candidates, references, counts)
         size = self._load(settings).vocabulary.size
@@ -194,12 +212,13 @@ class InfoLMScorer:
             return [settings.idf] * len(sides)
 
         def count(corpus: list[str]) -> IDF:
-            return IDF.from_corpus(
-                corpus,
-                tokenizer,
-                max_length=None if settings.long_text == "window" else limit,
-                processes=settings.tokenize_processes,
-            )
+            with _bars(settings.verbose):
+                return IDF.from_corpus(
+                    corpus,
+                    tokenizer,
+                    max_length=None if settings.long_text == "window" else limit,
+                    processes=settings.tokenize_processes,
+                )
 
         if settings.idf == "separate":
             return [count(side) for side in sides]
@@ -317,7 +336,27 @@ class InfoLMScorer:
         return make_result(scores, settings, self._load(settings).identity, limit)
 
 
-def _warn(readings: Sequence[Reading], limit: int | None, settings: Settings) -> None:
+def _rebuilt(settings: Settings) -> InfoLMScorer:
+    """A scorer with these settings."""
+    return InfoLMScorer(**vars(settings))
+
+
+@contextmanager
+def _bars(shown: bool) -> Iterator[None]:
+    """Keeps the bars of `datasets` away unless `shown`; leaves its switch as it was."""
+    quiet = not shown and not are_progress_bars_disabled()
+    if quiet:
+        disable_progress_bars()
+    try:
+        yield
+    finally:
+        if quiet:
+            enable_progress_bars()
+
+
+def _warn(
+    readings: Sequence[Reading], limit: int | None, settings: Settings, stacklevel: int
+) -> None:
     """One warning for each kind of text that is not scored quite as it was written."""
     cut = settings.long_text == "truncate"
     counts = {
@@ -334,4 +373,4 @@ def _warn(readings: Sequence[Reading], limit: int | None, settings: Settings) ->
     }
     for what, count in counts.items():
         if count:
-            warnings.warn(f"infolm: {count} of {len(readings)} texts {what}", stacklevel=4)
+            warnings.warn(f"infolm: {count} of {len(readings)} texts {what}", stacklevel=stacklevel)

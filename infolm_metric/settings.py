@@ -184,6 +184,7 @@ def _idf(name: str, value: Any) -> bool | str | IDF:
     if value in IDF_FORMS if isinstance(value, str) else False:
         return value
     if isinstance(value, str | os.PathLike):
+        value = os.path.expanduser(value)
         if not Path(value).is_file():
             raise ValueError(
                 f"{name} must be True, False, 'references', 'separate', an IDF or the path of a "
@@ -243,12 +244,18 @@ def _device(name: str, value: Any) -> str | None:
     if value is None:
         return None
     try:
-        return str(torch.device(value))
+        device = torch.device(value)
     except (RuntimeError, TypeError) as error:
         reason = str(error).splitlines()[0]
         raise ValueError(
             f"{name} must be a torch device such as 'cpu' or 'cuda:0', got {value!r}: {reason}"
         ) from None
+    there = {"cuda": torch.cuda.device_count(), "meta": 0}
+    if device.type == "mps":
+        there["mps"] = int(torch.backends.mps.is_available())
+    if (device.index or 0) >= there.get(device.type, 1 << 30):
+        raise ValueError(f"{name} must be one that this machine has, got {value!r}; use 'cpu'")
+    return str(device)
 
 
 def _dtype(name: str, value: Any) -> str:

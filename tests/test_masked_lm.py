@@ -297,6 +297,13 @@ def test_a_folder_that_is_not_there_is_named(name, tmp_path):
     assert "Check the path" in str(error.value) and '"bundled"' in str(error.value)
 
 
+def test_a_folder_beside_the_tokenizers_files_does_not_disturb(tiny_bert, tmp_path):
+    shutil.copytree(tiny_bert, tmp_path / "m")
+    (tmp_path / "m" / "tokenizer_old").mkdir()
+    here = load(tmp_path / "m").identity.partition("@")[2]
+    assert here == load(tiny_bert).identity.partition("@")[2]
+
+
 def test_a_folder_in_the_users_home_is_found(tiny_bert, tmp_path, monkeypatch):
     shutil.copytree(tiny_bert, tmp_path / "model")
     monkeypatch.setenv("HOME", str(tmp_path))

@@ -1,5 +1,6 @@
 """InfoLMScorer against the literal float64 implementation, and what a score must not depend on."""
 
+import copy
 import math
 import warnings
 
@@ -428,3 +429,58 @@ def test_callers_random_state_grad_mode_and_dtype_are_untouched(tiny_bert):
     assert torch.equal(torch.get_rng_state(), state)
     assert torch.is_grad_enabled()
     assert torch.get_default_dtype() == torch.float32
+
+
+def test_a_callers_autocast_and_matrix_precision_change_nothing(tiny_bert):
+    fresh = InfoLMScorer(model_name_or_path=tiny_bert, reuse_memory=0)
+    expected = fresh.score(CANDIDATES, REFERENCES).scores
+    before = torch.get_float32_matmul_precision()
+    torch.set_float32_matmul_precision("medium")
+    try:
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            assert fresh.score(CANDIDATES, REFERENCES).scores == expected
+        assert torch.get_float32_matmul_precision() == "medium"
+    finally:
+        torch.set_float32_matmul_precision(before)
+
+
+def test_texts_of_one_token_are_all_predicted_from_a_lone_mask(scorer):
+    scores = scorer.score(["", "cat", "the"], ["cat", "the", ""], idf=False).scores
+    assert scores["fisher_rao_distance"] == pytest.approx([0.0, 0.0, 0.0], abs=1e-6)
+
+
+def test_distributions_warn_like_scores(scorer):
+    with pytest.warns(UserWarning, match="1 of 2 texts without a token"):
+        scorer.distributions(["", "the cat"])
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "message"),
+    [
+        ({"alphas": 0.5}, TypeError, r"alphas must be a list of numbers, got 0.5; use \[0.5\]"),
+        ({"temperatures": []}, ValueError, "temperatures must be a list of at least one number"),
+        ({"temperatures": [1.0, -1.0]}, ValueError, "temperature must be > 0, got -1.0"),
+        ({"information_measure": "alpha", "alphas": [0, 1]}, ValueError, "alphas=.0, 1."),
+    ],
+)
+def test_wrong_lists_for_a_sweep_are_named_before_a_model_loads(given, error, message):
+    with pytest.raises(error, match=message):
+        InfoLMScorer(model_name_or_path="./none").sweep(["a"], ["b"], **given)
+
+
+def test_a_copy_carries_the_settings_and_loads_its_own_model(scorer):
+    scorer.score(["the cat"], ["a dog"])
+    twin = copy.deepcopy(scorer)
+    assert twin.settings == scorer.settings and twin._model is None
+    assert twin.score(["the cat"], ["the cat"]).scores == {"fisher_rao_distance": [0.0]}
+
+
+@pytest.mark.parametrize("verbose", [True, False])
+def test_bars_are_shown_only_if_asked_for(scorer, capsys, verbose):
+    texts = [f"cat {number}" for number in range(10_001)]
+    IDF.from_corpus(texts, scorer.tokenizer)
+    assert "documents" in capsys.readouterr().err  # large enough for a bar of its own
+    scorer._tables([texts], scorer.settings.replace(verbose=verbose))
+    scorer.score(["the cat"], ["a dog"], verbose=verbose)
+    assert ("documents" in (shown := capsys.readouterr().err)) is verbose
+    assert ("infolm" in shown) is verbose

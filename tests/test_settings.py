@@ -211,10 +211,16 @@ def test_a_path_of_a_model_becomes_a_string(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("device", "name"), [("cpu", "cpu"), (torch.device("cuda", 1), "cuda:1"), (None, None)]
+    ("device", "name"), [("cpu", "cpu"), (torch.device("cpu", 0), "cpu:0"), (None, None)]
 )
 def test_devices_come_by_name_or_as_torch_has_them(device, name):
     assert Settings.of(device=device).device == name
+
+
+@pytest.mark.parametrize("device", ["cuda:99", "meta"])
+def test_a_device_that_is_not_there_is_refused(device):
+    with pytest.raises(ValueError, match=f"one that this machine has, got '{device}'; use 'cpu'"):
+        Settings.of(device=device)
 
 
 @pytest.mark.parametrize("name", ["float32", "bfloat16", "float16"])

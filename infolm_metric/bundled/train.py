@@ -62,7 +62,9 @@ def read_corpus(folder: Path, tokenizer: Any, cache: Path) -> tuple[np.ndarray, 
     ids = np.zeros((len(rows), TEXT_LENGTH - 2), dtype=np.uint16)
     for row, values in zip(ids, rows, strict=True):
         row[: len(values)] = values
-    np.savez(cache, ids=ids, lengths=lengths)
+    partial = cache.with_suffix(".part.npz")
+    np.savez(partial, ids=ids, lengths=lengths)
+    os.replace(partial, cache)
     return ids, lengths
 
 

@@ -211,4 +211,4 @@ SETTINGS = (
     ),
     VERBOSE,
 )
-"""All settings but `return_scores`, in the order in which help shows them."""
+"""All settings but `return_scores` and `reuse_memory`, in the order in which help shows them."""
