@@ -87,7 +87,7 @@ class InfoLMScorer:
         """
         swept = {"temperatures": temperatures, "alphas": alphas, "betas": betas}
         for name, values in swept.items():
-            if values is not None and (isinstance(values, str) or not np.size(values)):
+            if values is not None and not np.size(values):
                 raise ValueError(f"{name} must be a list of at least one number, got {values!r}")
             if values is not None and np.ndim(values) != 1:
                 raise TypeError(
