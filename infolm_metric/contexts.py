@@ -11,10 +11,10 @@ import torch
 from torch import Tensor
 
 SLICE = 1000  # texts tokenised at a time
-# Logits of one forward pass, in elements: bounds memory for large vocabularies.
-LOGITS_PER_BATCH = 1 << 23
-# Tokens of one forward pass where the caller leaves the choice to us.
+# What one forward pass may hold, by device, where the caller leaves the choice to us: tokens that
+# are read, and logits, which bound memory for large vocabularies.
 TOKENS_PER_BATCH = {"cpu": 4096, "cuda": 65_536}
+LOGITS_PER_BATCH = {"cpu": 1 << 24, "cuda": 1 << 28}
 
 
 @dataclass(frozen=True)
@@ -47,12 +47,15 @@ class TokenizedText:
 
 @dataclass(frozen=True)
 class Window:
-    """A piece of a text that fits the model, and the positions to mask in it, one at a time."""
+    """A piece of a text that fits the model, and the positions that each of its contexts masks.
+
+    Where a context masks fewer than the others it repeats a position, with a log weight of -inf.
+    """
 
     text: int  # which text it belongs to
     ids: np.ndarray  # int64 [tokens]
-    positions: np.ndarray  # int64 [masked]
-    log_weights: np.ndarray  # float64 [masked]
+    positions: np.ndarray  # int64 [contexts, masks]
+    log_weights: np.ndarray  # float64 [contexts, masks]
 
 
 @dataclass(frozen=True)
@@ -60,8 +63,8 @@ class Batch:
     """Masked contexts of equal length; those of a text stand side by side."""
 
     ids: Tensor  # int64 [contexts, tokens]
-    positions: Tensor  # int64 [contexts]
-    log_weights: Tensor  # float64 [contexts]
+    positions: Tensor  # int64 [contexts, masks]
+    log_weights: Tensor  # float64 [contexts, masks]
     texts: tuple[int, ...]  # the texts met, in order
     sizes: tuple[int, ...]  # contexts of each of them
 
@@ -143,19 +146,21 @@ def split(
     log_weights: np.ndarray,
     template: Template,
     max_length: int | None,
+    masks: int = 1,
 ) -> list[Window]:
     """The windows of a text: one if it fits, else overlapping ones that mask each token once.
 
     A text without a maskable token is read as a lone mask between the special tokens. Positions
-    of weight 0 are left out.
+    of weight 0 are left out. `masks` is how many positions a context masks at most.
     """
     if not text.maskable.any():
         ids = np.asarray([*template.prefix, template.mask, *template.suffix], dtype=np.int64)
-        return [Window(index, ids, np.asarray([len(template.prefix)]), np.zeros(1))]
+        return [Window(index, ids, np.asarray([[len(template.prefix)]]), np.zeros((1, 1)))]
     positions = np.flatnonzero(text.maskable)
     kept = log_weights > -np.inf
     if max_length is None or len(text.ids) <= max_length:
-        return [Window(index, text.ids, positions[kept], log_weights[kept])]
+        grouped = _group(positions[kept], log_weights[kept], masks)
+        return [Window(index, text.ids, *grouped)]
     first, last = int(positions[0]), int(positions[-1]) + 1
     inner = text.ids[first:last]
     width = max_length - template.overhead
@@ -173,8 +178,19 @@ def split(
                 [template.prefix, inner[start : start + width], template.suffix]
             ).astype(np.int64)
             at = positions[mine] - first - start + len(template.prefix)
-            windows.append(Window(index, ids, at, log_weights[mine]))
+            windows.append(Window(index, ids, *_group(at, log_weights[mine], masks)))
     return windows
+
+
+def _group(
+    positions: np.ndarray, log_weights: np.ndarray, masks: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Positions and log weights [kept] as [contexts, masks]: those of a context far apart."""
+    contexts = -(-len(positions) // masks)
+    order = np.arange(contexts)[:, None] + contexts * np.arange(min(masks, len(positions)))
+    there = order < len(positions)
+    order = np.where(there, order, order[:, :1])
+    return positions[order], np.where(there, log_weights[order], -np.inf)
 
 
 def batches(
@@ -188,13 +204,15 @@ def batches(
 
     `contexts_per_batch` None chooses by the tokens and the logits that one pass may hold.
     """
-    by_length: dict[int, list[Window]] = {}
+    alike: dict[tuple[int, int], list[Window]] = {}
     for window in windows:
-        by_length.setdefault(len(window.ids), []).append(window)
-    budget = TOKENS_PER_BATCH.get(device, TOKENS_PER_BATCH["cpu"])
-    for length in sorted(by_length, reverse=True):
-        group = by_length[length]
-        size = contexts_per_batch or max(1, min(budget // length, LOGITS_PER_BATCH // vocabulary))
+        alike.setdefault((len(window.ids), window.positions.shape[1]), []).append(window)
+    most_tokens = TOKENS_PER_BATCH.get(device, TOKENS_PER_BATCH["cpu"])
+    most_logits = LOGITS_PER_BATCH.get(device, LOGITS_PER_BATCH["cpu"])
+    for length, masks in sorted(alike, reverse=True):
+        group = alike[length, masks]
+        fitting = min(most_tokens // length, most_logits // (vocabulary * masks))
+        size = contexts_per_batch or max(1, fitting)
         counts = np.asarray([len(window.positions) for window in group])
         rows = torch.from_numpy(np.stack([window.ids for window in group]))
         owner = torch.from_numpy(np.repeat(np.arange(len(group)), counts))
@@ -203,7 +221,7 @@ def batches(
         for start in range(0, len(owner), size):
             part = slice(start, start + size)
             ids = rows[owner[part]]
-            ids.scatter_(1, positions[part, None], mask)
+            ids.scatter_(1, positions[part], mask)
             texts, sizes = torch.unique_consecutive(owner[part], return_counts=True)
             yield Batch(
                 ids,

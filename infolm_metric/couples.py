@@ -1,8 +1,8 @@
-"""Candidates beside their references, as plain values: what is compared, in which portions."""
+"""Candidates beside their references, as plain values: what is compared with what."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,6 +16,29 @@ from infolm_metric.settings import Settings
 COMPARED_ELEMENTS = 1 << 22  # entries of the distributions compared in one step
 
 Key = tuple[bytes, bytes]
+Pair = tuple[str, list[str]]
+"""A candidate and its references."""
+
+
+def portions(pairs: Iterable[Pair], room: int) -> Iterator[list[Pair]]:
+    """The pairs in order, in portions of at most `room` pairs and `room` distinct texts.
+
+    A pair with more texts than that is a portion of its own.
+
+    >>> [len(portion) for portion in portions([("a", ["b"]), ("b", ["a"]), ("c", ["d"])], 2)]
+    [2, 1]
+    """
+    portion: list[Pair] = []
+    seen: set[str] = set()
+    for candidate, references in pairs:
+        texts = {candidate, *references}
+        if portion and (len(seen | texts) > room or len(portion) == room):
+            yield portion
+            portion, seen = [], set()
+        portion.append((candidate, references))
+        seen |= texts
+    if portion:
+        yield portion
 
 
 @dataclass(frozen=True)
@@ -65,28 +88,6 @@ class Couples:
     candidates: list[Reading]  # [pairs]
     references: list[Reading]  # [couples]
     counts: np.ndarray  # int [pairs]
-
-    def chunks(self, room: int) -> Iterator[tuple[slice, Couples]]:
-        """Portions of pairs with at most `room` distinct texts, or one pair with more."""
-        ends = np.cumsum(self.counts)
-        starts = ends - self.counts
-        first, seen = 0, set[Key]()
-        for pair, candidate in enumerate(self.candidates):
-            group = self.references[starts[pair] : ends[pair]]
-            keys = {candidate.key, *(reference.key for reference in group)}
-            if pair > first and len(seen | keys) > room:
-                yield slice(first, pair), self._portion(first, pair, starts)
-                first, seen = pair, set()
-            seen |= keys
-        yield slice(first, len(self.candidates)), self._portion(first, None, starts)
-
-    def _portion(self, first: int, last: int | None, starts: np.ndarray) -> Couples:
-        end = None if last is None else starts[last]
-        return Couples(
-            self.candidates[first:last],
-            self.references[starts[first] : end],
-            self.counts[first:last],
-        )
 
     def keys(self) -> list[tuple[Key, Key]]:
         """(candidate, reference) of every couple, [couples]."""

@@ -8,6 +8,10 @@ from collections.abc import Hashable, Sequence
 import torch
 from torch import Tensor
 
+# Logits turned into float64 at a time, by device: on a CPU what its caches hold.
+ELEMENTS = {"cpu": 1 << 20, "cuda": 1 << 26}
+REPRESENTABLE = 700.0  # exp(-700) is still a normal float64
+
 
 def log_predictions(logits: Tensor, temperature: float) -> Tensor:
     """log softmax(logits / temperature) over the last axis, float64, any shape.
@@ -23,15 +27,51 @@ def aggregate(
 ) -> Tensor:
     """log sum_j weight_j softmax(logits_j / T) of each text: [texts, temperatures, vocab], float64.
 
-    `logits` [contexts, vocab] and `log_weights` [contexts] hold the contexts of a text side by
-    side, `sizes[i]` of them for text i. The sum is formed in log space, so nothing underflows.
+    `logits` [masks, vocab] and `log_weights` [masks] hold the masks of a text side by side,
+    `sizes[i]` of them for text i. Nothing underflows: not the sum, and not a text's total weight.
     """
-    log_weights = log_weights.to(logits.device)[:, None]
-    columns = []
-    for temperature in temperatures:
-        weighted = log_predictions(logits, temperature) + log_weights
-        columns.append(torch.stack([torch.logsumexp(p, 0) for p in weighted.split(list(sizes))]))
-    return torch.stack(columns, dim=1)
+    device = logits.device
+    counts = torch.tensor(sizes, device=device)
+    owner = torch.repeat_interleave(counts, output_size=len(logits))
+    log_weights = log_weights.to(device)
+    heaviest = torch.full((len(sizes),), -torch.inf, dtype=torch.float64, device=device)
+    heaviest.scatter_reduce_(0, owner, log_weights, "amax")
+    log_weights = log_weights - heaviest[owner]
+    shape = (len(sizes), len(temperatures), logits.shape[-1])
+    result = torch.full(shape, -torch.inf, dtype=torch.float64, device=device)
+    step = max(1, ELEMENTS.get(device.type, ELEMENTS["cpu"]) // logits.shape[-1])
+    for start in range(0, len(logits), step):
+        part = slice(start, start + step)
+        met, lengths = torch.unique_consecutive(owner[part], return_counts=True)
+        rows = logits[part].double()
+        rows -= rows.amax(-1, keepdim=True)
+        reach = float(-rows.amin())
+        for number, temperature in enumerate(temperatures):
+            mix = _mix_representable if reach / temperature < REPRESENTABLE else _mix_in_log_space
+            sums = result[met, number]
+            mixed = mix(rows, log_weights[part], lengths.tolist(), temperature)
+            result[met, number] = torch.logaddexp(sums, mixed)
+    return result + heaviest[:, None, None]
+
+
+def _mix_representable(
+    rows: Tensor, log_weights: Tensor, sizes: Sequence[int], temperature: float
+) -> Tensor:
+    """log sum_j weight_j softmax(row_j / T) of each text, [texts, vocab]: one exponential a logit.
+
+    `rows` [masks, vocab], with largest value 0, must not reach below -REPRESENTABLE * T.
+    """
+    likelihoods = rows.div(temperature).exp_()
+    shares = (log_weights.exp() / likelihoods.sum(-1)).split(list(sizes))
+    return torch.block_diag(*shares).mm(likelihoods).log_()
+
+
+def _mix_in_log_space(
+    rows: Tensor, log_weights: Tensor, sizes: Sequence[int], temperature: float
+) -> Tensor:
+    """The same for rows that reach further down."""
+    weighed = log_predictions(rows, temperature) + log_weights[:, None]
+    return torch.stack([torch.logsumexp(own, 0) for own in weighed.split(list(sizes))])
 
 
 class Accumulator:
@@ -44,8 +84,17 @@ class Accumulator:
     def add(
         self, logits: Tensor, log_weights: Tensor, texts: Sequence[int], sizes: Sequence[int]
     ) -> None:
-        """Adds a batch's contexts; arguments as for `aggregate`, `texts` naming each text."""
-        parts = aggregate(logits, log_weights, sizes, self.temperatures)
+        """Adds a batch's contexts, `sizes[i]` of them for text `texts[i]`.
+
+        logits [contexts, masks, vocab], log_weights [contexts, masks].
+        """
+        masks = log_weights.shape[1]
+        parts = aggregate(
+            logits.flatten(0, 1),
+            log_weights.flatten(),
+            [masks * size for size in sizes],
+            self.temperatures,
+        )
         for text, part in zip(texts, parts, strict=True):
             known = self.log_sums.get(text)
             # A copy: a view would keep the whole batch alive.
@@ -73,9 +122,9 @@ class DistributionStore:
     def put(self, key: Hashable, distribution: Tensor) -> None:
         """Keeps a distribution as long as there is room; it counts as used just now."""
         if self.get(key) is None and distribution.nbytes <= self.limit:
-            if distribution.untyped_storage().nbytes() > distribution.nbytes:
-                distribution = distribution.clone()  # a view would keep more alive than is counted
-            self._kept[key] = distribution
+            # A copy: a view would keep more alive than is counted, and what was made in the midst
+            # of a pass would keep the memory around it from being given back.
+            self._kept[key] = distribution.clone()
             self.size += distribution.nbytes
             self.shrink(self.limit)
 

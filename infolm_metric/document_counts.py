@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -153,8 +154,11 @@ def _document(name: str, text: Any) -> str:
     return text
 
 
-def _as_dataset(corpus: Any, column: str) -> tuple[Dataset | IterableDataset, str]:
-    """The corpus as a data set with no more than the column of its texts, and that column."""
+def _as_dataset(corpus: Any, column: str) -> tuple[Dataset | IterableDataset | Iterator[str], str]:
+    """The corpus as a data set with no more than the column of its texts, and that column.
+
+    What can be read only once stays an iterator, so that it need not fit in memory.
+    """
     if isinstance(corpus, Column | IterableColumn) and isinstance(
         corpus.source, Dataset | IterableDataset
     ):
@@ -172,9 +176,9 @@ def _as_dataset(corpus: Any, column: str) -> tuple[Dataset | IterableDataset, st
             f"corpus must be a list of strings or one data set, got a {type(corpus).__name__} of "
             f"{names or 'nothing'}; give one of these"
         )
-    unlisted = isinstance(corpus, Iterator | IterableColumn)
-    rows = list(corpus) if unlisted else as_list("corpus", corpus)
-    texts = list(_documents(enumerate(rows)))
+    if isinstance(corpus, Iterator | IterableColumn):
+        return _documents(enumerate(corpus)), "text"
+    texts = list(_documents(enumerate(as_list("corpus", corpus))))
     return Dataset.from_dict({"text": texts}, Features({"text": Value("string")})), "text"
 
 
@@ -197,10 +201,13 @@ def _holds_text(feature: Any) -> bool:
 
 
 def _counted(
-    dataset: Dataset | IterableDataset, count: _Counter, fingerprint: str, processes: int
+    dataset: Dataset | IterableDataset | Iterator[str],
+    count: _Counter,
+    fingerprint: str,
+    processes: int,
 ) -> Iterator[Mapping[str, Any]]:
     """Rows of COUNTS, one for each batch of the data set."""
-    if isinstance(dataset, IterableDataset):
+    if not isinstance(dataset, Dataset):
         with tqdm(desc=TITLE, unit=" documents", delay=PATIENCE) as bar:
             for row in _counted_here(dataset, count):
                 bar.update(row["documents"][0])
@@ -229,12 +236,23 @@ def _counted(
     yield from counted.with_format("numpy").iter(batch_size=1)
 
 
-def _counted_here(dataset: Dataset | IterableDataset, count: _Counter) -> Iterator[dict[str, Any]]:
+def _counted_here(
+    dataset: Dataset | IterableDataset | Iterator[str], count: _Counter
+) -> Iterator[dict[str, Any]]:
+    if isinstance(dataset, Iterator):
+        batches: Iterator[Any] = ({"text": rows} for rows in _slices(dataset))
+    else:
+        batches = dataset.iter(batch_size=BATCH)
     start = 0
-    for rows in dataset.iter(batch_size=BATCH):
+    for rows in batches:
         stop = start + len(next(iter(rows.values())))
         yield count(rows, range(start, stop))
         start = stop
+
+
+def _slices(texts: Iterator[str]) -> Iterator[list[str]]:
+    while rows := list(islice(texts, BATCH)):
+        yield rows
 
 
 def _can_keep(dataset: Dataset) -> bool:

@@ -84,6 +84,8 @@ Args:
 
     Those that trade time for memory, and what is returned or shown:
 
+    masks_per_pass (int): tokens of a text that are masked at once. 1, the default, is InfoLM; more
+        is an approximation that is faster, named in the signature.
     batch_size (int or "auto"): masked contexts in a forward pass.
     device (str): such as "cpu" or "cuda:0".
     dtype (str): "float32" (default), "bfloat16" or "float16".

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import reprlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -67,6 +67,31 @@ def check_pairs(predictions: Any, references: Any) -> Pairs:
             check_text(f"references[{index}]", text)
         return Pairs(candidates, [[text] for text in groups])
     return Pairs(candidates, [_reference_list(i, group) for i, group in enumerate(groups)], True)
+
+
+def iterate_pairs(pairs: Iterable[Any]) -> Iterator[tuple[str, list[str]]]:
+    """Each pair, checked as it comes: a candidate with its reference or its list of references.
+
+    Raises TypeError or ValueError, which names the pair by its number, as `check_pairs` does.
+
+    >>> list(iterate_pairs([("a cat", "the cat"), ("a dog", ["the dog", "one dog"])]))
+    [('a cat', ['the cat']), ('a dog', ['the dog', 'one dog'])]
+    """
+    for index, pair in enumerate(pairs):
+        name = f"pairs[{index}]"
+        if not isinstance(pair, list | tuple) or len(pair) != 2:
+            raise TypeError(
+                f"{name} must be (candidate, reference) or (candidate, list of references), "
+                f"got {_brief.repr(pair)}"
+            )
+        candidate, references = pair
+        check_text(f"{name}[0]", candidate)
+        group = [references] if isinstance(references, str) else as_list(f"{name}[1]", references)
+        if not group:
+            raise ValueError(f"{name}[1] is an empty list; give at least one reference")
+        for position, text in enumerate(group):
+            check_text(f"{name}[1][{position}]", text)
+        yield candidate, group
 
 
 def check_texts(name: str, texts: Any) -> list[str]:

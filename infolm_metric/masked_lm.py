@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +18,7 @@ from transformers import AutoConfig, AutoModelForMaskedLM, AutoTokenizer
 from transformers.utils import logging
 
 from infolm_metric.contexts import Template, find_template
+from infolm_metric.encoders import MaskedEncoder, exchange_encoder
 from infolm_metric.settings import BUNDLED, DTYPES
 
 BUNDLED_FOLDER = Path(__file__).parent / "bundled"
@@ -65,36 +66,50 @@ class MaskedLM:
     vocabulary: Vocabulary
     device: torch.device
     identity: str  # name and revision or content hash, as the signature shows it
+    encoder: MaskedEncoder | None = None  # in place of the model's own, for families known here
 
     @torch.inference_mode()
-    def logits(self, ids: Tensor, positions: Tensor) -> Tensor:
-        """Logits at one position of each context: [contexts, tokens], [contexts] -> [contexts, V].
+    def logits(self, ids: Tensor, positions: Tensor, sizes: Sequence[int]) -> Tensor:
+        """Logits at the masked positions of each context.
 
-        The contexts have no padding. The vocabulary head runs at these positions only: the
-        encoder's output is narrowed to them before the head sees it.
+        ids int64 [contexts, tokens], positions int64 [contexts, masks] -> [contexts, masks, V]. The
+        contexts have no padding; `sizes` of them side by side are of one text and differ only at
+        their masks. The vocabulary head runs at the masks only.
         """
         ids, positions = ids.to(self.device), positions.to(self.device)
-        rows = torch.arange(len(ids), device=self.device)
-
-        def narrow(module: nn.Module, inputs: Any, output: Any) -> Any:
-            output["last_hidden_state"] = output["last_hidden_state"][rows, positions].unsqueeze(1)
-            return output
-
-        encoder: Any = self.model.base_model
-        hook = encoder.register_forward_hook(narrow)
         precision = torch.get_float32_matmul_precision()
         torch.set_float32_matmul_precision("highest")
         try:
             # The caller's autocast and matrix precision must not change a score.
-            with torch.autocast(self.device.type, enabled=False):
+            with torch.autocast(self.device.type, enabled=False), self._only_at(positions, sizes):
                 logits = self.model(
                     input_ids=ids, attention_mask=torch.ones_like(ids), return_dict=True
                 ).logits
         finally:
             torch.set_float32_matmul_precision(precision)
-            hook.remove()
         # Apple's GPUs have no float64, in which all that follows is computed.
-        return logits[:, 0].cpu() if self.device.type == "mps" else logits[:, 0]
+        return logits.cpu() if self.device.type == "mps" else logits
+
+    @contextmanager
+    def _only_at(self, positions: Tensor, sizes: Sequence[int]) -> Iterator[None]:
+        """Lets the head see nothing but the encoder's states at these positions."""
+        if self.encoder is not None:
+            self.encoder.positions, self.encoder.sizes = positions, sizes
+            yield
+            return
+
+        def narrow(module: nn.Module, inputs: Any, output: Any) -> Any:
+            states = output["last_hidden_state"]
+            index = positions.unsqueeze(-1).expand(-1, -1, states.shape[-1])
+            output["last_hidden_state"] = states.gather(1, index)
+            return output
+
+        base: Any = self.model.base_model
+        hook = base.register_forward_hook(narrow)
+        try:
+            yield
+        finally:
+            hook.remove()
 
 
 def load_vocabulary(name: str, revision: str | None = None) -> Vocabulary:
@@ -130,9 +145,16 @@ def load_vocabulary(name: str, revision: str | None = None) -> Vocabulary:
 
 
 def load(
-    name: str, revision: str | None, device: str | None, dtype: str, vocabulary: Vocabulary
+    name: str,
+    revision: str | None,
+    device: str | None,
+    dtype: str,
+    vocabulary: Vocabulary,
+    fast: bool = True,
 ) -> MaskedLM:
     """The model `name` on `device`, checked to have trained weights throughout.
+
+    `fast` False keeps the model's own encoder, with which scores are the same, for comparison.
 
     Raises:
         OSError: its weights are not there, are damaged, or are not safetensors.
@@ -171,7 +193,8 @@ def load(
         )
     place = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
     model = model.eval().requires_grad_(False).to(place)
-    return MaskedLM(model, vocabulary, place, _identity(name, source, revision))
+    encoder = exchange_encoder(model) if fast else None
+    return MaskedLM(model, vocabulary, place, _identity(name, source, revision), encoder)
 
 
 @contextmanager

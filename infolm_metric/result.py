@@ -109,6 +109,8 @@ def signature(settings: Settings, identity: str, limit: int | None) -> str:
         "long_text": settings.long_text,
         "dtype": settings.dtype,
     }
+    if settings.masks_per_pass > 1:
+        fields["masks_per_pass"] = settings.masks_per_pass
     if settings.similarity:
         fields["similarity"] = "1-score/largest"
     fields |= _versions()

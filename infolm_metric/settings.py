@@ -49,6 +49,7 @@ class Settings:
     model_revision: str | None = None
     max_length: int | None = None
     long_text: str = "truncate"
+    masks_per_pass: int = 1
     batch_size: int | str = "auto"
     device: str | None = None
     dtype: str = "float32"
@@ -281,6 +282,7 @@ _CHECKS: dict[str, Callable[[str, Any], Any]] = {
     "model_revision": _optional_text,
     "max_length": _optional_whole_number,
     "long_text": _one_of(LONG_TEXT),
+    "masks_per_pass": _whole_number,
     "batch_size": _batch_size,
     "device": _device,
     "dtype": _dtype,

@@ -178,6 +178,7 @@ def test_every_setting_but_return_scores_has_an_option():
         ),
         (["--similarity", "--batch-size", "auto"], {"similarity": True, "batch_size": "auto"}),
         (["--dtype", "bfloat16", "--device", "cpu"], {"dtype": "bfloat16", "device": "cpu"}),
+        (["--masks-per-pass", "4"], {"masks_per_pass": 4}),
     ],
 )
 def test_an_option_does_what_its_setting_does(score, scorer, arguments, settings):

@@ -196,7 +196,8 @@ def test_each_token_is_masked_once_in_the_window_whose_centre_is_nearest(
         ids = window.ids.tolist()
         inner = ids[len(template.prefix) : len(ids) - len(template.suffix)]
         assert ids == [*template.prefix, *inner, *template.suffix]
-        for position, log_weight in zip(window.positions, window.log_weights, strict=True):
+        pairs = zip(window.positions[:, 0], window.log_weights[:, 0], strict=True)
+        for position, log_weight in pairs:
             token = ids[position]
             assert token not in found
             found[token] = (inner, position - len(template.prefix))
@@ -225,8 +226,8 @@ def test_a_text_that_fits_is_one_window_as_it_stands(max_length):
     (window,) = split(3, text, uniform(text), BERT, max_length)
     assert window.text == 3
     assert window.ids.tolist() == [CLS, 10, 11, 12, SEP]
-    assert window.positions.tolist() == [1, 2, 3]
-    np.testing.assert_array_equal(window.log_weights, uniform(text))
+    assert window.positions.tolist() == [[1], [2], [3]]
+    np.testing.assert_array_equal(window.log_weights[:, 0], uniform(text))
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -238,8 +239,8 @@ def test_a_text_without_a_maskable_token_is_read_as_a_lone_mask(family, tiny_mod
     (batch,) = batches([window], template.mask, None, len(tokenizer), "cpu")
     (mask_typed,) = tokenize(tokenizer, [tokenizer.mask_token], 40, "truncate")
     assert batch.ids.tolist() == [mask_typed.ids.tolist()]
-    assert batch.ids[0, batch.positions[0]] == template.mask
-    assert batch.log_weights.tolist() == [0.0]
+    assert batch.ids[0, batch.positions[0, 0]] == template.mask
+    assert batch.log_weights.tolist() == [[0.0]]
 
 
 def test_positions_of_weight_0_need_no_pass():
@@ -247,10 +248,57 @@ def test_positions_of_weight_0_need_no_pass():
     table = np.zeros(20)
     table[[11, 13]] = 1.0
     (window,) = split(0, text, normalised_log_weights(text, table), BERT, None)
-    assert window.positions.tolist() == [2, 4]
-    np.testing.assert_allclose(np.exp(window.log_weights), [0.5, 0.5], rtol=1e-15)
+    assert window.positions.tolist() == [[2], [4]]
+    np.testing.assert_allclose(np.exp(window.log_weights), [[0.5], [0.5]], rtol=1e-15)
     # The context is whole all the same.
     assert window.ids.tolist() == text.ids.tolist()
+
+
+# Several masks a context
+
+
+@settings(deadline=None, max_examples=150)
+@given(length=st.integers(1, 60), masks=st.integers(1, 70), width=st.integers(1, 80))
+def test_several_masks_a_context_read_each_position_once_in_as_few_contexts_as_they_can(
+    length, masks, width
+):
+    text = text_of(list(range(100, 100 + length)))
+    single = split(0, text, uniform(text), BERT, width + 2)
+    windows = split(0, text, uniform(text), BERT, width + 2, masks)
+    assert len(windows) == len(single)
+    for window, alone in zip(windows, single, strict=True):
+        count = len(alone.positions)
+        assert window.positions.shape == (math.ceil(count / masks), min(masks, count))
+        real = window.log_weights > -math.inf
+        assert sorted(window.positions[real]) == alone.positions[:, 0].tolist()
+        weights = dict(zip(alone.positions[:, 0], alone.log_weights[:, 0], strict=True))
+        for position, log_weight in zip(
+            window.positions[real], window.log_weights[real], strict=True
+        ):
+            assert weights[position] == log_weight
+        # What fills a context up masks nothing that it did not mask already.
+        for positions, own in zip(window.positions, real, strict=True):
+            assert set(positions) == set(positions[own])
+
+
+def test_the_masks_of_a_context_lie_as_far_apart_as_they_can():
+    text = text_of(list(range(100, 112)))
+    (window,) = split(0, text, uniform(text), BERT, None, 3)
+    assert window.positions.tolist() == [[1, 5, 9], [2, 6, 10], [3, 7, 11], [4, 8, 12]]
+
+
+def test_batches_hold_contexts_with_equally_many_masks():
+    texts = [text_of([10] * count) for count in (2, 7, 7, 3, 7)]
+    windows = [
+        window
+        for index, text in enumerate(texts)
+        for window in split(index, text, uniform(text), BERT, None, 4)
+    ]
+    for batch in batches(windows, MASK, None, 300, "cpu"):
+        where = batch.ids == MASK
+        assert bool(where.gather(1, batch.positions).all())
+        masked = [len(set(row)) for row in batch.positions.tolist()]
+        assert where.sum(1).tolist() == masked
 
 
 # Batches
@@ -263,7 +311,7 @@ def windows_of(lengths):
         ids = np.arange(identity, identity + length)
         identity += length
         positions = np.arange(length)[number % 2 :: 1 + number % 3]
-        made.append(Window(number, ids, positions, -positions.astype(float)))
+        made.append(Window(number, ids, positions[:, None], -positions[:, None].astype(float)))
     return made
 
 
@@ -272,7 +320,7 @@ def check_batches(windows, given_batches):
     rows = {
         window.text: (
             window.ids.tolist(),
-            dict(zip(window.positions, window.log_weights, strict=True)),
+            dict(zip(window.positions[:, 0], window.log_weights[:, 0], strict=True)),
         )
         for window in windows
     }
@@ -283,13 +331,19 @@ def check_batches(windows, given_batches):
         assert sum(batch.sizes) == len(batch.ids) == len(batch.positions) == len(batch.log_weights)
         owners = [t for t, size in zip(batch.texts, batch.sizes, strict=True) for _ in range(size)]
         for owner, ids, position, log_weight in zip(
-            owners, batch.ids.tolist(), batch.positions.tolist(), batch.log_weights, strict=True
+            owners,
+            batch.ids.tolist(),
+            batch.positions[:, 0].tolist(),
+            batch.log_weights[:, 0],
+            strict=True,
         ):
             original, weights = rows[owner]
             assert ids == [*original[:position], MASK, *original[position + 1 :]]
             assert log_weight == weights[position]
             seen[owner, position] += 1
-    assert seen == Counter((w.text, position) for w in windows for position in w.positions.tolist())
+    assert seen == Counter(
+        (w.text, position) for w in windows for (position,) in w.positions.tolist()
+    )
 
 
 @settings(deadline=None, max_examples=100)
@@ -328,7 +382,8 @@ def test_windows_of_one_text_keep_its_name(tokenizer):
 
 def test_a_batch_left_to_us_holds_as_many_tokens_as_the_device_takes(monkeypatch):
     monkeypatch.setattr(contexts, "TOKENS_PER_BATCH", {"cpu": 40, "cuda": 90})
-    windows = [Window(i, np.full(9, 50 + i), np.arange(9), np.zeros(9)) for i in range(4)]
+    masks = np.arange(9)[:, None], np.zeros((9, 1))
+    windows = [Window(i, np.full(9, 50 + i), *masks) for i in range(4)]
     for device, largest in (("cpu", 4), ("cuda", 10), ("mps", 4)):
         made = list(batches(windows, MASK, None, 10, device))
         assert [len(b.ids) for b in made[:-1]] == [largest] * (len(made) - 1)
@@ -336,13 +391,14 @@ def test_a_batch_left_to_us_holds_as_many_tokens_as_the_device_takes(monkeypatch
 
 
 def test_a_batch_left_to_us_holds_no_more_logits_than_memory_is_meant_for():
-    vocabulary = contexts.LOGITS_PER_BATCH // 5
+    most = contexts.LOGITS_PER_BATCH["cpu"]
+    vocabulary = most // 5
     (window,) = split(0, text_of([10] * 23), np.zeros(23), BERT, None)
     sizes = [len(b.ids) for b in batches([window], MASK, None, vocabulary, "cpu")]
     assert sizes == [5, 5, 5, 5, 3]
     # However large the vocabulary and the text, one context at a time goes through.
     (long,) = split(0, text_of([10] * 9000), np.zeros(9000), BERT, None)
-    first = next(batches([long], MASK, None, 10 * contexts.LOGITS_PER_BATCH, "cpu"))
+    first = next(batches([long], MASK, None, 10 * most, "cpu"))
     assert first.ids.shape == (1, 9002)
 
 
@@ -361,6 +417,6 @@ def test_the_plan_for_a_very_long_text_reads_every_token_once(tokenizer):
     seen = 0
     for batch in batches(windows, MASK, None, 305, "cpu"):
         assert (batch.ids == MASK).sum() == len(batch.ids)
-        assert bool((batch.ids.gather(1, batch.positions[:, None]) == MASK).all())
+        assert bool((batch.ids.gather(1, batch.positions) == MASK).all())
         seen += len(batch.ids)
     assert seen == count

@@ -1,6 +1,7 @@
 """Candidates beside their references: portions that fit, and one score from several."""
 
 import math
+from itertools import zip_longest
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 from infolm_metric import couples as couples_room
 from infolm_metric import measures
 from infolm_metric.contexts import TokenizedText
-from infolm_metric.couples import Comparison, Couples, Reading
+from infolm_metric.couples import Comparison, Couples, Reading, portions
 from infolm_metric.settings import Settings
 
 
@@ -30,46 +31,42 @@ def couples(*pairs):
     )
 
 
-def tokens_of(part):
-    """The pairs of a portion, as `couples` takes them."""
-    found, references = [], iter(part.references)
-    for candidate, count in zip(part.candidates, part.counts, strict=True):
-        own = [int(next(references).text.tokens[0]) for _ in range(count)]
-        found.append((int(candidate.text.tokens[0]), own))
-    assert list(references) == []
-    return found
-
-
 @settings(deadline=None, max_examples=200)
 @given(
     pairs=st.lists(
-        st.tuples(st.integers(10, 20), st.lists(st.integers(10, 20), min_size=1, max_size=4)),
-        min_size=1,
+        st.tuples(
+            st.text("abcdef", max_size=1),
+            st.lists(st.text("abcdef", max_size=1), min_size=1, max_size=4),
+        ),
         max_size=15,
     ),
     room=st.integers(2, 8),
 )
 def test_portions_cover_the_pairs_in_order_and_keep_within_the_room(pairs, room):
-    portions = list(couples(*pairs).chunks(room))
-    covered = [index for where, _ in portions for index in range(len(pairs))[where]]
-    assert covered == list(range(len(pairs)))
-    assert [pair for _, part in portions for pair in tokens_of(part)] == pairs
+    found = list(portions(iter(pairs), room))
+    assert [pair for portion in found for pair in portion] == pairs
 
-    def distinct(some_pairs):
-        return len({token for one, others in some_pairs for token in (one, *others)})
+    def fits(some_pairs):
+        texts = {text for one, others in some_pairs for text in (one, *others)}
+        return len(texts) <= room and len(some_pairs) <= room
 
-    for (where, part), (later, _) in zip(portions, [*portions[1:], (None, None)], strict=True):
-        assert tokens_of(part) == pairs[where]
-        assert distinct(pairs[where]) <= room or len(part.candidates) == 1
+    for portion, following in zip_longest(found, found[1:]):
+        assert fits(portion) or len(portion) == 1
         # No portion ends before it must.
-        if later is not None:
-            assert distinct(pairs[where.start : later.start + 1]) > room
+        if following is not None:
+            assert not fits([*portion, following[0]])
 
 
-def test_texts_that_come_again_take_no_room():
-    pairs = [(10, [11])] * 1000
-    ((where, part),) = couples(*pairs).chunks(2)
-    assert len(part.candidates) == 1000 and range(1000)[where] == range(1000)
+def test_pairs_are_read_no_further_than_the_portion_needs():
+    read = []
+
+    def pairs():
+        for number in range(100):
+            read.append(number)
+            yield f"candidate {number}", [f"reference {number}"]
+
+    first = next(portions(pairs(), 6))
+    assert len(first) == 3 and read == [0, 1, 2, 3]
 
 
 def test_the_couples_are_each_candidate_with_each_of_its_references():

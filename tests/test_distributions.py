@@ -7,6 +7,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from infolm_metric import distributions
 from infolm_metric.distributions import (
     Accumulator,
     DistributionStore,
@@ -109,7 +110,7 @@ def test_it_does_not_matter_how_the_contexts_are_spread_over_batches(sizes, cut,
     for rows in batches:
         texts = list(dict.fromkeys(owners[row] for row in rows))
         counts = [sum(owners[row] == text for row in rows) for text in texts]
-        sums.add(logits[rows], log_weights[rows], texts, counts)
+        sums.add(logits[rows, None], log_weights[rows, None], texts, counts)
     found = torch.stack([sums.log_sums[text] for text in range(len(sizes))])
     torch.testing.assert_close(found, whole, rtol=1e-13, atol=1e-13)
 
@@ -117,16 +118,39 @@ def test_it_does_not_matter_how_the_contexts_are_spread_over_batches(sizes, cut,
 def test_a_text_met_twice_in_a_batch_is_one_text():
     logits, log_weights = contexts([4])
     sums = Accumulator([1.0])
-    sums.add(logits, log_weights, [7, 7], [1, 3])
+    sums.add(logits[:, None], log_weights[:, None], [7, 7], [1, 3])
     whole = aggregate(logits, log_weights, [4], [1.0])[0]
     torch.testing.assert_close(sums.log_sums[7], whole, rtol=1e-13, atol=1e-13)
+
+
+def test_a_mask_that_is_no_mask_of_its_own_adds_nothing():
+    logits, log_weights = contexts([4])
+    # Two contexts of three masks, of which the second repeats two with a weight of 0.
+    log_weights = torch.cat([log_weights, torch.full((2,), -math.inf, dtype=torch.float64)])
+    sums = Accumulator(TEMPERATURES)
+    repeated = torch.cat([logits, logits[3:], logits[3:]])
+    sums.add(repeated.view(2, 3, VOCABULARY), log_weights.view(2, 3), [0], [2])
+    whole = aggregate(logits, log_weights[:4], [4], TEMPERATURES)[0]
+    torch.testing.assert_close(sums.log_sums[0], whole, rtol=1e-13, atol=1e-13)
+
+
+@pytest.mark.parametrize("elements", [1, 3 * VOCABULARY, 1 << 20])
+@pytest.mark.parametrize("scale", [3.0, 300.0])
+def test_the_two_ways_to_mix_agree_however_the_rows_are_cut(elements, scale, monkeypatch):
+    monkeypatch.setattr(distributions, "ELEMENTS", {"cpu": elements})
+    sizes = [3, 1, 5, 2]
+    logits, log_weights = contexts(sizes, scale=scale)
+    quick = aggregate(logits, log_weights, sizes, [2.0])
+    monkeypatch.setattr(distributions, "REPRESENTABLE", 0.0)
+    careful = aggregate(logits, log_weights, sizes, [2.0])
+    torch.testing.assert_close(quick, careful, rtol=1e-12, atol=1e-12)
 
 
 def test_what_is_kept_of_a_text_does_not_keep_its_batch_alive():
     sizes = [1] * 50
     logits, log_weights = contexts(sizes)
     sums = Accumulator([1.0, 2.0])
-    sums.add(logits, log_weights, range(50), sizes)
+    sums.add(logits[:, None], log_weights[:, None], range(50), sizes)
     kept = sums.log_sums[0]
     assert kept.untyped_storage().nbytes() == kept.nbytes == 2 * VOCABULARY * 8
 

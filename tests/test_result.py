@@ -196,6 +196,8 @@ CHANGES = [
     {"long_text": "error"},
     {"dtype": "bfloat16"},
     {"dtype": "float16"},
+    {"masks_per_pass": 2},
+    {"masks_per_pass": 3},
 ]
 
 

@@ -9,6 +9,7 @@ import pytest
 import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from transformers import AutoModelForMaskedLM
 
 from infolm_metric import IDF, InfoLMScorer
 from infolm_metric.measures import MEASURES, SYMMETRIZATIONS
@@ -212,13 +213,137 @@ def test_a_score_with_a_table_does_not_depend_on_other_pairs(scorer):
         assert_close(alone.scores["fisher_rao_distance"], [score], tolerance=1e-6)
 
 
-def test_chunks_of_pairs_do_not_change_scores(scorer, monkeypatch):
+def test_portions_of_pairs_do_not_change_scores(scorer, monkeypatch):
     whole = scorer.score(CANDIDATES, REFERENCES, reuse_memory=0)
-    monkeypatch.setattr("infolm_metric.scorer.CHUNK_BYTES", 1)
+    monkeypatch.setattr("infolm_metric.scorer.PORTION_TEXTS", 1)
     pieces = scorer.score(CANDIDATES, REFERENCES, reuse_memory=0)
     assert_close(
         pieces.scores["fisher_rao_distance"], whole.scores["fisher_rao_distance"], tolerance=1e-6
     )
+
+
+# Streams
+
+
+def test_a_stream_gives_the_scores_of_the_pairs_in_order(scorer, monkeypatch):
+    monkeypatch.setattr("infolm_metric.scorer.PORTION_TEXTS", 4)
+    pairs = list(zip(CANDIDATES, REFERENCES, strict=True))
+    chosen = {"information_measure": ["l1", "kl"], "reuse_memory": 0}
+    for idf in (False, "references", "separate"):
+        whole = scorer.score(CANDIDATES, REFERENCES, idf=idf, **chosen)
+        rows = list(scorer.stream(pairs, idf=idf, **chosen))
+        assert [list(row) for row in rows] == [["l1_distance", "kl_divergence"]] * len(pairs)
+        for name, scores in whole.scores.items():
+            assert_close([row[name] for row in rows], scores, tolerance=1e-6)
+
+
+def test_a_stream_reads_pairs_as_it_goes(scorer, monkeypatch):
+    monkeypatch.setattr("infolm_metric.scorer.PORTION_TEXTS", 4)
+    read = []
+
+    def endless():
+        while True:
+            read.append(len(read))
+            yield f"the cat {len(read)}", ["the dog", f"rain {len(read)}"]
+
+    rows = scorer.stream(endless(), idf=False)
+    assert read == []
+    next(rows)
+    assert len(read) <= 4
+
+
+def test_what_can_be_read_once_needs_a_table_or_none(scorer):
+    pairs = list(zip(CANDIDATES, REFERENCES, strict=True))
+    table = IDF.from_corpus(REFERENCES, scorer.tokenizer)
+    expected = scorer.score(CANDIDATES, REFERENCES).scores["fisher_rao_distance"]
+    rows = scorer.stream(iter(pairs), idf=table)
+    assert_close([row["fisher_rao_distance"] for row in rows], expected, tolerance=1e-6)
+    with pytest.raises(ValueError, match="reads the pairs twice.*list_iterator.*give idf=False"):
+        scorer.stream(iter(pairs))
+
+
+@pytest.mark.parametrize(
+    ("pairs", "error", "message"),
+    [
+        ("a text", TypeError, "pairs must be an iterable of .*'a text'"),
+        (5, TypeError, "pairs must be an iterable"),
+        ([("a", "b"), "cd"], TypeError, r"pairs\[1\] must be \(candidate, reference\)"),
+        ([("a", "b", "c")], TypeError, r"pairs\[0\] must be"),
+        ([("a", None)], TypeError, r"pairs\[0\]\[1\] must be a list of strings, got None"),
+        ([("a", [])], ValueError, r"pairs\[0\]\[1\] is an empty list"),
+        ([("a", ["b", 3])], TypeError, r"pairs\[0\]\[1\]\[1\] must be a string, got 3"),
+        ([(None, "b")], TypeError, r"pairs\[0\]\[0\] must be a string, got None"),
+    ],
+)
+def test_a_wrong_pair_in_a_stream_is_named(scorer, pairs, error, message):
+    with pytest.raises(error, match=message):
+        list(scorer.stream(pairs, idf=False))
+
+
+def test_a_stream_counts_its_remarks_over_all_portions(scorer, monkeypatch):
+    monkeypatch.setattr("infolm_metric.scorer.PORTION_TEXTS", 2)
+    pairs = [("", "the cat"), ("the dog", "rain"), ("", "the dog")]
+    with pytest.warns(UserWarning, match="2 of 6 texts without a token to mask") as caught:
+        list(scorer.stream(pairs, idf=False))
+    assert len(caught) == 1 and caught[0].filename == __file__
+
+
+def test_the_signature_can_be_had_without_scores(scorer):
+    result = scorer.score(["a cat"], ["the cat"], masks_per_pass=2)
+    assert scorer.signature(masks_per_pass=2) == result.signature != scorer.signature()
+    assert "|masks_per_pass:2|" in result.signature
+    assert "masks_per_pass" not in scorer.signature()
+
+
+# Several masks a pass
+
+
+@pytest.mark.parametrize("masks", [2, 5, 100])
+def test_several_masks_a_pass_are_what_a_literal_reading_gives(scorer, masks):
+    model = AutoModelForMaskedLM.from_pretrained(scorer.settings.model).eval()
+    tokenizer = scorer.tokenizer
+    texts = [*CANDIDATES, ""]
+    found = scorer.distributions(texts, idf=False, masks_per_pass=masks, temperature=2.0)
+    for text, log_p in zip(texts, found, strict=True):
+        ids = tokenizer(text, return_tensors="pt")["input_ids"]
+        if ids.shape[1] == 2:
+            ids = tokenizer(tokenizer.mask_token, return_tensors="pt")["input_ids"]
+        inner = range(1, ids.shape[1] - 1)
+        passes = -(-len(inner) // masks)
+        total = torch.zeros(log_p.shape, dtype=torch.float64)
+        for number in range(passes):
+            masked = list(inner)[number::passes]
+            context = ids.clone()
+            context[0, masked] = tokenizer.mask_token_id
+            with torch.no_grad():
+                logits = model(context).logits[0, masked]
+            total += torch.softmax(logits.double() / 2.0, -1).sum(0) / len(inner)
+        torch.testing.assert_close(log_p, total.log(), rtol=0, atol=2e-5)
+
+
+def test_several_masks_a_pass_need_fewer_passes_and_do_not_mix_with_others(scorer, monkeypatch):
+    from infolm_metric import masked_lm
+
+    contexts = []
+    plain = masked_lm.MaskedLM.logits
+    monkeypatch.setattr(
+        masked_lm.MaskedLM,
+        "logits",
+        lambda self, ids, *rest: contexts.append(len(ids)) or plain(self, ids, *rest),
+    )
+    fresh = InfoLMScorer(model_name_or_path=scorer.settings.model, idf=False)
+    exact = fresh.score(CANDIDATES, REFERENCES)
+    passes = sum(contexts)
+    contexts.clear()
+    quick = fresh.score(CANDIDATES, REFERENCES, masks_per_pass=4)
+    assert passes / 4 <= sum(contexts) < passes / 2
+    assert quick.scores != exact.scores
+    assert fresh.score(CANDIDATES, REFERENCES).scores == exact.scores
+
+
+def test_an_explanation_is_of_single_masks(scorer):
+    with pytest.raises(ValueError, match="masks_per_pass must be 1 for explain.*got 3"):
+        scorer.explain("a cat", "the cat", masks_per_pass=3)
 
 
 def test_an_empty_text_is_neither_zero_nor_nan_against_a_text(scorer):
@@ -307,17 +432,17 @@ def test_the_model_is_loaded_once_and_texts_seen_before_are_not_read_again(score
     rows = 0
     plain = masked_lm.MaskedLM.logits
 
-    def counting(self, ids, positions):
+    def counting(self, ids, *rest):
         nonlocal rows
         rows += len(ids)
-        return plain(self, ids, positions)
+        return plain(self, ids, *rest)
 
     monkeypatch.setattr(masked_lm.MaskedLM, "logits", counting)
     fresh = InfoLMScorer(model_name_or_path=scorer.settings.model, idf=False)
     fresh.score(CANDIDATES, REFERENCES)
-    first, model = rows, fresh._model
+    first, model = rows, fresh._engine._model
     fresh.score(["a new text"], [REFERENCES[0]])
-    assert fresh._model is model
+    assert fresh._engine._model is model
     assert 0 < rows - first <= 6
     before = rows
     fresh.score(CANDIDATES, REFERENCES)
@@ -333,7 +458,9 @@ def test_repeated_texts_in_a_call_are_read_once(scorer, monkeypatch):
     rows = []
     plain = masked_lm.MaskedLM.logits
     monkeypatch.setattr(
-        masked_lm.MaskedLM, "logits", lambda self, i, p: rows.append(len(i)) or plain(self, i, p)
+        masked_lm.MaskedLM,
+        "logits",
+        lambda self, ids, *rest: rows.append(len(ids)) or plain(self, ids, *rest),
     )
     scorer.score(["one small boat"] * 7, ["one small boat"] * 7, idf=False, reuse_memory=0)
     tokens = scorer.tokenizer.tokenize("one small boat")
@@ -366,13 +493,13 @@ def test_a_text_too_long_is_refused_before_the_model_loads_if_asked(tiny_bert):
     fresh = InfoLMScorer(model_name_or_path=tiny_bert, long_text="error")
     with pytest.raises(ValueError, match=r"max_length=40.*long_text"):
         fresh.score([LONG], ["the cat"])
-    assert fresh._model is None
+    assert fresh._engine._model is None
 
 
 def test_distributions_are_normalised_log_probabilities(scorer):
     texts = ["the cat", "", "the cat"]
     log_p = scorer.distributions(texts)
-    assert log_p.shape == (3, scorer._load(scorer.settings).vocabulary.size)
+    assert log_p.shape == (3, scorer._engine.model(scorer.settings).vocabulary.size)
     assert log_p.dtype == torch.float64
     torch.testing.assert_close(log_p.exp().sum(-1), torch.ones(3, dtype=torch.float64))
     assert torch.equal(log_p[0], log_p[2])
@@ -471,7 +598,7 @@ def test_wrong_lists_for_a_sweep_are_named_before_a_model_loads(given, error, me
 def test_a_copy_carries_the_settings_and_loads_its_own_model(scorer):
     scorer.score(["the cat"], ["a dog"])
     twin = copy.deepcopy(scorer)
-    assert twin.settings == scorer.settings and twin._model is None
+    assert twin.settings == scorer.settings and twin._engine._model is None
     assert twin.score(["the cat"], ["the cat"]).scores == {"fisher_rao_distance": [0.0]}
 
 
@@ -480,7 +607,7 @@ def test_bars_are_shown_only_if_asked_for(scorer, capsys, verbose):
     texts = [f"cat {number}" for number in range(10_001)]
     IDF.from_corpus(texts, scorer.tokenizer)
     assert "documents" in capsys.readouterr().err  # large enough for a bar of its own
-    scorer._tables([texts], scorer.settings.replace(verbose=verbose))
+    scorer._engine.tables([texts], scorer.settings.replace(verbose=verbose))
     scorer.score(["the cat"], ["a dog"], verbose=verbose)
     assert ("documents" in (shown := capsys.readouterr().err)) is verbose
     assert ("infolm" in shown) is verbose

@@ -60,6 +60,8 @@ REFUSED = [
     ({"multi_reference": None}, ["multi_reference None", "known: 'min', 'mean'"]),
     ({"long_text": "truncated"}, ["long_text 'truncated'", "did you mean 'truncate'?"]),
     ({"long_text": ["window"]}, ["long_text ['window']", "'window'"]),
+    ({"masks_per_pass": 0}, ["masks_per_pass must be at least 1, got 0"]),
+    ({"masks_per_pass": 1.5}, ["masks_per_pass must be a whole number, got 1.5"]),
     ({"dtype": "float46"}, ["dtype 'float46'", "did you mean 'float16'?"]),
     ({"dtype": torch.float64}, ["dtype 'float64'", "did you mean 'float16'?"]),
     ({"dtype": None}, ["dtype None", "known: 'float32', 'bfloat16', 'float16'"]),
@@ -157,7 +159,9 @@ def test_numbers_of_every_library_become_plain_floats(name, number):
 
 
 @pytest.mark.parametrize("number", [np.int64(7), np.uint8(7), np.array(7), torch.tensor(7)])
-@pytest.mark.parametrize("name", ["max_length", "batch_size", "tokenize_processes", "reuse_memory"])
+@pytest.mark.parametrize(
+    "name", ["max_length", "batch_size", "masks_per_pass", "tokenize_processes", "reuse_memory"]
+)
 def test_whole_numbers_of_every_library_become_plain_ints(name, number):
     value = getattr(Settings.of(**{name: number}), name)
     assert type(value) is int and value == 7

@@ -196,6 +196,13 @@ SETTINGS = (
         "device", "--device", metavar="NAME", help="cpu, cuda, cuda:1 ... (default: cuda if any)"
     ),
     setting(
+        "masks_per_pass",
+        "--masks-per-pass",
+        type=int,
+        metavar="N",
+        help="tokens masked at once (default: 1, exact); more is an approximation, and faster",
+    ),
+    setting(
         "batch_size",
         "--batch-size",
         type=_number_or_word,
