@@ -5,11 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
 import numpy as np
@@ -101,7 +100,7 @@ class _Counter:
                 "name one with column="
             )
         texts = list(_documents(zip(positions, rows[self.column], strict=True)))
-        found: Counter[int] = Counter()
+        seen = [np.zeros(0, dtype=np.int64)]
         for start in range(0, len(texts), SLICE):
             encoded = self.tokenizer(
                 texts[start : start + SLICE],
@@ -113,25 +112,30 @@ class _Counter:
                 padding=False,
                 verbose=False,
             )
-            for ids, special in zip(
-                encoded["input_ids"], encoded["special_tokens_mask"], strict=True
-            ):
-                found.update(self._kept(ids, special))
-        ids = sorted(found)
-        return {
-            "documents": [len(texts)],
-            "token_ids": [ids],
-            "counts": [[found[token] for token in ids]],
-        }
+            seen.append(self._seen(encoded["input_ids"], encoded["special_tokens_mask"]))
+        ids, counts = np.unique(np.concatenate(seen), return_counts=True)
+        return {"documents": [len(texts)], "token_ids": [ids], "counts": [counts]}
 
-    def _kept(self, ids: Sequence[int], special: Sequence[int]) -> set[int]:
-        """The ids of a document's maskable tokens that `max_length` leaves."""
-        tokens = [token for token, flag in zip(ids, special, strict=True) if not flag]
-        if self.max_length is not None and len(ids) > self.max_length:
-            room = self.max_length - (len(ids) - len(tokens))
+    def _seen(self, ids: Sequence[Sequence[int]], special: Sequence[Sequence[int]]) -> np.ndarray:
+        """The maskable tokens that `max_length` leaves of each document, each once a document."""
+        lengths = np.asarray([len(row) for row in ids])
+        flat, flags = (
+            np.fromiter(chain.from_iterable(rows), dtype=np.int64, count=lengths.sum())
+            for rows in (ids, special)
+        )
+        kept = flags == 0
+        flat, owner = flat[kept], np.repeat(np.arange(len(ids)), lengths)[kept]
+        if self.max_length is not None:
+            maskable = np.bincount(owner, minlength=len(ids))
+            room = np.where(
+                lengths > self.max_length, self.max_length - lengths + maskable, maskable
+            )
+            rank = np.arange(len(flat)) - (np.cumsum(maskable) - maskable)[owner]
             left = self.tokenizer.truncation_side == "left"
-            tokens = tokens[-room:] if left else tokens[:room]
-        return set(tokens)
+            kept = rank >= (maskable - room)[owner] if left else rank < room[owner]
+            flat, owner = flat[kept], owner[kept]
+        size = flat.max(initial=0) + 1
+        return np.unique(owner * size + flat) % size
 
 
 def _documents(rows: Iterable[tuple[int, Any]]) -> Iterator[str]:
