@@ -91,24 +91,27 @@ class Workload:
     pairs: list[tuple[str, str]]
 
 
+def read_pairs(data: Path) -> list[tuple[str, str]]:
+    """(prediction, first reference) of each row that has a prediction."""
+    with data.open(encoding="utf-8") as lines:
+        rows = [json.loads(line) for line in lines]
+    return [(row["prediction"], row["references"][0]) for row in rows if row["prediction"]]
+
+
 def distinct_pairs(data: Path, count: int) -> list[tuple[str, str]]:
     """The first pairs (prediction, first reference) of the data whose texts are all distinct."""
     pairs: list[tuple[str, str]] = []
     seen: set[str] = set()
-    with data.open(encoding="utf-8") as lines:
-        for line in lines:
-            row = json.loads(line)
-            pair = row["prediction"], row["references"][0]
-            if len({*pair} - seen) == 2 and len(pairs) < count:
-                seen |= {*pair}
-                pairs.append(pair)
+    for pair in read_pairs(data):
+        if len({*pair} - seen) == 2 and len(pairs) < count:
+            seen |= {*pair}
+            pairs.append(pair)
     return pairs
 
 
 def equal_pairs(data: Path, tokenizer: Any, length: int, count: int) -> list[tuple[str, str]]:
     """Distinct pairs of texts of exactly `length` tokens, special ones included."""
-    with data.open(encoding="utf-8") as lines:
-        running = " ".join(dict.fromkeys(json.loads(line)["prediction"] for line in lines))
+    running = " ".join(dict.fromkeys(prediction for prediction, _ in read_pairs(data)))
     ids = tokenizer(running, add_special_tokens=False, verbose=False)["input_ids"]
     found: dict[str, None] = {}
     for start in range(0, len(ids), length):
@@ -261,8 +264,9 @@ def shared_references(args: argparse.Namespace, folder: Path) -> list[dict[str, 
     by_sample: dict[str, list[tuple[str, str]]] = {}
     with args.data.open(encoding="utf-8") as lines:
         for row in map(json.loads, lines):
-            pair = row["prediction"], row["references"][0]
-            by_sample.setdefault(row["id"], []).append(pair)
+            if row["prediction"] and not row.get("is_human"):
+                pair = row["prediction"], row["references"][0]
+                by_sample.setdefault(row["id"], []).append(pair)
     samples = [found[:16] for found in by_sample.values() if len(found) >= 16][: args.samples]
     shared = [pair for sample in samples for pair in sample]
     seen: set[str] = set()
