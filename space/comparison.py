@@ -97,7 +97,9 @@ def score_pair(candidate: str, references: Sequence[str], choices: Choices) -> t
 def compare(candidate: str, references: Sequence[str], choices: Choices) -> Answer:
     """The score of a candidate with its explanation; raises ValueError or TypeError if refused."""
     request = _prepared(candidate, references, choices)
-    curves = _curves(request, choices)  # first, because its pass of the model serves all but explain
+    curves = _curves(
+        request, choices
+    )  # first, because its pass of the model serves all but explain
     result = request.scorer.score(*request.pair, **request.settings)
     closest = _closest(request)
     explanation = request.scorer.explain(candidate, references[closest], **request.settings)
@@ -215,9 +217,7 @@ def _curves(request: _Request, choices: Choices) -> dict[str, Curve]:
 
 
 @functools.lru_cache(maxsize=256)
-def _anchors(
-    scorer: InfoLMScorer, settings: tuple[tuple[str, Any], ...]
-) -> tuple[float, float]:
+def _anchors(scorer: InfoLMScorer, settings: tuple[tuple[str, Any], ...]) -> tuple[float, float]:
     """The scores of two examples with the same settings, for scale."""
     result = scorer.score(
         [PARAPHRASE.candidate, UNRELATED.candidate],

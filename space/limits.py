@@ -70,7 +70,9 @@ def check_rows(count: int) -> None:
     if not count:
         raise ValueError("there are no rows; give one row for each pair of texts")
     if count > ROWS:
-        raise ValueError(f"more than {ROWS} rows, and at most {ROWS} are taken here; split the file")
+        raise ValueError(
+            f"more than {ROWS} rows, and at most {ROWS} are taken here; split the file"
+        )
 
 
 def check_work(counts: Iterable[int]) -> None:
