@@ -26,6 +26,7 @@ class AnswerView:
 
     card: gr.HTML
     table: gr.Dataframe
+    parameters: gr.Markdown
     candidate_bars: gr.BarPlot
     reference_bars: gr.BarPlot
     drivers: gr.BarPlot
@@ -58,6 +59,7 @@ class AnswerView:
         return {
             self.card: charts.score_card(answer),
             self.table: gr.update(value=charts.measure_table(answer.all_measures)),
+            self.parameters: charts.parameters_note(answer.all_measures),
             self.candidate_bars: charts.bars(answer.candidate.expected),
             self.reference_bars: gr.update(
                 value=charts.bars(answer.reference.expected), label=reference
@@ -86,16 +88,16 @@ def make_answer_view() -> AnswerView:
             card = gr.HTML(elem_id="score", padding=False)
         with gr.Column(scale=5, min_width=300):
             table = gr.Dataframe(
-                headers=["measure", "score", "largest", "with"],
+                headers=["measure", "score", "largest"],
                 datatype="str",
                 interactive=False,
                 label="All nine measures",
                 elem_id="measures",
-                column_widths=["40%", "18%", "20%", "22%"],
-                max_height=460,
-                wrap=True,
+                column_widths=["60%", "21%", "19%"],
+                max_height=520,
                 buttons=[],
             )
+            defaults = gr.Markdown(elem_classes="fine")
     gr.Markdown(
         "### What each text makes the model expect\n"
         "Each token is hidden in turn, and the model predicts what could stand there. The "
@@ -115,9 +117,10 @@ def make_answer_view() -> AnswerView:
         y="percent",
         color="side",
         color_map={
-            "more expected by the candidate": charts.CANDIDATE,
-            "more expected by the reference": charts.REFERENCE,
+            "candidate": charts.CANDIDATE,
+            "reference": charts.REFERENCE,
         },
+        sort="-y",
         x_title=" ",
         y_title="share of the score, %",
         color_title=" ",
@@ -134,7 +137,7 @@ def make_answer_view() -> AnswerView:
         "The upright line is your choice. Where a curve is flat, the choice matters little."
     )
     with gr.Row():
-        curves = [_line_plot(name) for name in ("temperature", "alpha", "beta")]
+        by_temperature, by_alpha, by_beta = map(_line_plot, ("temperature", "alpha", "beta"))
     gr.Markdown(
         "### Reproduce it\n"
         "Report the signature with the score: it names every setting that can change it, the "
@@ -149,24 +152,27 @@ def make_answer_view() -> AnswerView:
         elem_id="signature",
     )
     code = gr.Code(
-        label="Python that gives exactly this score",
+        label="Python for this score",
         language="python",
         interactive=False,
+        show_line_numbers=False,
         wrap_lines=True,
         elem_id="code",
     )
-    state = gr.State({}, time_to_live=STATE_SECONDS)
     return AnswerView(
         card,
         table,
+        defaults,
         candidate_bars,
         reference_bars,
         drivers,
         *tokens,
-        *curves,
+        by_temperature,
+        by_alpha,
+        by_beta,
         signature,
         code,
-        state,
+        gr.State({}, time_to_live=STATE_SECONDS),
     )
 
 
@@ -181,7 +187,9 @@ def _make_token_view() -> tuple[gr.HighlightedText, gr.HighlightedText, gr.Dropd
             texts = [
                 gr.HighlightedText(
                     label=side,
+                    color_map=charts.WEIGHT_COLOURS,
                     show_legend=False,
+                    show_inline_category=False,
                     combine_adjacent=False,
                     interactive=False,
                     elem_id=f"tokens-{side.lower()}",
@@ -201,6 +209,7 @@ def _bar_plot(label: str, colour: str, elem_id: str) -> gr.BarPlot:
         color="text",
         color_map=dict.fromkeys([""], colour),
         colors_in_legend=[],
+        sort="-y",
         x_title=" ",
         y_title="probability, %",
         x_label_angle=ANGLE,

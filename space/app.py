@@ -36,7 +36,7 @@ def build() -> gr.Blocks:
     ) as page:
         gr.Markdown(INTRODUCTION, elem_id="introduction")
         with gr.Tabs():
-            with gr.Tab("Compare two texts"):
+            with gr.Tab("Compare"):
                 compare_tab.build(page, _limit("comparisons"))
             with gr.Tab("Score a file"):
                 file_tab.build(_limit("files"))

@@ -49,10 +49,14 @@ Data2Text Generation*, AAAI 2022, [arXiv 2112.01589](https://arxiv.org/abs/2112.
 """
 
 CSS = """
-.gradio-container { max-width: 1180px !important; margin: 0 auto !important; }
+.gradio-container {
+  width: 100% !important; max-width: 1180px !important; margin: 0 auto !important;
+}
+.gradio-container .fillable { padding: clamp(.75rem, 2.5vw, 2rem) !important; }
+#measures td, #measures th { font-size: .82rem; }
 #introduction h1 { font-size: 1.6rem; margin-bottom: .3rem; }
 .fine, .fine p { font-size: .85rem; color: var(--body-text-color-subdued); }
-.lesson { border-left: 3px solid var(--color-accent); padding-left: .8rem; }
+.block.lesson { border-left: 3px solid var(--color-accent); padding-left: .8rem; }
 .examples { gap: .5rem !important; }
 .examples button { flex: 1 1 auto !important; white-space: normal; }
 .score-card {
@@ -64,7 +68,9 @@ CSS = """
 .measure { font-family: var(--font-mono); color: var(--body-text-color-subdued); }
 .verdict { margin: .5rem 0 1rem; }
 .gauge { position: relative; padding: 1.7rem 0; }
-.bar { height: .8rem; border-radius: 1rem; background: var(--border-color-primary); overflow: hidden; }
+.bar {
+  height: .8rem; border-radius: 1rem; background: var(--border-color-primary); overflow: hidden;
+}
 .fill { height: 100%; background: var(--color-accent); }
 .mark { position: absolute; width: 0; border-left: 2px solid var(--body-text-color); }
 .mark span {

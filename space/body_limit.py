@@ -11,7 +11,7 @@ class _TooLarge(Exception):
 
 
 class BodyLimit:
-    """Middleware that answers 413 to a request of more than `largest` bytes, and reads no further."""
+    """Middleware that answers 413 to a request of more than `largest` bytes; it reads no more."""
 
     def __init__(self, app: ASGIApp, largest: int) -> None:
         self.app, self.largest = app, largest

@@ -18,6 +18,11 @@ CANDIDATE, REFERENCE, NEUTRAL = "#e07a3f", "#2a9d8f", "#6366f1"  # colours
 MORE_IN = ("candidate", "reference")
 GAUGE_ROOM = 1.25  # how far the scale of an unbounded measure goes beyond what it shows
 BINS = 20
+WEIGHTS = ("none", "light", "medium", "heavy", "heaviest")
+WEIGHT_COLOURS = dict(
+    zip(WEIGHTS, ("#e2e8f0", "#c7d2fe", "#a5b4fc", "#818cf8", "#6366f1"), strict=True)
+)
+EQUAL = 1e-9  # weights that differ by less of the heaviest are the same
 
 
 def shown(value: float) -> str:
@@ -43,7 +48,7 @@ def driver_bars(answer: Answer) -> pd.DataFrame:
             (
                 driver.token,
                 100 * driver.signed_share / total,
-                f"more expected by the {MORE_IN[driver.signed_share < 0]}",
+                MORE_IN[driver.signed_share < 0],
             )
             for driver in answer.drivers
         ],
@@ -59,23 +64,44 @@ def curve_line(curve: Curve, here: float, name: str) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=[name, "score", "line"])
 
 
-def coloured(text: TextAnswer) -> list[tuple[str, float]]:
-    """The tokens of a text with their weight, the heaviest being 1."""
+def coloured(text: TextAnswer) -> list[tuple[str, str]]:
+    """The tokens of a text with the level of their weight; the heaviest has the last of WEIGHTS,
+    unless all weigh the same.
+    """
     heaviest = max(token.weight for token in text.tokens)
-    return [(token.token, token.weight / heaviest) for token in text.tokens]
+    if heaviest - min(token.weight for token in text.tokens) < EQUAL * heaviest:
+        return [(token.token, WEIGHTS[len(WEIGHTS) // 2]) for token in text.tokens]
+    steps = len(WEIGHTS) - 1
+    return [(token.token, WEIGHTS[round(steps * token.weight / heaviest)]) for token in text.tokens]
 
 
 def measure_table(rows: Sequence[MeasureRow]) -> list[list[str]]:
-    """The table of all measures: name, parameters, score, largest value."""
+    """The table of all measures: name, score, largest value."""
     return [
         [
             row.name,
             shown(row.score),
-            "no limit" if math.isinf(row.largest) else f"{row.largest:.4g}",
-            ", ".join(f"{name} {value:g}" for name, value in row.parameters.items()),
+            "∞" if math.isinf(row.largest) else f"{row.largest:.4g}",
         ]
         for row in rows
     ]
+
+
+def parameters_note(rows: Sequence[MeasureRow]) -> str:
+    """What alpha and beta the table of all measures was made with, in Markdown."""
+    by_measure = {row.name: row.parameters for row in rows if row.parameters}
+    distinct = {tuple(parameters.items()) for parameters in by_measure.values()}
+    values: dict[str, set[float]] = {}
+    for name, value in (item for parameters in distinct for item in parameters):
+        values.setdefault(name, set()).add(value)
+    if all(len(found) == 1 for found in values.values()):
+        shared = " and ".join(f"{name} = {min(found):g}" for name, found in sorted(values.items()))
+        return f"With {shared} where a measure has them."
+    lists = (
+        f"{name}: " + ", ".join(f"{key} = {value:g}" for key, value in parameters.items())
+        for name, parameters in by_measure.items()
+    )
+    return "; ".join(lists).replace("_", r"\_") + "."
 
 
 def histogram(scores: Sequence[float]) -> pd.DataFrame:
@@ -116,8 +142,8 @@ def score_card(answer: Answer) -> str:
         f"{shown(answer.score)}</span>"
         f'<span class="measure">{escape(answer.choices.information_measure)}</span></div>'
         f'<p class="verdict"><strong>Lower is better.</strong> {_verdict(answer)}</p>'
-        f'<div class="gauge" role="img" aria-label="The score {shown(answer.score)} on a scale from '
-        f'0 to {end:.4g}"><div class="bar"><div class="fill" style="width:{place}%"></div></div>'
+        f'<div class="gauge" role="img" aria-label="{shown(answer.score)} on a scale from 0 to '
+        f'{end:.4g}"><div class="bar"><div class="fill" style="width:{place}%"></div></div>'
         f'{marks}</div><div class="ends"><span>0: a copy</span>'
         f"<span>{f'{end:.4g}: nothing in common' if bounded else 'no limit'}</span></div>"
         f'<p class="fine">{limit} The two marks are example pairs of this page, scored with the '
@@ -139,6 +165,6 @@ def _verdict(answer: Answer) -> str:
             "The texts lie between the paraphrase and the unrelated pair among the examples.",
         ),
     ):
-        if answer.score <= bound:
+        if answer.score < bound or answer.score == 0:
             return words
     return "The texts are further apart than the unrelated pair among the examples."

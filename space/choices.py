@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from infolm_metric import IDF, measures
-from infolm_metric.settings import Settings
-
 import limits
 from allowed_models import MODELS, AllowedModel, model_named
+from infolm_metric import IDF, measures
+from infolm_metric.settings import Settings
 
 OFF, REFERENCES, CORPUS = "off", "references", "corpus"
 (DEFAULT_MEASURE,) = Settings().measures
@@ -21,7 +20,7 @@ DEFAULT_PARAMETERS = {"alpha": 0.5, "beta": 0.5}  # in the domain of every measu
 class Choices:
     """The choices of one request; raises ValueError or TypeError that names the wrong one.
 
-    `idf` is OFF, REFERENCES (those of the request are the corpus) or CORPUS (the lines of `corpus`).
+    `idf` is OFF, REFERENCES (those of the request are the corpus) or CORPUS (what `corpus` has).
     Parameters that the measure does not use are dropped.
 
     >>> Choices("renyi_divergence", alpha=2.0, beta=7.0).settings()["alpha"]

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from infolm_metric import InfoLMScorer, measures
-from infolm_metric.explanation import Explanation, TextView
 
 import limits
 from choices import CORPUS, REFERENCES, Choices, names_of, parameters_for
 from examples import PARAPHRASE, UNRELATED
+from infolm_metric import InfoLMScorer, measures
+from infolm_metric.explanation import Explanation, TextView
 
 TOP = 8  # vocabulary entries shown of a distribution
 DRIVERS = 12  # entries shown of what drives the score
@@ -209,9 +209,10 @@ def _curves(request: _Request, choices: Choices) -> dict[str, Curve]:
     curves = {}
     for name in ("temperature", *used):
         steps = SWEPT_TEMPERATURES if name == "temperature" else SWEPT_PARAMETERS
-        lists = {f"{other}s": [value] for other, value in here.items() if value is not None}
-        lists[f"{name}s"] = sorted({*steps, here[name]})
-        swept = request.scorer.sweep(*request.pair, **others, **lists)
+        lists: dict[str, Any] = {f"{other}s": [x] for other, x in here.items() if x is not None}
+        lists[f"{name}s"] = sorted({*steps, *lists[f"{name}s"]})
+        predictions, references = request.pair
+        swept = request.scorer.sweep(predictions, references, **{**others, **lists})
         curves[name] = [(getattr(own, name), result["infolm"]) for own, result in swept]
     return curves
 

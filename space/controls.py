@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import gradio as gr
-from infolm_metric.measures import MEASURES, SYMMETRIZATIONS
-from infolm_metric.settings import MULTI_REFERENCE
 
 import limits
 from allowed_models import MODELS
 from choices import CORPUS, DEFAULT_MEASURE, DEFAULT_PARAMETERS, OFF, REFERENCES, Choices, documents
+from infolm_metric.measures import MEASURES, SYMMETRIZATIONS
+from infolm_metric.settings import MULTI_REFERENCE
 
 SYMMETRY_WORDS = {
     "jeffreys": "jeffreys: mean of both directions",
@@ -60,7 +60,7 @@ def make_controls(idf_forms: Sequence[str]) -> Controls:
         info=_about(default.name),
         filterable=False,
     )
-    with gr.Row():
+    with gr.Row(visible=False) as parameters:
         numbers = {
             name: gr.Number(
                 value=value, label=name, step=0.25, visible=False, min_width=120, info=" "
@@ -128,7 +128,7 @@ def make_controls(idf_forms: Sequence[str]) -> Controls:
     measure.change(
         _parameters_shown,
         measure,
-        [measure, controls.alpha, controls.beta],
+        [measure, parameters, controls.alpha, controls.beta],
         api_visibility="private",
         queue=False,
         show_progress="hidden",
@@ -182,6 +182,7 @@ def _parameters_shown(name: str) -> list[Any]:
     joint = MEASURES[name].joint_domain
     return [
         gr.update(info=_about(name)),
+        gr.update(visible=bool(used)),
         *(
             gr.update(
                 visible=parameter in used,

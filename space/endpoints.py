@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import gradio as gr
-from infolm_metric.inputs import check_pairs
-from infolm_metric.measures import MEASURES
 
 import limits
 from allowed_models import MODELS
 from choices import CORPUS, DEFAULT_MEASURE, OFF, REFERENCES, Choices
 from comparison import compare, score_pair
 from file_scores import FileScores, count_tokens, score_in_parts
+from infolm_metric.inputs import check_pairs
+from infolm_metric.measures import MEASURES
 from messages import in_the_answer
 from recipe import code_for
 

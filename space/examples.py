@@ -19,8 +19,8 @@ PARAPHRASE = Example(
     "A paraphrase that shares no word",
     "Heavy rain flooded several streets yesterday.",
     "After strong storms, many roads were under water.",
-    "No word is shared, so BLEU or ROUGE would give the lowest score there is. InfoLM compares what "
-    "the model expects, and finds the two closer than an unrelated pair.",
+    "No word is shared, so metrics that count common words see nothing in common. InfoLM compares "
+    "what the model expects, and finds the two closer than the unrelated pair.",
 )
 UNRELATED = Example(
     "An unrelated text",

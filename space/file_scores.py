@@ -10,11 +10,10 @@ from itertools import islice
 from pathlib import Path, PurePath
 from typing import Any
 
-from infolm_metric.inputs import check_pairs, check_text
-from infolm_metric.text_files import CANDIDATE_COLUMNS, REFERENCE_COLUMNS, TABLES
-
 import limits
 from choices import REFERENCES, Choices
+from infolm_metric.inputs import check_pairs, check_text
+from infolm_metric.text_files import CANDIDATE_COLUMNS, REFERENCE_COLUMNS, TABLES
 
 CANDIDATE_NAMES = (*CANDIDATE_COLUMNS, "predictions", "candidates", "hypothesis", "output")
 REFERENCE_NAMES = (*REFERENCE_COLUMNS, "target", "targets", "label")

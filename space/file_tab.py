@@ -78,9 +78,10 @@ def build(limit: dict[str, Any]) -> None:
             elem_id="pairs",
         )
         code = gr.Code(
-            label="Python that gives exactly these scores",
+            label="Python for these scores",
             language="python",
             interactive=False,
+            show_line_numbers=False,
             wrap_lines=True,
         )
 

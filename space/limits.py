@@ -25,8 +25,8 @@ AT_ONCE = 4  # comparisons under way, and files
 TEXT_LIMITS = f"A text may have {CHARACTERS:,} characters and {TOKENS} tokens (about 90 words)."
 FILE_LIMITS = (
     f"CSV or JSON Lines in UTF-8, up to {FILE_BYTES // 1_000_000} MB and {ROWS} rows. A text may "
-    f"have {CHARACTERS:,} characters and {TOKENS} tokens (about 90 words); {ROWS} rows fit if their "
-    f"texts have about {TYPICAL_TOKENS} tokens each, fewer if they are longer. For more, use "
+    f"have {CHARACTERS:,} characters and {TOKENS} tokens (about 90 words); {ROWS} rows fit if "
+    f"their texts have about {TYPICAL_TOKENS} tokens each, fewer if they are longer. For more, use "
     "`infolm score` on your own machine."
 )
 CORPUS_LIMITS = f"Up to {DOCUMENTS:,} lines and {CORPUS_CHARACTERS:,} characters."

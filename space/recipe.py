@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from choices import CORPUS, OFF, REFERENCES, Choices
 from infolm_metric.measures import MEASURES
 from infolm_metric.settings import Settings
-
-from choices import CORPUS, OFF, REFERENCES, Choices
 
 SHORT_CORPUS = 12  # lines that are written into the code
 WEIGHTS = {OFF: "False", REFERENCES: '"references"', CORPUS: "idf"}
