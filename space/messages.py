@@ -9,6 +9,7 @@ from contextlib import contextmanager
 import gradio as gr
 
 EXPECTED = (ValueError, TypeError, OSError)  # what checks raise; anything else is a bug of ours
+LONGEST = 600  # characters of a message
 
 
 @contextmanager
@@ -34,9 +35,9 @@ def in_the_answer() -> Iterator[None]:
     try:
         yield
     except EXPECTED as error:
-        raise gr.Error(_sentence(error), print_exception=False) from None
+        raise gr.Error(str(error)[:LONGEST], print_exception=False) from None
 
 
 def _sentence(error: BaseException) -> str:
     text = str(error)
-    return text[:1].upper() + text[1:600]
+    return text[:1].upper() + text[1:LONGEST]
