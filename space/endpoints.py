@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import gradio as gr
@@ -81,7 +82,7 @@ def score_many(
     multi_reference: str = "min",
     idf: str = REFERENCES,
     model: str = "bundled",
-) -> dict[str, Any]:
+) -> Iterator[dict[str, Any]]:
     """
     Score up to 500 candidates, as infolm.compute does.
 
@@ -97,7 +98,8 @@ def score_many(
         idf: references or off
         model: bundled, or google-bert/bert-base-uncased
     Returns:
-        a dictionary with infolm (the mean), scores and signature
+        on the way a dictionary with done and of, which count pairs; at last one with infolm (the
+        mean), scores and signature
     """
     with in_the_answer():
         choices = Choices(
@@ -120,9 +122,12 @@ def score_many(
         places = [f"pair {index + 1}" for index in range(len(pairs))]
         shaped = pairs.references if pairs.several else [text for (text,) in pairs.references]
         counted = count_tokens(pairs.predictions, shaped, places, choices)
-        *_, done = score_in_parts(counted, choices)
-        assert isinstance(done, FileScores)
-        return {"infolm": done.mean, "scores": done.scores, "signature": done.signature}
+        for step in score_in_parts(counted, choices):
+            # What is reported on the way tells whether the client is still there.
+            if isinstance(step, FileScores):
+                yield {"infolm": step.mean, "scores": step.scores, "signature": step.signature}
+            else:
+                yield {"done": step, "of": len(pairs)}
 
 
 def explain(

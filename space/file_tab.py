@@ -49,10 +49,9 @@ def build(limit: dict[str, Any]) -> None:
         with gr.Column(scale=4, min_width=300):
             controls = make_controls([REFERENCES, OFF, CORPUS])
             run = gr.Button("Score the file", variant="primary", size="lg", elem_id="score-file")
-    summary = gr.Textbox(
-        label="Result", interactive=False, visible=False, lines=2, elem_id="file-summary"
-    )
+    progress_place = gr.Markdown(" ", min_height=90, elem_id="file-progress")
     with gr.Column(visible=False) as results:
+        summary = gr.Textbox(label="Result", interactive=False, lines=2, elem_id="file-summary")
         download = gr.DownloadButton("Download the scores as CSV", elem_id="download")
         histogram = gr.BarPlot(
             x="score",
@@ -146,12 +145,12 @@ def build(limit: dict[str, Any]) -> None:
             path = Path(folder, "infolm_scores.csv")
             write_scores(done, path)
             yield (
-                gr.update(value=_summary(done), visible=True),
-                gr.update(visible=True),
-                gr.update(value=str(path)),
+                _summary(done),
+                str(path),
                 charts.histogram(done.scores),
-                gr.update(value=_rows(done)),
+                _rows(done),
                 code_for_file(read.name, own, others, choices),
+                gr.update(visible=True),
             )
 
     file.change(
@@ -165,11 +164,11 @@ def build(limit: dict[str, Any]) -> None:
     run.click(
         score_file,
         [file, candidate, references, *controls.as_inputs],
-        [summary, results, download, histogram, table, code],
+        [summary, download, histogram, table, code, results],
         api_name="score_file",
         api_description="Scores the pairs of a CSV or JSON Lines file; gives the summary, the path "
         "of a CSV with all scores, a histogram, the table and code. " + limits.FILE_LIMITS,
-        show_progress_on=[summary],
+        show_progress_on=[progress_place],
         **limit,
     )
 

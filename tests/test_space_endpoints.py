@@ -120,11 +120,11 @@ def test_the_measures_are_listed_with_their_domains(client):
 
 def test_a_file_comes_back_with_the_scores_of_compute(client, table, infolm):
     path, texts = table
-    *_, shown, _ = answer = client.predict(
+    _, download, _, shown, *_ = client.predict(
         handle_file(path), None, [], "fisher_rao_distance", *SETTINGS, api_name="/score_file"
     )
     expected = infolm.compute(predictions=texts, references=[PAIR[1]] * 3)
-    with open(answer[2], encoding="utf-8", newline="") as file:
+    with open(download, encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     assert [row["prediction"] for row in rows] == texts
     assert [float(row["score"]) for row in rows] == pytest.approx(expected["scores"], rel=1e-6)
@@ -251,6 +251,8 @@ def test_a_client_that_is_killed_leaves_the_server_answering(space_url, client, 
     assert victim.poll() is None
     victim.kill()
     victim.wait()
+    others = [client.submit([PAIR[0]] * 2, [PAIR[1]] * 2, api_name="/score_many") for _ in "four"]
     answer = client.predict(PAIR[0], [PAIR[1]], api_name="/score")
     expected = infolm.compute(predictions=[PAIR[0]], references=[PAIR[1]], idf=False)["infolm"]
     assert answer["score"] == pytest.approx(expected, abs=1e-6)
+    assert all(len(other.result(timeout=120)["scores"]) == 2 for other in others)
