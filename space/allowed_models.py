@@ -12,8 +12,8 @@ from typing import Any
 from infolm_metric import IDF, InfoLMScorer
 
 MODELS = {
-    "bundled": "Small English model that comes with infolm (works offline)",
-    "google-bert/bert-base-uncased": "BERT-base, the paper's model (English, from the Hub)",
+    "bundled": "bundled: small, English, offline",
+    "google-bert/bert-base-uncased": "BERT-base uncased, as in the paper",
 }
 """The names that are allowed, the first being the default, and what the page says of each."""
 

@@ -88,7 +88,7 @@ def make_answer_view() -> AnswerView:
             card = gr.HTML(elem_id="score", padding=False)
         with gr.Column(scale=5, min_width=300):
             table = gr.Dataframe(
-                headers=["measure", "score", "largest"],
+                headers=["measure", "score", "max"],
                 datatype="str",
                 interactive=False,
                 label="All nine measures",
@@ -179,7 +179,7 @@ def make_answer_view() -> AnswerView:
 def _make_token_view() -> tuple[gr.HighlightedText, gr.HighlightedText, gr.Dropdown, gr.BarPlot]:
     gr.Markdown(
         "### Token by token\n"
-        "The darker a token, the more it weighs; with IDF off all weigh the same. Choose a token, "
+        "The stronger its colour, the more a token weighs; with IDF off all weigh the same. Choose a token, "
         "here or in the list, to see what the model predicts in its place."
     )
     with gr.Row(equal_height=False):
@@ -192,6 +192,7 @@ def _make_token_view() -> tuple[gr.HighlightedText, gr.HighlightedText, gr.Dropd
                     show_inline_category=False,
                     combine_adjacent=False,
                     interactive=False,
+                    elem_classes="tokens",
                     elem_id=f"tokens-{side.lower()}",
                 )
                 for side in SIDES

@@ -74,11 +74,12 @@ CSS = """
 .fill { height: 100%; background: var(--color-accent); }
 .mark { position: absolute; width: 0; border-left: 2px solid var(--body-text-color); }
 .mark span {
-  position: absolute; white-space: nowrap; font-size: .78rem; transform: translateX(-50%);
+  position: absolute; white-space: nowrap; font-size: .78rem;
   color: var(--body-text-color-subdued);
 }
 .mark.above { top: 1.3rem; height: 1.2rem; } .mark.above span { bottom: 1.25rem; }
 .mark.below { top: 1.7rem; height: 1.2rem; } .mark.below span { top: 1.2rem; }
+.dark .tokens span { color: var(--body-text-color) !important; }
 .ends { display: flex; justify-content: space-between; font-size: .8rem; margin-top: .3rem; }
 .ends span { color: var(--body-text-color-subdued); }
 """

@@ -17,7 +17,7 @@ from comparison import Answer, Curve, MeasureRow, TextAnswer
 CANDIDATE, REFERENCE, NEUTRAL = "#e07a3f", "#2a9d8f", "#6366f1"  # colours
 MORE_IN = ("candidate", "reference")
 GAUGE_ROOM = 1.25  # how far the scale of an unbounded measure goes beyond what it shows
-BINS = 20
+BINS = 10
 WEIGHTS = ("none", "light", "medium", "heavy", "heaviest")
 WEIGHT_COLOURS = dict(
     zip(WEIGHTS, ("#e2e8f0", "#c7d2fe", "#a5b4fc", "#818cf8", "#6366f1"), strict=True)
@@ -125,10 +125,10 @@ def score_card(answer: Answer) -> str:
     end = answer.largest if bounded else GAUGE_ROOM * max(answer.score, unrelated, paraphrase, 1e-9)
     marks = "".join(
         f'<div class="mark {where}" style="left:{100 * min(1.0, value / end):.2f}%">'
-        f"<span>{label}</span></div>"
+        f'<span style="transform:translateX(-{100 * min(1.0, value / end):.0f}%)">{label}</span></div>'
         for value, label, where in (
             (paraphrase, "example paraphrase", "above"),
-            (unrelated, "example of unrelated texts", "below"),
+            (unrelated, "example of an unrelated pair", "below"),
         )
     )
     limit = (

@@ -47,6 +47,7 @@ class Choices:
         for name in ("alpha", "beta"):
             object.__setattr__(self, name, used.get(name))
         checked = Settings.of(**self.settings())
+        object.__setattr__(self, "temperature", checked.temperature)
         low, high = limits.TEMPERATURES
         if not low <= checked.temperature <= high:
             raise ValueError(

@@ -49,7 +49,7 @@ def build(limit: dict[str, Any]) -> None:
         with gr.Column(scale=4, min_width=300):
             controls = make_controls([REFERENCES, OFF, CORPUS])
             run = gr.Button("Score the file", variant="primary", size="lg", elem_id="score-file")
-    progress_place = gr.Markdown(" ", min_height=90, elem_id="file-progress")
+    progress_place = gr.Markdown(" ", min_height=60, elem_id="file-progress")
     with gr.Column(visible=False) as results:
         summary = gr.Textbox(label="Result", interactive=False, lines=2, elem_id="file-summary")
         download = gr.DownloadButton("Download the scores as CSV", elem_id="download")
@@ -69,7 +69,7 @@ def build(limit: dict[str, Any]) -> None:
             datatype=["number", "number", "str", "str"],
             interactive=False,
             label="The worst pairs first; click a heading to sort",
-            column_widths=["70px", "90px", "45%", "45%"],
+            column_widths=["14%", "20%", "33%", "33%"],
             wrap=True,
             line_breaks=False,
             max_height=560,
