@@ -179,8 +179,8 @@ def make_answer_view() -> AnswerView:
 def _make_token_view() -> tuple[gr.HighlightedText, gr.HighlightedText, gr.Dropdown, gr.BarPlot]:
     gr.Markdown(
         "### Token by token\n"
-        "The stronger its colour, the more a token weighs; with IDF off all weigh the same. Choose a token, "
-        "here or in the list, to see what the model predicts in its place."
+        "The stronger its colour, the more a token weighs; with IDF off all weigh the same. Choose "
+        "a token, here or in the list, to see what the model predicts in its place."
     )
     with gr.Row(equal_height=False):
         with gr.Column(scale=6, min_width=300):

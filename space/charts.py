@@ -124,11 +124,11 @@ def score_card(answer: Answer) -> str:
     bounded = math.isfinite(answer.largest)
     end = answer.largest if bounded else GAUGE_ROOM * max(answer.score, unrelated, paraphrase, 1e-9)
     marks = "".join(
-        f'<div class="mark {where}" style="left:{100 * min(1.0, value / end):.2f}%">'
-        f'<span style="transform:translateX(-{100 * min(1.0, value / end):.0f}%)">{label}</span></div>'
-        for value, label, where in (
-            (paraphrase, "example paraphrase", "above"),
-            (unrelated, "example of an unrelated pair", "below"),
+        f'<div class="mark {where}" style="left:{place:.2f}%">'
+        f'<span style="transform:translateX(-{place:.0f}%)">{label}</span></div>'
+        for place, label, where in (
+            (100 * min(1.0, paraphrase / end), "example paraphrase", "above"),
+            (100 * min(1.0, unrelated / end), "example of an unrelated pair", "below"),
         )
     )
     limit = (

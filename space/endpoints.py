@@ -8,7 +8,6 @@ from typing import Any
 import gradio as gr
 
 import limits
-from allowed_models import MODELS
 from choices import CORPUS, DEFAULT_MEASURE, OFF, REFERENCES, Choices
 from comparison import compare, score_pair
 from file_scores import FileScores, count_tokens, score_in_parts
@@ -245,6 +244,3 @@ def _list(name: str, value: Any) -> list[Any]:
     if not isinstance(value, list):
         raise TypeError(f"{name} must be a list of texts")
     return value
-
-
-assert set(MODELS) == {"bundled", "google-bert/bert-base-uncased"}  # as the endpoints' docs say

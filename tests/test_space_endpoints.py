@@ -14,11 +14,14 @@ from gradio_client import Client, handle_file
 from gradio_client.exceptions import AppError
 
 import charts
+import endpoints as space_endpoints
 import limits
+from allowed_models import MODELS
 from infolm_metric import IDF, InfoLM
 from infolm_metric.measures import MEASURES
 
 PAIR = ("The cat slept on the sofa.", "A cat was asleep on the couch.")
+DOCUMENTED = (space_endpoints.score, space_endpoints.score_many, space_endpoints.explain)
 SETTINGS = (None, None, 1.0, "jeffreys", "min", "references", "", None, "bundled")
 
 
@@ -63,6 +66,7 @@ def test_every_endpoint_is_documented(client):
     names = [p["parameter_name"] for p in endpoints["/score"]["parameters"]]
     assert names[:4] == ["candidate", "references", "information_measure", "alpha"]
     assert all(endpoint["description"] for endpoint in endpoints.values())
+    assert all(f"model: {', or '.join(MODELS)}" in function.__doc__ for function in DOCUMENTED)
 
 
 @pytest.mark.parametrize("measure", MEASURES)
