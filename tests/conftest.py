@@ -7,7 +7,7 @@ import functools
 import os
 import shutil
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -41,3 +41,12 @@ def tiny_models(tmp_path_factory) -> Callable[..., Path]:
 def tiny_bert(tiny_models) -> Path:
     """The folder of a tiny BERT."""
     return tiny_models("bert")
+
+
+@pytest.fixture(scope="session")
+def space_url(tmp_path_factory) -> Iterator[str]:
+    """The address of the Space, started once for all tests."""
+    from space_process import running_space
+
+    with running_space(tmp_path_factory.mktemp("space")) as url:
+        yield url

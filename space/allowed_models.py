@@ -1,0 +1,62 @@
+"""The models that a visitor can choose from, each loaded once for all visitors."""
+
+from __future__ import annotations
+
+import copy
+import functools
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from infolm_metric import IDF, InfoLMScorer
+
+MODELS = {
+    "bundled": "bundled: small, English, offline",
+    "google-bert/bert-base-uncased": "BERT-base uncased, as in the paper",
+}
+"""The names that are allowed, the first being the default, and what the page says of each."""
+
+REUSED_BYTES = 1 << 28  # distributions kept for texts that come again
+
+
+@dataclass(frozen=True)
+class AllowedModel:
+    """A scorer, which lets one pass run at a time, and a tokenizer of its own for counting.
+
+    The scorer's tokenizer belongs to the pass that is running: a tokenizer cannot be used twice at
+    the same time.
+    """
+
+    scorer: InfoLMScorer
+    tokenizer: Any
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def token_counts(self, texts: Sequence[str]) -> list[int]:
+        """The number of tokens of each text, special ones included."""
+        with self._lock:
+            return [len(ids) for ids in self.tokenizer(list(texts), verbose=False)["input_ids"]]
+
+    def document_frequencies(self, corpus: Sequence[str], max_length: int | None = None) -> IDF:
+        """The table of inverse document frequencies of a corpus, one text a document."""
+        with self._lock:
+            return IDF.from_corpus(list(corpus), self.tokenizer, max_length=max_length)
+
+
+def model_named(name: str) -> AllowedModel:
+    """The allowed model of that name; ValueError for any other, OSError if it cannot be loaded."""
+    if not isinstance(name, str) or name not in MODELS:
+        raise ValueError(f"model must be one of {', '.join(MODELS)}, got {str(name)[:60]!r}")
+    return _loaded(name)
+
+
+@functools.lru_cache(maxsize=len(MODELS))
+def _loaded(name: str) -> AllowedModel:
+    scorer = InfoLMScorer(model_name_or_path=name, idf=False, reuse_memory=REUSED_BYTES)
+    try:
+        return AllowedModel(scorer, copy.deepcopy(scorer.tokenizer))
+    except OSError:
+        raise OSError(
+            f"the model {name} cannot be loaded now: the Hugging Face Hub does not answer; "
+            "choose the bundled model"
+        ) from None

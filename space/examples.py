@@ -1,0 +1,55 @@
+"""Pairs of texts that teach what the metric sees, and what to look at in each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Example:
+    """A candidate with its reference, and what there is to see."""
+
+    name: str
+    candidate: str
+    reference: str
+    lesson: str
+
+
+PARAPHRASE = Example(
+    "A paraphrase that shares no word",
+    "Heavy rain flooded several streets yesterday.",
+    "After strong storms, many roads were under water.",
+    "No word is shared, so metrics that count common words see nothing in common. InfoLM compares "
+    "what the model expects, and finds the two closer than the unrelated pair.",
+)
+UNRELATED = Example(
+    "An unrelated text",
+    "She painted the old fence green.",
+    "After strong storms, many roads were under water.",
+    "Nothing in common: the model expects other words, and the score is much higher than that of "
+    "the paraphrase.",
+)
+EXAMPLES = (
+    PARAPHRASE,
+    Example(
+        "One changed number",
+        "The company sold 900 cars in May.",
+        "The company sold 300 cars in May.",
+        "A fact is wrong, and the score hardly moves: InfoLM compares what a model expects, not "
+        "facts. Mask the number below to see that the model expects much the same in both.",
+    ),
+    Example(
+        "A negation",
+        "The medicine is not safe for children.",
+        "The medicine is safe for children.",
+        "One word turns the meaning round, and the score stays low: InfoLM notices the word, and "
+        "not how much depends on it. See what drives the score.",
+    ),
+    UNRELATED,
+    Example(
+        "The same words in another order",
+        "The cat chased the dog across the garden.",
+        "The dog chased the cat across the garden.",
+        "A metric that counts words sees a copy. InfoLM sees a difference, though a small one.",
+    ),
+)

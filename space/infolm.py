@@ -1,0 +1,5 @@
+"""InfoLM for `evaluate.load("infolm")`: the metric of the installed package infolm-metric."""
+
+from infolm_metric import InfoLM
+
+__all__ = ["InfoLM"]

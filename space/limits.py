@@ -1,0 +1,121 @@
+"""How much the page takes at once, and the checks that say so before any work begins.
+
+A text of n tokens costs n passes over n tokens, so what a request may cost is counted in tokens
+squared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+CHARACTERS = 1_000  # of a text
+TOKENS = 128  # of a text, special ones included
+REFERENCES = 5  # of a candidate
+ROWS = 500  # of a file
+FILE_BYTES = 1_000_000
+TYPICAL_TOKENS = 32  # what a file's texts may have on average, if it has ROWS rows of two texts
+TOKENS_SQUARED = ROWS * 2 * TYPICAL_TOKENS**2  # of a file
+DOCUMENTS = 2_000  # of a corpus that is pasted or uploaded
+CORPUS_CHARACTERS = 200_000
+TEMPERATURES = (0.01, 100.0)
+BODY_BYTES = 4_000_000  # of a request; a file comes with a little around it
+WAITING = 64  # requests in the queue
+AT_ONCE = 4  # comparisons under way, and files
+
+TEXT_LIMITS = f"A text may have {CHARACTERS:,} characters and {TOKENS} tokens (about 90 words)."
+FILE_LIMITS = (
+    f"CSV or JSON Lines in UTF-8, up to {FILE_BYTES // 1_000_000} MB and {ROWS} rows. A text may "
+    f"have {CHARACTERS:,} characters and {TOKENS} tokens (about 90 words); {ROWS} rows fit if "
+    f"their texts have about {TYPICAL_TOKENS} tokens each, fewer if they are longer. For more, use "
+    "`infolm score` on your own machine."
+)
+CORPUS_LIMITS = f"Up to {DOCUMENTS:,} lines and {CORPUS_CHARACTERS:,} characters."
+
+
+def check_characters(name: str, text: str) -> None:
+    """Nothing; raises ValueError if the text is longer than CHARACTERS.
+
+    >>> check_characters("The candidate", "x" * 1001)
+    Traceback (most recent call last):
+    ValueError: The candidate has 1,001 characters, and at most 1,000 are taken here; shorten it
+    """
+    if len(text) > CHARACTERS:
+        raise ValueError(
+            f"{name} has {len(text):,} characters, and at most {CHARACTERS:,} are taken here; "
+            "shorten it"
+        )
+
+
+def check_tokens(names: Sequence[str], counts: Sequence[int]) -> None:
+    """Nothing; raises ValueError that names the first text of more than TOKENS tokens.
+
+    >>> check_tokens(["The candidate"], [129])
+    Traceback (most recent call last):
+    ValueError: The candidate has 129 tokens, and at most 128 are taken here; shorten it
+    """
+    for name, count in zip(names, counts, strict=True):
+        if count > TOKENS:
+            raise ValueError(
+                f"{name} has {count} tokens, and at most {TOKENS} are taken here; shorten it"
+            )
+
+
+def check_rows(count: int) -> None:
+    """Nothing; raises ValueError unless there are between 1 and ROWS rows.
+
+    >>> check_rows(501)
+    Traceback (most recent call last):
+    ValueError: more than 500 rows, and at most 500 are taken here; split the file
+    """
+    if not count:
+        raise ValueError("there are no rows; give one row for each pair of texts")
+    if count > ROWS:
+        raise ValueError(
+            f"more than {ROWS} rows, and at most {ROWS} are taken here; split the file"
+        )
+
+
+def check_work(counts: Iterable[int]) -> None:
+    """Nothing; raises ValueError if texts of so many tokens would take too long together.
+
+    >>> check_work([128] * 100)
+    Traceback (most recent call last):
+    ValueError: these texts take 1.6 times the work that is done here; give about 38% fewer rows
+    """
+    work = sum(count**2 for count in counts) / TOKENS_SQUARED
+    if work > 1:
+        raise ValueError(
+            f"these texts take {max(work, 1.1):.1f} times the work that is done here; "
+            f"give about {max(1, round(100 - 100 / work))}% fewer rows"
+        )
+
+
+def check_references(count: int) -> None:
+    """Nothing; raises ValueError unless there are between 1 and REFERENCES references."""
+    if not 1 <= count <= REFERENCES:
+        raise ValueError(
+            f"a candidate needs at least one reference, and at most {REFERENCES} are taken here; "
+            f"got {count}"
+        )
+
+
+def check_corpus(documents: Sequence[str]) -> None:
+    """Nothing; raises ValueError if a corpus for document frequencies is empty or too large.
+
+    >>> check_corpus([])
+    Traceback (most recent call last):
+    ValueError: the corpus is empty; give one text per line, or switch IDF off
+    """
+    if not documents:
+        raise ValueError("the corpus is empty; give one text per line, or switch IDF off")
+    if len(documents) > DOCUMENTS:
+        raise ValueError(
+            f"the corpus has {len(documents):,} lines, and at most {DOCUMENTS:,} are taken here; "
+            "give a part of it"
+        )
+    characters = sum(map(len, documents))
+    if characters > CORPUS_CHARACTERS:
+        raise ValueError(
+            f"the corpus has {characters:,} characters, and at most {CORPUS_CHARACTERS:,} are "
+            "taken here; give a part of it"
+        )
