@@ -131,6 +131,7 @@ class _Run:
         size = self.path.stat().st_size if self.path.exists() else 0
         whole = self.journal.upto(size, finished=True).last
         if whole.finished and (whole.pairs, whole.digest) == _digest(self.source):
+            write_durably(self.path, whole.size, b"")  # cuts off what does not belong there
             return whole.pairs
         # Where the last chunk was not full, it is scored again: there may be more pairs now.
         kept = self.journal.upto(size, finished=False)

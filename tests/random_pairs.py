@@ -4,10 +4,11 @@ import json
 import random
 from pathlib import Path
 
-WORDS = (
-    "the a cat dog old small sat slept ran barked on in by mat chair garden river rain fell rose "
-    "cold outside it was days metres city council budget new approved monday"
-).split()
+TEXT = (
+    "the a cat dog old small sat slept ran barked on in by mat chair garden river "
+    "rain fell rose cold outside it was days metres city council budget new approved monday"
+)
+WORDS = TEXT.split()
 
 
 def random_pairs(count: int, seed: int = 0, longest: int = 9) -> list[dict[str, object]]:
