@@ -36,11 +36,16 @@ def _score(arguments: argparse.Namespace) -> None:
     rows = arguments.output.lower().endswith(JOB_OUTPUTS) and not (
         arguments.json or arguments.per_pair
     )
-    if arguments.restart and not rows:
+    ray_only = arguments.engine == "ray"
+    if arguments.workers is not None and not ray_only:
+        raise ValueError("--workers needs --engine ray")
+    if arguments.restart and (ray_only or not rows):
         raise ValueError("--restart needs an output whose name ends in .jsonl: -o SCORES.jsonl")
     if arguments.output != STANDARD_OUTPUT:
         check_writable(arguments.output)
-    if rows:
+    if ray_only:
+        _score_on_ray(arguments)
+    elif rows:
         _score_as_job(arguments)
     else:
         _score_at_once(arguments)
@@ -64,6 +69,38 @@ def _score_as_job(arguments: argparse.Namespace) -> None:
     if result.resumed:
         print(f"infolm: {result.resumed} pairs were there already", file=sys.stderr)
     for line in _summary(result.means, result.pairs, result.signature, scorer.settings):
+        print(line)
+
+
+def _score_on_ray(arguments: argparse.Namespace) -> None:
+    """Scores the rows of files or of a data set on a Ray cluster; prints the summary."""
+    if not (arguments.data or arguments.dataset):
+        raise ValueError("--engine ray needs --data PATH or --dataset NAME")
+    try:
+        import ray
+    except ImportError as error:
+        raise ModuleNotFoundError(
+            "--engine ray needs Ray: pip install 'infolm-metric[ray]'"
+        ) from error
+
+    from infolm_metric import ray_engine
+    from infolm_metric.settings import Settings
+
+    settings = Settings.of(**given_settings(arguments))
+    ray_engine.start()
+    if arguments.data:
+        source = ray_engine.open_files(arguments.data)
+    else:
+        source = ray.data.from_huggingface(score_input.load_dataset(arguments))
+    pairs, means, signature = ray_engine.score_files(
+        source,
+        arguments.output,
+        settings=settings,
+        workers=arguments.workers,
+        candidate_column=arguments.candidate_column,
+        reference_columns=arguments.reference_column,
+    )
+    for line in _summary(means, pairs, signature, settings):
         print(line)
 
 
@@ -153,6 +190,16 @@ COMMAND = Command(
                 action="store_true",
                 help="begin anew, over the .jsonl that is there",
             ),
+        ),
+        "where": (
+            option(
+                "--engine",
+                choices=("local", "ray"),
+                default="local",
+                help="local (default), or ray: on the cluster that RAY_ADDRESS names, else on all "
+                "cores or GPUs here; --data may be a folder, -o is one, of .parquet or .jsonl",
+            ),
+            option("--workers", type=int, metavar="N", help="Ray actors at most (default: all)"),
         ),
     },
     epilogue="""\

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from infolm_metric import text_files
 from infolm_metric.commands.options import Option, option
@@ -79,6 +79,19 @@ def open_source(arguments: argparse.Namespace) -> PairSource:
         return pair_sources.from_parallel(arguments.candidates, arguments.references)
     (candidate,), (references,) = _given_pair(arguments.texts)
     return pair_sources.PairSource("arguments", lambda: iter([(candidate, references)]), 1)
+
+
+def load_dataset(arguments: argparse.Namespace) -> Any:
+    """The data set that the arguments name, as `datasets` loads it."""
+    from infolm_metric import pair_sources
+
+    return pair_sources.load(
+        arguments.dataset,
+        config=arguments.dataset_config,
+        split=arguments.split,
+        revision=arguments.dataset_revision,
+        streaming=arguments.streaming,
+    )
 
 
 def _given_pair(texts: Sequence[str]) -> Pairs:
