@@ -7,6 +7,7 @@ aggregation adds the counts up, before any pair is scored. Needs the extra `ray`
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Sequence
 from functools import partial
@@ -127,7 +128,7 @@ class _Scorer:
 
 
 def _count(rows: pyarrow.Table, settings: Settings, pair_of: Any) -> dict[str, np.ndarray]:
-    """One row: the number of documents and the document frequencies, of one side after the other."""
+    """One row: the number of documents and the document frequencies, side after side."""
     tables = portions.count(_pairs(rows, pair_of), settings)
     counts = [np.append(table.documents, table.document_frequency) for table in tables.values()]
     return {COUNTS: np.concatenate(counts)[None]}
@@ -156,7 +157,7 @@ class _Sums(AggregateFnV2):
         )
 
     def aggregate_block(self, block: Any) -> np.ndarray:
-        return BlockAccessor.for_block(block).to_numpy(COUNTS).sum(0)
+        return np.asarray(BlockAccessor.for_block(block).to_numpy(COUNTS)).sum(0)
 
     def combine(self, current_accumulator: np.ndarray, new: np.ndarray) -> np.ndarray:
         return np.asarray(current_accumulator) + np.asarray(new)
@@ -179,6 +180,7 @@ def score_files(
     if Path(output).exists():
         raise ValueError(f"{output} exists; name a folder that is not there yet")
     write, form = WRITERS[suffix]
+    output = os.path.abspath(output)  # workers have other working folders
     ray.data.DataContext.get_current().execution_options.preserve_order = True
     try:
         write(score_dataset(source, workers=workers, **columns, **vars(settings)), output)
@@ -207,7 +209,7 @@ def open_files(path: str) -> Dataset:
             "convert it, or score it without --engine ray"
         )
     text_files.check_there([path])
-    return READERS[suffix](path)
+    return READERS[suffix](os.path.abspath(path))  # workers have other working folders
 
 
 def start() -> None:
@@ -215,6 +217,8 @@ def start() -> None:
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # Ray would report to its makers
     if not ray.is_initialized():
         ray.init(include_dashboard=False, log_to_driver=False)
+    # Its own account of an error fills pages; what is wrong is raised as well.
+    logging.getLogger("ray.data").setLevel(logging.CRITICAL)
 
 
 def _own_error(error: BaseException) -> BaseException:
@@ -222,17 +226,18 @@ def _own_error(error: BaseException) -> BaseException:
     inner: BaseException | None = error
     while inner is not None:
         cause = getattr(inner, "cause", None) or inner.__cause__
-        for candidate in (inner, cause):
-            if type(candidate) in (ValueError, TypeError, OSError):
-                return type(candidate)(str(candidate))
+        for kind in (ValueError, TypeError, OSError):
+            if type(inner) is kind or type(cause) is kind:
+                return kind(str(inner if type(inner) is kind else cause))
         inner = cause
     return error
 
 
 READERS = {
     ".parquet": lambda path: ray.data.read_parquet(path),
-    ".jsonl": lambda path: ray.data.read_json(path, lines=True),
-    ".ndjson": lambda path: ray.data.read_json(path, lines=True, file_extensions=None),
+    # Not with lines=True, which makes numbers of texts such as "12".
+    ".jsonl": lambda path: ray.data.read_json(path),
+    ".ndjson": lambda path: ray.data.read_json(path, file_extensions=None),
 }
 WRITERS = {
     ".parquet": (lambda scored, path: scored.write_parquet(path), "parquet"),
