@@ -177,7 +177,7 @@ def score_files(
             f"with --engine ray the output is a folder whose name ends in {' or '.join(WRITERS)}, "
             f"got {output!r}"
         )
-    if Path(output).exists():
+    if Path(output).exists():  # refused, because Ray would add its files to those there
         raise ValueError(f"{output} exists; name a folder that is not there yet")
     write, form = WRITERS[suffix]
     output = os.path.abspath(output)  # workers have other working folders

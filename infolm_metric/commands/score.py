@@ -41,7 +41,7 @@ def _score(arguments: argparse.Namespace) -> None:
         raise ValueError("--workers needs --engine ray")
     if arguments.restart and (ray_only or not rows):
         raise ValueError("--restart needs an output whose name ends in .jsonl: -o SCORES.jsonl")
-    if arguments.output != STANDARD_OUTPUT:
+    if arguments.output != STANDARD_OUTPUT and not ray_only:  # Ray writes a folder
         check_writable(arguments.output)
     if ray_only:
         _score_on_ray(arguments)

@@ -108,6 +108,7 @@ def score_on_ray(given: argparse.Namespace) -> None:
         ).materialize()
         seconds = time.perf_counter() - began
         found = [row["fisher_rao_distance"] for row in scored.take_all()]
+        print(scored.stats(), file=sys.stderr)  # among other things, CPU time of the actors
         report(
             given, workers=workers, seconds=seconds, rate=given.pairs / seconds, mean=mean(found)
         )
