@@ -42,6 +42,7 @@ from infolm_metric.settings import Settings
 CHUNK = 256  # pairs
 COUNTED = 4096  # pairs whose documents are counted at a time
 FULL, LAST, TORN = "full", "last", "torn"  # chunks: whole, at the end, before a wrong pair
+EMPTY = "has no rows; give one row for each pair"
 ANEW = "name another output, or begin anew with --restart"
 COUNTED_TEXTS = re.compile(r"infolm: (\d+) of (\d+) texts (.*)", re.DOTALL)
 
@@ -92,15 +93,17 @@ def run_job(
     with alone(path):
         journal = None if restart else _found(path)
         settings = scorer.settings.replace(reuse_memory=0, verbose=False)
-        signature = portions.signature(scorer, settings)
         if journal is None:
             for old in (path, *_table_paths(path).values(), journal_path(path)):
                 old.unlink(missing_ok=True)
+            # Before the model is loaded, because this finds what is wrong with the input.
             tables, corpus = _count(source, settings, path, progress)
+            signature = portions.signature(scorer, settings)
             header = Header(signature, chunk, _fingerprints(tables), corpus)
             write_durably(journal_path(path), 0, header_line(header))
             journal = Journal(header, (len(header_line(header)),))
         else:
+            signature = portions.signature(scorer, settings)
             asked = Header(signature, chunk, journal.header.tables, journal.header.corpus)
             if difference := journal.header.differences(asked):
                 raise ValueError(
@@ -160,7 +163,7 @@ class _Run:
                 write_durably(journal_path(self.path), end, edge_line(edge), edge.pairs)
                 end += len(edge_line(edge))
         if not edge.pairs:
-            raise ValueError(f"{self.source.name} has no rows; give one row for each pair")
+            raise ValueError(f"{self.source.name} {EMPTY}")
         return start.pairs
 
     def _lines(self, pairs: Sequence[Pair], before: int) -> bytes:
@@ -205,6 +208,8 @@ def _count(
                 seen.update(_bytes(pair))
             number += len(part)
             bar.update(len(part))
+    if not number:
+        raise ValueError(f"{source.name} {EMPTY}")
     for side, table in tables.items():
         table.save(_table_paths(path)[side])
     return tables, (number, seen.hexdigest())
