@@ -181,7 +181,6 @@ def score_files(
         raise ValueError(f"{output} exists; name a folder that is not there yet")
     write, form = WRITERS[suffix]
     output = os.path.abspath(output)  # workers have other working folders
-    ray.data.DataContext.get_current().execution_options.preserve_order = True
     try:
         write(score_dataset(source, workers=workers, **columns, **vars(settings)), output)
     except ray.exceptions.RayError as error:
@@ -217,6 +216,9 @@ def start() -> None:
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # Ray would report to its makers
     if not ray.is_initialized():
         ray.init(include_dashboard=False, log_to_driver=False)
+    context = ray.data.DataContext.get_current()  # data sets take it over when they are made
+    context.execution_options.preserve_order = True
+    context.raise_original_map_exception = True
     # Its own account of an error fills pages; what is wrong is raised as well.
     logging.getLogger("ray.data").setLevel(logging.CRITICAL)
 
