@@ -19,6 +19,7 @@ from evaluate.utils import is_progress_bar_enabled
 
 from infolm_metric.gathering import FEATURES, gather_pairs
 from infolm_metric.inputs import Pairs, check_pairs
+from infolm_metric.ranks import check_held, number_of_ranks, score_held
 from infolm_metric.scorer import InfoLMScorer
 from infolm_metric.settings import Settings, nearest
 
@@ -95,8 +96,16 @@ Args:
     verbose (bool): show a progress bar, unless evaluate or datasets switch bars off. Default
         False.
 
+    Given to `compute` alone, under torchrun or accelerate launch:
+
+    ranks (str): None (default): this process scores what it was given, whatever others do.
+        "share": every rank was given a share, and scores it. "same": every rank was given all the
+        pairs, as a Trainer does, and the ranks divide the work. All ranks must call `compute`.
+    gather (str): which ranks get the result: "all" (default; "main" if num_process > 1) or "main".
+
 Returns:
-    A dictionary, or None in the processes other than the first if num_process > 1:
+    A dictionary, or None in the processes other than the first if num_process > 1 or
+    gather="main":
 
     infolm (float): the mean of the scores. Not below 0; 0 is best.
     scores (list of float): the score of each pair, unless return_scores=False.
@@ -194,10 +203,15 @@ class InfoLM(evaluate.Metric):
 
     @property
     def scorer(self) -> InfoLMScorer:
-        """The scorer, which keeps the model between calls; `scorer.unload()` lets it go."""
+        """The scorer, which keeps the model between calls; `unload` lets it go."""
         if self._scorer is None:
             self._scorer = InfoLMScorer(**vars(self._settings))
         return self._scorer
+
+    def unload(self) -> None:
+        """Nothing; frees the model and what is kept; the next `compute` loads the model again."""
+        if self._scorer is not None:
+            self._scorer.unload()
 
     def __len__(self) -> int:
         """The number of pairs added since the last `compute`."""
@@ -250,15 +264,24 @@ class InfoLM(evaluate.Metric):
         self._keep(check_pairs(predictions, references))
 
     def compute(
-        self, *, predictions: Any = None, references: Any = None, **settings: Any
+        self,
+        *,
+        predictions: Any = None,
+        references: Any = None,
+        ranks: str | None = None,
+        gather: str | None = None,
+        **settings: Any,
     ) -> dict[str, Any] | None:
         """Scores of the pairs added before and of those given here; forgets them if all went well.
 
-        Settings given here hold for this call.
+        Settings given here hold for this call; `ranks` and `gather` are those of
+        `distributed_score`.
         """
-        known = vars(self._settings)
-        _check_names("compute", settings, (*_INPUTS, *known))
-        checked = self._settings.replace(**settings)
+        if ranks is not None:
+            return self._compute_on_ranks(predictions, references, ranks, gather, settings)
+        if gather is not None:
+            raise ValueError(f'gather={gather!r} needs ranks="share" or ranks="same"')
+        checked = self._checked(settings)
         pairs = _joined(self._added)
         if predictions is not None or references is not None:
             given = check_pairs(predictions, references)
@@ -292,6 +315,41 @@ class InfoLM(evaluate.Metric):
         result = self.scorer.score(predictions, references, **settings)
         wanted = settings.get("return_scores", self._settings.return_scores)
         return result.as_dict(return_scores=wanted)
+
+    def _compute_on_ranks(
+        self,
+        predictions: Any,
+        references: Any,
+        ranks: str,
+        gather: str | None,
+        settings: dict[str, Any],
+    ) -> dict[str, Any] | None:
+        """The dictionary that `compute` returns, for the pairs of all ranks; None without it."""
+
+        def hold() -> tuple[Pairs, Settings]:
+            if self.num_process not in (1, number_of_ranks()):
+                raise ValueError(
+                    f"num_process={self.num_process}, but torch.distributed has "
+                    f"{number_of_ranks()} ranks; leave ranks out, and the processes meet through "
+                    "files as evaluate does, or leave num_process out"
+                )
+            chosen = self._checked(settings)
+            given = check_held(predictions, references)
+            if given:
+                self._check_kind(given)
+            shown = chosen.verbose and is_progress_bar_enabled()
+            return _joined([*self._added, given]), chosen.replace(verbose=shown)
+
+        gather = gather or ("main" if self.num_process > 1 else "all")
+        result = score_held(self.scorer, hold, ranks=ranks, gather=gather)
+        self._added = []
+        wanted = settings.get("return_scores", self._settings.return_scores)
+        return None if result is None else result.as_dict(return_scores=wanted)
+
+    def _checked(self, settings: dict[str, Any]) -> Settings:
+        """The settings of a call to `compute`."""
+        _check_names("compute", settings, (*_INPUTS, "ranks", "gather", *vars(self._settings)))
+        return self._settings.replace(**settings)
 
     def _keep(self, pairs: Pairs) -> None:
         self._check_kind(pairs)

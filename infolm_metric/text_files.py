@@ -1,4 +1,4 @@
-"""Texts from files, for the command line: plain text, JSON Lines, CSV and TSV, all in UTF-8.
+"""Texts from files, for the command line: plain text, JSON Lines, CSV and TSV in UTF-8, Parquet.
 
 In plain text each line is a text, and only a line feed, or a carriage return and a line feed, ends
 a line. The other characters that Unicode counts as line ends (U+2028, U+0085, a lone carriage
@@ -20,6 +20,7 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
+from itertools import zip_longest
 from pathlib import PurePath
 from typing import Any
 
@@ -30,6 +31,8 @@ CANDIDATE_COLUMNS = ("prediction", "candidate")
 REFERENCE_COLUMNS = ("references", "reference")
 LONGEST_CELL = 2**31 - 1
 """In characters; the csv module's own limit is 131,072."""
+PARQUET_BATCH = 1024
+"""Rows read at a time."""
 
 Row = tuple[str, Mapping[str, Any]]
 """Where a row stands ("data.csv, line 3"), and its values by column."""
@@ -51,6 +54,14 @@ def read_texts(path: str) -> Iterator[str]:
 
 def read_parallel(candidates: str, references: Sequence[str]) -> tuple[list[str], list[list[str]]]:
     """Candidates and the references of each, from plain text files of equally many lines."""
+    pairs = list(iterate_parallel(candidates, references))
+    if not pairs:
+        raise ValueError(f"{_shown(candidates)} is empty; write one text per line")
+    return [candidate for candidate, _ in pairs], [group for _, group in pairs]
+
+
+def iterate_parallel(candidates: str, references: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
+    """What `read_parallel` gives, pair by pair; the files are checked at the first."""
     paths = [candidates, *references]
     check_there(paths)
     for path in paths:
@@ -59,16 +70,19 @@ def read_parallel(candidates: str, references: Sequence[str]) -> tuple[list[str]
                 f"{path} is a table, but plain text with one text per line is expected here; "
                 "score a table that holds candidates and references with --data"
             )
-    predictions, *columns = [list(read_texts(path)) for path in paths]
-    for path, column in zip(references, columns, strict=True):
-        if len(column) != len(predictions):
+    streams = [read_texts(path) for path in paths]
+    for number, (candidate, *group) in enumerate(zip_longest(*streams)):
+        if candidate is None or None in group:
+            counts = [
+                number + (text is not None) + sum(1 for _ in stream)
+                for text, stream in zip([candidate, *group], streams, strict=True)
+            ]
+            other = next(i for i, count in enumerate(counts) if count != counts[0])
             raise ValueError(
                 "the files must have equally many lines, one text on each: "
-                f"{_shown(candidates)} has {len(predictions)}, {_shown(path)} has {len(column)}"
+                f"{_shown(candidates)} has {counts[0]}, {_shown(paths[other])} has {counts[other]}"
             )
-    if not predictions:
-        raise ValueError(f"{_shown(candidates)} is empty; write one text per line")
-    return predictions, [list(group) for group in zip(*columns, strict=True)]
+        yield candidate, group
 
 
 def read_pairs(
@@ -77,8 +91,8 @@ def read_pairs(
     """Candidates and the references of each, from one table.
 
     Where no column is named it is the one of CANDIDATE_COLUMNS or REFERENCE_COLUMNS that is there.
-    In JSON Lines a reference may be a list of strings; in CSV and TSV an empty cell is an empty
-    text.
+    In JSON Lines and Parquet a reference may be a list of strings; in CSV and TSV an empty cell is
+    an empty text.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -87,17 +101,36 @@ def read_pairs(
     ...     read_pairs(path)
     (['a cat'], [['the cat', 'cats']])
     """
-    predictions, references = [], []
-    for where, row in _rows(path):
-        column = candidate_column or _known(where, row, CANDIDATE_COLUMNS, "--candidate-column")
-        prediction = _value(where, row, column)
-        check_text(f"{where}: {column!r}", prediction)
-        predictions.append(prediction)
-        columns = reference_columns or [_known(where, row, REFERENCE_COLUMNS, "--reference-column")]
-        references.append([text for name in columns for text in _texts(where, row, name)])
-    if not predictions:
+    pairs = list(iterate_pairs(path, candidate_column, reference_columns))
+    if not pairs:
         raise ValueError(f"{_shown(path)} has no rows; give one row for each pair")
-    return predictions, references
+    return [candidate for candidate, _ in pairs], [group for _, group in pairs]
+
+
+def iterate_pairs(
+    path: str, candidate_column: str | None = None, reference_columns: Sequence[str] = ()
+) -> Iterator[tuple[str, list[str]]]:
+    """What `read_pairs` gives, pair by pair."""
+    for where, row in _rows(path):
+        yield pair_of(where, row, candidate_column, reference_columns)
+
+
+def pair_of(
+    where: str,
+    row: Mapping[str, Any],
+    candidate_column: str | None = None,
+    reference_columns: Sequence[str] = (),
+) -> tuple[str, list[str]]:
+    """The checked candidate and references of a row; `where` it stands is for messages.
+
+    >>> pair_of("line 1", {"candidate": "a cat", "reference": "the cat"})
+    ('a cat', ['the cat'])
+    """
+    column = candidate_column or _known(where, row, CANDIDATE_COLUMNS, "--candidate-column")
+    prediction = _value(where, row, column)
+    check_text(f"{where}: {column!r}", prediction)
+    columns = reference_columns or [_known(where, row, REFERENCE_COLUMNS, "--reference-column")]
+    return prediction, [text for name in columns for text in _texts(where, row, name)]
 
 
 def read_documents(path: str, column: str) -> Iterator[str]:
@@ -115,6 +148,15 @@ def read_documents(path: str, column: str) -> Iterator[str]:
         return
     for where, row in _rows(path):
         yield from _texts(where, row, column)
+
+
+def is_table(path: str) -> bool:
+    """True if this is the name of a table that is there.
+
+    >>> is_table("the cat sat."), is_table("missing.jsonl")
+    (False, False)
+    """
+    return _format(path) in TABLES and os.path.isfile(path)
 
 
 def check_there(paths: Sequence[str]) -> None:
@@ -207,11 +249,28 @@ def _delimited_rows(path: str, delimiter: str) -> Iterator[Row]:
         ) from None
 
 
+def _parquet_rows(path: str) -> Iterator[Row]:
+    """The rows of a Parquet file, batch by batch."""
+    from pyarrow import ArrowException, parquet
+
+    number = 0
+    try:
+        with parquet.ParquetFile(path) as file:
+            for batch in file.iter_batches(batch_size=PARQUET_BATCH):
+                for row in batch.to_pylist():
+                    number += 1
+                    yield f"{path}, row {number}", row
+    except (OSError, ArrowException) as error:
+        reason = str(error).strip().partition("\n")[0].rstrip(" .")
+        raise ValueError(f"cannot read {path} after row {number}: {reason}") from error
+
+
 TABLES: dict[str, Callable[[str], Iterator[Row]]] = {
     ".jsonl": _json_rows,
     ".ndjson": _json_rows,
     ".csv": partial(_delimited_rows, delimiter=","),
     ".tsv": partial(_delimited_rows, delimiter="\t"),
+    ".parquet": _parquet_rows,
 }
 """How a table is read, by the end of its name."""
 

@@ -1,18 +1,17 @@
-"""`infolm score`: texts against references, from the arguments or from files."""
+"""`infolm score`: texts against references, from the arguments, from files or from a data set."""
 
 from __future__ import annotations
 
 import argparse
 import json
 import math
-import os
 import statistics
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from infolm_metric import text_files
+from infolm_metric.commands import score_input
 from infolm_metric.commands.options import (
     SETTINGS,
     Command,
@@ -26,17 +25,90 @@ if TYPE_CHECKING:
     from infolm_metric.settings import Settings
 
 STANDARD_OUTPUT = "-"
-
-Pairs = tuple[list[str], list[list[str]]]
-"""Candidates, and the references of each."""
+JOB_OUTPUTS = (".jsonl", ".ndjson")
 
 
 def _score(arguments: argparse.Namespace) -> None:
     """Scores the texts that the arguments name, and writes the result."""
-    if arguments.output != STANDARD_OUTPUT:
+    score_input.check_way(arguments)
+    if arguments.json and arguments.per_pair:
+        raise ValueError("--json holds each pair's scores already; leave --per-pair out")
+    rows = arguments.output.lower().endswith(JOB_OUTPUTS) and not (
+        arguments.json or arguments.per_pair
+    )
+    ray_only = arguments.engine == "ray"
+    if arguments.workers is not None and not ray_only:
+        raise ValueError("--workers needs --engine ray")
+    if arguments.restart and (ray_only or not rows):
+        raise ValueError("--restart needs an output whose name ends in .jsonl: -o SCORES.jsonl")
+    if arguments.output != STANDARD_OUTPUT and not ray_only:  # Ray writes a folder
         check_writable(arguments.output)
-    predictions, references = _read_pairs(arguments)
+    if ray_only:
+        _score_on_ray(arguments)
+    elif rows:
+        _score_as_job(arguments)
+    else:
+        _score_at_once(arguments)
 
+
+def _score_as_job(arguments: argparse.Namespace) -> None:
+    """Scores pair after pair into JSON Lines, from where it was stopped; prints the summary."""
+    source = score_input.open_source(arguments)
+
+    from infolm_metric.jobs import run_job
+    from infolm_metric.scorer import InfoLMScorer
+
+    scorer = InfoLMScorer(**given_settings(arguments))
+    result = run_job(
+        scorer,
+        source,
+        arguments.output,
+        restart=arguments.restart,
+        progress=True if scorer.settings.verbose else None,
+    )
+    if result.resumed:
+        print(f"infolm: {result.resumed} pairs were there already", file=sys.stderr)
+    for line in _summary(result.means, result.pairs, result.signature, scorer.settings):
+        print(line)
+
+
+def _score_on_ray(arguments: argparse.Namespace) -> None:
+    """Scores the rows of files or of a data set on a Ray cluster; prints the summary."""
+    if not (arguments.data or arguments.dataset):
+        raise ValueError("--engine ray needs --data PATH or --dataset NAME")
+    try:
+        import ray
+    except ImportError as error:
+        raise ModuleNotFoundError(
+            "--engine ray needs Ray: pip install 'infolm-metric[ray]'"
+        ) from error
+
+    from infolm_metric import ray_engine
+    from infolm_metric.settings import Settings
+
+    settings = Settings.of(**given_settings(arguments))
+    ray_engine.start()
+    if arguments.data:
+        source = ray_engine.open_files(arguments.data)
+    else:
+        source = ray.data.from_huggingface(score_input.load_dataset(arguments))
+    pairs, means, signature = ray_engine.score_files(
+        source,
+        arguments.output,
+        settings=settings,
+        workers=arguments.workers,
+        candidate_column=arguments.candidate_column,
+        reference_columns=arguments.reference_column,
+    )
+    for line in _summary(means, pairs, signature, settings):
+        print(line)
+
+
+def _score_at_once(arguments: argparse.Namespace) -> None:
+    """Scores all pairs together and writes the whole result."""
+    predictions, references = score_input.read_pairs(arguments)
+
+    from infolm_metric.portions import columns
     from infolm_metric.scorer import InfoLMScorer
 
     scorer = InfoLMScorer(**given_settings(arguments))
@@ -46,7 +118,9 @@ def _score(arguments: argparse.Namespace) -> None:
     if arguments.json:
         text = json.dumps(result.as_dict(), allow_nan=False) + "\n"
     else:
-        lines = list(_summary(result, scorer.settings))
+        means = {name: statistics.fmean(column) for name, column in columns(result).items()}
+        means |= {name: result.mean(name) for name in result.scores}
+        lines = list(_summary(means, len(predictions), result.signature, scorer.settings))
         if arguments.per_pair:
             lines = [*_table(result), *("# " + line for line in lines)]
         text = "".join(line + "\n" for line in lines)
@@ -56,58 +130,23 @@ def _score(arguments: argparse.Namespace) -> None:
         Path(arguments.output).write_text(text, encoding="utf-8", newline="\n")
 
 
-def _read_pairs(arguments: argparse.Namespace) -> Pairs:
-    """Candidates and references from the one way of giving them that was used."""
-    files = bool(arguments.candidates or arguments.references)
-    if (ways := bool(arguments.texts) + bool(arguments.data) + files) != 1:
-        raise ValueError(
-            f"{'give either' if ways else 'nothing to score; give'} texts as arguments, "
-            "-c FILE and -r FILE, or --data FILE"
-        )
-    if not arguments.data and (arguments.candidate_column or arguments.reference_column):
-        raise ValueError("--candidate-column and --reference-column need --data FILE")
-    if arguments.texts:
-        return _given_pair(arguments.texts)
-    if arguments.data:
-        return text_files.read_pairs(
-            arguments.data, arguments.candidate_column, arguments.reference_column
-        )
-    if not (arguments.candidates and arguments.references):
-        raise ValueError("give both files: -c FILE with the candidates, -r FILE with references")
-    return text_files.read_parallel(arguments.candidates, arguments.references)
-
-
-def _given_pair(texts: Sequence[str]) -> Pairs:
-    """The first text as the candidate and the others as its references; refuses names of files."""
-    for text in texts:
-        if os.path.isfile(text):
-            raise ValueError(
-                f"{text!r} is a file, and texts are expected here; give files with options: "
-                "-c FILE -r FILE (plain text, one text per line) or --data FILE (a table)"
-            )
-    candidate, *references = texts
-    if not references:
-        raise ValueError("got one text; give the candidate, then at least one reference")
-    return [candidate], [references]
-
-
-def _summary(result: Result, settings: Settings) -> Iterator[str]:
+def _summary(
+    means: Mapping[str, float], pairs: int, signature: str, settings: Settings
+) -> Iterator[str]:
     """A line for each measure, with the mean and what it means, and one for the signature."""
-    for name, scores in result.scores.items():
-        of = f"mean of {len(scores)} pairs; " if len(scores) > 1 else ""
+    of = f"mean of {pairs} pairs; " if pairs > 1 else ""
+    for name in settings.measures:
         largest = settings.largest_value(name)
         bound = f"largest {largest:.6g}" if math.isfinite(largest) else "no largest value"
         yield (
-            f"{name}: {result.mean(name):.6g} "
-            f"({of}lower is better; 0 = the same distribution, {bound})"
+            f"{name}: {means[name]:.6g} ({of}lower is better; 0 = the same distribution, {bound})"
         )
-        if result.similarities is not None:
-            similarity = statistics.fmean(result.similarities[name])
+        if settings.similarity:
             yield (
-                f"{name} similarity: {similarity:.6g} "
+                f"{name} similarity: {means[f'{name}_similarity']:.6g} "
                 f"({of}higher is better; 1 = the same distribution, smallest 0)"
             )
-    yield f"signature: {result.signature}"
+    yield f"signature: {signature}"
 
 
 def _table(result: Result) -> Iterator[str]:
@@ -125,35 +164,7 @@ COMMAND = Command(
     "score texts against references",
     _score,
     {
-        "what to score, in one of three ways": (
-            option("texts", nargs="*", metavar="TEXT", help="the candidate, then its references"),
-            option("-c", "--candidates", metavar="FILE", help="plain text; - is standard input"),
-            option(
-                "-r",
-                "--references",
-                metavar="FILE",
-                action="append",
-                help="plain text with as many lines; repeat for several references each",
-            ),
-            option(
-                "--data",
-                metavar="FILE",
-                help=f"table of candidates and references ({' '.join(text_files.TABLES)}); - is "
-                "JSON Lines on standard input; in JSON Lines the references may be a list",
-            ),
-            option(
-                "--candidate-column",
-                metavar="NAME",
-                help=f"(default: {' or '.join(text_files.CANDIDATE_COLUMNS)})",
-            ),
-            option(
-                "--reference-column",
-                metavar="NAME",
-                action="append",
-                default=[],
-                help=f"repeat for several (default: {' or '.join(text_files.REFERENCE_COLUMNS)})",
-            ),
-        ),
+        "what to score, in one of these ways": score_input.OPTIONS,
         "how": SETTINGS,
         "output": (
             option(
@@ -167,8 +178,28 @@ COMMAND = Command(
                 help="what compute returns, as one JSON object; holds each pair's scores",
             ),
             option(
-                "-o", "--output", metavar="FILE", default=STANDARD_OUTPUT, help="write to a file"
+                "-o",
+                "--output",
+                metavar="FILE",
+                default=STANDARD_OUTPUT,
+                help="write to a file; to one whose name ends in .jsonl, an object for each pair "
+                "as soon as it is scored, and the same command goes on where it was stopped",
             ),
+            option(
+                "--restart",
+                action="store_true",
+                help="begin anew, over the .jsonl that is there",
+            ),
+        ),
+        "where": (
+            option(
+                "--engine",
+                choices=("local", "ray"),
+                default="local",
+                help="local (default), or ray: on the cluster that RAY_ADDRESS names, else on all "
+                "cores or GPUs here; --data may be a folder, -o is one, of .parquet or .jsonl",
+            ),
+            option("--workers", type=int, metavar="N", help="Ray actors at most (default: all)"),
         ),
     },
     epilogue="""\
@@ -181,5 +212,7 @@ examples:
   infolm score -c system.txt -r references.txt -r more_references.txt -m kl -m l1
   infolm score --data outputs.jsonl --reference-column target --per-pair
   generate | infolm score -c - -r references.txt --json
+  infolm score outputs.jsonl -o scores.jsonl
+  infolm score --dataset my/outputs --split test --streaming --idf none -o scores.jsonl
 """,
 )

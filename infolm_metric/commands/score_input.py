@@ -1,0 +1,153 @@
+"""What `infolm score` is given: texts, files or a data set, and the options that name them."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from infolm_metric import text_files
+from infolm_metric.commands.options import Option, option
+
+if TYPE_CHECKING:
+    from infolm_metric.pair_sources import PairSource
+
+Pairs = tuple[list[str], list[list[str]]]
+"""Candidates, and the references of each."""
+
+WAYS = "texts as arguments, -c FILE and -r FILE, or --data FILE"
+
+
+def check_way(arguments: argparse.Namespace) -> None:
+    """Nothing; raises ValueError unless pairs are given in one way. A lone table is one.
+
+    >>> check_way(argparse.Namespace(texts=[], data=None, dataset=None, candidates="a",
+    ...     references=None, candidate_column=None, reference_column=[], split=None))
+    Traceback (most recent call last):
+    ValueError: give both files: -c FILE with the candidates, -r FILE with references
+    """
+    lone_table = len(arguments.texts) == 1 and text_files.is_table(arguments.texts[0])
+    if lone_table and arguments.data is None:
+        (arguments.data,), arguments.texts = arguments.texts, []
+    files = bool(arguments.candidates or arguments.references)
+    table = bool(arguments.data) + bool(arguments.dataset)
+    if (ways := bool(arguments.texts) + table + files) != 1:
+        raise ValueError(f"{'give either' if ways else 'nothing to score; give'} {WAYS}")
+    if not table and (arguments.candidate_column or arguments.reference_column):
+        raise ValueError("--candidate-column and --reference-column need --data FILE or --dataset")
+    if files and not (arguments.candidates and arguments.references):
+        raise ValueError("give both files: -c FILE with the candidates, -r FILE with references")
+    if arguments.split is not None and not arguments.dataset:
+        raise ValueError("--split needs --dataset NAME")
+
+
+def read_pairs(arguments: argparse.Namespace) -> Pairs:
+    """All the pairs, in memory."""
+    if arguments.texts:
+        return _given_pair(arguments.texts)
+    if arguments.data:
+        return text_files.read_pairs(
+            arguments.data, arguments.candidate_column, arguments.reference_column
+        )
+    if arguments.dataset:
+        pairs = list(open_source(arguments).read())
+        if not pairs:
+            raise ValueError(f"the data set {arguments.dataset!r} has no rows")
+        return [candidate for candidate, _ in pairs], [group for _, group in pairs]
+    return text_files.read_parallel(arguments.candidates, arguments.references)
+
+
+def open_source(arguments: argparse.Namespace) -> PairSource:
+    """The pairs as a stream that can be read again."""
+    from infolm_metric import pair_sources
+
+    columns = (arguments.candidate_column, arguments.reference_column)
+    if arguments.data:
+        return pair_sources.from_table(arguments.data, *columns)
+    if arguments.dataset:
+        return pair_sources.from_dataset(
+            arguments.dataset,
+            config=arguments.dataset_config,
+            split=arguments.split,
+            revision=arguments.dataset_revision,
+            streaming=arguments.streaming,
+            candidate_column=columns[0],
+            reference_columns=columns[1],
+        )
+    if arguments.candidates:
+        return pair_sources.from_parallel(arguments.candidates, arguments.references)
+    (candidate,), (references,) = _given_pair(arguments.texts)
+    return pair_sources.PairSource("arguments", lambda: iter([(candidate, references)]), 1)
+
+
+def load_dataset(arguments: argparse.Namespace) -> Any:
+    """The data set that the arguments name, as `datasets` loads it."""
+    from infolm_metric import pair_sources
+
+    return pair_sources.load(
+        arguments.dataset,
+        config=arguments.dataset_config,
+        split=arguments.split,
+        revision=arguments.dataset_revision,
+        streaming=arguments.streaming,
+    )
+
+
+def _given_pair(texts: Sequence[str]) -> Pairs:
+    """The first text as the candidate and the others as its references; refuses names of files."""
+    for text in texts:
+        if os.path.isfile(text):
+            raise ValueError(
+                f"{text!r} is a file, and texts are expected here; give files with options: "
+                "-c FILE -r FILE (plain text, one text per line) or --data FILE (a table)"
+            )
+    candidate, *references = texts
+    if not references:
+        raise ValueError("got one text; give the candidate, then at least one reference")
+    return [candidate], [references]
+
+
+OPTIONS: tuple[Option, ...] = (
+    option(
+        "texts",
+        nargs="*",
+        metavar="TEXT",
+        help="the candidate, then its references; or one table, as with --data",
+    ),
+    option("-c", "--candidates", metavar="FILE", help="plain text; - is standard input"),
+    option(
+        "-r",
+        "--references",
+        metavar="FILE",
+        action="append",
+        help="plain text with as many lines; repeat for several references each",
+    ),
+    option(
+        "--data",
+        metavar="FILE",
+        help=f"table of candidates and references ({' '.join(text_files.TABLES)}); - is JSON Lines "
+        "on standard input; in JSON Lines and Parquet the references may be a list",
+    ),
+    option(
+        "--dataset",
+        metavar="NAME",
+        help="data set: a name on the Hub, a folder of data files, or one of save_to_disk",
+    ),
+    option("--dataset-config", metavar="NAME", help="configuration of the data set, if several"),
+    option("--dataset-revision", metavar="NAME", help="branch, tag or commit of the data set"),
+    option("--split", metavar="NAME", help="split of the data set (default: the only one)"),
+    option("--streaming", action="store_true", help="read the data set without downloading it"),
+    option(
+        "--candidate-column",
+        metavar="NAME",
+        help=f"(default: {' or '.join(text_files.CANDIDATE_COLUMNS)})",
+    ),
+    option(
+        "--reference-column",
+        metavar="NAME",
+        action="append",
+        default=[],
+        help=f"repeat for several (default: {' or '.join(text_files.REFERENCE_COLUMNS)})",
+    ),
+)

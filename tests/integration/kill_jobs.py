@@ -1,0 +1,77 @@
+"""Kills a job again and again, each time at a random moment, takes it up, and compares the bytes.
+
+    python kill_jobs.py MODEL FOLDER --rows 2000 --kills 20
+
+Prints how far each job was when it was killed, as JSON; fails if a file differs from that of a job
+that was left alone. The processes are forked, so that they need not import everything again.
+"""
+
+import argparse
+import json
+import os
+import random
+import signal
+import sys
+import time
+from pathlib import Path
+
+import infolm_metric.jobs  # noqa: F401 (so that the forked processes have it)
+from infolm_metric.cli import main as infolm
+from random_pairs import random_pairs, write_lines
+
+
+def start(arguments: list[str]) -> int:
+    """The number of a process that runs `infolm` with the arguments."""
+    process = os.fork()
+    if process:
+        return process
+    with open(os.devnull, "w") as nowhere:
+        os.dup2(nowhere.fileno(), sys.stdout.fileno())
+        os._exit(infolm(arguments))
+
+
+def finish(process: int) -> None:
+    """Nothing, once the process has ended well."""
+    _, status = os.waitpid(process, 0)
+    if status:
+        raise SystemExit(f"a job ended with status {status}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("model")
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--rows", type=int, default=2000)
+    parser.add_argument("--kills", type=int, default=20)
+    parser.add_argument("--seed", type=int, default=0)
+    given = parser.parse_args()
+    table = write_lines(given.folder / "pairs.jsonl", random_pairs(given.rows))
+    command = ["score", "--model", given.model, str(table), "-o"]
+    draw = random.Random(given.seed)
+
+    whole = given.folder / "whole.jsonl"
+    began = time.monotonic()
+    finish(start([*command, str(whole)]))
+    duration = time.monotonic() - began
+
+    kills = []
+    for number in range(given.kills):
+        output = given.folder / f"killed-{number}.jsonl"
+        moment = draw.uniform(0, duration)
+        process = start([*command, str(output)])
+        time.sleep(moment)
+        os.kill(process, signal.SIGKILL)
+        _, status = os.waitpid(process, 0)
+        kept = output.read_bytes().count(b"\n") if output.exists() else 0
+        finish(start([*command, str(output)]))
+        same = output.read_bytes() == whole.read_bytes()
+        kills.append(
+            {"seconds": moment, "killed": os.WIFSIGNALED(status), "rows": kept, "same": same}
+        )
+    print(json.dumps(kills))
+    if not all(kill["same"] for kill in kills):
+        raise SystemExit("a job that was taken up wrote other bytes than one that was left alone")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,61 @@
+"""Scores on every rank of torchrun, in many ways, and writes down what each rank got.
+
+    torchrun --nproc-per-node 2 score_on_ranks.py MODEL CASES.json FOLDER
+
+Each case holds the shares of the ranks, whether the metric or the scorer is called, and with what.
+"""
+
+import json
+import sys
+from pathlib import Path
+
+import torch.distributed as dist
+
+from infolm_metric import InfoLM, InfoLMScorer
+from infolm_metric.ranks import distributed_score
+
+
+def outcome(call):
+    """What the call returns, or the error it raises, as JSON can hold it."""
+    try:
+        result = call()
+    except (ValueError, TypeError, RuntimeError, OSError) as error:
+        return {"error": type(error).__name__, "message": str(error)}
+    return None if result is None else dict(result)
+
+
+def run(case, model, folder):
+    """The outcome of one case on this rank."""
+    rank = dist.get_rank()
+    predictions, references = case["shares"][rank]
+    settings = case.get("settings", {})
+    settings = {
+        "model_name_or_path": model,
+        **settings,
+        **case.get("on_rank", {}).get(str(rank), {}),
+    }
+    ways = case.get("ways", {})
+    if case["call"] == "scorer":
+        scorer = InfoLMScorer(**settings)
+        return outcome(lambda: distributed_score(scorer, predictions, references, **ways))
+    protocol = {}
+    if case["call"] == "metric with num_process":
+        protocol = {"num_process": 2, "process_id": rank, "cache_dir": str(folder), "timeout": 600}
+    metric = InfoLM(**settings, **protocol)
+    if case.get("add_batch") and predictions:
+        metric.add_batch(predictions=predictions, references=references)
+        predictions = references = None
+    found = outcome(lambda: metric.compute(predictions=predictions, references=references, **ways))
+    return found
+
+
+def main():
+    model, cases, folder = sys.argv[1], json.loads(Path(sys.argv[2]).read_text()), sys.argv[3]
+    dist.init_process_group("gloo")
+    outcomes = {name: run(case, model, folder) for name, case in cases.items()}
+    Path(folder, f"rank-{dist.get_rank()}.json").write_text(json.dumps(outcomes))
+    dist.destroy_process_group()
+
+
+if __name__ == "__main__":
+    main()
