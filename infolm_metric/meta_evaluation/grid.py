@@ -13,10 +13,11 @@ import numpy as np
 
 from infolm_metric.idf import IDF
 from infolm_metric.masked_lm import load_vocabulary
+from infolm_metric.measures import MEASURES, parameter_grid
 from infolm_metric.scorer import InfoLMScorer
 from infolm_metric.settings import Settings
 
-DISTRIBUTION_BYTES = 1 << 31  # of the distributions kept while a portion of the texts is compared
+DISTRIBUTION_BYTES = 1 << 30  # of the distributions kept while a portion of the texts is compared
 CHEAPEST_MEASURE = "l2_distance"
 COUNTED = re.compile(r"infolm: (\d+) of (\d+) texts (.*)", re.DOTALL)
 
@@ -48,8 +49,6 @@ class Sweep:
     @property
     def size(self) -> int:
         """Number of settings it stands for."""
-        from infolm_metric.measures import parameter_grid
-
         grids = (
             parameter_grid(name, self.alphas or [None], self.betas or [None])
             for name in self.measures
@@ -91,22 +90,24 @@ def score_grid(
         weights = _count(documents, scorer)
     temperatures = list(dict.fromkeys(heat for sweep in sweeps for heat in sweep.temperatures))
     order = _neighbours(references)
-    room = max(
-        2, distribution_bytes // (8 * len(scorer.tokenizer) * len(temperatures) * 5 // 4)
-    )
+    room = max(2, distribution_bytes // (8 * len(scorer.tokenizer) * len(temperatures) * 5 // 4))
     found: list[tuple[Settings, np.ndarray]] = []
     with _counted_warnings():
         for portion in _portions(predictions, references, order, room):
             texts = [predictions[pair] for pair in portion]
             groups = [list(references[pair]) for pair in portion]
-            shared: dict[str, Any] = {"idf": weights, "reuse_memory": distribution_bytes}
+            shared: dict[str, Any] = {
+                "idf": weights,
+                "reuse_memory": distribution_bytes,
+                "verbose": False,
+            }
             # Fills the store with every temperature; the sweeps then find all they need there.
             scorer.sweep(
                 texts,
                 groups,
                 temperatures=temperatures,
                 information_measure=CHEAPEST_MEASURE,
-                **shared,
+                **{**shared, "verbose": base.verbose},
             )
             index = 0
             for sweep in sweeps:
@@ -115,13 +116,82 @@ def score_grid(
                     results = scorer.sweep(texts, groups, **{**shared, **sweep.arguments()})
                 for settings, result in results:
                     if index == len(found):
-                        label = settings.replace(idf=base.idf, reuse_memory=base.reuse_memory)
+                        label = settings.replace(
+                            idf=base.idf, reuse_memory=base.reuse_memory, verbose=base.verbose
+                        )
                         found.append((label, np.full(len(predictions), np.nan)))
                     (scores,) = result.scores.values()
                     found[index][1][portion] = scores
                     index += 1
                 report(len(texts) * len(results))
     return found
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Scores by name, each [pairs], and the signature of a `score` call that gives them."""
+
+    scores: dict[str, np.ndarray]
+    signature: str
+
+
+def score_measures(
+    scorer: InfoLMScorer,
+    predictions: Sequence[str],
+    references: Sequence[Sequence[str]],
+    *,
+    corpus: Sequence[str] | None = None,
+) -> Columns:
+    """The scores by the measures of the scorer's settings, under the names of `describe`.
+
+    As `score_grid`, and with idf="separate" as `scorer.score`, lower is better. The model reads
+    each text once however many systems and references there are.
+
+    >>> scorer = InfoLMScorer(model_name_or_path="bundled", information_measure=["l1", "l2"])
+    >>> list(score_measures(scorer, ["A cat."], [["A cat."]]).scores)
+    ['l1_distance', 'l2_distance']
+    """
+    settings = scorer.settings
+    if settings.idf == "separate":
+        result = scorer.score(list(predictions), [list(group) for group in references])
+        found = {
+            describe(settings.replace(information_measure=name)): np.asarray(values)
+            for name, values in result.scores.items()
+        }
+        return Columns(found, result.signature)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # said by the call below
+        one = scorer.score([predictions[0]], [list(references[0])], verbose=False)
+    sweep = Sweep(
+        settings.measures,
+        (settings.temperature,),
+        None if settings.alpha is None else (settings.alpha,),
+        None if settings.beta is None else (settings.beta,),
+    )
+    grid = score_grid(scorer, predictions, references, [sweep], corpus=corpus)
+    return Columns({describe(chosen): scores for chosen, scores in grid}, one.signature)
+
+
+def describe(settings: Settings, base: Settings | None = None) -> str:
+    """The measure with its parameters, and every other choice of scores that is not `base`'s.
+
+    >>> chosen = Settings.of(information_measure="ab", alpha=0.5, beta=2, temperature=1.5)
+    >>> describe(chosen), describe(chosen, Settings())
+    ('ab_divergence(0.5, 2)', 'ab_divergence(0.5, 2), temperature 1.5')
+    """
+    (name,) = settings.measures
+    used = [parameter.name for parameter in MEASURES[name].parameters]
+    values = ", ".join(f"{getattr(settings, parameter):g}" for parameter in used)
+    words = [f"{name}({values})" if values else name]
+    if base is not None:
+        words += [
+            f"{field.replace('_', ' ')} {value:g}"
+            if isinstance(value := getattr(settings, field), float)
+            else f"{field.replace('_', ' ')} {'none' if value is False else value}"
+            for field in ("temperature", "symmetrize", "multi_reference", "idf")
+            if getattr(settings, field) != getattr(base, field)
+        ]
+    return ", ".join(words)
 
 
 def _count(corpus: Sequence[str], scorer: InfoLMScorer) -> IDF:
@@ -173,8 +243,6 @@ def _counted_warnings() -> Iterator[None]:
         else:
             others.append(warning)
     for warning in others:
-        warnings.warn_explicit(
-            warning.message, warning.category, warning.filename, warning.lineno
-        )
+        warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
     for what, (few, all_) in counts.items():
         warnings.warn(f"infolm: {few} of {all_} texts {what}", stacklevel=4)

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from infolm_metric.meta_evaluation.correlation import COEFFICIENTS, ordered_alike, pair
-from infolm_metric.settings import nearest
+from infolm_metric.meta_evaluation.correlations import COEFFICIENTS, ordered_alike, pair
+from infolm_metric.meta_evaluation.names import check_known
 
 RESAMPLES = 1000
 CONFIDENCE = 0.95
@@ -44,8 +44,7 @@ def draw(
     >>> draws.systems.shape, draws.samples.sum(1)
     ((2, 3), array([5, 5]))
     """
-    if over not in AXES:
-        raise ValueError(f"unknown over {over!r}; {nearest(over, AXES)}")
+    check_known("over", over, AXES)
     if resamples < 1:
         raise ValueError(f"resamples must be at least 1, got {resamples}")
     random = np.random.default_rng(seed)
@@ -127,10 +126,7 @@ def repeated(human: np.ndarray, metric: np.ndarray, times: np.ndarray) -> dict[s
     pairs = (times[:, first] * times[:, second]).astype(float)
     signs = [sign[:, first, second] for sign in signs]
     found["kendall"] = _ratio(
-        *(
-            pairs @ (one * other).T
-            for one, other in (signs, (signs[0],) * 2, (signs[1],) * 2)
-        )
+        *(pairs @ (one * other).T for one, other in (signs, (signs[0],) * 2, (signs[1],) * 2))
     )
     return found
 
@@ -158,9 +154,7 @@ def _means(grid: np.ndarray, draws: Draws) -> np.ndarray:
     return np.take_along_axis(means, draws.systems, axis=1)
 
 
-def percentile_interval(
-    values: np.ndarray, confidence: float = CONFIDENCE
-) -> tuple[float, float]:
+def percentile_interval(values: np.ndarray, confidence: float = CONFIDENCE) -> tuple[float, float]:
     """The ends of the middle `confidence` of the values; NaN values are left out.
 
     >>> percentile_interval(np.arange(101.0), 0.5)
@@ -198,10 +192,10 @@ def bootstrap_interval(
     (1.0, 1.0)
     """
     names = STATISTICS if level == "system" else tuple(COEFFICIENTS)
-    if coefficient not in names:
-        raise ValueError(f"unknown coefficient {coefficient!r}; {nearest(coefficient, names)}")
+    check_known("coefficient", coefficient, names)
     both = pair(human, metric, missing)
-    draws = draw(*both.human.shape, resamples, seed, over)
+    systems, samples = both.human.shape
+    draws = draw(systems, samples, resamples, seed, over)
     values = resampled(both.human, both.metric, draws, level)[coefficient]
     return percentile_interval(values, confidence)
 

@@ -19,7 +19,6 @@ from typing import Any
 import numpy as np
 
 from infolm_metric.inputs import check_text
-from infolm_metric.settings import nearest
 from infolm_metric.text_files import CANDIDATE_COLUMNS, REFERENCE_COLUMNS, read_rows
 
 MOST_NAMED = 5  # systems or samples that a message lists
@@ -151,7 +150,7 @@ class _Reader:
                 if name not in there and name not in row:
                     raise ValueError(
                         f"{where}: no {group} score {name!r}, and no column of that name; "
-                        f"{nearest(name, [*there, *row])}"
+                        f"there are {', '.join(map(repr, [*there, *row]))}"
                     )
             chosen[group] = names or there
         if not chosen["human"]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
-from infolm_metric.meta_evaluation.agreement import Agreement, AgreementTable
+from infolm_metric.meta_evaluation.agreement_table import Agreement, AgreementTable
 
 TITLES = {"pearson": "Pearson", "spearman": "Spearman", "kendall": "Kendall"}
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import t as student
 
-from infolm_metric.meta_evaluation.correlation import COEFFICIENTS
+from infolm_metric.meta_evaluation.correlations import COEFFICIENTS
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 import webnlg_scores
 
-from infolm_metric.meta_evaluation.correlation import COEFFICIENTS, correlation
+from infolm_metric.meta_evaluation.correlations import COEFFICIENTS, correlation
 from infolm_metric.meta_evaluation.tables import markdown
 
 # Pearson, Spearman, Kendall

@@ -27,9 +27,7 @@ ONE_HALF = {"alphas": (0.5,), "betas": (0.5,)}  # fixed before any score was see
 SWEEPS = (
     Sweep(("fisher_rao_distance", "l1_distance", "kl_divergence"), TEMPERATURES),
     Sweep(("l2_distance", "l_infinity_distance")),
-    Sweep(
-        ("alpha_divergence", "renyi_divergence", "beta_divergence", "ab_divergence"), **ONE_HALF
-    ),
+    Sweep(("alpha_divergence", "renyi_divergence", "beta_divergence", "ab_divergence"), **ONE_HALF),
     Sweep(("fisher_rao_distance",), settings={"multi_reference": "min"}),
 )
 SYMMETRIZATIONS = tuple(
@@ -54,11 +52,6 @@ def read(path: Path) -> Ratings:
     return read_ratings(path, exclude_ids=(INCOMPLETE,))
 
 
-def development(ratings: Ratings) -> Ratings:
-    """The part of the samples on which settings may be chosen."""
-    return ratings.select(split_samples(ratings.samples, DEVELOPMENT, SEED)[0])
-
-
 def key(settings: Settings) -> str:
     """A name for scores by these settings, with all that the sweeps here vary."""
     parameters = [f"{v:g}" for v in (settings.alpha, settings.beta) if v is not None]
@@ -74,53 +67,35 @@ def key(settings: Settings) -> str:
 
 
 def infolm_passes(ratings: Ratings, model: str, seen: Scores) -> Iterator[Scores]:
-    """InfoLM's scores after each pass of the model that is still missing in `seen`."""
-    part = development(ratings)
-    passes: list[tuple[str, Ratings, Sequence[Sweep], bool | str]] = [
-        ("all samples", ratings, SWEEPS, "references"),
-        ("development split", part, SYMMETRIZATIONS + AB_MAP, "references"),
-        ("development split, no idf", part, UNWEIGHTED, False),
-    ]
+    """InfoLM's scores, whole, after each pass of the model that is still missing in `seen`.
+
+    The model reads each text once with idf and, for the development split, once without.
+    """
+    chosen, held_out = split_samples(ratings.samples, DEVELOPMENT, SEED)
+    passes: tuple[tuple[str, Sequence[str], Sequence[Sweep], bool | str], ...] = (
+        ("development split", chosen, SWEEPS + SYMMETRIZATIONS + AB_MAP, "references"),
+        ("held-out split", held_out, SWEEPS, "references"),
+        ("development split, no idf", chosen, UNWEIGHTED, False),
+    )
     corpus = [text for group in ratings.references for text in group]
-    chosen = set(part.samples)
-    there = np.asarray([ratings.samples[sample] in chosen for _, sample in ratings.places])
-    for title, some, sweeps, idf in passes:
-        scorer = InfoLMScorer(model_name_or_path=model, multi_reference="mean", idf=idf)
-        names = {key(s) for s in settings_of(sweeps, scorer.settings)}
-        if names <= set(seen):
+    for title, samples, sweeps, idf in passes:
+        if f"done: {title}" in seen:
             continue
-        total = sum(sweep.size for sweep in sweeps) * len(some.predictions)
+        part = ratings.select(samples)
+        wanted = set(samples)
+        there = np.asarray([ratings.samples[sample] in wanted for _, sample in ratings.places])
+        scorer = InfoLMScorer(model_name_or_path=model, multi_reference="mean", idf=idf)
+        total = sum(sweep.size for sweep in sweeps) * len(part.predictions)
         with tqdm(total=total, unit="score", desc=title) as bar:
             found = score_grid(
-                scorer, some.predictions, some.references, sweeps, corpus=corpus, report=bar.update
+                scorer, part.predictions, part.references, sweeps, corpus=corpus, report=bar.update
             )
-        scores: Scores = {}
         for settings, values in found:
-            column = np.full(len(ratings.predictions), np.nan)
-            column[slice(None) if some is ratings else there] = -values
-            # What all samples were scored with stays, where a part was scored with it again.
-            if key(settings) not in seen:
-                scores[key(settings)] = column
-        yield scores
-
-
-def settings_of(sweeps: Sequence[Sweep], base: Settings) -> Iterator[Settings]:
-    """The settings that the sweeps stand for."""
-    from infolm_metric.measures import parameter_grid
-
-    for sweep in sweeps:
-        for heat in sweep.temperatures:
-            for name in sweep.measures:
-                for alpha, beta in parameter_grid(
-                    name, sweep.alphas or [None], sweep.betas or [None]
-                ):
-                    yield base.replace(
-                        information_measure=name,
-                        temperature=heat,
-                        alpha=alpha,
-                        beta=beta,
-                        **(sweep.settings or {}),
-                    )
+            seen.setdefault(key(settings), np.full(len(ratings.predictions), np.nan))[
+                there
+            ] = -values
+        seen[f"done: {title}"] = np.ones(1)
+        yield seen
 
 
 def averaged(ratings: Ratings, score: Callable[[str, str], float], title: str) -> np.ndarray:

@@ -13,11 +13,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.stats import rankdata
 
-from infolm_metric.settings import nearest
+from infolm_metric.meta_evaluation.names import check_known
 
 LEVELS = ("system", "text")
 MISSING = ("drop", "available")
@@ -40,7 +41,7 @@ def pearson(x: np.ndarray, y: np.ndarray) -> np.ndarray:
             np.where(there, values - np.where(there, values, 0).sum(-1, keepdims=True) / count, 0)
             for values in (x, y)
         )
-        spread = 1.0
+        spread: Any = 1.0
         for values, deviations in ((x, dx), (y, dy)):
             sizes = np.sqrt((deviations * deviations).sum(-1))
             largest = np.where(there, np.abs(values), 0).max(-1)
@@ -119,8 +120,7 @@ def pair(human: np.ndarray, metric: np.ndarray, missing: str = "drop") -> Paired
             "human and metric must have one shape [systems, samples], "
             f"got {list(human.shape)} and {list(metric.shape)}"
         )
-    if missing not in MISSING:
-        raise ValueError(f"unknown missing {missing!r}; {nearest(missing, MISSING)}")
+    check_known("missing", missing, MISSING)
     there = ~(np.isnan(human) | np.isnan(metric))
     if not np.isfinite(human[there]).all() or not np.isfinite(metric[there]).all():
         raise ValueError("human and metric must be finite, or NaN where a score is missing")
@@ -159,10 +159,8 @@ def correlation(
     >>> correlation(human, human**2, "kendall", "text")
     1.0
     """
-    known = {"coefficient": (coefficient, tuple(COEFFICIENTS)), "level": (level, LEVELS)}
-    for name, (given, names) in known.items():
-        if given not in names:
-            raise ValueError(f"unknown {name} {given!r}; {nearest(given, names)}")
+    check_known("coefficient", coefficient, tuple(COEFFICIENTS))
+    check_known("level", level, LEVELS)
     both = pair(human, metric, missing)
     function = COEFFICIENTS[coefficient]
     if level == "system":

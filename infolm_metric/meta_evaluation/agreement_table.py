@@ -8,13 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from infolm_metric.meta_evaluation.correlation import (
+from infolm_metric.meta_evaluation.correlations import (
     COEFFICIENTS,
     LEVELS,
+    Paired,
     ordered_alike,
     pair,
     system_means,
 )
+from infolm_metric.meta_evaluation.names import check_known
 from infolm_metric.meta_evaluation.resampling import (
     CONFIDENCE,
     RESAMPLES,
@@ -25,7 +27,6 @@ from infolm_metric.meta_evaluation.resampling import (
 )
 from infolm_metric.meta_evaluation.rows import check_varies
 from infolm_metric.meta_evaluation.williams import compare_metrics
-from infolm_metric.settings import nearest
 
 
 @dataclass(frozen=True)
@@ -134,11 +135,9 @@ def agreement(
     (1.0, True)
     """
     for name in baselines:
-        if name not in metrics:
-            raise ValueError(f"no metric {name!r} to compare with; {nearest(name, list(metrics))}")
+        check_known("baseline", name, tuple(metrics))
     for level in levels:
-        if level not in LEVELS:
-            raise ValueError(f"unknown level {level!r}; {nearest(level, LEVELS)}")
+        check_known("level", level, LEVELS)
     for name, grid in {**human, **metrics}.items():
         check_varies(f"{name!r}", grid)
     cells: list[Agreement] = []
@@ -152,7 +151,7 @@ def agreement(
         first = next(iter(pairs.values()))
         systems, samples[criterion] = first.human.shape
         dropped[criterion] = first.dropped
-        draws = draw(*first.human.shape, resamples, seed, over)
+        draws = draw(systems, samples[criterion], resamples, seed, over)
         for level in levels:
             spread = {
                 name: resampled(both.human, both.metric, draws, level)
@@ -184,7 +183,7 @@ def _value(human: np.ndarray, metric: np.ndarray, level: str, statistic: str) ->
 
 
 def _p_value(
-    pairs: Mapping[str, Any],
+    pairs: Mapping[str, Paired],
     spread: Mapping[str, Mapping[str, np.ndarray]],
     name: str,
     other: str,
@@ -194,8 +193,7 @@ def _p_value(
     if level == "system" and statistic in COEFFICIENTS:
         if len(pairs[name].human) < 4:  # too few for Williams' test
             return float("nan")
-        means = (system_means(pairs[name].human),) + tuple(
-            system_means(pairs[key].metric) for key in (name, other)
-        )
-        return compare_metrics(*means, statistic).p_value
+        people = system_means(pairs[name].human)
+        one, another = (system_means(pairs[key].metric) for key in (name, other))
+        return compare_metrics(people, one, another, statistic).p_value
     return difference_p_value(spread[name][statistic], spread[other][statistic])
