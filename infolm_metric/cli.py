@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
 from typing import TextIO
 
-from infolm_metric.commands import compare, correlate, idf, register, score, tune
+from infolm_metric.commands import compare, correlate, idf, register, report, score, tune
 from infolm_metric.commands.options import Command, with_flags
 
 FAILED, WRONG_INPUT, INTERRUPTED, BROKEN_PIPE = 1, 2, 130, 141
@@ -29,6 +29,7 @@ COMMANDS = (
     compare.COMMAND,
     correlate.COMMAND,
     tune.COMMAND,
+    report.COMMAND,
     idf.COMMAND,
     register.COMMAND,
 )
