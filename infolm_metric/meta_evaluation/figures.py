@@ -85,7 +85,7 @@ def score_distributions(
         there = ~(np.isnan(human) | np.isnan(grid))
         people, scores = human[there], grid[there]
         low, high = np.quantile(people, [share, 1 - share])
-        edges = np.histogram_bin_edges(scores, bins=25).tolist()
+        edges = np.histogram_bin_edges(scores, bins=int(min(25, 4 + len(scores) ** 0.5))).tolist()
         for chosen, colour, label in (
             (people <= low, POOR, f"worst {share:.0%}"),
             (people >= high, GOOD, f"best {share:.0%}"),

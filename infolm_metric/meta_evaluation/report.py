@@ -35,9 +35,10 @@ EXAMPLES = 5
 PAGE = "index.html"
 KINDS = {".png": "image/png", ".svg": "image/svg+xml"}
 STYLE = """
-body { font: 16px/1.55 Georgia, serif; color: #1a1a1a; background: #fff; max-width: 46rem;
+body { font: 16px/1.55 Georgia, serif; color: #1a1a1a; background: #fff; max-width: 60rem;
        margin: 2.5rem auto; padding: 0 1rem; }
 h1 { font-size: 1.7rem; line-height: 1.25; margin-bottom: .3rem; }
+p, ul { max-width: 44rem; }
 h2 { font-size: 1.2rem; margin-top: 2.2rem; }
 p.about { color: #555; margin-top: 0; }
 div.wide { overflow-x: auto; }
@@ -51,7 +52,7 @@ tr.first td { border-top: 1px solid #ddd; }
 th.text, td.text { text-align: left; }
 td.long { white-space: normal; min-width: 14rem; }
 figure { margin: 1.4rem 0; }
-img { max-width: 100%; height: auto; }
+img { max-width: 100%; height: auto; display: block; }
 code { font-size: .85em; overflow-wrap: anywhere; }
 """
 
@@ -105,11 +106,20 @@ def write_report(
     folder.mkdir(parents=True, exist_ok=True)
     drawn = {}
     for name, figure in _figures(study):
-        drawn[name] = folder / f"{name}.{format}"
-        figures.save(figure, drawn[name])
+        path = folder / f"{name}.{format}"
+        figures.save(figure, path)
+        drawn[name] = Drawn(path, figure.get_figwidth())
     page = folder / PAGE
     page.write_text("\n".join(_page(study, drawn)) + "\n", encoding="utf-8", newline="\n")
     return page
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A figure's file and its width in inches."""
+
+    path: Path
+    width: float
 
 
 def measures_of(settings: Settings) -> tuple[str, ...]:
@@ -210,7 +220,7 @@ def _figures(study: Study) -> Iterator[tuple[str, Figure]]:
     yield "alpha-beta", figures.alpha_beta_map(study.alpha_beta, MAP, MAP)
 
 
-def _page(study: Study, drawn: Mapping[str, Path]) -> Iterator[str]:
+def _page(study: Study, drawn: Mapping[str, Drawn]) -> Iterator[str]:
     """The page, line by line."""
     ratings, table = study.ratings, study.table
     criterion = next(iter(ratings.human))
@@ -225,7 +235,7 @@ def _page(study: Study, drawn: Mapping[str, Path]) -> Iterator[str]:
         f"{escape(_listed([_spoken(name) for name in ratings.human]))}.</p>"
     )
     yield "<h2>Summary</h2>"
-    yield f"<p>{escape(' '.join(_summary(table)))}</p>"
+    yield "<ul>" + "".join(f"<li>{escape(line)}</li>" for line in _summary(table)) + "</ul>"
 
     yield "<h2>Agreement</h2>"
     yield (
@@ -387,12 +397,13 @@ def _places(values: np.ndarray) -> np.ndarray:
     return (rankdata(values) - 1) / max(1, len(values) - 1)
 
 
-def _figure(drawn: Mapping[str, Path], name: str, caption: str) -> Iterator[str]:
-    path = drawn[name]
+def _figure(drawn: Mapping[str, Drawn], name: str, caption: str) -> Iterator[str]:
+    path, width = drawn[name].path, drawn[name].width
     content = base64.b64encode(path.read_bytes()).decode("ascii")
     index = list(drawn).index(name) + 1
     yield (
-        f'<figure><img src="data:{KINDS[path.suffix]};base64,{content}" alt="{escape(caption)}">'
+        f'<figure><img src="data:{KINDS[path.suffix]};base64,{content}" alt="{escape(caption)}" '
+        f'style="width:{width:.1f}in">'
         f"<figcaption>Figure {index}. {escape(caption)}</figcaption></figure>"
     )
 

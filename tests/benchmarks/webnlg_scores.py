@@ -138,13 +138,16 @@ def bert_score(ratings: Ratings, model: str, layers: int) -> Scores:
     """BERTScore F1 with the encoder of a masked language model, its last layer, no rescaling."""
     from bert_score import BERTScorer
 
+    from infolm_metric import bundled
+
+    path = str(Path(bundled.__file__).parent) if model == "bundled" else model
     counts = [len(group) for group in ratings.references]
     candidates = np.repeat(np.asarray(ratings.predictions, dtype=object), counts).tolist()
     references = [text for group in ratings.references for text in group]
     found: Scores = {}
     for idf in (False, True):
         scorer = BERTScorer(
-            model_type=model, num_layers=layers, idf=idf, idf_sents=references, device="cpu"
+            model_type=path, num_layers=layers, idf=idf, idf_sents=references, device="cpu"
         )
         _, _, f1 = scorer.score(candidates, references)
         sums = np.add.reduceat(f1.double().numpy(), np.cumsum(counts) - counts)
