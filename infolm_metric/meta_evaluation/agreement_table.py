@@ -134,6 +134,8 @@ def agreement(
     >>> round(cell.value, 3), cell.p_values["bad"] < 0.05
     (1.0, True)
     """
+    if not (human and metrics):
+        raise ValueError("agreement needs at least one criterion and one metric")
     for name in baselines:
         check_known("baseline", name, tuple(metrics))
     for level in levels:
