@@ -144,12 +144,7 @@ def bert_score(ratings: Ratings, model: str, layers: int) -> Scores:
     counts = [len(group) for group in ratings.references]
     candidates = np.repeat(np.asarray(ratings.predictions, dtype=object), counts).tolist()
     references = [text for group in ratings.references for text in group]
-    found: Scores = {}
-    for idf in (False, True):
-        scorer = BERTScorer(
-            model_type=path, num_layers=layers, idf=idf, idf_sents=references, device="cpu"
-        )
-        _, _, f1 = scorer.score(candidates, references)
-        sums = np.add.reduceat(f1.double().numpy(), np.cumsum(counts) - counts)
-        found["BERTScore, idf" if idf else "BERTScore"] = sums / counts
-    return found
+    scorer = BERTScorer(model_type=path, num_layers=layers, device="cpu")
+    _, _, f1 = scorer.score(candidates, references)
+    sums = np.add.reduceat(f1.double().numpy(), np.cumsum(counts) - counts)
+    return {"BERTScore": sums / counts}
