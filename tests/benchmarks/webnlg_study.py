@@ -153,6 +153,10 @@ def default_rows(part: Ratings, grids: Grids) -> Iterator[str]:
     for measure in ("fisher_rao_distance", "l1_distance", "kl_divergence"):
         for idf in ("references", "uniform"):
             rows.append([measure, f"idf {idf}", f"{measure}|T1|jeffreys|mean|{idf}"])
+    for measure in CURVES:
+        for heat in (0.5, 1.0, 1.5, 2.0):
+            name = f"{measure}|T{heat:g}|jeffreys|mean|references"
+            rows.append([measure, f"temperature {heat:g}", name])
     for references in ("mean", "min"):
         name = f"fisher_rao_distance|T1|jeffreys|{references}|references"
         rows.append(["fisher_rao_distance", f"multi_reference {references}", name])
