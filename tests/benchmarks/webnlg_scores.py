@@ -145,6 +145,10 @@ def bert_score(ratings: Ratings, model: str, layers: int) -> Scores:
     candidates = np.repeat(np.asarray(ratings.predictions, dtype=object), counts).tolist()
     references = [text for group in ratings.references for text in group]
     scorer = BERTScorer(model_type=path, num_layers=layers, device="cpu")
-    _, _, f1 = scorer.score(candidates, references)
-    sums = np.add.reduceat(f1.double().numpy(), np.cumsum(counts) - counts)
+    # bert-score 0.3.13 cannot encode an empty text with transformers 5; it means 0 for one.
+    empty = np.asarray([not text.strip() for text in candidates])
+    texts = [text if text.strip() else "." for text in candidates]
+    _, _, f1 = scorer.score(texts, references)
+    values = np.where(empty, 0.0, f1.double().numpy())
+    sums = np.add.reduceat(values, np.cumsum(counts) - counts)
     return {"BERTScore": sums / counts}
