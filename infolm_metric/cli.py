@@ -19,12 +19,20 @@ from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
 from typing import TextIO
 
-from infolm_metric.commands import idf, register, score
+from infolm_metric.commands import compare, correlate, idf, register, report, score, tune
 from infolm_metric.commands.options import Command, with_flags
 
 FAILED, WRONG_INPUT, INTERRUPTED, BROKEN_PIPE = 1, 2, 130, 141
 
-COMMANDS = (score.COMMAND, idf.COMMAND, register.COMMAND)
+COMMANDS = (
+    score.COMMAND,
+    compare.COMMAND,
+    correlate.COMMAND,
+    tune.COMMAND,
+    report.COMMAND,
+    idf.COMMAND,
+    register.COMMAND,
+)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -133,6 +133,19 @@ def pair_of(
     return prediction, [text for name in columns for text in _texts(where, row, name)]
 
 
+def read_rows(path: str) -> Iterator[Row]:
+    """Each row of a table as (where it stands, its values by column); cells of CSV are strings.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = folder + "/data.tsv"
+    ...     _ = open(path, "w").write("system\\tfluency\\nA\\t80\\n")
+    ...     [row for _, row in read_rows(path)]
+    [{'system': 'A', 'fluency': '80'}]
+    """
+    yield from _rows(path)
+
+
 def read_documents(path: str, column: str) -> Iterator[str]:
     """The texts of a file one by one: lines of plain text, or what a column of a table holds.
 

@@ -14,36 +14,26 @@ figures of Colombo et al. 2022, Table 2.
 from __future__ import annotations
 
 import argparse
-import json
-from collections import defaultdict
 from pathlib import Path
 
 import numpy as np
-from scipy import stats
+import webnlg_scores
 
 from infolm_metric import InfoLMScorer
+from infolm_metric.meta_evaluation import Ratings, correlation
+from infolm_metric.meta_evaluation.correlations import COEFFICIENTS
 
 MEASURES = (("fisher_rao_distance", None), ("l1_distance", None), ("ab_divergence", 0.25),
             ("ab_divergence", 0.5))  # fmt: skip
-COEFFICIENTS = (stats.pearsonr, stats.spearmanr, stats.kendalltau)
 
 
-def system_means(rows: list[dict], values: list[float]) -> np.ndarray:
-    """Mean value of each system, in the order in which the systems first appear."""
-    by_system = defaultdict(list)
-    for row, value in zip(rows, values, strict=True):
-        by_system[row["system"]].append(value)
-    return np.asarray([np.mean(found) for found in by_system.values()])
-
-
-def agreement(rows: list[dict], scores: list[float]) -> np.ndarray:
+def agreement(ratings: Ratings, scores: list[float]) -> np.ndarray:
     """Pearson, Spearman and Kendall x 100, averaged over the criteria."""
-    ours = -system_means(rows, scores)
+    grid = -ratings.grid(scores)
     found = [
-        [coefficient(ours, system_means(rows, [row["human"][criterion] for row in rows]))[0]
-         for coefficient in COEFFICIENTS]
-        for criterion in rows[0]["human"]
-    ]  # fmt: skip
+        [correlation(human, grid, coefficient) for coefficient in COEFFICIENTS]
+        for human in ratings.human.values()
+    ]
     return 100 * np.mean(found, axis=0)
 
 
@@ -54,16 +44,15 @@ def main() -> None:
     parser.add_argument("--temperature", type=float, default=1.5)
     parser.add_argument("--verbose", action="store_true")
     args = parser.parse_args()
-    rows = [json.loads(line) for line in args.data.read_text(encoding="utf-8").splitlines()]
-    rows = [row for row in rows if not row["is_human"] and row["id"] != "1124"]
+    ratings = webnlg_scores.read(args.data)
     scorer = InfoLMScorer(
         model_name_or_path=args.model,
         temperature=args.temperature,
         multi_reference="mean",
         verbose=args.verbose,
     )
-    predictions = [row["prediction"] for row in rows]
-    references = [row["references"] for row in rows]
+    predictions = list(ratings.predictions)
+    references = [list(group) for group in ratings.references]
     print(f"{'measure':28}{'Pearson':>9}{'Spearman':>10}{'Kendall':>9}{'mean':>7}")
     for name, parameter in MEASURES:
         # One pass of the model: the distributions are kept for the measures that follow.
@@ -75,7 +64,7 @@ def main() -> None:
             beta=parameter,
             reuse_memory=1 << 31,
         )
-        found = agreement(rows, result.scores[name])
+        found = agreement(ratings, result.scores[name])
         label = name if parameter is None else f"{name} {parameter}, {parameter}"
         columns = "".join(
             f"{value:>{width}.1f}" for value, width in zip(found, (9, 10, 9), strict=True)

@@ -1,0 +1,201 @@
+"""The agreement of several metrics with people on several criteria, with intervals and tests."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from infolm_metric.meta_evaluation.correlations import (
+    COEFFICIENTS,
+    LEVELS,
+    Paired,
+    ordered_alike,
+    pair,
+    system_means,
+)
+from infolm_metric.meta_evaluation.names import check_known
+from infolm_metric.meta_evaluation.resampling import (
+    CONFIDENCE,
+    RESAMPLES,
+    difference_p_value,
+    draw,
+    percentile_interval,
+    resampled,
+)
+from infolm_metric.meta_evaluation.rows import check_varies
+from infolm_metric.meta_evaluation.williams import compare_metrics
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """How far a metric agrees with people on a criterion, by one statistic."""
+
+    metric: str
+    criterion: str
+    level: str
+    """"system" or "text"."""
+    statistic: str
+    """A coefficient, in [-1, 1], or at the system level "accuracy", in [0, 1]."""
+    value: float
+    """NaN where it is not defined."""
+    low: float
+    high: float
+    p_values: Mapping[str, float] = field(default_factory=dict)
+    """Baseline -> two-sided p-value of the difference to it: Williams' test for coefficients at
+    the system level, else the bootstrap."""
+
+
+@dataclass(frozen=True)
+class AgreementTable:
+    """Every metric on every criterion, and what the figures rest on."""
+
+    cells: tuple[Agreement, ...]
+    systems: int
+    samples: Mapping[str, int]
+    """Criterion -> samples that took part."""
+    dropped: Mapping[str, int]
+    """Criterion -> samples left out, because a score of some system is missing."""
+    baselines: tuple[str, ...]
+    resamples: int
+    confidence: float
+    seed: int
+
+    def find(self, metric: str, criterion: str, level: str, statistic: str) -> Agreement:
+        """The one cell of these names; KeyError if there is none."""
+        for cell in self.cells:
+            if (cell.metric, cell.criterion, cell.level, cell.statistic) == (
+                metric,
+                criterion,
+                level,
+                statistic,
+            ):
+                return cell
+        raise KeyError((metric, criterion, level, statistic))
+
+    def names(self, attribute: str) -> list[str]:
+        """The metrics, criteria, levels or statistics, in order: by the name of the attribute."""
+        return list(dict.fromkeys(getattr(cell, attribute) for cell in self.cells))
+
+    def as_dict(self) -> dict[str, Any]:
+        """The table as plain values for JSON; a value that is not defined is None."""
+
+        def plain(value: Any) -> Any:
+            return None if isinstance(value, float) and np.isnan(value) else value
+
+        return {
+            "systems": self.systems,
+            "samples": dict(self.samples),
+            "dropped": dict(self.dropped),
+            "baselines": list(self.baselines),
+            "resamples": self.resamples,
+            "confidence": self.confidence,
+            "seed": self.seed,
+            "agreement": [
+                {
+                    name: {key: plain(p) for key, p in value.items()}
+                    if isinstance(value, Mapping)
+                    else plain(value)
+                    for name, value in vars(cell).items()
+                }
+                for cell in self.cells
+            ],
+        }
+
+
+def agreement(
+    human: Mapping[str, np.ndarray],
+    metrics: Mapping[str, np.ndarray],
+    *,
+    baselines: Sequence[str] = (),
+    levels: Sequence[str] = LEVELS,
+    missing: str = "drop",
+    over: str = "both",
+    resamples: int = RESAMPLES,
+    confidence: float = CONFIDENCE,
+    seed: int = 0,
+) -> AgreementTable:
+    """The agreement of every metric with every criterion.
+
+    `human` and `metrics` hold grids [systems, samples] by name, NaN for missing, higher is better:
+    negate a metric of which that is not true. On a criterion all metrics are judged by the same
+    samples, those for which none lacks a score, and by the same resamples. `baselines` are names of
+    metrics that the others are tested against. `missing` is as for `pair`, `over` as for `draw`.
+
+    Raises:
+        ValueError: a name or a grid is wrong, or the scores of one are all equal.
+
+    >>> human = np.arange(5.0)[:, None] + np.random.default_rng(0).normal(size=(5, 30))
+    >>> metrics = {"good": human + 1, "bad": np.random.default_rng(1).normal(size=(5, 30))}
+    >>> table = agreement({"fluency": human}, metrics, baselines=["bad"], resamples=100)
+    >>> cell = table.find("good", "fluency", "system", "pearson")
+    >>> round(cell.value, 3), cell.p_values["bad"] < 0.05
+    (1.0, True)
+    """
+    if not (human and metrics):
+        raise ValueError("agreement needs at least one criterion and one metric")
+    for name in baselines:
+        check_known("baseline", name, tuple(metrics))
+    for level in levels:
+        check_known("level", level, LEVELS)
+    for name, grid in {**human, **metrics}.items():
+        check_varies(f"{name!r}", grid)
+    cells: list[Agreement] = []
+    samples, dropped, systems = {}, {}, 0
+    for criterion, people in human.items():
+        common = sum(metrics.values()) + people  # NaN wherever a score is missing
+        pairs = {
+            name: pair(np.where(np.isnan(common), np.nan, people), grid, missing)
+            for name, grid in metrics.items()
+        }
+        first = next(iter(pairs.values()))
+        systems, samples[criterion] = first.human.shape
+        dropped[criterion] = first.dropped
+        draws = draw(systems, samples[criterion], resamples, seed, over)
+        for level in levels:
+            spread = {
+                name: resampled(both.human, both.metric, draws, level)
+                for name, both in pairs.items()
+            }
+            for name, both in pairs.items():
+                for statistic, values in spread[name].items():
+                    p_values = {
+                        other: _p_value(pairs, spread, name, other, level, statistic)
+                        for other in baselines
+                        if other != name
+                    }
+                    value = _value(both.human, both.metric, level, statistic)
+                    low, high = percentile_interval(values, confidence)
+                    cells.append(
+                        Agreement(name, criterion, level, statistic, value, low, high, p_values)
+                    )
+    return AgreementTable(
+        tuple(cells), systems, samples, dropped, tuple(baselines), resamples, confidence, seed
+    )
+
+
+def _value(human: np.ndarray, metric: np.ndarray, level: str, statistic: str) -> float:
+    if level == "text":
+        values = COEFFICIENTS[statistic](human.T, metric.T)
+        return float("nan") if np.isnan(values).all() else float(np.nanmean(values))
+    function = ordered_alike if statistic == "accuracy" else COEFFICIENTS[statistic]
+    return float(function(system_means(human), system_means(metric)))
+
+
+def _p_value(
+    pairs: Mapping[str, Paired],
+    spread: Mapping[str, Mapping[str, np.ndarray]],
+    name: str,
+    other: str,
+    level: str,
+    statistic: str,
+) -> float:
+    if level == "system" and statistic in COEFFICIENTS:
+        if len(pairs[name].human) < 4:  # too few for Williams' test
+            return float("nan")
+        people = system_means(pairs[name].human)
+        one, another = (system_means(pairs[key].metric) for key in (name, other))
+        return compare_metrics(people, one, another, statistic).p_value
+    return difference_p_value(spread[name][statistic], spread[other][statistic])

@@ -1,0 +1,290 @@
+"""The paper's figures for any data, with matplotlib; each function draws one and returns it.
+
+Figure numbers are those of Colombo et al. 2022. Nothing here touches matplotlib's global state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from infolm_metric.meta_evaluation.agreement_table import AgreementTable
+from infolm_metric.meta_evaluation.correlations import COEFFICIENTS, system_means
+from infolm_metric.meta_evaluation.williams import compare_metrics
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+# Okabe and Ito 2008: told apart by colour-blind readers too.
+COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#000000", "#999999")
+GOOD, POOR = COLOURS[0], COLOURS[5]
+PLAIN: dict[Any, Any] = {  # matplotlib names its settings one by one in its types
+    "font.size": 9,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.axisbelow": True,
+    "axes.titlesize": 9,
+    "legend.frameon": False,
+    "svg.fonttype": "none",
+}
+FORMATS = ("png", "svg")
+
+
+def correlation_bars(
+    table: AgreementTable, level: str = "system", statistic: str = "pearson"
+) -> Figure:
+    """Figure 1: each metric's correlation with each criterion, with its interval."""
+    criteria, metrics = table.names("criterion"), table.names("metric")
+    figure, (axes,) = _figure(1, width=max(4.5, 0.22 * len(criteria) * (len(metrics) + 1) + 2.2))
+    width = 0.8 / len(metrics)
+    for index, metric in enumerate(metrics):
+        cells = [table.find(metric, criterion, level, statistic) for criterion in criteria]
+        values = np.asarray([cell.value for cell in cells])
+        ends = np.asarray([(cell.low, cell.high) for cell in cells]).T
+        places = np.arange(len(criteria)) + (index - (len(metrics) - 1) / 2) * width
+        axes.bar(places, values, 0.9 * width, color=COLOURS[index % len(COLOURS)], label=metric)
+        # A percentile interval need not hold the value itself.
+        reach = np.abs(
+            np.stack([np.minimum(ends[0], values), np.maximum(ends[1], values)]) - values
+        )
+        axes.errorbar(places, values, yerr=reach, fmt="none", ecolor="#444444", elinewidth=0.9)
+    axes.axhline(0, color="#444444", linewidth=0.8)
+    axes.set_xticks(np.arange(len(criteria)), [_words(name) for name in criteria])
+    axes.set_ylabel(f"{statistic.capitalize()}, {level} level")
+    axes.set_ylim(max(-1.0, _lowest(table, level, statistic) - 0.05), 1.0)
+    axes.grid(axis="y", color="#dddddd", linewidth=0.6)
+    _legend_above(figure, axes, len(metrics))
+    return figure
+
+
+def metric_matrix(
+    metrics: Mapping[str, np.ndarray], coefficient: str = "pearson", level: str = "system"
+) -> Figure:
+    """Figure 2: how the metrics correlate with each other; grids [systems, samples] by name."""
+    names = list(metrics)
+    grids = [system_means(grid) if level == "system" else grid.ravel() for grid in metrics.values()]
+    values = np.asarray([[COEFFICIENTS[coefficient](x, y) for y in grids] for x in grids])
+    figure, (axes,) = _square(len(names))
+    _heat(figure, axes, values, names, names, "RdBu_r", (-1, 1), f"{coefficient.capitalize()}")
+    return figure
+
+
+def score_distributions(
+    human: np.ndarray, metrics: Mapping[str, np.ndarray], criterion: str, share: float = 0.25
+) -> Figure:
+    """Figure 3: the scores of the texts that people find best and of those that they find worst.
+
+    The best and the worst `share` of all texts by the criterion's scores; grids [systems, samples].
+    """
+    figure, panels = _figure(len(metrics), columns=3, height=2.3)
+    for axes, (name, grid) in zip(panels, metrics.items(), strict=True):
+        there = ~(np.isnan(human) | np.isnan(grid))
+        people, scores = human[there], grid[there]
+        low, high = np.quantile(people, [share, 1 - share])
+        edges = np.histogram_bin_edges(scores, bins=int(min(25, 4 + len(scores) ** 0.5))).tolist()
+        for chosen, colour, label in (
+            (people <= low, POOR, f"worst {share:.0%}"),
+            (people >= high, GOOD, f"best {share:.0%}"),
+        ):
+            axes.hist(
+                scores[chosen],
+                edges,
+                density=True,
+                color=colour,
+                alpha=0.45,
+                label=f"{label} by {_words(criterion, ' ')}",
+            )
+            axes.axvline(scores[chosen].mean(), color=colour, linewidth=1.4)
+        axes.set_title(name)
+        axes.set_yticks([])
+        axes.spines["left"].set_visible(False)
+    panels[0].set_ylabel("density of texts")
+    _legend_above(figure, panels[0], 2)
+    return figure
+
+
+def temperature_curves(
+    curves: Mapping[str, Mapping[str, Sequence[float]]],
+    temperatures: Sequence[float],
+    label: str = "Pearson, system level",
+) -> Figure:
+    """Figure 4: correlation against temperature; `curves` is criterion -> measure -> values."""
+    figure, panels = _figure(len(curves), columns=3, height=2.4, share=True)
+    for axes, (criterion, lines) in zip(panels, curves.items(), strict=True):
+        for index, (measure, values) in enumerate(lines.items()):
+            axes.plot(
+                temperatures,
+                values,
+                marker="o",
+                markersize=3.5,
+                color=COLOURS[index % len(COLOURS)],
+                label=measure,
+            )
+        axes.set_title(_words(criterion, " "))
+        axes.set_xscale("log")
+        axes.set_xticks(temperatures, [f"{heat:g}" for heat in temperatures])
+        axes.minorticks_off()
+        axes.grid(color="#dddddd", linewidth=0.6)
+    for axes in panels:
+        axes.set_xlabel("temperature")
+    panels[0].set_ylabel(label)
+    _legend_above(figure, panels[0], len(next(iter(curves.values()))))
+    return figure
+
+
+def alpha_beta_map(
+    values: np.ndarray,
+    alphas: Sequence[float],
+    betas: Sequence[float],
+    label: str = "Pearson, system level",
+) -> Figure:
+    """Figure 16: correlation of the AB divergence, [alphas, betas], NaN where it is not defined."""
+    figure, (axes,) = _square(max(len(alphas), len(betas)))
+    spread = np.nanmin(values), np.nanmax(values)
+    texts = [f"{value:g}" for value in betas], [f"{value:g}" for value in alphas]
+    # Upwards, as an axis of numbers runs.
+    _heat(figure, axes, values[::-1], texts[1][::-1], texts[0], "viridis", spread, label)
+    axes.set_xlabel("beta")
+    axes.set_ylabel("alpha")
+    axes.set_xticks(range(len(betas)), texts[0], rotation=0, ha="center")
+    return figure
+
+
+def p_value_matrix(
+    human: np.ndarray, metrics: Mapping[str, np.ndarray], coefficient: str = "pearson"
+) -> Figure:
+    """Figure 22: Williams' test of every two metrics; grids [systems, samples]."""
+    names = list(metrics)
+    people = system_means(human)
+    means = [system_means(grid) for grid in metrics.values()]
+    values = np.asarray(
+        [
+            [
+                np.nan if one is other else compare_metrics(people, one, other, coefficient).p_value
+                for other in means
+            ]
+            for one in means
+        ]
+    )
+    figure, (axes,) = _square(len(names))
+    _heat(figure, axes, values, names, names, "Blues_r", (0, 0.2), "p-value")
+    return figure
+
+
+def save(figure: Figure, path: Path) -> None:
+    """Writes the figure in the format that the name ends in, the same bytes each time."""
+    from matplotlib import rc_context
+
+    metadata = {"Date": None} if path.suffix == ".svg" else {}
+    with rc_context({**PLAIN, "svg.hashsalt": path.name}):
+        figure.savefig(path, dpi=150, bbox_inches="tight", metadata=metadata)
+
+
+def need_matplotlib() -> None:
+    """Nothing; raises ImportError that names the extra if matplotlib is not there."""
+    try:
+        import matplotlib  # noqa: F401
+    except ImportError as error:
+        raise ImportError(
+            "figures need matplotlib; install it with: pip install 'infolm-metric[plots]'"
+        ) from error
+
+
+def _figure(
+    panels: int, width: float = 0.0, columns: int = 1, height: float = 3.0, share: bool = False
+) -> tuple[Figure, list[Axes]]:
+    """A figure with so many panels in rows of `columns`."""
+    need_matplotlib()
+    from matplotlib import rc_context
+    from matplotlib.figure import Figure
+
+    across = 2 if panels == 4 and columns > 1 else min(columns, panels)
+    down = -(-panels // across)
+    with rc_context(PLAIN):
+        figure = Figure((width or 2.9 * across + 0.4, height * down), layout="constrained")
+        grid = figure.subplots(down, across, squeeze=False, sharey=share)
+    axes = list(grid.flat)
+    for empty in axes[panels:]:
+        empty.set_visible(False)
+    return figure, axes[:panels]
+
+
+def _square(names: int) -> tuple[Figure, list[Axes]]:
+    size = 0.62 * names + 1.8
+    return _figure(1, width=size + 1.2, height=size)
+
+
+def _heat(
+    figure: Figure,
+    axes: Axes,
+    values: np.ndarray,
+    rows: Sequence[str],
+    columns: Sequence[str],
+    colours: str,
+    limits: tuple[float, float],
+    label: str,
+) -> None:
+    """Draws a matrix as colours with its numbers."""
+    image = axes.imshow(values, cmap=colours, vmin=limits[0], vmax=limits[1], aspect="equal")
+    for (row, column), value in np.ndenumerate(values):
+        if not np.isnan(value):
+            red, green, blue, _ = image.cmap(image.norm(value))
+            light = 0.3 * red + 0.59 * green + 0.11 * blue > 0.5
+            axes.text(
+                column,
+                row,
+                _cell(value),
+                ha="center",
+                va="center",
+                fontsize=7.5,
+                color="black" if light else "white",
+            )
+    axes.set_xticks(range(len(columns)), columns, rotation=40, ha="right")
+    axes.set_yticks(range(len(rows)), rows)
+    for spine in axes.spines.values():
+        spine.set_visible(False)
+    axes.tick_params(length=0)
+    figure.colorbar(image, ax=axes, label=label, shrink=0.8, extend=_extend(values, limits))
+
+
+def _extend(values: np.ndarray, limits: tuple[float, float]) -> Any:
+    return "max" if np.nanmax(values) > limits[1] + 1e-9 else "neither"
+
+
+def _cell(value: float) -> str:
+    """A number that fits a cell: two digits, without the leading zero of a fraction.
+
+    >>> _cell(0.504), _cell(-0.5), _cell(1.0), _cell(0.0004)
+    ('.50', '-.50', '1.0', '<.01')
+    """
+    if 0 < value < 0.005:
+        return "<.01"
+    text = f"{value:.2f}"
+    return "1.0" if text == "1.00" else text.replace("0.", ".", 1) if abs(value) < 1 else text
+
+
+def _words(name: str, between: str = "\n") -> str:
+    """A column's name as words, for a narrow place.
+
+    >>> _words("data_coverage", " ")
+    'data coverage'
+    """
+    return name.replace("_", between)
+
+
+def _lowest(table: AgreementTable, level: str, statistic: str) -> float:
+    """The lowest value or end of an interval, at most 0."""
+    cells = [c for c in table.cells if (c.level, c.statistic) == (level, statistic)]
+    return min([0.0, *(float(np.nanmin([c.value, c.low, 1.0])) for c in cells)])
+
+
+def _legend_above(figure: Figure, axes: Axes, entries: int) -> None:
+    """The legend over the figure, clear of what is drawn."""
+    handles, labels = axes.get_legend_handles_labels()
+    longest = max(map(len, labels))
+    across = max(1, min(entries, int(figure.get_figwidth() * 13 / (longest + 6))))
+    figure.legend(handles, labels, loc="outside upper left", ncols=across, frameon=False)

@@ -1,0 +1,281 @@
+"""How sure the figures are: intervals and tests by resampling, seeded, without a loop per resample.
+
+Systems and samples are both drawn anew, with replacement, because a new evaluation would have other
+systems as well as other texts (Deutsch, Dror and Roth 2021, "Boot-Both"). Several metrics are given
+the same draws, so that their differences can be judged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from infolm_metric.meta_evaluation.correlations import COEFFICIENTS, ordered_alike, pair
+from infolm_metric.meta_evaluation.names import check_known
+
+RESAMPLES = 1000
+CONFIDENCE = 0.95
+AXES = ("both", "samples", "systems")
+ELEMENTS = 1 << 23  # scores that a portion of the resamples holds at a time
+STATISTICS = (*COEFFICIENTS, "accuracy")
+
+
+@dataclass(frozen=True)
+class Draws:
+    """Resamples: the systems drawn, and how often each sample was drawn."""
+
+    systems: np.ndarray  # int [resamples, systems]
+    samples: np.ndarray  # int [resamples, samples]; rows sum to the number of samples
+
+    def __len__(self) -> int:
+        return len(self.systems)
+
+
+def draw(
+    systems: int, samples: int, resamples: int = RESAMPLES, seed: int = 0, over: str = "both"
+) -> Draws:
+    """Resamples of `systems` systems and `samples` samples, with replacement.
+
+    `over`: "both", or "samples" or "systems" alone, with the other axis as it is.
+
+    >>> draws = draw(3, 5, resamples=2)
+    >>> draws.systems.shape, draws.samples.sum(1)
+    ((2, 3), array([5, 5]))
+    """
+    check_known("over", over, AXES)
+    if resamples < 1:
+        raise ValueError(f"resamples must be at least 1, got {resamples}")
+    random = np.random.default_rng(seed)
+    chosen = np.tile(np.arange(systems), (resamples, 1))
+    counts = np.ones((resamples, samples), dtype=np.int64)
+    if over != "samples":
+        chosen = random.integers(systems, size=(resamples, systems))
+    if over != "systems":
+        counts = random.multinomial(samples, np.full(samples, 1 / samples), size=resamples)
+    return Draws(chosen, counts)
+
+
+def resampled(
+    human: np.ndarray, metric: np.ndarray, draws: Draws, level: str = "system"
+) -> dict[str, np.ndarray]:
+    """Each coefficient for every resample, by name, [resamples]; at the system level accuracy too.
+
+    Grids [systems, samples] as `pair` gives them, NaN in both where a score is missing. NaN where a
+    resample has no correlation, as when one system was drawn only.
+    """
+    if level == "system":
+        people, ours = (_means(grid, draws) for grid in (human, metric))
+        found = {name: function(people, ours) for name, function in COEFFICIENTS.items()}
+        return found | {"accuracy": ordered_alike(people, ours)}
+    found = {name: np.empty(len(draws)) for name in COEFFICIENTS}
+    step = max(1, ELEMENTS // (human.size + len(human) ** 2))
+    for start in range(0, len(draws), step):
+        part = slice(start, start + step)
+        times = (draws.systems[part, :, None] == np.arange(len(human))).sum(1)
+        for name, values in repeated(human, metric, times).items():
+            weights = np.where(np.isnan(values), 0, draws.samples[part])
+            with np.errstate(invalid="ignore", divide="ignore"):
+                found[name][part] = (np.nan_to_num(values) * weights).sum(-1) / weights.sum(-1)
+    return found
+
+
+def repeated(human: np.ndarray, metric: np.ndarray, times: np.ndarray) -> dict[str, np.ndarray]:
+    """Each sample's coefficients over systems of which each counts several times, by name.
+
+    Grids [systems, samples], NaN in both where a score is missing; `times` int [resamples, systems]
+    -> [resamples, samples]. What `COEFFICIENTS` give for the systems written out as often as
+    `times` says, but by matrix products: every coefficient is a ratio of sums over systems or pairs
+    of systems, in which a system drawn twice counts twice.
+
+    >>> human, metric = np.array([[1.0], [2.0], [4.0]]), np.array([[1.0], [3.0], [2.0]])
+    >>> found = repeated(human, metric, np.array([[1, 2, 1]]))
+    >>> direct = COEFFICIENTS["kendall"](human[[0, 1, 1, 2], 0], metric[[0, 1, 1, 2], 0])
+    >>> found["kendall"][0, 0] == direct
+    np.True_
+    """
+    grids = (human, metric)
+    sides = [np.nan_to_num(g - np.nanmean(g, 0, keepdims=True)).T for g in grids]
+    there = (~np.isnan(human)).astype(float).T  # [samples, systems]
+    counts = times @ there.T
+    with np.errstate(invalid="ignore", divide="ignore"):
+        x, y = sides
+        means = [times @ side.T / counts for side in sides]
+        found = {
+            "pearson": _ratio(
+                times @ (x * y).T / counts - means[0] * means[1],
+                *(
+                    times @ (side**2).T / counts - mean**2
+                    for side, mean in zip(sides, means, strict=True)
+                ),
+                *(1e-12 * (side**2).max(1) for side in sides),
+            )
+        }
+    # [samples, systems, systems]: is the score of the first above that of the second?
+    signs = [np.nan_to_num(np.sign(g.T[:, :, None] - g.T[:, None, :])) for g in grids]
+    # A rank less the mean rank is half of (systems below - systems above).
+    ranks = [np.einsum("rj,sij->rsi", times, sign, optimize=True) for sign in signs]
+    found["spearman"] = _ratio(
+        *(
+            np.einsum("ri,rsi->rs", times, one * other)
+            for one, other in (ranks, (ranks[0],) * 2, (ranks[1],) * 2)
+        )
+    )
+    first, second = np.triu_indices(len(human), 1)
+    pairs = (times[:, first] * times[:, second]).astype(float)
+    signs = [sign[:, first, second] for sign in signs]
+    found["kendall"] = _ratio(
+        *(pairs @ (one * other).T for one, other in (signs, (signs[0],) * 2, (signs[1],) * 2))
+    )
+    return found
+
+
+def _ratio(
+    both: np.ndarray,
+    one: np.ndarray,
+    other: np.ndarray,
+    least_one: np.ndarray | float = 0.0,
+    least_other: np.ndarray | float = 0.0,
+) -> np.ndarray:
+    """both / sqrt(one other), NaN where a side does not exceed what counts as no variation."""
+    varies = (one > least_one) & (other > least_other)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.where(varies, both / np.sqrt(one * other), np.nan).clip(-1, 1)
+
+
+def _means(grid: np.ndarray, draws: Draws) -> np.ndarray:
+    """The means of the drawn systems over the drawn samples, [resamples, systems]."""
+    there = ~np.isnan(grid)
+    sums = draws.samples @ np.nan_to_num(grid).T
+    counts = draws.samples @ there.T.astype(np.int64)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        means = sums / counts
+    return np.take_along_axis(means, draws.systems, axis=1)
+
+
+def percentile_interval(values: np.ndarray, confidence: float = CONFIDENCE) -> tuple[float, float]:
+    """The ends of the middle `confidence` of the values; NaN values are left out.
+
+    >>> percentile_interval(np.arange(101.0), 0.5)
+    (25.0, 75.0)
+    """
+    if not 0 < confidence < 1:
+        raise ValueError(f"confidence must lie between 0 and 1, got {confidence}")
+    if np.isnan(values).all():
+        return (float("nan"), float("nan"))
+    tail = (1 - confidence) / 2
+    low, high = np.nanquantile(values, [tail, 1 - tail])
+    return float(low), float(high)
+
+
+def bootstrap_interval(
+    human: np.ndarray,
+    metric: np.ndarray,
+    coefficient: str = "pearson",
+    level: str = "system",
+    *,
+    missing: str = "drop",
+    over: str = "both",
+    resamples: int = RESAMPLES,
+    seed: int = 0,
+    confidence: float = CONFIDENCE,
+) -> tuple[float, float]:
+    """The percentile bootstrap interval of a correlation.
+
+    Grids, `coefficient`, `level` and `missing` as for `correlation`; at the system level
+    `coefficient` may be "accuracy", for `pairwise_accuracy`.
+
+    >>> human = np.random.default_rng(0).normal(size=(8, 40)) + np.arange(8.0)[:, None]
+    >>> low, high = bootstrap_interval(human, human + 1, resamples=50)
+    >>> round(low, 6), round(high, 6)
+    (1.0, 1.0)
+    """
+    names = STATISTICS if level == "system" else tuple(COEFFICIENTS)
+    check_known("coefficient", coefficient, names)
+    both = pair(human, metric, missing)
+    systems, samples = both.human.shape
+    draws = draw(systems, samples, resamples, seed, over)
+    values = resampled(both.human, both.metric, draws, level)[coefficient]
+    return percentile_interval(values, confidence)
+
+
+def difference_p_value(ours: np.ndarray, baseline: np.ndarray) -> float:
+    """The two-sided p-value of a difference, from its values over the same resamples.
+
+    Twice the share of resamples on the rarer side of 0, of which one more is counted, so that it is
+    never 0 (Davison and Hinkley 1997, section 4.2).
+
+    >>> difference_p_value(np.full(99, 0.5), np.full(99, 0.1))
+    0.02
+    """
+    difference = ours - baseline
+    difference = difference[~np.isnan(difference)]
+    rarer = min((difference <= 0).sum(), (difference >= 0).sum())
+    return float(min(1.0, 2 * (rarer + 1) / (len(difference) + 1)))
+
+
+def paired_bootstrap(
+    scores: Sequence[float] | np.ndarray,
+    baseline: Sequence[float] | np.ndarray,
+    resamples: int = RESAMPLES,
+    seed: int = 0,
+) -> float:
+    """The p-value of the difference of two systems' mean scores by the paired bootstrap.
+
+    Scores of the same samples by one metric, both [samples]. Counted is how often the difference of
+    a resample is as far from the observed one as that is from 0, as sacreBLEU does (Koehn 2004;
+    Riezler and Maxwell 2005).
+
+    >>> paired_bootstrap([1.0, 2.0, 3.0], [1.0, 2.0, 3.0])
+    1.0
+    """
+    difference = _difference(scores, baseline)
+    counts = draw(1, len(difference), resamples, seed, "samples").samples
+    observed = difference.mean()
+    away = np.abs(counts @ difference / len(difference) - observed)
+    return float(((away >= abs(observed) - _slack(difference)).sum() + 1) / (resamples + 1))
+
+
+def approximate_randomization(
+    scores: Sequence[float] | np.ndarray,
+    baseline: Sequence[float] | np.ndarray,
+    resamples: int = 10 * RESAMPLES,
+    seed: int = 0,
+) -> float:
+    """The p-value of the difference of two systems' mean scores by approximate randomisation.
+
+    Scores of the same samples by one metric, both [samples]; each sample's two scores change places
+    at random (Noreen 1989; Riezler and Maxwell 2005).
+
+    >>> approximate_randomization([1.0, 2.0, 3.0], [1.0, 2.0, 3.0])
+    1.0
+    """
+    difference = _difference(scores, baseline)
+    random = np.random.default_rng(seed)
+    observed = abs(difference.sum()) - len(difference) * _slack(difference)
+    count, step = 0, max(1, ELEMENTS // len(difference))
+    for start in range(0, resamples, step):
+        size = min(step, resamples - start), len(difference)
+        signs = random.integers(2, size=size, dtype=np.int8) * 2 - 1
+        count += int((np.abs(signs @ difference) >= observed).sum())
+    return (count + 1) / (resamples + 1)
+
+
+def _slack(difference: np.ndarray) -> float:
+    """What rounding may do to a mean: a tie must count as one."""
+    return float(1e-12 * np.abs(difference).max())
+
+
+def _difference(
+    scores: Sequence[float] | np.ndarray, baseline: Sequence[float] | np.ndarray
+) -> np.ndarray:
+    one, other = np.asarray(scores, dtype=float), np.asarray(baseline, dtype=float)
+    if one.shape != other.shape or one.ndim != 1 or not len(one):
+        raise ValueError(
+            "scores and baseline must be equally long lists of at least one score, "
+            f"got shapes {list(one.shape)} and {list(other.shape)}"
+        )
+    if not (np.isfinite(one).all() and np.isfinite(other).all()):
+        raise ValueError("scores and baseline must be finite")
+    return one - other

@@ -1,0 +1,293 @@
+"""Human scores of many systems' texts: read from a file or a dataset, checked, laid out as grids.
+
+A row is one system's text for one sample: `system`, `id` (of the sample), `prediction`,
+`references` (a list, or one string), `human` (criterion -> score, higher is better) and, if other
+metrics ride along, `metrics` (name -> score). In a flat table, such as CSV, the scores stand in
+columns `human.fluency` and `metrics.bleu`, or in columns of any name that the caller names. A score
+that is missing is null, an empty cell or not there. Rows marked `is_human` are left out: a person's
+text is no system.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from os import PathLike, fspath
+from typing import Any
+
+import numpy as np
+
+from infolm_metric.inputs import check_text
+from infolm_metric.text_files import CANDIDATE_COLUMNS, REFERENCE_COLUMNS, read_rows
+
+MOST_NAMED = 5  # systems or samples that a message lists
+
+
+@dataclass(frozen=True)
+class Ratings:
+    """Texts of systems with human scores; grids are float64 [systems, samples], NaN for missing."""
+
+    systems: tuple[str, ...]
+    samples: tuple[str, ...]
+    human: Mapping[str, np.ndarray]
+    metrics: Mapping[str, np.ndarray] = field(default_factory=dict)
+    predictions: tuple[str, ...] = ()  # [rows]
+    references: tuple[tuple[str, ...], ...] = ()  # [rows]
+    places: np.ndarray = field(default_factory=lambda: np.zeros((0, 2), dtype=np.int64))
+    """Index of the system and of the sample of each row, [rows, 2]."""
+    people: int = 0
+    """Rows that were left out because a person wrote the text."""
+
+    def grid(self, values: Sequence[float] | np.ndarray) -> np.ndarray:
+        """A value for each row, laid out as [systems, samples].
+
+        >>> rows = [dict(system=s, id=i, prediction="", references="", human={"fluency": n})
+        ...         for s, i, n in (("A", 1, 5.0), ("B", 1, 7.0), ("B", 2, 8.0))]
+        >>> read_ratings(rows).grid([1, 2, 3])
+        array([[ 1., nan],
+               [ 2.,  3.]])
+        """
+        laid = np.full((len(self.systems), len(self.samples)), np.nan)
+        laid[self.places[:, 0], self.places[:, 1]] = values
+        return laid
+
+    def select(self, samples: Iterable[str]) -> Ratings:
+        """The ratings of some samples, which keep their order here."""
+        wanted = set(samples)
+        kept = np.asarray([name in wanted for name in self.samples])
+        rows = np.flatnonzero(kept[self.places[:, 1]])
+        places = self.places[rows].copy()
+        places[:, 1] = (np.cumsum(kept) - 1)[places[:, 1]]
+        return Ratings(
+            self.systems,
+            tuple(np.asarray(self.samples, dtype=object)[kept]),
+            {name: grid[:, kept] for name, grid in self.human.items()},
+            {name: grid[:, kept] for name, grid in self.metrics.items()},
+            tuple(self.predictions[row] for row in rows),
+            tuple(self.references[row] for row in rows),
+            places,
+            self.people,
+        )
+
+
+def read_ratings(
+    rows: Any,
+    *,
+    criteria: Sequence[str] = (),
+    metrics: Sequence[str] = (),
+    candidate_column: str | None = None,
+    reference_columns: Sequence[str] = (),
+    exclude_systems: Sequence[str] = (),
+    exclude_ids: Sequence[str] = (),
+) -> Ratings:
+    """The ratings in a table file, a `datasets.Dataset` or an iterable of dictionaries.
+
+    `criteria` and `metrics` name what to take; by default every entry of `human` and `metrics`. A
+    name that is no entry there may be a column of its own. Ids and systems are compared as strings.
+
+    Raises:
+        ValueError, TypeError: the row or the column that is wrong is named. Wrong are a missing
+            column, a value that is no finite number, two rows of one system and sample, fewer
+            than two systems or samples, and a criterion or metric whose values are all equal.
+
+    >>> rows = [{"system": s, "id": "1", "prediction": "a cat", "references": ["the cat"],
+    ...          "human": {"fluency": 80}} for s in ("A", "A")]
+    >>> read_ratings(rows)
+    Traceback (most recent call last):
+    ValueError: row 2: system 'A' has a text for id '1' already, in row 1; keep one of them
+    """
+    reader = _Reader(
+        tuple(criteria),
+        tuple(metrics),
+        (candidate_column,) if candidate_column else CANDIDATE_COLUMNS,
+        tuple(reference_columns),
+    )
+    excluded = {"system": set(exclude_systems), "id": set(exclude_ids)}
+    people = 0
+    for where, row in _located(rows):
+        system, sample = (_name(where, row, column) for column in ("system", "id"))
+        if row.get("is_human") in (True, "true", "True", "1"):
+            people += 1
+        elif system not in excluded["system"] and sample not in excluded["id"]:
+            reader.add(where, row, system, sample)
+    return reader.ratings(people)
+
+
+@dataclass
+class _Reader:
+    """Collects rows; what the first one holds decides which columns the others must have."""
+
+    criteria: tuple[str, ...]
+    metrics: tuple[str, ...]
+    candidates: tuple[str, ...]
+    references: tuple[str, ...]
+    seen: dict[tuple[str, str], str] = field(default_factory=dict)
+    scores: dict[tuple[str, str], list[float]] = field(default_factory=dict)
+    texts: list[tuple[str, tuple[str, ...]]] = field(default_factory=list)
+
+    def add(self, where: str, row: Mapping[str, Any], system: str, sample: str) -> None:
+        if not self.seen:
+            self._choose(where, row)
+        if (system, sample) in self.seen:
+            raise ValueError(
+                f"{where}: system {system!r} has a text for id {sample!r} already, in "
+                f"{self.seen[system, sample]}; keep one of them"
+            )
+        self.seen[system, sample] = where
+        prediction = _first(where, row, self.candidates)
+        check_text(f"{where}: the prediction", prediction)
+        self.texts.append((prediction, self._references(where, row)))
+        for (group, name), column in self.scores.items():
+            column.append(_score(where, row, group, name))
+
+    def _choose(self, where: str, row: Mapping[str, Any]) -> None:
+        """Decides on the criteria and the metrics."""
+        chosen = {}
+        for group, names in (("human", self.criteria), ("metrics", self.metrics)):
+            there = _entries(row, group)
+            for name in names:
+                if name not in there and name not in row:
+                    raise ValueError(
+                        f"{where}: no {group} score {name!r}, and no column of that name; "
+                        f"there are {', '.join(map(repr, [*there, *row]))}"
+                    )
+            chosen[group] = names or there
+        if not chosen["human"]:
+            raise ValueError(
+                f"{where}: no human scores; give 'human': {{criterion: score}}, columns named "
+                "'human.CRITERION', or name the criteria, which are columns then "
+                f"(there are {', '.join(map(repr, row)) or 'none'})"
+            )
+        if both := set(chosen["human"]) & set(chosen["metrics"]):
+            raise ValueError(f"{where}: {min(both)!r} is a criterion and a metric; rename one")
+        self.scores = {(group, name): [] for group in chosen for name in chosen[group]}
+
+    def _references(self, where: str, row: Mapping[str, Any]) -> tuple[str, ...]:
+        names = self.references or (_present(where, row, REFERENCE_COLUMNS),)
+        texts: list[Any] = []
+        for name in names:
+            value = _first(where, row, (name,))
+            texts += value if isinstance(value, list | tuple | np.ndarray) else [value]
+        if not texts:
+            raise ValueError(f"{where}: {names[0]!r} is an empty list; give at least one reference")
+        for text in texts:
+            check_text(f"{where}: a reference", text)
+        return tuple(texts)
+
+    def ratings(self, people: int) -> Ratings:
+        """What was collected, checked as a whole."""
+        systems = tuple(dict.fromkeys(system for system, _ in self.seen))
+        samples = tuple(dict.fromkeys(sample for _, sample in self.seen))
+        for plural, found in (("systems", systems), ("ids", samples)):
+            if len(found) < 2:
+                given = f"only {found[0]!r}" if found else "no rows"
+                raise ValueError(
+                    f"agreement needs at least two {plural} in the column {plural[:-1]!r}, "
+                    f"got {given}" + (f" beside {people} human texts" if people else "")
+                )
+        index = {name: number for number, name in enumerate(systems)}
+        column = {name: number for number, name in enumerate(samples)}
+        places = np.asarray([(index[system], column[sample]) for system, sample in self.seen])
+        predictions, references = zip(*self.texts, strict=True)
+        bare = Ratings(
+            systems, samples, {}, predictions=predictions, references=references, places=places
+        )
+        grids: dict[str, dict[str, np.ndarray]] = {"human": {}, "metrics": {}}
+        for (group, name), values in self.scores.items():
+            check_varies(f"column {name!r}", values)
+            grids[group][name] = bare.grid(values)
+        return Ratings(
+            systems,
+            samples,
+            grids["human"],
+            grids["metrics"],
+            predictions,
+            references,
+            places,
+            people,
+        )
+
+
+def check_varies(name: str, values: Any) -> None:
+    """Nothing; raises ValueError if the values that are there are all equal, or none is there.
+
+    >>> check_varies("column 'fluency'", [3.0, 3.0, float("nan")])
+    Traceback (most recent call last):
+    ValueError: column 'fluency': all 2 values are 3; no correlation is defined for them
+    """
+    present = np.asarray(values, dtype=float)
+    present = present[~np.isnan(present)]
+    if not len(present):
+        raise ValueError(f"{name}: no values at all; leave it out or fill it in")
+    if (present == present[0]).all():
+        raise ValueError(
+            f"{name}: all {len(present)} values are {present[0]:g}; no correlation is defined "
+            "for them"
+        )
+
+
+def _located(rows: Any) -> Iterable[tuple[str, Mapping[str, Any]]]:
+    """Each row with the words that tell where it stands."""
+    if isinstance(rows, str | PathLike):
+        yield from read_rows(fspath(rows))
+        return
+    for number, row in enumerate(rows, 1):
+        if not isinstance(row, Mapping):
+            raise TypeError(f"row {number}: a dictionary is needed, got {type(row).__name__}")
+        yield f"row {number}", row
+
+
+def _name(where: str, row: Mapping[str, Any], column: str) -> str:
+    value = _first(where, row, (column,))
+    if not isinstance(value, str | int) or isinstance(value, bool) or value == "":
+        raise ValueError(f"{where}: {column!r} must be a name or a number, got {value!r}")
+    return str(value)
+
+
+def _first(where: str, row: Mapping[str, Any], columns: Sequence[str]) -> Any:
+    return row[_present(where, row, columns)]
+
+
+def _present(where: str, row: Mapping[str, Any], columns: Sequence[str]) -> str:
+    """The one of the columns that the row has."""
+    found = [column for column in columns if column in row]
+    if len(found) != 1:
+        problem = "both of the columns" if found else "no column"
+        raise ValueError(
+            f"{where}: {problem} {' or '.join(map(repr, columns))}; "
+            f"there are {', '.join(map(repr, row)) or 'none'}"
+        )
+    return found[0]
+
+
+def _entries(row: Mapping[str, Any], group: str) -> tuple[str, ...]:
+    """Names of the scores in a group: keys of the nested mapping, or flat columns."""
+    nested = row.get(group)
+    names = list(nested) if isinstance(nested, Mapping) else []
+    names += [key[len(group) + 1 :] for key in row if str(key).startswith(f"{group}.")]
+    return tuple(dict.fromkeys(map(str, names)))
+
+
+def _score(where: str, row: Mapping[str, Any], group: str, name: str) -> float:
+    """The number, or NaN where there is none."""
+    nested = row.get(group)
+    if isinstance(nested, Mapping) and name in nested:
+        value = nested[name]
+    else:
+        value = row.get(f"{group}.{name}", row.get(name))
+    if value is None or value == "":
+        return math.nan
+    try:
+        number = float("x" if isinstance(value, bool) else value)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"{where}: column {name!r} must hold numbers, got {value!r}; leave it empty (in JSON: "
+            "null) where there is no score"
+        ) from None
+    if not math.isfinite(number):
+        raise ValueError(
+            f"{where}: column {name!r} is {value!r}, not a finite number; leave it empty (in "
+            "JSON: null) where there is no score"
+        )
+    return number

@@ -1,0 +1,193 @@
+"""Rows with human scores: what is read, and what is refused with the row or the column named."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from datasets import Dataset
+
+from infolm_metric.meta_evaluation import read_ratings, split_samples
+
+HUMAN = {("A", "1"): 1.0, ("A", "2"): 2.0, ("B", "1"): 3.0, ("B", "2"): 5.0}
+
+
+def rows(**changes):
+    """A row for two systems and two samples; `changes` go into the last one."""
+    made = [
+        {
+            "system": system,
+            "id": sample,
+            "prediction": f"text {system}{sample}",
+            "references": [f"reference {sample}", "another"],
+            "human": {"fluency": score, "relevance": 10 - score},
+            "metrics": {"bleu": 10 * score},
+        }
+        for (system, sample), score in HUMAN.items()
+    ]
+    made[-1] |= changes
+    return made
+
+
+def flat(made):
+    """The rows as a flat table has them: strings in columns with dots."""
+    return [
+        {
+            "system": row["system"],
+            "id": row["id"],
+            "prediction": row["prediction"],
+            "reference": row["references"][0],
+            "human.fluency": str(row["human"]["fluency"]),
+            "metrics.bleu": str(row["metrics"]["bleu"]),
+            "speed": str(row["human"]["relevance"]),
+        }
+        for row in made
+    ]
+
+
+def write_csv(path: Path, made) -> Path:
+    lines = [",".join(made[0])] + [",".join(row.values()) for row in made]
+    path.write_text("\n".join(lines))
+    return path
+
+
+def test_scores_are_laid_out_by_system_and_sample():
+    ratings = read_ratings(rows())
+    assert (ratings.systems, ratings.samples) == (("A", "B"), ("1", "2"))
+    assert ratings.human["fluency"].tolist() == [[1, 2], [3, 5]]
+    assert ratings.metrics["bleu"].tolist() == [[10, 20], [30, 50]]
+    assert ratings.predictions[1] == "text A2"
+    assert ratings.references[1] == ("reference 2", "another")
+
+
+def test_rows_may_come_in_any_order():
+    shuffled = [rows()[index] for index in (3, 0, 2, 1)]
+    ratings = read_ratings(shuffled)
+    fluency = ratings.grid([row["human"]["fluency"] for row in shuffled])
+    assert (ratings.human["fluency"] == fluency).all()
+
+
+def test_a_dataset_a_json_lines_file_and_a_list_say_the_same(tmp_path):
+    path = tmp_path / "rows.jsonl"
+    path.write_text("\n".join(map(json.dumps, rows())))
+    plain = read_ratings(rows())
+    for given in (path, str(path), Dataset.from_list(rows())):
+        ratings = read_ratings(given)
+        assert ratings.references == plain.references
+        for name, grid in plain.human.items():
+            assert (ratings.human[name] == grid).all()
+
+
+def test_csv_has_scores_in_columns_with_dots_or_named_ones(tmp_path):
+    path = write_csv(tmp_path / "rows.csv", flat(rows()))
+    ratings = read_ratings(path)
+    assert list(ratings.human) == ["fluency"]
+    assert ratings.metrics["bleu"].tolist() == [[10, 20], [30, 50]]
+    named = read_ratings(path, criteria=["speed"], metrics=["human.fluency"])
+    assert named.human["speed"].tolist() == [[9, 8], [7, 5]]
+    assert named.metrics["human.fluency"].tolist() == [[1, 2], [3, 5]]
+
+
+def test_texts_of_people_are_left_out_and_counted():
+    human = {"system": "people", "id": "1", "prediction": None, "is_human": True}
+    ratings = read_ratings([human, *rows()])
+    assert (ratings.people, len(ratings.predictions)) == (1, 4)
+
+
+def test_systems_and_samples_can_be_left_out():
+    more = rows() + [{**row, "system": "C"} for row in rows()[:2]]
+    assert read_ratings(more, exclude_systems=["B"]).systems == ("A", "C")
+    third = [{**row, "id": 3} for row in rows()[::2]]
+    assert read_ratings(rows() + third, exclude_ids=["2"]).samples == ("1", "3")
+
+
+@pytest.mark.parametrize("nothing", [None, ""])
+def test_a_score_that_is_not_there_is_missing(nothing):
+    ratings = read_ratings(rows(human={"fluency": nothing, "relevance": 1}))
+    assert np.isnan(ratings.human["fluency"][1, 1])
+    assert ratings.human["relevance"][1, 1] == 1
+
+
+def test_a_row_that_is_not_there_is_missing_too():
+    assert np.isnan(read_ratings(rows()[:-1]).human["fluency"][1, 1])
+
+
+def test_some_samples_can_be_selected():
+    ratings = read_ratings(rows()).select(["2"])
+    assert ratings.samples == ("2",)
+    assert ratings.predictions == ("text A2", "text B2")
+    assert ratings.human["fluency"].tolist() == [[2], [5]]
+    assert ratings.grid([7, 8]).tolist() == [[7], [8]]
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"human": {"fluency": "good", "relevance": 1}}, "row 4: column 'fluency' .* got 'good'"),
+        ({"human": {"fluency": True, "relevance": 1}}, "row 4: column 'fluency' must hold numbers"),
+        ({"human": {"fluency": float("nan"), "relevance": 1}}, "row 4: column 'fluency' is nan"),
+        ({"metrics": {"bleu": float("inf")}}, "row 4: column 'bleu' is inf"),
+        ({"id": "1"}, "row 4: system 'B' has a text for id '1' already, in row 3"),
+        ({"prediction": None}, "row 4: the prediction must be a string, got None"),
+        ({"prediction": 5}, "row 4: the prediction must be a string"),
+        ({"references": []}, "row 4: 'references' is an empty list"),
+        ({"references": ["a", None]}, "row 4: a reference must be a string"),
+        ({"system": None}, "row 4: 'system' must be a name"),
+        ({"reference": "x"}, "row 4: both of the columns 'references' or 'reference'"),
+    ],
+)
+def test_a_wrong_row_is_named(changes, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        read_ratings(rows(**changes))
+
+
+@pytest.mark.parametrize("column", ["system", "id", "prediction", "references", "human"])
+def test_a_missing_column_is_named_with_those_there_are(column):
+    made = [{key: value for key, value in row.items() if key != column} for row in rows()]
+    with pytest.raises(ValueError, match=r"row 1: no .*" + column + r".*there are '"):
+        read_ratings(made)
+
+
+@pytest.mark.parametrize(
+    ("made", "message"),
+    [
+        (rows()[:2], "at least two systems in the column 'system', got only 'A'"),
+        (rows()[::2], "at least two ids in the column 'id', got only '1'"),
+        ([], "at least two systems .* no rows"),
+        (["text"], "row 1: a dictionary is needed, got str"),
+        ([{**row, "human": {"fluency": 7}} for row in rows()], "'fluency': all 4 values are 7"),
+        ([{**row, "metrics": {"bleu": None}} for row in rows()], "'bleu': no values at all"),
+        ([{**row, "metrics": {"fluency": 1}} for row in rows()], "is a criterion and a metric"),
+    ],
+)
+def test_rows_that_cannot_be_judged_are_refused(made, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        read_ratings(made)
+
+
+def test_a_score_that_is_asked_for_must_be_there():
+    with pytest.raises(ValueError, match="no human score 'fluidity', and no column of that name"):
+        read_ratings(rows(), criteria=["fluidity"])
+
+
+def test_the_line_of_a_file_is_named(tmp_path):
+    made = flat(rows())
+    made[2]["human.fluency"] = "?"
+    with pytest.raises(ValueError, match="rows.csv, line 4: column 'fluency' must hold numbers"):
+        read_ratings(write_csv(tmp_path / "rows.csv", made))
+
+
+def test_a_split_parts_the_samples_and_does_not_depend_on_their_order():
+    samples = [str(number) for number in range(20)]
+    chosen, held_out = split_samples(samples, 12, seed=3)
+    assert len(chosen) == 12
+    assert sorted(chosen + held_out, key=int) == samples
+    again, _ = split_samples(samples[::-1], 12, seed=3)
+    assert set(again) == set(chosen)
+    assert set(split_samples(samples, 12, seed=4)[0]) != set(chosen)
+
+
+@pytest.mark.parametrize("development", [1, 19])
+def test_a_split_leaves_both_sides_something_to_correlate(development):
+    with pytest.raises(ValueError, match="at least 2 of the 20 samples"):
+        split_samples([str(number) for number in range(20)], development)
