@@ -88,7 +88,8 @@ Args:
     masks_per_pass (int): tokens of a text that are masked at once. 1, the default, is InfoLM; more
         is an approximation that is faster, named in the signature.
     batch_size (int or "auto"): masked contexts in a forward pass.
-    device (str): such as "cpu" or "cuda:0".
+    device (str): such as "cpu" or "cuda:0". Default: the current GPU if it has room beside what
+        others hold there, else the CPU.
     dtype (str): "float32" (default), "bfloat16" or "float16".
     tokenize_processes (int): processes that tokenise a large corpus.
     reuse_memory (int): bytes of distributions kept for texts that come again; default 1 GiB.

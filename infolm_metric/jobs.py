@@ -98,12 +98,12 @@ def run_job(
                 old.unlink(missing_ok=True)
             # Before the model is loaded, because this finds what is wrong with the input.
             tables, corpus = _count(source, settings, path, progress)
-            signature = portions.signature(scorer, settings)
+            signature = scorer.signature(**vars(settings))
             header = Header(signature, chunk, _fingerprints(tables), corpus)
             write_durably(journal_path(path), 0, header_line(header))
             journal = Journal(header, (len(header_line(header)),))
         else:
-            signature = portions.signature(scorer, settings)
+            signature = scorer.signature(**vars(settings))
             asked = Header(signature, chunk, journal.header.tables, journal.header.corpus)
             if difference := journal.header.differences(asked):
                 raise ValueError(

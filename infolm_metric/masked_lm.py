@@ -18,6 +18,7 @@ from transformers import AutoConfig, AutoModelForMaskedLM, AutoTokenizer
 from transformers.utils import logging
 
 from infolm_metric.contexts import Template, find_template
+from infolm_metric.devices import choose_device
 from infolm_metric.encoders import MaskedEncoder, exchange_encoder
 from infolm_metric.settings import BUNDLED, DTYPES
 
@@ -191,7 +192,8 @@ def load(
             f"({shown}): its masked-LM head is missing or does not fit, and a random one would "
             'give random scores; choose a checkpoint with a masked-LM head, or "bundled"'
         )
-    place = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
+    weights = sum(parameter.nbytes for parameter in model.parameters())
+    place = choose_device(weights) if device is None else torch.device(device)
     model = model.eval().requires_grad_(False).to(place)
     encoder = exchange_encoder(model) if fast else None
     return MaskedLM(model, vocabulary, place, _identity(name, source, revision), encoder)

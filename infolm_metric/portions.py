@@ -96,17 +96,6 @@ def score(scorer: InfoLMScorer, pairs: Pairs, tables: Tables, settings: Settings
     return Result(result.scores, signed, result.several, result.similarities)
 
 
-def signature(scorer: InfoLMScorer, settings: Settings) -> str:
-    """The signature of any portion, before one is scored; loads the model.
-
-    >>> settings = Settings(model_name_or_path="bundled")
-    >>> signature(InfoLMScorer(), settings)
-    'measure:fisher_rao_distance|temperature:1.0|idf:references|...'
-    """
-    plain = settings.replace(idf=False)
-    return _signed(scorer.score(["a"], ["a"], **vars(plain)).signature, plain, settings)
-
-
 def columns(result: Result) -> dict[str, list[float]]:
     """The scores of a result as named columns, [pairs] each.
 
@@ -154,7 +143,7 @@ def _score_separately(
             for name, column in scores.items()
         }
     several = not isinstance(settings.information_measure, str)
-    return Result(scores, signature(scorer, settings), several, similarities)
+    return Result(scores, scorer.signature(**vars(settings)), several, similarities)
 
 
 def _combined(values: np.ndarray, owners: np.ndarray, how: str) -> list[float]:

@@ -193,7 +193,7 @@ def score_files(
         for name in names:
             sums[name] += float(np.sum(rows[name].to_numpy()))
     means = {name: total / pairs for name, total in sums.items()}
-    return pairs, means, portions.signature(InfoLMScorer(**vars(settings)), settings)
+    return pairs, means, InfoLMScorer(**vars(settings)).signature()
 
 
 def open_files(path: str) -> Dataset:

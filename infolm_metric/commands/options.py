@@ -193,7 +193,10 @@ SETTINGS = (
     LONG_TEXT,
     setting("dtype", "--dtype", metavar="TYPE", help="float32 (default), bfloat16 or float16"),
     setting(
-        "device", "--device", metavar="NAME", help="cpu, cuda, cuda:1 ... (default: cuda if any)"
+        "device",
+        "--device",
+        metavar="NAME",
+        help="cpu, cuda, cuda:1 ... (default: a GPU that has room)",
     ),
     setting(
         "masks_per_pass",
