@@ -6,13 +6,14 @@ import argparse
 import json
 import os
 from collections.abc import Iterator
-from typing import Any
-
-import numpy as np
+from typing import TYPE_CHECKING, Any
 
 from infolm_metric import text_files
 from infolm_metric.commands import ratings as shared
 from infolm_metric.commands.options import SETTINGS, Command, check_writable, given_settings, option
+
+if TYPE_CHECKING:
+    import numpy as np
 
 TESTS = {"bootstrap": "paired bootstrap", "randomization": "approximate randomisation"}
 

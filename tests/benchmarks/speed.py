@@ -8,7 +8,7 @@ cores from one float32 copy of the weights: this package (float32, bfloat16, and
 torchmetrics' InfoLM and BERTScore, the last two with batches of 64. Each runs in a process of its
 own, is warmed up on other texts, and loading is not counted. Pairs are the first of the data whose
 texts are all distinct (mixed lengths), and texts of equal lengths made from it. The table and the
-plot are written to the folder.
+plot are written to the folder: pairs a second, and memory as infolm / torchmetrics.
 
 "of the machine" is the rate at which the encoder's matrix products were worked off, everything else
 the encoder does included, divided by the rate of one plain product of that shape. FLOPs are counted
@@ -183,8 +183,10 @@ def encoder_rate(score: Score, pairs: list[tuple[str, str]]) -> float:
     return counted[0] / spent[0]
 
 
-def run_one(name: str, folder: str, pairs: list[tuple[str, str]]) -> dict[str, float]:
-    """What one implementation needs for the pairs."""
+def run_one(
+    name: str, folder: str, pairs: list[tuple[str, str]], with_share: bool
+) -> dict[str, float]:
+    """What one implementation needs for the pairs; `with_share` of the machine's rate."""
     score = RUNNERS[name](folder)
     score(WARM_UP, WARM_UP[::-1])
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -193,7 +195,7 @@ def run_one(name: str, folder: str, pairs: list[tuple[str, str]]) -> dict[str, f
     seconds = time.perf_counter() - start
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     found = {"seconds": seconds, "megabytes": (peak - before) / 1024}
-    if name == "infolm":
+    if with_share:
         from transformers import AutoConfig
 
         config = AutoConfig.from_pretrained(folder)
@@ -203,10 +205,17 @@ def run_one(name: str, folder: str, pairs: list[tuple[str, str]]) -> dict[str, f
     return found
 
 
-def measure(name: str, folder: Path, pairs: list[tuple[str, str]], threads: int) -> dict:
+def measure(
+    name: str,
+    folder: Path,
+    pairs: list[tuple[str, str]],
+    threads: int,
+    with_share: bool = False,
+) -> dict:
     """`run_one` in a process of its own."""
     with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
-        json.dump({"name": name, "folder": str(folder), "pairs": pairs, "threads": threads}, file)
+        job = {"name": name, "folder": str(folder), "pairs": pairs, "with_share": with_share}
+        json.dump(job | {"threads": threads}, file)
         file.flush()
         command = [sys.executable, __file__, "--one", file.name]
         done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
@@ -241,7 +250,7 @@ def run_all(args: argparse.Namespace) -> list[dict[str, Any]]:
                 for name in RUNNERS:
                     if name == "infolm, bfloat16" and not has_bfloat16():
                         continue
-                    found = measure(name, folder, load.pairs, args.threads)
+                    found = measure(name, folder, load.pairs, args.threads, name == "infolm")
                     rate[name] = len(load.pairs) / found["seconds"]
                     rows.append({"model": model, "workload": load.name, "pairs": len(load.pairs)})
                     rows[-1] |= {"implementation": name, "pairs_per_second": rate[name]} | found
@@ -292,18 +301,32 @@ def shared_references(args: argparse.Namespace, folder: Path) -> list[dict[str, 
 
 
 def write_table(rows: list[dict[str, Any]], file: Path) -> str:
-    """The rows as a table in Markdown, also written to the file."""
-    lines = ["| model | texts | implementation | pairs/s | torchmetrics = 1 | memory, MB |"
-             " of the machine |", "|---|---|---|---:|---:|---:|---:|"]  # fmt: skip
+    """The rows as tables in Markdown, also written to the file: side by side, then ours alone."""
+    names = [name for name in RUNNERS if any(row["implementation"] == name for row in rows)]
+    lines = [
+        f"| model, texts | {' | '.join(names)} | ours/torchmetrics | of the machine | memory, MB |",
+        "|---|" + "---:|" * (len(names) + 3),
+    ]
+    alone = ["| ours alone | pairs/s | seconds | memory, MB |", "|---|---:|---:|---:|"]
+    loads: dict[tuple[str, str, int], dict[str, dict[str, Any]]] = {}
     for row in rows:
-        ratio = f"{row['ratio']:.1f}" if "ratio" in row else ""
-        share = f"{100 * row['share']:.0f}%" if "share" in row else ""
+        key = row["model"], row["workload"], row["pairs"]
+        loads.setdefault(key, {})[row["implementation"]] = row
+    for (model, workload, pairs), found in loads.items():
+        ours = found["infolm"]
+        label = f"{model}, {workload}, {pairs} pairs"
+        if "torchmetrics InfoLM" not in found:
+            alone.append(
+                f"| {label} | {ours['pairs_per_second']:.2f} | {ours['seconds']:.1f} "
+                f"| {ours['megabytes']:.0f} |"
+            )
+            continue
+        rates = " | ".join(f"{found[name]['pairs_per_second']:.3g}" for name in names)
+        memory = f"{ours['megabytes']:.0f} / {found['torchmetrics InfoLM']['megabytes']:.0f}"
         lines.append(
-            f"| {row['model']} | {row['workload']}, {row['pairs']} pairs "
-            f"| {row['implementation']} | {row['pairs_per_second']:.2f} | {ratio} "
-            f"| {row['megabytes']:.0f} | {share} |"
+            f"| {label} | {rates} | {ours['ratio']:.1f} | {100 * ours['share']:.0f}% | {memory} |"
         )
-    table = "\n".join(lines) + "\n"
+    table = "\n".join([*lines, "", *alone]) + "\n"
     file.write_text(table, encoding="utf-8")
     return table
 
@@ -347,7 +370,7 @@ def main() -> None:
         job = json.loads(args.one.read_text())
         torch.set_num_threads(job["threads"])
         pairs = [(candidate, reference) for candidate, reference in job["pairs"]]
-        print(json.dumps(run_one(job["name"], job["folder"], pairs)))
+        print(json.dumps(run_one(job["name"], job["folder"], pairs, job["with_share"])))
         return
     if args.data is None:
         parser.error("name the data: JSON Lines with prediction and references")
