@@ -146,7 +146,6 @@ FAMILIES = {
     "bert": Family("encoder", _bert),
     "roberta": Family("encoder", _bert),
     "xlm-roberta": Family("encoder", _bert),
-    "camembert": Family("encoder", _bert),
     "electra": Family("encoder", _bert),
     "distilbert": Family("transformer", _distilbert),
     "albert": Family("encoder", _albert, entry=lambda encoder: encoder.embedding_hidden_mapping_in),

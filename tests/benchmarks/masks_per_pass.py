@@ -11,11 +11,11 @@ with.
 from __future__ import annotations
 
 import argparse
-import json
 import time
 from pathlib import Path
 
-from human_agreement import agreement, system_means
+import webnlg_scores
+from human_agreement import agreement
 from scipy import stats
 
 from infolm_metric import InfoLMScorer
@@ -31,10 +31,9 @@ def main() -> None:
     parser.add_argument("--samples", type=int, help="only so many samples of each system")
     parser.add_argument("--verbose", action="store_true")
     args = parser.parse_args()
-    rows = [json.loads(line) for line in args.data.read_text(encoding="utf-8").splitlines()]
-    rows = [row for row in rows if not row["is_human"] and row["id"] != "1124"]
-    chosen = list(dict.fromkeys(row["id"] for row in rows))[: args.samples]
-    rows = [row for row in rows if row["id"] in chosen]
+    ratings = webnlg_scores.read(args.data)
+    if args.samples:
+        ratings = ratings.select(ratings.samples[: args.samples])
     scorer = InfoLMScorer(
         model_name_or_path=args.model,
         information_measure=args.measure,
@@ -43,8 +42,8 @@ def main() -> None:
         reuse_memory=0,
         verbose=args.verbose,
     )
-    predictions = [row["prediction"] for row in rows]
-    references = [row["references"] for row in rows]
+    predictions = list(ratings.predictions)
+    references = [list(group) for group in ratings.references]
     scorer.score(predictions[:4], references[:4])  # warmed up
     print("| masks a pass | speed | Spearman with exact, texts | systems | agreement with people |")
     print("|---:|---:|---:|---:|---:|")
@@ -56,10 +55,11 @@ def main() -> None:
         scores = result.scores[args.measure]
         exact, first = exact or scores, first or seconds
         texts = stats.spearmanr(exact, scores)[0]
-        systems = stats.spearmanr(system_means(rows, exact), system_means(rows, scores))[0]
+        means = [ratings.grid(values).mean(axis=1) for values in (exact, scores)]
+        systems = stats.spearmanr(*means)[0]
         print(
             f"| {masks} | {first / seconds:.2f} | {texts:.3f} | {systems:.3f} "
-            f"| {agreement(rows, scores).mean():.1f} |",
+            f"| {agreement(ratings, scores).mean():.1f} |",
             flush=True,
         )
 
