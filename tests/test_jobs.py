@@ -377,7 +377,7 @@ def test_two_processes_do_not_work_on_one_job(scorer):
     ("arguments", "message"),
     [
         (["--data", "-", "-o", "s.jsonl"], "standard input cannot; write it to a file first"),
-        (["no.jsonl", "-o", "s.jsonl"], "got one text; give the candidate, then at least one"),
+        (["no.jsonl", "-o", "s.jsonl"], "or a file that is there: 'no.jsonl' is none"),
         (["--data", "no.jsonl", "-o", "s.jsonl"], "there is no such file"),
         (["pairs.jsonl", "-o", "no/s.jsonl"], "cannot write no/s.jsonl: no folder 'no'"),
         (["pairs.jsonl", "-o", "s.txt", "--restart"], "--restart needs an output whose name ends"),
