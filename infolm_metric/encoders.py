@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any
 
 import torch
@@ -48,108 +49,102 @@ class Layer:
         )
 
 
-Read = Callable[[Any, Any], list[Layer]]
-
-
 @dataclass(frozen=True)
 class Family:
-    """Where a family keeps its encoder, and how its layers are read: (encoder, config) -> layers.
+    """Where a family keeps its encoder, and the parts of a layer: the fields of `Layer`, by path.
 
-    `entry` comes before the first layer; `bias` gives what is added to the attention scores,
-    [1, heads, tokens, tokens], for states [1, tokens, hidden].
+    `layers` gives the encoder's layers in order of depth; `entry` comes before the first; `bias`
+    gives what is added to the attention scores, [1, heads, tokens, tokens], for states
+    [1, tokens, hidden].
     """
 
-    place: str
-    read: Read
+    parts: dict[str, str]
+    place: str = "encoder"
+    layers: Callable[[Any, Any], Sequence[nn.Module]] = lambda encoder, config: encoder.layer
     entry: Callable[[Any], nn.Module | None] = lambda encoder: None
     bias: Callable[[Any], Callable[[Tensor], Tensor] | None] = lambda encoder: None
 
+    def read(self, encoder: Any, config: Any) -> list[Layer]:
+        """The layers in order of depth; one that stands at several depths is read once."""
+        modules = self.layers(encoder, config)
+        read = {module: self._read(module) for module in dict.fromkeys(modules)}
+        return [read[module] for module in modules]
 
-def _bert(encoder: Any, config: Any) -> list[Layer]:
-    return [
-        Layer.of(
-            layer.attention.self.query,
-            layer.attention.self.key,
-            layer.attention.self.value,
-            heads=layer.attention.self.num_attention_heads,
-            mix=layer.attention.output.dense,
-            mix_norm=layer.attention.output.LayerNorm,
-            up=layer.intermediate.dense,
-            activation=layer.intermediate.intermediate_act_fn,
-            down=layer.output.dense,
-            down_norm=layer.output.LayerNorm,
-        )
-        for layer in encoder.layer
-    ]
+    def _read(self, module: nn.Module) -> Layer:
+        return Layer.of(**{name: attrgetter(path)(module) for name, path in self.parts.items()})
 
 
-def _distilbert(encoder: Any, config: Any) -> list[Layer]:
-    return [
-        Layer.of(
-            layer.attention.q_lin,
-            layer.attention.k_lin,
-            layer.attention.v_lin,
-            heads=layer.attention.n_heads,
-            mix=layer.attention.out_lin,
-            mix_norm=layer.sa_layer_norm,
-            up=layer.ffn.lin1,
-            activation=layer.ffn.activation,
-            down=layer.ffn.lin2,
-            down_norm=layer.output_layer_norm,
-        )
-        for layer in encoder.layer
-    ]
+def _albert_layers(encoder: Any, config: Any) -> list[nn.Module]:
+    groups, depth = encoder.albert_layer_groups, config.num_hidden_layers
+    order = [groups[i * len(groups) // depth] for i in range(depth)]
+    return [layer for group in order for layer in group.albert_layers]
 
 
-def _albert(encoder: Any, config: Any) -> list[Layer]:
-    groups = [
-        [
-            Layer.of(
-                layer.attention.query,
-                layer.attention.key,
-                layer.attention.value,
-                heads=layer.attention.num_attention_heads,
-                mix=layer.attention.dense,
-                mix_norm=layer.attention.LayerNorm,
-                up=layer.ffn,
-                activation=layer.activation,
-                down=layer.ffn_output,
-                down_norm=layer.full_layer_layer_norm,
-            )
-            for layer in group.albert_layers
-        ]
-        for group in encoder.albert_layer_groups
-    ]
-    depth = config.num_hidden_layers
-    return [layer for i in range(depth) for layer in groups[i * len(groups) // depth]]
-
-
-def _mpnet(encoder: Any, config: Any) -> list[Layer]:
-    return [
-        Layer.of(
-            layer.attention.attn.q,
-            layer.attention.attn.k,
-            layer.attention.attn.v,
-            heads=layer.attention.attn.num_attention_heads,
-            mix=layer.attention.attn.o,
-            mix_norm=layer.attention.LayerNorm,
-            up=layer.intermediate.dense,
-            activation=layer.intermediate.intermediate_act_fn,
-            down=layer.output.dense,
-            down_norm=layer.output.LayerNorm,
-        )
-        for layer in encoder.layer
-    ]
-
-
+_FEED_FORWARD = {
+    "up": "intermediate.dense",
+    "activation": "intermediate.intermediate_act_fn",
+    "down": "output.dense",
+    "down_norm": "output.LayerNorm",
+}
+_BERT = Family(
+    {
+        "query": "attention.self.query",
+        "key": "attention.self.key",
+        "value": "attention.self.value",
+        "heads": "attention.self.num_attention_heads",
+        "mix": "attention.output.dense",
+        "mix_norm": "attention.output.LayerNorm",
+        **_FEED_FORWARD,
+    }
+)
 FAMILIES = {
-    "bert": Family("encoder", _bert),
-    "roberta": Family("encoder", _bert),
-    "xlm-roberta": Family("encoder", _bert),
-    "electra": Family("encoder", _bert),
-    "distilbert": Family("transformer", _distilbert),
-    "albert": Family("encoder", _albert, entry=lambda encoder: encoder.embedding_hidden_mapping_in),
-    "mpnet": Family("encoder", _mpnet, bias=lambda encoder: encoder.compute_position_bias),
+    "bert": _BERT,
+    "roberta": _BERT,
+    "xlm-roberta": _BERT,
+    "electra": _BERT,
+    "distilbert": Family(
+        {
+            "query": "attention.q_lin",
+            "key": "attention.k_lin",
+            "value": "attention.v_lin",
+            "heads": "attention.n_heads",
+            "mix": "attention.out_lin",
+            "mix_norm": "sa_layer_norm",
+            "up": "ffn.lin1",
+            "activation": "ffn.activation",
+            "down": "ffn.lin2",
+            "down_norm": "output_layer_norm",
+        },
+        place="transformer",
+    ),
+    "albert": Family(
+        {
+            "query": "attention.query",
+            "key": "attention.key",
+            "value": "attention.value",
+            "heads": "attention.num_attention_heads",
+            "mix": "attention.dense",
+            "mix_norm": "attention.LayerNorm",
+            "up": "ffn",
+            "activation": "activation",
+            "down": "ffn_output",
+            "down_norm": "full_layer_layer_norm",
+        },
+        layers=_albert_layers,
+        entry=lambda encoder: encoder.embedding_hidden_mapping_in,
+    ),
+    "mpnet": Family(
+        {
+            "query": "attention.attn.q",
+            "key": "attention.attn.k",
+            "value": "attention.attn.v",
+            "heads": "attention.attn.num_attention_heads",
+            "mix": "attention.attn.o",
+            "mix_norm": "attention.LayerNorm",
+            **_FEED_FORWARD,
+        },
+        bias=lambda encoder: encoder.compute_position_bias,
+    ),
 }
 
 
