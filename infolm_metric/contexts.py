@@ -49,13 +49,14 @@ class TokenizedText:
 class Window:
     """A piece of a text that fits the model, and the positions that each of its contexts masks.
 
-    Where a context masks fewer than the others it repeats a position, with a log weight of -inf.
+    A text can be weighed in several ways, for which the model reads it once. Where a context masks
+    fewer than the others it repeats a position, with log weights of -inf.
     """
 
     text: int  # which text it belongs to
     ids: np.ndarray  # int64 [tokens]
     positions: np.ndarray  # int64 [contexts, masks]
-    log_weights: np.ndarray  # float64 [contexts, masks]
+    log_weights: np.ndarray  # float64 [contexts, masks, weightings]
 
 
 @dataclass(frozen=True)
@@ -64,7 +65,7 @@ class Batch:
 
     ids: Tensor  # int64 [contexts, tokens]
     positions: Tensor  # int64 [contexts, masks]
-    log_weights: Tensor  # float64 [contexts, masks]
+    log_weights: Tensor  # float64 [contexts, masks, weightings]
     texts: tuple[int, ...]  # the texts met, in order
     sizes: tuple[int, ...]  # contexts of each of them
 
@@ -150,14 +151,16 @@ def split(
 ) -> list[Window]:
     """The windows of a text: one if it fits, else overlapping ones that mask each token once.
 
-    A text without a maskable token is read as a lone mask between the special tokens. Positions
-    of weight 0 are left out. `masks` is how many positions a context masks at most.
+    `log_weights` [maskable, weightings]. A text without a maskable token is read as a lone mask
+    between the special tokens. Positions of weight 0 in all weightings are left out. `masks` is how
+    many positions a context masks at most.
     """
     if not text.maskable.any():
         ids = np.asarray([*template.prefix, template.mask, *template.suffix], dtype=np.int64)
-        return [Window(index, ids, np.asarray([[len(template.prefix)]]), np.zeros((1, 1)))]
+        lone = np.zeros((1, 1, log_weights.shape[1]))
+        return [Window(index, ids, np.asarray([[len(template.prefix)]]), lone)]
     positions = np.flatnonzero(text.maskable)
-    kept = log_weights > -np.inf
+    kept = (log_weights > -np.inf).any(1)
     if max_length is None or len(text.ids) <= max_length:
         grouped = _group(positions[kept], log_weights[kept], masks)
         return [Window(index, text.ids, *grouped)]
@@ -185,12 +188,15 @@ def split(
 def _group(
     positions: np.ndarray, log_weights: np.ndarray, masks: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Positions and log weights [kept] as [contexts, masks]: those of a context far apart."""
+    """Positions [kept] and log weights [kept, weightings], laid out as [contexts, masks, ...].
+
+    The positions of a context are far apart.
+    """
     contexts = -(-len(positions) // masks)
     order = np.arange(contexts)[:, None] + contexts * np.arange(min(masks, len(positions)))
     there = order < len(positions)
     order = np.where(there, order, order[:, :1])
-    return positions[order], np.where(there, log_weights[order], -np.inf)
+    return positions[order], np.where(there[..., None], log_weights[order], -np.inf)
 
 
 def batches(
@@ -204,13 +210,13 @@ def batches(
 
     `contexts_per_batch` None chooses by the tokens and the logits that one pass may hold.
     """
-    alike: dict[tuple[int, int], list[Window]] = {}
+    alike: dict[tuple[int, ...], list[Window]] = {}
     for window in windows:
-        alike.setdefault((len(window.ids), window.positions.shape[1]), []).append(window)
+        alike.setdefault((len(window.ids), *window.log_weights.shape[1:]), []).append(window)
     most_tokens = TOKENS_PER_BATCH.get(device, TOKENS_PER_BATCH["cpu"])
     most_logits = LOGITS_PER_BATCH.get(device, LOGITS_PER_BATCH["cpu"])
-    for length, masks in sorted(alike, reverse=True):
-        group = alike[length, masks]
+    for length, masks, weightings in sorted(alike, reverse=True):
+        group = alike[length, masks, weightings]
         fitting = min(most_tokens // length, most_logits // (vocabulary * masks))
         size = contexts_per_batch or max(1, fitting)
         counts = np.asarray([len(window.positions) for window in group])

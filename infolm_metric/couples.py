@@ -67,18 +67,21 @@ class Reading:
 
 @dataclass(frozen=True)
 class Comparison:
-    """One row of results: a measure with its parameters, at one of the pass's temperatures."""
+    """One row of results: a measure with its parameters, at one of the pass's temperatures, and
+    with one of its ways to weigh tokens.
+    """
 
     measure: str
     alpha: float | None
     beta: float | None
     symmetrize: str
     temperature: int  # index
+    idf: int = 0  # index
 
     @classmethod
-    def of(cls, measure: str, settings: Settings, temperature: int = 0) -> Comparison:
+    def of(cls, measure: str, settings: Settings, temperature: int = 0, idf: int = 0) -> Comparison:
         """The comparison that `settings` ask for."""
-        return cls(measure, settings.alpha, settings.beta, settings.symmetrize, temperature)
+        return cls(measure, settings.alpha, settings.beta, settings.symmetrize, temperature, idf)
 
 
 @dataclass(frozen=True)

@@ -25,19 +25,22 @@ def log_predictions(logits: Tensor, temperature: float) -> Tensor:
 def aggregate(
     logits: Tensor, log_weights: Tensor, sizes: Sequence[int], temperatures: Sequence[float]
 ) -> Tensor:
-    """log sum_j weight_j softmax(logits_j / T) of each text: [texts, temperatures, vocab], float64.
+    """log sum_j weight_j softmax(logits_j / T) of each text, for each weighting and temperature.
 
-    `logits` [masks, vocab] and `log_weights` [masks] hold the masks of a text side by side,
-    `sizes[i]` of them for text i. Nothing underflows: not the sum, and not a text's total weight.
+    `logits` [masks, vocab] and `log_weights` [masks, weightings] hold the masks of a text side by
+    side, `sizes[i]` of them for text i; gives float64 [texts, weightings, temperatures, vocab].
+    Nothing underflows: not the sum, and not a text's total weight.
     """
     device = logits.device
     counts = torch.tensor(sizes, device=device)
     owner = torch.repeat_interleave(counts, output_size=len(logits))
     log_weights = log_weights.to(device)
-    heaviest = torch.full((len(sizes),), -torch.inf, dtype=torch.float64, device=device)
-    heaviest.scatter_reduce_(0, owner, log_weights, "amax")
+    weightings = log_weights.shape[1]
+    heaviest = torch.full((len(sizes), weightings), -torch.inf, dtype=torch.float64, device=device)
+    heaviest.scatter_reduce_(0, owner[:, None].expand_as(log_weights), log_weights, "amax")
+    heaviest.masked_fill_(heaviest == -torch.inf, 0.0)  # of a text without any weight here
     log_weights = log_weights - heaviest[owner]
-    shape = (len(sizes), len(temperatures), logits.shape[-1])
+    shape = (len(sizes), weightings, len(temperatures), logits.shape[-1])
     result = torch.full(shape, -torch.inf, dtype=torch.float64, device=device)
     step = max(1, ELEMENTS.get(device.type, ELEMENTS["cpu"]) // logits.shape[-1])
     for start in range(0, len(logits), step):
@@ -48,29 +51,30 @@ def aggregate(
         reach = float(-rows.amin())
         for number, temperature in enumerate(temperatures):
             mix = _mix_representable if reach / temperature < REPRESENTABLE else _mix_in_log_space
-            sums = result[met, number]
+            sums = result[met, :, number]
             mixed = mix(rows, log_weights[part], lengths.tolist(), temperature)
-            result[met, number] = torch.logaddexp(sums, mixed)
-    return result + heaviest[:, None, None]
+            result[met, :, number] = torch.logaddexp(sums, mixed)
+    return result + heaviest[..., None, None]
 
 
 def _mix_representable(
     rows: Tensor, log_weights: Tensor, sizes: Sequence[int], temperature: float
 ) -> Tensor:
-    """log sum_j weight_j softmax(row_j / T) of each text, [texts, vocab]: one exponential a logit.
+    """log sum_j weight_j softmax(row_j / T), [texts, weightings, vocab]: one exponential a logit.
 
     `rows` [masks, vocab], with largest value 0, must not reach below -REPRESENTABLE * T.
     """
     likelihoods = rows.div(temperature).exp_()
-    shares = (log_weights.exp() / likelihoods.sum(-1)).split(list(sizes))
-    return torch.block_diag(*shares).mm(likelihoods).log_()
+    shares = (log_weights.exp() / likelihoods.sum(-1, keepdim=True)).split(list(sizes))
+    mixed = torch.block_diag(*(share.t() for share in shares)).mm(likelihoods).log_()
+    return mixed.unflatten(0, (len(sizes), -1))
 
 
 def _mix_in_log_space(
     rows: Tensor, log_weights: Tensor, sizes: Sequence[int], temperature: float
 ) -> Tensor:
     """The same for rows that reach further down."""
-    weighed = log_predictions(rows, temperature) + log_weights[:, None]
+    weighed = log_predictions(rows, temperature)[:, None] + log_weights[..., None]
     return torch.stack([torch.logsumexp(own, 0) for own in weighed.split(list(sizes))])
 
 
@@ -79,19 +83,19 @@ class Accumulator:
 
     def __init__(self, temperatures: Sequence[float]) -> None:
         self.temperatures = tuple(temperatures)
-        self.log_sums: dict[int, Tensor] = {}  # text -> [temperatures, vocab]
+        self.log_sums: dict[int, Tensor] = {}  # text -> [weightings, temperatures, vocab]
 
     def add(
         self, logits: Tensor, log_weights: Tensor, texts: Sequence[int], sizes: Sequence[int]
     ) -> None:
         """Adds a batch's contexts, `sizes[i]` of them for text `texts[i]`.
 
-        logits [contexts, masks, vocab], log_weights [contexts, masks].
+        logits [contexts, masks, vocab], log_weights [contexts, masks, weightings].
         """
         masks = log_weights.shape[1]
         parts = aggregate(
             logits.flatten(0, 1),
-            log_weights.flatten(),
+            log_weights.flatten(0, 1),
             [masks * size for size in sizes],
             self.temperatures,
         )

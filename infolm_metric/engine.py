@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+import numpy as np
 import torch
 from datasets.utils import (
     are_progress_bars_disabled,
@@ -114,7 +115,8 @@ class Engine:
     ) -> dict[Key, Tensor]:
         """log p of each text at each temperature: key -> float64 [temperatures, vocab].
 
-        `report` is told the share of the masks that is done.
+        The model reads a text once, however many readings weigh it. `report` is told the share of
+        the masks that is done.
         """
         model = self.model(settings)
         _, limit = self.vocabulary(settings)
@@ -132,34 +134,39 @@ class Engine:
                     missing[reading.key] = reading
         masks = {reading.key: reading.masks for reading in readings}
         done, total = sum(masks[key] for key in found), sum(masks.values())
+        groups = _alike(missing.values(), settings.masks_per_pass)
         sums = Accumulator(temperatures)
-        for batch, logits in self._predict(list(missing.values()), model, limit, settings):
+        for batch, logits in self._predict(groups, model, limit, settings):
             sums.add(logits, batch.log_weights, batch.texts, batch.sizes)
             done += int(batch.log_weights.isfinite().sum())
             report(done / total)
         report(1.0)
-        for index, key in enumerate(missing):
-            found[key] = sums.log_sums[index]
-            for heat, distribution in zip(temperatures, found[key], strict=True):
-                self._store.put((key, *kind, heat), distribution)
+        for index, group in enumerate(groups):
+            for reading, log_p in zip(group, sums.log_sums[index], strict=True):
+                found[reading.key] = log_p
+                for heat, distribution in zip(temperatures, log_p, strict=True):
+                    self._store.put((reading.key, *kind, heat), distribution)
         return found
 
     def _predict(
         self,
-        readings: Sequence[Reading],
+        groups: Sequence[Sequence[Reading]],
         model: masked_lm.MaskedLM,
         limit: int | None,
         settings: Settings,
     ) -> Iterator[tuple[contexts.Batch, Tensor]]:
-        """Every masked context of the texts, in batches, with its logits [contexts, vocab]."""
+        """Every masked context of the texts, in batches, with its logits [contexts, masks, vocab].
+
+        The readings of a group are of one text, and differ in the weights of its positions.
+        """
         template, size = model.vocabulary.template, model.vocabulary.size
         windows = [
             window
-            for index, reading in enumerate(readings)
+            for index, group in enumerate(groups)
             for window in contexts.split(
                 index,
-                reading.text,
-                reading.log_weights,
+                group[0].text,
+                np.stack([reading.log_weights for reading in group], axis=1),
                 template,
                 limit,
                 settings.masks_per_pass,
@@ -174,7 +181,7 @@ class Engine:
         model = self.model(settings)
         _, limit = self.vocabulary(settings)
         uniform = Reading.of(reading.text, None)
-        steps = self._predict([uniform], model, limit, settings)
+        steps = self._predict([[uniform]], model, limit, settings)
         logits = torch.cat([logits[:, 0] for _, logits in steps])
         return view_text(
             reading.text.tokens,
@@ -182,6 +189,18 @@ class Engine:
             log_predictions(logits, settings.temperature),
             model.vocabulary.tokenizer,
         )
+
+
+def _alike(readings: Iterable[Reading], masks: int) -> list[list[Reading]]:
+    """The readings in groups that the same masked contexts serve: those of equal tokens.
+
+    Where a context has several masks, which positions it masks depends on those of some weight.
+    """
+    groups: dict[tuple[bytes, bytes], list[Reading]] = {}
+    for reading in readings:
+        kept = b"" if masks == 1 else (reading.log_weights > -np.inf).tobytes()
+        groups.setdefault((reading.key[0], kept), []).append(reading)
+    return list(groups.values())
 
 
 @contextmanager

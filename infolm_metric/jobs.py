@@ -10,11 +10,8 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import re
-import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -36,6 +33,7 @@ from infolm_metric.journal import (
     read_journal,
 )
 from infolm_metric.pair_sources import Pair, PairSource
+from infolm_metric.remarks import summed_warnings
 from infolm_metric.scorer import InfoLMScorer
 from infolm_metric.settings import Settings
 
@@ -44,7 +42,6 @@ COUNTED = 4096  # pairs whose documents are counted at a time
 FULL, LAST, TORN = "full", "last", "torn"  # chunks: whole, at the end, before a wrong pair
 EMPTY = "has no rows; give one row for each pair"
 ANEW = "name another output, or begin anew with --restart"
-COUNTED_TEXTS = re.compile(r"infolm: (\d+) of (\d+) texts (.*)", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -113,7 +110,7 @@ def run_job(
             tables = _kept_tables(path, journal.header, settings)
             _check_corpus(source, journal.header, path)
         run = _Run(scorer, source, path, settings, tables, journal)
-        with _summed_warnings():
+        with summed_warnings():
             resumed = run.go(progress)
         return JobResult(*_means(path), signature, resumed)
 
@@ -295,26 +292,3 @@ def _bar(progress: bool | None, total: int | None, title: str, initial: int) -> 
     """A bar with rate and time left; `datasets` can switch it off."""
     disabled = None if progress is None else not progress
     return tqdm(total=total, initial=initial, unit="pair", desc=title, disable=disabled)
-
-
-@contextmanager
-def _summed_warnings() -> Iterator[None]:
-    """Gives the warnings of all chunks as one of each kind, with the sums of their counts."""
-    caught: list[warnings.WarningMessage] = []
-    try:
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            yield
-    finally:
-        counts: dict[str, list[int]] = {}
-        for warning in caught:
-            if found := COUNTED_TEXTS.fullmatch(str(warning.message)):
-                sums = counts.setdefault(found[3], [0, 0])
-                sums[0] += int(found[1])
-                sums[1] += int(found[2])
-            else:
-                warnings.warn_explicit(
-                    warning.message, warning.category, warning.filename, warning.lineno
-                )
-        for what, (count, texts) in counts.items():
-            warnings.warn(f"infolm: {count} of {texts} texts {what}", stacklevel=4)

@@ -8,10 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-import numpy as np
-import torch
-
-from infolm_metric import measures
 from infolm_metric.idf import IDF
 from infolm_metric.inputs import Pairs
 from infolm_metric.masked_lm import load_vocabulary
@@ -21,7 +17,6 @@ from infolm_metric.settings import Settings
 
 CANDIDATES, REFERENCES = "candidates", "references"
 SIDES = {"references": (REFERENCES,), "separate": (CANDIDATES, REFERENCES)}
-COMPARED = 256  # pairs whose distributions are held at once where each side has a table of its own
 
 Tables = Mapping[str, IDF]
 """The table of each side that is counted; empty where `idf` is a table, or off."""
@@ -66,6 +61,7 @@ def count(pairs: Pairs, settings: Settings) -> dict[str, IDF]:
 def add(portions: Iterable[Tables]) -> dict[str, IDF]:
     """The tables of all portions together.
 
+    >>> import numpy as np
     >>> half = {"references": IDF(1, np.array([1, 0]), "5f2e")}
     >>> add([half, {}, half])["references"].documents
     2
@@ -88,12 +84,12 @@ def score(scorer: InfoLMScorer, pairs: Pairs, tables: Tables, settings: Settings
     >>> part == scorer.score(pairs.predictions, ["the cat"])
     True
     """
-    if CANDIDATES in tables:
-        return _score_separately(scorer, pairs, tables, settings)
-    chosen = settings.replace(idf=tables[REFERENCES]) if tables else settings
-    result = scorer.score(pairs.predictions, pairs.references, **vars(chosen))
-    signed = _signed(result.signature, chosen, settings)
-    return Result(result.scores, signed, result.several, result.similarities)
+    texts = pairs.predictions, pairs.references
+    if not tables:
+        return scorer.score(*texts, **vars(settings))
+    references = tables[REFERENCES]
+    weighting = (tables.get(CANDIDATES, references), references)
+    return scorer.score_part(*texts, weighting, **vars(settings))
 
 
 def columns(result: Result) -> dict[str, list[float]]:
@@ -104,54 +100,3 @@ def columns(result: Result) -> dict[str, list[float]]:
     """
     similarities = (result.similarities or {}).items()
     return {**result.scores, **{f"{name}_similarity": column for name, column in similarities}}
-
-
-def _signed(given: str, chosen: Settings, settings: Settings) -> str:
-    """The signature for `chosen` as one for `settings`, which differ from it in `idf` alone."""
-    label = f"table-{chosen.idf.fingerprint}" if isinstance(chosen.idf, IDF) else "no"
-    sides = counted_sides(settings)
-    return given.replace(f"|idf:{label}|", f"|idf:{settings.idf}|", 1) if sides else given
-
-
-def _score_separately(
-    scorer: InfoLMScorer, pairs: Pairs, tables: Tables, settings: Settings
-) -> Result:
-    """The result where candidates are weighed by a table, and references by another."""
-    scores: dict[str, list[float]] = {name: [] for name in settings.measures}
-    for start in range(0, len(pairs), COMPARED):
-        part = slice(start, start + COMPARED)
-        groups = pairs.references[part]
-        owners = np.repeat(np.arange(len(groups)), [len(group) for group in groups])
-        chosen = vars(settings.replace(idf=tables[CANDIDATES]))
-        log_q = scorer.distributions(pairs.predictions[part], **chosen)[torch.from_numpy(owners)]
-        chosen = vars(settings.replace(idf=tables[REFERENCES]))
-        log_p = scorer.distributions([text for group in groups for text in group], **chosen)
-        for name, column in scores.items():
-            values = measures.compare(
-                name,
-                log_p,
-                log_q,
-                symmetrize=settings.symmetrize,
-                alpha=settings.alpha,
-                beta=settings.beta,
-            )
-            column += _combined(values.cpu().numpy(), owners, settings.multi_reference)
-    similarities = None
-    if settings.similarity:
-        similarities = {
-            name: [1.0 - value / settings.largest_value(name) for value in column]
-            for name, column in scores.items()
-        }
-    several = not isinstance(settings.information_measure, str)
-    return Result(scores, scorer.signature(**vars(settings)), several, similarities)
-
-
-def _combined(values: np.ndarray, owners: np.ndarray, how: str) -> list[float]:
-    """One score a pair from those of its references: [couples], [couples] -> [pairs]."""
-    starts = np.flatnonzero(np.diff(owners, prepend=-1))
-    closest = np.minimum.reduceat(values, starts)
-    if how == "min":
-        return closest.tolist()
-    counts = np.diff(starts, append=len(values))
-    means = np.add.reduceat(values / np.repeat(counts, counts), starts)
-    return means.clip(closest, np.maximum.reduceat(values, starts)).tolist()

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -30,12 +29,16 @@ PORTION_BYTES = 1 << 28
 PORTION_TEXTS = 2048
 
 
+Weighting = Sequence[IDF | None]
+"""What weighs the candidates' tokens, and what the references'; None: uniformly."""
+
+
 @dataclass(frozen=True)
 class Plan:
     """What to compute for every pair."""
 
     settings: Settings
-    tables: Sequence[IDF | None]  # of the candidates, of the references
+    weightings: Sequence[Weighting]
     comparisons: Sequence[Comparison]
     temperatures: Sequence[float]
 
@@ -70,11 +73,28 @@ class InfoLMScorer:
             OSError: the model cannot be found.
         """
         chosen = self.settings.replace(**settings)
+        return self._score(_listed(predictions, references), chosen, None)
+
+    def score_part(
+        self, predictions: Any, references: Any, weighting: tuple[IDF, IDF], **settings: Any
+    ) -> Result:
+        """What `score` gives for a part of a corpus, if it were scored within the whole.
+
+        `weighting` holds the tables counted on the whole, for the candidates and for the
+        references. They must be those that the setting `idf` means, which the signature names.
+
+        >>> scorer = InfoLMScorer(model_name_or_path="bundled")
+        >>> table = IDF.from_corpus(["The cat sat.", "A dog sat."], scorer.tokenizer)
+        >>> whole = scorer.score(["A cat.", "A dog."], ["The cat sat.", "A dog sat."])
+        >>> part = scorer.score_part(["A cat."], ["The cat sat."], (table, table))
+        >>> abs(part["scores"][0] - whole["scores"][0]) < 1e-6
+        True
+        """
+        chosen = self.settings.replace(**settings)
         pairs = _listed(predictions, references)
-        comparisons = [Comparison.of(name, chosen) for name in chosen.measures]
-        with self._lock:
-            table = self._run(pairs, chosen, comparisons, [chosen.temperature])
-            return self._result(dict(zip(chosen.measures, table.tolist(), strict=True)), chosen)
+        for table in dict.fromkeys(weighting):
+            table.check_tokenizer(self._engine.vocabulary(chosen)[0].tokenizer)
+        return self._score(pairs, chosen, weighting)
 
     def stream(self, pairs: Iterable[Any], **settings: Any) -> Iterator[dict[str, float]]:
         """The scores of each pair by measure, in order, as the pairs come; for any number of them.
@@ -115,13 +135,15 @@ class InfoLMScorer:
         temperatures: Sequence[float] | None = None,
         alphas: Sequence[float] | None = None,
         betas: Sequence[float] | None = None,
+        idfs: Sequence[bool | str | IDF] | None = None,
         **settings: Any,
     ) -> list[tuple[Settings, Result]]:
-        """Results for every temperature, measure, alpha and beta, from one pass of the model.
+        """Results for every idf, temperature, measure, alpha and beta, from one pass of the model.
 
         Each result comes with its settings and equals what `score` gives for them. Measures are
         those of `information_measure`; a measure takes part once for every value of the parameters
-        it has, and combinations outside its domain, such as alpha = 1, are left out.
+        it has, and combinations outside its domain, such as alpha = 1, are left out. `idfs` holds
+        what the setting `idf` can be.
         """
         swept = {"temperatures": temperatures, "alphas": alphas, "betas": betas}
         for name, values in swept.items():
@@ -131,13 +153,18 @@ class InfoLMScorer:
                 raise TypeError(
                     f"{name} must be a list of numbers, got {values!r}; use [{values!r}]"
                 )
+        if idfs is not None and not (isinstance(idfs, list | tuple) and idfs):
+            raise TypeError(f"idfs must be a list of at least one idf, got {idfs!r}")
         asked = settings.pop("information_measure", self.settings.information_measure)
         names = measure_names("information_measure", asked)
         # Without a measure of its own, because the parameters come from the lists.
         base = self.settings.replace(**settings, information_measure="fisher_rao_distance")
         pairs = _listed(predictions, references)
         grid = [
-            base.replace(temperature=heat, information_measure=name, alpha=alpha, beta=beta)
+            base.replace(
+                idf=idf, temperature=heat, information_measure=name, alpha=alpha, beta=beta
+            )
+            for idf in ([base.idf] if idfs is None else idfs)
             for heat in ([base.temperature] if temperatures is None else temperatures)
             for name in ([names] if isinstance(names, str) else names)
             for alpha, beta in measures.parameter_grid(
@@ -152,9 +179,14 @@ class InfoLMScorer:
                 "see measures.MEASURES for the domains"
             )
         heats = list(dict.fromkeys(s.temperature for s in grid))
-        comparisons = [Comparison.of(s.measures[0], s, heats.index(s.temperature)) for s in grid]
+        forms = list(dict.fromkeys(s.idf for s in grid))
+        comparisons = [
+            Comparison.of(s.measures[0], s, heats.index(s.temperature), forms.index(s.idf))
+            for s in grid
+        ]
         with self._lock:
-            table = self._run(pairs, base, comparisons, heats)
+            weightings = [self._weighting(pairs, base.replace(idf=form)) for form in forms]
+            table = self._run(pairs, Plan(base, weightings, comparisons, heats), stacklevel=3)
             return [
                 (s, self._result({s.measures[0]: row.tolist()}, s))
                 for s, row in zip(grid, table, strict=True)
@@ -194,17 +226,13 @@ class InfoLMScorer:
                 f"one token is masked, got {chosen.masks_per_pass}"
             )
         with self._lock:
-            table = self._run(
-                pairs, chosen, [Comparison.of(chosen.measures[0], chosen)], [chosen.temperature]
-            )
-            result = self._result({chosen.measures[0]: table[0].tolist()}, chosen)
-            sides = [[candidate], [reference]]
-            readings = self._engine.read(sides, self._engine.tables(sides, chosen), chosen)
+            weighting = self._weighting(pairs, chosen)
+            result = self._score(pairs, chosen, weighting)
+            readings = self._engine.read([[candidate], [reference]], weighting, chosen)
             views = [self._engine.view(reading, chosen) for (reading,) in readings]
             tokenizer = self._engine.vocabulary(chosen)[0].tokenizer
-        return explain_score(
-            views[0], views[1], chosen, float(table[0, 0]), result.signature, tokenizer
-        )
+        ((score,),) = result.scores.values()
+        return explain_score(views[0], views[1], chosen, score, result.signature, tokenizer)
 
     @property
     def tokenizer(self) -> Any:
@@ -218,28 +246,43 @@ class InfoLMScorer:
 
     # The steps of a pass, in order.
 
-    def _run(
-        self,
-        pairs: Sequence[Pair],
-        settings: Settings,
-        comparisons: Sequence[Comparison],
-        temperatures: Sequence[float],
-    ) -> np.ndarray:
-        """Scores of every pair by every comparison, float64 [comparisons, pairs]."""
+    def _score(
+        self, pairs: Sequence[Pair], settings: Settings, weighting: Weighting | None
+    ) -> Result:
+        """The result for checked pairs; the weighting is counted first unless it is given."""
+        comparisons = [Comparison.of(name, settings) for name in settings.measures]
+        with self._lock:
+            if weighting is None:
+                weighting = self._weighting(pairs, settings)
+            plan = Plan(settings, [weighting], comparisons, [settings.temperature])
+            table = self._run(pairs, plan, stacklevel=4)
+            scores = dict(zip(settings.measures, table.tolist(), strict=True))
+            return self._result(scores, settings)
+
+    def _weighting(self, pairs: Sequence[Pair], settings: Settings) -> Weighting:
+        """What the setting `idf` means for these pairs."""
         candidates = [candidate for candidate, _ in pairs]
         references = [text for _, group in pairs for text in group]
+        return self._engine.tables([candidates, references], settings)
+
+    def _run(self, pairs: Sequence[Pair], plan: Plan, stacklevel: int) -> np.ndarray:
+        """Scores of every pair by every comparison, float64 [comparisons, pairs].
+
+        `stacklevel` leads warnings to the user's call.
+        """
+        settings = plan.settings
         if settings.long_text == "error":  # before time goes into the model
-            self._engine.tokenize(chain(candidates, references), settings)
-        tables = self._engine.tables([candidates, references], settings)
-        plan = Plan(settings, tables, comparisons, temperatures)
+            self._engine.tokenize(
+                (text for candidate, group in pairs for text in (candidate, *group)), settings
+            )
         remarks, done = Remarks(), 0
-        table = np.empty((len(comparisons), len(pairs)))
+        table = np.empty((len(plan.comparisons), len(pairs)))
         with _bar(len(pairs), settings) as bar:
             for portion in portions(pairs, self._room(plan)):
                 values = self._compare(portion, plan, remarks, partial(bar, done, len(portion)))
                 table[:, done : done + len(portion)] = values
                 done += len(portion)
-        remarks.warn(settings.long_text, self._engine.vocabulary(settings)[1], stacklevel=3)
+        remarks.warn(settings.long_text, self._engine.vocabulary(settings)[1], stacklevel)
         return table
 
     def _stream(self, pairs: Iterable[Any], settings: Settings) -> Iterator[dict[str, float]]:
@@ -247,8 +290,8 @@ class InfoLMScorer:
         candidates = (candidate for candidate, _ in iterate_pairs(pairs))
         references = (text for _, group in iterate_pairs(pairs) for text in group)
         with self._lock:
-            tables = self._engine.tables([candidates, references], settings)
-            plan = Plan(settings, tables, comparisons, [settings.temperature])
+            weighting = self._engine.tables([candidates, references], settings)
+            plan = Plan(settings, [weighting], comparisons, [settings.temperature])
             room = self._room(plan)
         remarks, done = Remarks(), 0
         with _bar(None, settings) as bar:
@@ -262,8 +305,8 @@ class InfoLMScorer:
 
     def _room(self, plan: Plan) -> int:
         """The number of texts whose distributions are held at once."""
-        size = self._engine.model(plan.settings).vocabulary.size
-        return max(2, min(PORTION_TEXTS, PORTION_BYTES // (8 * size * len(plan.temperatures))))
+        numbers = self._engine.model(plan.settings).vocabulary.size * len(plan.temperatures)
+        return max(2, min(PORTION_TEXTS, PORTION_BYTES // (8 * numbers * len(plan.weightings))))
 
     def _compare(
         self,
@@ -280,13 +323,18 @@ class InfoLMScorer:
             [candidate for candidate, _ in portion],
             [t for _, group in portion for t in group],
         ]
-        candidates, references = self._engine.read(sides, plan.tables, plan.settings)
-        readings = [*candidates, *references]
-        remarks.of(readings)
+        counts = np.asarray([len(group) for _, group in portion])
+        weighed = [self._engine.read(sides, each, plan.settings) for each in plan.weightings]
+        remarks.of(*([*candidates, *references] for candidates, references in weighed))
+        readings = [reading for sides in weighed for side in sides for reading in side]
         found = self._engine.distributions(readings, plan.settings, plan.temperatures, report)
-        couples = Couples(candidates, references, np.asarray([len(group) for _, group in portion]))
-        values = couples.compare(found, plan.comparisons)
-        return couples.combine(values, plan.settings.multi_reference)
+        scores = np.empty((len(plan.comparisons), len(portion)))
+        for index, (candidates, references) in enumerate(weighed):
+            couples = Couples(candidates, references, counts)
+            rows = [row for row, c in enumerate(plan.comparisons) if c.idf == index]
+            values = couples.compare(found, [plan.comparisons[row] for row in rows])
+            scores[rows] = couples.combine(values, plan.settings.multi_reference)
+        return scores
 
     def _result(self, scores: dict[str, list[float]], settings: Settings) -> Result:
         _, limit = self._engine.vocabulary(settings)

@@ -41,7 +41,7 @@ def text_of(tokens, template=BERT):
 
 
 def uniform(text):
-    return normalised_log_weights(text, None)
+    return normalised_log_weights(text, None)[:, None]
 
 
 # Templates
@@ -188,7 +188,7 @@ def test_each_token_is_masked_once_in_the_window_whose_centre_is_nearest(
     text = text_of(tokens, template)
     weights = np.array([0.0 if i in weightless and i else 1.0 + i for i in range(length)])
     with np.errstate(divide="ignore"):
-        log_weights = np.log(weights)
+        log_weights = np.log(weights)[:, None]
     windows = split(7, text, log_weights, template, width + template.overhead)
     found = {}
     for window in windows:
@@ -196,7 +196,7 @@ def test_each_token_is_masked_once_in_the_window_whose_centre_is_nearest(
         ids = window.ids.tolist()
         inner = ids[len(template.prefix) : len(ids) - len(template.suffix)]
         assert ids == [*template.prefix, *inner, *template.suffix]
-        pairs = zip(window.positions[:, 0], window.log_weights[:, 0], strict=True)
+        pairs = zip(window.positions[:, 0], window.log_weights[:, 0, 0], strict=True)
         for position, log_weight in pairs:
             token = ids[position]
             assert token not in found
@@ -216,7 +216,7 @@ def test_each_token_is_masked_once_in_the_window_whose_centre_is_nearest(
 
 
 def test_windows_of_one_token_are_read_one_by_one():
-    windows = split(0, text_of([10, 11, 12]), np.zeros(3), BERT, 3)
+    windows = split(0, text_of([10, 11, 12]), np.zeros((3, 1)), BERT, 3)
     assert [window.ids.tolist() for window in windows] == [[CLS, i, SEP] for i in (10, 11, 12)]
 
 
@@ -230,6 +230,19 @@ def test_a_text_that_fits_is_one_window_as_it_stands(max_length):
     np.testing.assert_array_equal(window.log_weights[:, 0], uniform(text))
 
 
+def test_a_text_can_be_weighed_in_two_ways_and_is_read_once():
+    text = text_of([10, 11, 12, 13])
+    nothing, some = -np.inf, math.log(0.5)
+    log_weights = np.array([[some, nothing], [nothing, some], [some, some], [nothing, nothing]])
+    (window,) = split(0, text, log_weights, BERT, None)
+    # A position without weight in either is left out.
+    assert window.positions.tolist() == [[1], [2], [3]]
+    np.testing.assert_array_equal(window.log_weights[:, 0], log_weights[:3])
+    (other,) = split(1, text, uniform(text), BERT, None)
+    made = list(batches([window, other], MASK, None, 300, "cpu"))
+    assert [batch.log_weights.shape for batch in made] == [(3, 1, 2), (4, 1, 1)]
+
+
 @pytest.mark.parametrize("family", FAMILIES)
 def test_a_text_without_a_maskable_token_is_read_as_a_lone_mask(family, tiny_models):
     tokenizer = AutoTokenizer.from_pretrained(tiny_models(family))
@@ -240,16 +253,17 @@ def test_a_text_without_a_maskable_token_is_read_as_a_lone_mask(family, tiny_mod
     (mask_typed,) = tokenize(tokenizer, [tokenizer.mask_token], 40, "truncate")
     assert batch.ids.tolist() == [mask_typed.ids.tolist()]
     assert batch.ids[0, batch.positions[0, 0]] == template.mask
-    assert batch.log_weights.tolist() == [[0.0]]
+    assert batch.log_weights.tolist() == [[[0.0]]]
 
 
 def test_positions_of_weight_0_need_no_pass():
     text = text_of([10, 11, 12, 13])
     table = np.zeros(20)
     table[[11, 13]] = 1.0
-    (window,) = split(0, text, normalised_log_weights(text, table), BERT, None)
+    log_weights = normalised_log_weights(text, table)[:, None]
+    (window,) = split(0, text, log_weights, BERT, None)
     assert window.positions.tolist() == [[2], [4]]
-    np.testing.assert_allclose(np.exp(window.log_weights), [[0.5], [0.5]], rtol=1e-15)
+    np.testing.assert_allclose(np.exp(window.log_weights), [[[0.5]], [[0.5]]], rtol=1e-15)
     # The context is whole all the same.
     assert window.ids.tolist() == text.ids.tolist()
 
@@ -269,12 +283,11 @@ def test_several_masks_a_context_read_each_position_once_in_as_few_contexts_as_t
     for window, alone in zip(windows, single, strict=True):
         count = len(alone.positions)
         assert window.positions.shape == (math.ceil(count / masks), min(masks, count))
-        real = window.log_weights > -math.inf
+        log_weights = window.log_weights[..., 0]
+        real = log_weights > -math.inf
         assert sorted(window.positions[real]) == alone.positions[:, 0].tolist()
-        weights = dict(zip(alone.positions[:, 0], alone.log_weights[:, 0], strict=True))
-        for position, log_weight in zip(
-            window.positions[real], window.log_weights[real], strict=True
-        ):
+        weights = dict(zip(alone.positions[:, 0], alone.log_weights[:, 0, 0], strict=True))
+        for position, log_weight in zip(window.positions[real], log_weights[real], strict=True):
             assert weights[position] == log_weight
         # What fills a context up masks nothing that it did not mask already.
         for positions, own in zip(window.positions, real, strict=True):
@@ -311,7 +324,8 @@ def windows_of(lengths):
         ids = np.arange(identity, identity + length)
         identity += length
         positions = np.arange(length)[number % 2 :: 1 + number % 3]
-        made.append(Window(number, ids, positions[:, None], -positions[:, None].astype(float)))
+        log_weights = -positions[:, None, None].astype(float)
+        made.append(Window(number, ids, positions[:, None], log_weights))
     return made
 
 
@@ -320,7 +334,7 @@ def check_batches(windows, given_batches):
     rows = {
         window.text: (
             window.ids.tolist(),
-            dict(zip(window.positions[:, 0], window.log_weights[:, 0], strict=True)),
+            dict(zip(window.positions[:, 0], window.log_weights[:, 0, 0], strict=True)),
         )
         for window in windows
     }
@@ -334,7 +348,7 @@ def check_batches(windows, given_batches):
             owners,
             batch.ids.tolist(),
             batch.positions[:, 0].tolist(),
-            batch.log_weights[:, 0],
+            batch.log_weights[:, 0, 0],
             strict=True,
         ):
             original, weights = rows[owner]
@@ -382,7 +396,7 @@ def test_windows_of_one_text_keep_its_name(tokenizer):
 
 def test_a_batch_left_to_us_holds_as_many_tokens_as_the_device_takes(monkeypatch):
     monkeypatch.setattr(contexts, "TOKENS_PER_BATCH", {"cpu": 40, "cuda": 90})
-    masks = np.arange(9)[:, None], np.zeros((9, 1))
+    masks = np.arange(9)[:, None], np.zeros((9, 1, 1))
     windows = [Window(i, np.full(9, 50 + i), *masks) for i in range(4)]
     for device, largest in (("cpu", 4), ("cuda", 10), ("mps", 4)):
         made = list(batches(windows, MASK, None, 10, device))
@@ -393,11 +407,11 @@ def test_a_batch_left_to_us_holds_as_many_tokens_as_the_device_takes(monkeypatch
 def test_a_batch_left_to_us_holds_no_more_logits_than_memory_is_meant_for():
     most = contexts.LOGITS_PER_BATCH["cpu"]
     vocabulary = most // 5
-    (window,) = split(0, text_of([10] * 23), np.zeros(23), BERT, None)
+    (window,) = split(0, text_of([10] * 23), np.zeros((23, 1)), BERT, None)
     sizes = [len(b.ids) for b in batches([window], MASK, None, vocabulary, "cpu")]
     assert sizes == [5, 5, 5, 5, 3]
     # However large the vocabulary and the text, one context at a time goes through.
-    (long,) = split(0, text_of([10] * 9000), np.zeros(9000), BERT, None)
+    (long,) = split(0, text_of([10] * 9000), np.zeros((9000, 1)), BERT, None)
     first = next(batches([long], MASK, None, 10 * most, "cpu"))
     assert first.ids.shape == (1, 9002)
 

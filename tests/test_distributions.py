@@ -16,15 +16,22 @@ from infolm_metric.distributions import (
 )
 
 VOCABULARY = 17
+WEIGHTINGS = 2
 TEMPERATURES = (0.01, 0.25, 1.0, 2.0, 100.0)
 
 
 def contexts(sizes, seed=0, scale=3.0):
-    """Logits [contexts, vocab] in float32 and log weights [contexts] that sum to 1 per text."""
+    """Logits [contexts, vocab] in float32, and log weights [contexts, weightings].
+
+    Weights sum to 1 per text and weighting.
+    """
     generator = torch.Generator().manual_seed(seed)
     logits = scale * torch.randn(sum(sizes), VOCABULARY, generator=generator)
-    weights = [torch.rand(size, generator=generator, dtype=torch.float64) + 0.1 for size in sizes]
-    return logits, torch.cat([(weight / weight.sum()).log() for weight in weights])
+    shapes = [(size, WEIGHTINGS) for size in sizes]
+    weights = [
+        torch.rand(shape, generator=generator, dtype=torch.float64) + 0.1 for shape in shapes
+    ]
+    return logits, torch.cat([(weight / weight.sum(0)).log() for weight in weights])
 
 
 def literal_mixture(logits, log_weights, temperature):
@@ -43,21 +50,21 @@ def test_a_distribution_is_the_weighted_mean_of_the_predictions(temperature):
     sizes = [3, 1, 5]
     logits, log_weights = contexts(sizes)
     found = aggregate(logits, log_weights, sizes, [temperature])
-    assert found.shape == (3, 1, VOCABULARY) and found.dtype == torch.float64
-    parts = zip(logits.split(sizes), log_weights.split(sizes), found[:, 0], strict=True)
-    for rows, weights, distribution in parts:
-        expected = literal_mixture(rows, weights, temperature)
-        torch.testing.assert_close(distribution, expected, rtol=1e-12, atol=1e-12)
+    assert found.shape == (3, WEIGHTINGS, 1, VOCABULARY) and found.dtype == torch.float64
+    parts = zip(logits.split(sizes), log_weights.split(sizes), found[:, :, 0], strict=True)
+    for rows, weights, distributions_ in parts:
+        expected = [literal_mixture(rows, each, temperature) for each in weights.T]
+        torch.testing.assert_close(distributions_, torch.stack(expected), rtol=1e-12, atol=1e-12)
 
 
 def test_temperatures_are_an_axis_and_do_not_mix():
     sizes = [2, 4]
     logits, log_weights = contexts(sizes)
     together = aggregate(logits, log_weights, sizes, TEMPERATURES)
-    assert together.shape == (2, len(TEMPERATURES), VOCABULARY)
+    assert together.shape == (2, WEIGHTINGS, len(TEMPERATURES), VOCABULARY)
     for index, temperature in enumerate(TEMPERATURES):
         alone = aggregate(logits, log_weights, sizes, [temperature])
-        assert torch.equal(together[:, index], alone[:, 0])
+        assert torch.equal(together[:, :, index], alone[:, :, 0])
 
 
 @pytest.mark.parametrize("temperature", TEMPERATURES)
@@ -71,8 +78,8 @@ def test_distributions_sum_to_one(temperature):
 def test_nothing_underflows_at_a_temperature_of_a_hundredth():
     # The rarest token's probability is exp(-6000), far below the smallest float64.
     logits = torch.tensor([[0.0, -30.0, -60.0], [0.0, -60.0, -50.0]])
-    log_weights = torch.tensor([0.25, 0.75], dtype=torch.float64).log()
-    (((first, second, third),),) = aggregate(logits, log_weights, [2], [0.01]).tolist()
+    log_weights = torch.tensor([[0.25], [0.75]], dtype=torch.float64).log()
+    ((((first, second, third),),),) = aggregate(logits, log_weights, [2], [0.01]).tolist()
     assert first == pytest.approx(0.0, abs=1e-12)
     assert second == pytest.approx(-3000 + math.log(0.25), rel=1e-12)
     assert third == pytest.approx(-5000 + math.log(0.75), rel=1e-12)
@@ -80,8 +87,8 @@ def test_nothing_underflows_at_a_temperature_of_a_hundredth():
 
 def test_very_small_weights_do_not_underflow():
     logits = torch.tensor([[0.0, 0.0], [0.0, 800.0]])
-    log_weights = torch.tensor([0.0, -1000.0], dtype=torch.float64)
-    (((first, second),),) = aggregate(logits, log_weights, [2], [1.0]).tolist()
+    log_weights = torch.tensor([[0.0], [-1000.0]], dtype=torch.float64)
+    ((((first, second),),),) = aggregate(logits, log_weights, [2], [1.0]).tolist()
     assert first == pytest.approx(-math.log(2)) and second == pytest.approx(-math.log(2))
 
 
@@ -126,11 +133,23 @@ def test_a_text_met_twice_in_a_batch_is_one_text():
 def test_a_mask_that_is_no_mask_of_its_own_adds_nothing():
     logits, log_weights = contexts([4])
     # Two contexts of three masks, of which the second repeats two with a weight of 0.
-    log_weights = torch.cat([log_weights, torch.full((2,), -math.inf, dtype=torch.float64)])
+    nothing = torch.full((2, WEIGHTINGS), -math.inf, dtype=torch.float64)
+    log_weights = torch.cat([log_weights, nothing])
     sums = Accumulator(TEMPERATURES)
     repeated = torch.cat([logits, logits[3:], logits[3:]])
-    sums.add(repeated.view(2, 3, VOCABULARY), log_weights.view(2, 3), [0], [2])
+    sums.add(repeated.view(2, 3, VOCABULARY), log_weights.view(2, 3, WEIGHTINGS), [0], [2])
     whole = aggregate(logits, log_weights[:4], [4], TEMPERATURES)[0]
+    torch.testing.assert_close(sums.log_sums[0], whole, rtol=1e-13, atol=1e-13)
+
+
+def test_a_weighting_may_leave_out_all_the_contexts_of_a_batch():
+    logits, log_weights = contexts([4])
+    log_weights[:2, 1] = -math.inf
+    whole = aggregate(logits, log_weights, [4], TEMPERATURES)[0]
+    sums = Accumulator(TEMPERATURES)
+    for part in (slice(0, 2), slice(2, 4)):
+        sums.add(logits[part, None], log_weights[part, None], [0], [2])
+    assert bool(whole.isfinite().all())
     torch.testing.assert_close(sums.log_sums[0], whole, rtol=1e-13, atol=1e-13)
 
 
@@ -152,7 +171,7 @@ def test_what_is_kept_of_a_text_does_not_keep_its_batch_alive():
     sums = Accumulator([1.0, 2.0])
     sums.add(logits[:, None], log_weights[:, None], range(50), sizes)
     kept = sums.log_sums[0]
-    assert kept.untyped_storage().nbytes() == kept.nbytes == 2 * VOCABULARY * 8
+    assert kept.untyped_storage().nbytes() == kept.nbytes == WEIGHTINGS * 2 * VOCABULARY * 8
 
 
 # The store

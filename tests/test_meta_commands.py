@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from infolm_metric import InfoLMScorer
+from infolm_metric import InfoLMScorer, masked_lm
 from infolm_metric.cli import main
 from infolm_metric.meta_evaluation import (
     Sweep,
@@ -214,24 +214,41 @@ def test_tune_chooses_on_one_split_and_reports_on_the_other(scorer):
     result = tune(ratings, scorer, sweeps=sweeps, criteria=["fluency"], development=2, seed=1)
     here, there = (ratings.select(ids) for ids in (result.development_ids, result.held_out_ids))
     values = {}
-    for settings, scores in score_grid(
-        scorer,
-        ratings.predictions,
-        ratings.references,
-        sweeps,
-    ):
-        part = np.isin(ratings.places[:, 1], [ratings.samples.index(s) for s in here.samples])
-        development = correlation(here.human["fluency"], here.grid(-scores[part]))
-        values[settings.information_measure, settings.temperature] = (
-            development,
-            correlation(there.human["fluency"], there.grid(-scores[~part])),
-        )
-    best = result.best.information_measure, result.best.temperature
+    for idf in ("references", False):
+        alone = InfoLMScorer(model_name_or_path=scorer.settings.model, idf=idf)
+        for settings, scores in score_grid(alone, ratings.predictions, ratings.references, sweeps):
+            part = np.isin(ratings.places[:, 1], [ratings.samples.index(s) for s in here.samples])
+            development = correlation(here.human["fluency"], here.grid(-scores[part]))
+            values[settings.information_measure, settings.temperature, idf] = (
+                development,
+                correlation(there.human["fluency"], there.grid(-scores[~part])),
+            )
+    best = result.best.information_measure, result.best.temperature, result.best.idf
     assert best == max(values, key=lambda key: values[key][0])
+    assert len(result.trials) == len(values) == 12
     assert result.trials[0].development == pytest.approx(values[best][0], abs=1e-6)
     assert result.held_out_mean(TUNED) == pytest.approx(values[best][1], abs=1e-6)
-    default = values["fisher_rao_distance", 1.0][1]
+    default = values["fisher_rao_distance", 1.0, "references"][1]
     assert result.held_out_mean(DEFAULTS) == pytest.approx(default, abs=1e-6)
+
+
+def test_tune_reads_each_text_once_for_everything_it_tries(scorer, monkeypatch):
+    ratings = read_ratings(ROWS)
+    contexts = 0
+    plain = masked_lm.MaskedLM.logits
+
+    def counting(self, ids, *rest):
+        nonlocal contexts
+        contexts += len(ids)
+        return plain(self, ids, *rest)
+
+    monkeypatch.setattr(masked_lm.MaskedLM, "logits", counting)
+    fresh = InfoLMScorer(model_name_or_path=scorer.settings.model)
+    tune(ratings, fresh, development=2)
+    tried, contexts = contexts, 0
+    texts = [*ratings.predictions, *(text for group in ratings.references for text in group)]
+    fresh.distributions(texts, idf=False, reuse_memory=0)
+    assert 0 < tried == contexts
 
 
 def test_tune_does_not_look_at_the_scores_held_out(scorer):

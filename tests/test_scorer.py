@@ -3,6 +3,7 @@
 import copy
 import math
 import warnings
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from transformers import AutoModelForMaskedLM
 
-from infolm_metric import IDF, InfoLMScorer
+from infolm_metric import IDF, InfoLMScorer, masked_lm
 from infolm_metric.measures import MEASURES, SYMMETRIZATIONS
 from model_families import FAMILIES
 from reference_infolm import ReferenceInfoLM
@@ -426,30 +427,68 @@ def test_sweep_equals_score_for_each_of_its_settings(scorer):
         assert_close(result.scores[name], single.scores[name], tolerance=1e-9)
 
 
-def test_the_model_is_loaded_once_and_texts_seen_before_are_not_read_again(scorer, monkeypatch):
-    from infolm_metric import masked_lm
+def test_a_sweep_over_idf_equals_score_and_reads_each_text_once(scorer, monkeypatch):
+    # "the" is in every document: it has no weight, and its mask is read for the others' sake.
+    table = IDF.from_corpus(["the cat", "the dog sat", "the river"], scorer.tokenizer)
+    forms = ["references", False, table, "separate"]
+    for masks in (1, 3):
+        fresh = InfoLMScorer(
+            model_name_or_path=scorer.settings.model, masks_per_pass=masks, batch_size=2
+        )
+        with counted_contexts(monkeypatch) as contexts:
+            rows = fresh.sweep(CANDIDATES, REFERENCES, idfs=forms, temperatures=[0.5, 2.0])
+        with counted_contexts(monkeypatch) as needed:
+            fresh.score(CANDIDATES, REFERENCES, idf=False, reuse_memory=0)
+        assert len(contexts) == len(needed) or masks > 1
+        assert [(chosen.idf, chosen.temperature) for chosen, _ in rows] == [
+            (form, heat) for form in forms for heat in (0.5, 2.0)
+        ]
+        for chosen, result in rows:
+            single = scorer.score(CANDIDATES, REFERENCES, **{**vars(chosen), "reuse_memory": 0})
+            assert result.signature == single.signature
+            assert_close(result.scores["fisher_rao_distance"], single["scores"], tolerance=1e-6)
 
-    rows = 0
+
+@contextmanager
+def counted_contexts(monkeypatch):
+    """A list of the contexts that any model reads meanwhile."""
+    contexts = []
     plain = masked_lm.MaskedLM.logits
 
     def counting(self, ids, *rest):
-        nonlocal rows
-        rows += len(ids)
+        contexts.extend(map(tuple, ids.tolist()))
         return plain(self, ids, *rest)
 
-    monkeypatch.setattr(masked_lm.MaskedLM, "logits", counting)
+    with monkeypatch.context() as patched:
+        patched.setattr(masked_lm.MaskedLM, "logits", counting)
+        yield contexts
+
+
+def test_a_part_is_scored_as_within_the_whole_corpus(scorer):
+    whole = scorer.score(CANDIDATES, REFERENCES)
+    table = IDF.from_corpus(REFERENCES, scorer.tokenizer)
+    part = scorer.score_part(CANDIDATES[:2], REFERENCES[:2], (table, table))
+    assert part.signature == whole.signature
+    assert_close(part["scores"], whole["scores"][:2], tolerance=1e-6)
+    with pytest.raises(ValueError, match="belongs to the tokenizer"):
+        other = IDF(table.documents, table.document_frequency, "5f2e")
+        scorer.score_part(CANDIDATES[:2], REFERENCES[:2], (other, other))
+
+
+def test_the_model_is_loaded_once_and_texts_seen_before_are_not_read_again(scorer, monkeypatch):
     fresh = InfoLMScorer(model_name_or_path=scorer.settings.model, idf=False)
-    fresh.score(CANDIDATES, REFERENCES)
-    first, model = rows, fresh._engine._model
-    fresh.score(["a new text"], [REFERENCES[0]])
-    assert fresh._engine._model is model
-    assert 0 < rows - first <= 6
-    before = rows
-    fresh.score(CANDIDATES, REFERENCES)
-    assert rows == before
-    fresh.unload()
-    fresh.score(CANDIDATES, REFERENCES)
-    assert rows == before + first
+    with counted_contexts(monkeypatch) as contexts:
+        fresh.score(CANDIDATES, REFERENCES)
+        first, model = len(contexts), fresh._engine._model
+        fresh.score(["a new text"], [REFERENCES[0]])
+        assert fresh._engine._model is model
+        assert 0 < len(contexts) - first <= 6
+        before = len(contexts)
+        fresh.score(CANDIDATES, REFERENCES)
+        assert len(contexts) == before
+        fresh.unload()
+        fresh.score(CANDIDATES, REFERENCES)
+        assert len(contexts) == before + first
 
 
 def test_repeated_texts_in_a_call_are_read_once(scorer, monkeypatch):
@@ -588,6 +627,8 @@ def test_distributions_warn_like_scores(scorer):
         ({"temperatures": []}, ValueError, "temperatures must be a list of at least one number"),
         ({"temperatures": [1.0, -1.0]}, ValueError, "temperature must be > 0, got -1.0"),
         ({"information_measure": "alpha", "alphas": [0, 1]}, ValueError, "alphas=.0, 1."),
+        ({"idfs": "references"}, TypeError, "idfs must be a list of at least one idf, got 'ref"),
+        ({"idfs": ["reference"]}, ValueError, "did you mean 'references'?"),
     ],
 )
 def test_wrong_lists_for_a_sweep_are_named_before_a_model_loads(given, error, message):

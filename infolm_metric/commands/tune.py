@@ -35,12 +35,12 @@ def _tune(arguments: argparse.Namespace) -> None:
 
     from datasets.utils import tqdm
 
-    from infolm_metric.meta_evaluation.tuning import tune
+    from infolm_metric.meta_evaluation.tuning import IDF_FORMS, tune
     from infolm_metric.scorer import InfoLMScorer
 
     scorer = InfoLMScorer(**shared.progress(given_settings(arguments)))
     sweeps = _sweeps(arguments)
-    forms = [False if form == "none" else form for form in arguments.idfs or ["references"]]
+    forms = [False if form == "none" else form for form in arguments.idfs or ()] or IDF_FORMS
     texts = len(found.select(found.samples[:1]).predictions) * development
     total = sum(sweep.size for sweep in sweeps) * len(forms) * texts
     quiet = not scorer.settings.verbose
@@ -215,8 +215,8 @@ COMMAND = Command(
                 dest="idfs",
                 action="append",
                 metavar="SOURCE",
-                help="references (default), none or the path of a table; repeat for several, each "
-                "of which takes a pass of the model",
+                help="references, none or the path of a table; repeat for several (default: "
+                "references and none)",
             ),
         ),
         "how to choose": (
@@ -247,7 +247,8 @@ COMMAND = Command(
     epilogue=f"""\
 The samples are split at random. The settings are chosen on the development split, averaged over the
 criteria, and judged on the samples held out, which nothing was chosen by. Without options under
-"what to try", the measures are tried at several temperatures and parameters.
+"what to try", the measures are tried at several temperatures and parameters, with idf and without.
+The model reads each text once.
 
 {shared.ROWS}
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import re
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,17 +12,19 @@ import numpy as np
 from infolm_metric.idf import IDF
 from infolm_metric.masked_lm import load_vocabulary
 from infolm_metric.measures import MEASURES, parameter_grid
+from infolm_metric.remarks import summed_warnings
 from infolm_metric.scorer import InfoLMScorer
 from infolm_metric.settings import Settings
 
 DISTRIBUTION_BYTES = 1 << 30  # of the distributions kept while a portion of the texts is compared
 CHEAPEST_MEASURE = "l2_distance"
-COUNTED = re.compile(r"infolm: (\d+) of (\d+) texts (.*)", re.DOTALL)
 
 
 @dataclass(frozen=True)
 class Sweep:
     """Arguments of one `InfoLMScorer.sweep`: lists that are swept, and settings that are not.
+
+    `settings` may hold `symmetrize`, `multi_reference` and `idf`, which need no other reading.
 
     >>> Sweep(("kl", "ab"), alphas=(0.5,), betas=(0.5, 1.0), settings={"symmetrize": "jensen"}).size
     3
@@ -70,9 +70,9 @@ def score_grid(
 
     The scores are those that `scorer.score` gives for the whole list, but the model reads each
     text once for all sweeps: the pairs go through in portions whose distributions at all
-    temperatures fit `distribution_bytes`. With idf="references" the corpus is `corpus`, or else the
-    references given. `report` is told of the scores done, as they are done. (idf="separate" is
-    refused: its weights differ between portions.)
+    temperatures and with all weights fit `distribution_bytes`. With idf="references" the corpus is
+    `corpus`, or else the references given. `report` is told of the scores done, as they are done.
+    (idf="separate" is refused: its weights differ between portions.)
 
     >>> scorer = InfoLMScorer(model_name_or_path="bundled")
     >>> [(settings, scores)] = score_grid(scorer, ["A cat."], [["A cat."]], [Sweep(("l1",))])
@@ -80,44 +80,44 @@ def score_grid(
     ('l1_distance', array([0.]))
     """
     base = scorer.settings
-    if base.idf == "separate":
+    forms = [base.replace(**(sweep.settings or {})).idf for sweep in sweeps]
+    weights = {form: form for form in forms}
+    if "separate" in weights:
         raise ValueError(
             "idf='separate' cannot be scored in portions; use 'references', False or a table"
         )
-    weights: Any = base.idf
-    if weights == "references":
+    if "references" in weights:
         documents = corpus or [text for group in references for text in group]
-        weights = _count(documents, scorer)
+        weights["references"] = _count(documents, scorer)
     temperatures = list(dict.fromkeys(heat for sweep in sweeps for heat in sweep.temperatures))
     order = _neighbours(references)
-    room = max(2, distribution_bytes // (8 * len(scorer.tokenizer) * len(temperatures) * 5 // 4))
+    size = 8 * len(scorer.tokenizer) * len(temperatures) * len(weights)  # bytes of a text
+    room = max(2, distribution_bytes // (size * 5 // 4))
     found: list[tuple[Settings, np.ndarray]] = []
-    with _counted_warnings():
+    with summed_warnings():
         for portion in _portions(predictions, references, order, room):
             texts = [predictions[pair] for pair in portion]
             groups = [list(references[pair]) for pair in portion]
-            shared: dict[str, Any] = {
-                "idf": weights,
-                "reuse_memory": distribution_bytes,
-                "verbose": False,
-            }
-            # Fills the store with every temperature; the sweeps then find all they need there.
+            shared: dict[str, Any] = {"reuse_memory": distribution_bytes, "verbose": False}
+            # Fills the store with all that the sweeps need; they then find it there.
             scorer.sweep(
                 texts,
                 groups,
                 temperatures=temperatures,
+                idfs=list(weights.values()),
                 information_measure=CHEAPEST_MEASURE,
                 **{**shared, "verbose": base.verbose},
             )
             index = 0
-            for sweep in sweeps:
+            for sweep, form in zip(sweeps, forms, strict=True):
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore", UserWarning)  # said by the call above
-                    results = scorer.sweep(texts, groups, **{**shared, **sweep.arguments()})
+                    arguments = {**shared, **sweep.arguments(), "idf": weights[form]}
+                    results = scorer.sweep(texts, groups, **arguments)
                 for settings, result in results:
                     if index == len(found):
                         label = settings.replace(
-                            idf=base.idf, reuse_memory=base.reuse_memory, verbose=base.verbose
+                            idf=form, reuse_memory=base.reuse_memory, verbose=base.verbose
                         )
                         found.append((label, np.full(len(predictions), np.nan)))
                     (scores,) = result.scores.values()
@@ -225,24 +225,3 @@ def _portions(
         texts |= own
     if portion:
         yield portion
-
-
-@contextmanager
-def _counted_warnings() -> Iterator[None]:
-    """Turns the scorer's warnings, one for each portion, into one of each kind."""
-    counts: dict[str, tuple[int, int]] = {}
-    others: list[warnings.WarningMessage] = []
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", UserWarning)
-        yield
-    for warning in caught:
-        if match := COUNTED.fullmatch(str(warning.message)):
-            few, all_, what = int(match[1]), int(match[2]), match[3]
-            known = counts.get(what, (0, 0))
-            counts[what] = (known[0] + few, known[1] + all_)
-        else:
-            others.append(warning)
-    for warning in others:
-        warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
-    for what, (few, all_) in counts.items():
-        warnings.warn(f"infolm: {few} of {all_} texts {what}", stacklevel=4)

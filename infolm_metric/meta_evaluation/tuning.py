@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -33,6 +33,7 @@ SWEEPS = (
     ),
 )
 """What is tried if nothing else is asked for."""
+IDF_FORMS = ("references", False)
 DEFAULTS = "the default settings"
 TUNED = "the tuned settings"
 
@@ -75,7 +76,7 @@ def tune(
     *,
     criteria: Sequence[str] = (),
     sweeps: Sequence[Sweep] = SWEEPS,
-    idf: Sequence[Any] = ("references",),
+    idf: Sequence[Any] = IDF_FORMS,
     development: int | None = None,
     seed: int = 0,
     coefficient: str = "pearson",
@@ -87,10 +88,10 @@ def tune(
     """Tries all settings on a development split and reports the best one on the samples held out.
 
     The best are those with the largest correlation, averaged over `criteria` (default: all).
+    Every sweep is tried with every form of `idf`, where "references" of all samples are the corpus.
     `development` is the number of samples that may be looked at (default: half of them). The model
-    reads each text once for each form of `idf`, with "references" of all samples as the corpus;
-    human scores of the samples held out are not looked at before the settings are chosen. The
-    settings of `scorer` are the starting point of all, and what DEFAULTS means.
+    reads each text once; human scores of the samples held out are not looked at before the settings
+    are chosen. The settings of `scorer` are the starting point of all, and what DEFAULTS means.
 
     Raises:
         ValueError: a criterion, a setting or the size of a split is wrong.
@@ -103,30 +104,30 @@ def tune(
     chosen, held_out = split_samples(ratings.samples, development, seed)
     here, there = ratings.select(chosen), ratings.select(held_out)
     corpus = [text for group in ratings.references for text in group]
+    weighed = [
+        replace(sweep, settings={**(sweep.settings or {}), "idf": form})
+        for form in dict.fromkeys(idf)
+        for sweep in sweeps
+    ]
     trials = []
-    for form in dict.fromkeys(idf):
-        base = InfoLMScorer(**{**vars(scorer.settings), "idf": form})
-        for settings, scores in score_grid(
-            base, here.predictions, here.references, sweeps, corpus=corpus, report=report
-        ):
-            grid = here.grid(-scores)
-            values = [
-                correlation(here.human[name], grid, coefficient, level, missing)
-                for name in criteria
-            ]
-            trials.append(Trial(settings, float(np.mean(values))))
+    for settings, scores in score_grid(
+        scorer, here.predictions, here.references, weighed, corpus=corpus, report=report
+    ):
+        grid = here.grid(-scores)
+        values = [
+            correlation(here.human[name], grid, coefficient, level, missing) for name in criteria
+        ]
+        trials.append(Trial(settings, float(np.mean(values))))
     trials.sort(key=lambda trial: -np.nan_to_num(trial.development, nan=-2.0))
     if np.isnan(trials[0].development):
         raise ValueError(
             "no setting has a correlation on the development split; give it more samples"
         )
-    metrics = {}
-    for name, settings in ((TUNED, trials[0].settings), (DEFAULTS, scorer.settings)):
-        base = InfoLMScorer(**vars(settings))
-        ((_, scores),) = score_grid(
-            base, there.predictions, there.references, [as_sweep(settings)], corpus=corpus
-        )
-        metrics[name] = there.grid(-scores)
+    judged = {TUNED: as_sweep(trials[0].settings), DEFAULTS: as_sweep(scorer.settings)}
+    found = score_grid(
+        scorer, there.predictions, there.references, list(judged.values()), corpus=corpus
+    )
+    metrics = {name: there.grid(-scores) for name, (_, scores) in zip(judged, found, strict=True)}
     table = agreement(
         {name: there.human[name] for name in criteria},
         metrics,
@@ -153,6 +154,7 @@ def as_sweep(settings: Settings) -> Sweep:
         (settings.temperature,),
         None if settings.alpha is None else (settings.alpha,),
         None if settings.beta is None else (settings.beta,),
+        {name: getattr(settings, name) for name in ("symmetrize", "multi_reference", "idf")},
     )
 
 

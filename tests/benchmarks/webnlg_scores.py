@@ -40,8 +40,12 @@ AB_MAP = tuple(
     for alpha in MAP
 )
 UNWEIGHTED = (
-    Sweep(("fisher_rao_distance", "l1_distance", "kl_divergence"), (0.5, 1.0, 1.5)),
-    Sweep(("ab_divergence",), **ONE_HALF),
+    Sweep(
+        ("fisher_rao_distance", "l1_distance", "kl_divergence"),
+        (0.5, 1.0, 1.5),
+        settings={"idf": False},
+    ),
+    Sweep(("ab_divergence",), settings={"idf": False}, **ONE_HALF),
 )
 
 Scores = dict[str, np.ndarray]  # name -> [rows], NaN where a row was not scored
@@ -67,24 +71,23 @@ def key(settings: Settings) -> str:
 
 
 def infolm_passes(ratings: Ratings, model: str, seen: Scores) -> Iterator[Scores]:
-    """InfoLM's scores, whole, after each pass of the model that is still missing in `seen`.
+    """InfoLM's scores, whole, after each split that is still missing in `seen`.
 
-    The model reads each text once with idf and, for the development split, once without.
+    The model reads each text once.
     """
     chosen, held_out = split_samples(ratings.samples, DEVELOPMENT, SEED)
-    passes: tuple[tuple[str, Sequence[str], Sequence[Sweep], bool | str], ...] = (
-        ("development split", chosen, SWEEPS + SYMMETRIZATIONS + AB_MAP, "references"),
-        ("held-out split", held_out, SWEEPS, "references"),
-        ("development split, no idf", chosen, UNWEIGHTED, False),
+    passes: tuple[tuple[str, Sequence[str], Sequence[Sweep]], ...] = (
+        ("development split", chosen, SWEEPS + SYMMETRIZATIONS + AB_MAP + UNWEIGHTED),
+        ("held-out split", held_out, SWEEPS),
     )
     corpus = [text for group in ratings.references for text in group]
-    for title, samples, sweeps, idf in passes:
+    scorer = InfoLMScorer(model_name_or_path=model, multi_reference="mean")
+    for title, samples, sweeps in passes:
         if f"done: {title}" in seen:
             continue
         part = ratings.select(samples)
         wanted = set(samples)
         there = np.asarray([ratings.samples[sample] in wanted for _, sample in ratings.places])
-        scorer = InfoLMScorer(model_name_or_path=model, multi_reference="mean", idf=idf)
         total = sum(sweep.size for sweep in sweeps) * len(part.predictions)
         with tqdm(total=total, unit="score", desc=title) as bar:
             found = score_grid(
