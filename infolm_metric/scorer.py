@@ -14,7 +14,6 @@ import torch
 from datasets.utils import tqdm
 from torch import Tensor
 
-from infolm_metric import measures
 from infolm_metric.couples import Comparison, Couples, Pair, portions
 from infolm_metric.engine import Engine
 from infolm_metric.explanation import Explanation, explain_score
@@ -22,7 +21,8 @@ from infolm_metric.idf import IDF
 from infolm_metric.inputs import check_pairs, check_texts, iterate_pairs
 from infolm_metric.remarks import Remarks
 from infolm_metric.result import Result, make_result
-from infolm_metric.settings import Settings, measure_names
+from infolm_metric.settings import Settings
+from infolm_metric.sweeps import settings_grid
 
 # What is held at once while pairs are compared: bytes of distributions, and texts.
 PORTION_BYTES = 1 << 28
@@ -145,39 +145,13 @@ class InfoLMScorer:
         it has, and combinations outside its domain, such as alpha = 1, are left out. `idfs` holds
         what the setting `idf` can be.
         """
-        swept = {"temperatures": temperatures, "alphas": alphas, "betas": betas}
-        for name, values in swept.items():
-            if values is not None and not np.size(values):
-                raise ValueError(f"{name} must be a list of at least one number, got {values!r}")
-            if values is not None and np.ndim(values) != 1:
-                raise TypeError(
-                    f"{name} must be a list of numbers, got {values!r}; use [{values!r}]"
-                )
-        if idfs is not None and not (isinstance(idfs, list | tuple) and idfs):
-            raise TypeError(f"idfs must be a list of at least one idf, got {idfs!r}")
-        asked = settings.pop("information_measure", self.settings.information_measure)
-        names = measure_names("information_measure", asked)
-        # Without a measure of its own, because the parameters come from the lists.
-        base = self.settings.replace(**settings, information_measure="fisher_rao_distance")
         pairs = _listed(predictions, references)
-        grid = [
-            base.replace(
-                idf=idf, temperature=heat, information_measure=name, alpha=alpha, beta=beta
-            )
-            for idf in ([base.idf] if idfs is None else idfs)
-            for heat in ([base.temperature] if temperatures is None else temperatures)
-            for name in ([names] if isinstance(names, str) else names)
-            for alpha, beta in measures.parameter_grid(
-                name,
-                [base.alpha] if alphas is None else alphas,
-                [base.beta] if betas is None else betas,
-            )
-        ]
-        if not grid:
-            raise ValueError(
-                f"alphas={alphas} and betas={betas} hold no value in the domain of {names}; "
-                "see measures.MEASURES for the domains"
-            )
+        base, grid = settings_grid(
+            self.settings,
+            {"temperatures": temperatures, "alphas": alphas, "betas": betas},
+            idfs,
+            settings,
+        )
         heats = list(dict.fromkeys(s.temperature for s in grid))
         forms = list(dict.fromkeys(s.idf for s in grid))
         comparisons = [

@@ -6,6 +6,7 @@ import csv
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from pathlib import Path, PurePath
 from typing import Any
@@ -153,22 +154,18 @@ def score_in_parts(pairs: FilePairs, choices: Choices) -> Iterator[int | FileSco
     come from all pairs, so that the scores are those of one call of `compute`.
     """
     model = choices.load()
-    weights = choices.weights(model)
-    settings = choices.settings()
-    # One pair tells the signature of the call that a user would make.
-    first = model.scorer.score(pairs.predictions[:1], pairs.references[:1], idf=weights, **settings)
+    settings = {**choices.settings(), "idf": choices.weights(model)}
+    score = model.scorer.score
     if choices.idf == REFERENCES:
         corpus = [text for group in pairs.groups for text in group]
-        weights = model.document_frequencies(corpus, limits.TOKENS)
+        table = model.document_frequencies(corpus, limits.TOKENS)
+        score = partial(model.scorer.score_part, weighting=(table, table))
     scores: list[float] = []
     for start, stop in _parts(pairs.token_counts):
         part = slice(start, stop)
-        result = model.scorer.score(
-            pairs.predictions[part], pairs.references[part], idf=weights, **settings
-        )
-        scores += result["scores"]
+        scores += score(pairs.predictions[part], pairs.references[part], **settings)["scores"]
         yield stop
-    yield FileScores(pairs, scores, first.signature)
+    yield FileScores(pairs, scores, model.scorer.signature(**settings))
 
 
 def write_scores(scores: FileScores, path: Path) -> None:

@@ -159,9 +159,6 @@ def score_measures(
             for name, values in result.scores.items()
         }
         return Columns(found, result.signature)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # said by the call below
-        one = scorer.score([predictions[0]], [list(references[0])], verbose=False)
     sweep = Sweep(
         settings.measures,
         (settings.temperature,),
@@ -169,7 +166,7 @@ def score_measures(
         None if settings.beta is None else (settings.beta,),
     )
     grid = score_grid(scorer, predictions, references, [sweep], corpus=corpus)
-    return Columns({describe(chosen): scores for chosen, scores in grid}, one.signature)
+    return Columns({describe(chosen): scores for chosen, scores in grid}, scorer.signature())
 
 
 def describe(settings: Settings, base: Settings | None = None) -> str:

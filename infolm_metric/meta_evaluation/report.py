@@ -159,9 +159,6 @@ def make_study(
     found = score_grid(
         scorer, ratings.predictions, ratings.references, [curve, *maps], report=report
     )
-    signature = scorer.score(
-        [ratings.predictions[0]], [list(ratings.references[0])], verbose=False
-    ).signature
     grids = [(chosen, -ratings.grid(scores)) for chosen, scores in found]
     of_curve, of_map = grids[: curve.size], grids[curve.size :]
     metrics = {
@@ -202,7 +199,7 @@ def make_study(
         curves,
         curve.temperatures,
         alpha_beta,
-        signature,
+        scorer.signature(),
         missing,
     )
 
