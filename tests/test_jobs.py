@@ -384,6 +384,7 @@ def test_two_processes_do_not_work_on_one_job(scorer):
         (["empty.jsonl", "-o", "s.jsonl"], "empty.jsonl has no rows"),
         (["empty.jsonl", "-o", "s.jsonl", "--idf", "none"], "empty.jsonl has no rows"),
         (["pairs.jsonl", "--split", "test"], "--split needs --dataset NAME"),
+        (["pairs.jsonl", "--streaming"], "--streaming needs --dataset NAME"),
         (["--dataset", "two", "-o", "s.jsonl"], "has the splits train, test; give one with --spl"),
         (["--dataset", "two", "--split", "dev", "-o", "s.jsonl"], "cannot load the data set 'two'"),
         (["pairs.jsonl", "--json", "--per-pair"], "--json holds each pair's scores already"),

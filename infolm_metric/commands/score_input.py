@@ -38,8 +38,9 @@ def check_way(arguments: argparse.Namespace) -> None:
         raise ValueError("--candidate-column and --reference-column need --data FILE or --dataset")
     if files and not (arguments.candidates and arguments.references):
         raise ValueError("give both files: -c FILE with the candidates, -r FILE with references")
-    if arguments.split is not None and not arguments.dataset:
-        raise ValueError("--split needs --dataset NAME")
+    for flag in ("split", "dataset_config", "dataset_revision", "streaming"):
+        if getattr(arguments, flag) and not arguments.dataset:
+            raise ValueError(f"--{flag.replace('_', '-')} needs --dataset NAME")
 
 
 def read_pairs(arguments: argparse.Namespace) -> Pairs:
