@@ -37,7 +37,7 @@ def batches_of(model, texts, masks=1, size=None):
         for window in split(
             index,
             text,
-            normalised_log_weights(text, None),
+            normalised_log_weights(text, None)[:, None],
             vocabulary.template,
             vocabulary.limit,
             masks,
@@ -157,7 +157,7 @@ def test_a_text_read_in_windows_shares_within_each_window(tiny_bert, shared, mon
     fast, plain = load(tiny_bert, True), load(tiny_bert, False)
     vocabulary = plain.vocabulary
     (text,) = tokenize(vocabulary.tokenizer, [" ".join(SENTENCES)], 20, "window")
-    weights = normalised_log_weights(text, None)
+    weights = normalised_log_weights(text, None)[:, None]
     windows = split(0, text, weights, vocabulary.template, 20)
     assert len(windows) > 10
     made = list(batches(windows, vocabulary.template.mask, None, vocabulary.size, "cpu"))

@@ -44,7 +44,11 @@ def batches_of(model, texts=TEXTS):
         window
         for index, text in enumerate(read)
         for window in split(
-            index, text, normalised_log_weights(text, None), vocabulary.template, vocabulary.limit
+            index,
+            text,
+            normalised_log_weights(text, None)[:, None],
+            vocabulary.template,
+            vocabulary.limit,
         )
     ]
     return list(batches(windows, vocabulary.template.mask, 7, vocabulary.size, "cpu"))

@@ -63,7 +63,7 @@ def measure_parts(count: int, folder: Path) -> dict[str, float]:
         windows = []
         found = contexts.tokenize(tokenizer, [*texts[0], *texts[1]], 512, "truncate")
         for number, text in enumerate(found):
-            weights = contexts.normalised_log_weights(text, None)
+            weights = contexts.normalised_log_weights(text, None)[:, None]
             windows += contexts.split(number, text, weights, template, 512)
         for batch in contexts.batches(windows, template.mask, None, len(tokenizer), "cpu"):
             assert batch.ids.shape[1] == 30
