@@ -58,7 +58,7 @@ def _sentence(count: int, texts: int, what: str) -> str:
 
 
 @contextmanager
-def summed_warnings(stacklevel: int = 4) -> Iterator[None]:
+def summed_warnings() -> Iterator[None]:
     """Gives the warnings of many calls as one of each kind, with the sums of their counts.
 
     >>> with warnings.catch_warnings(record=True) as caught:
@@ -86,4 +86,4 @@ def summed_warnings(stacklevel: int = 4) -> Iterator[None]:
                     warning.message, warning.category, warning.filename, warning.lineno
                 )
         for what, (count, texts) in sums.items():
-            warnings.warn(_sentence(count, texts, what), stacklevel=stacklevel)
+            warnings.warn(_sentence(count, texts, what), stacklevel=4)

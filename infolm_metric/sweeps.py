@@ -38,7 +38,10 @@ def settings_grid(
         if values is not None and np.ndim(values) != 1:
             raise TypeError(f"{name} must be a list of numbers, got {values!r}; use [{values!r}]")
     if idfs is not None and not (isinstance(idfs, list | tuple) and idfs):
-        raise TypeError(f"idfs must be a list of at least one idf, got {idfs!r}")
+        raise TypeError(
+            f"idfs must be a list of at least one idf, got {idfs!r}; use such as "
+            '["references", False]'
+        )
     given = dict(given)
     asked = given.pop("information_measure", plain.information_measure)
     names = measure_names("information_measure", asked)

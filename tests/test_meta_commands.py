@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from infolm_metric import InfoLMScorer, masked_lm
+from counted_contexts import counted_contexts
+from infolm_metric import InfoLMScorer
 from infolm_metric.cli import main
 from infolm_metric.meta_evaluation import (
     Sweep,
@@ -234,21 +235,13 @@ def test_tune_chooses_on_one_split_and_reports_on_the_other(scorer):
 
 def test_tune_reads_each_text_once_for_everything_it_tries(scorer, monkeypatch):
     ratings = read_ratings(ROWS)
-    contexts = 0
-    plain = masked_lm.MaskedLM.logits
-
-    def counting(self, ids, *rest):
-        nonlocal contexts
-        contexts += len(ids)
-        return plain(self, ids, *rest)
-
-    monkeypatch.setattr(masked_lm.MaskedLM, "logits", counting)
     fresh = InfoLMScorer(model_name_or_path=scorer.settings.model)
-    tune(ratings, fresh, development=2)
-    tried, contexts = contexts, 0
+    with counted_contexts(monkeypatch) as tried:
+        tune(ratings, fresh, development=2)
     texts = [*ratings.predictions, *(text for group in ratings.references for text in group)]
-    fresh.distributions(texts, idf=False, reuse_memory=0)
-    assert 0 < tried == contexts
+    with counted_contexts(monkeypatch) as needed:
+        fresh.distributions(texts, idf=False, reuse_memory=0)
+    assert 0 < len(tried) == len(needed)
 
 
 def test_tune_does_not_look_at_the_scores_held_out(scorer):

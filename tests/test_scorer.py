@@ -3,7 +3,6 @@
 import copy
 import math
 import warnings
-from contextlib import contextmanager
 
 import numpy as np
 import pytest
@@ -12,7 +11,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from transformers import AutoModelForMaskedLM
 
-from infolm_metric import IDF, InfoLMScorer, masked_lm
+from counted_contexts import counted_contexts
+from infolm_metric import IDF, InfoLMScorer
 from infolm_metric.measures import MEASURES, SYMMETRIZATIONS
 from model_families import FAMILIES
 from reference_infolm import ReferenceInfoLM
@@ -447,21 +447,6 @@ def test_a_sweep_over_idf_equals_score_and_reads_each_text_once(scorer, monkeypa
             single = scorer.score(CANDIDATES, REFERENCES, **{**vars(chosen), "reuse_memory": 0})
             assert result.signature == single.signature
             assert_close(result.scores["fisher_rao_distance"], single["scores"], tolerance=1e-6)
-
-
-@contextmanager
-def counted_contexts(monkeypatch):
-    """A list of the contexts that any model reads meanwhile."""
-    contexts = []
-    plain = masked_lm.MaskedLM.logits
-
-    def counting(self, ids, *rest):
-        contexts.extend(map(tuple, ids.tolist()))
-        return plain(self, ids, *rest)
-
-    with monkeypatch.context() as patched:
-        patched.setattr(masked_lm.MaskedLM, "logits", counting)
-        yield contexts
 
 
 def test_a_part_is_scored_as_within_the_whole_corpus(scorer):
