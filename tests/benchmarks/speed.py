@@ -246,6 +246,8 @@ def run_all(args: argparse.Namespace) -> list[dict[str, Any]]:
                 )
             ]
             for load in loads:
+                if args.only not in f"{model}, {load.name}":
+                    continue
                 rate: dict[str, float] = {}
                 for name in RUNNERS:
                     if name == "infolm, bfloat16" and not has_bfloat16():
@@ -259,12 +261,20 @@ def run_all(args: argparse.Namespace) -> list[dict[str, Any]]:
                 for row in rows[-len(rate) :]:
                     row["ratio"] = row["pairs_per_second"] / peer
         folder = Path(temporary) / "bundled"
-        for count in (16, 64, 256):
-            pairs = distinct_pairs(args.data, count)
-            found = measure("infolm", folder, pairs, args.threads)
-            rows.append({"model": "bundled", "workload": "growth", "pairs": len(pairs)} | found)
-            rows[-1] |= {"implementation": "infolm", "pairs_per_second": count / found["seconds"]}
-        rows += shared_references(args, folder)
+        if args.only in "bundled, growth":
+            rows += growth(args, folder)
+        if args.only in "bundled, shared references":
+            rows += shared_references(args, folder)
+    return rows
+
+
+def growth(args: argparse.Namespace, folder: Path) -> list[dict[str, Any]]:
+    """More and more pairs."""
+    rows = []
+    for count in (16, 64, 256):
+        found = measure("infolm", folder, distinct_pairs(args.data, count), args.threads)
+        rows.append({"model": "bundled", "workload": "growth", "pairs": count} | found)
+        rows[-1] |= {"implementation": "infolm", "pairs_per_second": count / found["seconds"]}
     return rows
 
 
@@ -326,7 +336,7 @@ def write_table(rows: list[dict[str, Any]], file: Path) -> str:
         lines.append(
             f"| {label} | {rates} | {ours['ratio']:.1f} | {100 * ours['share']:.0f}% | {memory} |"
         )
-    table = "\n".join([*lines, "", *alone]) + "\n"
+    table = "\n".join([*lines, "", *alone] if len(alone) > 2 else lines) + "\n"
     file.write_text(table, encoding="utf-8")
     return table
 
@@ -336,7 +346,8 @@ def draw(rows: list[dict[str, Any]], file: Path) -> None:
     import matplotlib.pyplot as plt
 
     models = list(dict.fromkeys(row["model"] for row in rows))
-    figure, axes = plt.subplots(1, len(models), figsize=(5 * len(models), 3.6), sharey=True)
+    size = (5 * len(models), 3.6)
+    figure, (axes,) = plt.subplots(1, len(models), figsize=size, sharey=True, squeeze=False)
     for axis, model in zip(axes, models, strict=True):
         for name in RUNNERS:
             points = [
@@ -363,6 +374,7 @@ def main() -> None:
     parser.add_argument("--pairs", type=int, default=64, help="of mixed lengths, bundled model")
     parser.add_argument("--base-pairs", type=int, default=16, help="the same, BERT-base shape")
     parser.add_argument("--samples", type=int, default=8, help="that 16 systems share")
+    parser.add_argument("--only", default="", help="only rows such as 'BERT-base shape, mixed'")
     parser.add_argument("--threads", type=int, default=torch.get_num_threads())
     parser.add_argument("--one", type=Path, help=argparse.SUPPRESS)
     args = parser.parse_args()
@@ -378,7 +390,8 @@ def main() -> None:
     rows = run_all(args)
     (args.output / "speed.json").write_text(json.dumps(rows, indent=1))
     print(write_table(rows, args.output / "speed.md"))
-    draw(rows, args.output / "speed.png")
+    if any(row["workload"].endswith(" tokens") for row in rows):
+        draw(rows, args.output / "speed.png")
 
 
 if __name__ == "__main__":
