@@ -299,7 +299,7 @@ def _rows(path: str) -> Iterator[Row]:
     if read is None:
         raise ValueError(
             f"{path}: the name of a table ends in {', '.join(TABLES)} (or one of these and .gz); "
-            "rename it, or give plain text files with --candidates and --references"
+            "rename it (plain text is for infolm score, with --candidates and --references)"
         )
     return read(path)
 
