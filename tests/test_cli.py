@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import evaluate
@@ -462,12 +463,19 @@ def test_an_interrupt_gives_exit_code_130_and_no_stack_trace(folder):
     os.mkfifo("pipe.txt")
     with start("score", "-c", "pipe.txt", "-r", "ref.txt") as process:
         writer = open_when_read("pipe.txt", process)  # infolm is then in the midst of its work
-        process.send_signal(signal.SIGINT)
+        interrupt(process)
         errors = process.stderr.read().decode()
         os.close(writer)
-        process.wait()
     assert process.returncode == 130
     assert "Traceback" not in errors
+
+
+def interrupt(process: subprocess.Popen) -> None:
+    """Interrupts a process, again if the signal came just before it began to wait for input."""
+    while process.poll() is None:
+        process.send_signal(signal.SIGINT)
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(timeout=10)
 
 
 def open_when_read(pipe: str, process: subprocess.Popen) -> int:
