@@ -82,7 +82,7 @@ def test_batches_of_any_size_give_the_same_scores(scorer):
 
 def test_training_computes_what_the_model_computes(scorer):
     """The loss by the training script's own forward pass is that of BertForMaskedLM."""
-    model = AutoModelForMaskedLM.from_pretrained(BUNDLED_FOLDER, dtype=torch.float32)
+    model = AutoModelForMaskedLM.from_pretrained(BUNDLED_FOLDER, dtype=torch.float64)
     ids = torch.randint(1000, 5000, (3, 10), generator=torch.Generator().manual_seed(0))
     generator = torch.Generator().manual_seed(1)
     masked, positions, targets = train.mask_batch(ids, 101, 102, 103, 0.3, generator)
@@ -90,13 +90,13 @@ def test_training_computes_what_the_model_computes(scorer):
     ours = train.masked_lm_loss(model, masked, positions, targets)
     logits = model.eval()(masked).logits[torch.arange(3)[:, None], positions]
     theirs = torch.nn.functional.cross_entropy(logits.flatten(0, 1), targets.flatten())
-    torch.testing.assert_close(ours, theirs, rtol=1e-5, atol=1e-5)
+    torch.testing.assert_close(ours, theirs, rtol=1e-10, atol=0)
     ours.backward()
     gradient = model.bert.embeddings.word_embeddings.weight.grad.clone()
     model.zero_grad()
     theirs.backward()
     expected = model.bert.embeddings.word_embeddings.weight.grad
-    torch.testing.assert_close(gradient, expected, rtol=1e-3, atol=1e-5)
+    torch.testing.assert_close(gradient, expected, rtol=1e-8, atol=1e-12)
 
 
 def test_the_evaluation_script_prints_a_row_for_each_file_and_the_pool(tmp_path: Path):
