@@ -8,12 +8,14 @@ the systems, x 100, of mean InfoLM with mean human score: Pearson, Spearman and 
 over the criteria, and the mean of the three. InfoLM is negated, since lower is better.
 
 Sample 1124, which lacks a rating for one system, and the human reference are left out, as for the
-figures of Colombo et al. 2022, Table 2.
+figures of Colombo et al. 2022, Table 2. `--without SYSTEM` leaves a system out of the correlations,
+to see how much of them hangs on it; it still counts for idf.
 """
 
 from __future__ import annotations
 
 import argparse
+from collections.abc import Collection
 from pathlib import Path
 
 import numpy as np
@@ -27,11 +29,12 @@ MEASURES = (("fisher_rao_distance", None), ("l1_distance", None), ("ab_divergenc
             ("ab_divergence", 0.5))  # fmt: skip
 
 
-def agreement(ratings: Ratings, scores: list[float]) -> np.ndarray:
-    """Pearson, Spearman and Kendall x 100, averaged over the criteria."""
-    grid = -ratings.grid(scores)
+def agreement(ratings: Ratings, scores: list[float], without: Collection[str] = ()) -> np.ndarray:
+    """Pearson, Spearman and Kendall x 100, averaged over the criteria; `without` some systems."""
+    kept = [system not in without for system in ratings.systems]
+    grid = -ratings.grid(scores)[kept]
     found = [
-        [correlation(human, grid, coefficient) for coefficient in COEFFICIENTS]
+        [correlation(human[kept], grid, coefficient) for coefficient in COEFFICIENTS]
         for human in ratings.human.values()
     ]
     return 100 * np.mean(found, axis=0)
@@ -42,9 +45,12 @@ def main() -> None:
     parser.add_argument("data", type=Path)
     parser.add_argument("--model", default="bundled")
     parser.add_argument("--temperature", type=float, default=1.5)
+    parser.add_argument("--without", nargs="+", default=(), metavar="SYSTEM")
     parser.add_argument("--verbose", action="store_true")
     args = parser.parse_args()
     ratings = webnlg_scores.read(args.data)
+    if unknown := set(args.without) - set(ratings.systems):
+        parser.error(f"--without names no system: {sorted(unknown)}; there are {ratings.systems}")
     scorer = InfoLMScorer(
         model_name_or_path=args.model,
         temperature=args.temperature,
@@ -64,7 +70,7 @@ def main() -> None:
             beta=parameter,
             reuse_memory=1 << 31,
         )
-        found = agreement(ratings, result.scores[name])
+        found = agreement(ratings, result.scores[name], args.without)
         label = name if parameter is None else f"{name} {parameter}, {parameter}"
         columns = "".join(
             f"{value:>{width}.1f}" for value, width in zip(found, (9, 10, 9), strict=True)
