@@ -99,6 +99,20 @@ def test_training_computes_what_the_model_computes(scorer):
     torch.testing.assert_close(gradient, expected, rtol=1e-8, atol=1e-12)
 
 
+def test_centred_embeddings_predict_the_same():
+    model = AutoModelForMaskedLM.from_pretrained(BUNDLED_FOLDER, dtype=torch.float64)
+    ids = torch.randint(1000, 5000, (3, 10), generator=torch.Generator().manual_seed(0))
+    words = model.bert.embeddings.word_embeddings.weight
+    assert words.mean(dim=0).abs().max() < 1e-4, "the weights that ship are centred"
+    with torch.no_grad():
+        words += torch.linspace(-1, 1, words.shape[1], dtype=torch.float64)
+        before = model.eval()(ids).logits.log_softmax(-1)
+        train.centre_embeddings(model)
+        after = model(ids).logits.log_softmax(-1)
+    torch.testing.assert_close(after, before, rtol=1e-9, atol=1e-9)
+    torch.testing.assert_close(words.mean(dim=0), torch.zeros_like(words[0]), rtol=0, atol=1e-12)
+
+
 def test_the_evaluation_script_prints_a_row_for_each_file_and_the_pool(tmp_path: Path):
     for name in ("first", "second"):
         with gzip.open(tmp_path / f"{name}.valid.txt.gz", "wt", encoding="utf-8") as file:

