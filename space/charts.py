@@ -157,14 +157,14 @@ def _verdict(answer: Answer) -> str:
         (0.0, "0 is the best score there is: the texts make the model expect exactly the same."),
         (
             min(paraphrase, unrelated),
-            "The model expects much the same of both texts: they are closer than the paraphrase "
-            "among the examples.",
+            "The model expects much the same of both texts: they are as close as the paraphrase "
+            "among the examples, or closer.",
         ),
         (
             max(paraphrase, unrelated),
             "The texts lie between the paraphrase and the unrelated pair among the examples.",
         ),
     ):
-        if answer.score < bound or answer.score == 0:
+        if answer.score <= bound:
             return words
     return "The texts are further apart than the unrelated pair among the examples."

@@ -186,6 +186,16 @@ def test_the_code_shown_prints_the_score_shown(choices, capsys):
     assert charts.shown(float(capsys.readouterr().out)) == charts.shown(answer.score)
 
 
+@pytest.mark.parametrize(
+    ("example", "words"),
+    [(PARAPHRASE, "as close as the paraphrase"), (UNRELATED, "between the paraphrase and the")],
+    ids=lambda value: getattr(value, "name", ""),
+)
+def test_a_score_card_counts_an_example_as_itself(example, words):
+    answer = compare(example.candidate, [example.reference], Choices())
+    assert words in charts.score_card(answer)
+
+
 def test_a_score_card_holds_nothing_that_a_visitor_wrote():
     answer = compare(ATTACK, [ATTACK + "cat"], Choices())
     assert "script" not in charts.score_card(answer) and "taken" not in charts.score_card(answer)
