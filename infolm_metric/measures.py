@@ -276,7 +276,8 @@ def check_parameters(
         number = _number(value)
         if number is None or not parameter.accepts(number):
             raise ValueError(
-                f"{measure.name} needs {parameter.name}: {parameter.domain}; got {value!r}"
+                f"{measure.name} needs {parameter.name}: {parameter.domain}, such as 0.5; "
+                f"got {value!r}"
             )
         if abs(number) > LARGEST_PARAMETER:
             raise ValueError(

@@ -27,7 +27,7 @@ class Choices:
     2.0
     >>> Choices("renyi_divergence", alpha=-1.0)
     Traceback (most recent call last):
-    ValueError: renyi_divergence needs alpha: any number > 0 but 1; got -1.0
+    ValueError: renyi_divergence needs alpha: any number > 0 but 1, such as 0.5; got -1.0
     """
 
     information_measure: str = DEFAULT_MEASURE

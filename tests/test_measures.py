@@ -738,25 +738,21 @@ def test_an_unknown_symmetrisation_is_refused_for_every_measure(unknown):
 @pytest.mark.parametrize(
     ("name", "parameters", "message"),
     [
-        ("alpha", {}, "alpha_divergence needs alpha: any number but 0 and 1; got None"),
-        ("alpha", {"alpha": 0}, "alpha_divergence needs alpha: any number but 0 and 1; got 0"),
-        ("alpha", {"alpha": 1.0}, "alpha_divergence needs alpha: any number but 0 and 1; got 1.0"),
-        ("renyi", {"alpha": -0.5}, "renyi_divergence needs alpha: any number > 0 but 1; got -0.5"),
-        ("renyi", {"alpha": 1}, "renyi_divergence needs alpha: any number > 0 but 1; got 1"),
-        ("beta", {"alpha": 2}, "beta_divergence needs beta: any number but 0 and -1; got None"),
-        ("beta", {"beta": -1}, "beta_divergence needs beta: any number but 0 and -1; got -1"),
-        ("ab", {"beta": 1}, "ab_divergence needs alpha: any number but 0; got None"),
-        ("ab", {"alpha": 1, "beta": 0}, "ab_divergence needs beta: any number but 0; got 0"),
+        ("alpha", {}, "alpha: any number but 0 and 1, such as 0.5; got None"),
+        ("alpha", {"alpha": 0}, "alpha: any number but 0 and 1, such as 0.5; got 0"),
+        ("alpha", {"alpha": 1.0}, "alpha: any number but 0 and 1, such as 0.5; got 1.0"),
+        ("renyi", {"alpha": -0.5}, "alpha: any number > 0 but 1, such as 0.5; got -0.5"),
+        ("renyi", {"alpha": 1}, "alpha: any number > 0 but 1, such as 0.5; got 1"),
+        ("beta", {"alpha": 2}, "beta: any number but 0 and -1, such as 0.5; got None"),
+        ("beta", {"beta": -1}, "beta: any number but 0 and -1, such as 0.5; got -1"),
+        ("ab", {"beta": 1}, "alpha: any number but 0, such as 0.5; got None"),
+        ("ab", {"alpha": 1, "beta": 0}, "beta: any number but 0, such as 0.5; got 0"),
         (
             "ab",
             {"alpha": 0.5, "beta": -0.5},
-            "ab_divergence needs alpha + beta other than 0; got alpha=0.5, beta=-0.5",
+            "alpha + beta other than 0; got alpha=0.5, beta=-0.5",
         ),
-        (
-            "alpha",
-            {"alpha": 1e51},
-            "alpha_divergence needs alpha: at most 1e+50 in magnitude; got 1e+51",
-        ),
+        ("alpha", {"alpha": 1e51}, "alpha: at most 1e+50 in magnitude; got 1e+51"),
     ],
 )
 def test_a_parameter_outside_its_domain_is_refused_by_name(name, parameters, message):
@@ -768,7 +764,7 @@ def test_a_parameter_outside_its_domain_is_refused_by_name(name, parameters, mes
     ):
         with pytest.raises(ValueError) as error:
             refused()
-        assert str(error.value) == message
+        assert str(error.value) == f"{name}_divergence needs {message}"
 
 
 @pytest.mark.parametrize(
@@ -780,7 +776,7 @@ def test_a_parameter_outside_its_domain_is_refused_by_name(name, parameters, mes
     ids=repr,
 )
 def test_what_is_not_one_finite_number_is_refused(wrong):
-    with pytest.raises(ValueError, match="renyi_divergence needs alpha: any number > 0 but 1; got"):
+    with pytest.raises(ValueError, match="alpha: any number > 0 but 1, such as 0.5; got"):
         measures.check_parameters("renyi", wrong)
 
 
