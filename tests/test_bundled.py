@@ -25,7 +25,8 @@ def test_the_weights_are_float16_safetensors_of_at_most_48_mb():
     file = BUNDLED_FOLDER / "model.safetensors"
     assert file.stat().st_size <= 48_000_000
     with safe_open(file, "pt") as weights:
-        assert {weights.get_tensor(name).dtype for name in weights.keys()}  # noqa: SIM118 == {torch.float16}
+        dtypes = {weights.get_tensor(name).dtype for name in weights.keys()}  # noqa: SIM118
+    assert dtypes == {torch.float16}
 
 
 def test_plain_transformers_loads_it_complete_and_it_fills_a_mask():
@@ -80,7 +81,7 @@ def test_batches_of_any_size_give_the_same_scores(scorer):
         assert abs(one - other) <= 1e-6 * max(1.0, other)
 
 
-def test_training_computes_what_the_model_computes(scorer):
+def test_training_computes_what_the_model_computes():
     """The loss by the training script's own forward pass is that of BertForMaskedLM."""
     model = AutoModelForMaskedLM.from_pretrained(BUNDLED_FOLDER, dtype=torch.float64)
     ids = torch.randint(1000, 5000, (3, 10), generator=torch.Generator().manual_seed(0))
