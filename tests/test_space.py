@@ -189,7 +189,7 @@ def test_the_code_shown_prints_the_score_shown(choices, capsys):
 @pytest.mark.parametrize(
     ("example", "words"),
     [(PARAPHRASE, "as close as the paraphrase"), (UNRELATED, "between the paraphrase and the")],
-    ids=lambda value: getattr(value, "name", ""),
+    ids=["the paraphrase", "the unrelated pair"],
 )
 def test_a_score_card_counts_an_example_as_itself(example, words):
     answer = compare(example.candidate, [example.reference], Choices())
