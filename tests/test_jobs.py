@@ -80,10 +80,12 @@ def test_a_job_writes_what_one_call_gives(scorer, tiny_bert, settings):
     rows = rows_of("scores.jsonl")
     assert [row["pair"] for row in rows] == list(range(1, len(ROWS) + 1))
     for name, scores in expected.scores.items():
-        assert [row[name] for row in rows] == pytest.approx(scores, abs=1e-6)
-        assert result.means[name] == pytest.approx(expected.mean(name), abs=1e-6)
+        assert [row[name] for row in rows] == pytest.approx(scores, abs=1e-6, rel=1e-6)
+        assert result.means[name] == pytest.approx(expected.mean(name), abs=1e-6, rel=1e-6)
     for name, similarities in (expected.similarities or {}).items():
-        assert [row[f"{name}_similarity"] for row in rows] == pytest.approx(similarities, abs=1e-6)
+        assert [row[f"{name}_similarity"] for row in rows] == pytest.approx(
+            similarities, abs=1e-6, rel=1e-6
+        )
     assert (result.pairs, result.resumed) == (len(ROWS), 0)
     assert result.signature == expected.signature
 
@@ -165,7 +167,7 @@ def test_parallel_files_are_read_pair_by_pair(scorer):
     result = job(scorer, plain_files())
     references = [list(group) for group in zip(*(rows for rows in _references()), strict=True)]
     expected = scorer.score(columns()[0], references)
-    assert result.means[MEASURE] == pytest.approx(expected.mean(MEASURE), abs=1e-6)
+    assert result.means[MEASURE] == pytest.approx(expected.mean(MEASURE), abs=1e-6, rel=1e-6)
 
 
 def _references():

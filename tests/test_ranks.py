@@ -151,7 +151,7 @@ def assert_equal(found, expected):
             assert_equal(found[name], value)
         else:
             assert found[name] == (
-                value if isinstance(value, str) else pytest.approx(value, abs=1e-6)
+                value if isinstance(value, str) else pytest.approx(value, abs=1e-6, rel=1e-6)
             )
 
 

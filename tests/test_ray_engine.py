@@ -59,9 +59,11 @@ def test_a_data_set_gets_the_scores_of_one_process(cluster, tiny_bert):
     expected = alone(tiny_bert, **settings)
     assert [row["prediction"] for row in rows] == [row["prediction"] for row in ROWS]
     for name, scores in expected.scores.items():
-        assert [row[name] for row in rows] == pytest.approx(scores, abs=1e-6)
+        assert [row[name] for row in rows] == pytest.approx(scores, abs=1e-6, rel=1e-6)
         similarities = expected.similarities[name]
-        assert [row[f"{name}_similarity"] for row in rows] == pytest.approx(similarities, abs=1e-6)
+        assert [row[f"{name}_similarity"] for row in rows] == pytest.approx(
+            similarities, abs=1e-6, rel=1e-6
+        )
 
 
 def test_the_command_writes_the_scores_of_one_process_in_order(cluster, tiny_bert, capsys):
@@ -80,7 +82,9 @@ def test_the_command_writes_the_scores_of_one_process_in_order(cluster, tiny_ber
         for line in path.read_text().splitlines()
     ]
     assert [row["id"] for row in lines] == [row["id"] for row in ROWS]
-    assert [row[MEASURE] for row in lines] == pytest.approx(expected.scores[MEASURE], abs=1e-6)
+    assert [row[MEASURE] for row in lines] == pytest.approx(
+        expected.scores[MEASURE], abs=1e-6, rel=1e-6
+    )
     assert main([*arguments, "-o", "scores.jsonl"]) == 2
     assert "scores.jsonl exists; name a folder" in capsys.readouterr().err
 
@@ -93,7 +97,7 @@ def test_parquet_is_read_and_written_and_a_wrong_row_is_named(cluster, tiny_bert
     assert main(["score", *options, "pairs.parquet", "-o", "scores.parquet"]) == 0
     written = parquet.read_table("scores.parquet").sort_by("id").to_pydict()
     expected = alone(tiny_bert, idf=False).scores[MEASURE]
-    assert written[MEASURE] == pytest.approx(expected, abs=1e-6)
+    assert written[MEASURE] == pytest.approx(expected, abs=1e-6, rel=1e-6)
     wrong = [{"prediction": "a", "reference": "b"}, {"prediction": None, "reference": "b"}]
     parquet.write_table(Table.from_pylist(wrong), "wrong.parquet")
     capsys.readouterr()

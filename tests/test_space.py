@@ -233,8 +233,9 @@ def test_a_file_scored_in_parts_scores_as_compute_does(idf, jsonl, monkeypatch, 
         idf="references" if idf == REFERENCES else False,
     )
     assert steps == [1, 2, 3, 4]
-    assert done.scores == pytest.approx(expected["scores"], rel=1e-6)
-    assert done.mean == pytest.approx(expected["infolm"], rel=1e-6)
+    bound = {"abs": 3e-6, "rel": 3e-6}  # of scores in other company, at alpha = 2
+    assert done.scores == pytest.approx(expected["scores"], **bound)
+    assert done.mean == pytest.approx(expected["infolm"], **bound)
     assert done.signature == expected["signature"]
     file_scores.write_scores(done, tmp_path / "scores.csv")
     with open(tmp_path / "scores.csv", encoding="utf-8", newline="") as file:
@@ -243,7 +244,7 @@ def test_a_file_scored_in_parts_scores_as_compute_does(idf, jsonl, monkeypatch, 
     assert [row["prediction"] for row in rows] == pairs.predictions
     monkeypatch.chdir(tmp_path)
     exec(code_for_file("pairs.jsonl", "prediction", ["references"], choices), {})
-    assert float(capsys.readouterr().out) == pytest.approx(done.mean, rel=1e-6)
+    assert float(capsys.readouterr().out) == pytest.approx(done.mean, **bound)
 
 
 @pytest.mark.parametrize(
