@@ -1,3 +1,3 @@
-from infolm_metric.cli import main
+from infolm_metric.commands.main import main
 
 raise SystemExit(main())

@@ -17,11 +17,11 @@ import datasets
 import evaluate
 from evaluate.utils import is_progress_bar_enabled
 
-from infolm_metric.gathering import FEATURES, gather_pairs
-from infolm_metric.inputs import Pairs, check_pairs
-from infolm_metric.ranks import check_held, number_of_ranks, score_held
-from infolm_metric.scorer import InfoLMScorer
-from infolm_metric.settings import Settings, nearest
+from infolm_metric.infolm.scorer import InfoLMScorer
+from infolm_metric.infolm.settings import Settings, nearest
+from infolm_metric.kernel.evaluate_processes import FEATURES, gather_pairs
+from infolm_metric.kernel.pairs import Pairs, check_pairs
+from infolm_metric.kernel.ranks import check_held, number_of_ranks, score_held
 
 _DESCRIPTION = """\
 InfoLM compares a text with a reference through a masked language model. Each token is masked in

@@ -28,7 +28,7 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.fixture(scope="session")
 def tiny_models(tmp_path_factory) -> Callable[..., Path]:
     """A function from a family and overrides of its configuration to the model's folder."""
-    from model_families import build
+    from tests.model_families import build
 
     @functools.cache
     def folder(family: str, **overrides: object) -> Path:
@@ -46,7 +46,7 @@ def tiny_bert(tiny_models) -> Path:
 @pytest.fixture(scope="session")
 def space_url(tmp_path_factory) -> Iterator[str]:
     """The address of the Space, started once for all tests."""
-    from space_process import running_space
+    from tests.space_process import running_space
 
     with running_space(tmp_path_factory.mktemp("space")) as url:
         yield url

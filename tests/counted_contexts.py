@@ -2,7 +2,7 @@
 
 from contextlib import contextmanager
 
-from infolm_metric import masked_lm
+from infolm_metric.infolm import masked_lm
 
 
 @contextmanager

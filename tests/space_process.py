@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from project_files import ROOT
+from tests.project_files import ROOT
 
 PATIENCE_SECONDS = 180
 

@@ -8,9 +8,9 @@ import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from infolm_metric import text_files
 from infolm_metric.commands import ratings as shared
 from infolm_metric.commands.options import SETTINGS, Command, check_writable, given_settings, option
+from infolm_metric.kernel import text_files
 
 if TYPE_CHECKING:
     import numpy as np
@@ -32,8 +32,8 @@ def _compare(arguments: argparse.Namespace) -> None:
         candidates, references = text_files.read_parallel(path, arguments.references)
         systems.append(candidates)
 
+    from infolm_metric.infolm.scorer import InfoLMScorer
     from infolm_metric.meta_evaluation.grid import score_measures
-    from infolm_metric.scorer import InfoLMScorer
 
     scorer = InfoLMScorer(**shared.progress(given_settings(arguments)))
     if scorer.settings.idf == "separate":

@@ -34,8 +34,8 @@ def _correlate(arguments: argparse.Namespace) -> None:
 
     signature = None
     if not arguments.no_infolm:
+        from infolm_metric.infolm.scorer import InfoLMScorer
         from infolm_metric.meta_evaluation.grid import score_measures
-        from infolm_metric.scorer import InfoLMScorer
 
         scorer = InfoLMScorer(**shared.progress(given_settings(arguments)))
         unknown = [name for name in arguments.baseline if name not in metrics]

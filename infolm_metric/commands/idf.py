@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator, Sequence
 
-from infolm_metric import text_files
 from infolm_metric.commands.options import (
     LONG_TEXT,
     MAX_LENGTH,
@@ -17,6 +16,7 @@ from infolm_metric.commands.options import (
     given_settings,
     option,
 )
+from infolm_metric.kernel import text_files
 
 
 def _idf(arguments: argparse.Namespace) -> None:
@@ -26,9 +26,9 @@ def _idf(arguments: argparse.Namespace) -> None:
 
     from datasets import Features, IterableDataset, Value
 
-    from infolm_metric.idf import IDF
-    from infolm_metric.masked_lm import load_vocabulary
-    from infolm_metric.settings import Settings
+    from infolm_metric.infolm.masked_lm import load_vocabulary
+    from infolm_metric.infolm.settings import Settings
+    from infolm_metric.kernel.idf.table import IDF
 
     settings = Settings.of(**given_settings(arguments))
     vocabulary = load_vocabulary(settings.model, settings.model_revision)

@@ -9,7 +9,7 @@ from infolm_metric.commands.options import VERBOSE, Command
 
 def _register(arguments: argparse.Namespace) -> None:
     """Registers the metric with `evaluate`, and says how to load it."""
-    from infolm_metric.registry import register
+    from infolm_metric.commands.registration import register
 
     print(register())
     print('evaluate.load("infolm") now finds the metric, from any folder.')

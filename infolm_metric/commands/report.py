@@ -22,9 +22,9 @@ def _report(arguments: argparse.Namespace) -> None:
 
     from datasets.utils import tqdm
 
+    from infolm_metric.infolm.scorer import InfoLMScorer
     from infolm_metric.meta_evaluation.report import write_report
     from infolm_metric.meta_evaluation.study import sweeps_of
-    from infolm_metric.scorer import InfoLMScorer
 
     scorer = InfoLMScorer(**shared.progress(given_settings(arguments)))
     total = sum(sweep.size for sweep in sweeps_of(scorer.settings)) * len(found.predictions)

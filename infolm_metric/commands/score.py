@@ -21,8 +21,8 @@ from infolm_metric.commands.options import (
 )
 
 if TYPE_CHECKING:
-    from infolm_metric.result import Result
-    from infolm_metric.settings import Settings
+    from infolm_metric.infolm.settings import Settings
+    from infolm_metric.kernel.results import Result
 
 STANDARD_OUTPUT = "-"
 JOB_OUTPUTS = (".jsonl", ".ndjson")
@@ -55,8 +55,8 @@ def _score_as_job(arguments: argparse.Namespace) -> None:
     """Scores pair after pair into JSON Lines, from where it was stopped; prints the summary."""
     source = score_input.open_source(arguments)
 
-    from infolm_metric.jobs import run_job
-    from infolm_metric.scorer import InfoLMScorer
+    from infolm_metric.infolm.scorer import InfoLMScorer
+    from infolm_metric.running.resume import run_job
 
     scorer = InfoLMScorer(**given_settings(arguments))
     result = run_job(
@@ -83,8 +83,8 @@ def _score_on_ray(arguments: argparse.Namespace) -> None:
             "--engine ray needs Ray: pip install 'infolm-metric[ray]'"
         ) from error
 
-    from infolm_metric import ray_engine
-    from infolm_metric.settings import Settings
+    from infolm_metric.infolm.settings import Settings
+    from infolm_metric.running import ray as ray_engine
 
     settings = Settings.of(**given_settings(arguments))
     ray_engine.start()
@@ -108,8 +108,8 @@ def _score_at_once(arguments: argparse.Namespace) -> None:
     """Scores all pairs together and writes the whole result."""
     predictions, references = score_input.read_pairs(arguments)
 
-    from infolm_metric.portions import columns
-    from infolm_metric.scorer import InfoLMScorer
+    from infolm_metric.infolm.scorer import InfoLMScorer
+    from infolm_metric.kernel.idf.statistics import columns
 
     scorer = InfoLMScorer(**given_settings(arguments))
     # A flat list where it says the same, as `compute` is called for one reference each.

@@ -7,11 +7,11 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from infolm_metric import text_files
 from infolm_metric.commands.options import Option, option
+from infolm_metric.kernel import text_files
 
 if TYPE_CHECKING:
-    from infolm_metric.pair_sources import PairSource
+    from infolm_metric.running.files import PairSource
 
 Pairs = tuple[list[str], list[list[str]]]
 """Candidates, and the references of each."""
@@ -61,7 +61,7 @@ def read_pairs(arguments: argparse.Namespace) -> Pairs:
 
 def open_source(arguments: argparse.Namespace) -> PairSource:
     """The pairs as a stream that can be read again."""
-    from infolm_metric import pair_sources
+    from infolm_metric.running import files as pair_sources
 
     columns = (arguments.candidate_column, arguments.reference_column)
     if arguments.data:
@@ -84,7 +84,7 @@ def open_source(arguments: argparse.Namespace) -> PairSource:
 
 def load_dataset(arguments: argparse.Namespace) -> Any:
     """The data set that the arguments name, as `datasets` loads it."""
-    from infolm_metric import pair_sources
+    from infolm_metric.running import files as pair_sources
 
     return pair_sources.load(
         arguments.dataset,

@@ -12,9 +12,9 @@ from infolm_metric.commands import ratings as shared
 from infolm_metric.commands.options import SETTINGS, Command, check_writable, given_settings, option
 
 if TYPE_CHECKING:
+    from infolm_metric.infolm.settings import Settings
     from infolm_metric.meta_evaluation.grid import Sweep
     from infolm_metric.meta_evaluation.tuning import Tuning
-    from infolm_metric.settings import Settings
 
 SWEPT = ("information_measure", "alpha", "beta", "temperature", "idf", "similarity")
 FIXED = tuple(entry for entry in SETTINGS if entry.keywords["dest"] not in SWEPT)
@@ -35,8 +35,8 @@ def _tune(arguments: argparse.Namespace) -> None:
 
     from datasets.utils import tqdm
 
+    from infolm_metric.infolm.scorer import InfoLMScorer
     from infolm_metric.meta_evaluation.tuning import IDF_FORMS, tune
-    from infolm_metric.scorer import InfoLMScorer
 
     scorer = InfoLMScorer(**shared.progress(given_settings(arguments)))
     sweeps = _sweeps(arguments)
@@ -64,9 +64,9 @@ def _tune(arguments: argparse.Namespace) -> None:
 
 def _sweeps(arguments: argparse.Namespace) -> list[Sweep]:
     """The sweeps asked for: the usual ones, or all combinations of what the options name."""
+    from infolm_metric.infolm.settings import Settings, measure_names
     from infolm_metric.meta_evaluation.grid import Sweep
     from infolm_metric.meta_evaluation.tuning import SWEEPS, TEMPERATURES
-    from infolm_metric.settings import Settings, measure_names
 
     if not (arguments.measures or arguments.alphas or arguments.betas or arguments.temperatures):
         return list(SWEEPS)
@@ -91,10 +91,10 @@ def _sweeps(arguments: argparse.Namespace) -> list[Sweep]:
 
 def _report(result: Tuning, arguments: argparse.Namespace) -> Iterator[str]:
     """What was found, in words, tables, and settings to paste."""
+    from infolm_metric.infolm.settings import Settings
     from infolm_metric.meta_evaluation.grid import describe
     from infolm_metric.meta_evaluation.tables import aligned, number, p_value, with_interval
     from infolm_metric.meta_evaluation.tuning import DEFAULTS, TUNED, choices
-    from infolm_metric.settings import Settings
 
     plain = Settings()
     criteria = ", ".join(result.criteria)

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from infolm_metric.idf import IDF
-from infolm_metric.masked_lm import load_vocabulary
-from infolm_metric.measures import MEASURES, parameter_grid
-from infolm_metric.remarks import summed_warnings
-from infolm_metric.scorer import InfoLMScorer
-from infolm_metric.settings import Settings
+from infolm_metric.infolm.masked_lm import load_vocabulary
+from infolm_metric.infolm.measures import MEASURES, parameter_grid
+from infolm_metric.infolm.scorer import InfoLMScorer
+from infolm_metric.infolm.settings import Settings
+from infolm_metric.kernel.idf.table import IDF
+from infolm_metric.kernel.remarks import summed_warnings
 
 DISTRIBUTION_BYTES = 1 << 30  # of the distributions kept while a portion of the texts is compared
 CHEAPEST_MEASURE = "l2_distance"

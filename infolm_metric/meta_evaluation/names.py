@@ -13,6 +13,6 @@ def check_known(name: str, given: object, known: Sequence[str]) -> None:
     ValueError: unknown level 'sytem'; did you mean 'system'?
     """
     if given not in known:
-        from infolm_metric.settings import nearest  # which takes torch along
+        from infolm_metric.infolm.settings import nearest  # which takes torch along
 
         raise ValueError(f"unknown {name} {given!r}; {nearest(given, known)}")

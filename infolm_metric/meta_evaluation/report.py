@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from infolm_metric.infolm.scorer import InfoLMScorer
 from infolm_metric.meta_evaluation import figures
 from infolm_metric.meta_evaluation.names import check_known
 from infolm_metric.meta_evaluation.report_page import Drawn, page_lines
 from infolm_metric.meta_evaluation.resampling import RESAMPLES
 from infolm_metric.meta_evaluation.rows import Ratings
 from infolm_metric.meta_evaluation.study import MAP, Study, make_study
-from infolm_metric.scorer import InfoLMScorer
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -18,8 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from infolm_metric.inputs import check_text
-from infolm_metric.text_files import CANDIDATE_COLUMNS, REFERENCE_COLUMNS, read_rows
+from infolm_metric.kernel.pairs import check_text
+from infolm_metric.kernel.text_files import CANDIDATE_COLUMNS, REFERENCE_COLUMNS, read_rows
 
 MOST_NAMED = 5  # systems or samples that a message lists
 

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from infolm_metric.infolm.scorer import InfoLMScorer
+from infolm_metric.infolm.settings import Settings
 from infolm_metric.meta_evaluation.agreement_table import AgreementTable, agreement
 from infolm_metric.meta_evaluation.correlations import correlation
 from infolm_metric.meta_evaluation.grid import Sweep, describe, score_grid
 from infolm_metric.meta_evaluation.resampling import RESAMPLES
 from infolm_metric.meta_evaluation.rows import Ratings
 from infolm_metric.meta_evaluation.tuning import TEMPERATURES
-from infolm_metric.scorer import InfoLMScorer
-from infolm_metric.settings import Settings
 
 MEASURES = ("fisher_rao_distance", "l1_distance", "kl_divergence")
 MAP = (0.25, 0.5, 1.0, 2.0)

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from infolm_metric.infolm.scorer import InfoLMScorer
+from infolm_metric.infolm.settings import Settings
 from infolm_metric.meta_evaluation.agreement_table import Agreement, agreement
 from infolm_metric.meta_evaluation.correlations import correlation
 from infolm_metric.meta_evaluation.grid import Sweep, describe, score_grid
@@ -15,8 +17,6 @@ from infolm_metric.meta_evaluation.names import check_known
 from infolm_metric.meta_evaluation.resampling import RESAMPLES
 from infolm_metric.meta_evaluation.rows import Ratings
 from infolm_metric.meta_evaluation.splits import split_samples
-from infolm_metric.scorer import InfoLMScorer
-from infolm_metric.settings import Settings
 
 TEMPERATURES = (0.5, 1.0, 1.5, 2.0)
 SWEEPS = (

@@ -23,12 +23,14 @@ os.environ.update(OMP_NUM_THREADS="1", TOKENIZERS_PARALLELISM="false")
 import torch
 from scaling import make_rows
 
-from infolm_metric import contexts, jobs, portions
-from infolm_metric.durable_files import write_durably
-from infolm_metric.inputs import Pairs
-from infolm_metric.masked_lm import load_vocabulary
-from infolm_metric.pair_sources import from_table
-from infolm_metric.settings import Settings
+from infolm_metric.infolm import masking as contexts
+from infolm_metric.infolm.masked_lm import load_vocabulary
+from infolm_metric.infolm.settings import Settings
+from infolm_metric.kernel.idf import statistics as portions
+from infolm_metric.kernel.pairs import Pairs
+from infolm_metric.running import resume as jobs
+from infolm_metric.running.durable_files import write_durably
+from infolm_metric.running.files import from_table
 
 REPEATS = 3
 

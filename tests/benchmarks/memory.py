@@ -51,8 +51,8 @@ def main() -> None:
         folder, count, way = args.one
         print(json.dumps(run(folder, int(count), way)))
         return
-    sys.path.insert(0, str(Path(__file__).parents[1]))
-    from model_families import build
+    sys.path.insert(0, str(Path(__file__).parents[2]))
+    from tests.model_families import build
 
     with tempfile.TemporaryDirectory() as temporary:
         folder = str(build("bert", Path(temporary)))

@@ -48,7 +48,7 @@ def score_share(given: argparse.Namespace) -> None:
     import torch.distributed as dist
 
     from infolm_metric import InfoLMScorer
-    from infolm_metric.ranks import distributed_score, number_of_ranks
+    from infolm_metric.kernel.ranks import distributed_score, number_of_ranks
 
     torch.set_num_threads(1)
     if "RANK" in os.environ:
@@ -91,7 +91,7 @@ def score_on_ray(given: argparse.Namespace) -> None:
     """The whole job, with each number of workers, on one local cluster."""
     import ray
 
-    from infolm_metric.ray_engine import score_dataset
+    from infolm_metric.running.ray import score_dataset
 
     start_ray(max(given.workers))
     rows = make_rows(given.pairs, given.tokens)

@@ -157,7 +157,7 @@ def encoder_rate(score: Score, pairs: list[tuple[str, str]]) -> float:
     """FLOP/s of the encoder's matrix products over all the time the encoder takes."""
     from torch.utils.flop_counter import FlopCounterMode
 
-    from infolm_metric.encoders import MaskedEncoder
+    from infolm_metric.infolm.fast_encoders import MaskedEncoder
 
     forward, spent, counted = MaskedEncoder.forward, [0.0], [0]
 

@@ -14,10 +14,10 @@ import numpy as np
 from tqdm import tqdm
 
 from infolm_metric import InfoLMScorer
+from infolm_metric.infolm.settings import Settings
 from infolm_metric.meta_evaluation.grid import Sweep, score_grid
 from infolm_metric.meta_evaluation.rows import Ratings, read_ratings
 from infolm_metric.meta_evaluation.splits import split_samples
-from infolm_metric.settings import Settings
 
 INCOMPLETE = "1124"  # one system has no rating for it; left out of the paper's figures too
 DEVELOPMENT, SEED = 100, 0

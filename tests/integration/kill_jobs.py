@@ -15,9 +15,9 @@ import sys
 import time
 from pathlib import Path
 
-import infolm_metric.jobs  # noqa: F401 (so that the forked processes have it)
-from infolm_metric.cli import main as infolm
-from random_pairs import random_pairs, write_lines
+import infolm_metric.running.resume  # noqa: F401 (so that the forked processes have it)
+from infolm_metric.commands.main import main as infolm
+from tests.random_pairs import random_pairs, write_lines
 
 
 def start(arguments: list[str]) -> int:

@@ -12,7 +12,7 @@ from pathlib import Path
 import torch.distributed as dist
 
 from infolm_metric import InfoLM, InfoLMScorer
-from infolm_metric.ranks import distributed_score
+from infolm_metric.kernel.ranks import distributed_score
 
 
 def outcome(call):

@@ -1,0 +1,1 @@
+"""What every metric needs; knows none of them."""

@@ -1,0 +1,1 @@
+"""Inverse document frequencies: counting, tables, and the weights of a text."""

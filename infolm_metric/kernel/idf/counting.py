@@ -1,0 +1,284 @@
+"""How many documents of a corpus contain each token, counted with `datasets`."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+from itertools import chain, islice
+from typing import Any
+
+import numpy as np
+from datasets import (
+    Column,
+    Dataset,
+    Features,
+    IterableColumn,
+    IterableDataset,
+    List,
+    Value,
+    is_caching_enabled,
+)
+from datasets.utils import tqdm
+
+from infolm_metric.kernel.pairs import as_list, check_text
+
+VERSION = 1  # of the counts that datasets keeps in files
+BATCH = 1000  # rows that become one row of counts
+SLICE = 100  # documents tokenised at a time: bounds memory where documents are long
+TITLE = "Counting documents"
+LARGE = 10_000  # rows from which a corpus in memory is worth a progress bar
+PATIENCE = 2.0  # seconds before a stream, whose length is unknown, shows a progress bar
+PARALLELISM = "TOKENIZERS_PARALLELISM"
+COUNTS = Features(
+    {
+        "documents": Value("int64"),
+        "token_ids": List(Value("int32")),
+        "counts": List(Value("int32")),
+    }
+)
+
+
+def count_documents(
+    corpus: Any,
+    tokenizer: Any,
+    *,
+    fingerprint: str,
+    vocabulary: int,
+    max_length: int | None = None,
+    column: str = "text",
+    processes: int = 1,
+) -> tuple[int, np.ndarray]:
+    """The number of documents, and how many of them contain each token: int64 [vocab].
+
+    `fingerprint` stands for all that decides the tokenizer's ids, which lie below `vocabulary`.
+    The other arguments, and the errors, are those of `IDF.from_corpus`.
+
+    >>> from transformers import BertTokenizer
+    >>> words = {"[UNK]": 0, "[CLS]": 1, "[SEP]": 2, "[PAD]": 3, "[MASK]": 4, "a": 5, "cat": 6}
+    >>> tokenizer = BertTokenizer(vocab=words)
+    >>> documents, counts = count_documents(
+    ...     ["a cat", "a dog"], tokenizer, fingerprint="5f2e", vocabulary=7
+    ... )
+    >>> documents, counts.tolist()
+    (2, [1, 0, 0, 0, 0, 2, 1])
+    """
+    overhead = tokenizer.num_special_tokens_to_add()
+    if max_length is not None and max_length <= overhead:
+        raise ValueError(
+            f"max_length must be more than the {overhead} special tokens around a text, "
+            f"got {max_length!r}; None sets no limit"
+        )
+    if processes < 1:
+        raise ValueError(f"processes must be at least 1, got {processes!r}")
+    dataset, column = _as_dataset(corpus, column)
+    documents, counts = 0, np.zeros(vocabulary, dtype=np.int64)
+    for row in _counted(dataset, _Counter(tokenizer, max_length, column), fingerprint, processes):
+        documents += int(row["documents"][0])
+        ids, found = (np.asarray(row[name][0], dtype=np.int64) for name in ("token_ids", "counts"))
+        counts[ids] += found
+    if not documents:
+        raise ValueError("corpus is empty; give at least one document")
+    return documents, counts
+
+
+@dataclass(frozen=True)
+class _Counter:
+    """From rows of text to one row of counts; a class, so that other processes can receive it."""
+
+    tokenizer: Any
+    max_length: int | None
+    column: str
+
+    def __call__(self, rows: Mapping[str, Any], positions: Iterable[int]) -> dict[str, list[Any]]:
+        if self.column not in rows:
+            raise ValueError(
+                f"corpus has no column {self.column!r}, only {', '.join(map(repr, rows))}; "
+                "name one with column="
+            )
+        texts = list(_documents(zip(positions, rows[self.column], strict=True)))
+        seen = [np.zeros(0, dtype=np.int64)]
+        for start in range(0, len(texts), SLICE):
+            encoded = self.tokenizer(
+                texts[start : start + SLICE],
+                return_special_tokens_mask=True,
+                return_attention_mask=False,
+                return_token_type_ids=False,
+                # Cut here and not there, where it would change the state that threads share.
+                truncation=False,
+                padding=False,
+                verbose=False,
+            )
+            seen.append(self._seen(encoded["input_ids"], encoded["special_tokens_mask"]))
+        ids, counts = np.unique(np.concatenate(seen), return_counts=True)
+        return {"documents": [len(texts)], "token_ids": [ids], "counts": [counts]}
+
+    def _seen(self, ids: Sequence[Sequence[int]], special: Sequence[Sequence[int]]) -> np.ndarray:
+        """The maskable tokens that `max_length` leaves of each document, each once a document."""
+        lengths = np.asarray([len(row) for row in ids])
+        flat, flags = (
+            np.fromiter(chain.from_iterable(rows), dtype=np.int64, count=lengths.sum())
+            for rows in (ids, special)
+        )
+        kept = flags == 0
+        flat, owner = flat[kept], np.repeat(np.arange(len(ids)), lengths)[kept]
+        if self.max_length is not None:
+            maskable = np.bincount(owner, minlength=len(ids))
+            room = np.where(
+                lengths > self.max_length, self.max_length - lengths + maskable, maskable
+            )
+            rank = np.arange(len(flat)) - (np.cumsum(maskable) - maskable)[owner]
+            left = self.tokenizer.truncation_side == "left"
+            kept = rank >= (maskable - room)[owner] if left else rank < room[owner]
+            flat, owner = flat[kept], owner[kept]
+        size = flat.max(initial=0) + 1
+        return np.unique(owner * size + flat) % size
+
+
+def _documents(rows: Iterable[tuple[int, Any]]) -> Iterator[str]:
+    """The checked documents of numbered rows, each a string or a list of strings."""
+    for position, row in rows:
+        if isinstance(row, list | tuple | np.ndarray):
+            for inner, text in enumerate(row):
+                yield _document(f"corpus[{position}][{inner}]", text)
+        else:
+            yield _document(f"corpus[{position}]", row)
+
+
+def _document(name: str, text: Any) -> str:
+    if not isinstance(text, str):
+        raise ValueError(
+            f"{name} must be a string, got {text!r:.60} ({type(text).__name__}); "
+            "remove it or give an empty string"
+        )
+    check_text(name, text)
+    return text
+
+
+def _as_dataset(corpus: Any, column: str) -> tuple[Dataset | IterableDataset | Iterator[str], str]:
+    """The corpus as a data set with no more than the column of its texts, and that column.
+
+    What can be read only once stays an iterator, so that it need not fit in memory.
+    """
+    if isinstance(corpus, Column | IterableColumn) and isinstance(
+        corpus.source, Dataset | IterableDataset
+    ):
+        corpus, column = corpus.source, corpus.column_name
+    if isinstance(corpus, Dataset | IterableDataset):
+        if isinstance(corpus, Dataset) and corpus.format["type"] == "custom":
+            return corpus, column  # the user's transform makes the columns, from any others
+        if corpus.features is None:
+            return corpus.with_format(None), column  # not known before the first row
+        column = _text_column(corpus.features, column)
+        return corpus.with_format(None).select_columns(column), column
+    if isinstance(corpus, Mapping) or hasattr(corpus, "columns"):
+        names = ", ".join(map(repr, getattr(corpus, "columns", corpus)))
+        raise TypeError(
+            f"corpus must be a list of strings or one data set, got a {type(corpus).__name__} of "
+            f"{names or 'nothing'}; give one of these"
+        )
+    if isinstance(corpus, Iterator | IterableColumn):
+        return _documents(enumerate(corpus)), "text"
+    texts = list(_documents(enumerate(as_list("corpus", corpus))))
+    return Dataset.from_dict({"text": texts}, Features({"text": Value("string")})), "text"
+
+
+def _text_column(features: Features, column: str) -> str:
+    """The column, or the only one that holds text if it is not there and none was asked for."""
+    textual = [name for name, feature in features.items() if _holds_text(feature)]
+    if column in features:
+        return column
+    if column == "text" and len(textual) == 1:
+        return textual[0]
+    raise ValueError(
+        f"corpus has no column {column!r}; name one with column= "
+        f"(those that hold text: {', '.join(map(repr, textual)) or 'none'})"
+    )
+
+
+def _holds_text(feature: Any) -> bool:
+    inner = getattr(feature, "feature", feature)  # of a list
+    return getattr(inner, "dtype", None) in ("string", "large_string", "string_view")
+
+
+def _counted(
+    dataset: Dataset | IterableDataset | Iterator[str],
+    count: _Counter,
+    fingerprint: str,
+    processes: int,
+) -> Iterator[Mapping[str, Any]]:
+    """Rows of COUNTS, one for each batch of the data set."""
+    if not isinstance(dataset, Dataset):
+        with tqdm(desc=TITLE, unit=" documents", delay=PATIENCE) as bar:
+            for row in _counted_here(dataset, count):
+                bar.update(row["documents"][0])
+                yield row
+        return
+    processes = min(processes, -(-len(dataset) // BATCH))  # none without a batch of its own
+    if processes <= 1 and not dataset.cache_files and len(dataset) < LARGE:
+        yield from _counted_here(dataset, count)  # nothing to keep, to share or to wait for
+        return
+    side = None if count.max_length is None else count.tokenizer.truncation_side
+    state = [VERSION, dataset._fingerprint, fingerprint, count.column, count.max_length, side]
+    with _threads_off() if processes > 1 else nullcontext():
+        counted = dataset.map(
+            count,
+            with_indices=True,
+            batched=True,
+            batch_size=BATCH,
+            remove_columns=dataset.column_names,
+            features=COUNTS,
+            num_proc=processes if processes > 1 else None,
+            keep_in_memory=not _can_keep(dataset),
+            # Left to itself, datasets makes it from the tokenizer object, which use changes.
+            new_fingerprint=hashlib.sha256(json.dumps(state).encode()).hexdigest()[:16],
+            desc=TITLE,
+        )
+    yield from counted.with_format("numpy").iter(batch_size=1)
+
+
+def _counted_here(
+    dataset: Dataset | IterableDataset | Iterator[str], count: _Counter
+) -> Iterator[dict[str, Any]]:
+    if isinstance(dataset, Iterator):
+        batches: Iterator[Any] = ({"text": rows} for rows in _slices(dataset))
+    else:
+        batches = dataset.iter(batch_size=BATCH)
+    start = 0
+    for rows in batches:
+        stop = start + len(next(iter(rows.values())))
+        yield count(rows, range(start, stop))
+        start = stop
+
+
+def _slices(texts: Iterator[str]) -> Iterator[list[str]]:
+    while rows := list(islice(texts, BATCH)):
+        yield rows
+
+
+def _can_keep(dataset: Dataset) -> bool:
+    """True if counts can be kept beside the data set: it lies in files, in an open folder."""
+    files = dataset.cache_files
+    folder = os.path.dirname(files[0]["filename"]) or "." if files else ""
+    return is_caching_enabled() and os.access(folder, os.W_OK)
+
+
+@contextmanager
+def _threads_off() -> Iterator[None]:
+    """Keeps the tokenizer's threads out of forked processes, and gives them back afterwards.
+
+    `datasets` does the first but leaves the variable set, so that every later call of a tokenizer
+    in this process would run on one thread; and it puts a copy in the place of `os.environ`.
+    """
+    environment, value = os.environ, os.environ.get(PARALLELISM)
+    os.environ[PARALLELISM] = "false"
+    try:
+        yield
+    finally:
+        os.environ = environment  # noqa: B003 (the very object that was there)
+        del os.environ[PARALLELISM]
+        if value is not None:
+            os.environ[PARALLELISM] = value

@@ -1,0 +1,1 @@
+"""Corpora larger than a call: files, shards, jobs that go on where they stopped, Ray."""

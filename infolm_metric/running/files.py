@@ -1,0 +1,144 @@
+"""Where the pairs of a long job come from: files and data sets, read as streams, repeatedly."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from infolm_metric.kernel import text_files
+
+Pair = tuple[str, list[str]]
+"""A candidate and its references, checked."""
+
+
+@dataclass(frozen=True)
+class PairSource:
+    """Pairs that can be read from the first to the last any number of times.
+
+    `read` gives them one by one; what is wrong with one is a ValueError or TypeError that names
+    it. `total` is their number if it is known without reading them, else None.
+    """
+
+    name: str
+    read: Callable[[], Iterator[Pair]]
+    total: int | None = None
+
+    def count(self) -> int | None:
+        """The number of pairs, or None if one cannot be read, or all of it would take long."""
+        if self.total is not None or not Path(self.name).is_file():
+            return self.total
+        try:
+            return sum(1 for _ in self.read())
+        except (ValueError, TypeError):
+            return None
+
+
+def from_table(
+    path: str, candidate_column: str | None = None, reference_columns: Sequence[str] = ()
+) -> PairSource:
+    """The pairs of a table: JSON Lines, CSV, TSV or Parquet.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = folder + "/data.jsonl"
+    ...     _ = open(path, "w").write('{"prediction": "a cat", "references": ["the cat", "cats"]}')
+    ...     source = from_table(path)
+    ...     list(source.read()), source.count()
+    ([('a cat', ['the cat', 'cats'])], 1)
+    """
+    _check_again(path)
+    text_files.check_there([path])
+    return PairSource(
+        path, partial(text_files.iterate_pairs, path, candidate_column, reference_columns)
+    )
+
+
+def from_parallel(candidates: str, references: Sequence[str]) -> PairSource:
+    """The pairs of plain text files of equally many lines."""
+    for path in (candidates, *references):
+        _check_again(path)
+    text_files.check_there([candidates, *references])
+    return PairSource(candidates, partial(text_files.iterate_parallel, candidates, references))
+
+
+def from_dataset(
+    name: str,
+    *,
+    config: str | None = None,
+    split: str | None = None,
+    revision: str | None = None,
+    streaming: bool = False,
+    candidate_column: str | None = None,
+    reference_columns: Sequence[str] = (),
+) -> PairSource:
+    """The pairs of a data set: a name on the Hub, a folder of data files, or one of save_to_disk.
+
+    `split` may be left out if there is one only. With `streaming` nothing is downloaded before it
+    is read. Raises ValueError if there is no such split, and OSError if there is no such data set.
+    """
+    dataset = load(name, config=config, split=split, revision=revision, streaming=streaming)
+    info = dataset.info.splits or {}
+    known = info[split].num_examples if streaming and split in info else None
+
+    def read() -> Iterator[Pair]:
+        for number, row in enumerate(dataset, 1):
+            where = f"{name}, row {number}"
+            yield text_files.pair_of(where, row, candidate_column, reference_columns)
+
+    return PairSource(name, read, (known or None) if streaming else len(dataset))
+
+
+def load(
+    name: str,
+    *,
+    config: str | None = None,
+    split: str | None = None,
+    revision: str | None = None,
+    streaming: bool = False,
+) -> Any:
+    """The `datasets.Dataset` or IterableDataset; arguments as for `from_dataset`."""
+    from datasets import load_dataset, load_from_disk
+
+    try:
+        if _was_saved(name):
+            found = load_from_disk(name)
+        else:
+            found = load_dataset(name, config, split=split, revision=revision, streaming=streaming)
+    except (OSError, ValueError) as error:
+        reason = str(error).strip().partition("\n")[0].rstrip(" .")
+        kind = ValueError if isinstance(error, ValueError) else OSError
+        raise kind(
+            f"cannot load the data set {name!r}: {reason}. Check --dataset, --config and --split"
+        ) from error
+    if isinstance(found, Mapping):
+        found = _only_split(name, found, split)
+    if streaming and _was_saved(name):
+        found = found.to_iterable_dataset()
+    # Images, tensors and the like would cost time and bring other types than Python's.
+    return found.with_format(None)
+
+
+def _was_saved(name: str) -> bool:
+    """True for a folder that `save_to_disk` wrote."""
+    return any(Path(name, file).is_file() for file in ("state.json", "dataset_dict.json"))
+
+
+def _only_split(name: str, splits: Mapping[str, Any], split: str | None) -> Any:
+    if split is not None and split in splits:
+        return splits[split]
+    if split is not None or len(splits) != 1:
+        asked = "give one with --split" if split is None else f"there is no split {split!r}"
+        raise ValueError(f"the data set {name!r} has the splits {', '.join(splits)}; {asked}")
+    return next(iter(splits.values()))
+
+
+def _check_again(path: str) -> None:
+    """Nothing; raises ValueError for standard input, which can be read once."""
+    if path == text_files.STANDARD_INPUT:
+        raise ValueError(
+            "a job that can be taken up again needs an input that can be read again, and standard "
+            "input cannot; write it to a file first, or give another --output than JSON Lines"
+        )

@@ -1,0 +1,193 @@
+"""The tab that scores a file: upload, columns, progress, the worst pairs first, and CSV back."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import gradio as gr
+
+from . import charts, limits
+from .choices import CORPUS, OFF, REFERENCES
+from .controls import chosen, make_controls
+from .file_scores import FileScores, read_pairs, read_table, score_in_parts, write_scores
+from .messages import on_the_page
+from .recipe import code_for_file
+
+FILE_TYPES = [".csv", ".tsv", ".jsonl", ".ndjson"]
+SHOWN_CHARACTERS = 300  # of a text in the table; the download has it whole
+
+
+def build(limit: dict[str, Any]) -> None:
+    """Builds the tab; `limit` holds the concurrency settings of its events."""
+    gr.Markdown(
+        "Upload a table with a column of candidates and one or more of references, and get a score "
+        "for each row. In JSON Lines a reference may be a list of texts."
+    )
+    gr.Markdown(limits.FILE_LIMITS, elem_classes="fine", elem_id="file-limits")
+    with gr.Row(equal_height=False):
+        with gr.Column(scale=6, min_width=300):
+            file = gr.File(label="CSV or JSON Lines", file_types=FILE_TYPES, elem_id="upload")
+            candidate = gr.Dropdown(
+                [],
+                label="Column of candidates",
+                info="Found by its name where it has a usual one.",
+                allow_custom_value=True,
+                elem_id="candidate-column",
+            )
+            references = gr.Dropdown(
+                [],
+                multiselect=True,
+                label="Columns of references",
+                info="Several: the references of each candidate.",
+                allow_custom_value=True,
+                elem_id="reference-columns",
+            )
+        with gr.Column(scale=4, min_width=300):
+            controls = make_controls([REFERENCES, OFF, CORPUS])
+            run = gr.Button("Score the file", variant="primary", size="lg", elem_id="score-file")
+    progress_place = gr.Markdown(" ", min_height=60, elem_id="file-progress")
+    with gr.Column(visible=False) as results:
+        summary = gr.Textbox(label="Result", interactive=False, lines=2, elem_id="file-summary")
+        download = gr.DownloadButton("Download the scores as CSV", elem_id="download")
+        histogram = gr.BarPlot(
+            x="score",
+            y="pairs",
+            x_title="score (lower is better)",
+            y_title="pairs",
+            x_label_angle=-40,
+            height=260,
+            label="How the scores are spread",
+            buttons=[],
+            elem_id="histogram",
+        )
+        table = gr.Dataframe(
+            headers=["row", "score", "candidate", "references"],
+            datatype=["number", "number", "str", "str"],
+            interactive=False,
+            label="The worst pairs first; click a heading to sort",
+            column_widths=["14%", "20%", "33%", "33%"],
+            wrap=True,
+            line_breaks=False,
+            max_height=560,
+            buttons=[],
+            elem_id="pairs",
+        )
+        code = gr.Code(
+            label="Python for these scores",
+            language="python",
+            interactive=False,
+            show_line_numbers=False,
+            wrap_lines=True,
+        )
+
+    def found(path: str | None) -> list[Any]:
+        """The columns of an upload as choices, with those of a usual name chosen."""
+        if path is None:
+            return [gr.update(choices=[], value=None), gr.update(choices=[], value=[])]
+        with on_the_page():
+            read = read_table(path)
+        own, others = read.guess()
+        return [
+            gr.update(choices=read.columns, value=own),
+            gr.update(choices=read.columns, value=others),
+        ]
+
+    def score_file(
+        file: str | None,
+        candidate_column: str | None,
+        reference_columns: list[str] | None,
+        information_measure: str,
+        alpha: float | None,
+        beta: float | None,
+        temperature: float | None,
+        symmetrize: str,
+        multi_reference: str,
+        idf: str,
+        corpus: str,
+        corpus_file: str | None,
+        model: str,
+        progress: gr.Progress = gr.Progress(),  # noqa: B008
+    ) -> Iterator[tuple[Any, ...]]:
+        """Scores the pairs of a CSV or JSON Lines file."""
+        with on_the_page():
+            choices = chosen(
+                information_measure,
+                alpha,
+                beta,
+                temperature,
+                symmetrize,
+                multi_reference,
+                idf,
+                corpus,
+                corpus_file,
+                model,
+            )
+            if file is None:
+                raise ValueError("there is no file yet; choose one first")
+            progress(0.0, desc="Reading the file")
+            read = read_table(file)
+            own = candidate_column or read.guess()[0] or ""
+            others = reference_columns or read.guess()[1]
+            pairs = read_pairs(read, own, others, choices)
+            total = len(pairs.predictions)
+            for step in score_in_parts(pairs, choices):
+                if isinstance(step, FileScores):
+                    done = step
+                    continue
+                progress((step, total), desc="Scoring", unit="pairs")
+                # A visitor who has left is noticed here.
+                yield (gr.skip(),) * 6
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder, "infolm_scores.csv")
+            write_scores(done, path)
+            yield (
+                _summary(done),
+                str(path),
+                charts.histogram(done.scores),
+                _rows(done),
+                code_for_file(read.name, own, others, choices),
+                gr.update(visible=True),
+            )
+
+    file.change(
+        found,
+        file,
+        [candidate, references],
+        api_visibility="private",
+        show_progress="hidden",
+        **limit,
+    )
+    run.click(
+        score_file,
+        [file, candidate, references, *controls.as_inputs],
+        [summary, download, histogram, table, code, results],
+        api_name="score_file",
+        api_description="Scores the pairs of a CSV or JSON Lines file; gives the summary, the path "
+        "of a CSV with all scores, a histogram, the table and code. " + limits.FILE_LIMITS,
+        show_progress_on=[progress_place],
+        **limit,
+    )
+
+
+def _summary(done: FileScores) -> str:
+    worst, best = max(done.scores), min(done.scores)
+    return (
+        f"Mean of {len(done.scores)} pairs: {charts.shown(done.mean)} (lower is better; best pair "
+        f"{charts.shown(best)}, worst {charts.shown(worst)})\n{done.signature}"
+    )
+
+
+def _rows(done: FileScores) -> list[list[Any]]:
+    """Row number, score and texts, the worst pair first."""
+    return [
+        [
+            index + 1,
+            float(charts.shown(done.scores[index])),
+            done.pairs.predictions[index][:SHOWN_CHARACTERS],
+            " | ".join(done.pairs.groups[index])[:SHOWN_CHARACTERS],
+        ]
+        for index in done.worst_first
+    ]

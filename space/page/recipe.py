@@ -1,0 +1,98 @@
+"""The Python code that reproduces a score."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from infolm_metric.infolm.measures import MEASURES
+from infolm_metric.infolm.settings import Settings
+
+from .choices import CORPUS, OFF, REFERENCES, Choices
+
+SHORT_CORPUS = 12  # lines that are written into the code
+WEIGHTS = {OFF: "False", REFERENCES: '"references"', CORPUS: "idf"}
+
+
+def code_for(candidate: str, references: Sequence[str], choices: Choices) -> str:
+    """Code that prints the score of a candidate.
+
+    >>> print(code_for("A cat.", ["The cat."], Choices(temperature=1.5)))
+    from infolm_metric import InfoLM
+    <BLANKLINE>
+    infolm = InfoLM(model_name_or_path='bundled')
+    results = infolm.compute(
+        predictions=['A cat.'],
+        references=['The cat.'],
+        information_measure='fisher_rao_distance',
+        temperature=1.5,
+        idf=False,
+    )
+    print(results["infolm"])
+    """
+    single = references[0] if len(references) == 1 else list(references)
+    return _code([f"predictions=[{candidate!r}],", f"references=[{single!r}],"], choices)
+
+
+def code_for_file(name: str, candidate: str, references: Sequence[str], choices: Choices) -> str:
+    """Code that scores columns of a file as the page does.
+
+    >>> print(code_for_file("a.csv", "prediction", ["reference"], Choices()).split("\\n\\n")[2])
+    with open('a.csv', encoding="utf-8-sig", newline="") as file:
+        rows = list(csv.DictReader(file))
+    """
+    if name.lower().endswith(".csv"):
+        module, read = "csv", "list(csv.DictReader(file))"
+    elif name.lower().endswith(".tsv"):
+        module, read = "csv", 'list(csv.DictReader(file, delimiter="\\t"))'
+    else:
+        module, read = "json", "[json.loads(line) for line in file if line.strip()]"
+    columns = [f"row[{column!r}]" for column in references]
+    reference = columns[0] if len(columns) == 1 else f"[{', '.join(columns)}]"
+    reading = [
+        f'with open({name!r}, encoding="utf-8-sig", newline="") as file:',
+        f"    rows = {read}",
+        "",
+    ]
+    texts = [
+        f"predictions=[row[{candidate!r}] for row in rows],",
+        f"references=[{reference} for row in rows],",
+    ]
+    return _code(texts, choices, [f"import {module}", ""], reading)
+
+
+def _code(
+    texts: Sequence[str],
+    choices: Choices,
+    imports: Sequence[str] = (),
+    reading: Sequence[str] = (),
+) -> str:
+    with_corpus = choices.idf == CORPUS
+    names = "IDF, InfoLM" if with_corpus else "InfoLM"
+    made = [f"infolm = InfoLM(model_name_or_path={choices.model!r})"]
+    if with_corpus:
+        corpus = repr(list(choices.corpus))
+        if len(choices.corpus) > SHORT_CORPUS:
+            made.append('with open("corpus.txt", encoding="utf-8", newline="\\n") as file:')
+            made.append('    corpus = [line for line in file.read().split("\\n") if line.strip()]')
+        else:
+            made.append(f"corpus = {corpus}")
+        made.append("idf = IDF.from_corpus(corpus, infolm.scorer.tokenizer)")
+    arguments = [f"    {line}" for line in [*texts, *_arguments(choices)]]
+    body = [*reading, *made, "results = infolm.compute(", *arguments, ")"]
+    return "\n".join(
+        [*imports, f"from infolm_metric import {names}", "", *body, 'print(results["infolm"])']
+    )
+
+
+def _arguments(choices: Choices) -> list[str]:
+    """The settings as arguments of `compute`; those that change nothing are left out."""
+    measure, default = MEASURES[choices.information_measure], Settings()
+    lines = [f"information_measure={measure.name!r},"]
+    lines += [f"{p.name}={getattr(choices, p.name)!r}," for p in measure.parameters]
+    lines.append(f"temperature={choices.temperature!r},")
+    lines.append(f"idf={WEIGHTS[choices.idf]},")
+    if not measure.symmetric and choices.symmetrize != default.symmetrize:
+        lines.append(f"symmetrize={choices.symmetrize!r},")
+    if choices.multi_reference != default.multi_reference:
+        lines.append(f"multi_reference={choices.multi_reference!r},")
+    return lines

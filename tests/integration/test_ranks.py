@@ -1,0 +1,229 @@
+"""Several ranks of torch.distributed: two real gloo processes give what one process gives."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from infolm_metric import InfoLM, InfoLMScorer
+from infolm_metric.kernel.ranks import distributed_score
+from tests.project_files import ROOT
+
+PREDICTIONS = [
+    "the cat sat on the mat",
+    "a dog ran in the garden",
+    "rain fell for 12 days",
+    "it was cold outside",
+    "the old cat sat",
+    "",
+    "the river rose by 3.5 metres and the small dog barked",
+]
+REFERENCES = [
+    "the cat slept on the chair",
+    "a small dog barked",
+    "the river rose by 3.5 metres",
+    "rain fell",
+    "the old dog sat",
+    "a cat",
+    "the dog ran in the cold",
+]
+GROUPS = [[text, other] for text, other in zip(REFERENCES, REFERENCES[::-1], strict=True)]
+
+
+def shares(*edges, references=REFERENCES):
+    """The parts between consecutive edges."""
+    parts = zip(edges, edges[1:], strict=False)
+    return [[PREDICTIONS[start:stop], references[start:stop]] for start, stop in parts]
+
+
+ALL = [[PREDICTIONS, REFERENCES]] * 2
+BOTH_MEASURES = {"information_measure": ["kl", "l1"], "symmetrize": "jensen", "similarity": True}
+GOOD = {
+    "a number that does not divide": {"shares": shares(0, 4, 7)},
+    "a rank that has none": {"shares": shares(0, 0, 7)},
+    "a main rank alone": {"shares": shares(0, 7, 7)},
+    "without idf": {"shares": shares(0, 3, 7), "settings": {"idf": False}},
+    "each side's idf": {"shares": shares(0, 5, 7), "settings": {"idf": "separate"}},
+    "several references": {
+        "shares": shares(0, 2, 7, references=GROUPS),
+        "settings": {"multi_reference": "mean", "idf": "separate"},
+    },
+    "several measures": {"shares": shares(0, 3, 7), "settings": BOTH_MEASURES},
+    "measures and sides": {
+        "shares": shares(0, 3, 7),
+        "settings": {**BOTH_MEASURES, "idf": "separate"},
+    },
+    "windows": {"shares": shares(0, 3, 7), "settings": {"max_length": 6, "long_text": "window"}},
+    "all pairs on each": {"shares": ALL, "ways": {"ranks": "same"}},
+    "one pair on each": {
+        "shares": [[PREDICTIONS[:1], REFERENCES[:1]]] * 2,
+        "ways": {"ranks": "same"},
+    },
+}
+CASES = {
+    **{f"scorer, {name}": {"call": "scorer", **case} for name, case in GOOD.items()},
+    **{
+        f"metric, {name}": {"call": "metric", "ways": {"ranks": "share"}, **case}
+        for name, case in GOOD.items()
+        if name in ("a rank that has none", "several references", "all pairs on each")
+    },
+    "metric, added": {
+        "call": "metric",
+        "shares": shares(0, 4, 7),
+        "ways": {"ranks": "share"},
+        "add_batch": True,
+    },
+}
+MAIN_ONLY = {
+    "the main rank by choice": {
+        "call": "scorer",
+        "shares": shares(0, 4, 7),
+        "ways": {"gather": "main"},
+    },
+    "evaluate's protocol": {"call": "metric with num_process", "shares": shares(0, 4, 7)},
+    "evaluate's protocol, ranks scoring": {
+        "call": "metric with num_process",
+        "shares": shares(0, 4, 7),
+        "ways": {"ranks": "share"},
+    },
+}
+APART = {"metric, as in a Trainer": {"call": "metric", "shares": ALL}}
+MISSING = {"model_name_or_path": "./no/such/model"}
+WRONG = {
+    "a number among the texts": {"shares": [[["a"], ["b"]], [["a", 5], ["b", "c"]]]},
+    "a model that is not there": {"shares": shares(0, 4, 7), "on_rank": {"1": MISSING}},
+    "a model that is not there, without idf": {
+        "shares": shares(0, 4, 7),
+        "settings": {"idf": False},
+        "on_rank": {"1": MISSING},
+    },
+}
+WRONG_ON_ALL = {
+    "no pairs at all": {"shares": [[[], []], [[], []]]},
+    "not the same": {"shares": shares(0, 4, 7), "ways": {"ranks": "same"}},
+}
+
+
+@pytest.fixture(scope="module")
+def outcomes(tiny_bert, tmp_path_factory):
+    """What every case gave: [rank][case]."""
+    folder = tmp_path_factory.mktemp("ranks")
+    calls = {**WRONG, **WRONG_ON_ALL}
+    cases = {
+        **CASES,
+        **MAIN_ONLY,
+        **APART,
+        **{name: {"call": "scorer", **case} for name, case in calls.items()},
+        # The ranks still understand each other after errors.
+        "afterwards": {"call": "scorer", "shares": shares(0, 4, 7)},
+    }
+    (folder / "cases.json").write_text(json.dumps(cases))
+    result = subprocess.run(
+        [
+            *(sys.executable, "-m", "torch.distributed.run", "--standalone"),
+            *("--nproc-per-node", "2", ROOT / "tests/integration/score_on_ranks.py"),
+            *(tiny_bert, folder / "cases.json", folder),
+        ],
+        env={**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert result.returncode == 0, result.stderr
+    return [json.loads((folder / f"rank-{rank}.json").read_text()) for rank in range(2)]
+
+
+def alone(case, model):
+    """What one process gives for all the pairs of a case."""
+    parts = case["shares"][:1] if case["shares"][0] == case["shares"][1] else case["shares"]
+    predictions, references = ([x for part in parts for x in part[side]] for side in (0, 1))
+    scorer = InfoLMScorer(model_name_or_path=str(model), **case.get("settings", {}))
+    return scorer.score(predictions, references).as_dict()
+
+
+def assert_equal(found, expected):
+    """Nothing; fails unless the results have equal signatures and, within 1e-6, numbers."""
+    assert found.keys() == expected.keys()
+    for name, value in expected.items():
+        if isinstance(value, dict):
+            assert_equal(found[name], value)
+        else:
+            assert found[name] == (
+                value if isinstance(value, str) else pytest.approx(value, abs=1e-6, rel=1e-6)
+            )
+
+
+@pytest.mark.filterwarnings("ignore:infolm:UserWarning")
+@pytest.mark.parametrize("name", [*CASES, "afterwards"])
+def test_every_rank_gets_what_one_process_gives(outcomes, tiny_bert, name):
+    expected = alone(CASES.get(name) or {"shares": shares(0, 4, 7)}, tiny_bert)
+    for found in outcomes:
+        assert_equal(found[name], expected)
+
+
+@pytest.mark.filterwarnings("ignore:infolm:UserWarning")
+@pytest.mark.parametrize("name", MAIN_ONLY)
+def test_the_main_rank_alone_gets_the_result(outcomes, tiny_bert, name):
+    main, other = outcomes
+    assert_equal(main[name], alone(MAIN_ONLY[name], tiny_bert))
+    assert other[name] is None
+
+
+@pytest.mark.filterwarnings("ignore:infolm:UserWarning")
+def test_ranks_that_all_compute_the_same_count_nothing_twice(outcomes, tiny_bert):
+    (name,) = APART
+    for found in outcomes:
+        assert_equal(found[name], alone({"shares": ALL}, tiny_bert))
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_an_error_on_one_rank_is_an_error_on_all(outcomes, name):
+    waiting, failing = (found[name] for found in outcomes)
+    assert failing["error"] in ("TypeError", "OSError")
+    assert waiting["error"] == "RuntimeError"
+    assert waiting["message"] == (
+        f"rank 1 could not score its part: {failing['error']}: {failing['message']}"
+    )
+
+
+def test_what_no_rank_can_score_is_refused_on_all(outcomes):
+    for found in outcomes:
+        assert found["no pairs at all"]["error"] == "ValueError"
+        assert "empty on every rank" in found["no pairs at all"]["message"]
+        assert (
+            "those of rank 1 (3 pairs) differ from those of rank 0 (4"
+            in (found["not the same"]["message"])
+        )
+
+
+def test_without_ranks_one_process_scores(tiny_bert):
+    scorer = InfoLMScorer(model_name_or_path=str(tiny_bert))
+    result = distributed_score(scorer, PREDICTIONS[:2], REFERENCES[:2])
+    assert result == scorer.score(PREDICTIONS[:2], REFERENCES[:2])
+
+
+def test_ranks_that_cannot_talk_are_an_error_and_not_a_partial_score(tiny_bert, monkeypatch):
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    with pytest.raises(RuntimeError, match="one of 2 processes, but torch.distributed is not init"):
+        distributed_score(InfoLMScorer(model_name_or_path=str(tiny_bert)), ["a"], ["b"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        ({"ranks": "shares"}, "unknown ranks 'shares'; did you mean 'share'"),
+        ({"ranks": "same", "gather": "first"}, "unknown gather 'first'; known: 'all', 'main'"),
+        ({"gather": "main"}, "gather='main' needs ranks="),
+    ],
+)
+def test_unknown_ways_are_refused(arguments, problem):
+    with pytest.raises(ValueError, match=problem):
+        InfoLM().compute(predictions=["a"], references=["b"], **arguments)
+
+
+def test_processes_of_evaluate_that_are_no_ranks_are_refused(tmp_path):
+    metric = InfoLM(num_process=2, process_id=0, cache_dir=str(tmp_path))
+    with pytest.raises(ValueError, match="num_process=2, but torch.distributed has 1 ranks"):
+        metric.compute(predictions=["a"], references=["b"], ranks="share")

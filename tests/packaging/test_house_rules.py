@@ -1,0 +1,52 @@
+"""The rules of the house that a tool can check: lint, format, types, paths and sizes."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.project_files import ROOT, project_files
+
+TYPED = [name for name in ("infolm_metric", "space") if (ROOT / name).is_dir()]
+MACHINE_PATH = re.compile(rb"(?<![\w.])/(?:work|root|farm|home|Users)/\w")
+WEIGHTS = Path("infolm_metric/bundled/model.safetensors")
+
+
+def assert_passes(*command: str) -> None:
+    """None; fails with what the tool printed if `python -m command`, run in ROOT, complains."""
+    result = subprocess.run(
+        [sys.executable, "-m", *command], cwd=ROOT, capture_output=True, text=True
+    )
+    assert result.returncode == 0, result.stdout + result.stderr
+
+
+def test_ruff_finds_nothing():
+    assert_passes("ruff", "check", ".")
+
+
+def test_the_code_is_formatted():
+    assert_passes("ruff", "format", "--check", "--diff", ".")
+
+
+def test_types_check():
+    assert_passes("mypy", *TYPED)
+
+
+def test_no_file_names_a_path_of_a_machine():
+    found = [
+        f"{path}:{number}: {line.decode(errors='replace')}"
+        for path in project_files()
+        if path != WEIGHTS
+        for number, line in enumerate((ROOT / path).read_bytes().splitlines(), 1)
+        if MACHINE_PATH.search(line)
+    ]
+    assert not found, "\n".join(found)
+
+
+def test_only_the_bundled_weights_are_large():
+    large = {path for path in project_files() if (ROOT / path).stat().st_size > 1_000_000}
+    assert large <= {WEIGHTS}
+
+
+def test_the_bundled_weights_keep_within_their_48_megabytes():
+    assert (ROOT / WEIGHTS).stat().st_size <= 48_000_000

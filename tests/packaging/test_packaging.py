@@ -1,0 +1,143 @@
+"""What pip installs: the wheel and the sdist carry the bundled model and score away from here."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+import zipfile
+from configparser import ConfigParser
+from pathlib import Path
+
+import pytest
+
+from tests.project_files import ROOT, project_files
+
+WEIGHTS = "infolm_metric/bundled/model.safetensors"
+BUNDLED = {
+    f"infolm_metric/bundled/{name}"
+    for name in (
+        "README.md",
+        "config.json",
+        "evaluate.py",
+        "model.safetensors",
+        "tokenizer.json",
+        "tokenizer_config.json",
+        "train.py",
+    )
+}
+LICENSES = {"LICENSE", "NOTICE"}
+EXACT_PIN = re.compile(r"[\w-]+==[\d.]+(; python_version (<|>=) \"3\.11\")?")
+SCORE = """
+import infolm_metric
+scorer = infolm_metric.InfoLMScorer(model_name_or_path="bundled")
+result = scorer.score(["The cat sat on the mat."], ["A cat was sitting on the mat."])
+print(infolm_metric.__file__)
+print(*result.scores["fisher_rao_distance"])
+"""
+
+
+def run(*command: str | Path, cwd: Path, **environment: str) -> list[str]:
+    """The lines that the command printed; fails with all it said if it does not exit with 0."""
+    result = subprocess.run(
+        command, cwd=cwd, env=os.environ | environment, capture_output=True, text=True
+    )
+    assert result.returncode == 0, result.stdout + result.stderr
+    return result.stdout.splitlines()
+
+
+def build(kind: str, source: Path, into: Path) -> Path:
+    """The one archive, a "wheel" or an "sdist", that is built from the project at source."""
+    options = ["--no-isolation", f"--{kind}", "--outdir", into]
+    run(sys.executable, "-m", "build", *options, source, cwd=into.parent)
+    (archive,) = into.iterdir()
+    return archive
+
+
+@pytest.fixture(scope="module")
+def checkout(tmp_path_factory) -> Path:
+    """A copy of the project's files, so that building leaves nothing in the working tree."""
+    copy = tmp_path_factory.mktemp("checkout")
+    for path in project_files():
+        (copy / path).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / path, copy / path)
+    return copy
+
+
+@pytest.fixture(scope="module")
+def checkout_score(checkout, tmp_path_factory) -> str:
+    """The score that the project's files print without being installed."""
+    elsewhere = tmp_path_factory.mktemp("elsewhere")
+    _, score = run(sys.executable, "-c", SCORE, cwd=elsewhere, PYTHONPATH=str(checkout))
+    return score
+
+
+@pytest.fixture(scope="module")
+def sdist(checkout, tmp_path_factory) -> Path:
+    return build("sdist", checkout, tmp_path_factory.mktemp("sdist"))
+
+
+@pytest.fixture(scope="module", params=["checkout", "sdist"])
+def wheel(request, checkout, sdist, tmp_path_factory) -> Path:
+    """A wheel, built once from the checkout and once from the unpacked sdist."""
+    source = checkout
+    if request.param == "sdist":
+        unpacked = tmp_path_factory.mktemp("unpacked")
+        with tarfile.open(sdist) as archive:
+            archive.extractall(unpacked, filter="data")
+        (source,) = unpacked.iterdir()
+    return build("wheel", source, tmp_path_factory.mktemp("wheel"))
+
+
+@pytest.fixture(scope="module")
+def installed(wheel, tmp_path_factory) -> Path:
+    """A folder of its own that the wheel is installed in."""
+    target = tmp_path_factory.mktemp("installed")
+    options = ["--no-deps", "--no-index", "--target", target]
+    run(sys.executable, "-m", "pip", "install", *options, wheel, cwd=target.parent)
+    return target
+
+
+def test_the_sdist_carries_the_bundled_model_and_the_licences(sdist):
+    with tarfile.open(sdist) as archive:
+        names = {name.partition("/")[2] for name in archive.getnames()}
+    assert names >= BUNDLED | LICENSES
+
+
+def test_the_wheel_carries_the_bundled_model_and_the_licences(wheel):
+    with zipfile.ZipFile(wheel) as archive:
+        names = set(archive.namelist())
+        weights = archive.read(WEIGHTS)
+    assert names >= BUNDLED
+    assert {Path(name).name for name in names if ".dist-info/licenses/" in name} == LICENSES
+    assert weights == (ROOT / WEIGHTS).read_bytes()
+
+
+def test_the_wheel_carries_nothing_but_the_package(wheel):
+    with zipfile.ZipFile(wheel) as archive:
+        folders = {name.partition("/")[0] for name in archive.namelist()}
+    assert {folder.partition("-")[0] for folder in folders} == {"infolm_metric"}
+
+
+def test_an_installed_wheel_scores_as_the_checkout_does(installed, checkout_score, tmp_path):
+    module, score = run(sys.executable, "-c", SCORE, cwd=tmp_path, PYTHONPATH=str(installed))
+    assert Path(module) == installed / "infolm_metric" / "__init__.py"
+    assert 0 < float(score) < 1
+    assert score == checkout_score
+
+
+def test_an_installed_wheel_brings_the_infolm_command(installed, tmp_path):
+    usage = run(installed / "bin" / "infolm", "--help", cwd=tmp_path, PYTHONPATH=str(installed))
+    assert usage[0].startswith("usage: infolm")
+
+
+def test_requirements_pin_every_declared_dependency_exactly():
+    setup = ConfigParser()
+    setup.read(ROOT / "setup.cfg")
+    declared = setup["options"]["install_requires"] + setup["options.extras_require"]["test"]
+    names = {re.split(r"[<>=]", line)[0] for line in declared.split()}
+    lines = (ROOT / "requirements.txt").read_text().splitlines()
+    pins = [line for line in lines if line and not line.startswith("#")]
+    assert [pin for pin in pins if not EXACT_PIN.fullmatch(pin)] == []
+    assert names <= {pin.partition("==")[0] for pin in pins}

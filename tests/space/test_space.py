@@ -1,0 +1,292 @@
+"""The Space's rooms: limits, choices, answers, files; and the folder as it is deployed."""
+
+import csv
+import doctest
+import importlib
+import json
+import math
+import re
+import shutil
+from configparser import ConfigParser
+
+import evaluate
+import gradio as gr
+import pytest
+
+from infolm_metric import InfoLM
+from infolm_metric.commands.registration import SCRIPT
+from infolm_metric.infolm.measures import MEASURES
+from space.page import allowed_models, charts, file_scores, limits, site
+from space.page.choices import CORPUS, REFERENCES, Choices
+from space.page.comparison import compare, score_pair
+from space.page.controls import chosen
+from space.page.examples import EXAMPLES, PARAPHRASE, UNRELATED
+from space.page.recipe import code_for, code_for_file
+from tests import space_process
+from tests.project_files import ROOT
+
+SPACE = ROOT / "space"
+MODULES = sorted(path.stem for path in (SPACE / "page").glob("*.py") if path.stem != "__init__")
+PAIR = ("The cat slept on the sofa.", ["A cat was asleep on the couch."])
+ATTACK = "<script>document.title='taken'</script><img src=x onerror=\"document.title='taken'\">"
+
+
+# The folder.
+
+
+def test_the_module_script_is_the_one_that_register_writes():
+    assert (SPACE / "infolm.py").read_text() == SCRIPT
+
+
+def test_evaluate_loads_the_metric_from_the_folder(tmp_path, monkeypatch):
+    shutil.copytree(SPACE, tmp_path / "infolm")
+    monkeypatch.chdir(tmp_path)
+    metric = evaluate.load("infolm", model_name_or_path="bundled")
+    assert metric.compute(predictions=["A dog."], references=["A dog."])["infolm"] == 0
+
+
+def test_the_folder_says_what_it_needs():
+    header = re.match(r"---\n(.*?)\n---\n", (SPACE / "README.md").read_text(), re.DOTALL)
+    fields = dict(re.findall(r"^(\w+): (.+)$", header[1], re.MULTILINE))
+    pins = (ROOT / "requirements.txt").read_text().split()
+    setup = ConfigParser()
+    setup.read(ROOT / "setup.cfg")
+    needs = (SPACE / "requirements.txt").read_text()
+    assert fields["sdk"] == "gradio"
+    assert f"gradio=={fields['sdk_version']}" in pins
+    assert (SPACE / fields["app_file"]).is_file()
+    assert f"infolm-metric[space]=={setup['metadata']['version']}" in needs.split()
+
+
+def test_a_copy_of_the_folder_starts_elsewhere(tmp_path):
+    shutil.copytree(SPACE, tmp_path / "deployed")
+    with space_process.running_space(tmp_path, tmp_path / "deployed" / "app.py") as url:
+        assert url.startswith("http://127.0.0.1")
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_the_examples_in_docstrings_hold(name):
+    assert doctest.testmod(importlib.import_module(f"space.page.{name}")).failed == 0
+
+
+# Choices and limits.
+
+
+def test_only_the_models_of_the_list_are_loaded():
+    with pytest.raises(ValueError, match="model must be one of bundled, "):
+        Choices(model="someone/else")
+    with pytest.raises(ValueError, match="model must be one of bundled, "):
+        allowed_models.model_named("../../etc")
+
+
+@pytest.mark.parametrize("temperature", [0.0, -1.0, 0.009, 101.0, math.nan, math.inf])
+def test_a_temperature_outside_the_limits_is_refused(temperature):
+    with pytest.raises(ValueError, match="temperature"):
+        Choices(temperature=temperature)
+
+
+@pytest.mark.parametrize(
+    ("measure", "given", "message"),
+    [
+        ("alpha_divergence", {"alpha": 1.0}, "any number but 0 and 1"),
+        ("renyi_divergence", {"alpha": -0.5}, "any number > 0 but 1"),
+        ("beta_divergence", {"beta": -1.0}, "any number but 0 and -1"),
+        ("ab_divergence", {"alpha": 1.0, "beta": -1.0}, "alpha \\+ beta other than 0"),
+        ("ab_divergence", {"alpha": 1.0}, "needs beta"),
+    ],
+)
+def test_a_parameter_outside_its_domain_is_refused_in_words(measure, given, message):
+    with pytest.raises(ValueError, match=message):
+        Choices(measure, **given)
+
+
+@pytest.mark.parametrize(
+    ("candidate", "references", "message"),
+    [
+        ("", ["a"], "The candidate is empty"),
+        ("a", ["  "], "The reference is empty"),
+        ("x" * (limits.CHARACTERS + 1), ["a"], "1,001 characters"),
+        ("a " * limits.TOKENS, ["a"], "130 tokens, and at most 128"),
+        ("a", ["b", "c " * limits.TOKENS], "Reference 2 has 130 tokens"),
+        ("a", [], "at least one reference"),
+        ("a", ["b"] * (limits.REFERENCES + 1), "at most 5"),
+    ],
+)
+def test_a_text_beyond_the_limits_is_refused_in_words(candidate, references, message):
+    with pytest.raises(ValueError, match=message):
+        score_pair(candidate, references, Choices())
+
+
+def test_a_corpus_beyond_the_limits_is_refused():
+    with pytest.raises(ValueError, match="the corpus is empty"):
+        Choices(idf=CORPUS)
+    with pytest.raises(ValueError, match="2,001 lines"):
+        Choices(idf=CORPUS, corpus=("a",) * (limits.DOCUMENTS + 1))
+
+
+def test_texts_that_would_take_too_long_together_are_refused():
+    limits.check_work([limits.TYPICAL_TOKENS] * (2 * limits.ROWS))
+    with pytest.raises(ValueError, match="give about 75% fewer rows"):
+        limits.check_work([2 * limits.TYPICAL_TOKENS] * (2 * limits.ROWS))
+
+
+# The answer.
+
+
+def test_an_answer_explains_the_score_that_it_gives():
+    answer = compare(PARAPHRASE.candidate, [PARAPHRASE.reference], Choices())
+    (own,) = (row for row in answer.all_measures if row.name == "fisher_rao_distance")
+    assert answer.score == own.score == score_pair(*_texts(PARAPHRASE), Choices())[0]
+    assert dict(answer.curves["temperature"])[1.0] == answer.score
+    assert {row.name for row in answer.all_measures} == set(MEASURES)
+    assert sum(token.weight for token in answer.candidate.tokens) == pytest.approx(1)
+    assert sum(driver.share for driver in answer.drivers) <= answer.score
+    for driver in answer.drivers:
+        assert (driver.signed_share > 0) == (driver.in_candidate >= driver.in_reference)
+
+
+def test_the_unrelated_example_scores_worst_and_the_others_as_their_lessons_say():
+    scores = {example.name: score_pair(*_texts(example), Choices())[0] for example in EXAMPLES}
+    assert max(scores, key=scores.get) == UNRELATED.name
+    low = ("One changed number", "A negation", "The same words in another order")
+    assert 0 < max(scores[name] for name in low) < scores[PARAPHRASE.name] / 2
+
+
+def test_the_closest_reference_is_the_one_explained():
+    references = [UNRELATED.candidate, PARAPHRASE.candidate, PARAPHRASE.reference]
+    answer = compare(PARAPHRASE.reference, references, Choices())
+    assert (answer.explained, answer.score, answer.drivers) == (2, 0.0, [])
+
+
+def test_a_parameter_is_swept_only_by_measures_that_have_it():
+    answer = compare(*PAIR, Choices("ab_divergence", alpha=1.0, beta=-0.5))
+    assert set(answer.curves) == {"temperature", "alpha", "beta"}
+    alphas = [alpha for alpha, _ in answer.curves["alpha"]]
+    assert 1.0 in alphas and 0.0 not in alphas and 0.5 not in alphas  # alpha + beta is not 0
+    assert set(compare(*PAIR, Choices("l1_distance")).curves) == {"temperature"}
+
+
+@pytest.mark.parametrize(
+    "choices",
+    [
+        *(Choices(name, alpha=0.5, beta=0.5) for name in MEASURES),
+        Choices("kl_divergence", temperature=2.0, symmetrize="none"),
+        Choices(idf=CORPUS, corpus=("the cat", "the dog", 'a "quoted" \\ line')),
+        Choices(multi_reference="mean"),
+    ],
+    ids=str,
+)
+def test_the_code_shown_prints_the_score_shown(choices, capsys):
+    references = [*PAIR[1], "It's a \\ cat."]
+    answer = compare(PAIR[0], references, choices)
+    exec(code_for(PAIR[0], references, choices), {})
+    assert charts.shown(float(capsys.readouterr().out)) == charts.shown(answer.score)
+
+
+@pytest.mark.parametrize(
+    ("example", "words"),
+    [(PARAPHRASE, "as close as the paraphrase"), (UNRELATED, "between the paraphrase and the")],
+    ids=["the paraphrase", "the unrelated pair"],
+)
+def test_a_score_card_counts_an_example_as_itself(example, words):
+    answer = compare(example.candidate, [example.reference], Choices())
+    assert words in charts.score_card(answer)
+
+
+def test_a_score_card_holds_nothing_that_a_visitor_wrote():
+    answer = compare(ATTACK, [ATTACK + "cat"], Choices())
+    assert "script" not in charts.score_card(answer) and "taken" not in charts.score_card(answer)
+
+
+# Files.
+
+
+def write_jsonl(path, rows):
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return str(path)
+
+
+@pytest.fixture
+def jsonl(tmp_path):
+    rows = [
+        {"prediction": text, "references": [PAIR[0], text + " Yes."]}
+        for text in ("A cat slept.", "It rained all day.", "", "The sofa was red.")
+    ]
+    return write_jsonl(tmp_path / "pairs.jsonl", rows)
+
+
+@pytest.mark.parametrize("idf", [REFERENCES, "off"])
+def test_a_file_scored_in_parts_scores_as_compute_does(idf, jsonl, monkeypatch, tmp_path, capsys):
+    monkeypatch.setattr(file_scores, "PART_TOKENS_SQUARED", 1)
+    choices = Choices("renyi_divergence", alpha=2.0, idf=idf)
+    table = file_scores.read_table(jsonl)
+    pairs = file_scores.read_pairs(table, None, [], choices)
+    *steps, done = file_scores.score_in_parts(pairs, choices)
+    expected = InfoLM(model_name_or_path="bundled").compute(
+        predictions=pairs.predictions,
+        references=pairs.references,
+        information_measure="renyi_divergence",
+        alpha=2.0,
+        idf="references" if idf == REFERENCES else False,
+    )
+    assert steps == [1, 2, 3, 4]
+    bound = {"abs": 3e-6, "rel": 3e-6}  # of scores in other company, at alpha = 2
+    assert done.scores == pytest.approx(expected["scores"], **bound)
+    assert done.mean == pytest.approx(expected["infolm"], **bound)
+    assert done.signature == expected["signature"]
+    file_scores.write_scores(done, tmp_path / "scores.csv")
+    with open(tmp_path / "scores.csv", encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [float(row["score"]) for row in rows] == done.scores
+    assert [row["prediction"] for row in rows] == pairs.predictions
+    monkeypatch.chdir(tmp_path)
+    exec(code_for_file("pairs.jsonl", "prediction", ["references"], choices), {})
+    assert float(capsys.readouterr().out) == pytest.approx(done.mean, **bound)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("a.txt", "a\n", "must end in"),
+        ("a.csv.gz", "a\n", "must end in"),
+        ("a.csv", "", "no rows"),
+        ("a.csv", "prediction,reference\n", "no rows"),
+        ("a.csv", 'prediction,reference\n"x,y\n', "a.csv, line 2: not valid CSV"),
+        ("a.jsonl", "[1]\n", "line 1: not a JSON object"),
+        ("a.jsonl", '{"prediction": 1, "reference": "a"}\n', "line 1, 'prediction' must be a str"),
+        ("a.jsonl", '{"prediction": "a", "reference": []}\n', "at least one reference"),
+        ("a.csv", "prediction,other\na,b\n", "choose the column that holds the references"),
+        ("a.csv", "prediction,reference\n" + "a,b\n" * 501, "more than 500 rows"),
+        ("a.csv", "prediction,reference\na," + "b " * 600 + "\n", "line 2 has 1,200 characters"),
+        ("a.csv", "prediction,reference\na," + "b " * 200 + "\n", "line 2 has 202 tokens"),
+    ],
+)
+def test_a_file_that_cannot_be_scored_is_refused_without_its_path(name, content, message, tmp_path):
+    (tmp_path / name).write_text(content)
+    with pytest.raises((ValueError, TypeError), match=re.escape(message)) as caught:
+        table = file_scores.read_table(str(tmp_path / name))
+        file_scores.read_pairs(table, None, [], Choices())
+    assert str(tmp_path) not in str(caught.value)
+
+
+def test_a_corpus_comes_from_the_box_and_from_the_file(tmp_path):
+    (tmp_path / "corpus.txt").write_bytes(b"\xef\xbb\xbfone\r\n\r\ntwo\n")
+    values = ["fisher_rao_distance", None, None, 1.0, "jeffreys", "min", CORPUS]
+    choices = chosen(*values, "zero\n", str(tmp_path / "corpus.txt"), "bundled")
+    assert choices.corpus == ("zero", "one", "two")
+
+
+def test_no_component_renders_markdown_or_html_that_a_visitor_can_fill():
+    page = site.build()
+    kinds = {type(block) for block in page.blocks.values()}
+    assert gr.HTML in kinds  # the score card, of which there is a test above
+    for block in page.blocks.values():
+        if isinstance(block, gr.Dataframe):
+            assert {"str", "number"} >= set(
+                [block.datatype] if isinstance(block.datatype, str) else block.datatype
+            )
+    assert not {gr.Chatbot, gr.JSON, gr.Plot} & kinds
+
+
+def _texts(example):
+    return example.candidate, [example.reference]

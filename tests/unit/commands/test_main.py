@@ -1,0 +1,488 @@
+"""The command line: what it prints, what it refuses, and how it exits."""
+
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+
+import evaluate
+import pytest
+
+from infolm_metric.commands.main import main
+from infolm_metric.commands.options import SETTINGS
+from infolm_metric.infolm.scorer import InfoLMScorer
+from infolm_metric.infolm.settings import Settings
+from infolm_metric.kernel.idf.table import IDF
+from tests.project_files import ROOT
+
+CANDIDATES = ["the cat sat on the mat", "a dog ran in the garden", "rain fell for 12 days"]
+REFERENCES = ["the cat slept on the chair", "a small dog barked", "the river rose by 3.5 metres"]
+SECOND = ["the old cat sat", "the dog ran", "it was cold outside"]
+FILES = ("-c", "sys.txt", "-r", "ref.txt")
+
+
+@pytest.fixture(scope="module")
+def scorer(tiny_bert):
+    """The scorer whose results the command line must show, to the last bit.
+
+    It keeps nothing, like a new process: a distribution from another call's batches differs in
+    its last bits.
+    """
+    return InfoLMScorer(model_name_or_path=str(tiny_bert), reuse_memory=0)
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch) -> Path:
+    """The working folder, with the texts above in plain files."""
+    monkeypatch.chdir(tmp_path)
+    for name, texts in (("sys", CANDIDATES), ("ref", REFERENCES), ("ref2", SECOND)):
+        Path(f"{name}.txt").write_text("".join(f"{text}\n" for text in texts))
+    return tmp_path
+
+
+@pytest.fixture
+def infolm(capsys, tiny_bert):
+    """A function that runs `infolm` here: (exit code, standard output, standard error).
+
+    The model of `score` and `idf` is the tiny one if no other is named.
+    """
+
+    def run(*arguments: object) -> tuple[int, str, str]:
+        given = [str(argument) for argument in arguments]
+        if given[:1] in (["score"], ["idf"]) and "--model" not in given:
+            given[1:1] = ["--model", str(tiny_bert)]
+        code = main(given)
+        return (code, *capsys.readouterr())
+
+    return run
+
+
+@pytest.fixture
+def score(infolm):
+    """A function that runs `infolm score --json` and gives the object it prints."""
+
+    def run(*arguments: object) -> dict:
+        code, output, errors = infolm("score", "--json", *arguments)
+        assert code == 0, errors
+        return json.loads(output)
+
+    return run
+
+
+def start(*arguments: object) -> subprocess.Popen:
+    """`infolm` in a process of its own, its streams open as pipes."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "infolm_metric", *map(str, arguments)],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        # A shell that runs tests in the background has them, and so this, ignore interrupts.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )
+
+
+# Ways to give texts
+
+
+def test_texts_as_arguments_score_as_in_python(score, scorer):
+    expected = scorer.score([CANDIDATES[0]], [[REFERENCES[0], SECOND[0]]]).as_dict()
+    assert score(CANDIDATES[0], REFERENCES[0], SECOND[0]) == expected
+
+
+def test_a_text_may_start_with_a_dash_after_two_dashes(score, scorer):
+    assert score("--", "- the cat", "--dog") == scorer.score(["- the cat"], ["--dog"]).as_dict()
+
+
+def test_plain_files_score_as_in_python(score, scorer):
+    assert score(*FILES) == scorer.score(CANDIDATES, REFERENCES).as_dict()
+
+
+def test_several_reference_files_give_several_references_each(score, scorer):
+    groups = [list(group) for group in zip(REFERENCES, SECOND, strict=True)]
+    expected = scorer.score(CANDIDATES, groups, multi_reference="mean").as_dict()
+    assert score(*FILES, "-r", "ref2.txt", "--multi-reference", "mean") == expected
+
+
+def test_a_line_may_hold_what_unicode_counts_as_a_line_end(score, scorer):
+    texts = ["the cat\u2028sat", "", "a dog\u0085ran"]
+    Path("odd.txt").write_text("\r\n".join(texts), encoding="utf-8", newline="")
+    with pytest.warns(UserWarning, match="lone mask"):
+        expected = scorer.score(texts, REFERENCES).as_dict()
+    assert score("-c", "odd.txt", "-r", "ref.txt") == expected
+
+
+def test_json_lines_score_as_in_python(score, scorer):
+    rows = [
+        {"prediction": CANDIDATES[0], "references": [REFERENCES[0], SECOND[0]]},
+        {"prediction": CANDIDATES[1], "references": REFERENCES[1]},
+    ]
+    Path("data.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    groups = [[REFERENCES[0], SECOND[0]], [REFERENCES[1]]]
+    assert score("--data", "data.jsonl") == scorer.score(CANDIDATES[:2], groups).as_dict()
+
+
+def test_csv_scores_as_in_python(score, scorer):
+    Path("data.csv").write_text('id,candidate,reference\n1,"a, ""b""",NA\n2,,5\n')
+    with pytest.warns(UserWarning, match="lone mask"):
+        expected = scorer.score(['a, "b"', ""], ["NA", "5"]).as_dict()
+    assert score("--data", "data.csv") == expected
+
+
+def test_columns_can_be_named(score, scorer):
+    Path("data.tsv").write_text("out\ta\tb\nthe cat\ta cat\tthe dog\n")
+    columns = ("--candidate-column", "out", "--reference-column", "a", "--reference-column", "b")
+    expected = scorer.score(["the cat"], [["a cat", "the dog"]]).as_dict()
+    assert score("--data", "data.tsv", *columns) == expected
+
+
+def test_standard_input_is_plain_text_or_json_lines(score, scorer, monkeypatch):
+    def type_in(lines: list[str]) -> None:
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO("\n".join(lines).encode())))
+
+    expected = scorer.score(CANDIDATES, REFERENCES).as_dict()
+    type_in(CANDIDATES)
+    assert score("-c", "-", "-r", "ref.txt") == expected
+    rows = zip(CANDIDATES, REFERENCES, strict=True)
+    type_in([json.dumps({"candidate": text, "reference": other}) for text, other in rows])
+    assert score("--data", "-") == expected
+
+
+# Settings
+
+
+def test_every_setting_but_return_scores_has_an_option():
+    names = {entry.keywords["dest"] for entry in SETTINGS}
+    fields = set(Settings.__dataclass_fields__)
+    assert names <= fields
+    assert fields - names <= {"return_scores", "reuse_memory"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "settings"),
+    [
+        (["-m", "l1"], {"information_measure": "l1"}),
+        (["-m", "kl", "--measure", "l1"], {"information_measure": ["kl", "l1"]}),
+        (["-m", "alpha", "--alpha", "-0.5"], {"information_measure": "alpha", "alpha": -0.5}),
+        (
+            ["-m", "ab", "--alpha", "2", "--beta", "1e-3", "--symmetrize", "none"],
+            {"information_measure": "ab", "alpha": 2.0, "beta": 1e-3, "symmetrize": "none"},
+        ),
+        (["-t", "0.25", "--idf", "none"], {"temperature": 0.25, "idf": False}),
+        (["--temperature", "2", "--idf", "separate"], {"temperature": 2.0, "idf": "separate"}),
+        (
+            ["--max-length", "6", "--long-text", "window", "--batch-size", "3"],
+            {"max_length": 6, "long_text": "window", "batch_size": 3},
+        ),
+        (["--similarity", "--batch-size", "auto"], {"similarity": True, "batch_size": "auto"}),
+        (["--dtype", "bfloat16", "--device", "cpu"], {"dtype": "bfloat16", "device": "cpu"}),
+        (["--masks-per-pass", "4"], {"masks_per_pass": 4}),
+    ],
+)
+def test_an_option_does_what_its_setting_does(score, scorer, arguments, settings):
+    expected = scorer.score(CANDIDATES, REFERENCES, **settings).as_dict()
+    assert score(*FILES, *arguments) == expected
+
+
+def test_without_a_model_option_the_environment_names_it(tiny_bert, capsys, monkeypatch):
+    monkeypatch.setenv("INFOLM_MODEL", str(tiny_bert))
+    assert main(["score", "a cat", "the cat"]) == 0
+    assert f"model:{tiny_bert.name}@" in capsys.readouterr().out
+
+
+# What is printed
+
+
+def test_one_pair_is_shown_in_two_lines(infolm, scorer):
+    code, output, _ = infolm("score", "the cat sat", "the dog ran")
+    result = scorer.score(["the cat sat"], ["the dog ran"])
+    assert code == 0
+    assert output.splitlines() == [
+        f"fisher_rao_distance: {result.mean('fisher_rao_distance'):.6g} "
+        "(lower is better; 0 = the same distribution, largest 1)",
+        f"signature: {result.signature}",
+    ]
+
+
+def test_the_summary_tells_pairs_directions_and_bounds(infolm, scorer):
+    _, output, _ = infolm("score", *FILES, "-m", "l2", "-m", "kl")
+    result = scorer.score(CANDIDATES, REFERENCES, information_measure=["l2", "kl"])
+    assert output.splitlines() == [
+        f"l2_distance: {result.mean('l2_distance'):.6g} "
+        "(mean of 3 pairs; lower is better; 0 = the same distribution, largest 1.41421)",
+        f"kl_divergence: {result.mean('kl_divergence'):.6g} "
+        "(mean of 3 pairs; lower is better; 0 = the same distribution, no largest value)",
+        f"signature: {result.signature}",
+    ]
+
+
+def test_per_pair_prints_a_table_and_then_the_summary(infolm, scorer):
+    arguments = ("-m", "l1", "-m", "linf", "--similarity")
+    _, output, _ = infolm("score", *FILES, *arguments, "--per-pair")
+    result = scorer.score(
+        CANDIDATES, REFERENCES, information_measure=["l1", "linf"], similarity=True
+    )
+    columns = [*result.scores.values(), *result.similarities.values()]
+    rows = [line.split("\t") for line in output.splitlines() if not line.startswith("#")]
+    names = ["l1_distance", "l_infinity_distance"]
+    assert rows[0] == ["pair", *names, *(f"{name} similarity" for name in names)]
+    assert [row[0] for row in rows[1:]] == ["1", "2", "3"]
+    shown = [[float(cell) for cell in row[1:]] for row in rows[1:]]
+    assert shown == [pytest.approx(row, rel=1e-5) for row in zip(*columns, strict=True)]
+    _, summary, _ = infolm("score", *FILES, *arguments)
+    assert output.endswith("".join(f"# {line}\n" for line in summary.splitlines()))
+
+
+def test_warnings_go_to_standard_error_with_flags_for_settings(infolm):
+    code, output, errors = infolm("score", "the cat " * 50, "the cat", "--json")
+    assert code == 0
+    assert json.loads(output)
+    (warning,) = [line for line in errors.splitlines() if "warning" in line]
+    assert warning.startswith("infolm: warning: 1 of 2 texts longer than 40 tokens")
+    assert "--long-text window" in warning
+
+
+def test_output_goes_to_a_file(infolm):
+    code, output, _ = infolm("score", *FILES, "--json", "-o", "scores.json")
+    assert (code, output) == (0, "")
+    _, printed, _ = infolm("score", *FILES, "--json", "-o", "-")
+    assert Path("scores.json").read_text() == printed
+
+
+# What is refused
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "nothing to score; give texts as arguments, -c FILE and -r FILE, or --data FILE"),
+        (["a cat"], "got one text; give the candidate, then at least one reference"),
+        (["a cat", "a dog", *FILES], "give either texts as arguments, -c FILE and"),
+        (["--data", "data.csv", "-r", "ref.txt"], "give either texts as arguments"),
+        (["-c", "sys.txt"], "give both files: -c FILE with the candidates, -r FILE with"),
+        (["-r", "sys.txt"], "give both files"),
+        (["sys.txt", "ref.txt"], "'sys.txt' is a file, and texts are expected here; give files"),
+        (["a", "b", "--candidate-column", "x"], "--candidate-column and --reference-column need"),
+        (["-c", "no.txt", "-r", "ref.txt"], "cannot read no.txt: there is no such file; check its"),
+        (["-c", "sys.txt", "-r", "short.txt"], "sys.txt has 3, short.txt has 1"),
+        (["-c", "sys.txt", "-r", "latin.txt"], "latin.txt, line 2: not valid UTF-8 (byte 0xe9)"),
+        (["-c", "bad.jsonl", "-r", "ref.txt"], "bad.jsonl is a table"),
+        (["-c", "-", "-r", "-"], "standard input can be read once"),
+        (["--data", "bad.jsonl"], "bad.jsonl, line 2: not valid JSON"),
+        (["--data", "bad.jsonl", "--candidate-column", "x"], "bad.jsonl, line 1: no column 'x'"),
+        (["--data", "sys.txt"], "sys.txt: the name of a table ends in .jsonl, .ndjson, .csv, .tsv"),
+        (["--data", "no.csv"], "cannot read no.csv: No such file or directory"),
+        ([*FILES, "-o", "no/scores"], "cannot write no/scores: no folder 'no'"),
+        ([*FILES, "-o", "."], "cannot write .: it is a folder"),
+        (["a\udcff", "b"], "predictions[0] has a lone surrogate"),
+        (["a", "b", "-m", "fisher"], "unknown --measure 'fisher'; did you mean"),
+        (["a", "b", "-m", "alpha"], "alpha"),
+        (["a", "b", "-m", "kl", "--similarity"], "similarity"),
+        (["a", "b", "-t", "0"], "temperature must be > 0, got 0.0"),
+        (["a", "b", "-t", "nan"], "temperature must be finite"),
+        (["a", "b", "--idf", "no.idf"], "there is no file 'no.idf'"),
+        (["a", "b", "--idf", "sys.txt"], "is not an idf table"),
+        (["a", "b", "--symmetrize", "jefreys"], "did you mean 'jeffreys'?"),
+        (["a", "b", "--multi-reference", "max"], "unknown --multi-reference 'max'"),
+        (["a", "b", "--long-text", "cut"], "unknown --long-text 'cut'"),
+        (["a", "b", "--max-length", "2"], "--max-length must be at least 3"),
+        (["a", "b", "--max-length", "99"], "--max-length must be at most 40"),
+        (["a", "b", "--batch-size", "big"], "--batch-size must be"),
+        (["a", "b", "--batch-size", "0"], "--batch-size must be at least 1, got 0"),
+        (["a", "b", "--dtype", "int8"], "unknown dtype 'int8'"),
+        (["a", "b", "--device", "abacus"], "device must be a torch device"),
+        (["a", "b", "--processes", "0"], "--processes must be at least 1"),
+        (["the cat " * 50, "b", "--long-text", "error"], "more than --max-length 40"),
+    ],
+)
+def test_wrong_input_is_refused_with_exit_code_2(infolm, arguments, message):
+    Path("short.txt").write_text("a\n")
+    Path("latin.txt").write_bytes("a\ncafé\nb\n".encode("latin-1"))
+    Path("bad.jsonl").write_text('{"candidate": "a", "reference": "b"}\n{"candidate": ')
+    Path("data.csv").write_text("candidate,reference\na,b\n")
+    code, output, errors = infolm("score", *arguments)
+    assert (code, output) == (2, "")
+    assert errors.startswith("infolm score: error: ")
+    assert message in errors
+    assert "Traceback" not in errors
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [],
+        ["scores"],
+        ["score", "--alpha", "x", "a", "b"],
+        ["score", "--temp", "1", "a", "b"],
+        ["idf", "corpus.txt"],
+    ],
+)
+def test_arguments_that_cannot_be_parsed_give_the_usage_and_exit_code_2(infolm, arguments):
+    code, output, errors = infolm(*arguments)
+    assert (code, output) == (2, "")
+    assert errors.startswith("usage: infolm")
+
+
+def test_a_model_that_is_not_there_gives_exit_code_1(infolm):
+    code, output, errors = infolm("score", "--model", "no/such/model", "a", "b")
+    assert (code, output) == (1, "")
+    assert "cannot load the model 'no/such/model'" in errors
+    assert "--model bundled" in errors
+    assert "Traceback" not in errors
+
+
+def test_verbose_shows_where_an_error_arose(infolm):
+    code, _, errors = infolm("score", "--model", "no/such/model", "a", "b", "--verbose")
+    assert code == 1
+    assert "Traceback" in errors
+
+
+def test_a_model_without_a_head_gives_exit_code_2(infolm, tiny_models):
+    code, _, errors = infolm("score", "--model", tiny_models("bert-without-head"), "a", "b")
+    assert code == 2
+    assert "masked-LM head is missing" in errors
+
+
+# infolm idf
+
+
+def test_a_table_holds_the_counts_of_its_files(infolm, tiny_bert):
+    from transformers import AutoTokenizer
+
+    Path("more.csv").write_text("id,summary\n1,NA\n2,\n")
+    code, output, _ = infolm(
+        "idf", "ref.txt", "more.csv", "--column", "summary", "-o", "table.json"
+    )
+    table = IDF.load("table.json")
+    tokenizer = AutoTokenizer.from_pretrained(tiny_bert)
+    assert code == 0
+    assert table == IDF.from_corpus([*REFERENCES, "NA", ""], tokenizer)
+    assert output.splitlines() == [
+        "documents: 5",
+        f"distinct tokens: {(table.document_frequency > 0).sum()}",
+        f"fingerprint: {table.fingerprint}",
+    ]
+
+
+def test_a_table_of_the_references_weighs_as_the_references_do(infolm, score):
+    infolm("idf", "ref.txt", "-o", "table.json")
+    by_table, by_references = score(*FILES, "--idf", "table.json"), score(*FILES)
+    assert by_table["scores"] == by_references["scores"]
+    assert IDF.load("table.json").fingerprint in by_table["signature"]
+    assert score(*FILES, "--idf", "none")["scores"] != by_table["scores"]
+
+
+@pytest.mark.parametrize(
+    ("options", "kept"), [((), 38), (("--max-length", 6), 4), (("--long-text", "window"), 60)]
+)
+def test_documents_are_cut_as_texts_are(infolm, options, kept):
+    Path("long.txt").write_text("the " * (kept - 1) + "cat " + "dog " * (100 - kept))
+    infolm("idf", "long.txt", "-o", "table.json", *options)
+    counted = IDF.load("table.json").document_frequency.sum()
+    assert counted == (3 if "window" in options else 2)
+
+
+def test_a_changed_corpus_is_counted_anew(infolm):
+    infolm("idf", "ref.txt", "-o", "table.json")
+    Path("ref.txt").write_text("the cat\u2028sat\n\n")
+    infolm("idf", "ref.txt", "-o", "table.json")
+    assert IDF.load("table.json").documents == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["no.txt", "-o", "table"], "cannot read no.txt: there is no such file"),
+        (["ref.txt", "-o", "no/table"], "cannot write no/table: no folder 'no'"),
+        (["empty.txt", "-o", "table"], "corpus is empty"),
+        (["data.csv", "-o", "table"], "data.csv, line 2: no column 'text'; there are 'summary'"),
+        (["latin.txt", "-o", "table"], "latin.txt, line 1: not valid UTF-8"),
+    ],
+)
+def test_a_bad_corpus_is_refused_and_leaves_no_table(infolm, arguments, message):
+    Path("empty.txt").touch()
+    Path("data.csv").write_text("summary\na\n")
+    Path("latin.txt").write_bytes("café".encode("latin-1"))
+    code, output, errors = infolm("idf", *arguments)
+    assert (code, output) == (2, "")
+    assert message in errors
+    assert not Path("table").exists()
+
+
+# infolm register
+
+
+def test_after_register_evaluate_finds_the_metric(infolm, tiny_bert):
+    code, output, _ = infolm("register")
+    assert code == 0
+    assert Path(output.splitlines()[0]).is_file()
+    assert 'evaluate.load("infolm")' in output
+    metric = evaluate.load("infolm", model_name_or_path=str(tiny_bert))
+    assert metric.compute(predictions=["a cat"], references=["a cat"])["infolm"] == 0
+
+
+# As a process
+
+
+def test_help_and_wrong_arguments_load_no_heavy_library():
+    program = """
+import sys
+from infolm_metric.commands.main import main
+codes = [main(arguments.split()) for arguments in ("--help", "--version", "score --help")]
+codes += [main(arguments.split()) for arguments in ("score --alpha x", "score -c no -r no", "idf")]
+heavy = {"torch", "transformers", "datasets", "evaluate", "numpy"} & set(sys.modules)
+sys.exit(f"{codes} {heavy}" if heavy or codes != [0, 0, 0, 2, 2, 2] else 0)
+"""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    subprocess.run([sys.executable, "-c", program], env=environment, check=True)
+
+
+def test_a_process_prints_results_only_on_standard_output(tiny_bert, scorer):
+    with start("score", "--model", tiny_bert, *FILES, "--json", "--verbose") as process:
+        output, errors = process.communicate()
+    assert process.returncode == 0, errors
+    assert json.loads(output) == scorer.score(CANDIDATES, REFERENCES).as_dict()
+
+
+def test_a_reader_that_goes_away_is_no_error(tiny_bert):
+    with start("score", "--model", tiny_bert, *FILES, "--per-pair") as process:
+        process.stdout.close()
+        errors = process.stderr.read().decode()
+        process.wait()
+    assert process.returncode == 141
+    assert "BrokenPipe" not in errors
+    assert "Traceback" not in errors
+
+
+def test_an_interrupt_gives_exit_code_130_and_no_stack_trace(folder):
+    os.mkfifo("pipe.txt")
+    with start("score", "-c", "pipe.txt", "-r", "ref.txt") as process:
+        writer = open_when_read("pipe.txt", process)  # infolm is then in the midst of its work
+        interrupt(process)
+        os.close(writer)  # a process that heard nothing ends here, with another exit code
+        errors = process.stderr.read().decode()
+    assert process.returncode == 130
+    assert "Traceback" not in errors
+
+
+def interrupt(process: subprocess.Popen) -> None:
+    """Interrupts a process, again if the signal came just before it began to wait for input."""
+    for _ in range(3):
+        process.send_signal(signal.SIGINT)
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(timeout=10)
+
+
+def open_when_read(pipe: str, process: subprocess.Popen) -> int:
+    """The descriptor of the writing end of a named pipe, once the process reads from it."""
+    while True:
+        try:
+            return os.open(pipe, os.O_WRONLY | os.O_NONBLOCK)
+        except OSError:
+            assert process.poll() is None, process.stderr.read()
+            time.sleep(0.01)

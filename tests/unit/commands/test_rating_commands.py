@@ -1,0 +1,379 @@
+"""correlate, tune, compare and report: real use on a tiny model, and what they refuse."""
+
+import base64
+import json
+import re
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from infolm_metric import InfoLMScorer
+from infolm_metric.commands.main import main
+from infolm_metric.meta_evaluation import (
+    Sweep,
+    correlation,
+    read_ratings,
+    score_grid,
+    tune,
+    write_report,
+)
+from infolm_metric.meta_evaluation.grid import score_measures
+from infolm_metric.meta_evaluation.tuning import DEFAULTS, TUNED
+from tests.counted_contexts import counted_contexts
+
+WORDS = ["the cat", "a dog", "rain", "the river", "a small house", "cold wind"]
+REFERENCES = [["the cat sat", "a cat sat down"], ["a dog ran"], ["rain fell"], ["the river rose"]]
+SYSTEMS = ("good", "fair", "weak", "poor", "odd")
+
+
+def make_rows() -> list[dict]:
+    """Five systems that stray from the references more and more, and people who see it."""
+    random = np.random.default_rng(0)
+    made = []
+    for rank, system in enumerate(SYSTEMS):
+        for sample, group in enumerate(REFERENCES):
+            words = group[0].split()
+            for _ in range(rank):
+                words[random.integers(len(words))] = str(random.choice(WORDS))
+            made.append(
+                {
+                    "system": system,
+                    "id": sample,
+                    "prediction": " ".join(words),
+                    "references": group,
+                    "human": {
+                        "fluency": 90 - 10 * rank + int(random.integers(9)),
+                        "coverage": 70 - 5 * rank + int(random.integers(30)),
+                    },
+                    "metrics": {"bleu": 50 - 8 * rank + float(random.normal()), "ter": 3.0 * rank},
+                }
+            )
+    made[-1]["metrics"]["ter"] = 11.5
+    return made
+
+
+ROWS = make_rows()
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    Path("rows.jsonl").write_text("\n".join(map(json.dumps, ROWS)))
+    for system in SYSTEMS[:3]:
+        texts = [row["prediction"] for row in ROWS if row["system"] == system]
+        Path(f"{system}.txt").write_text("".join(f"{text}\n" for text in texts))
+    Path("ref.txt").write_text("".join(f"{group[0]}\n" for group in REFERENCES))
+    return tmp_path
+
+
+@pytest.fixture
+def infolm(capsys, tiny_bert):
+    """A function that runs `infolm` with the tiny model: (exit code, output, errors)."""
+
+    def run(command: str, *arguments: object) -> tuple[int, str, str]:
+        code = main([command, *map(str, arguments), "--model", str(tiny_bert)])
+        return (code, *capsys.readouterr())
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def scorer(tiny_bert):
+    return InfoLMScorer(model_name_or_path=str(tiny_bert), reuse_memory=0)
+
+
+# Many settings from one pass
+
+
+@pytest.mark.parametrize("room", [1 << 30, 1])
+@pytest.mark.parametrize("idf", ["references", False])
+def test_a_grid_holds_what_scoring_one_by_one_gives(scorer, tiny_bert, room, idf):
+    predictions = [row["prediction"] for row in ROWS]
+    references = [row["references"] for row in ROWS]
+    sweeps = [
+        Sweep(("fisher_rao", "ab"), (0.5, 1.0), (0.5,), (1.0, 2.0)),
+        Sweep(("kl",), settings={"symmetrize": "jensen", "multi_reference": "mean"}),
+    ]
+    base = InfoLMScorer(model_name_or_path=str(tiny_bert), idf=idf)
+    seen = []
+    found = score_grid(
+        base, predictions, references, sweeps, report=seen.append, distribution_bytes=room
+    )
+    assert len(found) == sum(sweep.size for sweep in sweeps) == 7
+    assert sum(seen) == 7 * len(ROWS)
+    for settings, scores in found:
+        plain = InfoLMScorer(**vars(settings)).score(predictions, references)
+        (expected,) = plain.scores.values()
+        parameters = 1 + (settings.alpha or 0) + (settings.beta or 0)
+        bound = 1e-6 * max(1, 1 / settings.temperature) * parameters
+        assert scores == pytest.approx(expected, abs=bound, rel=bound)
+
+
+def test_idf_separate_is_refused_in_portions_but_scored_whole(tiny_bert):
+    base = InfoLMScorer(model_name_or_path=str(tiny_bert), idf="separate")
+    with pytest.raises(ValueError, match="separate"):
+        score_grid(base, ["a cat"], [["a cat"]], [Sweep(("l1",))])
+    found = score_measures(base, ["a cat", "rain"], [["a cat"], ["a dog"]])
+    assert "idf:separate" in found.signature
+
+
+# infolm correlate
+
+
+def test_correlate_reports_what_python_computes(infolm, scorer):
+    code, output, errors = infolm("correlate", "rows.jsonl", "--json", "--resamples", "50")
+    assert code == 0, errors
+    cells = json.loads(output)["agreement"]
+    ratings = read_ratings(ROWS)
+    scores = scorer.score(ratings.predictions, [list(group) for group in ratings.references])
+    grid = -ratings.grid(scores.scores["fisher_rao_distance"])
+    found = {
+        (cell["level"], cell["statistic"]): cell["value"]
+        for cell in cells
+        if (cell["metric"], cell["criterion"]) == ("fisher_rao_distance", "coverage")
+    }
+    for level, statistic in found:
+        if statistic != "accuracy":
+            expected = correlation(ratings.human["coverage"], grid, statistic, level)
+            assert found[level, statistic] == pytest.approx(expected, abs=1e-6)
+    assert {cell["metric"] for cell in cells} == {"fisher_rao_distance", "bleu", "ter"}
+
+
+def test_correlate_takes_the_words_for_lower_is_better(infolm):
+    plain, turned = (
+        json.loads(infolm("correlate", "rows.jsonl", "--no-infolm", "--json", *more)[1])
+        for more in ([], ["--lower-is-better", "ter"])
+    )
+    values = [
+        next(cell["value"] for cell in table["agreement"] if cell["metric"] == "ter")
+        for table in (plain, turned)
+    ]
+    assert values[0] == -values[1] < 0
+
+
+def test_correlate_writes_tables_with_tests_against_a_baseline(infolm):
+    code, output, _ = infolm(
+        "correlate", "rows.jsonl", "--no-infolm", "--baseline", "bleu", "--markdown"
+    )
+    assert code == 0
+    assert "| criterion | metric | Pearson | Spearman | Kendall | accuracy | p vs bleu |" in output
+    row = next(line for line in output.splitlines() if line.startswith("| coverage | ter"))
+    assert re.search(r"-?\d\.\d{3} \[-?\d\.\d\d, -?\d\.\d\d\] \|.* (<0.001|\d\.\d{3}) \|$", row)
+    assert "Williams' test" in output
+
+
+def test_correlate_says_what_it_left_out(infolm):
+    gap = [dict(row) for row in ROWS]
+    gap[3] = {**gap[3], "human": {"fluency": None, "coverage": 50}}
+    person = {**gap[0], "system": "person", "prediction": None, "is_human": True}
+    Path("rows.jsonl").write_text("\n".join(map(json.dumps, [*gap, person])))
+    _, output, _ = infolm("correlate", "rows.jsonl", "--no-infolm")
+    assert "fluency: 1 samples left out" in output
+    assert "1 rows of human texts were passed over." in output
+
+
+@pytest.mark.parametrize("command", ["correlate", "tune", "report"])
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--criterion", "clarity"], "rows.jsonl, line 1: no human score 'clarity'"),
+        (["--exclude-system", "good", "--exclude-id", "0", "--metric", "x"], "no metrics score"),
+        (["--lower-is-better", "wer"], "--lower-is-better wer: no such metric column"),
+        (["--resamples", "0"], "--resamples must be at least 1"),
+        (["--measure", "fischer"], "unknown --measure 'fischer'"),
+    ],
+)
+def test_wrong_arguments_are_refused_before_a_model_is_loaded(capsys, command, arguments, message):
+    output = ["-o", "out"] if command == "report" else []
+    code = main([command, "rows.jsonl", *arguments, *output, "--model", "no/such/model"])
+    captured = capsys.readouterr()
+    assert code == 2, captured.err
+    assert message in captured.err
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"id": 0}, "rows.jsonl, line 20: system 'odd' has a text for id '0' already, in rows"),
+        ({"human": {"fluency": float("nan"), "coverage": 1}}, "line 20: column 'fluency' is nan"),
+        ({"human": {"fluency": "high", "coverage": 1}}, "line 20: column 'fluency' must hold"),
+    ],
+)
+def test_a_wrong_row_is_named_before_a_model_is_loaded(capsys, changes, message):
+    made = [*ROWS[:-1], {**ROWS[-1], **changes}]
+    Path("rows.jsonl").write_text("\n".join(map(json.dumps, made)))
+    assert main(["correlate", "rows.jsonl", "--model", "no/such/model"]) == 2
+    assert message in capsys.readouterr().err
+
+
+# infolm tune
+
+
+def test_tune_chooses_on_one_split_and_reports_on_the_other(scorer):
+    ratings = read_ratings(ROWS)
+    sweeps = [Sweep(("fisher_rao", "l1"), (0.5, 1.0, 2.0))]
+    result = tune(ratings, scorer, sweeps=sweeps, criteria=["fluency"], development=2, seed=1)
+    here, there = (ratings.select(ids) for ids in (result.development_ids, result.held_out_ids))
+    values = {}
+    for idf in ("references", False):
+        alone = InfoLMScorer(model_name_or_path=scorer.settings.model, idf=idf)
+        for settings, scores in score_grid(alone, ratings.predictions, ratings.references, sweeps):
+            part = np.isin(ratings.places[:, 1], [ratings.samples.index(s) for s in here.samples])
+            development = correlation(here.human["fluency"], here.grid(-scores[part]))
+            values[settings.information_measure, settings.temperature, idf] = (
+                development,
+                correlation(there.human["fluency"], there.grid(-scores[~part])),
+            )
+    best = result.best.information_measure, result.best.temperature, result.best.idf
+    assert best == max(values, key=lambda key: values[key][0])
+    assert len(result.trials) == len(values) == 12
+    assert result.trials[0].development == pytest.approx(values[best][0], abs=1e-6)
+    assert result.held_out_mean(TUNED) == pytest.approx(values[best][1], abs=1e-6)
+    default = values["fisher_rao_distance", 1.0, "references"][1]
+    assert result.held_out_mean(DEFAULTS) == pytest.approx(default, abs=1e-6)
+
+
+def test_tune_reads_each_text_once_for_everything_it_tries(scorer, monkeypatch):
+    ratings = read_ratings(ROWS)
+    fresh = InfoLMScorer(model_name_or_path=scorer.settings.model)
+    with counted_contexts(monkeypatch) as tried:
+        tune(ratings, fresh, development=2)
+    texts = [*ratings.predictions, *(text for group in ratings.references for text in group)]
+    with counted_contexts(monkeypatch) as needed:
+        fresh.distributions(texts, idf=False, reuse_memory=0)
+    assert 0 < len(tried) == len(needed)
+
+
+def test_tune_does_not_look_at_the_scores_held_out(scorer):
+    ratings = read_ratings(ROWS)
+    sweeps = [Sweep(("fisher_rao", "l2"), (0.5, 2.0))]
+    before = tune(ratings, scorer, sweeps=sweeps, development=2)
+    held_out = {ratings.samples.index(name) for name in before.held_out_ids}
+    changed = [
+        {**row, "human": {"fluency": 100 - row["human"]["fluency"], "coverage": index}}
+        if row["id"] in held_out
+        else row
+        for index, row in enumerate(ROWS)
+    ]
+    after = tune(read_ratings(changed), scorer, sweeps=sweeps, development=2)
+    assert after.trials == before.trials
+    assert after.held_out_mean(TUNED) != before.held_out_mean(TUNED)
+
+
+def test_the_settings_that_tune_prints_can_be_pasted(infolm, tiny_bert):
+    code, output, errors = infolm(
+        "tune", "rows.jsonl", "-m", "ab", "-t", "1.5", "--alpha", "0.5", "--beta", "1",
+        "--idf", "none", "--development", "2", "--resamples", "50",
+    )  # fmt: skip
+    assert code == 0, errors
+    flags = re.search(r"^infolm score (.*) \.\.\.$", output, re.MULTILINE)[1].split()
+    keywords = re.search(r"^InfoLM\((.*)\)$", output, re.MULTILINE)[1]
+    scorer = InfoLMScorer(model_name_or_path=str(tiny_bert), **eval(f"dict({keywords})"))
+    assert (scorer.settings.alpha, scorer.settings.idf) == (0.5, False)
+    _, scored, _ = infolm("score", *flags, "the cat", "a dog", "--json")
+    assert json.loads(scored)["scores"] == scorer.score(["the cat"], ["a dog"])["scores"]
+
+
+@pytest.mark.parametrize("development", ["1", "3", "40"])
+def test_a_split_too_small_is_refused_before_a_model_is_loaded(capsys, development):
+    code = main(["tune", "rows.jsonl", "--development", development, "--model", "no/such/model"])
+    assert code == 2
+    assert "--development must leave both splits at least 2" in capsys.readouterr().err
+
+
+# infolm compare
+
+
+@pytest.mark.parametrize("test", ["bootstrap", "randomization"])
+def test_compare_shows_the_means_that_score_gives(infolm, test):
+    files = [f"{system}.txt" for system in SYSTEMS[:3]]
+    code, output, errors = infolm(
+        "compare", *files, "-r", "ref.txt", "--json", "--test", test, "--resamples", 200
+    )
+    assert code == 0, errors
+    result = json.loads(output)
+    rows = result["systems"]["fisher_rao_distance"]
+    assert [row["system"] for row in rows] == files
+    for row, name in zip(rows, files, strict=True):
+        alone = json.loads(infolm("score", "-c", name, "-r", "ref.txt", "--json")[1])
+        assert row["mean"] == pytest.approx(alone["infolm"], abs=1e-6)
+        assert result["signature"] == alone["signature"]
+        assert row["low"] <= row["mean"] <= row["high"]
+    assert [row["p_value"] is None for row in rows] == [True, False, False]
+
+
+def test_compare_prints_a_table(infolm):
+    code, output, _ = infolm("compare", "good.txt", "weak.txt", "-r", "ref.txt")
+    assert code == 0
+    lines = output.splitlines()
+    assert lines[0].split() == [
+        "system",
+        "fisher_rao_distance",
+        "95%",
+        "interval",
+        "difference",
+        "p",
+    ]
+    assert "baseline" in lines[1]
+    assert "paired bootstrap against good.txt" in output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["good.txt"], "at least two files"),
+        (["good.txt", "good.txt"], "good.txt is given twice"),
+        (["good.txt", "short.txt"], "short.txt has 1, ref.txt has 4"),
+        (["good.txt", "no.txt"], "cannot read no.txt"),
+        (["good.txt", "weak.txt", "--resamples", "0"], "--resamples"),
+        (["good.txt", "weak.txt", "--idf", "separate"], "--idf separate"),
+    ],
+)
+def test_compare_refuses_what_cannot_be_compared(infolm, arguments, message):
+    Path("short.txt").write_text("a\n")
+    code, _, errors = infolm("compare", *arguments, "-r", "ref.txt")
+    assert code == 2
+    assert message in errors
+
+
+# infolm report
+
+
+@pytest.mark.parametrize("format", ["png", "svg"])
+def test_a_report_holds_its_figures_and_escapes_its_texts(scorer, folder, format):
+    evil = [dict(row) for row in ROWS]
+    evil[0] = {**evil[0], "prediction": "<script>alert(1)</script>", "references": ["<b>&"]}
+    evil[0]["human"] = {"fluency": 100, "coverage": 100}  # of which no metric can know
+    page = write_report(read_ratings(evil), scorer, folder / "out", format=format, resamples=50)
+    html = page.read_text()
+    assert "<script" not in html and "<b>" not in html
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in html
+    files = sorted(path for path in (folder / "out").iterdir() if path.suffix == f".{format}")
+    embedded = re.findall(r'src="data:image/[a-z+]+;base64,([^"]+)"', html)
+    assert len(files) == len(embedded) == 6
+    assert {path.read_bytes() for path in files} == {base64.b64decode(code) for code in embedded}
+    assert not re.search(r'(src|href)="(?!data:)', html)
+    assert "signature" in html and "Figure 6." in html
+
+
+def test_report_makes_its_folder_and_names_the_page(infolm):
+    code, output, errors = infolm(
+        "report", "rows.jsonl", "-o", "new/report", "--baseline", "bleu", "--resamples", "50"
+    )
+    assert code == 0, errors
+    assert output == str(Path("new/report/index.html")) + "\n"
+    assert "p vs bleu" in Path("new/report/index.html").read_text()
+
+
+def test_report_refuses_a_file_in_the_place_of_its_folder(infolm):
+    code, _, errors = infolm("report", "rows.jsonl", "-o", "ref.txt")
+    assert code == 2
+    assert "it is a file" in errors
+
+
+def test_without_matplotlib_the_error_names_the_extra(scorer, folder, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(ImportError, match=r"infolm-metric\[plots\]"):
+        write_report(read_ratings(ROWS), scorer, folder / "out")

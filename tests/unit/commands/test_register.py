@@ -1,0 +1,175 @@
+"""`evaluate.load` finds the metric: registered, or in a checkout; with and without the Hub."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import evaluate
+import pytest
+
+import infolm_metric
+from infolm_metric.commands.registration import SCRIPT, register
+from tests.project_files import ROOT
+
+PAIRS = {"predictions": ["The cat sat."], "references": ["The cat slept."]}
+
+
+@pytest.fixture
+def elsewhere(tmp_path, monkeypatch):
+    """A working directory that has nothing to do with the project."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+# Where the script goes.
+
+
+def test_the_script_lies_in_evaluates_own_cache_under_the_hash_of_its_text():
+    script = register()
+    versions = script.parent.parent
+    cache = Path(evaluate.config.HF_MODULES_CACHE)
+    assert versions == cache / "evaluate_modules" / "metrics" / "evaluate-metric--infolm"
+    assert script.name == "infolm.py"
+    assert len(script.parent.name) == 64 and int(script.parent.name, 16)
+    for folder in (script.parent, *list(script.parents)[1:4]):
+        assert (folder / "__init__.py").is_file()
+
+
+def test_registering_again_changes_nothing_and_repairs_what_is_damaged(tmp_path):
+    script = register(tmp_path)
+    files = sorted(tmp_path.rglob("*"))
+    script.write_text("broken")
+    assert register(str(tmp_path)) == script
+    assert script.read_text() == SCRIPT
+    assert sorted(tmp_path.rglob("*")) == files
+
+
+def test_scripts_of_other_versions_go_whatever_their_date(tmp_path):
+    script = register(tmp_path)
+    old = script.parent.parent / ("0" * 64) / "infolm.py"
+    old.parent.mkdir()
+    old.write_text("raise RuntimeError")
+    os.utime(old, (2**32, 2**32))
+    assert register(tmp_path) == script
+    assert [path.name for path in script.parent.parent.iterdir() if path.is_dir()] == [
+        script.parent.name
+    ]
+
+
+# What is loaded.
+
+
+def test_the_registered_metric_is_the_packages_own_class(elsewhere, tiny_bert):
+    register()
+    metric = evaluate.load("infolm", model_name_or_path=str(tiny_bert), temperature=2.0)
+    assert type(metric) is infolm_metric.InfoLM
+    same = infolm_metric.InfoLM(model_name_or_path=str(tiny_bert))
+    assert metric.compute(**PAIRS) == same.compute(**PAIRS, temperature=2.0)
+
+
+def test_a_wrong_setting_is_refused_when_it_is_loaded(elsewhere):
+    register()
+    with pytest.raises(TypeError, match="'temprature'; did you mean 'temperature'"):
+        evaluate.load("infolm", temprature=2.0)
+
+
+def test_combine_finds_the_registered_metric_by_name(elsewhere, tiny_bert, monkeypatch):
+    register()
+    monkeypatch.setenv("INFOLM_MODEL", str(tiny_bert))
+    combined = evaluate.combine(["infolm", evaluate.load("infolm", temperature=2.0)])
+    result = combined.compute(**PAIRS)
+    assert 0 < result["infolm_0_infolm"] != result["infolm_1_infolm"] > 0
+
+
+@pytest.mark.parametrize("way", ["by the folder", "by the file", "from elsewhere"])
+def test_a_checkout_is_loaded_by_its_path(way, tmp_path, monkeypatch, tiny_bert):
+    monkeypatch.chdir(tmp_path if way == "from elsewhere" else ROOT)
+    path = {
+        "by the folder": "./infolm_metric",
+        "by the file": "infolm_metric/infolm_metric.py",
+        "from elsewhere": str(ROOT / "infolm_metric"),
+    }[way]
+    metric = evaluate.load(path, model_name_or_path=str(tiny_bert))
+    assert metric.name == "infolm"
+    same = infolm_metric.InfoLM(model_name_or_path=str(tiny_bert))
+    assert metric.compute(**PAIRS) == same.compute(**PAIRS)
+
+
+def test_the_path_that_register_returns_can_be_loaded(elsewhere, tiny_bert):
+    metric = evaluate.load(str(register()), model_name_or_path=str(tiny_bert))
+    assert metric.compute(**PAIRS)["infolm"] > 0
+
+
+# Processes that begin with nothing, as a training script does.
+
+OFFLINE = """
+import json, sys
+import evaluate
+
+infolm = evaluate.load("infolm", model_name_or_path=sys.argv[1])
+print(json.dumps(infolm.compute(predictions=["The cat sat."], references=["The cat slept."])))
+"""
+HUB_AS_IT_MAY_BE = """
+import os, threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+class Hub(BaseHTTPRequestHandler):
+    status = 404
+    asked = 0
+
+    def do_HEAD(self):
+        Hub.asked += 1
+        self.send_response(self.status)
+        self.end_headers()
+
+    def log_message(self, *_):
+        pass
+
+server = ThreadingHTTPServer(("127.0.0.1", 0), Hub)
+threading.Thread(target=server.serve_forever, daemon=True).start()
+os.environ["HF_ENDPOINT"] = f"http://127.0.0.1:{server.server_port}"
+
+import evaluate
+
+for Hub.status in (404, 401, 503):  # no such module; no such repository; out of order
+    Hub.asked = 0
+    print(Hub.status, evaluate.load("infolm").name, Hub.asked > 0)
+server.shutdown()
+server.server_close()
+print("unreachable", evaluate.load("infolm").name)
+"""
+
+
+def lines_of(program: str, *arguments: str | Path, cwd: Path, **environment: str) -> list[str]:
+    """The lines that a Python process of its own prints."""
+    inherited = {k: v for k, v in os.environ.items() if k != "HF_EVALUATE_OFFLINE"}
+    added = {"PYTHONPATH": str(ROOT), "NO_PROXY": "127.0.0.1", "HF_UPDATE_DOWNLOAD_COUNTS": "0"}
+    result = subprocess.run(
+        [sys.executable, "-c", program, *arguments],
+        cwd=cwd,
+        env=inherited | added | environment,
+        capture_output=True,
+        text=True,
+    )
+    assert result.returncode == 0, result.stderr
+    return result.stdout.splitlines()
+
+
+def test_a_script_elsewhere_finds_the_registered_metric_offline(tmp_path, tiny_bert):
+    register(tmp_path / "modules")
+    (line,) = lines_of(
+        OFFLINE, tiny_bert, cwd=tmp_path, HF_HOME=str(tmp_path), HF_EVALUATE_OFFLINE="1"
+    )
+    same = infolm_metric.InfoLM(model_name_or_path=str(tiny_bert))
+    expected = same.compute(**PAIRS)
+    assert json.loads(line)["infolm"] == pytest.approx(expected["infolm"], abs=1e-6)
+    assert json.loads(line)["signature"] == expected["signature"]
+
+
+def test_a_script_elsewhere_finds_the_registered_metric_whatever_the_hub_answers(tmp_path):
+    register(tmp_path / "modules here")
+    assert lines_of(
+        HUB_AS_IT_MAY_BE, cwd=tmp_path, HF_MODULES_CACHE=str(tmp_path / "modules here")
+    ) == ["404 infolm True", "401 infolm True", "503 infolm True", "unreachable infolm"]

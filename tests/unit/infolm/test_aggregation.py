@@ -1,0 +1,250 @@
+"""Predictions become one distribution per text: the weighted mean, formed without underflow."""
+
+import math
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from infolm_metric.infolm import aggregation as distributions
+from infolm_metric.infolm.aggregation import (
+    Accumulator,
+    DistributionStore,
+    aggregate,
+    log_predictions,
+)
+
+VOCABULARY = 17
+WEIGHTINGS = 2
+TEMPERATURES = (0.01, 0.25, 1.0, 2.0, 100.0)
+
+
+def contexts(sizes, seed=0, scale=3.0):
+    """Logits [contexts, vocab] in float32, and log weights [contexts, weightings].
+
+    Weights sum to 1 per text and weighting.
+    """
+    generator = torch.Generator().manual_seed(seed)
+    logits = scale * torch.randn(sum(sizes), VOCABULARY, generator=generator)
+    shapes = [(size, WEIGHTINGS) for size in sizes]
+    weights = [
+        torch.rand(shape, generator=generator, dtype=torch.float64) + 0.1 for shape in shapes
+    ]
+    return logits, torch.cat([(weight / weight.sum(0)).log() for weight in weights])
+
+
+def literal_mixture(logits, log_weights, temperature):
+    """log sum_j w_j softmax(z_j / T) with Python's own floats, [vocab]."""
+    mixture = [0.0] * logits.shape[1]
+    for row, log_weight in zip(logits.tolist(), log_weights.tolist(), strict=True):
+        peak = max(row)
+        exponentials = [math.exp((value - peak) / temperature) for value in row]
+        for entry, value in enumerate(exponentials):
+            mixture[entry] += math.exp(log_weight) * value / math.fsum(exponentials)
+    return torch.tensor([math.log(value) for value in mixture], dtype=torch.float64)
+
+
+@pytest.mark.parametrize("temperature", [0.1, 0.25, 1.0, 2.0, 100.0])
+def test_a_distribution_is_the_weighted_mean_of_the_predictions(temperature):
+    sizes = [3, 1, 5]
+    logits, log_weights = contexts(sizes)
+    found = aggregate(logits, log_weights, sizes, [temperature])
+    assert found.shape == (3, WEIGHTINGS, 1, VOCABULARY) and found.dtype == torch.float64
+    parts = zip(logits.split(sizes), log_weights.split(sizes), found[:, :, 0], strict=True)
+    for rows, weights, distributions_ in parts:
+        expected = [literal_mixture(rows, each, temperature) for each in weights.T]
+        torch.testing.assert_close(distributions_, torch.stack(expected), rtol=1e-12, atol=1e-12)
+
+
+def test_temperatures_are_an_axis_and_do_not_mix():
+    sizes = [2, 4]
+    logits, log_weights = contexts(sizes)
+    together = aggregate(logits, log_weights, sizes, TEMPERATURES)
+    assert together.shape == (2, WEIGHTINGS, len(TEMPERATURES), VOCABULARY)
+    for index, temperature in enumerate(TEMPERATURES):
+        alone = aggregate(logits, log_weights, sizes, [temperature])
+        assert torch.equal(together[:, :, index], alone[:, :, 0])
+
+
+@pytest.mark.parametrize("temperature", TEMPERATURES)
+def test_distributions_sum_to_one(temperature):
+    sizes = [3, 2]
+    logits, log_weights = contexts(sizes)
+    totals = aggregate(logits, log_weights, sizes, [temperature]).logsumexp(-1)
+    torch.testing.assert_close(totals, torch.zeros_like(totals), rtol=0, atol=1e-12)
+
+
+def test_nothing_underflows_at_a_temperature_of_a_hundredth():
+    # The rarest token's probability is exp(-6000), far below the smallest float64.
+    logits = torch.tensor([[0.0, -30.0, -60.0], [0.0, -60.0, -50.0]])
+    log_weights = torch.tensor([[0.25], [0.75]], dtype=torch.float64).log()
+    ((((first, second, third),),),) = aggregate(logits, log_weights, [2], [0.01]).tolist()
+    assert first == pytest.approx(0.0, abs=1e-12)
+    assert second == pytest.approx(-3000 + math.log(0.25), rel=1e-12)
+    assert third == pytest.approx(-5000 + math.log(0.75), rel=1e-12)
+
+
+def test_very_small_weights_do_not_underflow():
+    logits = torch.tensor([[0.0, 0.0], [0.0, 800.0]])
+    log_weights = torch.tensor([[0.0], [-1000.0]], dtype=torch.float64)
+    ((((first, second),),),) = aggregate(logits, log_weights, [2], [1.0]).tolist()
+    assert first == pytest.approx(-math.log(2)) and second == pytest.approx(-math.log(2))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16, torch.float64])
+def test_predictions_are_float64_whatever_the_model_computes_in(dtype):
+    logits = torch.tensor([[0.5, -1.25, 4.0]], dtype=dtype)
+    found = log_predictions(logits, 0.5)
+    assert found.dtype == torch.float64
+    expected = torch.log_softmax(torch.tensor([[1.0, -2.5, 8.0]], dtype=torch.float64), -1)
+    torch.testing.assert_close(found, expected, rtol=1e-15, atol=0)
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    sizes=st.lists(st.integers(1, 6), min_size=1, max_size=5),
+    cut=st.integers(1, 7),
+    order=st.randoms(use_true_random=False),
+)
+def test_it_does_not_matter_how_the_contexts_are_spread_over_batches(sizes, cut, order):
+    logits, log_weights = contexts(sizes)
+    whole = aggregate(logits, log_weights, sizes, TEMPERATURES)
+    owners = [text for text, size in enumerate(sizes) for _ in range(size)]
+    batches = [list(range(len(owners)))[i : i + cut] for i in range(0, len(owners), cut)]
+    order.shuffle(batches)
+    sums = Accumulator(TEMPERATURES)
+    for rows in batches:
+        texts = list(dict.fromkeys(owners[row] for row in rows))
+        counts = [sum(owners[row] == text for row in rows) for text in texts]
+        sums.add(logits[rows, None], log_weights[rows, None], texts, counts)
+    found = torch.stack([sums.log_sums[text] for text in range(len(sizes))])
+    torch.testing.assert_close(found, whole, rtol=1e-13, atol=1e-13)
+
+
+def test_a_text_met_twice_in_a_batch_is_one_text():
+    logits, log_weights = contexts([4])
+    sums = Accumulator([1.0])
+    sums.add(logits[:, None], log_weights[:, None], [7, 7], [1, 3])
+    whole = aggregate(logits, log_weights, [4], [1.0])[0]
+    torch.testing.assert_close(sums.log_sums[7], whole, rtol=1e-13, atol=1e-13)
+
+
+def test_a_mask_that_is_no_mask_of_its_own_adds_nothing():
+    logits, log_weights = contexts([4])
+    # Two contexts of three masks, of which the second repeats two with a weight of 0.
+    nothing = torch.full((2, WEIGHTINGS), -math.inf, dtype=torch.float64)
+    log_weights = torch.cat([log_weights, nothing])
+    sums = Accumulator(TEMPERATURES)
+    repeated = torch.cat([logits, logits[3:], logits[3:]])
+    sums.add(repeated.view(2, 3, VOCABULARY), log_weights.view(2, 3, WEIGHTINGS), [0], [2])
+    whole = aggregate(logits, log_weights[:4], [4], TEMPERATURES)[0]
+    torch.testing.assert_close(sums.log_sums[0], whole, rtol=1e-13, atol=1e-13)
+
+
+def test_a_weighting_may_leave_out_all_the_contexts_of_a_batch():
+    logits, log_weights = contexts([4])
+    log_weights[:2, 1] = -math.inf
+    whole = aggregate(logits, log_weights, [4], TEMPERATURES)[0]
+    sums = Accumulator(TEMPERATURES)
+    for part in (slice(0, 2), slice(2, 4)):
+        sums.add(logits[part, None], log_weights[part, None], [0], [2])
+    assert bool(whole.isfinite().all())
+    torch.testing.assert_close(sums.log_sums[0], whole, rtol=1e-13, atol=1e-13)
+
+
+@pytest.mark.parametrize("elements", [1, 3 * VOCABULARY, 1 << 20])
+@pytest.mark.parametrize("scale", [3.0, 300.0])
+def test_the_two_ways_to_mix_agree_however_the_rows_are_cut(elements, scale, monkeypatch):
+    monkeypatch.setattr(distributions, "ELEMENTS", {"cpu": elements})
+    sizes = [3, 1, 5, 2]
+    logits, log_weights = contexts(sizes, scale=scale)
+    quick = aggregate(logits, log_weights, sizes, [2.0])
+    monkeypatch.setattr(distributions, "REPRESENTABLE", 0.0)
+    careful = aggregate(logits, log_weights, sizes, [2.0])
+    torch.testing.assert_close(quick, careful, rtol=1e-12, atol=1e-12)
+
+
+def test_what_is_kept_of_a_text_does_not_keep_its_batch_alive():
+    sizes = [1] * 50
+    logits, log_weights = contexts(sizes)
+    sums = Accumulator([1.0, 2.0])
+    sums.add(logits[:, None], log_weights[:, None], range(50), sizes)
+    kept = sums.log_sums[0]
+    assert kept.untyped_storage().nbytes() == kept.nbytes == WEIGHTINGS * 2 * VOCABULARY * 8
+
+
+# The store
+
+
+def distribution(value=0.0, entries=8):
+    return torch.full((entries,), value, dtype=torch.float64)  # 8 bytes each
+
+
+def test_the_store_gives_back_what_was_put():
+    store = DistributionStore(1000)
+    store.put("a", distribution(1.0))
+    assert torch.equal(store.get("a"), distribution(1.0))
+    assert store.get("b") is None
+    assert (len(store), store.size) == (1, 64)
+
+
+def test_the_store_keeps_within_its_bytes_and_drops_the_longest_unused():
+    store = DistributionStore(3 * 64)
+    for name in "abc":
+        store.put(name, distribution())
+    assert (len(store), store.size) == (3, 192)
+    store.get("a")
+    store.put("d", distribution())  # b was used longest ago
+    assert [name for name in "abcd" if store.get(name) is not None] == ["a", "c", "d"]
+    store.put("e", distribution(entries=16))  # as large as the two used longest ago
+    assert [name for name in "acde" if store.get(name) is not None] == ["d", "e"]
+    assert store.size == 192
+
+
+def test_what_is_put_again_takes_no_more_room_and_counts_as_used():
+    store = DistributionStore(2 * 64)
+    store.put("a", distribution())
+    store.put("b", distribution())
+    store.put("a", distribution())
+    assert (len(store), store.size) == (2, 128)
+    store.put("c", distribution())
+    assert store.get("b") is None and store.get("a") is not None
+
+
+def test_a_smaller_limit_drops_at_once_and_a_larger_one_makes_room():
+    store = DistributionStore(4 * 64)
+    for name in "abcd":
+        store.put(name, distribution())
+    store.shrink(130)
+    assert [name for name in "abcd" if store.get(name) is not None] == ["c", "d"]
+    assert store.size == 128
+    store.shrink(3 * 64)
+    store.put("e", distribution())
+    assert len(store) == 3
+    store.shrink(0)
+    assert (len(store), store.size) == (0, 0)
+
+
+@pytest.mark.parametrize("limit", [0, 63])
+def test_what_is_larger_than_the_limit_is_not_kept(limit):
+    store = DistributionStore(limit)
+    store.put("a", distribution())
+    assert (len(store), store.size) == (0, 0) and store.get("a") is None
+
+
+def test_what_is_too_large_to_keep_costs_nothing_else_its_place():
+    store = DistributionStore(2 * 64)
+    store.put("a", distribution())
+    store.put("b", distribution(entries=17))
+    assert store.get("a") is not None and store.get("b") is None
+    assert store.size == 64
+
+
+def test_a_row_of_a_larger_tensor_does_not_keep_the_rest_alive():
+    store = DistributionStore(1000)
+    rows = torch.rand(100, 8, dtype=torch.float64)
+    store.put("a", rows[3])
+    kept = store.get("a")
+    assert torch.equal(kept, rows[3])
+    assert kept.untyped_storage().nbytes() == store.size == 64

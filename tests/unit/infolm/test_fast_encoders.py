@@ -1,0 +1,167 @@
+"""The encoders that leave work out give what the families' own encoders give."""
+
+import numpy as np
+import pytest
+import torch
+from transformers import AutoTokenizer
+
+from infolm_metric.infolm import fast_encoders as encoders
+from infolm_metric.infolm import masked_lm
+from infolm_metric.infolm import masking as contexts
+from infolm_metric.infolm.masking import batches, normalised_log_weights, split, tokenize
+from tests.model_families import FAMILIES, SENTENCES
+
+KNOWN = [family for family in FAMILIES if family in encoders.FAMILIES]
+TEXTS = [*SENTENCES[:8], "the cat", "rain", ""]
+TOLERANCE = 5e-5  # of logits that reach 20, in float32
+# What differs within a family and changes how its layers are read.
+VARIANTS = [
+    *((family, {}) for family in FAMILIES),
+    ("bert", {"num_hidden_layers": 1}),
+    ("bert", {"num_hidden_layers": 5, "hidden_act": "relu"}),
+    ("roberta", {"hidden_act": "gelu_new"}),
+    ("albert", {"num_hidden_layers": 5, "num_hidden_groups": 2, "inner_group_num": 2}),
+    ("electra", {"embedding_size": 16}),
+]
+
+
+def load(folder, fast, dtype="float32"):
+    vocabulary = masked_lm.load_vocabulary(str(folder))
+    return masked_lm.load(str(folder), None, "cpu", dtype, vocabulary, fast)
+
+
+def batches_of(model, texts, masks=1, size=None):
+    vocabulary = model.vocabulary
+    read = tokenize(vocabulary.tokenizer, texts, vocabulary.limit, "truncate")
+    windows = [
+        window
+        for index, text in enumerate(read)
+        for window in split(
+            index,
+            text,
+            normalised_log_weights(text, None)[:, None],
+            vocabulary.template,
+            vocabulary.limit,
+            masks,
+        )
+    ]
+    return list(batches(windows, vocabulary.template.mask, size, vocabulary.size, "cpu"))
+
+
+def largest_difference(first, second, made):
+    return max(
+        (
+            first.logits(batch.ids, batch.positions, batch.sizes).float()
+            - second.logits(batch.ids, batch.positions, batch.sizes).float()
+        )
+        .abs()
+        .max()
+        .item()
+        for batch in made
+    )
+
+
+@pytest.fixture
+def shared(monkeypatch):
+    """Notes for each batch whether the first layer's projections were shared."""
+    noted = []
+    share = encoders.MaskedEncoder._share
+
+    def noting(self, layer, states):
+        parts = share(self, layer, states)
+        noted.append(parts is not None)
+        return parts
+
+    monkeypatch.setattr(encoders.MaskedEncoder, "_share", noting)
+    return noted
+
+
+def test_the_families_that_matter_most_are_known():
+    assert {"bert", "roberta", "xlm-roberta", "distilbert", "albert", "electra", "mpnet"} == set(
+        KNOWN
+    )
+
+
+@pytest.mark.parametrize("masks", [1, 3])
+@pytest.mark.parametrize(("family", "changes"), VARIANTS)
+def test_logits_are_those_of_the_familys_own_encoder(family, changes, masks, tiny_models, shared):
+    folder = tiny_models(family, **changes)
+    fast, plain = load(folder, True), load(folder, False)
+    assert (fast.encoder is not None) is (family in KNOWN) and plain.encoder is None
+    for size in (None, 1, 5):
+        made = batches_of(plain, TEXTS, masks, size)
+        assert largest_difference(fast, plain, made) < TOLERANCE
+    # With one layer there is none below the last, whose projections are another matter.
+    expected = {True, False} if family in KNOWN and changes.get("num_hidden_layers") != 1 else set()
+    assert set(shared) == expected
+
+
+@pytest.mark.parametrize("family", KNOWN)
+def test_attention_over_long_texts_is_the_same(family, tiny_models, monkeypatch):
+    folder = tiny_models(family)
+    fast, plain = load(folder, True), load(folder, False)
+    monkeypatch.setattr(encoders, "SHORT", 0)
+    assert largest_difference(fast, plain, batches_of(plain, TEXTS)) < TOLERANCE
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+@pytest.mark.parametrize("family", KNOWN)
+def test_half_precision_is_as_near_as_the_familys_own(family, dtype, tiny_models):
+    folder = tiny_models(family)
+    exact, fast, plain = (
+        load(folder, False),
+        load(folder, True, dtype),
+        load(folder, False, dtype),
+    )
+    made = batches_of(exact, TEXTS)
+    own = largest_difference(plain, exact, made)
+    assert 0 < largest_difference(fast, exact, made) < 2 * own
+
+
+@pytest.mark.parametrize("family", ["roberta", "xlm-roberta", "mpnet"])
+def test_a_typed_padding_token_that_shifts_positions_is_noticed(family, tiny_models, shared):
+    folder = tiny_models(family)
+    padding = AutoTokenizer.from_pretrained(folder).pad_token
+    fast, plain = load(folder, True), load(folder, False)
+    made = batches_of(plain, [f"the cat {padding} sat on {padding} the mat and slept"])
+    assert largest_difference(fast, plain, made) < TOLERANCE
+    assert shared == [False] * len(made)
+
+
+def test_one_encoder_answers_batches_of_any_order_and_size(tiny_bert):
+    fast, plain = load(tiny_bert, True), load(tiny_bert, False)
+    made = batches_of(plain, TEXTS, size=4)
+    order = np.random.default_rng(0).permutation(len(made))
+    assert largest_difference(fast, plain, [made[i] for i in order]) < TOLERANCE
+    rooms = {name: room.data_ptr() for name, room in fast.encoder.room.items()}
+    assert largest_difference(fast, plain, made) < TOLERANCE
+    # What it keeps has the size of the largest batch, and is used again.
+    assert {name: room.data_ptr() for name, room in fast.encoder.room.items()} == rooms
+    most = max(batch.ids.numel() for batch in made)
+    assert all(room.numel() <= most * 4 * 40 for room in fast.encoder.room.values())
+
+
+def test_answers_do_not_change_when_the_next_batch_is_asked_for(tiny_bert):
+    model = load(tiny_bert, True)
+    first, second, *_ = batches_of(model, TEXTS)
+    answer = model.logits(first.ids, first.positions, first.sizes)
+    before = answer.clone()
+    model.logits(second.ids, second.positions, second.sizes)
+    assert torch.equal(answer, before)
+
+
+def test_a_decoder_keeps_its_own_encoder(tiny_models):
+    assert load(tiny_models("bert", is_decoder=True), True).encoder is None
+
+
+def test_a_text_read_in_windows_shares_within_each_window(tiny_bert, shared, monkeypatch):
+    monkeypatch.setattr(contexts, "SLICE", 2)
+    fast, plain = load(tiny_bert, True), load(tiny_bert, False)
+    vocabulary = plain.vocabulary
+    (text,) = tokenize(vocabulary.tokenizer, [" ".join(SENTENCES)], 20, "window")
+    weights = normalised_log_weights(text, None)[:, None]
+    windows = split(0, text, weights, vocabulary.template, 20)
+    assert len(windows) > 10
+    made = list(batches(windows, vocabulary.template.mask, None, vocabulary.size, "cpu"))
+    assert largest_difference(fast, plain, made) < TOLERANCE
+    assert shared == [True] * len(made)

@@ -1,0 +1,436 @@
+"""From texts to batches of masked contexts, against literal rules written out token by token."""
+
+import math
+from collections import Counter
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from transformers import AutoTokenizer
+
+from infolm_metric.infolm import masking as contexts
+from infolm_metric.infolm.masking import (
+    Template,
+    TokenizedText,
+    Window,
+    batches,
+    find_template,
+    normalised_log_weights,
+    split,
+    tokenize,
+)
+from tests.model_families import FAMILIES, SENTENCES
+
+CLS, SEP, MASK = 2, 3, 4
+BERT = Template((CLS,), (SEP,), MASK)
+
+
+@pytest.fixture(scope="module")
+def tokenizer(tiny_bert):
+    return AutoTokenizer.from_pretrained(tiny_bert)
+
+
+def text_of(tokens, template=BERT):
+    """The text of the given ordinary tokens, special ones around them."""
+    ids = [*template.prefix, *tokens, *template.suffix]
+    maskable = np.zeros(len(ids), dtype=bool)
+    maskable[len(template.prefix) : len(template.prefix) + len(tokens)] = True
+    return TokenizedText(np.array(ids), maskable)
+
+
+def uniform(text):
+    return normalised_log_weights(text, None)[:, None]
+
+
+# Templates
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_the_template_is_what_the_tokenizer_puts_around_a_text(family, tiny_models):
+    tokenizer = AutoTokenizer.from_pretrained(tiny_models(family))
+    template = find_template(tokenizer)
+    ids = tokenizer("The dog ran in the garden.")["input_ids"]
+    start, end = len(template.prefix), len(ids) - len(template.suffix)
+    assert template.prefix == tuple(ids[:start]) and template.suffix == tuple(ids[end:])
+    bare = tokenizer("The dog ran in the garden.", add_special_tokens=False)
+    assert ids[start:end] == bare["input_ids"]
+    assert template.overhead == tokenizer.num_special_tokens_to_add() == 2
+    assert template.mask == tokenizer.mask_token_id
+    # An empty text is the template alone.
+    assert tokenizer("")["input_ids"] == [*template.prefix, *template.suffix]
+
+
+# Tokenising
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_special_and_unknown_tokens_that_someone_typed_are_maskable(family, tiny_models):
+    tokenizer = AutoTokenizer.from_pretrained(tiny_models(family))
+    typed = [tokenizer.mask_token, tokenizer.sep_token, tokenizer.cls_token, tokenizer.pad_token]
+    (text,) = tokenize(tokenizer, ["the cat " + " ".join(typed) + " 猫"], None, "truncate")
+    assert text.maskable.tolist() == [False] + [True] * (len(text.ids) - 2) + [False]
+    assert set(tokenizer.convert_tokens_to_ids(typed)) <= set(text.tokens.tolist())
+    if tokenizer("猫", add_special_tokens=False)["input_ids"][-1] == tokenizer.unk_token_id:
+        assert tokenizer.unk_token_id in text.tokens
+
+
+def test_texts_come_in_order_as_the_tokenizer_reads_them(tokenizer, monkeypatch):
+    monkeypatch.setattr(contexts, "SLICE", 7)
+    texts = list(tokenize(tokenizer, SENTENCES, None, "truncate"))
+    assert len(texts) == len(SENTENCES)
+    for sentence, text in zip(SENTENCES, texts, strict=True):
+        assert text.ids.tolist() == tokenizer(sentence)["input_ids"]
+        assert text.ids.dtype == np.int64 and text.maskable.dtype == bool
+        assert text.tokens.tolist() == tokenizer(sentence, add_special_tokens=False)["input_ids"]
+        assert text.too_long is False
+
+
+@pytest.mark.parametrize("side", ["right", "left"])
+@pytest.mark.parametrize("family", ["bert", "roberta", "albert", "modernbert"])
+def test_a_text_is_cut_as_its_tokenizer_would_cut_it(family, side, tiny_models):
+    tokenizer = AutoTokenizer.from_pretrained(tiny_models(family), truncation_side=side)
+    sentences = [SENTENCES[0], "a cat", "", " ".join(SENTENCES[:4])]
+    for limit in (3, 4, 9, 17, 40):
+        texts = tokenize(tokenizer, sentences, limit, "truncate")
+        for sentence, text in zip(sentences, texts, strict=True):
+            cut = tokenizer(
+                sentence, truncation=True, max_length=limit, return_special_tokens_mask=True
+            )
+            assert text.ids.tolist() == cut["input_ids"]
+            assert text.maskable.tolist() == [not flag for flag in cut["special_tokens_mask"]]
+            assert text.too_long is (len(tokenizer(sentence, verbose=False)["input_ids"]) > limit)
+
+
+def test_the_limit_itself_is_not_too_long(tokenizer):
+    length = len(tokenizer(SENTENCES[0])["input_ids"])
+    (fits,) = tokenize(tokenizer, [SENTENCES[0]], length, "error")
+    assert len(fits.ids) == length and fits.too_long is False
+
+
+def test_with_windows_nothing_is_cut(tokenizer):
+    (text,) = tokenize(tokenizer, [SENTENCES[0]], 5, "window")
+    assert text.ids.tolist() == tokenizer(SENTENCES[0])["input_ids"]
+    assert text.too_long is True
+
+
+def test_a_text_that_is_too_long_can_be_an_error_that_shows_it(tokenizer):
+    length = len(tokenizer(SENTENCES[0])["input_ids"])
+    with pytest.raises(ValueError) as refusal:
+        list(tokenize(tokenizer, ["a cat", SENTENCES[0]], length - 1, "error"))
+    message = str(refusal.value)
+    assert f"a text has {length} tokens, more than max_length={length - 1}" in message
+    assert "The cat sat on the mat" in message
+    assert 'long_text="truncate" or "window"' in message
+
+
+def test_the_tokenizers_own_truncation_does_not_leak_in(tokenizer):
+    tokenizer("a cat sat on the mat", truncation=True, max_length=4, padding="max_length")
+    (text,) = tokenize(tokenizer, [SENTENCES[0]], None, "truncate")
+    assert len(text.ids) > 4
+
+
+# Weights
+
+
+def test_weights_are_the_tables_normalised():
+    table = np.array([0.0] * 10 + [1.0, 2.0, 0.0, 5.0])
+    text = text_of([10, 11, 10, 12])
+    expected = [math.log(1 / 4), math.log(2 / 4), math.log(1 / 4), -math.inf]
+    assert normalised_log_weights(text, table).tolist() == pytest.approx(expected, rel=1e-15)
+
+
+@pytest.mark.parametrize("count", [0, 1, 3, 1000])
+def test_without_a_table_or_with_nothing_but_zeros_weights_are_uniform(count):
+    text = text_of([10] * count)
+    expected = np.full(count, -math.log(count) if count else 0.0)
+    np.testing.assert_allclose(normalised_log_weights(text, None), expected, rtol=1e-15)
+    np.testing.assert_array_equal(
+        normalised_log_weights(text, np.zeros(20)), normalised_log_weights(text, None)
+    )
+
+
+# Windows
+
+
+def literal_windows(tokens, width):
+    """(window's tokens, index of the masked one in it) for each token, by the design's rule."""
+    starts = []
+    start = 0
+    while start + width < len(tokens):
+        starts.append(start)
+        start += max(1, width // 2)
+    starts.append(len(tokens) - width)
+    found = []
+    for index in range(len(tokens)):
+        best = starts[0]
+        for start in starts:
+            # Twice the distance from the window's centre, to compare whole numbers.
+            if abs(2 * (index - start) - (width - 1)) < abs(2 * (index - best) - (width - 1)):
+                best = start
+        found.append((tokens[best : best + width], index - best))
+    return found
+
+
+@settings(deadline=None, max_examples=150)
+@given(
+    length=st.integers(1, 60),
+    width=st.integers(1, 24),
+    around=st.sampled_from([((2,), (3,)), ((), (3,)), ((2, 5), ())]),
+    weightless=st.sets(st.integers(0, 59)),
+)
+def test_each_token_is_masked_once_in_the_window_whose_centre_is_nearest(
+    length, width, around, weightless
+):
+    template = Template(*around, MASK)
+    tokens = list(range(100, 100 + length))
+    text = text_of(tokens, template)
+    weights = np.array([0.0 if i in weightless and i else 1.0 + i for i in range(length)])
+    with np.errstate(divide="ignore"):
+        log_weights = np.log(weights)[:, None]
+    windows = split(7, text, log_weights, template, width + template.overhead)
+    found = {}
+    for window in windows:
+        assert window.text == 7
+        ids = window.ids.tolist()
+        inner = ids[len(template.prefix) : len(ids) - len(template.suffix)]
+        assert ids == [*template.prefix, *inner, *template.suffix]
+        pairs = zip(window.positions[:, 0], window.log_weights[:, 0, 0], strict=True)
+        for position, log_weight in pairs:
+            token = ids[position]
+            assert token not in found
+            found[token] = (inner, position - len(template.prefix))
+            assert log_weight == log_weights[token - 100]
+    literal = (
+        literal_windows(tokens, width)
+        if length > width
+        else [(tokens, index) for index in range(length)]
+    )
+    expected = {
+        token: place
+        for token, place, weight in zip(tokens, literal, weights, strict=True)
+        if weight
+    }
+    assert found == expected
+
+
+def test_windows_of_one_token_are_read_one_by_one():
+    windows = split(0, text_of([10, 11, 12]), np.zeros((3, 1)), BERT, 3)
+    assert [window.ids.tolist() for window in windows] == [[CLS, i, SEP] for i in (10, 11, 12)]
+
+
+@pytest.mark.parametrize("max_length", [None, 5, 6, 40])
+def test_a_text_that_fits_is_one_window_as_it_stands(max_length):
+    text = text_of([10, 11, 12])
+    (window,) = split(3, text, uniform(text), BERT, max_length)
+    assert window.text == 3
+    assert window.ids.tolist() == [CLS, 10, 11, 12, SEP]
+    assert window.positions.tolist() == [[1], [2], [3]]
+    np.testing.assert_array_equal(window.log_weights[:, 0], uniform(text))
+
+
+def test_a_text_can_be_weighed_in_two_ways_and_is_read_once():
+    text = text_of([10, 11, 12, 13])
+    nothing, some = -np.inf, math.log(0.5)
+    log_weights = np.array([[some, nothing], [nothing, some], [some, some], [nothing, nothing]])
+    (window,) = split(0, text, log_weights, BERT, None)
+    # A position without weight in either is left out.
+    assert window.positions.tolist() == [[1], [2], [3]]
+    np.testing.assert_array_equal(window.log_weights[:, 0], log_weights[:3])
+    (other,) = split(1, text, uniform(text), BERT, None)
+    made = list(batches([window, other], MASK, None, 300, "cpu"))
+    assert [batch.log_weights.shape for batch in made] == [(3, 1, 2), (4, 1, 1)]
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_text_without_a_maskable_token_is_read_as_a_lone_mask(family, tiny_models):
+    tokenizer = AutoTokenizer.from_pretrained(tiny_models(family))
+    template = find_template(tokenizer)
+    (text,) = tokenize(tokenizer, [""], 40, "truncate")
+    (window,) = split(0, text, uniform(text), template, 40)
+    (batch,) = batches([window], template.mask, None, len(tokenizer), "cpu")
+    (mask_typed,) = tokenize(tokenizer, [tokenizer.mask_token], 40, "truncate")
+    assert batch.ids.tolist() == [mask_typed.ids.tolist()]
+    assert batch.ids[0, batch.positions[0, 0]] == template.mask
+    assert batch.log_weights.tolist() == [[[0.0]]]
+
+
+def test_positions_of_weight_0_need_no_pass():
+    text = text_of([10, 11, 12, 13])
+    table = np.zeros(20)
+    table[[11, 13]] = 1.0
+    log_weights = normalised_log_weights(text, table)[:, None]
+    (window,) = split(0, text, log_weights, BERT, None)
+    assert window.positions.tolist() == [[2], [4]]
+    np.testing.assert_allclose(np.exp(window.log_weights), [[[0.5]], [[0.5]]], rtol=1e-15)
+    # The context is whole all the same.
+    assert window.ids.tolist() == text.ids.tolist()
+
+
+# Several masks a context
+
+
+@settings(deadline=None, max_examples=150)
+@given(length=st.integers(1, 60), masks=st.integers(1, 70), width=st.integers(1, 80))
+def test_several_masks_a_context_read_each_position_once_in_as_few_contexts_as_they_can(
+    length, masks, width
+):
+    text = text_of(list(range(100, 100 + length)))
+    single = split(0, text, uniform(text), BERT, width + 2)
+    windows = split(0, text, uniform(text), BERT, width + 2, masks)
+    assert len(windows) == len(single)
+    for window, alone in zip(windows, single, strict=True):
+        count = len(alone.positions)
+        assert window.positions.shape == (math.ceil(count / masks), min(masks, count))
+        log_weights = window.log_weights[..., 0]
+        real = log_weights > -math.inf
+        assert sorted(window.positions[real]) == alone.positions[:, 0].tolist()
+        weights = dict(zip(alone.positions[:, 0], alone.log_weights[:, 0, 0], strict=True))
+        for position, log_weight in zip(window.positions[real], log_weights[real], strict=True):
+            assert weights[position] == log_weight
+        # What fills a context up masks nothing that it did not mask already.
+        for positions, own in zip(window.positions, real, strict=True):
+            assert set(positions) == set(positions[own])
+
+
+def test_the_masks_of_a_context_lie_as_far_apart_as_they_can():
+    text = text_of(list(range(100, 112)))
+    (window,) = split(0, text, uniform(text), BERT, None, 3)
+    assert window.positions.tolist() == [[1, 5, 9], [2, 6, 10], [3, 7, 11], [4, 8, 12]]
+
+
+def test_batches_hold_contexts_with_equally_many_masks():
+    texts = [text_of([10] * count) for count in (2, 7, 7, 3, 7)]
+    windows = [
+        window
+        for index, text in enumerate(texts)
+        for window in split(index, text, uniform(text), BERT, None, 4)
+    ]
+    for batch in batches(windows, MASK, None, 300, "cpu"):
+        where = batch.ids == MASK
+        assert bool(where.gather(1, batch.positions).all())
+        masked = [len(set(row)) for row in batch.positions.tolist()]
+        assert where.sum(1).tolist() == masked
+
+
+# Batches
+
+
+def windows_of(lengths):
+    """A window for each length, every id different, each position masked unless marked in vain."""
+    made, identity = [], 1000
+    for number, length in enumerate(lengths):
+        ids = np.arange(identity, identity + length)
+        identity += length
+        positions = np.arange(length)[number % 2 :: 1 + number % 3]
+        log_weights = -positions[:, None, None].astype(float)
+        made.append(Window(number, ids, positions[:, None], log_weights))
+    return made
+
+
+def check_batches(windows, given_batches):
+    """Every context once, its mask in place, nothing padded, weights and texts at its side."""
+    rows = {
+        window.text: (
+            window.ids.tolist(),
+            dict(zip(window.positions[:, 0], window.log_weights[:, 0, 0], strict=True)),
+        )
+        for window in windows
+    }
+    seen = Counter()
+    for batch in given_batches:
+        assert batch.ids.dtype == batch.positions.dtype == torch.int64
+        assert batch.log_weights.dtype == torch.float64
+        assert sum(batch.sizes) == len(batch.ids) == len(batch.positions) == len(batch.log_weights)
+        owners = [t for t, size in zip(batch.texts, batch.sizes, strict=True) for _ in range(size)]
+        for owner, ids, position, log_weight in zip(
+            owners,
+            batch.ids.tolist(),
+            batch.positions[:, 0].tolist(),
+            batch.log_weights[:, 0, 0],
+            strict=True,
+        ):
+            original, weights = rows[owner]
+            assert ids == [*original[:position], MASK, *original[position + 1 :]]
+            assert log_weight == weights[position]
+            seen[owner, position] += 1
+    assert seen == Counter(
+        (w.text, position) for w in windows for (position,) in w.positions.tolist()
+    )
+
+
+@settings(deadline=None, max_examples=100)
+@given(
+    lengths=st.lists(st.integers(1, 12), max_size=20).map(
+        lambda lengths: [length + 1 for length in lengths]
+    ),
+    size=st.one_of(st.none(), st.integers(1, 9)),
+)
+def test_batches_hold_every_context_once_with_its_mask_and_without_padding(lengths, size):
+    windows = windows_of(lengths)
+    made = list(batches(windows, MASK, size, 300, "cpu"))
+    check_batches(windows, made)
+    assert [b.ids.shape[1] for b in made] == sorted((b.ids.shape[1] for b in made), reverse=True)
+    if size is not None:
+        assert all(len(batch.ids) <= size for batch in made)
+        totals = Counter()
+        for window in windows:
+            totals[len(window.ids)] += len(window.positions)
+        # As few as the limit allows.
+        assert Counter(b.ids.shape[1] for b in made) == {
+            length: math.ceil(total / size) for length, total in totals.items()
+        }
+
+
+def test_windows_of_one_text_keep_its_name(tokenizer):
+    text = text_of(list(range(10, 40)))
+    windows = split(5, text, uniform(text), BERT, 10)
+    assert len(windows) > 2
+    made = list(batches(windows, MASK, 4, 300, "cpu"))
+    assert {name for batch in made for name in batch.texts} == {5}
+    assert sum(len(batch.ids) for batch in made) == 30
+    total = torch.cat([batch.log_weights for batch in made]).exp().sum()
+    assert total.item() == pytest.approx(1.0, rel=1e-12)
+
+
+def test_a_batch_left_to_us_holds_as_many_tokens_as_the_device_takes(monkeypatch):
+    monkeypatch.setattr(contexts, "TOKENS_PER_BATCH", {"cpu": 40, "cuda": 90})
+    masks = np.arange(9)[:, None], np.zeros((9, 1, 1))
+    windows = [Window(i, np.full(9, 50 + i), *masks) for i in range(4)]
+    for device, largest in (("cpu", 4), ("cuda", 10), ("mps", 4)):
+        made = list(batches(windows, MASK, None, 10, device))
+        assert [len(b.ids) for b in made[:-1]] == [largest] * (len(made) - 1)
+        assert sum(len(b.ids) for b in made) == 36
+
+
+def test_a_batch_left_to_us_holds_no_more_logits_than_memory_is_meant_for():
+    most = contexts.LOGITS_PER_BATCH["cpu"]
+    vocabulary = most // 5
+    (window,) = split(0, text_of([10] * 23), np.zeros((23, 1)), BERT, None)
+    sizes = [len(b.ids) for b in batches([window], MASK, None, vocabulary, "cpu")]
+    assert sizes == [5, 5, 5, 5, 3]
+    # However large the vocabulary and the text, one context at a time goes through.
+    (long,) = split(0, text_of([10] * 9000), np.zeros((9000, 1)), BERT, None)
+    first = next(batches([long], MASK, None, 10 * most, "cpu"))
+    assert first.ids.shape == (1, 9002)
+
+
+def test_no_window_makes_no_batch():
+    assert list(batches([], MASK, None, 300, "cpu")) == []
+
+
+def test_the_plan_for_a_very_long_text_reads_every_token_once(tokenizer):
+    text = ("the cat sat on the mat , " * 5000)[:100_000]
+    (read,) = tokenize(tokenizer, [text], 40, "window")
+    count = len(read.tokens)
+    assert count > 25_000
+    windows = split(0, read, uniform(read), find_template(tokenizer), 40)
+    assert {len(window.ids) for window in windows} == {40}
+    assert sum(len(window.positions) for window in windows) == count
+    seen = 0
+    for batch in batches(windows, MASK, None, 305, "cpu"):
+        assert (batch.ids == MASK).sum() == len(batch.ids)
+        assert bool((batch.ids.gather(1, batch.positions) == MASK).all())
+        seen += len(batch.ids)
+    assert seen == count

@@ -1,0 +1,822 @@
+"""The information measures: properties, closed forms, and a literal 50-digit reference."""
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+
+import mpmath
+import numpy as np
+import pytest
+import torch
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from mpmath import mp, mpf
+
+from infolm_metric.infolm import measures
+from infolm_metric.infolm.measures import MEASURES, SYMMETRIZATIONS, compare, largest_value
+
+LARGEST = torch.finfo(torch.float64).max
+PARAMETERS = {  # one ordinary choice for each measure that needs one
+    "alpha_divergence": {"alpha": 0.5},
+    "renyi_divergence": {"alpha": 2.0},
+    "beta_divergence": {"beta": 0.7},
+    "ab_divergence": {"alpha": 0.3, "beta": 1.1},
+}
+GRID = {
+    "alpha_divergence": [
+        {"alpha": a} for a in (-3, -0.5, -1e-6, 1e-6, 0.5, 1 - 1e-6, 1 + 1e-6, 1.00001, 1.5, 4, 30)
+    ],
+    "renyi_divergence": [
+        {"alpha": a} for a in (1e-6, 0.01, 0.5, 1 - 1e-6, 1 + 1e-6, 1.00001, 1.5, 4, 30)
+    ],
+    "beta_divergence": [
+        {"beta": b} for b in (-3, -1 - 1e-6, -1 + 1e-6, -0.5, -1e-6, 1e-6, 0.5, 1, 5)
+    ],
+    "ab_divergence": [
+        {"alpha": a, "beta": b}
+        for a, b in (
+            *((1e-6, 1e-6), (-1e-6, -1e-6), (1e-6, -2e-6), (1e-3, -1e-3 + 1e-6), (1e-6, 1 - 1e-6)),
+            *((1, -1e-6), (-1e-6, 1), (0.5, -0.5 + 1e-6), (0.5, -0.5 - 1e-6), (2, -2.000001)),
+            *((0.5, 0.5), (0.25, 0.5), (2, -1), (-1, 0.5), (3, 4), (-2, -1)),
+        )
+    ],
+}
+CASES = [
+    (name, symmetrize, parameters)
+    for name, measure in MEASURES.items()
+    for symmetrize in (("none",) if measure.symmetric else SYMMETRIZATIONS)
+    for parameters in GRID.get(name, [{}])
+]
+ORDINARY = [
+    pytest.param(name, symmetrize, id=f"{name}-{symmetrize}")
+    for name in MEASURES
+    for symmetrize in SYMMETRIZATIONS
+]
+
+
+def logs(*probabilities: float) -> torch.Tensor:
+    """The logarithms of `probabilities`, float64, [vocab]."""
+    return torch.tensor(probabilities, dtype=torch.float64).log()
+
+
+def noise(*shape: int, scale: float = 1.0, seed: int = 0) -> torch.Tensor:
+    """Normal noise, float64: logits of random distributions, [*shape]."""
+    generator = torch.Generator().manual_seed(seed)
+    return scale * torch.randn(*shape, generator=generator, dtype=torch.float64)
+
+
+def logits(count: int, reach: float) -> st.SearchStrategy[list[torch.Tensor]]:
+    """`count` rows of one vocabulary of 2 to 8 entries, within +-reach."""
+    entry = st.floats(-reach, reach, allow_subnormal=False)
+    return st.integers(2, 8).flatmap(
+        lambda vocab: st.tuples(
+            *[
+                st.lists(entry, min_size=vocab, max_size=vocab).map(
+                    lambda row: torch.tensor(row, dtype=torch.float64)
+                )
+            ]
+            * count
+        ).map(list)
+    )
+
+
+class Literal:
+    """Each formula as it is printed, with 50 digits, on lists of log-probabilities."""
+
+    @staticmethod
+    def log_s(log_p: Sequence[mpf], log_q: Sequence[mpf], s: mpf, t: mpf) -> mpf:
+        return mpmath.log(
+            mpmath.fsum(mpmath.exp(s * x + t * y) for x, y in zip(log_p, log_q, strict=True))
+        )
+
+    @staticmethod
+    def differences(log_p: Sequence[mpf], log_q: Sequence[mpf]) -> list[mpf]:
+        return [abs(mpmath.exp(x) - mpmath.exp(y)) for x, y in zip(log_p, log_q, strict=True)]
+
+    @staticmethod
+    def kl_divergence(log_p, log_q):
+        return mpmath.fsum(mpmath.exp(x) * (x - y) for x, y in zip(log_p, log_q, strict=True))
+
+    @classmethod
+    def alpha_divergence(cls, log_p, log_q, alpha):
+        return (mpmath.exp(cls.log_s(log_p, log_q, alpha, 1 - alpha)) - 1) / (alpha * (alpha - 1))
+
+    @classmethod
+    def renyi_divergence(cls, log_p, log_q, alpha):
+        return cls.log_s(log_p, log_q, alpha, 1 - alpha) / (alpha - 1)
+
+    @classmethod
+    def beta_divergence(cls, log_p, log_q, beta):
+        return cls.ab_divergence(log_p, log_q, mpf(1), beta)
+
+    @classmethod
+    def ab_divergence(cls, log_p, log_q, alpha, beta):
+        both = alpha + beta
+        return (
+            cls.log_s(log_p, log_q, both, 0) / (beta * both)
+            + cls.log_s(log_p, log_q, 0, both) / (alpha * both)
+            - cls.log_s(log_p, log_q, alpha, beta) / (alpha * beta)
+        )
+
+    @classmethod
+    def l1_distance(cls, log_p, log_q):
+        return mpmath.fsum(cls.differences(log_p, log_q))
+
+    @classmethod
+    def l2_distance(cls, log_p, log_q):
+        return mpmath.sqrt(mpmath.fsum(d * d for d in cls.differences(log_p, log_q)))
+
+    @classmethod
+    def l_infinity_distance(cls, log_p, log_q):
+        return max(cls.differences(log_p, log_q))
+
+    @classmethod
+    def fisher_rao_distance(cls, log_p, log_q):
+        overlap = mpmath.exp(cls.log_s(log_p, log_q, mpf(1) / 2, mpf(1) / 2))
+        return 2 / mp.pi * mpmath.acos(min(overlap, 1))  # rounding can leave 1 + 1e-50
+
+
+def literal(
+    name: str, x: torch.Tensor, y: torch.Tensor, symmetrize: str, parameters: dict[str, float]
+) -> mpf:
+    """The measure by its printed formula with 50 digits; x and y are rows of logits, [vocab]."""
+    with mp.workdps(50):
+        rows = []
+        for row in (x, y):
+            entries = [mpf(entry) for entry in row.tolist()]
+            total = mpmath.log(mpmath.fsum(mpmath.exp(entry) for entry in entries))
+            rows.append([entry - total for entry in entries])
+        log_p, log_q = rows
+        log_m = [
+            mpmath.log((mpmath.exp(u) + mpmath.exp(v)) / 2) for u, v in zip(*rows, strict=True)
+        ]
+        pairs = {
+            "none": [(log_p, log_q)],
+            "reverse": [(log_q, log_p)],
+            "jeffreys": [(log_p, log_q), (log_q, log_p)],
+            "jensen": [(log_p, log_m), (log_q, log_m)],
+        }[symmetrize]
+        exact = {key: mpf(value) for key, value in parameters.items()}
+        return mpmath.fsum(getattr(Literal, name)(*pair, **exact) for pair in pairs) / len(pairs)
+
+
+# Values
+
+
+FAMILIES = {
+    "random": (noise(24, seed=1), noise(24, seed=2)),
+    "close": (noise(24, seed=3), noise(24, seed=3) + noise(24, scale=1e-4, seed=4)),
+    "peaked": (
+        noise(24, seed=5) + 15.0 * torch.eye(24, dtype=torch.float64)[3],
+        noise(24, seed=6) + 15.0 * torch.eye(24, dtype=torch.float64)[9],
+    ),
+    "sparse": (
+        noise(24, seed=7).index_fill(0, torch.arange(0, 10), -600.0),
+        noise(24, seed=8).index_fill(0, torch.arange(12, 20), -600.0),
+    ),
+    "wide": (noise(24, scale=2e3, seed=9), noise(24, scale=2e3, seed=10)),
+    "wide and close": (noise(24, scale=2e3, seed=11), noise(24, scale=2e3, seed=11) + noise(24)),
+}
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_values_agree_with_the_printed_formulas_in_50_digits(family):
+    x, y = FAMILIES[family]
+    for name, symmetrize, parameters in CASES:
+        value = compare(name, x, y, symmetrize=symmetrize, **parameters).item()
+        exact = min(literal(name, x, y, symmetrize, parameters), mpf(LARGEST))
+        error = abs(mpf(value) - exact) / max(abs(exact), mpf("1e-12"))
+        assert error < 1e-10, (name, symmetrize, parameters, value, exact)
+
+
+@given(logits(2, 30.0), st.sampled_from(CASES))
+@settings(max_examples=60, deadline=None)
+def test_values_agree_with_the_printed_formulas_for_any_pair(pair, case):
+    name, symmetrize, parameters = case
+    value = compare(name, *pair, symmetrize=symmetrize, **parameters).item()
+    exact = min(literal(name, *pair, symmetrize, parameters), mpf(LARGEST))
+    assert abs(mpf(value) - exact) <= mpf("1e-10") * max(exact, 1)
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters", "value"),
+    [
+        ("kl_divergence", {}, math.log(2) - math.log(3) / 2),
+        ("alpha_divergence", {"alpha": 2}, 1 / 6),
+        ("renyi_divergence", {"alpha": 2}, math.log(4 / 3)),
+        ("renyi_divergence", {"alpha": 0.5}, -2 * math.log(math.sqrt(1 / 8) + math.sqrt(3 / 8))),
+        (
+            "beta_divergence",
+            {"beta": 1},
+            math.log(1 / 2) / 2 + math.log(5 / 8) / 2 - math.log(1 / 2),
+        ),
+        ("ab_divergence", {"alpha": 2, "beta": -1}, math.log(4 / 3) / 2),
+        ("l1_distance", {}, 1 / 2),
+        ("l2_distance", {}, math.sqrt(1 / 8)),
+        ("l_infinity_distance", {}, 1 / 4),
+        ("fisher_rao_distance", {}, 1 / 6),
+    ],
+)
+def test_one_half_against_one_quarter_has_its_closed_form(name, parameters, value):
+    p, q = logs(0.5, 0.5), logs(0.25, 0.75)
+    assert compare(name, p, q, symmetrize="none", **parameters).item() == pytest.approx(
+        value, rel=1e-14
+    )
+    assert getattr(measures, name)(p, q, **parameters).item() == pytest.approx(value, rel=1e-14)
+
+
+def test_renyi_just_above_one_is_not_lost_to_cancellation():
+    p, q = logs(0.5, 0.5), logs(0.585, 0.415)
+    limit = -math.log(1 - 4 * 0.085**2) / 2
+    plain = (p.float().exp() ** 1.00001 * q.float().exp() ** -0.00001).sum().log() / 0.00001
+    assert abs(plain.item() - limit) > 1e-3  # what the formula as it stands makes of it in float32
+    value = compare("renyi", p.float(), q.float(), symmetrize="none", alpha=1.00001).item()
+    assert value == pytest.approx(limit, rel=1e-4)
+    assert f"{value:.4f}" == "0.0147"
+
+
+def test_fisher_rao_keeps_its_digits_for_close_distributions():
+    x = noise(50, seed=1)
+    for distance in (1e-3, 1e-6, 1e-9):
+        y = x + distance * noise(50, seed=2)
+        value = compare("fisher_rao", x, y).item()
+        exact = literal("fisher_rao_distance", x, y, "none", {})
+        assert value == pytest.approx(float(exact), rel=1e-15 / distance + 1e-12)
+
+
+# Limits and relations between the measures
+
+
+@given(logits(2, 5.0))
+@settings(max_examples=40, deadline=None)
+def test_measures_tend_to_kl_at_their_singular_parameters(pair):
+    kl = compare("kl", *pair, symmetrize="none").item()
+    reversed_kl = compare("kl", *pair, symmetrize="reverse").item()
+    for gap in (1e-6, -1e-6):
+        for name, parameters, limit in (
+            ("alpha_divergence", {"alpha": 1 + gap}, kl),
+            ("renyi_divergence", {"alpha": 1 + gap}, kl),
+            ("beta_divergence", {"beta": gap}, kl),
+            ("ab_divergence", {"alpha": 1, "beta": gap}, kl),
+            ("alpha_divergence", {"alpha": gap}, reversed_kl),
+            ("ab_divergence", {"alpha": gap, "beta": 1}, reversed_kl),
+        ):
+            value = compare(name, *pair, symmetrize="none", **parameters).item()
+            assert value == pytest.approx(limit, rel=1e-4, abs=1e-15), (name, parameters)
+
+
+def test_formulas_are_continuous_through_their_singular_parameters():
+    log_p, log_q = (row.log_softmax(-1) for row in FAMILIES["random"])
+    kl = measures.kl_divergence(log_p, log_q).item()
+    reversed_kl = measures.kl_divergence(log_q, log_p).item()
+    assert measures.alpha_divergence(log_p, log_q, 1.0).item() == pytest.approx(kl, rel=1e-12)
+    assert measures.alpha_divergence(log_p, log_q, 0.0).item() == pytest.approx(reversed_kl)
+    assert measures.renyi_divergence(log_p, log_q, 1.0).item() == pytest.approx(kl, rel=1e-12)
+    assert measures.beta_divergence(log_p, log_q, 0.0).item() == pytest.approx(kl, rel=1e-12)
+    # All three nodes meet: half the variance of log(p/q) over the vocabulary.
+    variance = (log_p - log_q).var(unbiased=False).item()
+    value = measures.ab_divergence(log_p, log_q, 0.0, 0.0).item()
+    assert value == pytest.approx(variance / 2, rel=1e-12)
+
+
+def test_renyi_near_zero_vanishes_as_alpha_times_the_reversed_kl():
+    x, y = FAMILIES["random"]
+    value = compare("renyi", x, y, symmetrize="none", alpha=1e-6).item()
+    assert value / 1e-6 == pytest.approx(compare("kl", y, x, symmetrize="none").item(), rel=1e-5)
+
+
+@given(logits(2, 20.0), st.floats(0.01, 4.0).filter(lambda a: abs(a - 1) > 1e-3))
+@settings(max_examples=60, deadline=None)
+def test_alpha_renyi_and_ab_are_functions_of_each_other(pair, alpha):
+    renyi = compare("renyi", *pair, symmetrize="none", alpha=alpha).item()
+    value = compare("alpha", *pair, symmetrize="none", alpha=alpha).item()
+    assert value == pytest.approx(
+        math.expm1((alpha - 1) * renyi) / (alpha * (alpha - 1)), rel=1e-9, abs=1e-15
+    )
+    value = compare("ab", *pair, symmetrize="none", alpha=alpha, beta=1 - alpha).item()
+    assert value == pytest.approx(renyi / alpha, rel=1e-9, abs=1e-15)
+
+
+@given(logits(2, 20.0), st.floats(-3.0, 3.0).filter(lambda b: min(abs(b), abs(b + 1)) > 1e-3))
+@settings(max_examples=30, deadline=None)
+def test_beta_is_ab_with_alpha_one_and_gamma_is_its_other_name(pair, beta):
+    value = compare("beta", *pair, beta=beta, alpha=7.0)
+    assert torch.equal(value, compare("ab", *pair, alpha=1, beta=beta))
+    assert torch.equal(value, compare("gamma_divergence", *pair, beta=beta))
+
+
+# Properties
+
+
+@pytest.mark.parametrize("name", MEASURES)
+def test_identical_inputs_score_exactly_zero(name):
+    rows = torch.stack([noise(501, scale=scale, seed=1) for scale in (1e-3, 1.0, 10.0, 3e3, 1e5)])
+    for parameters in GRID.get(name, [{}]):
+        for symmetrize in SYMMETRIZATIONS:
+            for x in (rows, rows.float(), rows[:, :2]):
+                value = compare(name, x, x.clone(), symmetrize=symmetrize, **parameters)
+                assert value.tolist() == [0.0] * 5, (symmetrize, parameters)
+
+
+@pytest.mark.parametrize(("name", "symmetrize"), ORDINARY)
+@given(pair=logits(2, 40.0))
+@settings(max_examples=10, deadline=None)
+def test_no_score_is_negative_or_above_the_largest_value(name, symmetrize, pair):
+    parameters = PARAMETERS.get(name, {})
+    value = compare(name, *pair, symmetrize=symmetrize, **parameters).item()
+    assert 0.0 <= value <= min(LARGEST, largest_value(name, symmetrize=symmetrize, **parameters))
+
+
+@pytest.mark.parametrize("name", MEASURES)
+@given(pair=logits(2, 20.0))
+@settings(max_examples=15, deadline=None)
+def test_different_distributions_never_score_zero(name, pair):
+    p, q = (row.softmax(-1) for row in pair)
+    assume((p - q).abs().max() > 1e-5)
+    for symmetrize in SYMMETRIZATIONS:
+        assert compare(name, *pair, symmetrize=symmetrize, **PARAMETERS.get(name, {})) > 0.0
+
+
+@pytest.mark.parametrize("name", MEASURES)
+@given(pair=logits(2, 20.0))
+@settings(max_examples=10, deadline=None)
+def test_symmetrisations_are_what_their_names_say(name, pair):
+    x, y = pair
+    parameters = PARAMETERS.get(name, {})
+    m = ((x.softmax(-1) + y.softmax(-1)) / 2).log()
+
+    def value(x, y, symmetrize="none"):
+        return compare(name, x, y, symmetrize=symmetrize, **parameters).item()
+
+    assert value(x, y, "jeffreys") == value(y, x, "jeffreys")
+    assert value(x, y, "jensen") == value(y, x, "jensen")
+    assert value(x, y, "reverse") == value(y, x)
+    if MEASURES[name].symmetric:
+        assert {value(x, y, s) for s in SYMMETRIZATIONS} == {value(x, y)} == {value(y, x)}
+    else:
+        both = value(x, y) + value(y, x)
+        assert value(x, y, "jeffreys") == pytest.approx(both / 2, rel=1e-12)
+        middle = value(x, m) + value(y, m)
+        assert value(x, y, "jensen") == pytest.approx(middle / 2, rel=1e-7, abs=1e-14)
+
+
+@pytest.mark.parametrize("name", [name for name in MEASURES if MEASURES[name].symmetric])
+@given(rows=logits(3, 20.0))
+@settings(max_examples=30, deadline=None)
+def test_distances_satisfy_the_triangle_inequality(name, rows):
+    x, y, z = rows
+    assert compare(name, x, z) <= compare(name, x, y) + compare(name, y, z) + 1e-13
+
+
+@given(logits(2, 20.0), st.floats(-50.0, 50.0), st.floats(-50.0, 50.0))
+@settings(max_examples=20, deadline=None)
+def test_inputs_are_renormalised(pair, shift_x, shift_y):
+    x, y = pair
+    for name in MEASURES:
+        parameters = PARAMETERS.get(name, {})
+        value = compare(name, x + shift_x, y + shift_y, **parameters).item()
+        expected = compare(name, x, y, **parameters).item()
+        assert value == pytest.approx(expected, rel=1e-6, abs=1e-12), name
+
+
+# Bounds and saturation
+
+
+@pytest.mark.parametrize(
+    ("name", "symmetrize", "parameters", "bound"),
+    [
+        ("l1", "jeffreys", {}, 2.0),
+        ("l2", "jensen", {}, math.sqrt(2)),
+        ("linf", "none", {}, 1.0),
+        ("fisher_rao", "jensen", {}, 1.0),
+        ("kl", "jensen", {}, math.log(2)),
+        ("alpha", "none", {"alpha": 0.25}, 16 / 3),
+        ("alpha", "reverse", {"alpha": 0.25}, 16 / 3),
+        ("alpha", "jeffreys", {"alpha": 0.5}, 4.0),
+        ("alpha", "jensen", {"alpha": 0.5}, (2**-0.5 - 1) / -0.25),
+        ("alpha", "jensen", {"alpha": 3}, 0.5),
+        ("alpha", "jensen", {"alpha": 1 + 1e-9}, math.log(2)),
+        ("renyi", "jensen", {"alpha": 0.5}, math.log(2)),
+        ("renyi", "jensen", {"alpha": 20}, math.log(2)),
+        ("ab", "jensen", {"alpha": 0.5, "beta": 0.5}, 2 * math.log(2)),
+        ("ab", "jensen", {"alpha": 2, "beta": -1}, math.log(2) / 2),
+    ],
+)
+def test_disjoint_distributions_reach_the_largest_value(name, symmetrize, parameters, bound):
+    p, q = logs(1.0, 0.0), logs(0.0, 1.0)
+    assert largest_value(name, symmetrize=symmetrize, **parameters) == pytest.approx(
+        bound, rel=1e-7
+    )
+    value = compare(name, p, q, symmetrize=symmetrize, **parameters).item()
+    assert value == pytest.approx(bound, rel=1e-7)
+
+
+@given(
+    logits(2, 300.0),
+    st.floats(0.01, 8.0).filter(lambda a: a != 1.0),
+    st.sampled_from(["alpha", "renyi"]),
+)
+@settings(max_examples=60, deadline=None)
+def test_jensen_bounds_hold_before_they_are_enforced(pair, alpha, name):
+    p, q = (row.log_softmax(-1) for row in pair)
+    m = torch.logaddexp(p, q) - math.log(2)
+    formula = measures.resolve(name).formula
+    value = (formula(p, m, alpha=alpha) + formula(q, m, alpha=alpha)) / 2
+    assert value.item() <= largest_value(name, symmetrize="jensen", alpha=alpha) * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("symmetrize", SYMMETRIZATIONS)
+@pytest.mark.parametrize(
+    ("name", "parameters"),
+    [
+        ("kl", {}),
+        ("alpha", {"alpha": 1.5}),
+        ("alpha", {"alpha": -0.5}),
+        ("renyi", {"alpha": 0.5}),
+        ("renyi", {"alpha": 2}),
+        ("beta", {"beta": 1}),
+        ("beta", {"beta": -0.5}),
+        ("ab", {"alpha": 0.5, "beta": 0.5}),
+        ("ab", {"alpha": -0.5, "beta": 1.5}),
+        ("ab", {"alpha": 2, "beta": 1}),
+    ],
+)
+def test_only_unbounded_measures_are_called_unbounded(name, parameters, symmetrize):
+    # Disjoint supports, one peaked and one spread over ever more entries, ever farther apart.
+    values = []
+    for size in (10, 1000, 100_000):
+        p = torch.full((1, size + 1), -float(size), dtype=torch.float64)
+        q = torch.zeros(1, size + 1, dtype=torch.float64)
+        p[0, 0], q[0, 0] = 0.0, -float(size)
+        values.append(compare(name, p, q, symmetrize=symmetrize, **parameters).item())
+    bound = largest_value(name, symmetrize=symmetrize, **parameters)
+    if math.isinf(bound):
+        assert values[0] + 0.3 < values[1] and values[1] + 0.3 < values[2]
+    else:
+        assert symmetrize == "jensen" and max(values) <= bound
+
+
+def test_values_beyond_float64_become_its_largest_number():
+    p, q = torch.tensor([0.0, -1e4]), torch.tensor([-1e4, 0.0])
+    for symmetrize in ("none", "reverse", "jeffreys"):
+        assert compare("alpha", p, q, symmetrize=symmetrize, alpha=3).item() == LARGEST
+    assert measures.alpha_divergence(p, q, 3).item() == LARGEST
+
+
+def test_a_mean_with_one_saturated_side_is_saturated():
+    p, q = torch.tensor([0.0, 0.0]), torch.tensor([0.0, -1e4])
+    assert compare("alpha", p, q, symmetrize="reverse", alpha=3).item() < 1.0
+    assert compare("alpha", p, q, symmetrize="none", alpha=3).item() == LARGEST
+    assert compare("alpha", p, q, symmetrize="jeffreys", alpha=3).item() == LARGEST
+
+
+@pytest.mark.parametrize("scale", [1e2, 1e4, 1e8, 1e40, 1e300])
+def test_widely_spread_logits_give_finite_values(scale):
+    x, y = noise(6, 40, scale=scale, seed=1), noise(6, 40, scale=scale, seed=2)
+    for name, symmetrize, parameters in CASES:
+        value = compare(name, x, y, symmetrize=symmetrize, **parameters)
+        assert value.isfinite().all(), (name, symmetrize, parameters)
+        assert (value > 0.0).all(), (name, symmetrize, parameters)
+
+
+def test_a_probability_of_zero_is_taken_as_very_small():
+    p, q = logs(0.5, 0.5, 0.0), logs(1.0, 0.0, 0.0)
+    assert compare("l1", p, q).item() == pytest.approx(1.0)
+    assert compare("fisher_rao", p, q).item() == pytest.approx(0.5)
+    assert compare("kl", p, q, symmetrize="jensen").item() == pytest.approx(0.21576155433883565)
+    assert compare("kl", p, q, symmetrize="reverse").item() == pytest.approx(math.log(2))
+    assert 1e40 < compare("kl", p, q, symmetrize="none").item() < LARGEST
+    assert compare("renyi", p, q, alpha=0.5).item() == pytest.approx(math.log(2))
+    assert compare("ab", p, p, alpha=0.5, beta=-2).item() == 0.0
+
+
+def test_a_temperature_of_a_hundredth_agrees_with_the_reference():
+    x = (noise(24, scale=4.0, seed=1).float() / 0.01).log_softmax(-1)
+    y = (noise(24, scale=4.0, seed=2).float() / 0.01).log_softmax(-1)
+    for name in MEASURES:
+        parameters = PARAMETERS.get(name, {})
+        exact = literal(
+            name, x, y, "jeffreys" if not MEASURES[name].symmetric else "none", parameters
+        )
+        assert compare(name, x, y, **parameters).item() == pytest.approx(
+            float(min(exact, mpf(LARGEST))), rel=1e-9
+        )
+
+
+# Shares of the vocabulary's entries
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_shares_are_finite_not_negative_and_add_up_to_the_score(family):
+    x, y = (row.expand(2, -1) for row in FAMILIES[family])
+    for name, symmetrize, parameters in CASES:
+        parts = measures.shares(name, x, y, symmetrize=symmetrize, **parameters)
+        value = compare(name, x, y, symmetrize=symmetrize, **parameters)
+        assert parts.shape == x.shape and parts.isfinite().all(), (name, symmetrize, parameters)
+        assert (parts >= 0.0).all(), (name, symmetrize, parameters)
+        whole = (parts / value[:, None]).sum(-1) if value.all() else 1.0 + parts.sum(-1)
+        assert whole.tolist() == pytest.approx([1.0, 1.0]), (name, symmetrize, parameters)
+
+
+def test_shares_name_the_entries_that_differ():
+    p, q = logs(0.5, 0.3, 0.1, 0.1), logs(0.5, 0.1, 0.3, 0.1)
+    for name in MEASURES:
+        parts = measures.shares(name, p, q, **PARAMETERS.get(name, {})).tolist()
+        assert parts[1] == pytest.approx(parts[2], rel=1e-12)
+        assert parts[1] > 2 * max(parts[0], parts[3]), name
+
+
+def test_kl_shares_are_the_terms_of_its_sum_less_what_cancels():
+    p, q = logs(0.5, 0.3, 0.2), logs(0.1, 0.3, 0.6)
+    expected = p.exp() * (p - q) - p.exp() + q.exp()
+    torch.testing.assert_close(measures.shares("kl", p, q, symmetrize="none"), expected)
+
+
+def test_shares_check_their_arguments():
+    x, y = FAMILIES["random"]
+    for refused in (
+        lambda: measures.shares("renyi", x, y),
+        lambda: measures.shares("kl", x, y, symmetrize="both"),
+        lambda: measures.shares("kl", x, y[:5]),
+        lambda: measures.shares("kl", x, y * math.nan),
+    ):
+        with pytest.raises(ValueError, match="needs alpha|symmetrize|last axis|NaN"):
+            refused()
+
+
+# Where the paper's printed formulas and other implementations slip
+
+
+def test_kl_is_not_its_negative():
+    p, q = logs(0.5, 0.5), logs(0.25, 0.75)
+    peer = (p.exp() * (q - p)).sum().item()
+    assert peer < 0.0
+    assert compare("kl", p, q, symmetrize="none").item() == pytest.approx(-peer, rel=1e-14)
+
+
+@pytest.mark.parametrize("alpha", [-2.0, -0.5, 0.25, 0.5, 0.75, 1.5, 3.0])
+def test_alpha_divergence_has_the_sign_that_makes_it_positive(alpha):
+    p, q = logs(0.5, 0.5), logs(0.25, 0.75)
+    printed = (1 - (alpha * p + (1 - alpha) * q).exp().sum().item()) / (alpha * (alpha - 1))
+    assert printed < 0.0
+    value = compare("alpha", p, q, symmetrize="none", alpha=alpha).item()
+    assert value == pytest.approx(-printed, rel=1e-12)
+
+
+def test_ab_divergence_is_zero_for_equal_distributions_where_the_printed_row_is_not():
+    p = logs(0.5, 0.25, 0.25)
+
+    def log_s(s, t):
+        return torch.logsumexp(s * p + t * p, -1).item()
+
+    def printed(a, b):
+        return log_s(a + b, 0) / (b * (a + b)) + log_s(0, a + b) / (a + b) - log_s(a, b) / b
+
+    assert abs(printed(0.5, 0.25)) > 0.01
+    assert printed(1.0, 0.25) == pytest.approx(0.0, abs=1e-15)
+    assert printed(0.25, 0.75) == pytest.approx(0.0, abs=1e-15)
+    assert compare("ab", p, p.clone(), alpha=0.5, beta=0.25).item() == 0.0
+
+
+def test_gamma_divergence_is_kl_at_beta_zero_and_not_at_one():
+    p, q = logs(0.5, 0.25, 0.25), logs(0.1, 0.2, 0.7)
+    kl = compare("kl", p, q, symmetrize="none").item()
+    near = compare("gamma_divergence", p, q, symmetrize="none", beta=1e-7).item()
+    assert near == pytest.approx(kl, rel=1e-6)
+    assert abs(compare("gamma_divergence", p, q, symmetrize="none", beta=1).item() - kl) > 0.05
+
+
+def test_fisher_rao_is_scaled_to_one_and_not_to_pi():
+    p, q = logs(0.5, 0.5, 0.0), logs(0.0, 0.25, 0.75)
+    overlap = math.sqrt(0.5 * 0.25)
+    assert compare("fisher_rao", p, q).item() == pytest.approx(2 * math.acos(overlap) / math.pi)
+    assert compare("fisher_rao", logs(1.0, 0.0), logs(0.0, 1.0)).item() == 1.0
+
+
+def test_the_reference_comes_first():
+    reference, candidate = logs(0.9, 0.1), logs(0.5, 0.5)
+    value = compare("kl", reference, candidate, symmetrize="none").item()
+    assert value == pytest.approx(0.9 * math.log(1.8) + 0.1 * math.log(0.2))
+
+
+@pytest.mark.parametrize("wrong", [math.nan, math.inf])
+def test_nan_is_refused_and_never_a_perfect_score(wrong):
+    good, bad = noise(3, 5, seed=1), noise(3, 5, seed=2)
+    bad[1, 4] = wrong
+    with pytest.raises(ValueError, match="log_q holds NaN, \\+inf or a row of only -inf"):
+        compare("kl", good, bad)
+    with pytest.raises(ValueError, match="log_p holds NaN"):
+        compare("kl", torch.full((1, 5), -math.inf), good)
+
+
+# Shapes
+
+
+@pytest.mark.parametrize("name", MEASURES)
+def test_leading_axes_are_kept_and_broadcast(name):
+    parameters = PARAMETERS.get(name, {})
+    x, y = noise(2, 1, 7, seed=1), noise(3, 7, seed=2)
+    value = compare(name, x, y, **parameters)
+    assert value.shape == (2, 3)
+    for i in range(2):
+        for j in range(3):
+            assert value[i, j].item() == compare(name, x[i, 0], y[j], **parameters).item()
+    assert compare(name, x[0, 0], y[0], **parameters).shape == ()
+    assert compare(name, x[:0, 0], y[:0], **parameters).shape == (0,)
+    assert getattr(measures, name)(x, y, **parameters).shape == (2, 3)
+
+
+def test_a_pair_scores_the_same_in_any_batch():
+    vocab = measures.CHUNK // 2  # two rows at a time: five rows end in a chunk of one
+    x, y = noise(5, vocab, seed=1).float(), noise(5, vocab, seed=2).float()
+    for name in ("fisher_rao", "ab"):
+        parameters = PARAMETERS.get(measures.resolve(name).name, {})
+        together = compare(name, x, y, **parameters)
+        alone = torch.cat(
+            [compare(name, x[i : i + 1], y[i : i + 1], **parameters) for i in range(5)]
+        )
+        torch.testing.assert_close(together, alone, rtol=1e-12, atol=0.0)
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16])
+def test_results_are_float64_and_inputs_are_left_alone(dtype):
+    x, y = noise(4, 9, seed=1).to(dtype), noise(4, 9, seed=2).to(dtype)
+    before = x.clone(), y.clone()
+    for name in MEASURES:
+        parameters = PARAMETERS.get(name, {})
+        value = compare(name, x, y, **parameters)
+        assert value.dtype == torch.float64
+        assert torch.equal(value, compare(name, x.double(), y.double(), **parameters))
+        assert getattr(measures, name)(x, y, **parameters).dtype == torch.float64
+    assert torch.equal(x, before[0]) and torch.equal(y, before[1])
+
+
+def test_a_vocabulary_of_a_quarter_million_is_summed_without_loss():
+    vocab = 250_000
+    p = torch.full((1, vocab), -math.log(vocab), dtype=torch.float64)
+    q = torch.arange(vocab, dtype=torch.float64).remainder(2).mul(math.log(3)).unsqueeze(0)
+    # q is 1/2 and 3/2 times p by turns.
+    assert compare("kl", p, q, symmetrize="none").item() == pytest.approx(-math.log(0.75) / 2)
+    assert compare("l1", p, q).item() == pytest.approx(0.5)
+    assert compare("alpha", p, q, symmetrize="none", alpha=2).item() == pytest.approx(1 / 6)
+
+
+@pytest.mark.parametrize(
+    ("shape_p", "shape_q"),
+    [((2, 5), (2, 4)), ((2, 5), (3, 5)), ((), ()), ((2, 0), (2, 0)), ((5, 1), (5,))],
+)
+def test_shapes_that_do_not_fit_are_refused_with_both_shapes(shape_p, shape_q):
+    with pytest.raises(ValueError, match="one vocabulary as their last axis") as error:
+        compare("kl", torch.zeros(shape_p), torch.zeros(shape_q))
+    assert str(list(shape_p)) in str(error.value) and str(list(shape_q)) in str(error.value)
+
+
+# Names and arguments
+
+
+def test_the_table_describes_every_measure():
+    assert list(MEASURES) == [
+        *("kl_divergence", "alpha_divergence", "renyi_divergence", "beta_divergence"),
+        *("ab_divergence", "l1_distance", "l2_distance", "l_infinity_distance"),
+        "fisher_rao_distance",
+    ]
+    for name, measure in MEASURES.items():
+        assert measure.name == measure.formula.__name__ == name
+        assert getattr(measures, name) is measure.formula
+        assert measure.expression and measure.description and measure.source
+        assert {parameter.name for parameter in measure.parameters} == set(PARAMETERS.get(name, {}))
+        assert measure.symmetric == name.endswith("_distance")
+
+
+def test_aliases_lead_to_full_names():
+    for alias, name in measures.ALIASES.items():
+        assert measures.resolve(alias) is measures.resolve(name) is MEASURES[name]
+        assert measures.resolve(MEASURES[name]) is MEASURES[name]
+    assert set(measures.ALIASES.values()) == set(MEASURES)
+    x, y = FAMILIES["random"]
+    assert torch.equal(compare("fisher_rao", x, y), compare(MEASURES["fisher_rao_distance"], x, y))
+
+
+@pytest.mark.parametrize(
+    ("unknown", "nearest"),
+    [
+        ("fisher", "fisher_rao_distance"),
+        ("KL", "kl_divergence"),
+        ("kl_divergance", "kl_divergence"),
+        ("l_inf", "l_infinity_distance"),
+        ("gamma", "beta_divergence"),
+        ("L2-distance", "l2_distance"),
+    ],
+)
+def test_an_unknown_measure_is_refused_with_the_nearest_known_one(unknown, nearest):
+    with pytest.raises(ValueError) as error:
+        measures.resolve(unknown)
+    message = str(error.value)
+    assert message.startswith(f"unknown information_measure {unknown!r}; did you mean {nearest!r}?")
+    assert all(name in message for name in MEASURES)
+
+
+@pytest.mark.parametrize("unknown", ["xyzzy", None, 5, ["kl"], ""])
+def test_a_measure_like_no_other_is_refused_with_the_list(unknown):
+    with pytest.raises(ValueError, match="unknown information_measure") as error:
+        measures.resolve(unknown)
+    assert repr(unknown) in str(error.value) and "fisher_rao_distance" in str(error.value)
+
+
+@pytest.mark.parametrize("unknown", ["jeffrey", "Jensen", "", None, 3, ["none"]])
+def test_an_unknown_symmetrisation_is_refused_for_every_measure(unknown):
+    x, y = FAMILIES["random"]
+    for name in ("kl", "l1"):
+        with pytest.raises(ValueError, match="unknown symmetrize") as error:
+            compare(name, x, y, symmetrize=unknown)
+        assert repr(unknown) in str(error.value)
+        assert str(error.value).endswith("known: jeffreys, jensen, none, reverse")
+        with pytest.raises(ValueError, match="unknown symmetrize"):
+            largest_value(name, symmetrize=unknown)
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters", "message"),
+    [
+        ("alpha", {}, "alpha: any number but 0 and 1, such as 0.5; got None"),
+        ("alpha", {"alpha": 0}, "alpha: any number but 0 and 1, such as 0.5; got 0"),
+        ("alpha", {"alpha": 1.0}, "alpha: any number but 0 and 1, such as 0.5; got 1.0"),
+        ("renyi", {"alpha": -0.5}, "alpha: any number > 0 but 1, such as 0.5; got -0.5"),
+        ("renyi", {"alpha": 1}, "alpha: any number > 0 but 1, such as 0.5; got 1"),
+        ("beta", {"alpha": 2}, "beta: any number but 0 and -1, such as 0.5; got None"),
+        ("beta", {"beta": -1}, "beta: any number but 0 and -1, such as 0.5; got -1"),
+        ("ab", {"beta": 1}, "alpha: any number but 0, such as 0.5; got None"),
+        ("ab", {"alpha": 1, "beta": 0}, "beta: any number but 0, such as 0.5; got 0"),
+        (
+            "ab",
+            {"alpha": 0.5, "beta": -0.5},
+            "alpha + beta other than 0; got alpha=0.5, beta=-0.5",
+        ),
+        ("alpha", {"alpha": 1e51}, "alpha: at most 1e+50 in magnitude; got 1e+51"),
+    ],
+)
+def test_a_parameter_outside_its_domain_is_refused_by_name(name, parameters, message):
+    x, y = FAMILIES["random"]
+    for refused in (
+        lambda: measures.check_parameters(name, parameters.get("alpha"), parameters.get("beta")),
+        lambda: compare(name, x, y, **parameters),
+        lambda: largest_value(name, **parameters),
+    ):
+        with pytest.raises(ValueError) as error:
+            refused()
+        assert str(error.value) == f"{name}_divergence needs {message}"
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        *(True, np.bool_(True), torch.tensor(True), math.nan, math.inf, np.float64("nan"), 10**400),
+        *("0.5", b"2", 0.5j, [0.5], (0.5,), torch.tensor([0.5]), np.array([0.5]), np.array("2")),
+    ],
+    ids=repr,
+)
+def test_what_is_not_one_finite_number_is_refused(wrong):
+    with pytest.raises(ValueError) as error:
+        measures.check_parameters("renyi", wrong)
+    message = "renyi_divergence needs alpha: any number > 0 but 1, such as 0.5; got "
+    assert str(error.value).startswith(message)
+
+
+def test_the_value_that_a_refusal_suggests_is_accepted_by_every_measure():
+    for name, measure in measures.MEASURES.items():
+        used = {parameter.name: 0.5 for parameter in measure.parameters}
+        assert measures.check_parameters(name, **used) == used
+
+
+@pytest.mark.parametrize(
+    "number",
+    [2, 2.0, np.float32(2), np.int64(2), np.array(2.0), torch.tensor(2.0), Fraction(2)],
+    ids=repr,
+)
+def test_scalars_of_every_kind_become_floats(number):
+    checked = measures.check_parameters("ab", number, number)
+    assert checked == {"alpha": 2.0, "beta": 2.0}
+    assert all(type(value) is float for value in checked.values())
+
+
+def test_a_grid_leaves_out_what_lies_outside_the_domain():
+    grid = measures.parameter_grid
+    assert grid("alpha", [0, 0.5, 1, 2], [7, 8]) == [(0.5, None), (2.0, None)]
+    assert grid("beta", [None], [-1, 0, 1]) == [(None, 1.0)]
+    assert grid("ab", [-1, 1], [1, 2]) == [(-1.0, 2.0), (1.0, 1.0), (1.0, 2.0)]
+    assert grid("kl", [1, 2], [3]) == [(None, None)]
+    assert grid("renyi", [2, 2.0, np.float64(2)], [None]) == [(2.0, None)]
+
+
+@pytest.mark.parametrize("wrong", [None, "2", math.nan, True])
+def test_a_grid_refuses_what_is_not_a_number(wrong):
+    with pytest.raises(ValueError, match="renyi_divergence needs alpha"):
+        measures.parameter_grid("renyi", [2, wrong], [None])
+
+
+def test_parameters_that_a_measure_does_not_use_are_ignored():
+    assert measures.check_parameters("kl", "nonsense", math.nan) == {}
+    assert measures.check_parameters("renyi", 2, "nonsense") == {"alpha": 2.0}
+    assert measures.check_parameters("beta", 1.0, 2) == {"beta": 2.0}
+    x, y = FAMILIES["random"]
+    assert torch.equal(compare("kl", x, y, alpha=1.0, beta="nonsense"), compare("kl", x, y))

@@ -1,0 +1,386 @@
+"""The slips of the paper and of other implementations of InfoLM, each beside what infolm returns.
+
+"The peer" is torchmetrics' `infolm`, run on the same tiny models. The authors' code has the same
+formulas and the same weights, so it is shown through the peer where it differs from it by the order
+of arguments only. `CONVERSIONS` is the table that turns their numbers into ours.
+"""
+
+import math
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+import torch
+from torch import Tensor
+from torch.nn.modules.module import register_module_forward_hook
+from torchmetrics.functional.text.infolm import infolm as peer_infolm
+from transformers import AutoConfig, AutoTokenizer
+
+from infolm_metric import InfoLMScorer
+from infolm_metric.infolm.measures import MEASURES, compare
+from tests.model_families import FAMILIES
+from tests.reference_infolm import ReferenceInfoLM
+
+CONVERSIONS = [  # measure, its parameters, and the peer's score over ours with symmetrize="none"
+    ("kl_divergence", {}, -1.0),
+    ("alpha_divergence", {"alpha": -1.5}, -1.0),
+    ("alpha_divergence", {"alpha": 0.5}, -1.0),
+    ("alpha_divergence", {"alpha": 2.0}, -1.0),
+    ("renyi_divergence", {"alpha": 0.5}, 1.0),
+    ("renyi_divergence", {"alpha": 2.0}, 1.0),
+    ("beta_divergence", {"beta": 0.7}, 1.0),
+    ("ab_divergence", {"alpha": 0.3, "beta": 1.1}, 1.0),
+    ("l1_distance", {}, 1.0),
+    ("l2_distance", {}, 1.0),
+    ("l_infinity_distance", {}, 1.0),
+    ("fisher_rao_distance", {}, math.pi),
+]
+converted = pytest.mark.parametrize(("measure", "parameters", "factor"), CONVERSIONS)
+
+# Both sides grow longer from pair to pair, so the peer's sorting leaves every text in its place.
+CANDIDATES = [
+    "A dog ran.",
+    "The cat sat on the mat.",
+    "The river flows through the city and the sea.",
+    "The old church on the hill was built of stone by a doctor in 1250.",
+]
+REFERENCES = [
+    "The cat slept.",
+    "She bought a cup of coffee.",
+    "The price of bread went up by 10% in 2019.",
+    "The new mayor is a doctor, was born in a small village and walks by the river.",
+]
+# Which texts the mixed order takes: in neither list is sorting twice the same as not sorting.
+CANDIDATE_ORDER, REFERENCE_ORDER = [2, 0, 3, 1], [1, 2, 0, 3]
+MIXED_CANDIDATES = [CANDIDATES[index] for index in CANDIDATE_ORDER]
+MIXED_REFERENCES = [REFERENCES[index] for index in REFERENCE_ORDER]
+ONE = CANDIDATES[1:2], REFERENCES[1:2]
+
+
+@pytest.fixture(scope="module")
+def scorer(tiny_bert: Path) -> InfoLMScorer:
+    """A scorer set to what the peer computes: uniform weights, D(reference, candidate)."""
+    return InfoLMScorer(model_name_or_path=tiny_bert, idf=False, symmetrize="none")
+
+
+@pytest.fixture(scope="module")
+def literal(tiny_bert: Path) -> ReferenceInfoLM:
+    """The slow implementation in float64 of what the peer computes and of what it should."""
+    return ReferenceInfoLM(tiny_bert)
+
+
+@pytest.fixture(scope="module")
+def one(literal: ReferenceInfoLM) -> tuple[Tensor, Tensor]:
+    """log p of the reference and log q of the candidate in ONE, each [vocab]."""
+    (candidate,), (reference,) = ONE
+    return literal.log_distribution(reference), literal.log_distribution(candidate)
+
+
+def ours(
+    scorer: InfoLMScorer,
+    candidates: list[str],
+    references: list[str],
+    measure: str = "kl_divergence",
+    **settings: object,
+) -> list[float]:
+    """Our score of each pair."""
+    result = scorer.score(candidates, references, information_measure=measure, **settings)
+    return result.scores[measure]
+
+
+def peers(
+    folder: Path,
+    candidates: list[str],
+    references: list[str],
+    measure: str = "kl_divergence",
+    **settings: object,
+) -> list[float]:
+    """The peer's score of each pair, with uniform weights and T = 1 unless told otherwise."""
+    chosen = {"temperature": 1.0, "idf": False, "max_length": 40, "verbose": False, **settings}
+    _, scores = peer_infolm(
+        candidates,
+        references,
+        str(folder),
+        information_measure=measure,
+        return_sentence_level_score=True,
+        **chosen,
+    )
+    return scores.tolist()
+
+
+def times(factor: float, scores: list[float]) -> object:
+    """The scores times a factor, equal to what agrees within float32's sums of probabilities."""
+    return pytest.approx([factor * score for score in scores], rel=1e-4, abs=1e-6)
+
+
+def log_power_sum(log_p: Tensor, log_q: Tensor, s: float, t: float) -> float:
+    """log S(s, t), where S(s, t) = sum p^s q^t."""
+    return torch.logsumexp(s * log_p + t * log_q, -1).item()
+
+
+# The paper
+
+
+@pytest.mark.parametrize("alpha", [-2.0, -0.5, 0.25, 0.5, 0.75, 1.5, 3.0])
+def test_alpha_divergence_is_positive_where_the_printed_formula_is_negative(scorer, one, alpha):
+    power_sum = math.exp(log_power_sum(*one, alpha, 1 - alpha))
+    printed = (1 - power_sum) / (alpha * (alpha - 1))
+    assert printed < 0
+    (score,) = ours(scorer, *ONE, "alpha_divergence", alpha=alpha)
+    assert score == pytest.approx(-printed, rel=1e-4)
+
+
+def printed_ab(log_p: Tensor, log_q: Tensor, alpha: float, beta: float) -> float:
+    """The paper's row for the AB divergence, as it is printed."""
+    total = alpha + beta
+    return (
+        log_power_sum(log_p, log_q, total, 0) / (beta * total)
+        + log_power_sum(log_p, log_q, 0, total) / total
+        - log_power_sum(log_p, log_q, alpha, beta) / beta
+    )
+
+
+@pytest.mark.parametrize(("alpha", "beta"), [(0.5, 0.25), (2.0, 0.5), (-0.5, 2.0), (3.0, -1.0)])
+def test_ab_divergence_of_a_copy_is_zero_where_the_printed_row_is_not(scorer, one, alpha, beta):
+    log_p, _ = one
+    assert abs(printed_ab(log_p, log_p, alpha, beta)) > 0.1
+    _, copy = ONE
+    assert ours(scorer, copy, copy, "ab_divergence", alpha=alpha, beta=beta) == [0.0]
+
+
+@pytest.mark.parametrize(("alpha", "beta"), [(1.0, 0.7), (0.3, 0.7), (1.5, -0.5)])
+def test_the_printed_ab_row_converts_where_alpha_or_alpha_plus_beta_is_one(
+    scorer, one, alpha, beta
+):
+    log_p, log_q = one
+    assert printed_ab(log_p, log_p, alpha, beta) == pytest.approx(0.0, abs=1e-12)
+    (score,) = ours(scorer, *ONE, "ab_divergence", alpha=alpha, beta=beta)
+    assert score == pytest.approx(printed_ab(log_p, log_q, alpha, beta) / alpha, rel=1e-4)
+
+
+def test_gamma_divergence_tends_to_kl_as_beta_tends_to_zero_and_not_to_one(scorer, one):
+    log_p, log_q = one
+    kl = (log_p.exp() * (log_p - log_q)).sum().item()
+    for beta in (1e-6, -1e-6):
+        assert ours(scorer, *ONE, "beta_divergence", beta=beta) == pytest.approx([kl], rel=1e-4)
+    for beta in (1.0, 1 - 1e-6):
+        assert abs(ours(scorer, *ONE, "beta_divergence", beta=beta)[0] / kl - 1) > 0.1
+
+
+# The formulas of the peer and of the authors' code
+
+
+@converted
+def test_every_score_of_the_peer_and_of_the_authors_code_converts(
+    scorer, tiny_bert, measure, parameters, factor
+):
+    # The peer starts from the reference. The authors' evaluate_batch(candidates, references) hands
+    # formulas declared for (reference, candidate) their arguments the other way round; its "r_"
+    # scores are the opposite, and "sim_" the mean of both.
+    forward = peers(tiny_bert, CANDIDATES, REFERENCES, measure, **parameters)
+    swapped = peers(tiny_bert, REFERENCES, CANDIDATES, measure, **parameters)
+    mean = [(one + other) / 2 for one, other in zip(forward, swapped, strict=True)]
+    for theirs, symmetrize in ((forward, "none"), (swapped, "reverse"), (mean, "jeffreys")):
+        scores = ours(scorer, CANDIDATES, REFERENCES, measure, symmetrize=symmetrize, **parameters)
+        assert min(scores) > 0.01
+        assert theirs == times(factor, scores)
+
+
+def test_fisher_rao_ends_at_one_and_not_at_pi(scorer, one):
+    log_p, log_q = one
+    angle = 2 * math.acos(math.exp(log_power_sum(log_p, log_q, 0.5, 0.5)))
+    (score,) = ours(scorer, *ONE, "fisher_rao_distance")
+    assert score == pytest.approx(angle / math.pi, rel=1e-4)
+    disjoint = torch.tensor([[1.0, 0.0], [0.0, 1.0]]).log()
+    assert compare("fisher_rao", *disjoint).item() == 1.0
+
+
+def test_a_parameter_next_to_its_limit_keeps_the_digits_that_float32_loses(scorer, tiny_bert):
+    kl = ours(scorer, CANDIDATES, REFERENCES)
+    pairs = CANDIDATES, REFERENCES, "renyi_divergence"
+    assert ours(scorer, *pairs, alpha=1 + 1e-6) == pytest.approx(kl, rel=1e-4)
+    lost = peers(tiny_bert, *pairs, alpha=1 + 1e-6)
+    assert max(abs(score / exact - 1) for score, exact in zip(lost, kl, strict=True)) > 0.1
+
+
+def test_a_divergence_starts_from_the_reference(scorer, one):
+    log_p, log_q = one
+    forward = (log_p.exp() * (log_p - log_q)).sum().item()
+    backward = (log_q.exp() * (log_q - log_p)).sum().item()
+    assert abs(forward / backward - 1) > 0.01
+    assert ours(scorer, *ONE) == pytest.approx([forward], rel=1e-4)
+    assert ours(scorer, *ONE, symmetrize="reverse") == pytest.approx([backward], rel=1e-4)
+
+
+def test_whole_numbers_serve_as_parameters_and_no_length_need_be_given(scorer, tiny_bert):
+    with pytest.raises(ValueError, match="`alpha` is expected to be defined"):
+        peers(tiny_bert, *ONE, "renyi_divergence", alpha=2)
+    with pytest.raises(AttributeError, match="max_length"):
+        peers(tiny_bert, *ONE, max_length=None)
+    exact = ours(scorer, *ONE, "renyi_divergence", alpha=2.0)
+    assert ours(scorer, *ONE, "renyi_divergence", alpha=2, max_length=None) == exact
+
+
+# What is turned into a perfect score
+
+
+def test_a_low_temperature_gives_no_nan_and_no_false_zero(scorer, tiny_bert, literal):
+    # Where probabilities underflow in float32, 0/0 is NaN, and the peer makes it 0, its best score.
+    assert 0.0 in peers(tiny_bert, CANDIDATES, REFERENCES, temperature=0.01)
+    settings = {"alpha": 0.5, "beta": 0.7, "temperature": 0.01}
+    every = scorer.score(CANDIDATES, REFERENCES, information_measure=list(MEASURES), **settings)
+    assert list(every.scores) == list(MEASURES)
+    for scores in every.scores.values():
+        assert all(0.01 < score < math.inf for score in scores)
+    exact = literal.score(CANDIDATES, REFERENCES, "kl_divergence", symmetrize="none", **settings)
+    assert every.scores["kl_divergence"] == pytest.approx(exact, rel=3e-5 / 0.01)
+
+
+def test_a_float16_checkpoint_is_computed_in_float32_and_gives_no_false_zero(tiny_models):
+    # The peer loads such a checkpoint as it is, and float16 underflows at its default temperature.
+    folder = tiny_models("bert", dtype="float16")
+    assert peers(folder, CANDIDATES, REFERENCES, temperature=0.25) == [0.0] * 4
+    settings = {"temperature": 0.25, "symmetrize": "none", "idf": False}
+    exact = ReferenceInfoLM(folder).score(CANDIDATES, REFERENCES, "kl_divergence", **settings)
+    fresh = InfoLMScorer(model_name_or_path=folder, **settings)
+    assert ours(fresh, CANDIDATES, REFERENCES) == pytest.approx(exact, rel=1e-4)
+
+
+@pytest.mark.parametrize("idf", ["references", "separate"])
+def test_a_single_pair_with_idf_is_not_perfect(scorer, tiny_bert, literal, idf):
+    assert peers(tiny_bert, *ONE, idf=True) == [0.0]
+    exact = literal.score(*ONE, "kl_divergence", idf=idf, symmetrize="none")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        score = ours(scorer, *ONE, idf=idf)
+    assert score == pytest.approx(exact, rel=1e-4)
+    assert score[0] > 0.1
+
+
+def test_a_text_alone_in_its_corpus_is_weighed_uniformly(scorer):
+    assert ours(scorer, *ONE, idf="separate") == ours(scorer, *ONE, idf=False)
+
+
+@pytest.mark.parametrize(
+    ("candidate", "reference"), [("", REFERENCES[0]), (CANDIDATES[0], ""), (" ", REFERENCES[0])]
+)
+def test_an_empty_text_is_not_perfect(scorer, tiny_bert, literal, candidate, reference):
+    assert peers(tiny_bert, [candidate], [reference]) == [0.0]
+    with pytest.warns(UserWarning, match="1 of 2 texts without a token to mask"):
+        score = ours(scorer, [candidate], [reference])
+    exact = literal.score([candidate], [reference], "kl_divergence", symmetrize="none")
+    assert score == pytest.approx(exact, rel=1e-4)
+    assert score[0] > 0.01
+
+
+# Batches
+
+
+def test_scores_together_are_the_scores_alone(scorer, tiny_bert):
+    pairs = list(zip(MIXED_CANDIDATES, MIXED_REFERENCES, strict=True))
+    together = ours(scorer, MIXED_CANDIDATES, MIXED_REFERENCES)
+    fresh = InfoLMScorer(model_name_or_path=tiny_bert, idf=False, symmetrize="none", reuse_memory=0)
+    alone = [ours(fresh, [candidate], [reference])[0] for candidate, reference in pairs]
+    assert together == pytest.approx(alone, rel=1e-6, abs=1e-6)
+
+    peers_alone = [peers(tiny_bert, [candidate], [reference])[0] for candidate, reference in pairs]
+    assert peers_alone == times(-1.0, alone)
+    peers_together = peers(tiny_bert, MIXED_CANDIDATES, MIXED_REFERENCES)
+    assert peers_together != times(-1.0, alone)
+    assert sum(peers_together) != pytest.approx(sum(peers_alone), rel=0.05)
+
+
+@pytest.mark.parametrize("idf", [False, "separate"])
+def test_the_peers_batch_is_ours_of_the_pairs_that_it_mixes_up(scorer, tiny_bert, idf):
+    # It sorts each side by length, then takes sorting_indices of the result a second time.
+    def mixed_up(texts: list[str]) -> list[str]:
+        tokenizer = AutoTokenizer.from_pretrained(tiny_bert)
+        lengths = torch.tensor([len(ids) for ids in tokenizer(texts)["input_ids"]])
+        sorting = lengths.argsort()
+        return [texts[index] for index in sorting[sorting].tolist()]
+
+    assert mixed_up(CANDIDATES) == CANDIDATES and mixed_up(REFERENCES) == REFERENCES
+    candidates, references = mixed_up(MIXED_CANDIDATES), mixed_up(MIXED_REFERENCES)
+    assert set(zip(candidates, references, strict=True)) != set(
+        zip(MIXED_CANDIDATES, MIXED_REFERENCES, strict=True)
+    )
+    theirs = peers(tiny_bert, MIXED_CANDIDATES, MIXED_REFERENCES, idf=bool(idf))
+    assert theirs == times(-1.0, ours(scorer, candidates, references, idf=idf))
+
+
+def test_any_batch_size_serves_with_idf_where_the_peer_fails(scorer, tiny_bert):
+    with pytest.raises(RuntimeError, match="must match the size"):
+        peers(tiny_bert, CANDIDATES, REFERENCES, idf=True, batch_size=2)
+    fresh = InfoLMScorer(
+        model_name_or_path=tiny_bert, symmetrize="none", batch_size=2, reuse_memory=0
+    )
+    assert ours(fresh, CANDIDATES, REFERENCES, idf="separate") == pytest.approx(
+        ours(scorer, CANDIDATES, REFERENCES, idf="separate"), rel=1e-6, abs=1e-6
+    )
+
+
+@contextmanager
+def head_rows(folder: Path) -> Iterator[list[int]]:
+    """The rows of logits that each run of a model's vocabulary head gives, while it lasts."""
+    vocabulary = AutoConfig.from_pretrained(folder).vocab_size
+    rows: list[int] = []
+
+    def count(module: torch.nn.Module, inputs: object, output: Tensor) -> None:
+        if isinstance(module, torch.nn.Linear) and module.out_features == vocabulary:
+            rows.append(output.numel() // vocabulary)
+
+    hook = register_module_forward_hook(count)
+    try:
+        yield rows
+    finally:
+        hook.remove()
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_the_head_runs_once_for_each_mask_where_the_peers_runs_at_every_position(
+    tiny_models, family
+):
+    folder = tiny_models(family)
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    sides = CANDIDATES, REFERENCES
+    tokens = tokenizer([*CANDIDATES, *REFERENCES], add_special_tokens=False)["input_ids"]
+    with head_rows(folder) as rows:
+        ours(InfoLMScorer(model_name_or_path=folder, idf=False), *sides)
+    assert sum(rows) == sum(map(len, tokens))
+
+    longest = [max(map(len, tokenizer(side)["input_ids"])) for side in sides]
+    with head_rows(folder) as peer_rows:
+        peers(folder, *sides)
+    assert sum(peer_rows) == sum(len(CANDIDATES) * length**2 for length in longest)
+
+
+# Inverse document frequencies
+
+
+@converted
+def test_idf_separate_is_the_protocol_of_the_peer(scorer, tiny_bert, measure, parameters, factor):
+    scores = ours(scorer, CANDIDATES, REFERENCES, measure, idf="separate", **parameters)
+    theirs = peers(tiny_bert, CANDIDATES, REFERENCES, measure, idf=True, **parameters)
+    assert theirs == times(factor, scores)
+    assert theirs != times(factor, ours(scorer, CANDIDATES, REFERENCES, measure, **parameters))
+
+
+def test_a_copy_scores_zero_with_the_references_idf_where_the_peers_does_not(scorer, tiny_bert):
+    candidates = [*REFERENCES[:3], CANDIDATES[3]]
+    assert ours(scorer, candidates, REFERENCES, idf="references")[:3] == [0.0] * 3
+    assert max(peers(tiny_bert, candidates, REFERENCES, idf=True)[:3]) < -1e-5
+    assert min(ours(scorer, candidates, REFERENCES, idf="separate")[:3]) > 1e-5
+
+
+# Special tokens
+
+
+def test_a_special_string_that_someone_typed_is_masked_where_the_peer_leaves_it_out(
+    scorer, tiny_bert, literal
+):
+    pair = ["The cat [SEP] sat."], REFERENCES[:1]
+    exact = literal.score(*pair, "kl_divergence", symmetrize="none")
+    assert ours(scorer, *pair) == pytest.approx(exact, rel=1e-4)
+    assert peers(tiny_bert, *pair) != times(-1.0, exact)

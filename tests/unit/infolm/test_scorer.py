@@ -1,0 +1,639 @@
+"""InfoLMScorer against the literal float64 implementation, and what a score must not depend on."""
+
+import copy
+import math
+import warnings
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from transformers import AutoModelForMaskedLM
+
+from infolm_metric import IDF, InfoLMScorer
+from infolm_metric.infolm.measures import MEASURES, SYMMETRIZATIONS
+from tests.counted_contexts import counted_contexts
+from tests.model_families import FAMILIES
+from tests.reference_infolm import ReferenceInfoLM
+
+CANDIDATES = [
+    "the cat sat on the mat",
+    "a dog ran in the park 42 times, didn't it?",
+    "",
+    "hello world again and again",
+    "the cat",
+]
+REFERENCES = [
+    "the cat is on the mat",
+    "dogs run in parks",
+    "the rain in spain",
+    "",
+    "the cat",
+]
+# Every measure, with the parameters that the project is judged by.
+PARAMETERS = [
+    ("kl_divergence", None, None),
+    ("alpha_divergence", 0.3, None),
+    ("alpha_divergence", 2.0, None),
+    ("alpha_divergence", -0.5, None),
+    ("renyi_divergence", 0.3, None),
+    ("renyi_divergence", 2.0, None),
+    ("beta_divergence", None, 0.7),
+    ("beta_divergence", None, -0.5),
+    ("ab_divergence", 0.3, 0.7),
+    ("ab_divergence", 2.0, -0.5),
+    ("ab_divergence", -0.5, -0.5),
+    ("l1_distance", None, None),
+    ("l2_distance", None, None),
+    ("l_infinity_distance", None, None),
+    ("fisher_rao_distance", None, None),
+]
+TEMPERATURES = [0.05, 0.25, 1.0, 4.0]
+LONG = " ".join(["the old man saw a small red boat near the river and the bridge"] * 5)
+
+pytestmark = pytest.mark.filterwarnings("ignore:infolm")
+
+
+class Literal(ReferenceInfoLM):
+    """The literal implementation; remembers distributions, because many measures compare them."""
+
+    def __init__(self, folder):
+        super().__init__(folder)
+        self.remembered = {}
+
+    def log_distribution(self, text, temperature=1.0, weights=None, **cut):
+        key = (text, temperature, weights and tuple(weights.items()), *cut.items())
+        if key not in self.remembered:
+            self.remembered[key] = super().log_distribution(text, temperature, weights, **cut)
+        return self.remembered[key]
+
+
+def assert_close(ours, theirs, temperature=1.0, tolerance=3e-5):
+    """Within tolerance x max(1, 1/T), relative above 1, as the design states it."""
+    allowed = tolerance * max(1.0, 1.0 / temperature)
+    for one, other in zip(ours, theirs, strict=True):
+        assert math.isfinite(one)
+        assert abs(one - other) <= allowed * max(1.0, abs(other)), (one, other)
+
+
+@pytest.fixture(scope="module")
+def scorer(tiny_bert):
+    return InfoLMScorer(model_name_or_path=tiny_bert)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_every_measure_equals_the_literal_implementation_for_every_family(tiny_models, family):
+    folder = tiny_models(family)
+    literal, ours = Literal(folder), InfoLMScorer(model_name_or_path=folder)
+    for temperature in TEMPERATURES:
+        for measure, alpha, beta in PARAMETERS:
+            result = ours.score(
+                CANDIDATES,
+                REFERENCES,
+                information_measure=measure,
+                alpha=alpha,
+                beta=beta,
+                temperature=temperature,
+            )
+            expected = literal.score(
+                CANDIDATES, REFERENCES, measure, alpha, beta, temperature, "references"
+            )
+            assert_close(result.scores[measure], expected, temperature)
+
+
+@pytest.mark.parametrize("idf", [False, "references", "separate"])
+@pytest.mark.parametrize("symmetrize", SYMMETRIZATIONS)
+def test_every_symmetrisation_and_idf_form_equals_the_literal_implementation(
+    scorer, tiny_bert, idf, symmetrize
+):
+    literal = Literal(tiny_bert)
+    for measure, alpha, beta in [("kl_divergence", None, None), ("ab_divergence", 2.0, -0.5)]:
+        result = scorer.score(
+            CANDIDATES,
+            REFERENCES,
+            information_measure=measure,
+            alpha=alpha,
+            beta=beta,
+            temperature=0.25,
+            idf=idf,
+            symmetrize=symmetrize,
+        )
+        expected = literal.score(
+            CANDIDATES, REFERENCES, measure, alpha, beta, 0.25, idf, symmetrize
+        )
+        assert_close(result.scores[measure], expected, 0.25)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("long_text", ["truncate", "window"])
+def test_long_texts_equal_the_literal_implementation(tiny_models, family, long_text):
+    folder = tiny_models(family)
+    candidates, references = [LONG, "a boat"], ["a small red boat", LONG + " again"]
+    for max_length in (None, 17):
+        result = InfoLMScorer(model_name_or_path=folder).score(
+            candidates, references, long_text=long_text, max_length=max_length
+        )
+        expected = ReferenceInfoLM(folder).score(
+            candidates,
+            references,
+            "fisher_rao_distance",
+            idf="references",
+            long_text=long_text,
+            max_length=max_length,
+        )
+        assert_close(result.scores["fisher_rao_distance"], expected)
+
+
+@pytest.mark.parametrize("multi_reference", ["min", "mean"])
+def test_several_references_are_scored_each_and_combined(scorer, tiny_bert, multi_reference):
+    references = [["a mat", "the cat"], ["a dog"], ["", "rain", "sun"], ["hello"], ["the cat"]]
+    result = scorer.score(CANDIDATES, references, multi_reference=multi_reference)
+    expected = ReferenceInfoLM(tiny_bert).score(
+        CANDIDATES,
+        references,
+        "fisher_rao_distance",
+        idf="references",
+        multi_reference=multi_reference,
+    )
+    assert_close(result.scores["fisher_rao_distance"], expected)
+
+
+def test_the_corpus_score_is_the_mean_of_the_sentence_scores(scorer):
+    result = scorer.score(CANDIDATES, REFERENCES).as_dict()
+    assert result["infolm"] == pytest.approx(np.mean(result["scores"]), rel=1e-12)
+
+
+@pytest.mark.parametrize(("measure", "alpha", "beta"), PARAMETERS)
+@pytest.mark.parametrize("symmetrize", SYMMETRIZATIONS)
+def test_identical_texts_score_exactly_zero(scorer, measure, alpha, beta, symmetrize):
+    texts = [*CANDIDATES, LONG]
+    result = scorer.score(
+        texts,
+        texts,
+        information_measure=measure,
+        alpha=alpha,
+        beta=beta,
+        symmetrize=symmetrize,
+    )
+    assert result.scores[measure] == [0.0] * len(texts)
+
+
+def test_equal_tokens_from_different_strings_score_exactly_zero(scorer):
+    assert scorer.score(["The  CAT"], ["the cat"]).scores == {"fisher_rao_distance": [0.0]}
+
+
+def test_a_score_does_not_depend_on_other_pairs_order_batch_or_repetition(scorer):
+    temperature = 0.25
+    options = {
+        "idf": False,
+        "temperature": temperature,
+        "information_measure": "kl",
+        "reuse_memory": 0,
+    }
+    together = scorer.score(CANDIDATES, REFERENCES, **options).scores["kl_divergence"]
+    alone = [
+        scorer.score([c], [r], **options).scores["kl_divergence"][0]
+        for c, r in zip(CANDIDATES, REFERENCES, strict=True)
+    ]
+    backwards = scorer.score(CANDIDATES[::-1], REFERENCES[::-1], **options)
+    assert_close(alone, together, temperature, 1e-6)
+    assert_close(backwards.scores["kl_divergence"][::-1], together, temperature, 1e-6)
+    for batch_size in (1, 3, 1000):
+        result = scorer.score(CANDIDATES, REFERENCES, batch_size=batch_size, **options)
+        assert_close(result.scores["kl_divergence"], together, temperature, 1e-6)
+    twice = scorer.score(CANDIDATES * 2, REFERENCES * 2, **options)
+    assert_close(twice.scores["kl_divergence"], together * 2, temperature, 1e-6)
+
+
+def test_a_score_with_a_table_does_not_depend_on_other_pairs(scorer):
+    table = IDF.from_corpus([*CANDIDATES, *REFERENCES], scorer.tokenizer)
+    together = scorer.score(CANDIDATES, REFERENCES, idf=table).scores["fisher_rao_distance"]
+    for candidate, reference, score in zip(CANDIDATES, REFERENCES, together, strict=True):
+        alone = scorer.score([candidate], [reference], idf=table)
+        assert_close(alone.scores["fisher_rao_distance"], [score], tolerance=1e-6)
+
+
+def test_portions_of_pairs_do_not_change_scores(scorer, monkeypatch):
+    whole = scorer.score(CANDIDATES, REFERENCES, reuse_memory=0)
+    monkeypatch.setattr("infolm_metric.infolm.scorer.PORTION_TEXTS", 1)
+    pieces = scorer.score(CANDIDATES, REFERENCES, reuse_memory=0)
+    assert_close(
+        pieces.scores["fisher_rao_distance"], whole.scores["fisher_rao_distance"], tolerance=1e-6
+    )
+
+
+# Streams
+
+
+def test_a_stream_gives_the_scores_of_the_pairs_in_order(scorer, monkeypatch):
+    monkeypatch.setattr("infolm_metric.infolm.scorer.PORTION_TEXTS", 4)
+    pairs = list(zip(CANDIDATES, REFERENCES, strict=True))
+    chosen = {"information_measure": ["l1", "kl"], "reuse_memory": 0}
+    for idf in (False, "references", "separate"):
+        whole = scorer.score(CANDIDATES, REFERENCES, idf=idf, **chosen)
+        rows = list(scorer.stream(pairs, idf=idf, **chosen))
+        assert [list(row) for row in rows] == [["l1_distance", "kl_divergence"]] * len(pairs)
+        for name, scores in whole.scores.items():
+            assert_close([row[name] for row in rows], scores, tolerance=1e-6)
+
+
+def test_a_stream_reads_pairs_as_it_goes(scorer, monkeypatch):
+    monkeypatch.setattr("infolm_metric.infolm.scorer.PORTION_TEXTS", 4)
+    read = []
+
+    def endless():
+        while True:
+            read.append(len(read))
+            yield f"the cat {len(read)}", ["the dog", f"rain {len(read)}"]
+
+    rows = scorer.stream(endless(), idf=False)
+    assert read == []
+    next(rows)
+    assert len(read) <= 4
+
+
+def test_what_can_be_read_once_needs_a_table_or_none(scorer):
+    pairs = list(zip(CANDIDATES, REFERENCES, strict=True))
+    table = IDF.from_corpus(REFERENCES, scorer.tokenizer)
+    expected = scorer.score(CANDIDATES, REFERENCES).scores["fisher_rao_distance"]
+    rows = scorer.stream(iter(pairs), idf=table)
+    assert_close([row["fisher_rao_distance"] for row in rows], expected, tolerance=1e-6)
+    with pytest.raises(ValueError, match="reads the pairs twice.*list_iterator.*give idf=False"):
+        scorer.stream(iter(pairs))
+
+
+@pytest.mark.parametrize(
+    ("pairs", "error", "message"),
+    [
+        ("a text", TypeError, "pairs must be an iterable of .*'a text'"),
+        (5, TypeError, "pairs must be an iterable"),
+        ([("a", "b"), "cd"], TypeError, r"pairs\[1\] must be \(candidate, reference\)"),
+        ([("a", "b", "c")], TypeError, r"pairs\[0\] must be"),
+        ([("a", None)], TypeError, r"pairs\[0\]\[1\] must be a list of strings, got None"),
+        ([("a", [])], ValueError, r"pairs\[0\]\[1\] is an empty list"),
+        ([("a", ["b", 3])], TypeError, r"pairs\[0\]\[1\]\[1\] must be a string, got 3"),
+        ([(None, "b")], TypeError, r"pairs\[0\]\[0\] must be a string, got None"),
+    ],
+)
+def test_a_wrong_pair_in_a_stream_is_named(scorer, pairs, error, message):
+    with pytest.raises(error, match=message):
+        list(scorer.stream(pairs, idf=False))
+
+
+def test_a_stream_counts_its_remarks_over_all_portions(scorer, monkeypatch):
+    monkeypatch.setattr("infolm_metric.infolm.scorer.PORTION_TEXTS", 2)
+    pairs = [("", "the cat"), ("the dog", "rain"), ("", "the dog")]
+    with pytest.warns(UserWarning, match="2 of 6 texts without a token to mask") as caught:
+        list(scorer.stream(pairs, idf=False))
+    assert len(caught) == 1 and caught[0].filename == __file__
+
+
+def test_the_signature_can_be_had_without_scores(scorer):
+    result = scorer.score(["a cat"], ["the cat"], masks_per_pass=2)
+    assert scorer.signature(masks_per_pass=2) == result.signature != scorer.signature()
+    assert "|masks_per_pass:2|" in result.signature
+    assert "masks_per_pass" not in scorer.signature()
+
+
+# Several masks a pass
+
+
+@pytest.mark.parametrize("masks", [2, 5, 100])
+def test_several_masks_a_pass_are_what_a_literal_reading_gives(scorer, masks):
+    model = AutoModelForMaskedLM.from_pretrained(scorer.settings.model).eval()
+    tokenizer = scorer.tokenizer
+    texts = [*CANDIDATES, ""]
+    found = scorer.distributions(texts, idf=False, masks_per_pass=masks, temperature=2.0)
+    for text, log_p in zip(texts, found, strict=True):
+        ids = tokenizer(text, return_tensors="pt")["input_ids"]
+        if ids.shape[1] == 2:
+            ids = tokenizer(tokenizer.mask_token, return_tensors="pt")["input_ids"]
+        inner = range(1, ids.shape[1] - 1)
+        passes = -(-len(inner) // masks)
+        total = torch.zeros(log_p.shape, dtype=torch.float64)
+        for number in range(passes):
+            masked = list(inner)[number::passes]
+            context = ids.clone()
+            context[0, masked] = tokenizer.mask_token_id
+            with torch.no_grad():
+                logits = model(context).logits[0, masked]
+            total += torch.softmax(logits.double() / 2.0, -1).sum(0) / len(inner)
+        torch.testing.assert_close(log_p, total.log(), rtol=0, atol=2e-5)
+
+
+def test_several_masks_a_pass_need_fewer_passes_and_do_not_mix_with_others(scorer, monkeypatch):
+    from infolm_metric.infolm import masked_lm
+
+    contexts = []
+    plain = masked_lm.MaskedLM.logits
+    monkeypatch.setattr(
+        masked_lm.MaskedLM,
+        "logits",
+        lambda self, ids, *rest: contexts.append(len(ids)) or plain(self, ids, *rest),
+    )
+    fresh = InfoLMScorer(model_name_or_path=scorer.settings.model, idf=False)
+    exact = fresh.score(CANDIDATES, REFERENCES)
+    passes = sum(contexts)
+    contexts.clear()
+    quick = fresh.score(CANDIDATES, REFERENCES, masks_per_pass=4)
+    assert passes / 4 <= sum(contexts) < passes / 2
+    assert quick.scores != exact.scores
+    assert fresh.score(CANDIDATES, REFERENCES).scores == exact.scores
+
+
+def test_an_explanation_is_of_single_masks(scorer):
+    with pytest.raises(ValueError, match="masks_per_pass must be 1 for explain.*got 3"):
+        scorer.explain("a cat", "the cat", masks_per_pass=3)
+
+
+def test_an_empty_text_is_neither_zero_nor_nan_against_a_text(scorer):
+    scores = scorer.score(["", "the cat", ""], ["the cat", "", ""]).scores["fisher_rao_distance"]
+    assert scores[0] > 0
+    assert scores[1] == pytest.approx(scores[0], rel=1e-6, abs=1e-6)
+    assert scores[2] == 0.0
+
+
+@pytest.mark.parametrize("temperature", [0.01, 0.1, 10.0, 100.0])
+def test_scores_are_finite_at_every_temperature(scorer, temperature):
+    for measure, alpha, beta in PARAMETERS:
+        for symmetrize in SYMMETRIZATIONS:
+            result = scorer.score(
+                CANDIDATES,
+                REFERENCES,
+                information_measure=measure,
+                alpha=alpha,
+                beta=beta,
+                temperature=temperature,
+                symmetrize=symmetrize,
+            )
+            assert np.isfinite(result.scores[measure]).all()
+            assert math.isfinite(result.mean(measure))
+            assert min(result.scores[measure]) >= 0
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+def test_half_precision_is_close_and_named_in_the_signature(scorer, dtype):
+    full = scorer.score(CANDIDATES, REFERENCES)
+    half = scorer.score(CANDIDATES, REFERENCES, dtype=dtype)
+    assert f"|dtype:{dtype}|" in half.signature
+    assert half.scores != full.scores
+    for one, other in zip(
+        half.scores["fisher_rao_distance"], full.scores["fisher_rao_distance"], strict=True
+    ):
+        assert one == pytest.approx(other, abs=0.05)
+
+
+def test_similarity_is_one_less_the_share_of_the_largest_value(scorer):
+    result = scorer.score(
+        CANDIDATES, REFERENCES, information_measure=["l1", "fisher_rao"], similarity=True
+    )
+    for name, largest in (("l1_distance", 2.0), ("fisher_rao_distance", 1.0)):
+        expected = [1 - score / largest for score in result.scores[name]]
+        assert result.similarities[name] == pytest.approx(expected, abs=1e-12)
+    assert "similarity:" in result.signature
+
+
+def test_several_measures_in_one_pass_equal_each_alone(scorer):
+    names = [name for name, measure in MEASURES.items() if not measure.parameters]
+    together = scorer.score(CANDIDATES, REFERENCES, information_measure=names)
+    for name in names:
+        alone = scorer.score(CANDIDATES, REFERENCES, information_measure=name)
+        assert alone.scores[name] == together.scores[name]
+
+
+def test_sweep_equals_score_for_each_of_its_settings(scorer):
+    rows = scorer.sweep(
+        CANDIDATES,
+        REFERENCES,
+        information_measure=["fisher_rao", "alpha", "ab"],
+        temperatures=[0.5, 2.0],
+        alphas=[0.5, 1.0],
+        betas=[0.3, -0.5],
+    )
+    # Fisher-Rao once, alpha without its singular 1, AB without alpha + beta = 0.
+    assert len(rows) == 2 * (1 + 1 + 3)
+    for chosen, result in rows:
+        single = scorer.score(
+            CANDIDATES,
+            REFERENCES,
+            information_measure=chosen.information_measure,
+            alpha=chosen.alpha,
+            beta=chosen.beta,
+            temperature=chosen.temperature,
+        )
+        assert result.signature == single.signature
+        (name,) = chosen.measures
+        assert_close(result.scores[name], single.scores[name], tolerance=1e-9)
+
+
+def test_a_sweep_over_idf_equals_score_and_reads_each_text_once(scorer, monkeypatch):
+    # "the" is in every document: it has no weight, and its mask is read for the others' sake.
+    table = IDF.from_corpus(["the cat", "the dog sat", "the river"], scorer.tokenizer)
+    forms = ["references", False, table, "separate"]
+    for masks in (1, 3):
+        fresh = InfoLMScorer(
+            model_name_or_path=scorer.settings.model, masks_per_pass=masks, batch_size=2
+        )
+        with counted_contexts(monkeypatch) as contexts:
+            rows = fresh.sweep(CANDIDATES, REFERENCES, idfs=forms, temperatures=[0.5, 2.0])
+        with counted_contexts(monkeypatch) as needed:
+            fresh.score(CANDIDATES, REFERENCES, idf=False, reuse_memory=0)
+        assert len(contexts) == len(needed) or masks > 1
+        assert [(chosen.idf, chosen.temperature) for chosen, _ in rows] == [
+            (form, heat) for form in forms for heat in (0.5, 2.0)
+        ]
+        for chosen, result in rows:
+            single = scorer.score(CANDIDATES, REFERENCES, **{**vars(chosen), "reuse_memory": 0})
+            assert result.signature == single.signature
+            assert_close(result.scores["fisher_rao_distance"], single["scores"], tolerance=1e-6)
+
+
+def test_a_part_is_scored_as_within_the_whole_corpus(scorer):
+    whole = scorer.score(CANDIDATES, REFERENCES)
+    table = IDF.from_corpus(REFERENCES, scorer.tokenizer)
+    part = scorer.score_part(CANDIDATES[:2], REFERENCES[:2], (table, table))
+    assert part.signature == whole.signature
+    assert_close(part["scores"], whole["scores"][:2], tolerance=1e-6)
+    with pytest.raises(ValueError, match="belongs to the tokenizer"):
+        other = IDF(table.documents, table.document_frequency, "5f2e")
+        scorer.score_part(CANDIDATES[:2], REFERENCES[:2], (other, other))
+
+
+def test_the_model_is_loaded_once_and_texts_seen_before_are_not_read_again(scorer, monkeypatch):
+    fresh = InfoLMScorer(model_name_or_path=scorer.settings.model, idf=False)
+    with counted_contexts(monkeypatch) as contexts:
+        fresh.score(CANDIDATES, REFERENCES)
+        first, model = len(contexts), fresh._engine._model
+        fresh.score(["a new text"], [REFERENCES[0]])
+        assert fresh._engine._model is model
+        assert 0 < len(contexts) - first <= 6
+        before = len(contexts)
+        fresh.score(CANDIDATES, REFERENCES)
+        assert len(contexts) == before
+        fresh.unload()
+        fresh.score(CANDIDATES, REFERENCES)
+        assert len(contexts) == before + first
+
+
+def test_repeated_texts_in_a_call_are_read_once(scorer, monkeypatch):
+    from infolm_metric.infolm import masked_lm
+
+    rows = []
+    plain = masked_lm.MaskedLM.logits
+    monkeypatch.setattr(
+        masked_lm.MaskedLM,
+        "logits",
+        lambda self, ids, *rest: rows.append(len(ids)) or plain(self, ids, *rest),
+    )
+    scorer.score(["one small boat"] * 7, ["one small boat"] * 7, idf=False, reuse_memory=0)
+    tokens = scorer.tokenizer.tokenize("one small boat")
+    assert sum(rows) == len(tokens)
+
+
+def test_one_warning_counts_the_texts_of_each_kind(scorer):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        scorer.score(["", LONG, LONG], ["a", "the", "the"], idf=False)
+    messages = [str(w.message) for w in caught if str(w.message).startswith("infolm")]
+    assert len(messages) == 2
+    assert any("2 of 6 texts longer than 40 tokens" in message for message in messages)
+    assert any("1 of 6 texts without a token" in message for message in messages)
+
+
+def test_weightless_texts_are_counted_except_for_a_corpus_of_one_document(scorer):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        scorer.score(["a cat", "a dog"], ["the mat", "the mat"])
+        weightless = [str(w.message) for w in caught if "inverse document" in str(w.message)]
+        caught.clear()
+        scorer.score(["a cat"], ["the mat"])
+        alone = [str(w.message) for w in caught if "inverse document" in str(w.message)]
+    assert len(weightless) == 1 and "2 of 4 texts" in weightless[0]
+    assert alone == []
+
+
+def test_a_text_too_long_is_refused_before_the_model_loads_if_asked(tiny_bert):
+    fresh = InfoLMScorer(model_name_or_path=tiny_bert, long_text="error")
+    with pytest.raises(ValueError, match=r"max_length=40.*long_text"):
+        fresh.score([LONG], ["the cat"])
+    assert fresh._engine._model is None
+
+
+def test_distributions_are_normalised_log_probabilities(scorer):
+    texts = ["the cat", "", "the cat"]
+    log_p = scorer.distributions(texts)
+    assert log_p.shape == (3, scorer._engine.model(scorer.settings).vocabulary.size)
+    assert log_p.dtype == torch.float64
+    torch.testing.assert_close(log_p.exp().sum(-1), torch.ones(3, dtype=torch.float64))
+    assert torch.equal(log_p[0], log_p[2])
+
+
+def test_a_table_of_another_tokenizer_is_refused(scorer, tiny_models):
+    other = InfoLMScorer(model_name_or_path=tiny_models("roberta"))
+    table = IDF.from_corpus(["a cat"], other.tokenizer)
+    with pytest.raises(ValueError, match="belongs to"):
+        scorer.score(["a"], ["b"], idf=table)
+
+
+@settings(
+    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(st.text(max_size=60), st.text(max_size=60))
+def test_any_unicode_text_scores_or_is_refused_clearly(scorer, candidate, reference):
+    try:
+        scores = scorer.score([candidate], [reference]).scores["fisher_rao_distance"]
+    except ValueError as error:
+        assert "surrogate" in str(error)
+    else:
+        assert 0 <= scores[0] <= 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "🙂👩‍👩‍👧",
+        "مرحبا بالعالم",
+        "\x00\x01\x1b[31m",
+        "e\u0301" * 50,
+        "\u2028\u2029\ufeff",
+        "a" * 100_000,
+    ],
+    ids=["emoji", "right-to-left", "control", "combining", "separators", "100000-characters"],
+)
+def test_unusual_texts_score(scorer, text):
+    (score,) = scorer.score([text], ["the cat"]).scores["fisher_rao_distance"]
+    assert 0 <= score <= 1
+
+
+def test_one_hundred_thousand_words_score_in_windows_or_cut(scorer):
+    text = "the cat " * 400
+    (cut,) = scorer.score([text], ["the cat"]).scores["fisher_rao_distance"]
+    (whole,) = scorer.score([text], ["the cat"], long_text="window").scores["fisher_rao_distance"]
+    assert 0 < cut <= 1 and 0 < whole <= 1
+
+
+def test_callers_random_state_grad_mode_and_dtype_are_untouched(tiny_bert):
+    torch.manual_seed(7)
+    state = torch.get_rng_state()
+    InfoLMScorer(model_name_or_path=tiny_bert).score(["a"], ["b"])
+    assert torch.equal(torch.get_rng_state(), state)
+    assert torch.is_grad_enabled()
+    assert torch.get_default_dtype() == torch.float32
+
+
+def test_a_callers_autocast_and_matrix_precision_change_nothing(tiny_bert):
+    fresh = InfoLMScorer(model_name_or_path=tiny_bert, reuse_memory=0)
+    expected = fresh.score(CANDIDATES, REFERENCES).scores
+    before = torch.get_float32_matmul_precision()
+    torch.set_float32_matmul_precision("medium")
+    try:
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            assert fresh.score(CANDIDATES, REFERENCES).scores == expected
+        assert torch.get_float32_matmul_precision() == "medium"
+    finally:
+        torch.set_float32_matmul_precision(before)
+
+
+def test_texts_of_one_token_are_all_predicted_from_a_lone_mask(scorer):
+    scores = scorer.score(["", "cat", "the"], ["cat", "the", ""], idf=False).scores
+    assert scores["fisher_rao_distance"] == pytest.approx([0.0, 0.0, 0.0], abs=1e-6)
+
+
+def test_distributions_warn_like_scores(scorer):
+    with pytest.warns(UserWarning, match="1 of 2 texts without a token"):
+        scorer.distributions(["", "the cat"])
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "message"),
+    [
+        ({"alphas": 0.5}, TypeError, r"alphas must be a list of numbers, got 0.5; use \[0.5\]"),
+        ({"temperatures": []}, ValueError, "temperatures must be a list of at least one number"),
+        ({"temperatures": [1.0, -1.0]}, ValueError, "temperature must be > 0, got -1.0"),
+        ({"information_measure": "alpha", "alphas": [0, 1]}, ValueError, "alphas=.0, 1."),
+        ({"idfs": "references"}, TypeError, "idfs must be a list of at least one idf, got 'ref"),
+        ({"idfs": ["reference"]}, ValueError, "did you mean 'references'?"),
+    ],
+)
+def test_wrong_lists_for_a_sweep_are_named_before_a_model_loads(given, error, message):
+    with pytest.raises(error, match=message):
+        InfoLMScorer(model_name_or_path="./none").sweep(["a"], ["b"], **given)
+
+
+def test_a_copy_carries_the_settings_and_loads_its_own_model(scorer):
+    scorer.score(["the cat"], ["a dog"])
+    twin = copy.deepcopy(scorer)
+    assert twin.settings == scorer.settings and twin._engine._model is None
+    assert twin.score(["the cat"], ["the cat"]).scores == {"fisher_rao_distance": [0.0]}
+
+
+@pytest.mark.parametrize("verbose", [True, False])
+def test_bars_are_shown_only_if_asked_for(scorer, capsys, verbose):
+    texts = [f"cat {number}" for number in range(10_001)]
+    IDF.from_corpus(texts, scorer.tokenizer)
+    assert "documents" in capsys.readouterr().err  # large enough for a bar of its own
+    scorer._engine.tables([texts], scorer.settings.replace(verbose=verbose))
+    scorer.score(["the cat"], ["a dog"], verbose=verbose)
+    assert ("documents" in (shown := capsys.readouterr().err)) is verbose
+    assert ("infolm" in shown) is verbose
