@@ -1,4 +1,4 @@
-"""InfoLM: compares texts by what a masked language model predicts for them."""
+"""Metrics that compare texts by what a language model makes of them: InfoLM, for `evaluate`."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ if TYPE_CHECKING:
 __all__ = ["IDF", "InfoLM", "InfoLMScorer", "measures"]
 
 _HOMES = {
-    "IDF": "kernel.idf.table",
-    "InfoLM": "infolm_metric",
-    "InfoLMScorer": "infolm.scorer",
+    "IDF": "kernel.idf.table:IDF",
+    "InfoLM": "infolm_metric:InfoLM",
+    "InfoLMScorer": "infolm.scorer:InfoLMScorer",
+    "measures": "infolm.measures",
 }
-_MODULES = {"measures": "infolm.measures"}
 
 
 def __getattr__(name: str) -> Any:
     # On demand: the command line answers --help without waiting for torch.
-    if name in _MODULES:
-        return import_module(f"{__name__}.{_MODULES[name]}")
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    module, _, member = _HOMES[name].partition(":")
+    found = import_module(f"{__name__}.{module}")
+    return getattr(found, member) if member else found

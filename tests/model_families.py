@@ -13,6 +13,7 @@ their predictions are far from uniform and change with the context, which is all
 """
 
 import json
+import shutil
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -320,3 +321,12 @@ def build(family: str, folder: Path, seed: int = 0, **config_overrides: Any) -> 
     model.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return folder
+
+
+def edited(source: Path, target: Path, file: str, **changes: Any) -> Path:
+    """`target`, a copy of a model's folder with entries of a JSON file changed; None removes."""
+    shutil.copytree(source, target)
+    entries = json.loads((target / file).read_text()) | changes
+    kept = {name: value for name, value in entries.items() if value is not None}
+    (target / file).write_text(json.dumps(kept))
+    return target

@@ -56,7 +56,7 @@ def running_space(home: Path, app: Path = ROOT / "space" / "app.py") -> Iterator
 
 
 def _wait_for(url: str, process: subprocess.Popen[bytes], output: Path) -> None:
-    """None, as soon as the address answers; fails with the output if the process has ended."""
+    """Wait until the address answers; fail with the output if the process has ended."""
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     end = time.monotonic() + PATIENCE_SECONDS
     while time.monotonic() < end:

@@ -1,1 +1,1 @@
-"""The sub-commands of `infolm`: a file each, which ends with its entry for the table in cli."""
+"""The sub-commands of `infolm`: a file each, which ends with its entry for the table in main."""

@@ -1,57 +1,53 @@
-"""`infolm correlate`: how far InfoLM, and metrics that ride along, agree with people."""
+"""`infolm correlate`: how far a metric, and scores that ride along, agree with people."""
 
 from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Iterator
+import sys
 
 from infolm_metric.commands import ratings as shared
-from infolm_metric.commands.options import (
-    SETTINGS,
-    Command,
-    check_writable,
-    given_settings,
-    option,
-)
+from infolm_metric.commands.options import Command, make_scorer, option, refused, setting_options
+from infolm_metric.commands.output import JSON, MARKDOWN, OUTPUT, check_output, write
 
 
 def _correlate(arguments: argparse.Namespace) -> None:
     """Scores the rows, correlates, and writes the table."""
-    if arguments.output != "-":
-        check_writable(arguments.output)
-    if arguments.json and arguments.markdown:
-        raise ValueError("give --json or --markdown, not both")
+    check_output(arguments)
     found = shared.read(arguments)
-    metrics = shared.columns(found, arguments)
-    if arguments.no_infolm and not metrics:
+    compared = shared.columns(found, arguments)
+    if arguments.no_metric and not compared:
         raise ValueError(
-            "--no-infolm leaves no metric: the data has none; name columns by --metric"
+            "--no-metric leaves no metric: the data has none; name columns by --scores"
         )
 
     from infolm_metric.meta_evaluation.agreement_table import agreement
     from infolm_metric.meta_evaluation.tables import agreement_lines
 
-    signature = None
-    if not arguments.no_infolm:
-        from infolm_metric.infolm.scorer import InfoLMScorer
+    signature, remarks = None, []
+    if found.people:
+        remarks.append(f"{found.people} rows of human texts were passed over.")
+    if arguments.no_metric:
+        shared.check_against(arguments, compared)
+    else:
         from infolm_metric.meta_evaluation.grid import score_measures
 
-        scorer = InfoLMScorer(**shared.progress(given_settings(arguments)))
-        unknown = [name for name in arguments.baseline if name not in metrics]
-        if unknown and len(scorer.settings.measures) < 2:
-            raise ValueError(
-                f"--baseline {unknown[0]}: no metric of that name; there are "
-                f"{', '.join(map(repr, metrics)) or 'none beside InfoLM'}"
-            )
+        scorer = make_scorer(arguments, verbose=sys.stderr.isatty())
+        labels = map(scorer.settings.label, scorer.settings.names)
+        shared.check_against(arguments, [*labels, *compared])
         scored = score_measures(scorer, found.predictions, found.references)
+        ours = {name: found.grid(values) for name, values in scored.scores.items()}
+        if not scored.higher_is_better:
+            ours = {name: -grid for name, grid in ours.items()}
+            lower = f"{arguments.metric}: lower is better"
+            remarks.append(f"{lower}: negated, so that higher is better everywhere.")
+        compared = {**ours, **compared}
         signature = scored.signature
-        ours = {name: -found.grid(values) for name, values in scored.scores.items()}
-        metrics = {**ours, **metrics}
+        remarks.append(f"signature: {signature}")
     table = agreement(
         found.human,
-        metrics,
-        baselines=arguments.baseline,
+        compared,
+        against=arguments.against,
         levels=arguments.level or ("system", "text"),
         missing=arguments.missing,
         resamples=arguments.resamples,
@@ -59,29 +55,18 @@ def _correlate(arguments: argparse.Namespace) -> None:
         seed=arguments.seed,
     )
     if arguments.json:
-        lines: Iterator[str] = iter(
-            [json.dumps({**table.as_dict(), "signature": signature}, allow_nan=False)]
-        )
+        lines = [json.dumps({**table.as_dict(), "signature": signature}, allow_nan=False)]
     else:
         layout = "markdown" if arguments.markdown else "text"
-        lines = _with_remarks(agreement_lines(table, layout), found.people, signature)
-    shared.write("".join(line + "\n" for line in lines), arguments.output)
-
-
-def _with_remarks(lines: Iterator[str], people: int, signature: str | None) -> Iterator[str]:
-    yield from lines
-    if people:
-        yield f"{people} rows of human texts were passed over."
-    if signature:
-        yield "InfoLM is negated, so that higher is better everywhere."
-        yield f"signature: {signature}"
+        lines = [*agreement_lines(table, layout), *remarks]
+    write(lines, arguments.output)
 
 
 COMMAND = Command(
     "correlate",
     "correlate metrics with human scores",
     _correlate,
-    {
+    lambda own: {
         "what people said": shared.DATA,
         "how to correlate": (
             option(
@@ -90,13 +75,7 @@ COMMAND = Command(
                 choices=("system", "text"),
                 help="correlate the systems' means, or the texts of each sample (default: both)",
             ),
-            option(
-                "--baseline",
-                action="append",
-                default=[],
-                metavar="NAME",
-                help="metric that the others are tested against; repeat for several",
-            ),
+            *shared.AGAINST,
             option(
                 "--confidence",
                 type=float,
@@ -106,23 +85,20 @@ COMMAND = Command(
             ),
             *shared.RESAMPLING,
             option(
-                "--no-infolm",
+                "--no-metric",
                 action="store_true",
-                help="only the metrics in the data; no model is loaded",
+                help="only the scores in the data; no model is loaded",
             ),
+            refused("--no-infolm", "--no-infolm is now --no-metric"),
         ),
-        "how to score": SETTINGS,
-        "output": (
-            option("--json", action="store_true", help="one JSON object, with every p-value"),
-            option("--markdown", action="store_true", help="tables in Markdown"),
-            option("-o", "--output", metavar="FILE", default="-", help="write to a file"),
-        ),
+        "how to score": (shared.METRIC, *setting_options(own)),
+        "output": (JSON, MARKDOWN, OUTPUT),
     },
     epilogue=f"""\
 {shared.ROWS}
 
 examples:
-  infolm correlate ratings.jsonl --model bundled -m fisher_rao -m l1 --baseline bleu
-  infolm correlate ratings.csv --criterion fluency --metric bleu --no-infolm --markdown
+  infolm correlate ratings.jsonl --model bundled -m fisher_rao -m l1 --against bleu
+  infolm correlate ratings.csv --criterion fluency --scores bleu --no-metric --markdown
 """,
 )

@@ -16,11 +16,12 @@ import sys
 import traceback
 import warnings
 from collections.abc import Sequence
+from functools import partial
 from importlib.metadata import PackageNotFoundError, version
-from typing import TextIO
 
 from infolm_metric.commands import compare, correlate, idf, register, report, score, tune
-from infolm_metric.commands.options import Command, with_flags
+from infolm_metric.commands.options import Command, chosen_settings, with_flags
+from infolm_metric.kernel.settings import Settings
 
 FAILED, WRONG_INPUT, INTERRUPTED, BROKEN_PIPE = 1, 2, 130, 141
 
@@ -55,13 +56,14 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run(argv: Sequence[str] | None) -> int:
     """The exit code; an error is shown as one message."""
+    own = chosen_settings(argv)
     try:
-        arguments = _parser().parse_args(argv)
+        arguments = _parser(own).parse_args(argv)
     except SystemExit as stop:
         return int(stop.code or 0)
     command: Command = arguments.command
     with warnings.catch_warnings():
-        warnings.showwarning = _show_warning
+        warnings.showwarning = partial(_show_warning, own)
         try:
             command.run(arguments)
         except BrokenPipeError:
@@ -69,27 +71,23 @@ def _run(argv: Sequence[str] | None) -> int:
         except Exception as error:
             if getattr(arguments, "verbose", False):
                 traceback.print_exc()
-            message = with_flags(str(error) or repr(error))
+            message = with_flags(str(error) or repr(error), own)
             print(f"infolm {command.name}: error: {message}", file=sys.stderr)
             return WRONG_INPUT if isinstance(error, ValueError | TypeError) else FAILED
     return 0
 
 
-def _show_warning(
-    message: Warning | str,
-    category: type[Warning],
-    filename: str,
-    lineno: int,
-    file: TextIO | None = None,
-    line: str | None = None,
-) -> None:
+def _show_warning(own: type[Settings], message: Warning | str, *where: object) -> None:
     """Shows a warning without the line of code it came from, which says nothing here."""
-    shown = with_flags(str(message).removeprefix("infolm: "))
+    shown = with_flags(str(message).removeprefix("infolm: "), own)
     print(f"infolm: warning: {shown}", file=sys.stderr)
 
 
-def _parser() -> argparse.ArgumentParser:
-    """The parser of all commands. It takes no abbreviated flags: a new flag must break none."""
+def _parser(own: type[Settings]) -> argparse.ArgumentParser:
+    """The parser of all commands, with the settings of the chosen metric among their options.
+
+    It takes no abbreviated flags: a new flag must break none.
+    """
     parser = argparse.ArgumentParser(
         prog="infolm",
         description="Compares texts with references through what a masked language model predicts.",
@@ -107,7 +105,7 @@ def _parser() -> argparse.ArgumentParser:
             allow_abbrev=False,
         )
         added.set_defaults(command=command)
-        for heading, options in command.options.items():
+        for heading, options in command.options(own).items():
             group = added.add_argument_group(heading)
             for entry in options:
                 group.add_argument(*entry.flags, **entry.keywords)

@@ -1,13 +1,18 @@
-"""What a sub-command is made of, and the settings as options: a table with one entry for each."""
+"""What a sub-command is made of, and the settings of a metric as its options."""
 
 from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from infolm_metric import metrics
+from infolm_metric.kernel.settings import Settings
+
+if TYPE_CHECKING:
+    from infolm_metric.kernel.scorer import MetricScorer
 
 
 @dataclass(frozen=True)
@@ -20,12 +25,15 @@ class Option:
 
 @dataclass(frozen=True)
 class Command:
-    """A sub-command: what it does in one line, its options by heading, what its help ends with."""
+    """A sub-command: what it does in one line, its options by heading, what its help ends with.
+
+    The options depend on the metric that is chosen: its settings are among them.
+    """
 
     name: str
     summary: str
     run: Callable[[argparse.Namespace], None]
-    options: Mapping[str, Sequence[Option]]
+    options: Callable[[type[Settings]], Mapping[str, Sequence[Option]]]
     epilogue: str = ""
 
 
@@ -38,187 +46,133 @@ def option(*flags: str, **keywords: Any) -> Option:
     return Option(flags, keywords)
 
 
-def setting(name: str, *flags: str, **keywords: Any) -> Option:
-    """The option that gives the setting `name`.
+def refused(flag: str, hint: str) -> Option:
+    """An option that help does not show, and that is answered with the hint."""
+    hidden = argparse.SUPPRESS
+    return option(flag, action=_Refused, nargs="?", const=hint, default=hidden, help=hidden)
+
+
+class _Refused(argparse.Action):
+    def __call__(self, *_: Any, **__: Any) -> None:
+        raise argparse.ArgumentError(None, str(self.const))
+
+
+def metric_option(hint: str = "") -> Option:
+    """The option that names the metric; what an unknown name is answered with ends with `hint`."""
+
+    def known(name: str) -> str:
+        try:
+            return metrics.find(name).name
+        except ValueError as error:
+            raise argparse.ArgumentTypeError(f"{error}{hint.format(name)}") from None
+
+    return option(
+        "--metric",
+        metavar="NAME",
+        type=known,
+        default=metrics.DEFAULT,
+        help=f"the metric: {', '.join(metrics.METRICS)} (default: {metrics.DEFAULT}); help shows "
+        "the settings of the one that is named",
+    )
+
+
+def chosen_settings(argv: Sequence[str] | None) -> type[Settings]:
+    """The settings of the metric that --metric names, before there is a parser that has them.
+
+    Those of the default one if the name is unknown, which `metric_option` then refuses.
+
+    >>> chosen_settings(["score", "--metric=infolm", "a text", "another"]).metric
+    'infolm'
+    """
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    parser.add_argument("--metric", nargs="?")
+    name = parser.parse_known_args(argv)[0].metric
+    return metrics.find(name if name in metrics.METRICS else metrics.DEFAULT).settings_type()
+
+
+def _number_or_word(given: str) -> int | str:
+    return int(given) if given.lstrip("+-").isdecimal() else given
+
+
+READ: dict[str, dict[str, Any]] = {
+    "bool": {"action": "store_true"},
+    "int": {"type": int, "metavar": "N"},
+    "float": {"type": float, "metavar": "N"},
+    "int | str": {"type": _number_or_word, "metavar": "N"},
+}
+"""How argparse reads a setting, by its annotation; any other is a word."""
+
+
+def setting(own: type[Settings], name: str, several: bool = False) -> Option:
+    """The option that gives a setting of a metric, or with `several` each of a list of values.
 
     The namespace holds the setting only if the option was given, so that defaults and checks stay
     in one place, `Settings`.
 
-    >>> setting("temperature", "-t", type=float).keywords["dest"]
-    'temperature'
+    >>> from infolm_metric.infolm.settings import Settings
+    >>> setting(Settings, "temperature").flags
+    ('-t', '--temperature')
     """
-    return Option(flags, {"dest": name, "default": argparse.SUPPRESS, **keywords})
+    declared = own.choices()[name]
+    keywords = {"dest": name, "default": argparse.SUPPRESS, "help": own.help(name)}
+    keywords |= READ.get(declared.kind.removesuffix(" | None"), {"metavar": "NAME"})
+    if several or declared.repeated:
+        keywords["action"] = "append"
+    return Option(declared.flags, keywords)
+
+
+def setting_options(own: type[Settings], names: Container[str] | None = None) -> tuple[Option, ...]:
+    """The options of a metric's settings, or of those of `names`; other metrics' are refused."""
+    choices = own.choices()
+    flags = {flag for declared in choices.values() for flag in declared.flags}
+    mine = [name for name in choices if choices[name].flags and (names is None or name in names)]
+    owners: dict[str, list[str]] = {}
+    for metric in metrics.METRICS.values():
+        for declared in metric.settings_type().choices().values():
+            for flag in declared.flags:
+                if flag not in flags:
+                    owners.setdefault(flag, []).append(metric.name)
+    return (
+        *(setting(own, name) for name in mine),
+        *(
+            refused(flag, f"{flag} is a setting of {' and '.join(of)}, not of {own.metric}")
+            for flag, of in owners.items()
+        ),
+    )
 
 
 def given_settings(arguments: argparse.Namespace) -> dict[str, Any]:
-    """The settings given on the command line, as InfoLMScorer takes them.
+    """The settings given on the command line, as the scorer of the metric takes them.
 
-    >>> given_settings(argparse.Namespace(information_measure=["kl"], idf="none", json=True))
-    {'information_measure': 'kl', 'idf': False}
+    >>> given_settings(argparse.Namespace(metric="infolm", information_measure=["kl"], json=True))
+    {'information_measure': 'kl'}
     """
-    names = {option.keywords["dest"] for option in SETTINGS}
-    given = {name: value for name, value in vars(arguments).items() if name in names}
-    if given.get("idf") == "none":
-        given["idf"] = False
-    if len(given.get("information_measure", ())) == 1:
-        (given["information_measure"],) = given["information_measure"]
-    return given
+    choices = metrics.find(arguments.metric).settings_type().choices()
+    return {
+        name: value[0] if choices[name].repeated and len(value) == 1 else value
+        for name, value in vars(arguments).items()
+        if name in choices
+    }
 
 
-def with_flags(message: str) -> str:
+def make_scorer(arguments: argparse.Namespace, **usual: Any) -> MetricScorer:
+    """A scorer of the chosen metric with the settings given, and where none is, the usual ones."""
+    kind = metrics.find(arguments.metric).scorer_type()
+    return kind(**{**usual, **given_settings(arguments)})
+
+
+def with_flags(message: str, own: type[Settings]) -> str:
     """The message with the flags of settings in the place of their Python names.
 
     Names that are also English words, such as temperature, stay as they are.
 
-    >>> with_flags('max_length must be at most 40, got 99; long_text="window" reads longer texts')
-    '--max-length must be at most 40, got 99; --long-text window reads longer texts'
+    >>> from infolm_metric.infolm.settings import Settings
+    >>> with_flags('max_length must be at most 40; long_text="window" reads longer texts', Settings)
+    '--max-length must be at most 40; --long-text window reads longer texts'
     """
-    for entry in SETTINGS:
-        name, flag = entry.keywords["dest"], entry.flags[-1]
-        if "_" in name:  # and not inside a path
+    for name, declared in own.choices().items():
+        if "_" in name and declared.flags:  # and not inside a path
+            flag = declared.flags[-1]
             message = re.sub(rf'(?<![\w/\\]){name}=("?)(\w+)\1', rf"{flag} \2", message)
             message = re.sub(rf"(?<![\w/\\]){name}(?![\w/\\])", flag, message)
     return message
-
-
-def check_writable(output: str) -> None:
-    """Nothing; raises ValueError if no file can be made there, before time goes into its content.
-
-    >>> check_writable("missing/scores.txt")
-    Traceback (most recent call last):
-    ValueError: cannot write missing/scores.txt: no folder 'missing'; name a file in one that exists
-    """
-    path = Path(output)
-    if path.is_dir() or not path.parent.is_dir():
-        problem = "it is a folder" if path.is_dir() else f"no folder {str(path.parent)!r}"
-        raise ValueError(f"cannot write {output}: {problem}; name a file in one that exists")
-
-
-def _number_or_word(text: str) -> int | str:
-    return int(text) if text.lstrip("+-").isdecimal() else text
-
-
-MODEL = setting(
-    "model_name_or_path",
-    "--model",
-    metavar="NAME",
-    help="masked language model: a folder, a name on the Hub, or 'bundled', the small English one "
-    "that needs no network (default: $INFOLM_MODEL, else google-bert/bert-base-uncased)",
-)
-REVISION = setting(
-    "model_revision",
-    "--revision",
-    metavar="NAME",
-    help="branch, tag or commit of a model on the Hub",
-)
-MAX_LENGTH = setting(
-    "max_length",
-    "--max-length",
-    type=int,
-    metavar="N",
-    help="tokens of the longest text, special ones included (default: what the model allows)",
-)
-LONG_TEXT = setting(
-    "long_text",
-    "--long-text",
-    metavar="HOW",
-    help="what to do with longer texts: truncate (default), window or error",
-)
-PROCESSES = setting(
-    "tokenize_processes",
-    "--processes",
-    type=int,
-    metavar="N",
-    help="processes that tokenise a large corpus",
-)
-VERBOSE = setting(
-    "verbose",
-    "-v",
-    "--verbose",
-    action="store_true",
-    help="show progress, and where in the code an error arose",
-)
-
-SETTINGS = (
-    setting(
-        "information_measure",
-        "-m",
-        "--measure",
-        action="append",
-        metavar="NAME",
-        help="information measure by its full or short name, such as fisher_rao_distance "
-        "(default), kl or l1; repeat for several; a name that does not exist is answered with "
-        "those that do",
-    ),
-    setting(
-        "alpha",
-        "--alpha",
-        type=float,
-        metavar="A",
-        help="parameter of the alpha, Renyi and AB divergences",
-    ),
-    setting(
-        "beta", "--beta", type=float, metavar="B", help="parameter of the beta and AB divergences"
-    ),
-    setting(
-        "symmetrize",
-        "--symmetrize",
-        metavar="HOW",
-        help="jeffreys (default), jensen, none (from reference to candidate) or reverse",
-    ),
-    setting(
-        "temperature",
-        "-t",
-        "--temperature",
-        type=float,
-        metavar="T",
-        help="number that the model's logits are divided by (default: 1)",
-    ),
-    setting(
-        "idf",
-        "--idf",
-        metavar="SOURCE",
-        help="what weighs the tokens: references (default), separate (each side by its own texts), "
-        "none (all alike), or the path of a table saved by infolm idf",
-    ),
-    setting(
-        "multi_reference",
-        "--multi-reference",
-        metavar="HOW",
-        help="score of several references: their min (default) or mean",
-    ),
-    MODEL,
-    REVISION,
-    MAX_LENGTH,
-    LONG_TEXT,
-    setting("dtype", "--dtype", metavar="TYPE", help="float32 (default), bfloat16 or float16"),
-    setting(
-        "device",
-        "--device",
-        metavar="NAME",
-        help="cpu, cuda, cuda:1 ... (default: a GPU that has room)",
-    ),
-    setting(
-        "masks_per_pass",
-        "--masks-per-pass",
-        type=int,
-        metavar="N",
-        help="tokens masked at once (default: 1, exact); more is an approximation, and faster",
-    ),
-    setting(
-        "batch_size",
-        "--batch-size",
-        type=_number_or_word,
-        metavar="N",
-        help="masked contexts in one forward pass (default: auto)",
-    ),
-    PROCESSES,
-    setting(
-        "similarity",
-        "--similarity",
-        action="store_true",
-        help="give also 1 - score/largest value, where higher is better; bounded measures only",
-    ),
-    VERBOSE,
-)
-"""All settings but `return_scores` and `reuse_memory`, in the order in which help shows them."""

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import os
-import sys
-from pathlib import Path
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from infolm_metric.commands.options import option
+from infolm_metric.commands.options import metric_option, option, refused
 
 if TYPE_CHECKING:
     from infolm_metric.meta_evaluation.rows import Ratings
@@ -20,7 +18,7 @@ DATA holds a row for each system and sample, as JSON Lines or a table (.jsonl, .
 
 In CSV the scores stand in columns such as human.fluency, or in columns named with --criterion.
 Scores of other metrics ride along as "metrics": {"bleu": 31.5}, columns such as metrics.bleu, or
-columns named with --metric. Leave a score out where there is none. Rows with "is_human": true are
+columns named with --scores. Leave a score out where there is none. Rows with "is_human": true are
 passed over."""
 
 DATA = (
@@ -33,7 +31,7 @@ DATA = (
         help="human score to agree with; repeat for several (default: every one under human)",
     ),
     option(
-        "--metric",
+        "--scores",
         action="append",
         default=[],
         metavar="NAME",
@@ -59,6 +57,17 @@ DATA = (
         "take the scores that are available",
     ),
 )
+METRIC = metric_option("; a column of scores is named with --scores {}")
+AGAINST = (
+    option(
+        "--against",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="metric that the others are tested against; repeat for several",
+    ),
+    refused("--baseline", "--baseline is now --against NAME"),
+)
 RESAMPLING = (
     option("--resamples", type=int, default=1000, metavar="N", help="(default: 1000)"),
     option("--seed", type=int, default=0, metavar="N", help="of resamples and splits (default: 0)"),
@@ -76,7 +85,7 @@ def read(arguments: argparse.Namespace) -> Ratings:
     ratings = read_ratings(
         arguments.data,
         criteria=arguments.criterion,
-        metrics=arguments.metric,
+        metrics=arguments.scores,
         exclude_systems=arguments.exclude_system,
         exclude_ids=arguments.exclude_id,
     )
@@ -84,7 +93,7 @@ def read(arguments: argparse.Namespace) -> Ratings:
         if name not in ratings.metrics:
             raise ValueError(
                 f"--lower-is-better {name}: no such metric column; there are "
-                f"{', '.join(map(repr, ratings.metrics)) or 'none; name them with --metric'}"
+                f"{', '.join(map(repr, ratings.metrics)) or 'none; name them with --scores'}"
             )
     return ratings
 
@@ -97,33 +106,12 @@ def columns(ratings: Ratings, arguments: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-def progress(given: dict[str, Any]) -> dict[str, Any]:
-    """The settings, with progress bars if someone looks at standard error."""
-    return {"verbose": sys.stderr.isatty(), **given}
-
-
-def write(text: str, output: str) -> None:
-    """Writes to the file, or to standard output if it is "-"."""
-    if output == "-":
-        sys.stdout.write(text)
-    else:
-        Path(output).write_text(text, encoding="utf-8", newline="\n")
-
-
-def folder_for(output: str) -> Path:
-    """The folder, made if it is not there; ValueError if a file is in its place.
-
-    >>> folder_for(os.devnull)
-    Traceback (most recent call last):
-    ValueError: cannot write to ...: it is a file; name a folder
-    """
-    path = Path(output)
-    if path.exists() and not path.is_dir():
-        raise ValueError(f"cannot write to {output}: it is a file; name a folder")
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise ValueError(f"cannot make the folder {output}: {error.strerror}") from error
-    if not os.access(path, os.W_OK):
-        raise ValueError(f"cannot write to {output}: permission denied; name another folder")
-    return path
+def check_against(arguments: argparse.Namespace, known: Iterable[str]) -> None:
+    """Raise ValueError if a metric to test against is none of the known ones."""
+    there = list(known)
+    for name in arguments.against:
+        if name not in there:
+            raise ValueError(
+                f"--against {name}: no metric of that name; there are "
+                f"{', '.join(map(repr, there)) or f'none beside {arguments.metric}'}"
+            )

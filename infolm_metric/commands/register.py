@@ -1,21 +1,91 @@
-"""`infolm register`: lets `evaluate.load("infolm")` find the metric."""
+"""`infolm register`: lets `evaluate.load("infolm")` find the installed package, also offline.
+
+`evaluate.load("infolm")` looks for ./infolm/infolm.py, then on the Hugging Face Hub, and then in
+its cache of module scripts, where it takes the newest. Behind a firewall that drops packets it
+waits minutes for the Hub; with HF_EVALUATE_OFFLINE=1 it goes to the cache at once, and
+`evaluate.load(str(register()["infolm"]))` never asks the Hub.
+"""
 
 from __future__ import annotations
 
 import argparse
+import hashlib
+import os
+import shutil
+import tempfile
+from pathlib import Path
 
-from infolm_metric.commands.options import VERBOSE, Command
+from infolm_metric.commands.options import Command, setting
+from infolm_metric.metrics import METRICS, Metric
+
+
+def module_script(metric: Metric) -> str:
+    """The script by which `evaluate` finds a metric of the package.
+
+    `evaluate` takes the first metric class among the names of the script, copies the script away
+    and imports the copy. So there is one absolute import, and no class of its own: what evaluate
+    loads is the package's class, which can be pickled and compared.
+    """
+    name, (module, _, kind) = metric.name, metric.evaluate.partition(":")
+    return f'''\
+"""{kind} for `evaluate.load("{name}")`: the metric of the installed package infolm-metric."""
+
+from {module} import {kind}
+
+__all__ = ["{kind}"]
+'''
+
+
+def register(modules_cache: str | os.PathLike[str] | None = None) -> dict[str, Path]:
+    """The module script of each metric by its name, put where `evaluate.load(name)` finds it.
+
+    `modules_cache` is the folder of evaluate's module scripts; by default the one that evaluate
+    uses, which HF_HOME and HF_MODULES_CACHE change. Scripts of other versions go, and doing it
+    again repairs what is damaged.
+
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     script = register(folder)["infolm"]
+    ...     script.name, len(script.parent.name), script.read_text().splitlines()[2]
+    ('infolm.py', 64, 'from infolm_metric.infolm_metric import InfoLM')
+    """
+    from evaluate import config
+
+    root = Path(modules_cache or config.HF_MODULES_CACHE).expanduser()
+    folder = root / config.MODULE_NAME_FOR_DYNAMIC_MODULES / "metrics"
+    return {name: _put(module_script(each), folder, name) for name, each in METRICS.items()}
+
+
+def _put(text: str, metrics: Path, name: str) -> Path:
+    """The path of the script, written where evaluate looks below its folder of metrics."""
+    folder = metrics / f"evaluate-metric--{name}" / hashlib.sha256(text.encode()).hexdigest()
+    folder.mkdir(parents=True, exist_ok=True)
+    for package in (folder, *list(folder.parents)[:3]):
+        (package / "__init__.py").touch()
+    # At once, so that whoever reads it meanwhile gets a whole one.
+    with tempfile.NamedTemporaryFile("w", dir=folder, delete=False, encoding="utf-8") as file:
+        file.write(text)
+    os.chmod(file.name, 0o644)
+    script = folder / f"{name}.py"
+    os.replace(file.name, script)
+    for other in folder.parent.iterdir():
+        if other.is_dir() and other != folder:
+            shutil.rmtree(other, ignore_errors=True)  # what stays is older, and evaluate skips it
+    return script
 
 
 def _register(arguments: argparse.Namespace) -> None:
-    """Registers the metric with `evaluate`, and says how to load it."""
-    from infolm_metric.commands.registration import register
-
-    print(register())
-    print('evaluate.load("infolm") now finds the metric, from any folder.')
+    """Registers the metrics with `evaluate`, and says how to load them."""
+    scripts = register()
+    for script in scripts.values():
+        print(script)
+    for name in scripts:
+        print(f'evaluate.load("{name}") now finds the metric, from any folder.')
     print("Where the Hub cannot be reached, set HF_EVALUATE_OFFLINE=1 to save the wait for it.")
 
 
 COMMAND = Command(
-    "register", 'make evaluate.load("infolm") work from any folder', _register, {"how": (VERBOSE,)}
+    "register",
+    'make evaluate.load("infolm") work from any folder',
+    _register,
+    lambda own: {"how": (setting(own, "verbose"),)},
 )

@@ -3,39 +3,35 @@
 from __future__ import annotations
 
 import argparse
+import sys
 
 from infolm_metric.commands import ratings as shared
-from infolm_metric.commands.options import SETTINGS, Command, given_settings, option
+from infolm_metric.commands.options import Command, make_scorer, option, setting_options
+from infolm_metric.commands.output import folder_for
 
 
 def _report(arguments: argparse.Namespace) -> None:
     """Scores the rows and writes figures and page."""
     found = shared.read(arguments)
-    metrics = shared.columns(found, arguments)
-    for name in arguments.baseline:
-        if name not in metrics:
-            raise ValueError(
-                f"--baseline {name}: no metric of that name; there are "
-                f"{', '.join(map(repr, metrics)) or 'none beside InfoLM'}"
-            )
-    folder = shared.folder_for(arguments.output)
+    columns = shared.columns(found, arguments)
+    shared.check_against(arguments, columns)
+    folder = folder_for(arguments.output)
 
     from datasets.utils import tqdm
 
-    from infolm_metric.infolm.scorer import InfoLMScorer
     from infolm_metric.meta_evaluation.report import write_report
-    from infolm_metric.meta_evaluation.study import sweeps_of
+    from infolm_metric.meta_evaluation.study import scored
 
-    scorer = InfoLMScorer(**shared.progress(given_settings(arguments)))
-    total = sum(sweep.size for sweep in sweeps_of(scorer.settings)) * len(found.predictions)
+    scorer = make_scorer(arguments, verbose=sys.stderr.isatty())
+    total = len(scored(scorer.settings)) * len(found.predictions)
     quiet = not scorer.settings.verbose
     with tqdm(total=total, unit="score", desc="settings", disable=quiet) as bar:
         page = write_report(
             found,
             scorer,
             folder,
-            columns=metrics,
-            baselines=arguments.baseline,
+            columns=columns,
+            against=arguments.against,
             format=arguments.format,
             missing=arguments.missing,
             resamples=arguments.resamples,
@@ -49,19 +45,10 @@ COMMAND = Command(
     "report",
     "write figures and a page on agreement with human scores",
     _report,
-    {
+    lambda own: {
         "what people said": shared.DATA,
-        "how to correlate": (
-            option(
-                "--baseline",
-                action="append",
-                default=[],
-                metavar="NAME",
-                help="metric in the data that the others are tested against; repeat for several",
-            ),
-            *shared.RESAMPLING,
-        ),
-        "how to score": SETTINGS,
+        "how to correlate": (*shared.AGAINST, *shared.RESAMPLING),
+        "how to score": (shared.METRIC, *setting_options(own)),
         "output": (
             option("-o", "--output", metavar="DIR", required=True, help="folder to write to"),
             option(
@@ -76,6 +63,6 @@ matplotlib: pip install 'infolm-metric[plots]'.
 {shared.ROWS}
 
 example:
-  infolm report ratings.jsonl -o report --model bundled --baseline bleu
+  infolm report ratings.jsonl -o report --model bundled --against bleu
 """,
 )

@@ -5,26 +5,24 @@ from __future__ import annotations
 import argparse
 import json
 import math
-import statistics
 import sys
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from infolm_metric.commands import score_input
 from infolm_metric.commands.options import (
-    SETTINGS,
     Command,
-    check_writable,
-    given_settings,
+    make_scorer,
+    metric_option,
     option,
+    setting_options,
 )
+from infolm_metric.commands.output import STANDARD_OUTPUT, check_writable, write
 
 if TYPE_CHECKING:
-    from infolm_metric.infolm.settings import Settings
     from infolm_metric.kernel.results import Result
+    from infolm_metric.kernel.scorer import MetricScorer
 
-STANDARD_OUTPUT = "-"
 JOB_OUTPUTS = (".jsonl", ".ndjson")
 
 
@@ -55,10 +53,9 @@ def _score_as_job(arguments: argparse.Namespace) -> None:
     """Scores pair after pair into JSON Lines, from where it was stopped; prints the summary."""
     source = score_input.open_source(arguments)
 
-    from infolm_metric.infolm.scorer import InfoLMScorer
     from infolm_metric.running.resume import run_job
 
-    scorer = InfoLMScorer(**given_settings(arguments))
+    scorer = make_scorer(arguments)
     result = run_job(
         scorer,
         source,
@@ -68,8 +65,7 @@ def _score_as_job(arguments: argparse.Namespace) -> None:
     )
     if result.resumed:
         print(f"infolm: {result.resumed} pairs were there already", file=sys.stderr)
-    for line in _summary(result.means, result.pairs, result.signature, scorer.settings):
-        print(line)
+    write(_summary(scorer, result.means, result.pairs, result.signature), STANDARD_OUTPUT)
 
 
 def _score_on_ray(arguments: argparse.Namespace) -> None:
@@ -83,10 +79,9 @@ def _score_on_ray(arguments: argparse.Namespace) -> None:
             "--engine ray needs Ray: pip install 'infolm-metric[ray]'"
         ) from error
 
-    from infolm_metric.infolm.settings import Settings
     from infolm_metric.running import ray as ray_engine
 
-    settings = Settings.of(**given_settings(arguments))
+    scorer = make_scorer(arguments)
     ray_engine.start()
     if arguments.data:
         source = ray_engine.open_files(arguments.data)
@@ -95,66 +90,70 @@ def _score_on_ray(arguments: argparse.Namespace) -> None:
     pairs, means, signature = ray_engine.score_files(
         source,
         arguments.output,
-        settings=settings,
+        metric=arguments.metric,
+        settings=scorer.settings,
         workers=arguments.workers,
         candidate_column=arguments.candidate_column,
         reference_columns=arguments.reference_column,
     )
-    for line in _summary(means, pairs, signature, settings):
-        print(line)
+    write(_summary(scorer, means, pairs, signature), STANDARD_OUTPUT)
 
 
 def _score_at_once(arguments: argparse.Namespace) -> None:
     """Scores all pairs together and writes the whole result."""
-    predictions, references = score_input.read_pairs(arguments)
+    pairs = score_input.read_pairs(arguments)
 
-    from infolm_metric.infolm.scorer import InfoLMScorer
-    from infolm_metric.kernel.idf.statistics import columns
+    from infolm_metric.kernel.results import mean
 
-    scorer = InfoLMScorer(**given_settings(arguments))
-    # A flat list where it says the same, as `compute` is called for one reference each.
-    single = all(len(group) == 1 for group in references)
-    result = scorer.score(predictions, [text for (text,) in references] if single else references)
+    scorer = make_scorer(arguments)
+    result = scorer.score_pairs(pairs, scorer.settings)
+    result.remarks.warn()
     if arguments.json:
-        text = json.dumps(result.as_dict(), allow_nan=False) + "\n"
+        lines = [json.dumps(result.as_dict(), allow_nan=False)]
     else:
-        means = {name: statistics.fmean(column) for name, column in columns(result).items()}
-        means |= {name: result.mean(name) for name in result.scores}
-        lines = list(_summary(means, len(predictions), result.signature, scorer.settings))
+        means = {name: mean(column) for name, column in result.columns().items()}
+        lines = list(_summary(scorer, means, len(pairs), result.signature))
         if arguments.per_pair:
             lines = [*_table(result), *("# " + line for line in lines)]
-        text = "".join(line + "\n" for line in lines)
-    if arguments.output == STANDARD_OUTPUT:
-        sys.stdout.write(text)
-    else:
-        Path(arguments.output).write_text(text, encoding="utf-8", newline="\n")
+    write(lines, arguments.output)
 
 
 def _summary(
-    means: Mapping[str, float], pairs: int, signature: str, settings: Settings
+    scorer: MetricScorer, means: Mapping[str, float], pairs: int, signature: str
 ) -> Iterator[str]:
-    """A line for each measure, with the mean and what it means, and one for the signature."""
+    """A line for each kind of score, with the mean and what it means; one for the signature."""
     of = f"mean of {pairs} pairs; " if pairs > 1 else ""
-    for name in settings.measures:
-        largest = settings.largest_value(name)
-        bound = f"largest {largest:.6g}" if math.isfinite(largest) else "no largest value"
-        yield (
-            f"{name}: {means[name]:.6g} ({of}lower is better; 0 = the same distribution, {bound})"
-        )
-        if settings.similarity:
+    for name in scorer.settings.names:
+        yield f"{name}: {means[name]:.6g} ({of}{_meaning(scorer, name)})"
+        if (similarity := means.get(f"{name}_similarity")) is not None:
             yield (
-                f"{name} similarity: {means[f'{name}_similarity']:.6g} "
-                f"({of}higher is better; 1 = the same distribution, smallest 0)"
+                f"{name} similarity: {similarity:.6g} "
+                f"({of}higher is better; 1 = {scorer.inner.best_means}, smallest 0)"
             )
     yield f"signature: {signature}"
 
 
+def _meaning(scorer: MetricScorer, name: str) -> str:
+    """Which scores of this name are better, what the best means, and how far they can go."""
+    inner, settings = scorer.inner, scorer.settings
+    ends = list(zip(("smallest", "largest"), inner.bounds(settings, name), strict=True))
+    better, words = "lower is better", list[str]()
+    if inner.higher_is_better(settings):
+        ends, better = ends[::-1], "higher is better"
+    for end, value in ends:
+        if inner.best_means and not words:
+            words.append(f"{value:.6g} = {inner.best_means}")
+        elif math.isfinite(value):
+            words.append(f"{end} {value:.6g}")
+        elif inner.best_means:
+            words.append(f"no {end} value")
+    return "; ".join(filter(None, [better, ", ".join(words)]))
+
+
 def _table(result: Result) -> Iterator[str]:
     """Tab-separated lines: a header, then each pair's number, from 1, and its scores."""
-    columns = dict(result.scores)
-    for name, similarities in (result.similarities or {}).items():
-        columns[f"{name} similarity"] = similarities
-    yield "\t".join(["pair", *columns])
+    columns = result.columns()
+    yield "\t".join(["pair", *(name.replace("_similarity", " similarity") for name in columns)])
     for number, row in enumerate(zip(*columns.values(), strict=True), 1):
         yield "\t".join([str(number), *(f"{value:.6g}" for value in row)])
 
@@ -163,9 +162,9 @@ COMMAND = Command(
     "score",
     "score texts against references",
     _score,
-    {
+    lambda own: {
         "what to score, in one of these ways": score_input.OPTIONS,
-        "how": SETTINGS,
+        "how": (metric_option(), *setting_options(own)),
         "output": (
             option(
                 "--per-pair",

@@ -9,18 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 from infolm_metric.commands.options import Option, option
 from infolm_metric.kernel import text_files
+from infolm_metric.kernel.pairs import Pairs, check_pairs
 
 if TYPE_CHECKING:
     from infolm_metric.running.files import PairSource
-
-Pairs = tuple[list[str], list[list[str]]]
-"""Candidates, and the references of each."""
 
 WAYS = "texts as arguments, -c FILE and -r FILE, or --data FILE"
 
 
 def check_way(arguments: argparse.Namespace) -> None:
-    """Nothing; raises ValueError unless pairs are given in one way. A lone table is one.
+    """Raise ValueError unless pairs are given in one way. A lone table is one.
 
     >>> check_way(argparse.Namespace(texts=[], data=None, dataset=None, candidates="a",
     ...     references=None, candidate_column=None, reference_column=[], split=None))
@@ -44,55 +42,53 @@ def check_way(arguments: argparse.Namespace) -> None:
 
 
 def read_pairs(arguments: argparse.Namespace) -> Pairs:
-    """All the pairs, in memory."""
-    if arguments.texts:
-        return _given_pair(arguments.texts)
+    """All the pairs, in memory; standard input does, too."""
+    columns = (arguments.candidate_column, arguments.reference_column)
     if arguments.data:
-        return text_files.read_pairs(
-            arguments.data, arguments.candidate_column, arguments.reference_column
-        )
-    if arguments.dataset:
-        pairs = list(open_source(arguments).read())
-        if not pairs:
-            raise ValueError(f"the data set {arguments.dataset!r} has no rows")
-        return [candidate for candidate, _ in pairs], [group for _, group in pairs]
-    return text_files.read_parallel(arguments.candidates, arguments.references)
+        return Pairs(*text_files.read_pairs(arguments.data, *columns), True)
+    if arguments.candidates:
+        return Pairs(*text_files.read_parallel(arguments.candidates, arguments.references), True)
+    pairs = Pairs.of(open_source(arguments).read())
+    if not len(pairs):
+        raise ValueError(f"the data set {arguments.dataset!r} has no rows")
+    return pairs
 
 
 def open_source(arguments: argparse.Namespace) -> PairSource:
     """The pairs as a stream that can be read again."""
-    from infolm_metric.running import files as pair_sources
+    from infolm_metric.running import files
 
     columns = (arguments.candidate_column, arguments.reference_column)
     if arguments.data:
-        return pair_sources.from_table(arguments.data, *columns)
-    if arguments.dataset:
-        return pair_sources.from_dataset(
-            arguments.dataset,
-            config=arguments.dataset_config,
-            split=arguments.split,
-            revision=arguments.dataset_revision,
-            streaming=arguments.streaming,
-            candidate_column=columns[0],
-            reference_columns=columns[1],
-        )
+        return files.from_table(arguments.data, *columns)
     if arguments.candidates:
-        return pair_sources.from_parallel(arguments.candidates, arguments.references)
-    (candidate,), (references,) = _given_pair(arguments.texts)
-    return pair_sources.PairSource("arguments", lambda: iter([(candidate, references)]), 1)
+        return files.from_parallel(arguments.candidates, arguments.references)
+    if arguments.texts:
+        pairs = _given_pair(arguments.texts)
+        return files.PairSource("arguments", lambda: iter(pairs), 1)
+    return files.from_dataset(
+        arguments.dataset,
+        **_of_dataset(arguments),
+        candidate_column=columns[0],
+        reference_columns=columns[1],
+    )
 
 
 def load_dataset(arguments: argparse.Namespace) -> Any:
     """The data set that the arguments name, as `datasets` loads it."""
-    from infolm_metric.running import files as pair_sources
+    from infolm_metric.running import files
 
-    return pair_sources.load(
-        arguments.dataset,
-        config=arguments.dataset_config,
-        split=arguments.split,
-        revision=arguments.dataset_revision,
-        streaming=arguments.streaming,
-    )
+    return files.load(arguments.dataset, **_of_dataset(arguments))
+
+
+def _of_dataset(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Which part of a data set, of which version, and how it is loaded."""
+    return {
+        "config": arguments.dataset_config,
+        "split": arguments.split,
+        "revision": arguments.dataset_revision,
+        "streaming": arguments.streaming,
+    }
 
 
 def _given_pair(texts: Sequence[str]) -> Pairs:
@@ -109,7 +105,7 @@ def _given_pair(texts: Sequence[str]) -> Pairs:
             f", or a file that is there: {candidate!r} is none" if _like_table(candidate) else ""
         )
         raise ValueError(f"got one text; give the candidate, then at least one reference{there}")
-    return [candidate], [references]
+    return check_pairs([candidate], [references])
 
 
 def _like_table(text: str) -> bool:

@@ -5,25 +5,30 @@ from __future__ import annotations
 import argparse
 import json
 import shlex
+import sys
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from infolm_metric import metrics
 from infolm_metric.commands import ratings as shared
-from infolm_metric.commands.options import SETTINGS, Command, check_writable, given_settings, option
+from infolm_metric.commands.options import (
+    Command,
+    Option,
+    make_scorer,
+    option,
+    setting,
+    setting_options,
+)
+from infolm_metric.commands.output import JSON, OUTPUT, check_output, write
 
 if TYPE_CHECKING:
-    from infolm_metric.infolm.settings import Settings
-    from infolm_metric.meta_evaluation.grid import Sweep
+    from infolm_metric.kernel.settings import Settings
     from infolm_metric.meta_evaluation.tuning import Tuning
-
-SWEPT = ("information_measure", "alpha", "beta", "temperature", "idf", "similarity")
-FIXED = tuple(entry for entry in SETTINGS if entry.keywords["dest"] not in SWEPT)
 
 
 def _tune(arguments: argparse.Namespace) -> None:
     """Tries the settings and writes the best."""
-    if arguments.output != "-":
-        check_writable(arguments.output)
+    check_output(arguments)
     found = shared.read(arguments)
     size = len(found.samples)
     development = size // 2 if arguments.development is None else arguments.development
@@ -32,24 +37,27 @@ def _tune(arguments: argparse.Namespace) -> None:
             f"--development must leave both splits at least 2 of the {size} samples, "
             f"got {development}"
         )
+    own = metrics.find(arguments.metric).settings_type()
+    given = {
+        name: tuple(dict.fromkeys(vars(arguments).pop(name)))
+        for name in _tunable(own)
+        if name in arguments
+    }
 
     from datasets.utils import tqdm
 
-    from infolm_metric.infolm.scorer import InfoLMScorer
-    from infolm_metric.meta_evaluation.tuning import IDF_FORMS, tune
+    from infolm_metric.meta_evaluation.tuning import candidates, tune
 
-    scorer = InfoLMScorer(**shared.progress(given_settings(arguments)))
-    sweeps = _sweeps(arguments)
-    forms = [False if form == "none" else form for form in arguments.idfs or ()] or IDF_FORMS
+    scorer = make_scorer(arguments, verbose=sys.stderr.isatty())
+    grids = own.tried(**given)
     texts = len(found.select(found.samples[:1]).predictions) * development
-    total = sum(sweep.size for sweep in sweeps) * len(forms) * texts
+    total = len(candidates(scorer.settings, grids)) * texts
     quiet = not scorer.settings.verbose
     with tqdm(total=total, unit="score", desc="settings", disable=quiet) as bar:
         result = tune(
             found,
             scorer,
-            sweeps=sweeps,
-            idf=forms,
+            grids=grids,
             development=development,
             seed=arguments.seed,
             coefficient=arguments.coefficient,
@@ -58,45 +66,15 @@ def _tune(arguments: argparse.Namespace) -> None:
             resamples=arguments.resamples,
             report=bar.update,
         )
-    lines = _json(result) if arguments.json else _report(result, arguments)
-    shared.write("".join(line + "\n" for line in lines), arguments.output)
-
-
-def _sweeps(arguments: argparse.Namespace) -> list[Sweep]:
-    """The sweeps asked for: the usual ones, or all combinations of what the options name."""
-    from infolm_metric.infolm.settings import Settings, measure_names
-    from infolm_metric.meta_evaluation.grid import Sweep
-    from infolm_metric.meta_evaluation.tuning import SWEEPS, TEMPERATURES
-
-    if not (arguments.measures or arguments.alphas or arguments.betas or arguments.temperatures):
-        return list(SWEEPS)
-    temperatures = tuple(arguments.temperatures or TEMPERATURES)
-    for heat in temperatures:
-        Settings(temperature=heat)  # refuses what no temperature can be
-    if not arguments.measures and not (arguments.alphas or arguments.betas):
-        measures = tuple(dict.fromkeys(name for sweep in SWEEPS for name in sweep.measures))
-    else:
-        names = measure_names("information_measure", arguments.measures or ["ab"])
-        measures = (names,) if isinstance(names, str) else names
-    sweep = Sweep(
-        measures,
-        temperatures,
-        tuple(arguments.alphas or (0.25, 0.5)),
-        tuple(arguments.betas or (0.25, 0.5)),
-    )
-    if not sweep.size:
-        raise ValueError("--alpha and --beta hold no value in the domain of the measures")
-    return [sweep]
+    write(_json(result) if arguments.json else _report(result, arguments), arguments.output)
 
 
 def _report(result: Tuning, arguments: argparse.Namespace) -> Iterator[str]:
     """What was found, in words, tables, and settings to paste."""
-    from infolm_metric.infolm.settings import Settings
-    from infolm_metric.meta_evaluation.grid import describe
     from infolm_metric.meta_evaluation.tables import aligned, number, p_value, with_interval
-    from infolm_metric.meta_evaluation.tuning import DEFAULTS, TUNED, choices
+    from infolm_metric.meta_evaluation.tuning import DEFAULTS, TUNED
 
-    plain = Settings()
+    plain = type(result.best)()
     criteria = ", ".join(result.criteria)
     yield (
         f"{len(result.trials)} settings on {len(result.development_ids)} samples, by "
@@ -106,7 +84,7 @@ def _report(result: Tuning, arguments: argparse.Namespace) -> Iterator[str]:
     )
     yield ""
     best = [
-        [describe(trial.settings, plain), number(trial.development)]
+        [trial.settings.describe(plain), number(trial.development)]
         for trial in result.trials[: arguments.show]
     ]
     yield from aligned(["settings", "development"], best)
@@ -129,96 +107,60 @@ def _report(result: Tuning, arguments: argparse.Namespace) -> Iterator[str]:
     yield ""
     yield "To use them:"
     yield ""
-    yield f"infolm score {_flags(result.best)} ..."
-    keywords = ", ".join(f"{name}={value!r}" for name, value in choices(result.best).items())
-    yield f"InfoLM({keywords})"
+    yield " ".join(["infolm score", *_flags(result.best), "..."])
+    keywords = ", ".join(f"{name}={value!r}" for name, value in result.best.chosen().items())
+    kind = metrics.find(result.best.metric).evaluate.partition(":")[2]
+    yield f"{kind}({keywords})"
 
 
-def _flags(settings: Settings) -> str:
-    """The settings as options of the command line."""
-    from infolm_metric.meta_evaluation.tuning import choices
-
-    flags = {entry.keywords["dest"]: entry.flags[-1] for entry in SETTINGS}
-    return " ".join(
-        f"{flags[name]} {shlex.quote('none' if value is False else str(value))}"
-        for name, value in choices(settings).items()
-    )
+def _flags(best: Settings) -> Iterator[str]:
+    """The metric and its settings as options of the command line."""
+    if best.metric != metrics.DEFAULT:
+        yield f"--metric {best.metric}"
+    for name, value in best.chosen().items():
+        flag = best.choices()[name].flags[-1]
+        yield f"{flag} {shlex.quote('none' if value is False else str(value))}"
 
 
 def _json(result: Tuning) -> Iterator[str]:
-    from infolm_metric.meta_evaluation.tuning import choices
-
-    def cell(found: Any) -> dict[str, Any]:
-        return {
-            name: getattr(found, name) for name in ("metric", "criterion", "value", "low", "high")
-        } | {"p_values": dict(found.p_values)}
-
+    fields = ("metric", "criterion", "value", "low", "high", "p_values")
     yield json.dumps(
         {
-            "best": choices(result.best),
+            "best": result.best.chosen(),
             "coefficient": result.coefficient,
             "level": result.level,
             "criteria": list(result.criteria),
-            "held_out": [cell(found) for found in result.held_out],
+            "held_out": [{name: vars(cell)[name] for name in fields} for cell in result.held_out],
             "development_ids": list(result.development_ids),
             "held_out_ids": list(result.held_out_ids),
             "trials": [
-                {"settings": choices(trial.settings), "development": trial.development}
+                {"settings": trial.settings.chosen(), "development": trial.development}
                 for trial in result.trials
             ],
         }
     )
 
 
+def _tunable(own: type[Settings]) -> list[str]:
+    """The settings of a metric that can be chosen, each an option here."""
+    return [name for name, each in own.choices().items() if each.tunable and each.flags]
+
+
+def _to_try(own: type[Settings]) -> tuple[Option, ...]:
+    return tuple(setting(own, name, several=True) for name in _tunable(own))
+
+
+def _the_same(own: type[Settings]) -> tuple[Option, ...]:
+    return setting_options(own, own.choices().keys() - _tunable(own))
+
+
 COMMAND = Command(
     "tune",
     "choose the settings that agree best with human scores",
     _tune,
-    {
+    lambda own: {
         "what people said": shared.DATA,
-        "what to try": (
-            option(
-                "-m",
-                "--measure",
-                dest="measures",
-                action="append",
-                metavar="NAME",
-                help="repeat for several",
-            ),
-            option(
-                "--alpha",
-                dest="alphas",
-                action="append",
-                type=float,
-                metavar="A",
-                help="repeat for several",
-            ),
-            option(
-                "--beta",
-                dest="betas",
-                action="append",
-                type=float,
-                metavar="B",
-                help="repeat for several",
-            ),
-            option(
-                "-t",
-                "--temperature",
-                dest="temperatures",
-                action="append",
-                type=float,
-                metavar="T",
-                help="repeat for several",
-            ),
-            option(
-                "--idf",
-                dest="idfs",
-                action="append",
-                metavar="SOURCE",
-                help="references, none or the path of a table; repeat for several (default: "
-                "references and none)",
-            ),
-        ),
+        "what to try (repeat an option for several values)": _to_try(own),
         "how to choose": (
             option(
                 "--development",
@@ -237,18 +179,18 @@ COMMAND = Command(
             ),
             *shared.RESAMPLING,
         ),
-        "the same for all": FIXED,
+        "the same for all": (shared.METRIC, *_the_same(own)),
         "output": (
             option("--show", type=int, default=10, metavar="N", help="best settings to list"),
-            option("--json", action="store_true", help="one JSON object, with every trial"),
-            option("-o", "--output", metavar="FILE", default="-", help="write to a file"),
+            JSON,
+            OUTPUT,
         ),
     },
     epilogue=f"""\
 The samples are split at random. The settings are chosen on the development split, averaged over the
 criteria, and judged on the samples held out, which nothing was chosen by. Without options under
-"what to try", the measures are tried at several temperatures and parameters, with idf and without.
-The model reads each text once.
+"what to try" the usual values are tried: for infolm the measures at several temperatures and
+parameters, with idf and without. Its model reads each text once.
 
 {shared.ROWS}
 

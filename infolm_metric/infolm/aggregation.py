@@ -1,9 +1,8 @@
-"""Aggregates predictions into one distribution per text; keeps distributions for reuse."""
+"""Aggregates a text's predictions into one distribution over the vocabulary."""
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor
@@ -103,38 +102,3 @@ class Accumulator:
             known = self.log_sums.get(text)
             # A copy: a view would keep the whole batch alive.
             self.log_sums[text] = part.clone() if known is None else torch.logaddexp(known, part)
-
-
-class DistributionStore:
-    """Log-distributions of texts seen before, the longest unused dropped beyond `limit` bytes."""
-
-    def __init__(self, limit: int) -> None:
-        self.limit = limit
-        self.size = 0
-        self._kept: OrderedDict[Hashable, Tensor] = OrderedDict()
-
-    def __len__(self) -> int:
-        return len(self._kept)
-
-    def get(self, key: Hashable) -> Tensor | None:
-        """The distribution kept under `key`, or None."""
-        found = self._kept.get(key)
-        if found is not None:
-            self._kept.move_to_end(key)
-        return found
-
-    def put(self, key: Hashable, distribution: Tensor) -> None:
-        """Keeps a distribution as long as there is room; it counts as used just now."""
-        if self.get(key) is None and distribution.nbytes <= self.limit:
-            # A copy: a view would keep more alive than is counted, and what was made in the midst
-            # of a pass would keep the memory around it from being given back.
-            self._kept[key] = distribution.clone()
-            self.size += distribution.nbytes
-            self.shrink(self.limit)
-
-    def shrink(self, limit: int) -> None:
-        """Sets the limit and drops what exceeds it."""
-        self.limit = limit
-        while self.size > limit:
-            _, dropped = self._kept.popitem(last=False)
-            self.size -= dropped.nbytes

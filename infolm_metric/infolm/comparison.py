@@ -10,14 +10,14 @@ import torch
 from torch import Tensor
 
 from infolm_metric.infolm import measures
-from infolm_metric.infolm.masking import TokenizedText, normalised_log_weights
 from infolm_metric.infolm.settings import Settings
+from infolm_metric.kernel.idf.weights import normalised_log_weights
+from infolm_metric.kernel.pairs import Pair
+from infolm_metric.kernel.tokens import TokenizedText
 
 COMPARED_ELEMENTS = 1 << 22  # entries of the distributions compared in one step
 
 Key = tuple[bytes, bytes]
-Pair = tuple[str, list[str]]
-"""A candidate and its references."""
 
 
 def portions(pairs: Iterable[Pair], room: int) -> Iterator[list[Pair]]:
@@ -75,13 +75,22 @@ class Comparison:
     alpha: float | None
     beta: float | None
     symmetrize: str
-    temperature: int  # index
-    idf: int = 0  # index
+    multi_reference: str
+    temperature: int = 0  # index
+    weighting: int = 0  # index
 
     @classmethod
-    def of(cls, measure: str, settings: Settings, temperature: int = 0, idf: int = 0) -> Comparison:
+    def of(cls, measure: str, settings: Settings, temperature: int, weighting: int) -> Comparison:
         """The comparison that `settings` ask for."""
-        return cls(measure, settings.alpha, settings.beta, settings.symmetrize, temperature, idf)
+        return cls(
+            measure,
+            settings.alpha,
+            settings.beta,
+            settings.symmetrize,
+            settings.multi_reference,
+            temperature,
+            weighting,
+        )
 
 
 @dataclass(frozen=True)

@@ -3,101 +3,73 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 import torch
-from datasets.utils import (
-    are_progress_bars_disabled,
-    disable_progress_bars,
-    enable_progress_bars,
-)
 from torch import Tensor
 
-from infolm_metric.infolm import masked_lm
-from infolm_metric.infolm import masking as contexts
-from infolm_metric.infolm.aggregation import Accumulator, DistributionStore, log_predictions
+from infolm_metric.infolm import masked_lm, masking
+from infolm_metric.infolm.aggregation import Accumulator, log_predictions
 from infolm_metric.infolm.comparison import Key, Reading
 from infolm_metric.infolm.explanation import TextView, view_text
 from infolm_metric.infolm.settings import Settings
+from infolm_metric.kernel.checkpoints import Checkpoint
 from infolm_metric.kernel.idf.table import IDF
+from infolm_metric.kernel.reuse import Store
+from infolm_metric.kernel.tokens import TokenizedText, tokenize
 
 
-class Engine:
-    """What a scorer keeps between calls; every method is told the settings of the call."""
+class Distributions:
+    """What is kept between calls; every method is told the settings of the call."""
 
     def __init__(self) -> None:
-        self._store = DistributionStore(0)
-        self._vocabulary: masked_lm.Vocabulary | None = None
-        self._vocabulary_key: tuple[Any, ...] = ()
+        self._store = Store(0)
+        self._checkpoint: Checkpoint | None = None
+        self._checkpoint_key: tuple[Any, ...] = ()
         self._model: masked_lm.MaskedLM | None = None
         self._model_key: tuple[Any, ...] = ()
 
     def unload(self) -> None:
-        """Frees the model and the distributions kept."""
+        """Free the model and the distributions kept."""
         self._model, self._model_key = None, ()
-        self._store = DistributionStore(0)
+        self._store = Store(0)
 
-    def vocabulary(self, settings: Settings) -> tuple[masked_lm.Vocabulary, int | None]:
-        """The tokenizer with its facts, loaded once, and the length that texts are cut to."""
-        key = (settings.model, settings.model_revision)
-        if self._vocabulary is None or key != self._vocabulary_key:
-            self._vocabulary, self._vocabulary_key = masked_lm.load_vocabulary(*key), key
-        return self._vocabulary, self._vocabulary.text_limit(settings.max_length)
+    def checkpoint(self, settings: Settings) -> Checkpoint:
+        """The tokenizer with its facts, opened once."""
+        key = (settings.model_name_or_path, settings.model_revision)
+        if self._checkpoint is None or key != self._checkpoint_key:
+            self._checkpoint, self._checkpoint_key = masked_lm.open_masked_lm(*key), key
+        return self._checkpoint
+
+    def limit(self, settings: Settings) -> int | None:
+        """Tokens of the longest text that is read in one piece."""
+        return self.checkpoint(settings).text_limit(settings.max_length)
 
     def model(self, settings: Settings) -> masked_lm.MaskedLM:
         """The model, loaded unless the last call used the same one."""
-        vocabulary, _ = self.vocabulary(settings)
-        name, revision = settings.model, settings.model_revision
-        key = (name, revision, settings.device, settings.dtype)
+        checkpoint = self.checkpoint(settings)
+        key = (*self._checkpoint_key, settings.device, settings.dtype)
         if self._model is None or key != self._model_key:
             self.unload()
-            self._model = masked_lm.load(
-                name, revision, settings.device, settings.dtype, vocabulary
-            )
+            self._model = masked_lm.load(checkpoint, settings.device, settings.dtype)
             self._model_key = key
         return self._model
 
-    def tables(self, sides: Sequence[Iterable[str]], settings: Settings) -> list[IDF | None]:
-        """The IDF table that weighs each side, the references being the last; None: uniform."""
-        if not settings.idf:
-            return [None] * len(sides)
-        vocabulary, limit = self.vocabulary(settings)
-        tokenizer = vocabulary.tokenizer
-        if isinstance(settings.idf, IDF):
-            settings.idf.check_tokenizer(tokenizer)
-            return [settings.idf] * len(sides)
-
-        def count(corpus: Iterable[str]) -> IDF:
-            with _bars(settings.verbose):
-                return IDF.from_corpus(
-                    corpus,
-                    tokenizer,
-                    max_length=None if settings.long_text == "window" else limit,
-                    processes=settings.tokenize_processes,
-                )
-
-        if settings.idf == "separate":
-            return [count(side) for side in sides]
-        return [count(sides[-1])] * len(sides)
-
-    def tokenize(
-        self, texts: Iterable[str], settings: Settings
-    ) -> dict[str, contexts.TokenizedText]:
+    def tokenize(self, texts: Iterable[str], settings: Settings) -> dict[str, TokenizedText]:
         """Each text as the model reads it."""
-        vocabulary, limit = self.vocabulary(settings)
+        tokenizer, limit = self.checkpoint(settings).tokenizer, self.limit(settings)
         distinct = list(dict.fromkeys(texts))
-        tokenized = contexts.tokenize(vocabulary.tokenizer, distinct, limit, settings.long_text)
+        tokenized = tokenize(tokenizer, distinct, limit, settings.long_text)
         return dict(zip(distinct, tokenized, strict=True))
 
     def read(
-        self, sides: Sequence[list[str]], tables: Sequence[IDF | None], settings: Settings
+        self, sides: Sequence[list[str]], weighting: Sequence[IDF | None], settings: Settings
     ) -> list[list[Reading]]:
         """The texts of each side, tokenised and weighed."""
         texts = self.tokenize((text for side in sides for text in side), settings)
         readings: list[list[Reading]] = []
-        for side, table in zip(sides, tables, strict=True):
+        for side, table in zip(sides, weighting, strict=True):
             weights = None if table is None else table.weights
             # With a single document idf means weights of 0 for its tokens: nothing to warn of.
             known = {
@@ -107,7 +79,7 @@ class Engine:
             readings.append([known[text] for text in side])
         return readings
 
-    def distributions(
+    def of(
         self,
         readings: Sequence[Reading],
         settings: Settings,
@@ -120,7 +92,7 @@ class Engine:
         the masks that is done.
         """
         model = self.model(settings)
-        _, limit = self.vocabulary(settings)
+        limit = self.limit(settings)
         self._store.shrink(settings.reuse_memory)
         found: dict[Key, Tensor] = {}
         missing: dict[Key, Reading] = {}
@@ -155,16 +127,16 @@ class Engine:
         model: masked_lm.MaskedLM,
         limit: int | None,
         settings: Settings,
-    ) -> Iterator[tuple[contexts.Batch, Tensor]]:
+    ) -> Iterator[tuple[masking.Batch, Tensor]]:
         """Every masked context of the texts, in batches, with its logits [contexts, masks, vocab].
 
         The readings of a group are of one text, and differ in the weights of its positions.
         """
-        template, size = model.vocabulary.template, model.vocabulary.size
+        template, size = model.checkpoint.template, model.checkpoint.size
         windows = [
             window
             for index, group in enumerate(groups)
-            for window in contexts.split(
+            for window in masking.split(
                 index,
                 group[0].text,
                 np.stack([reading.log_weights for reading in group], axis=1),
@@ -174,13 +146,13 @@ class Engine:
             )
         ]
         count = None if settings.batch_size == "auto" else int(settings.batch_size)
-        for batch in contexts.batches(windows, template.mask, count, size, model.device.type):
+        for batch in masking.batches(windows, template.mask, count, size, model.device.type):
             yield batch, model.logits(batch.ids, batch.positions, batch.sizes)
 
     def view(self, reading: Reading, settings: Settings) -> TextView:
         """The predictions at every position of a text, those of weight 0 included."""
         model = self.model(settings)
-        _, limit = self.vocabulary(settings)
+        limit = self.limit(settings)
         uniform = Reading.of(reading.text, None)
         steps = self._predict([[uniform]], model, limit, settings)
         logits = torch.cat([logits[:, 0] for _, logits in steps])
@@ -188,7 +160,7 @@ class Engine:
             reading.text.tokens,
             reading.log_weights,
             log_predictions(logits, settings.temperature),
-            model.vocabulary.tokenizer,
+            model.checkpoint.tokenizer,
         )
 
 
@@ -202,16 +174,3 @@ def _alike(readings: Iterable[Reading], masks: int) -> list[list[Reading]]:
         kept = b"" if masks == 1 else (reading.log_weights > -np.inf).tobytes()
         groups.setdefault((reading.key[0], kept), []).append(reading)
     return list(groups.values())
-
-
-@contextmanager
-def _bars(shown: bool) -> Iterator[None]:
-    """Keeps the bars of `datasets` away unless `shown`; leaves its switch as it was."""
-    quiet = not shown and not are_progress_bars_disabled()
-    if quiet:
-        disable_progress_bars()
-    try:
-        yield
-    finally:
-        if quiet:
-            enable_progress_bars()

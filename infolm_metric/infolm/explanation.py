@@ -73,7 +73,7 @@ def explain_score(
     tokenizer: Any,
 ) -> Explanation:
     """The explanation of a score by the two texts' distributions."""
-    (measure,) = settings.measures
+    (measure,) = settings.names
     shares = measures.shares(
         measure,
         reference.log_distribution,

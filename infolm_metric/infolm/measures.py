@@ -8,9 +8,8 @@ symmetrises and bounds, in float64; a value too large for float64 becomes its la
 
 from __future__ import annotations
 
-import difflib
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -34,6 +33,7 @@ from infolm_metric.infolm.divergences import (
     l_infinity_distance,
     renyi_divergence,
 )
+from infolm_metric.kernel.checks import nearest
 
 __all__ = [
     "ALIASES",
@@ -248,13 +248,8 @@ def resolve(name: str | Measure) -> Measure:
         return name
     if isinstance(name, str) and ALIASES.get(name, name) in MEASURES:
         return MEASURES[ALIASES.get(name, name)]
-    raise _unknown("information_measure", name, [*MEASURES, *ALIASES], list(MEASURES))
-
-
-def _unknown(argument: str, given: Any, known: Iterable[str], shown: Iterable[str]) -> ValueError:
-    near = difflib.get_close_matches(str(given).lower(), known, n=1, cutoff=0.4)
-    hint = f"; did you mean {ALIASES.get(near[0], near[0])!r}?" if near else ";"
-    return ValueError(f"unknown {argument} {given!r}{hint} known: {', '.join(shown)}")
+    known = {**{full: full for full in MEASURES}, **ALIASES}
+    raise ValueError(f"unknown information_measure {name!r}; {nearest(name, known, every=True)}")
 
 
 def check_parameters(
@@ -364,7 +359,8 @@ def largest_value(
     measure = resolve(measure)
     parameters = check_parameters(measure, alpha, beta)
     if not isinstance(symmetrize, str) or symmetrize not in SYMMETRIZATIONS:
-        raise _unknown("symmetrize", symmetrize, SYMMETRIZATIONS, SYMMETRIZATIONS)
+        known = nearest(symmetrize, SYMMETRIZATIONS, every=True)
+        raise ValueError(f"unknown symmetrize {symmetrize!r}; {known}")
     if symmetrize == "jensen" and not measure.symmetric:
         return measure.jensen_bound(**parameters)
     # Every measure here is bounded in both directions alike: alpha's bound is that of 1 - alpha.

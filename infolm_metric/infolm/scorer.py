@@ -1,8 +1,7 @@
-"""InfoLM without `evaluate`: composes contexts, model, distributions, IDF and measures."""
+"""Scores of InfoLM: one reading of the texts by the model serves every measure made of it."""
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,36 +13,196 @@ import torch
 from datasets.utils import tqdm
 from torch import Tensor
 
-from infolm_metric.infolm.comparison import Comparison, Couples, Pair, portions
-from infolm_metric.infolm.distributions import Engine
+from infolm_metric.infolm.comparison import Comparison, Couples, Reading, portions
+from infolm_metric.infolm.distributions import Distributions
 from infolm_metric.infolm.explanation import Explanation, explain_score
 from infolm_metric.infolm.settings import Settings
-from infolm_metric.infolm.sweeps import settings_grid
+from infolm_metric.infolm.sweeps import swept_settings
+from infolm_metric.kernel.idf.statistics import (
+    Statistics,
+    Weighting,
+    count,
+    count_texts,
+    weighting,
+)
 from infolm_metric.kernel.idf.table import IDF
-from infolm_metric.kernel.pairs import check_pairs, check_texts, iterate_pairs
-from infolm_metric.kernel.remarks import Remarks
-from infolm_metric.kernel.results import Result, make_result
+from infolm_metric.kernel.pairs import Pair, Pairs, check_pairs, check_texts
+from infolm_metric.kernel.results import Remarks, Result, View, make_signature
+from infolm_metric.kernel.scorer import MetricScorer, Report, Scorer, silent
 
-# What is held at once while pairs are compared: bytes of distributions, and texts.
+# What is held at once while pairs are compared: bytes of distributions, and texts. A sweep may hold
+# more, because a text then has many distributions, and those of close texts should be together.
 PORTION_BYTES = 1 << 28
+SWEEP_BYTES = 1 << 30
 PORTION_TEXTS = 2048
-
-
-Weighting = Sequence[IDF | None]
-"""What weighs the candidates' tokens, and what the references'; None: uniformly."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What to compute for every pair."""
+    """One reading of the texts by the model, and all that is made of it."""
 
-    settings: Settings
+    settings: Settings  # those that say how texts are read
     weightings: Sequence[Weighting]
-    comparisons: Sequence[Comparison]
     temperatures: Sequence[float]
+    comparisons: Sequence[Comparison]
 
 
-class InfoLMScorer:
+class InfoLMPasses(Scorer):
+    """Scores pairs under any settings, in as few passes of the model as these allow."""
+
+    settings_type = Settings
+    best_means = "the same distribution"
+
+    def __init__(self) -> None:
+        self.distributions = Distributions()
+
+    def count(self, pairs: Iterable[Pair], settings: Settings) -> Statistics:
+        """The document frequencies that the setting `idf` asks for."""
+        if not settings.counted:
+            return Statistics()
+        return count(pairs, settings, self.distributions.checkpoint(settings))
+
+    def score(self, pairs: Pairs, settings: Settings, statistics: Statistics) -> Result:
+        """The result for the pairs of a corpus, or of a part of one, of which `statistics` tell."""
+        return self.score_many(pairs, [settings], [statistics])[0]
+
+    def score_many(
+        self,
+        pairs: Pairs,
+        settings: Sequence[Settings],
+        statistics: Sequence[Statistics],
+        report: Report = silent,
+    ) -> list[Result]:
+        """The results for several settings; texts are read once by all that read them alike."""
+        alike: dict[Settings, list[int]] = {}
+        for index, each in enumerate(settings):
+            alike.setdefault(_how_texts_are_read(each), []).append(index)
+        results: dict[int, Result] = {}
+        for read, indices in alike.items():
+            asked = [settings[index] for index in indices]
+            checkpoint = self.distributions.checkpoint(read)
+            weighed = [
+                weighting(settings[index], statistics[index], checkpoint) for index in indices
+            ]
+            weightings = list(dict.fromkeys(weighed))
+            heats = list(dict.fromkeys(each.temperature for each in asked))
+            comparisons = [
+                Comparison.of(name, each, heats.index(each.temperature), weightings.index(tables))
+                for each, tables in zip(asked, weighed, strict=True)
+                for name in each.names
+            ]
+            table, remarks = self._run(pairs, Plan(read, weightings, heats, comparisons), report)
+            rows = iter(table)
+            for index, each, tables in zip(indices, asked, weighed, strict=True):
+                scores = {name: next(rows).tolist() for name in each.names}
+                results[index] = self._result(scores, each, remarks[weightings.index(tables)])
+        return [results[index] for index in range(len(settings))]
+
+    def bounds(self, settings: Settings, name: str) -> tuple[float, float]:
+        """0, for equal distributions, and the largest value of the measure."""
+        return 0.0, settings.largest_value(name)
+
+    def signature(self, settings: Settings, statistics: Statistics | None = None) -> str:
+        """All that can change a score; the model's files are hashed for it, and not loaded."""
+        read = self.distributions.checkpoint(settings).signed(settings)
+        return make_signature(settings.metric, {**settings.signed(), **read})
+
+    def unload(self) -> None:
+        """Free the model and the distributions kept."""
+        self.distributions.unload()
+
+    # The steps of a pass, in order.
+
+    def _run(self, pairs: Pairs, plan: Plan, report: Report) -> tuple[np.ndarray, list[Remarks]]:
+        """Scores of every pair by every comparison, float64 [comparisons, pairs].
+
+        And what there is to remark on the texts by each weighting.
+        """
+        settings = plan.settings
+        if settings.long_text == "error":  # before time goes into the model
+            self.distributions.tokenize(pairs.texts, settings)
+        table = np.empty((len(plan.comparisons), len(pairs)))
+        remarks = [Remarks() for _ in plan.weightings]
+        done = 0
+        with _bar(len(pairs), settings) as bar:
+            for portion in portions(pairs, self._room(plan)):
+                where = slice(done, done + len(portion))
+                found = self._compare(portion, plan, table[:, where], partial(bar, done))
+                remarks = [one + other for one, other in zip(remarks, found, strict=True)]
+                done += len(portion)
+                report(len(portion) * len(plan.comparisons))
+        return table, remarks
+
+    def _room(self, plan: Plan) -> int:
+        """The number of texts whose distributions are held at once."""
+        each = len(plan.temperatures) * len(plan.weightings)
+        held = PORTION_BYTES if each == 1 else SWEEP_BYTES
+        size = 8 * self.distributions.model(plan.settings).checkpoint.size * each
+        return max(2, min(PORTION_TEXTS, held // size))
+
+    def _compare(
+        self,
+        portion: Sequence[Pair],
+        plan: Plan,
+        scores: np.ndarray,
+        report: Callable[[int, float], object],
+    ) -> list[Remarks]:
+        """Fill in the scores of a portion of pairs, float64 [comparisons, pairs].
+
+        `report` is told the pairs of the portion and the share of them that is done.
+        """
+        sides = [
+            [candidate for candidate, _ in portion],
+            [t for _, group in portion for t in group],
+        ]
+        counts = np.asarray([len(group) for _, group in portion])
+        read = self.distributions.read
+        weighed = [read(sides, each, plan.settings) for each in plan.weightings]
+        readings = [reading for sides in weighed for side in sides for reading in side]
+        found = self.distributions.of(
+            readings, plan.settings, plan.temperatures, partial(report, len(portion))
+        )
+        for index, (candidates, references) in enumerate(weighed):
+            couples = Couples(candidates, references, counts)
+            rows = [row for row, c in enumerate(plan.comparisons) if c.weighting == index]
+            compared = [plan.comparisons[row] for row in rows]
+            values = couples.compare(found, compared)
+            for row, comparison, column in zip(rows, compared, values, strict=True):
+                scores[row] = couples.combine(column, comparison.multi_reference)
+        return [self.remark([*one, *other], plan.settings) for one, other in weighed]
+
+    def remark(self, readings: Sequence[Reading], settings: Settings) -> Remarks:
+        """What there is to remark on some texts."""
+        return Remarks(
+            texts=len(readings),
+            too_long=sum(reading.text.too_long for reading in readings),
+            empty=sum(not reading.text.maskable.any() for reading in readings),
+            zero_weight=sum(reading.weightless for reading in readings),
+            limit=self.distributions.limit(settings) if settings.long_text == "truncate" else None,
+        )
+
+    def _result(
+        self, scores: dict[str, list[float]], settings: Settings, remarks: Remarks
+    ) -> Result:
+        views: tuple[View, ...] = ()
+        if settings.similarity:
+            similarities = {
+                name: [1.0 - score / settings.largest_value(name) for score in column]
+                for name, column in scores.items()
+            }
+            views = (View("similarity", "similarities", similarities),)
+        return Result(
+            settings.metric,
+            scores,
+            self.signature(settings),
+            self.higher_is_better(settings),
+            remarks,
+            settings.several,
+            views,
+        )
+
+
+class InfoLMScorer(MetricScorer):
     """Scores candidates against references; the model is loaded at the first use and kept.
 
     Takes the settings of `Settings` as keywords; every method takes them too, for one call.
@@ -52,80 +211,12 @@ class InfoLMScorer:
     >>> result = scorer.score(["The cat sat down."], ["The cat sat down."])
     >>> result.scores
     {'fisher_rao_distance': [0.0]}
+    >>> next(scorer.stream([("The cat sat down.", "The cat sat down.")], idf=False))
+    {'fisher_rao_distance': 0.0}
     """
 
-    def __init__(self, **settings: Any) -> None:
-        self.settings = Settings.of(**settings)
-        self._engine = Engine()
-        self._lock = threading.RLock()  # one pass at a time; the model and the store are shared
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Copies and pickles carry the settings; they load the model themselves."""
-        return _rebuilt, (self.settings,)
-
-    def score(self, predictions: Any, references: Any, **settings: Any) -> Result:
-        """The scores of each prediction against its reference or references.
-
-        `predictions` is a list of strings; `references` a list of strings, or of lists of strings.
-
-        Raises:
-            TypeError, ValueError: an argument is wrong; nothing was loaded yet.
-            OSError: the model cannot be found.
-        """
-        chosen = self.settings.replace(**settings)
-        return self._score(_listed(predictions, references), chosen, None)
-
-    def score_part(
-        self, predictions: Any, references: Any, weighting: tuple[IDF, IDF], **settings: Any
-    ) -> Result:
-        """What `score` gives for a part of a corpus, if it were scored within the whole.
-
-        `weighting` holds the tables counted on the whole, for the candidates and for the
-        references. They must be those that the setting `idf` means, which the signature names.
-
-        >>> scorer = InfoLMScorer(model_name_or_path="bundled")
-        >>> table = IDF.from_corpus(["The cat sat.", "A dog sat."], scorer.tokenizer)
-        >>> whole = scorer.score(["A cat.", "A dog."], ["The cat sat.", "A dog sat."])
-        >>> part = scorer.score_part(["A cat."], ["The cat sat."], (table, table))
-        >>> abs(part["scores"][0] - whole["scores"][0]) < 1e-6
-        True
-        """
-        chosen = self.settings.replace(**settings)
-        pairs = _listed(predictions, references)
-        for table in dict.fromkeys(weighting):
-            table.check_tokenizer(self._engine.vocabulary(chosen)[0].tokenizer)
-        return self._score(pairs, chosen, weighting)
-
-    def stream(self, pairs: Iterable[Any], **settings: Any) -> Iterator[dict[str, float]]:
-        """The scores of each pair by measure, in order, as the pairs come; for any number of them.
-
-        `pairs` gives (candidate, reference) or (candidate, list of references). A few hundred are
-        read ahead. With idf "references" or "separate" they are read twice, so that they must not
-        be an iterator, which can be read only once; `idf=False` or a table needs one reading.
-
-        Raises:
-            TypeError, ValueError: an argument is wrong, or, later, a pair.
-
-        >>> scorer = InfoLMScorer(model_name_or_path="bundled", idf=False)
-        >>> next(scorer.stream(zip(["The cat sat down."], ["The cat sat down."])))
-        {'fisher_rao_distance': 0.0}
-        """
-        chosen = self.settings.replace(**settings)
-        if isinstance(pairs, str | bytes) or not isinstance(pairs, Iterable):
-            raise TypeError(f"pairs must be an iterable of (candidate, reference), got {pairs!r}")
-        if isinstance(pairs, Iterator) and isinstance(chosen.idf, str):
-            raise ValueError(
-                f"idf={chosen.idf!r} reads the pairs twice, once to count, and pairs is an "
-                f"iterator ({type(pairs).__name__}), which can be read only once; give idf=False, "
-                "a table made before with IDF.from_corpus or `infolm idf`, or pairs that can be "
-                "read again, such as a list or a data set"
-            )
-        return self._stream(pairs, chosen)
-
-    def signature(self, **settings: Any) -> str:
-        """The signature of scores with these settings: all that can change them."""
-        with self._lock:
-            return self._result({}, self.settings.replace(**settings)).signature
+    inner_type = InfoLMPasses
+    inner: InfoLMPasses
 
     def sweep(
         self,
@@ -145,26 +236,15 @@ class InfoLMScorer:
         it has, and combinations outside its domain, such as alpha = 1, are left out. `idfs` holds
         what the setting `idf` can be.
         """
-        pairs = _listed(predictions, references)
-        base, grid = settings_grid(
-            self.settings,
-            {"temperatures": temperatures, "alphas": alphas, "betas": betas},
-            idfs,
-            settings,
-        )
-        heats = list(dict.fromkeys(s.temperature for s in grid))
-        forms = list(dict.fromkeys(s.idf for s in grid))
-        comparisons = [
-            Comparison.of(s.measures[0], s, heats.index(s.temperature), forms.index(s.idf))
-            for s in grid
-        ]
-        with self._lock:
-            weightings = [self._weighting(pairs, base.replace(idf=form)) for form in forms]
-            table = self._run(pairs, Plan(base, weightings, comparisons, heats), stacklevel=3)
-            return [
-                (s, self._result({s.measures[0]: row.tolist()}, s))
-                for s, row in zip(grid, table, strict=True)
-            ]
+        pairs = check_pairs(predictions, references)
+        lists = {"idfs": idfs, "temperatures": temperatures, "alphas": alphas, "betas": betas}
+        grid = swept_settings(self.settings, lists, **settings)
+        with self.lock:
+            forms = {each.idf: each for each in grid}
+            counted = {form: self.inner.count(pairs, each) for form, each in forms.items()}
+            results = self.inner.score_many(pairs, grid, [counted[each.idf] for each in grid])
+        _most(results).warn()
+        return list(zip(grid, results, strict=True))
 
     def distributions(self, texts: Any, **settings: Any) -> Tensor:
         """log p(. | text) of each text, float64 [texts, vocab].
@@ -175,12 +255,16 @@ class InfoLMScorer:
         checked = check_texts("texts", texts)
         if not checked:
             raise ValueError("texts is empty; give at least one text")
-        with self._lock:
-            tables = self._engine.tables([checked], chosen)
-            (readings,) = self._engine.read([checked], tables, chosen)
-            remarks = Remarks().of(readings)
-            found = self._engine.distributions(readings, chosen, [chosen.temperature])
-            remarks.warn(chosen.long_text, self._engine.vocabulary(chosen)[1], stacklevel=2)
+        with self.lock:
+            kept = self.inner.distributions
+            table = chosen.idf if isinstance(chosen.idf, IDF) else None
+            if chosen.counted:
+                table = count_texts(checked, chosen, kept.checkpoint(chosen))
+            elif table is not None:
+                table.check_tokenizer(kept.checkpoint(chosen).tokenizer)
+            (readings,) = kept.read([checked], [table], chosen)
+            found = kept.of(readings, chosen, [chosen.temperature])
+            self.inner.remark(readings, chosen).warn()
             return torch.stack([found[reading.key][0] for reading in readings])
 
     def explain(self, candidate: str, reference: str, **settings: Any) -> Explanation:
@@ -189,146 +273,58 @@ class InfoLMScorer:
         With idf="references" the reference is the corpus, as in `score`; give an `IDF` for another.
         """
         chosen = self.settings.replace(**settings)
-        pairs = _listed([candidate], [reference])
-        if len(chosen.measures) > 1:
+        pairs = check_pairs([candidate], [reference])
+        if len(chosen.names) > 1:
             raise ValueError(
-                f"information_measure must be one measure for explain, got {chosen.measures}"
+                f"information_measure must be one measure for explain, got {chosen.names}"
             )
         if chosen.masks_per_pass > 1:
             raise ValueError(
                 "masks_per_pass must be 1 for explain, which shows what the model predicts where "
                 f"one token is masked, got {chosen.masks_per_pass}"
             )
-        with self._lock:
-            weighting = self._weighting(pairs, chosen)
-            result = self._score(pairs, chosen, weighting)
-            readings = self._engine.read([[candidate], [reference]], weighting, chosen)
-            views = [self._engine.view(reading, chosen) for (reading,) in readings]
-            tokenizer = self._engine.vocabulary(chosen)[0].tokenizer
+        with self.lock:
+            kept = self.inner.distributions
+            statistics = self.inner.count(pairs, chosen)
+            result = self.inner.score(pairs, chosen, statistics)
+            result.remarks.warn()
+            tables = weighting(chosen, statistics, kept.checkpoint(chosen))
+            readings = kept.read([[candidate], [reference]], tables, chosen)
+            views = [kept.view(reading, chosen) for (reading,) in readings]
         ((score,),) = result.scores.values()
-        return explain_score(views[0], views[1], chosen, score, result.signature, tokenizer)
+        return explain_score(
+            views[0], views[1], chosen, score, result.signature, kept.checkpoint(chosen).tokenizer
+        )
 
     @property
     def tokenizer(self) -> Any:
         """The tokenizer of the model in the settings; `IDF.from_corpus` needs it."""
-        return self._engine.vocabulary(self.settings)[0].tokenizer
-
-    def unload(self) -> None:
-        """Frees the model and the distributions kept; the next call loads the model again."""
-        with self._lock:
-            self._engine.unload()
-
-    # The steps of a pass, in order.
-
-    def _score(
-        self, pairs: Sequence[Pair], settings: Settings, weighting: Weighting | None
-    ) -> Result:
-        """The result for checked pairs; the weighting is counted first unless it is given."""
-        comparisons = [Comparison.of(name, settings) for name in settings.measures]
-        with self._lock:
-            if weighting is None:
-                weighting = self._weighting(pairs, settings)
-            plan = Plan(settings, [weighting], comparisons, [settings.temperature])
-            table = self._run(pairs, plan, stacklevel=4)
-            scores = dict(zip(settings.measures, table.tolist(), strict=True))
-            return self._result(scores, settings)
-
-    def _weighting(self, pairs: Sequence[Pair], settings: Settings) -> Weighting:
-        """What the setting `idf` means for these pairs."""
-        candidates = [candidate for candidate, _ in pairs]
-        references = [text for _, group in pairs for text in group]
-        return self._engine.tables([candidates, references], settings)
-
-    def _run(self, pairs: Sequence[Pair], plan: Plan, stacklevel: int) -> np.ndarray:
-        """Scores of every pair by every comparison, float64 [comparisons, pairs].
-
-        `stacklevel` leads warnings to the user's call.
-        """
-        settings = plan.settings
-        if settings.long_text == "error":  # before time goes into the model
-            self._engine.tokenize(
-                (text for candidate, group in pairs for text in (candidate, *group)), settings
-            )
-        remarks, done = Remarks(), 0
-        table = np.empty((len(plan.comparisons), len(pairs)))
-        with _bar(len(pairs), settings) as bar:
-            for portion in portions(pairs, self._room(plan)):
-                values = self._compare(portion, plan, remarks, partial(bar, done, len(portion)))
-                table[:, done : done + len(portion)] = values
-                done += len(portion)
-        remarks.warn(settings.long_text, self._engine.vocabulary(settings)[1], stacklevel)
-        return table
-
-    def _stream(self, pairs: Iterable[Any], settings: Settings) -> Iterator[dict[str, float]]:
-        comparisons = [Comparison.of(name, settings) for name in settings.measures]
-        candidates = (candidate for candidate, _ in iterate_pairs(pairs))
-        references = (text for _, group in iterate_pairs(pairs) for text in group)
-        with self._lock:
-            weighting = self._engine.tables([candidates, references], settings)
-            plan = Plan(settings, [weighting], comparisons, [settings.temperature])
-            room = self._room(plan)
-        remarks, done = Remarks(), 0
-        with _bar(None, settings) as bar:
-            for portion in portions(iterate_pairs(pairs), room):
-                with self._lock:
-                    values = self._compare(portion, plan, remarks, partial(bar, done, len(portion)))
-                done += len(portion)
-                for column in values.T.tolist():
-                    yield dict(zip(settings.measures, column, strict=True))
-        remarks.warn(settings.long_text, self._engine.vocabulary(settings)[1], stacklevel=2)
-
-    def _room(self, plan: Plan) -> int:
-        """The number of texts whose distributions are held at once."""
-        numbers = self._engine.model(plan.settings).vocabulary.size * len(plan.temperatures)
-        return max(2, min(PORTION_TEXTS, PORTION_BYTES // (8 * numbers * len(plan.weightings))))
-
-    def _compare(
-        self,
-        portion: Sequence[Pair],
-        plan: Plan,
-        remarks: Remarks,
-        report: Callable[[float], object],
-    ) -> np.ndarray:
-        """Scores of a portion of pairs, float64 [comparisons, pairs]; adds to the remarks.
-
-        `report` is told the share of the portion that is done.
-        """
-        sides = [
-            [candidate for candidate, _ in portion],
-            [t for _, group in portion for t in group],
-        ]
-        counts = np.asarray([len(group) for _, group in portion])
-        weighed = [self._engine.read(sides, each, plan.settings) for each in plan.weightings]
-        remarks.of(*([*candidates, *references] for candidates, references in weighed))
-        readings = [reading for sides in weighed for side in sides for reading in side]
-        found = self._engine.distributions(readings, plan.settings, plan.temperatures, report)
-        scores = np.empty((len(plan.comparisons), len(portion)))
-        for index, (candidates, references) in enumerate(weighed):
-            couples = Couples(candidates, references, counts)
-            rows = [row for row, c in enumerate(plan.comparisons) if c.idf == index]
-            values = couples.compare(found, [plan.comparisons[row] for row in rows])
-            scores[rows] = couples.combine(values, plan.settings.multi_reference)
-        return scores
-
-    def _result(self, scores: dict[str, list[float]], settings: Settings) -> Result:
-        _, limit = self._engine.vocabulary(settings)
-        return make_result(scores, settings, self._engine.model(settings).identity, limit)
+        return self.inner.distributions.checkpoint(self.settings).tokenizer
 
 
-def _rebuilt(settings: Settings) -> InfoLMScorer:
-    """A scorer with these settings."""
-    return InfoLMScorer(**vars(settings))
+def _how_texts_are_read(settings: Settings) -> Settings:
+    """What the model does for these settings: the same for all that one reading serves."""
+    return settings.replace(
+        information_measure="fisher_rao_distance",
+        alpha=None,
+        beta=None,
+        symmetrize="jeffreys",
+        temperature=1.0,
+        idf=False,
+        multi_reference="min",
+        similarity=False,
+        return_scores=True,
+    )
 
 
-def _listed(predictions: Any, references: Any) -> list[Pair]:
-    """The checked pairs."""
-    pairs = check_pairs(predictions, references)
-    return list(zip(pairs.predictions, pairs.references, strict=True))
+def _most(results: Sequence[Result]) -> Remarks:
+    """The remarks of the result that has most to remark: they are on the same texts."""
+    return max((each.remarks for each in results), key=lambda remarks: remarks.zero_weight)
 
 
 @contextmanager
-def _bar(pairs: int | None, settings: Settings) -> Iterator[Callable[[int, int, float], object]]:
-    """A progress bar over so many pairs, None if unknown.
+def _bar(pairs: int, settings: Settings) -> Iterator[Callable[[int, int, float], object]]:
+    """A progress bar over so many pairs.
 
     It is told the pairs done before a portion, those of the portion, and the share of these done.
     """

@@ -1,133 +1,31 @@
-"""Every choice a user can make, with its default and its check."""
+"""Every choice a user of InfoLM can make, with its default and its check."""
 
 from __future__ import annotations
 
-import dataclasses
-import difflib
 import math
-import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import torch
+from infolm_metric.kernel.checks import flag, number, one_of, optional, whole_number
+from infolm_metric.kernel.settings import (
+    Drawn,
+    ModelSettings,
+    choice,
+    idf_choice,
+    multi_reference_choice,
+)
 
-from infolm_metric.infolm import measures
-from infolm_metric.kernel.idf.table import IDF
+if TYPE_CHECKING:
+    from infolm_metric.kernel.idf.table import IDF
+    from infolm_metric.kernel.settings import Settings as KernelSettings
 
-DEFAULT_MODEL = "google-bert/bert-base-uncased"  # as in the paper
-MODEL_VARIABLE = "INFOLM_MODEL"
-BUNDLED = "bundled"
-
-DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
-IDF_FORMS = ("references", "separate")
-LONG_TEXT = ("truncate", "window", "error")
-MULTI_REFERENCE = ("min", "mean")
-
-
-@dataclass(frozen=True)
-class Settings:
-    """A checked set of choices; raises ValueError or TypeError that names the wrong one.
-
-    >>> Settings.of(information_measure="kl").information_measure
-    'kl_divergence'
-    >>> Settings.of(temprature=2.0)
-    Traceback (most recent call last):
-    TypeError: unknown setting 'temprature'; did you mean 'temperature'?
-    """
-
-    information_measure: str | tuple[str, ...] = "fisher_rao_distance"
-    alpha: float | None = None
-    beta: float | None = None
-    temperature: float = 1.0
-    idf: bool | str | IDF = "references"
-    symmetrize: str = "jeffreys"
-    multi_reference: str = "min"
-    model_name_or_path: str | None = None
-    model_revision: str | None = None
-    max_length: int | None = None
-    long_text: str = "truncate"
-    masks_per_pass: int = 1
-    batch_size: int | str = "auto"
-    device: str | None = None
-    dtype: str = "float32"
-    tokenize_processes: int | None = None
-    return_scores: bool = True
-    similarity: bool = False
-    reuse_memory: int = 1 << 30  # bytes of distributions kept for texts that come again
-    verbose: bool = False
-
-    def __post_init__(self) -> None:
-        for name, check in _CHECKS.items():
-            object.__setattr__(self, name, check(name, getattr(self, name)))
-        for measure in self.measures:
-            measures.check_parameters(measure, self.alpha, self.beta)
-            if self.similarity:
-                _check_bounded(measure, self)
-
-    @classmethod
-    def of(cls, **given: Any) -> Settings:
-        """The settings with the given values; an unknown name is refused."""
-        return cls(**_known(given))
-
-    def replace(self, **given: Any) -> Settings:
-        """These settings with some values changed; an unknown name is refused."""
-        return dataclasses.replace(self, **_known(given)) if given else self
-
-    @property
-    def measures(self) -> tuple[str, ...]:
-        """Full names of the measures asked for."""
-        asked = self.information_measure
-        return (asked,) if isinstance(asked, str) else asked
-
-    @property
-    def model(self) -> str:
-        """The model's name or path: the setting, else $INFOLM_MODEL, else the paper's model."""
-        return self.model_name_or_path or os.environ.get(MODEL_VARIABLE) or DEFAULT_MODEL
-
-    def largest_value(self, measure: str) -> float:
-        """The largest value `measure` can take under these settings, or infinity."""
-        return measures.largest_value(
-            measure, symmetrize=self.symmetrize, alpha=self.alpha, beta=self.beta
-        )
-
-
-def nearest(value: object, known: Sequence[str]) -> str:
-    """A hint at the known name most like `value`, or a list of all of them.
-
-    >>> nearest("truncated", ["truncate", "window"])
-    "did you mean 'truncate'?"
-    >>> nearest("measure", ["temperature", "information_measure"])
-    "did you mean 'information_measure'?"
-    >>> nearest("x", ["truncate", "window"])
-    "known: 'truncate', 'window'"
-    """
-    text = str(value)
-    inside = [name for name in known if len(text) > 2 and text in name]
-    close = inside or difflib.get_close_matches(text, known, n=1)
-    return f"did you mean {close[0]!r}?" if close else "known: " + ", ".join(map(repr, known))
-
-
-def _known(given: Mapping[str, Any]) -> Mapping[str, Any]:
-    names = [field.name for field in dataclasses.fields(Settings)]
-    for name in given:
-        if name not in names:
-            raise TypeError(f"unknown setting {name!r}; {nearest(name, names)}")
-    return given
-
-
-def _check_bounded(measure: str, settings: Settings) -> None:
-    if not math.isfinite(settings.largest_value(measure)):
-        raise ValueError(
-            f"similarity=True needs a measure with a largest value; {measure} with "
-            f"symmetrize={settings.symmetrize!r} has none; use similarity=False, "
-            'symmetrize="jensen" or a bounded measure such as fisher_rao_distance'
-        )
-
-
-# Checks: (name, value) -> the normalised value.
+# The choices of infolm.measures.SYMMETRIZATIONS, without waiting for torch.
+SYMMETRIZATIONS = ("jeffreys", "jensen", "none", "reverse")
+SIDES = {"references": ("references",), "separate": ("candidates", "references")}
+TRIED_TEMPERATURES = (0.5, 1.0, 1.5, 2.0)
+REPORTED = ("fisher_rao_distance", "l1_distance", "kl_divergence")
+MAPPED = (0.25, 0.5, 1.0, 2.0)
 
 
 def measure_names(name: str, value: Any) -> str | tuple[str, ...]:
@@ -136,6 +34,8 @@ def measure_names(name: str, value: Any) -> str | tuple[str, ...]:
     >>> measure_names("information_measure", ["kl", "l1"])
     ('kl_divergence', 'l1_distance')
     """
+    from infolm_metric.infolm import measures
+
     if isinstance(value, str):
         return measures.resolve(value).name
     if not isinstance(value, Sequence) or isinstance(value, bytes):
@@ -148,28 +48,6 @@ def measure_names(name: str, value: Any) -> str | tuple[str, ...]:
     return tuple(dict.fromkeys(measures.resolve(entry).name for entry in value))
 
 
-def number(name: str, value: Any) -> float:
-    """The value as a finite float; raises TypeError or ValueError otherwise.
-
-    >>> number("temperature", "warm")
-    Traceback (most recent call last):
-    TypeError: temperature must be a number, got 'warm'
-    """
-    if isinstance(value, bool | np.bool_ | str | bytes) or not hasattr(value, "__float__"):
-        raise TypeError(f"{name} must be a number, got {value!r}")
-    try:
-        result = float(value)
-    except (TypeError, ValueError, OverflowError, RuntimeError):
-        raise TypeError(f"{name} must be a single number, got {value!r}") from None
-    if not math.isfinite(result):
-        raise ValueError(f"{name} must be finite, got {value!r}")
-    return result
-
-
-def _optional_number(name: str, value: Any) -> float | None:
-    return None if value is None else number(name, value)
-
-
 def _temperature(name: str, value: Any) -> float:
     checked = number(name, value)
     if checked <= 0:
@@ -177,118 +55,236 @@ def _temperature(name: str, value: Any) -> float:
     return checked
 
 
-def _idf(name: str, value: Any) -> bool | str | IDF:
-    if isinstance(value, IDF) or value is False:
-        return value
-    if value is True:
-        return "references"
-    if value in IDF_FORMS if isinstance(value, str) else False:
-        return value
-    if isinstance(value, str | os.PathLike):
-        value = os.path.expanduser(value)
-        if not Path(value).is_file():
-            raise ValueError(
-                f"{name} must be True, False, 'references', 'separate', an IDF or the path of a "
-                f"saved table; there is no file {str(value)!r}; "
-                f"{nearest(value, IDF_FORMS)}, or make a table with `infolm idf`"
-            )
-        return IDF.load(value)
-    raise TypeError(
-        f"{name} must be True, False, 'references', 'separate', an IDF or a path, got {value!r}"
+@dataclass(frozen=True)
+class Settings(ModelSettings):
+    """A checked set of choices; raises ValueError or TypeError that names the wrong one.
+
+    >>> Settings.of(information_measure="kl").information_measure
+    'kl_divergence'
+    >>> Settings.of(temprature=2.0)
+    Traceback (most recent call last):
+    TypeError: unknown setting 'temprature'; did you mean 'temperature'?
+    """
+
+    metric = "infolm"
+    default_model = "google-bert/bert-base-uncased"  # as in the paper
+
+    information_measure: str | tuple[str, ...] = choice(
+        "fisher_rao_distance",
+        measure_names,
+        "one or several of fisher_rao_distance (default), kl_divergence, alpha_divergence, "
+        "renyi_divergence, beta_divergence, ab_divergence, l1_distance, l2_distance and "
+        "l_infinity_distance, or of short names such as kl and l1; several need one pass",
+        "-m",
+        "--measure",
+        label="measure",
+        tunable=True,
+        repeated=True,
+    )
+    alpha: float | None = choice(
+        None,
+        optional(number),
+        "parameter of the alpha, Renyi and AB divergences",
+        "--alpha",
+        tunable=True,
+    )
+    beta: float | None = choice(
+        None, optional(number), "parameter of the beta and AB divergences", "--beta", tunable=True
+    )
+    symmetrize: str = choice(
+        "jeffreys",
+        one_of(SYMMETRIZATIONS),
+        "jeffreys (default), jensen, none (from reference to candidate) or reverse",
+        "--symmetrize",
+        tunable=True,
+    )
+    temperature: float = choice(
+        1.0,
+        _temperature,
+        "number that the model's logits are divided by (default: 1)",
+        "-t",
+        "--temperature",
+        tunable=True,
+        tried=TRIED_TEMPERATURES,
+    )
+    idf: bool | str | IDF = idf_choice()
+    multi_reference: str = multi_reference_choice()
+    masks_per_pass: int = choice(
+        1,
+        whole_number,
+        "tokens masked at once (default: 1, exact); more is an approximation, and faster",
+        "--masks-per-pass",
+    )
+    similarity: bool = choice(
+        False,
+        flag,
+        "give also 1 - score/largest value, where higher is better; bounded measures only",
+        "--similarity",
     )
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        from infolm_metric.infolm import measures
 
-def _one_of(known: Sequence[str]) -> Callable[[str, Any], str]:
-    def check(name: str, value: Any) -> str:
-        if value not in known if isinstance(value, str) else True:
-            raise ValueError(f"unknown {name} {value!r}; {nearest(value, known)}")
-        return value
+        for measure in self.names:
+            measures.check_parameters(measure, self.alpha, self.beta)
+            if self.similarity and not math.isfinite(self.largest_value(measure)):
+                raise ValueError(
+                    f"similarity=True needs a measure with a largest value; {measure} with "
+                    f"symmetrize={self.symmetrize!r} has none; use similarity=False, "
+                    'symmetrize="jensen" or a bounded measure such as fisher_rao_distance'
+                )
 
-    return check
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Full names of the measures asked for."""
+        asked = self.information_measure
+        return (asked,) if isinstance(asked, str) else asked
 
+    @property
+    def several(self) -> bool:
+        """True if a list of measures was asked for, even of one."""
+        return not isinstance(self.information_measure, str)
 
-def _optional_text(name: str, value: Any) -> str | None:
-    if value is None:
-        return None
-    if isinstance(value, os.PathLike):
-        return os.fspath(value)
-    if not isinstance(value, str) or not value:
-        raise TypeError(f"{name} must be a name or a path, got {value!r}")
-    return value
+    @property
+    def counted(self) -> tuple[str, ...]:
+        """The sides whose documents are counted for the setting `idf`.
 
+        >>> Settings(idf="separate").counted, Settings(idf=False).counted
+        (('candidates', 'references'), ())
+        """
+        return SIDES[self.idf] if isinstance(self.idf, str) else ()
 
-def _whole_number(name: str, value: Any, least: int = 1) -> int:
-    if isinstance(value, bool) or not hasattr(value, "__index__"):
-        raise TypeError(f"{name} must be a whole number, got {value!r}")
-    if int(value) < least:
-        raise ValueError(f"{name} must be at least {least}, got {value!r}")
-    return int(value)
+    def largest_value(self, measure: str) -> float:
+        """The largest value `measure` can take under these settings, or infinity."""
+        from infolm_metric.infolm import measures
 
+        return measures.largest_value(
+            measure, symmetrize=self.symmetrize, alpha=self.alpha, beta=self.beta
+        )
 
-def _optional_whole_number(name: str, value: Any) -> int | None:
-    return None if value is None else _whole_number(name, value)
+    def signed(self) -> dict[str, object]:
+        """What can change a score, without parameters and symmetrisations that no measure uses."""
+        from infolm_metric.infolm.measures import MEASURES
 
+        fields = {**super().signed(), "measure": "+".join(self.names)}
+        used = {p.name for name in self.names for p in MEASURES[name].parameters}
+        unused = {"alpha", "beta"} - used
+        if all(MEASURES[name].symmetric for name in self.names):
+            unused.add("symmetrize")
+        if self.masks_per_pass > 1:
+            fields["masks_per_pass"] = self.masks_per_pass
+        if self.similarity:
+            fields["similarity"] = "1-score/largest"
+        return {name: value for name, value in fields.items() if name not in unused}
 
-def _bytes(name: str, value: Any) -> int:
-    return _whole_number(name, value, least=0)
+    def label(self, name: str) -> str:
+        """The measure with its parameters.
 
+        >>> chosen = Settings.of(information_measure="ab", alpha=0.5, beta=2, temperature=1.5)
+        >>> chosen.describe(), chosen.describe(Settings())
+        ('ab_divergence(0.5, 2)', 'ab_divergence(0.5, 2), temperature 1.5')
+        """
+        from infolm_metric.infolm.measures import MEASURES
 
-def _batch_size(name: str, value: Any) -> int | str:
-    if isinstance(value, str):
-        if value != "auto":
-            raise ValueError(f"{name} must be 'auto' or a whole number, got {value!r}")
-        return value
-    return _whole_number(name, value)
+        used = [parameter.name for parameter in MEASURES[name].parameters]
+        values = ", ".join(f"{getattr(self, parameter):g}" for parameter in used)
+        return f"{name}({values})" if values else name
 
+    def differences(self, base: KernelSettings) -> dict[str, str]:
+        """The choices that are not those of `base`, but the measure and its parameters."""
+        own = ("information measure", "alpha", "beta")
+        found = super().differences(base).items()
+        return {name: value for name, value in found if name not in own}
 
-def _device(name: str, value: Any) -> str | None:
-    if value is None:
-        return None
-    try:
-        device = torch.device(value)
-    except (RuntimeError, TypeError) as error:
-        reason = str(error).splitlines()[0]
-        raise ValueError(
-            f"{name} must be a torch device such as 'cpu' or 'cuda:0', got {value!r}: {reason}"
-        ) from None
-    there = {"cuda": torch.cuda.device_count(), "meta": 0}
-    if device.type == "mps":
-        there["mps"] = int(torch.backends.mps.is_available())
-    if (device.index or 0) >= there.get(device.type, 1 << 30):
-        raise ValueError(f"{name} must be one that this machine has, got {value!r}; use 'cpu'")
-    return str(device)
+    def grid(self, lists: Mapping[str, Sequence[Any]]) -> list[Settings]:
+        """These settings with every combination of the values listed by name, of one measure each.
 
+        A measure takes part once for every value of the parameters that it has; parameters
+        outside its domain are left out. Raises ValueError if nothing is left.
 
-def _dtype(name: str, value: Any) -> str:
-    plain = str(value).removeprefix("torch.") if isinstance(value, torch.dtype) else value
-    return _one_of(tuple(DTYPES))(name, plain)
+        >>> lists = {"information_measure": ["renyi"], "temperature": [1, 2], "alpha": [0.5, 1.0]}
+        >>> [(each.temperature, each.alpha) for each in Settings().grid(lists)]
+        [(1.0, 0.5), (2.0, 0.5)]
+        """
+        from infolm_metric.infolm.measures import parameter_grid
 
+        others = dict(lists)
+        asked = others.pop("information_measure", self.names)
+        names = list(measure_names("information_measure", list(asked)))
+        alphas, betas = others.pop("alpha", [self.alpha]), others.pop("beta", [self.beta])
+        # Without a measure of its own, because the parameters come from the lists.
+        base = self.replace(information_measure="fisher_rao_distance")
+        found = [
+            plain.replace(information_measure=name, alpha=alpha, beta=beta)
+            for plain in super(Settings, base).grid(others)
+            for name in names
+            for alpha, beta in parameter_grid(name, alphas, betas)
+        ]
+        if not found:
+            raise ValueError(
+                f"alphas={alphas} and betas={betas} hold no value in the domain "
+                f"of {', '.join(names)}; see measures.MEASURES for the domains"
+            )
+        return found
 
-def _flag(name: str, value: Any) -> bool:
-    if not isinstance(value, bool):
-        raise TypeError(f"{name} must be True or False, got {value!r}")
-    return value
+    @classmethod
+    def tried(cls, **given: Sequence[Any]) -> list[Mapping[str, Sequence[Any]]]:
+        """The grids among which `infolm tune` chooses, with the given lists.
 
+        With a list of measures, parameters or temperatures it is all their combinations.
+        """
+        plain = ("fisher_rao_distance", "l1_distance", "l2_distance", "l_infinity_distance")
+        warm, forms = (1.0, 1.5), cls.choices()["idf"].tried
+        # alpha = 1/2 is left out: there alpha and Renyi order texts as Fisher-Rao does.
+        ratios = ("alpha_divergence", "renyi_divergence")
+        usual: list[Mapping[str, Sequence[Any]]] = [
+            {
+                "information_measure": (*plain, "kl_divergence"),
+                "temperature": cls.choices()["temperature"].tried,
+                "idf": forms,
+            },
+            {"information_measure": ratios, "temperature": warm, "alpha": (0.25,), "idf": forms},
+            *(
+                {
+                    "information_measure": ("ab_divergence",),
+                    "temperature": warm,
+                    "alpha": (value,),
+                    "beta": (value,),
+                    "idf": forms,
+                }
+                for value in (0.25, 0.5, 1.0)
+            ),
+        ]
+        parameters = given.keys() & {"alpha", "beta"}
+        if not parameters and not given.keys() & {"information_measure", "temperature"}:
+            return [{**grid, **given} for grid in usual]
+        every = dict.fromkeys(name for grid in usual for name in grid["information_measure"])
+        names = ("ab_divergence",) if parameters else tuple(every)
+        halves = {"alpha": (0.25, 0.5), "beta": (0.25, 0.5)}
+        return [{**usual[0], "information_measure": names, **halves, **given}]
 
-_CHECKS: dict[str, Callable[[str, Any], Any]] = {
-    "information_measure": measure_names,
-    "alpha": _optional_number,
-    "beta": _optional_number,
-    "temperature": _temperature,
-    "idf": _idf,
-    "symmetrize": _one_of(measures.SYMMETRIZATIONS),
-    "multi_reference": _one_of(MULTI_REFERENCE),
-    "model_name_or_path": _optional_text,
-    "model_revision": _optional_text,
-    "max_length": _optional_whole_number,
-    "long_text": _one_of(LONG_TEXT),
-    "masks_per_pass": _whole_number,
-    "batch_size": _batch_size,
-    "device": _device,
-    "dtype": _dtype,
-    "tokenize_processes": _optional_whole_number,
-    "return_scores": _flag,
-    "similarity": _flag,
-    "reuse_memory": _bytes,
-    "verbose": _flag,
-}
+    def chosen(self) -> dict[str, Any]:
+        """What `infolm tune` can choose, as keywords: the measure, and what is not the default.
+
+        >>> Settings.of(information_measure="ab", alpha=0.5, beta=2.0, temperature=1.5).chosen()
+        {'information_measure': 'ab_divergence', 'alpha': 0.5, 'beta': 2.0, 'temperature': 1.5}
+        """
+        return {"information_measure": self.information_measure, **super().chosen()}
+
+    def drawn(self) -> list[Drawn]:
+        """What a report draws: measures by temperature, and the AB divergence by its parameters."""
+        plain = self.information_measure == type(self)().information_measure
+        names = REPORTED if plain else self.names
+        heats = sorted({*TRIED_TEMPERATURES, self.temperature})
+        curve = self.grid({"information_measure": names, "temperature": heats})
+        # With "jeffreys" the AB divergence of (a, b) is that of (b, a).
+        half = self.symmetrize == "jeffreys"
+        map_ = [
+            each
+            for each in self.grid(
+                {"information_measure": ["ab_divergence"], "alpha": MAPPED, "beta": MAPPED}
+            )
+            if not half or (each.alpha or 0) <= (each.beta or 0)
+        ]
+        return [Drawn(("temperature",), tuple(curve)), Drawn(("alpha", "beta"), tuple(map_), half)]

@@ -73,7 +73,7 @@ def gather_pairs(metric: evaluate.Metric, pairs: Pairs) -> Pairs | None:
 
 
 def _hand_over(metric: evaluate.Metric, pairs: Pairs) -> None:
-    """Nothing; writes the pairs, possibly none, once all processes are there.
+    """Write the pairs, possibly none, once all processes are there.
 
     Afterwards the main process holds the locks of all.
     """
@@ -94,7 +94,7 @@ def _read(metric: evaluate.Metric, several: bool) -> Pairs:
 
 
 def _wait_until_taken(file: Path, timeout: float) -> None:
-    """Nothing, once the main process has removed the file; ValueError after `timeout` seconds."""
+    """Wait until the main process has removed the file; ValueError after `timeout` seconds."""
     deadline = time.monotonic() + timeout
     while file.exists():
         if time.monotonic() > deadline:
@@ -103,7 +103,7 @@ def _wait_until_taken(file: Path, timeout: float) -> None:
 
 
 def _let_go(metric: evaluate.Metric) -> None:
-    """Nothing; closes the files of this round and releases its locks."""
+    """Close the files of this round and release its locks."""
     if metric.writer is not None:
         metric.writer.close()
     for lock in (metric.rendez_vous_lock, metric.filelock, *(metric.filelocks or ())):
@@ -115,7 +115,7 @@ def _let_go(metric: evaluate.Metric) -> None:
 
 
 def _remove(locks: Iterable[Path], files: Iterable[Path]) -> None:
-    """Nothing; removes the files, and the locks that nobody holds.
+    """Remove the files, and the locks that nobody holds.
 
     The locks go first: the other processes wait for their files to go, and must not find a lock of
     this round when they begin the next.

@@ -1,10 +1,11 @@
-"""Checks of predictions and references, before anything costly happens to them."""
+"""Candidates with their references: one type, checked once, before anything costly happens."""
 
 from __future__ import annotations
 
 import reprlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 _brief = reprlib.Repr()
@@ -18,6 +19,10 @@ _REMEDIES: tuple[tuple[tuple[type, ...], str], ...] = (
 )
 
 
+Pair = tuple[str, list[str]]
+"""A candidate and its references."""
+
+
 @dataclass(frozen=True)
 class Pairs:
     """Candidates, each with its references; `several` tells whether lists of references came."""
@@ -26,8 +31,49 @@ class Pairs:
     references: list[list[str]]
     several: bool = False
 
+    @classmethod
+    def of(cls, pairs: Iterable[Pair]) -> Pairs:
+        """The pairs, which were checked one by one.
+
+        >>> Pairs.of([("a cat", ["the cat"])]).references
+        [['the cat']]
+        """
+        listed = list(pairs)
+        return cls([candidate for candidate, _ in listed], [group for _, group in listed], True)
+
     def __len__(self) -> int:
         return len(self.predictions)
+
+    def __iter__(self) -> Iterator[Pair]:
+        return zip(self.predictions, self.references, strict=True)
+
+    @classmethod
+    def joined(cls, parts: Iterable[Pairs]) -> Pairs:
+        """All pairs, one part after the other.
+
+        >>> len(Pairs.joined([Pairs(["a"], [["b"]]), Pairs([], [])]))
+        1
+        """
+        parts = list(parts)
+        return cls(
+            list(chain.from_iterable(part.predictions for part in parts)),
+            list(chain.from_iterable(part.references for part in parts)),
+            any(part.several for part in parts),
+        )
+
+    def part(self, start: int, stop: int | None = None) -> Pairs:
+        """The pairs from position `start` on, up to `stop`.
+
+        >>> Pairs(["a", "b"], [["c"], ["d"]]).part(1).predictions
+        ['b']
+        """
+        where = slice(start, stop)
+        return Pairs(self.predictions[where], self.references[where], self.several)
+
+    @property
+    def texts(self) -> Iterator[str]:
+        """Every text, pair by pair, the candidate before its references."""
+        return (text for candidate, group in self for text in (candidate, *group))
 
 
 def check_pairs(predictions: Any, references: Any) -> Pairs:
@@ -69,7 +115,7 @@ def check_pairs(predictions: Any, references: Any) -> Pairs:
     return Pairs(candidates, [_reference_list(i, group) for i, group in enumerate(groups)], True)
 
 
-def iterate_pairs(pairs: Iterable[Any]) -> Iterator[tuple[str, list[str]]]:
+def iterate_pairs(pairs: Iterable[Any]) -> Iterator[Pair]:
     """Each pair, checked as it comes: a candidate with its reference or its list of references.
 
     Raises TypeError or ValueError, which names the pair by its number, as `check_pairs` does.
@@ -107,7 +153,7 @@ def check_texts(name: str, texts: Any) -> list[str]:
 
 
 def check_text(name: str, text: Any) -> None:
-    """Nothing; raises TypeError or ValueError unless `text` is a string that can be encoded.
+    """Raise TypeError or ValueError unless `text` is a string that can be encoded.
 
     >>> check_text("predictions[3]", None)
     Traceback (most recent call last):

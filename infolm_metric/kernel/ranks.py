@@ -14,12 +14,12 @@ from typing import Any, NamedTuple, TypeVar
 
 import torch.distributed as dist
 
-from infolm_metric.infolm.scorer import InfoLMScorer
-from infolm_metric.infolm.settings import Settings, nearest
-from infolm_metric.kernel.idf import statistics as portions
-from infolm_metric.kernel.idf.table import IDF
+from infolm_metric.kernel.checks import check_known
+from infolm_metric.kernel.idf.statistics import Statistics
 from infolm_metric.kernel.pairs import Pairs, as_list, check_pairs
-from infolm_metric.kernel.results import Result
+from infolm_metric.kernel.results import Result, differences, joined
+from infolm_metric.kernel.scorer import MetricScorer
+from infolm_metric.kernel.settings import Settings
 
 HELD = ("share", "same")
 GATHERED = ("all", "main")
@@ -33,11 +33,12 @@ class _Holding(NamedTuple):
 
     pairs: int
     digest: str
-    tables: dict[str, IDF]
+    signature: str
+    statistics: Statistics
 
 
 def distributed_score(
-    scorer: InfoLMScorer,
+    scorer: MetricScorer,
     predictions: Any,
     references: Any,
     *,
@@ -54,7 +55,7 @@ def distributed_score(
     Args:
         scorer: this rank's scorer; `settings` override its own for this call, and must be the same
             on all ranks.
-        predictions, references: as for `InfoLMScorer.score`; empty on a rank that has none.
+        predictions, references: as for `MetricScorer.score`; empty on a rank that has none.
         ranks: "share" (default): every rank was given pairs of its own, and the result holds those
             of rank 0, then those of rank 1, and so on; `accelerator.split_between_processes` and
             plain slices keep the order of a list. "same": every rank was given all the pairs, as
@@ -67,6 +68,7 @@ def distributed_score(
         RuntimeError: another rank failed, which the message names; or `torch.distributed` is not
             initialised although this is one of several processes.
 
+    >>> from infolm_metric import InfoLMScorer
     >>> scorer = InfoLMScorer(model_name_or_path="bundled")
     >>> distributed_score(scorer, ["A cat sat."], ["A cat sat."]).scores
     {'fisher_rao_distance': [0.0]}
@@ -75,11 +77,14 @@ def distributed_score(
     def hold() -> tuple[Pairs, Settings]:
         return check_held(predictions, references), scorer.settings.replace(**settings)
 
-    return score_held(scorer, hold, ranks=ranks, gather=gather, group=group)
+    result = score_held(scorer, hold, ranks=ranks, gather=gather, group=group)
+    if result is not None:
+        result.remarks.warn()
+    return result
 
 
 def score_held(
-    scorer: InfoLMScorer,
+    scorer: MetricScorer,
     hold: Callable[[], tuple[Pairs, Settings]],
     *,
     ranks: str = "share",
@@ -93,42 +98,56 @@ def score_held(
     check_choices(ranks, gather)
     if number_of_ranks(group) == 1:
         pairs, settings = hold()
-        return scorer.score(pairs.predictions, pairs.references, **vars(settings))
+        return scorer.score_pairs(pairs, settings)
+    inner = scorer.inner
 
     def count() -> tuple[Pairs, Settings, _Holding]:
         pairs, settings = hold()
         digest = _digest(pairs) if ranks == "same" else ""
-        return pairs, settings, _Holding(len(pairs), digest, portions.count(pairs, settings))
+        with scorer.lock:
+            statistics, signature = inner.count(pairs, settings), inner.signature(settings)
+        return pairs, settings, _Holding(len(pairs), digest, signature, statistics)
 
     (pairs, settings, _), held = _together(count, lambda counted: counted[2], group)
+    _check_alike(held)
     if not any(holding.pairs for holding in held):
         raise ValueError(
             "predictions and references are empty on every rank; give at least one pair"
         )
     if ranks == "same":
-        own, tables = _part(pairs, held, dist.get_rank(group)), held[0].tables
+        own, statistics = _part(pairs, held, dist.get_rank(group)), held[0].statistics
     else:
-        own, tables = pairs, portions.add(holding.tables for holding in held)
+        own, statistics = pairs, sum((each.statistics for each in held), Statistics())
 
     def score() -> Result | None:
-        return portions.score(scorer, own, tables, settings) if own else None
+        with scorer.lock:
+            return inner.score(own, settings, statistics) if len(own) else None
 
     _, parts = _together(score, lambda result: result, group)
     if gather == "main" and dist.get_rank(group):
         return None
-    return _joined([part for part in parts if part is not None])
+    return joined([part for part in parts if part is not None])
+
+
+def _check_alike(held: list[_Holding]) -> None:
+    """Raise ValueError unless all ranks would sign their scores alike."""
+    for rank, holding in enumerate(held):
+        if difference := differences(held[0].signature, holding.signature):
+            raise ValueError(
+                f"rank {rank} would score otherwise than rank 0: {difference}; give all ranks the "
+                "same settings, model and versions"
+            )
 
 
 def check_choices(ranks: str, gather: str) -> None:
-    """Nothing; raises ValueError if a word is none of those known.
+    """Raise ValueError if a word is none of those known.
 
     >>> check_choices("shared", "all")
     Traceback (most recent call last):
     ValueError: unknown ranks 'shared'; did you mean 'share'?
     """
-    for name, value, known in (("ranks", ranks, HELD), ("gather", gather, GATHERED)):
-        if value not in known:
-            raise ValueError(f"unknown {name} {value!r}; {nearest(value, known)}")
+    check_known("ranks", ranks, HELD)
+    check_known("gather", gather, GATHERED)
 
 
 def number_of_ranks(group: dist.ProcessGroup | None = None) -> int:
@@ -175,8 +194,8 @@ def _part(pairs: Pairs, held: list[_Holding], rank: int) -> Pairs:
                 f"({holding.pairs} pairs) differ from those of rank 0 ({held[0].pairs} pairs); "
                 'use ranks="share" if each rank holds pairs of its own'
             )
-    edges = [len(pairs) * number // len(held) for number in (rank, rank + 1)]
-    return Pairs(pairs.predictions[slice(*edges)], pairs.references[slice(*edges)], pairs.several)
+    start, stop = (len(pairs) * number // len(held) for number in (rank, rank + 1))
+    return pairs.part(start, stop)
 
 
 def _together(
@@ -200,17 +219,3 @@ def _together(
         if problem:
             raise RuntimeError(f"rank {rank} could not score its part: {problem}")
     return own, [value for value, _ in messages]
-
-
-def _joined(parts: list[Result]) -> Result:
-    """The results of consecutive portions as one."""
-    first = parts[0]
-    similarities = None
-    if first.similarities is not None:
-        similarities = _columns([part.similarities or {} for part in parts])
-    scores = _columns([part.scores for part in parts])
-    return Result(scores, first.signature, first.several, similarities)
-
-
-def _columns(parts: list[dict[str, list[float]]]) -> dict[str, list[float]]:
-    return {name: [value for part in parts for value in part[name]] for name in parts[0]}

@@ -1,129 +1,205 @@
-"""What a scorer returns, and the signature that says how it was made."""
+"""What a scorer returns: scores, what to warn of, and the signature that says how it was made."""
 
 from __future__ import annotations
 
-from collections.abc import KeysView, Sequence
-from dataclasses import dataclass
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-import torch
-import transformers
 
-from infolm_metric.infolm import measures
-from infolm_metric.infolm.settings import Settings
-from infolm_metric.kernel.idf.table import IDF
+@dataclass(frozen=True)
+class Remarks:
+    """Counts of a call's texts that are not scored quite as they were written.
+
+    `limit` is what too long texts were cut to, or None where nothing was cut.
+    """
+
+    texts: int = 0
+    too_long: int = 0
+    empty: int = 0
+    zero_weight: int = 0
+    limit: int | None = None
+
+    def __add__(self, other: Remarks) -> Remarks:
+        """The remarks on both parts of a corpus.
+
+        >>> Remarks(texts=3, empty=1) + Remarks(texts=5, empty=2)
+        Remarks(texts=8, too_long=0, empty=3, zero_weight=0, limit=None)
+        """
+        counts = {name: count + other.counts()[name] for name, count in self.counts().items()}
+        return Remarks(**counts, limit=self.limit or other.limit)
+
+    def counts(self) -> dict[str, int]:
+        """The counts by name."""
+        return {
+            each.name: getattr(self, each.name) for each in fields(self) if each.name != "limit"
+        }
+
+    def sentences(self) -> list[str]:
+        """What there is to warn of, a sentence for each kind of text.
+
+        >>> Remarks(texts=8, empty=3).sentences()
+        ['3 of 8 texts without a token to mask: scored by the prediction for a lone mask']
+        """
+        cut = f'longer than {self.limit} tokens: cut there; long_text="window" reads texts whole'
+        kinds = {
+            cut: self.too_long if self.limit is not None else 0,
+            "without a token to mask: scored by the prediction for a lone mask": self.empty,
+            "with an inverse document frequency of 0 for every token: weighed uniformly; a table "
+            "from a larger corpus, idf=IDF.from_corpus(...), tells their tokens apart": (
+                self.zero_weight
+            ),
+        }
+        return [f"{count} of {self.texts} texts {what}" for what, count in kinds.items() if count]
+
+    def warn(self, stacklevel: int = 1) -> None:
+        """Warn once for each kind; `stacklevel` 1 points at the caller's caller."""
+        for sentence in self.sentences():
+            warnings.warn(f"infolm: {sentence}", stacklevel=stacklevel + 2)
 
 
 @dataclass(frozen=True)
-class Result:
-    """Scores of every pair by every measure asked for.
+class View:
+    """The scores seen in another way: the names of their mean and of their column, and values."""
 
-    `several` is True if a list of measures was asked for, even of one. Reads like the dictionary
-    that `compute` returns, too.
+    mean: str
+    column: str
+    values: Mapping[str, list[float]]
 
-    >>> Result({"l1_distance": [0.5, 1.5]}, "...")["infolm"]
-    1.0
+
+@dataclass(frozen=True, eq=False)
+class Result(Mapping[str, Any]):
+    """Scores of every pair, by the full name of each kind of score that was asked for.
+
+    Reads like the dictionary that `compute` returns. `several` is True if a list of kinds was
+    asked for, even of one.
+
+    >>> result = Result("infolm", {"l1_distance": [0.5, 1.5]}, "...", higher_is_better=False)
+    >>> result["infolm"], list(result)
+    (1.0, ['infolm', 'scores', 'higher_is_better', 'signature', 'remarks'])
     """
 
+    metric: str
     scores: dict[str, list[float]]
     signature: str
+    higher_is_better: bool
+    remarks: Remarks = Remarks()
     several: bool = False
-    similarities: dict[str, list[float]] | None = None
+    views: tuple[View, ...] = ()
 
     @property
-    def measures(self) -> tuple[str, ...]:
-        """Full names of the measures."""
+    def names(self) -> tuple[str, ...]:
+        """Full names of the kinds of score."""
         return tuple(self.scores)
 
-    def mean(self, measure: str) -> float:
+    def mean(self, name: str) -> float:
         """The corpus score: the mean of the pairs' scores."""
-        return _mean(self.scores[measure])
+        return mean(self.scores[name])
 
-    def keys(self) -> KeysView[str]:
-        """The names that `compute` would return: with `[...]`, `dict(result)` makes them one."""
-        return self.as_dict().keys()
+    def columns(self) -> dict[str, list[float]]:
+        """All that stands beside a pair, [pairs] each: the scores, then the other views of them.
 
-    def __getitem__(self, name: str) -> Any:
-        return self.as_dict()[name]
+        >>> view = View("similarity", "similarities", {"l1_distance": [0.75]})
+        >>> Result("infolm", {"l1_distance": [0.5]}, "...", False, views=(view,)).columns()
+        {'l1_distance': [0.5], 'l1_distance_similarity': [0.75]}
+        """
+        more = {f"{name}_{view.mean}": v for view in self.views for name, v in view.values.items()}
+        return {**self.scores, **more}
 
     def as_dict(self, return_scores: bool = True) -> dict[str, Any]:
         """The result as `compute` returns it.
 
-        >>> Result({"l1_distance": [0.5, 1.5]}, "...").as_dict()
-        {'infolm': 1.0, 'scores': [0.5, 1.5], 'signature': '...'}
+        >>> Result("infolm", {"l1_distance": [0.5, 1.5]}, "...", False).as_dict(return_scores=False)
+        {'infolm': 1.0, 'higher_is_better': False, 'signature': '...', 'remarks': {...}}
         """
-        views = {"infolm": ("scores", self.scores)}
-        if self.similarities is not None:
-            views["similarity"] = ("similarities", self.similarities)
+        views = (View(self.metric, "scores", self.scores), *self.views)
         result: dict[str, Any] = {}
-        for mean, (_, values) in views.items():
-            result[mean] = self._plain({name: _mean(column) for name, column in values.items()})
-        for plural, values in views.values():
-            if return_scores:
-                result[plural] = self._plain(values)
-        return {**result, "signature": self.signature}
+        for view in views:
+            means = {name: mean(column) for name, column in view.values.items()}
+            result[view.mean] = self._plain(means)
+        for view in views if return_scores else ():
+            result[view.column] = self._plain(view.values)
+        result["higher_is_better"] = self.higher_is_better
+        result["signature"] = self.signature
+        result["remarks"] = self.remarks.counts()
+        return result
 
-    def _plain(self, by_measure: dict[str, Any]) -> Any:
-        """The dictionary, or its only value if one measure was asked for by name."""
-        return dict(by_measure) if self.several else next(iter(by_measure.values()))
+    def _plain(self, by_name: Mapping[str, Any]) -> Any:
+        """The dictionary, or its only value if one kind was asked for by name."""
+        return dict(by_name) if self.several else next(iter(by_name.values()))
+
+    def __getitem__(self, name: str) -> Any:
+        return self.as_dict()[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.as_dict())
+
+    def __len__(self) -> int:
+        return len(self.as_dict())
 
 
-def make_result(
-    scores: dict[str, list[float]], settings: Settings, identity: str, limit: int | None
-) -> Result:
-    """The result of a call: scores by measure, similarities if asked for, the signature."""
-    similarities = None
-    if settings.similarity:
-        similarities = {
-            name: [1.0 - score / settings.largest_value(name) for score in column]
-            for name, column in scores.items()
-        }
-    return Result(
-        scores,
-        signature(settings, identity, limit),
-        not isinstance(settings.information_measure, str),
-        similarities,
+def joined(parts: Sequence[Result]) -> Result:
+    """The results of consecutive parts of a corpus as one; their signatures are equal.
+
+    >>> half = Result("infolm", {"l1_distance": [0.5]}, "...", False, Remarks(texts=2))
+    >>> whole = joined([half, half])
+    >>> whole.scores, whole.remarks.texts
+    ({'l1_distance': [0.5, 0.5]}, 4)
+    """
+    first = parts[0]
+    views = tuple(
+        replace(view, values=_appended([part.views[index].values for part in parts]))
+        for index, view in enumerate(first.views)
+    )
+    scores = _appended([part.scores for part in parts])
+    remarks = sum((part.remarks for part in parts), Remarks())
+    return replace(first, scores=scores, views=views, remarks=remarks)
+
+
+def make_signature(metric: str, values: Mapping[str, object]) -> str:
+    """All that can change a score, and the versions, as `name:value|...`.
+
+    Equal signatures mean equal scores for the same inputs, within float32's tolerance.
+    """
+    named = {"metric": metric, **values, **_versions()}
+    return "|".join(f"{name}:{_shown(value)}" for name, value in named.items())
+
+
+def differences(then: str, now: str) -> str:
+    """What is different between two signatures, or nothing.
+
+    >>> differences("temperature:1.0|model:m", "temperature:2.0|model:m")
+    'temperature was 1.0 and is 2.0 now'
+    """
+    old, new = (
+        dict(part.split(":", 1) for part in text.split("|") if ":" in part) for text in (then, now)
+    )
+    return "; ".join(
+        f"{name} was {old.get(name, 'not given')} and is {new.get(name, 'not given')} now"
+        for name in dict.fromkeys([*old, *new])
+        if old.get(name) != new.get(name)
     )
 
 
-def signature(settings: Settings, identity: str, limit: int | None) -> str:
-    """Every setting that can change a score, the model, and the versions, as `name:value|...`.
-
-    `identity` is the model's name with its revision or content hash, `limit` the number of tokens
-    at which texts were cut. Equal signatures mean equal scores for the same inputs, within
-    float32's tolerance.
-    """
-    names = settings.measures
-    used = {p.name for name in names for p in measures.MEASURES[name].parameters}
-    fields: dict[str, object] = {"measure": "+".join(names)}
-    fields |= {name: repr(getattr(settings, name)) for name in ("alpha", "beta") if name in used}
-    if not all(measures.MEASURES[name].symmetric for name in names):
-        fields["symmetrize"] = settings.symmetrize
-    fields |= {
-        "temperature": repr(settings.temperature),
-        "idf": _idf_label(settings.idf),
-        "multi_reference": settings.multi_reference,
-        "model": identity,
-        "max_length": limit if limit is not None else "none",
-        "long_text": settings.long_text,
-        "dtype": settings.dtype,
-    }
-    if settings.masks_per_pass > 1:
-        fields["masks_per_pass"] = settings.masks_per_pass
-    if settings.similarity:
-        fields["similarity"] = "1-score/largest"
-    fields |= _versions()
-    return "|".join(f"{name}:{value}" for name, value in fields.items())
+def mean(values: Sequence[float]) -> float:
+    """The mean; finite where the plain sum would overflow, and never beyond the values."""
+    found = sum(value / len(values) for value in values)
+    return min(max(found, min(values)), max(values))
 
 
-def _idf_label(idf: bool | str | IDF) -> str:
-    if isinstance(idf, IDF):
-        return f"table-{idf.fingerprint}"
-    return str(idf) if idf else "no"
+def _shown(value: object) -> str:
+    """A value as the signature shows it: a float with all digits, a table by its fingerprint."""
+    if hasattr(value, "fingerprint"):
+        return f"table-{value.fingerprint}"
+    return "no" if value is False else "none" if value is None else str(value)
 
 
 def _versions() -> dict[str, str]:
+    import torch
+    import transformers
+
     try:
         own = version("infolm-metric")
     except PackageNotFoundError:  # run from a checkout that was not installed
@@ -131,7 +207,5 @@ def _versions() -> dict[str, str]:
     return {"infolm": own, "transformers": transformers.__version__, "torch": torch.__version__}
 
 
-def _mean(values: Sequence[float]) -> float:
-    """The mean; finite where the plain sum would overflow, and never beyond the values."""
-    mean = sum(value / len(values) for value in values)
-    return min(max(mean, min(values)), max(values))
+def _appended(parts: Sequence[Mapping[str, list[float]]]) -> dict[str, list[float]]:
+    return {name: [value for part in parts for value in part[name]] for name in parts[0]}

@@ -127,10 +127,24 @@ def pair_of(
     ('a cat', ['the cat'])
     """
     column = candidate_column or _known(where, row, CANDIDATE_COLUMNS, "--candidate-column")
-    prediction = _value(where, row, column)
+    prediction = cell(where, row, column)
     check_text(f"{where}: {column!r}", prediction)
     columns = reference_columns or [_known(where, row, REFERENCE_COLUMNS, "--reference-column")]
     return prediction, [text for name in columns for text in _texts(where, row, name)]
+
+
+def cell(where: str, row: Mapping[str, Any], column: str) -> Any:
+    """What a row has in a column; ValueError with the columns there are if it has no such one.
+
+    >>> cell("line 1", {"reference": "the cat"}, "text")
+    Traceback (most recent call last):
+    ValueError: line 1: no column 'text'; there are 'reference'
+    """
+    if column not in row:
+        raise ValueError(
+            f"{where}: no column {column!r}; there are {', '.join(map(repr, row)) or 'none'}"
+        )
+    return row[column]
 
 
 def read_rows(path: str) -> Iterator[Row]:
@@ -173,7 +187,7 @@ def is_table(path: str) -> bool:
 
 
 def check_there(paths: Sequence[str]) -> None:
-    """Nothing; raises ValueError if a file is not there, or standard input is named twice.
+    """Raise ValueError if a file is not there, or standard input is named twice.
 
     >>> check_there(["missing.txt"])
     Traceback (most recent call last):
@@ -316,17 +330,9 @@ def _known(where: str, row: Mapping[str, Any], names: Sequence[str], option: str
     return present[0]
 
 
-def _value(where: str, row: Mapping[str, Any], column: str) -> Any:
-    if column not in row:
-        raise ValueError(
-            f"{where}: no column {column!r}; there are {', '.join(map(repr, row)) or 'none'}"
-        )
-    return row[column]
-
-
 def _texts(where: str, row: Mapping[str, Any], column: str) -> list[str]:
     """The checked text or texts in a column."""
-    value = _value(where, row, column)
+    value = cell(where, row, column)
     texts = value if isinstance(value, list) else [value]
     if not texts:
         raise ValueError(f"{where}: {column!r} is an empty list; give at least one text")

@@ -1,7 +1,7 @@
 """How far a metric agrees with people: correlation, significance, tuning, figures.
 
 `read_ratings` reads rows of texts with human scores. The functions that judge take plain arrays
-[systems, samples], NaN where a score is missing, higher is better on both sides: negate InfoLM.
+[systems, samples], NaN where a score is missing, higher is better on both sides.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
         pearson,
         spearman,
     )
-    from infolm_metric.meta_evaluation.grid import Sweep, score_grid
+    from infolm_metric.meta_evaluation.grid import score_grid, turned
     from infolm_metric.meta_evaluation.report import write_report
     from infolm_metric.meta_evaluation.resampling import (
         approximate_randomization,
@@ -42,7 +42,6 @@ __all__ = [
     "Agreement",
     "AgreementTable",
     "Ratings",
-    "Sweep",
     "Tuning",
     "WilliamsTest",
     "agreement",
@@ -59,6 +58,7 @@ __all__ = [
     "spearman",
     "split_samples",
     "tune",
+    "turned",
     "williams_test",
     "write_report",
 ]
@@ -67,7 +67,6 @@ _HOMES = {
     "Agreement": "agreement_table",
     "AgreementTable": "agreement_table",
     "Ratings": "rows",
-    "Sweep": "grid",
     "Tuning": "tuning",
     "WilliamsTest": "williams",
     "agreement": "agreement_table",
@@ -84,6 +83,7 @@ _HOMES = {
     "spearman": "correlations",
     "split_samples": "splits",
     "tune": "tuning",
+    "turned": "grid",
     "williams_test": "williams",
     "write_report": "report",
 }

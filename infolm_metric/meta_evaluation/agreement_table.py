@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from infolm_metric.kernel.checks import check_known
 from infolm_metric.meta_evaluation.correlations import (
     COEFFICIENTS,
     LEVELS,
@@ -16,7 +17,6 @@ from infolm_metric.meta_evaluation.correlations import (
     pair,
     system_means,
 )
-from infolm_metric.meta_evaluation.names import check_known
 from infolm_metric.meta_evaluation.resampling import (
     CONFIDENCE,
     RESAMPLES,
@@ -44,7 +44,7 @@ class Agreement:
     low: float
     high: float
     p_values: Mapping[str, float] = field(default_factory=dict)
-    """Baseline -> two-sided p-value of the difference to it: Williams' test for coefficients at
+    """Rival -> two-sided p-value of the difference to it: Williams' test for coefficients at
     the system level, else the bootstrap."""
 
 
@@ -58,7 +58,8 @@ class AgreementTable:
     """Criterion -> samples that took part."""
     dropped: Mapping[str, int]
     """Criterion -> samples left out, because a score of some system is missing."""
-    baselines: tuple[str, ...]
+    against: tuple[str, ...]
+    """The rivals: metrics that the others are tested against."""
     resamples: int
     confidence: float
     seed: int
@@ -89,7 +90,7 @@ class AgreementTable:
             "systems": self.systems,
             "samples": dict(self.samples),
             "dropped": dict(self.dropped),
-            "baselines": list(self.baselines),
+            "against": list(self.against),
             "resamples": self.resamples,
             "confidence": self.confidence,
             "seed": self.seed,
@@ -109,7 +110,7 @@ def agreement(
     human: Mapping[str, np.ndarray],
     metrics: Mapping[str, np.ndarray],
     *,
-    baselines: Sequence[str] = (),
+    against: Sequence[str] = (),
     levels: Sequence[str] = LEVELS,
     missing: str = "drop",
     over: str = "both",
@@ -121,23 +122,24 @@ def agreement(
 
     `human` and `metrics` hold grids [systems, samples] by name, NaN for missing, higher is better:
     negate a metric of which that is not true. On a criterion all metrics are judged by the same
-    samples, those for which none lacks a score, and by the same resamples. `baselines` are names of
-    metrics that the others are tested against. `missing` is as for `pair`, `over` as for `draw`.
+    samples, those for which none lacks a score, and by the same resamples. `against` names the
+    rivals, metrics that the others are tested against. `missing` is as for `pair`, `over` as for
+    `draw`.
 
     Raises:
         ValueError: a name or a grid is wrong, or the scores of one are all equal.
 
     >>> human = np.arange(5.0)[:, None] + np.random.default_rng(0).normal(size=(5, 30))
     >>> metrics = {"good": human + 1, "bad": np.random.default_rng(1).normal(size=(5, 30))}
-    >>> table = agreement({"fluency": human}, metrics, baselines=["bad"], resamples=100)
+    >>> table = agreement({"fluency": human}, metrics, against=["bad"], resamples=100)
     >>> cell = table.find("good", "fluency", "system", "pearson")
     >>> round(cell.value, 3), cell.p_values["bad"] < 0.05
     (1.0, True)
     """
     if not (human and metrics):
         raise ValueError("agreement needs at least one criterion and one metric")
-    for name in baselines:
-        check_known("baseline", name, tuple(metrics))
+    for name in against:
+        check_known("rival", name, tuple(metrics))
     for level in levels:
         check_known("level", level, LEVELS)
     for name, grid in {**human, **metrics}.items():
@@ -163,7 +165,7 @@ def agreement(
                 for statistic, values in spread[name].items():
                     p_values = {
                         other: _p_value(pairs, spread, name, other, level, statistic)
-                        for other in baselines
+                        for other in against
                         if other != name
                     }
                     value = _value(both.human, both.metric, level, statistic)
@@ -172,7 +174,7 @@ def agreement(
                         Agreement(name, criterion, level, statistic, value, low, high, p_values)
                     )
     return AgreementTable(
-        tuple(cells), systems, samples, dropped, tuple(baselines), resamples, confidence, seed
+        tuple(cells), systems, samples, dropped, tuple(against), resamples, confidence, seed
     )
 
 

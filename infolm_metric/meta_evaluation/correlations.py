@@ -1,9 +1,10 @@
 """Correlation of a metric with human scores, at the level of systems and of texts.
 
 Scores are grids, float64 [systems, samples], NaN where one is missing, higher is better for both
-sides: negate InfoLM. The terms are those of mt-metrics-eval: at the system level the means of the
-systems are correlated (Colombo et al. 2022, equation 2), at the text level the systems' scores of
-each sample are, and the samples' correlations are averaged (equation 1).
+sides: negate a metric of which that is not true. The terms are those of mt-metrics-eval: at the
+system level the means of the systems are correlated (Colombo et al. 2022, equation 2), at the text
+level the systems' scores of each sample are, and the samples' correlations are averaged
+(equation 1).
 
 The coefficients are written for many vectors at once, because resampling needs thousands; scipy's
 take one pair of vectors at a time. They equal scipy's.
@@ -18,7 +19,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import rankdata
 
-from infolm_metric.meta_evaluation.names import check_known
+from infolm_metric.kernel.checks import check_known
 
 LEVELS = ("system", "text")
 MISSING = ("drop", "available")

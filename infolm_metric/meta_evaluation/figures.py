@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from infolm_metric.kernel.settings import Drawn, Settings
 from infolm_metric.meta_evaluation.agreement_table import AgreementTable
 from infolm_metric.meta_evaluation.correlations import COEFFICIENTS, system_means
 from infolm_metric.meta_evaluation.williams import compare_metrics
@@ -32,6 +33,10 @@ PLAIN: dict[Any, Any] = {  # matplotlib names its settings one by one in its typ
     "svg.fonttype": "none",
 }
 FORMATS = ("png", "svg")
+PEARSON = "Pearson, system level"
+
+Agreements = Mapping[Settings, Mapping[str, float]]
+"""Settings -> criterion -> correlation."""
 
 
 def correlation_bars(
@@ -107,50 +112,55 @@ def score_distributions(
     return figure
 
 
-def temperature_curves(
-    curves: Mapping[str, Mapping[str, Sequence[float]]],
-    temperatures: Sequence[float],
-    label: str = "Pearson, system level",
-) -> Figure:
-    """Figure 4: correlation against temperature; `curves` is criterion -> measure -> values."""
-    figure, panels = _figure(len(curves), columns=3, height=2.4, share=True)
-    for axes, (criterion, lines) in zip(panels, curves.items(), strict=True):
-        for index, (measure, values) in enumerate(lines.items()):
+def setting_curves(drawn: Drawn, pearson: Agreements) -> Figure:
+    """Figure 4: correlation with each criterion against a setting, a line for each score."""
+    (over,) = drawn.over
+    criteria = list(pearson[drawn.settings[0]])
+    values = _values(drawn, over)
+    names = list(dict.fromkeys(each.describe() for each in drawn.settings))
+    figure, panels = _figure(len(criteria), columns=3, height=2.4, share=True)
+    for axes, criterion in zip(panels, criteria, strict=True):
+        for index, name in enumerate(names):
+            line = [each for each in drawn.settings if each.describe() == name]
             axes.plot(
-                temperatures,
-                values,
+                [getattr(each, over) for each in line],
+                [pearson[each][criterion] for each in line],
                 marker="o",
                 markersize=3.5,
                 color=COLOURS[index % len(COLOURS)],
-                label=measure,
+                label=name,
             )
         axes.set_title(_words(criterion, " "))
-        axes.set_xscale("log")
-        axes.set_xticks(temperatures, [f"{heat:g}" for heat in temperatures])
+        axes.set_xscale("log" if min(values) > 0 else "linear")
+        axes.set_xticks(values, [f"{value:g}" for value in values])
         axes.minorticks_off()
         axes.grid(color="#dddddd", linewidth=0.6)
-    for axes in panels:
-        axes.set_xlabel("temperature")
-    panels[0].set_ylabel(label)
-    _legend_above(figure, panels[0], len(next(iter(curves.values()))))
+        axes.set_xlabel(_words(over, " "))
+    panels[0].set_ylabel(PEARSON)
+    _legend_above(figure, panels[0], len(names))
     return figure
 
 
-def alpha_beta_map(
-    values: np.ndarray,
-    alphas: Sequence[float],
-    betas: Sequence[float],
-    label: str = "Pearson, system level",
-) -> Figure:
-    """Figure 16: correlation of the AB divergence, [alphas, betas], NaN where it is not defined."""
-    figure, (axes,) = _square(max(len(alphas), len(betas)))
+def setting_map(drawn: Drawn, pearson: Agreements) -> Figure:
+    """Figure 16: correlation, averaged over the criteria, by the values of two settings."""
+    rows, columns = (_values(drawn, over) for over in drawn.over)
+    if drawn.symmetric:
+        rows = columns = list(dict.fromkeys([*rows, *columns]))
+    values = np.full((len(rows), len(columns)), np.nan)
+    for each in drawn.settings:
+        row, column = (getattr(each, over) for over in drawn.over)
+        place = rows.index(row), columns.index(column)
+        values[place] = np.mean(list(pearson[each].values()))
+        if drawn.symmetric:
+            values[place[::-1]] = values[place]
+    figure, (axes,) = _square(max(values.shape))
     spread = np.nanmin(values), np.nanmax(values)
-    texts = [f"{value:g}" for value in betas], [f"{value:g}" for value in alphas]
+    texts = [f"{value:g}" for value in columns], [f"{value:g}" for value in rows]
     # Upwards, as an axis of numbers runs.
-    _heat(figure, axes, values[::-1], texts[1][::-1], texts[0], "viridis", spread, label)
-    axes.set_xlabel("beta")
-    axes.set_ylabel("alpha")
-    axes.set_xticks(range(len(betas)), texts[0], rotation=0, ha="center")
+    _heat(figure, axes, values[::-1], texts[1][::-1], texts[0], "viridis", spread, PEARSON)
+    axes.set_ylabel(_words(drawn.over[0], " "))
+    axes.set_xlabel(_words(drawn.over[1], " "))
+    axes.set_xticks(range(len(columns)), texts[0], rotation=0, ha="center")
     return figure
 
 
@@ -185,7 +195,7 @@ def save(figure: Figure, path: Path) -> None:
 
 
 def need_matplotlib() -> None:
-    """Nothing; raises ImportError that names the extra if matplotlib is not there."""
+    """Raise ImportError, which names the extra, unless matplotlib is there."""
     try:
         import matplotlib  # noqa: F401
     except ImportError as error:
@@ -265,6 +275,11 @@ def _cell(value: float) -> str:
         return "<.01"
     text = f"{value:.2f}"
     return "1.0" if text == "1.00" else text.replace("0.", ".", 1) if abs(value) < 1 else text
+
+
+def _values(drawn: Drawn, over: str) -> list[Any]:
+    """The values of a setting that are drawn, in order."""
+    return list(dict.fromkeys(getattr(each, over) for each in drawn.settings))
 
 
 def _words(name: str, between: str = "\n") -> str:

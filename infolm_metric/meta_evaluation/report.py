@@ -5,19 +5,19 @@ The page holds its figures and needs nothing beside it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from infolm_metric.infolm.scorer import InfoLMScorer
+from infolm_metric.kernel.checks import check_known
+from infolm_metric.kernel.scorer import MetricScorer, Report, silent
 from infolm_metric.meta_evaluation import figures
-from infolm_metric.meta_evaluation.names import check_known
-from infolm_metric.meta_evaluation.report_page import Drawn, page_lines
+from infolm_metric.meta_evaluation.report_page import Drawing, page_lines, title
 from infolm_metric.meta_evaluation.resampling import RESAMPLES
 from infolm_metric.meta_evaluation.rows import Ratings
-from infolm_metric.meta_evaluation.study import MAP, Study, make_study
+from infolm_metric.meta_evaluation.study import Study, make_study
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -27,40 +27,40 @@ PAGE = "index.html"
 
 def write_report(
     ratings: Ratings,
-    scorer: InfoLMScorer,
+    scorer: MetricScorer,
     folder: str | Path,
     *,
     columns: Mapping[str, np.ndarray] | None = None,
-    baselines: Sequence[str] = (),
+    against: Sequence[str] = (),
     format: str = "png",
     missing: str = "drop",
     resamples: int = RESAMPLES,
     seed: int = 0,
-    report: Callable[[int], object] = lambda scores: None,
+    report: Report = silent,
 ) -> Path:
-    """Writes the figures and the page; the page's path. The model reads each text once.
+    """Writes the figures and the page; the page's path. The metric scores all in one call.
 
-    The measures are those of the scorer's settings if one was chosen, else study.MEASURES;
-    `columns` are other metrics' grids (default: those of the ratings), higher is better; `report`
-    is told of the scores done. `format` is "png" or "svg".
+    What is scored are `study.scored` settings; `columns` are other metrics' grids (default: those
+    of the ratings), higher is better; `against` names the rivals that the others are tested
+    against; `report` is told of the scores done. `format` is "png" or "svg".
 
     Raises:
         ImportError: matplotlib is missing.
-        ValueError: a name is wrong, or idf="separate".
+        ValueError: a name is wrong.
     """
     figures.need_matplotlib()
     check_known("format", format, figures.FORMATS)
     columns = ratings.metrics if columns is None else columns
-    study = make_study(ratings, scorer, columns, baselines, missing, resamples, seed, report=report)
+    study = make_study(ratings, scorer, columns, against, missing, resamples, seed, report=report)
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    drawn = {}
+    drawings = {}
     for name, figure in _figures(study):
         path = folder / f"{name}.{format}"
         figures.save(figure, path)
-        drawn[name] = Drawn(path, figure.get_figwidth())
+        drawings[name] = Drawing(path, figure.get_figwidth())
     page = folder / PAGE
-    page.write_text("\n".join(page_lines(study, drawn)) + "\n", encoding="utf-8", newline="\n")
+    page.write_text("\n".join(page_lines(study, drawings)) + "\n", encoding="utf-8", newline="\n")
     return page
 
 
@@ -73,5 +73,6 @@ def _figures(study: Study) -> Iterator[tuple[str, Figure]]:
     if len(human) >= 4:  # Williams' test needs as many systems
         yield "williams", figures.p_value_matrix(human, study.metrics)
     yield "distributions", figures.score_distributions(human, study.metrics, criterion)
-    yield "temperature", figures.temperature_curves(study.curves, study.temperatures)
-    yield "alpha-beta", figures.alpha_beta_map(study.alpha_beta, MAP, MAP)
+    for drawn in study.drawn:
+        draw = figures.setting_curves if len(drawn.over) == 1 else figures.setting_map
+        yield title(drawn), draw(drawn, study.pearson)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
+from infolm_metric.kernel.settings import Drawn
 from infolm_metric.meta_evaluation.agreement_table import AgreementTable
 from infolm_metric.meta_evaluation.study import Study
 from infolm_metric.meta_evaluation.tables import TITLES, notes, p_value, with_interval
@@ -40,14 +41,14 @@ code { font-size: .85em; overflow-wrap: anywhere; }
 
 
 @dataclass(frozen=True)
-class Drawn:
+class Drawing:
     """A figure's file and its width in inches."""
 
     path: Path
     width: float
 
 
-def page_lines(study: Study, drawn: Mapping[str, Drawn]) -> Iterator[str]:
+def page_lines(study: Study, drawings: Mapping[str, Drawing]) -> Iterator[str]:
     """The page, line by line."""
     ratings, table = study.ratings, study.table
     criterion = next(iter(ratings.human))
@@ -64,18 +65,19 @@ def page_lines(study: Study, drawn: Mapping[str, Drawn]) -> Iterator[str]:
     yield "<h2>Summary</h2>"
     yield "<ul>" + "".join(f"<li>{escape(line)}</li>" for line in _summary(table)) + "</ul>"
 
+    turned = f"; {escape(study.ours)}, where lower is better, is negated" if study.negated else ""
     yield "<h2>Agreement</h2>"
     yield (
         "<p>At the system level the mean scores of the systems are correlated with their mean "
         "human scores: does the metric rank systems as people do? At the text level the scores of "
         "the systems' texts for one sample are correlated, and the samples averaged: does it rank "
-        "texts? Higher is better for every metric here; InfoLM, a distance, is negated.</p>"
+        f"texts? Higher is better for every metric here{turned}.</p>"
     )
     for level in table.names("level"):
         yield from _agreement_table(table, level)
     yield f"<p>{escape(' '.join(notes(table)))}</p>"
     yield from _figure(
-        drawn,
+        drawings,
         "correlation",
         "Pearson's correlation of the systems' means with each criterion, with intervals.",
     )
@@ -86,11 +88,11 @@ def page_lines(study: Study, drawn: Mapping[str, Drawn]) -> Iterator[str]:
         "people. Where they do differ, Williams' test says whether so few systems can show it.</p>"
     )
     yield from _figure(
-        drawn, "metrics", "Pearson's correlation between the metrics, over the systems' means."
+        drawings, "metrics", "Pearson's correlation between the metrics, over the systems' means."
     )
-    if "williams" in drawn:
+    if "williams" in drawings:
         yield from _figure(
-            drawn,
+            drawings,
             "williams",
             f"Williams' test of the difference between two metrics' correlations with {spoken}: "
             "the two-sided p-value, not corrected for the number of pairs. Dark: they differ.",
@@ -102,28 +104,35 @@ def page_lines(study: Study, drawn: Mapping[str, Drawn]) -> Iterator[str]:
         "a poor one.</p>"
     )
     yield from _figure(
-        drawn,
+        drawings,
         "distributions",
         f"Scores of the texts in the best and the worst quarter by {spoken}; lines mark means.",
     )
     yield from _disagreements(study, criterion)
 
-    yield "<h2>Temperature, alpha and beta</h2>"
-    yield (
-        "<p>The same predictions of the model, read at other temperatures and by other members of "
-        "the family. To choose settings by such curves and then to report what they say is to fool "
-        "oneself: <code>infolm tune</code> chooses on one part of the samples and reports on "
-        "another.</p>"
-    )
-    yield from _figure(drawn, "temperature", "Correlation with each criterion by temperature.")
-    yield from _figure(
-        drawn, "alpha-beta", "Correlation of the AB divergence, averaged over the criteria."
-    )
+    if study.drawn:
+        over = dict.fromkeys(_spoken(name) for drawn in study.drawn for name in drawn.over)
+        yield f"<h2>{escape(_listed(list(over)).capitalize())}</h2>"
+        yield (
+            "<p>The same texts, scored with other settings. To choose settings by such curves and "
+            "then to report what they say is to fool oneself: <code>infolm tune</code> chooses on "
+            "one part of the samples and reports on another.</p>"
+        )
+    for drawn in study.drawn:
+        by = _listed([_spoken(name) for name in drawn.over])
+        of = _spoken("+".join(drawn.settings[0].names))
+        yield from _figure(
+            drawings,
+            title(drawn),
+            f"Correlation with each criterion by {by}."
+            if len(drawn.over) == 1
+            else f"Correlation of {of} by {by}, averaged over the criteria.",
+        )
 
     yield "<h2>How it was made</h2>"
-    yield f"<p>InfoLM's signature: <code>{escape(study.signature)}</code></p>"
+    yield f"<p>The signature of {escape(study.ours)}: <code>{escape(study.signature)}</code></p>"
     yield (
-        "<p>Method: Colombo, Clavel and Piantanida 2022, InfoLM: A New Metric to Evaluate "
+        "<p>Figures: after Colombo, Clavel and Piantanida 2022, InfoLM: A New Metric to Evaluate "
         "Summarization &amp; Data2Text Generation, AAAI. Williams' test for metrics: Graham and "
         "Baldwin 2014. Resampling of systems and samples: Deutsch, Dror and Roth 2021.</p>"
     )
@@ -163,11 +172,11 @@ def _agreement_table(table: AgreementTable, level: str) -> Iterator[str]:
     yield f'<div class="wide"><table><caption>{level.capitalize()} level</caption><tr>'
     yield '<th class="text">criterion</th><th class="text">metric</th>'
     yield "".join(f"<th>{TITLES.get(name, name)}</th>" for name in statistics)
-    yield "".join(f"<th>p vs {escape(name)}</th>" for name in table.baselines) + "</tr>"
+    yield "".join(f"<th>p vs {escape(name)}</th>" for name in table.against) + "</tr>"
     for criterion in table.names("criterion"):
         for index, metric in enumerate(table.names("metric")):
             cells = [table.find(metric, criterion, level, name) for name in statistics]
-            tests = [p_value(cells[0].p_values.get(name)) for name in table.baselines]
+            tests = [p_value(cells[0].p_values.get(name)) for name in table.against]
             shown = "" if index else escape(_spoken(criterion))
             yield (
                 f'<tr{"" if index else " class=first"}><td class="text">{shown}</td>'
@@ -224,15 +233,20 @@ def _places(values: np.ndarray) -> np.ndarray:
     return (rankdata(values) - 1) / max(1, len(values) - 1)
 
 
-def _figure(drawn: Mapping[str, Drawn], name: str, caption: str) -> Iterator[str]:
-    path, width = drawn[name].path, drawn[name].width
+def _figure(drawings: Mapping[str, Drawing], name: str, caption: str) -> Iterator[str]:
+    path, width = drawings[name].path, drawings[name].width
     content = base64.b64encode(path.read_bytes()).decode("ascii")
-    index = list(drawn).index(name) + 1
+    index = list(drawings).index(name) + 1
     yield (
         f'<figure><img src="data:{KINDS[path.suffix]};base64,{content}" alt="{escape(caption)}" '
         f'style="width:{width:.1f}in">'
         f"<figcaption>Figure {index}. {escape(caption)}</figcaption></figure>"
     )
+
+
+def title(drawn: Drawn) -> str:
+    """What the figure of these settings is called."""
+    return "-".join(drawn.over)
 
 
 def _spoken(name: str) -> str:

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from infolm_metric.kernel.checks import check_known
 from infolm_metric.meta_evaluation.correlations import COEFFICIENTS, ordered_alike, pair
-from infolm_metric.meta_evaluation.names import check_known
 
 RESAMPLES = 1000
 CONFIDENCE = 0.95
@@ -200,7 +200,7 @@ def bootstrap_interval(
     return percentile_interval(values, confidence)
 
 
-def difference_p_value(ours: np.ndarray, baseline: np.ndarray) -> float:
+def difference_p_value(ours: np.ndarray, rival: np.ndarray) -> float:
     """The two-sided p-value of a difference, from its values over the same resamples.
 
     Twice the share of resamples on the rarer side of 0, of which one more is counted, so that it is
@@ -209,7 +209,7 @@ def difference_p_value(ours: np.ndarray, baseline: np.ndarray) -> float:
     >>> difference_p_value(np.full(99, 0.5), np.full(99, 0.1))
     0.02
     """
-    difference = ours - baseline
+    difference = ours - rival
     difference = difference[~np.isnan(difference)]
     rarer = min((difference <= 0).sum(), (difference >= 0).sum())
     return float(min(1.0, 2 * (rarer + 1) / (len(difference) + 1)))

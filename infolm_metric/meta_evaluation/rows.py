@@ -21,8 +21,6 @@ import numpy as np
 from infolm_metric.kernel.pairs import check_text
 from infolm_metric.kernel.text_files import CANDIDATE_COLUMNS, REFERENCE_COLUMNS, read_rows
 
-MOST_NAMED = 5  # systems or samples that a message lists
-
 
 @dataclass(frozen=True)
 class Ratings:
@@ -210,7 +208,7 @@ class _Reader:
 
 
 def check_varies(name: str, values: Any) -> None:
-    """Nothing; raises ValueError if the values that are there are all equal, or none is there.
+    """Raise ValueError if the values that are there are all equal, or none is there.
 
     >>> check_varies("column 'fluency'", [3.0, 3.0, float("nan")])
     Traceback (most recent call last):

@@ -77,12 +77,12 @@ def agreement_lines(table: AgreementTable, layout: str = "text") -> Iterator[str
         cells = [cell for cell in table.cells if cell.level == level]
         statistics = list(dict.fromkeys(cell.statistic for cell in cells))
         header = ["criterion", "metric", *(TITLES.get(s, s) for s in statistics)]
-        header += [f"p vs {name}" for name in table.baselines]
+        header += [f"p vs {name}" for name in table.against]
         rows = []
         for criterion in table.names("criterion"):
             for metric in table.names("metric"):
                 found = [table.find(metric, criterion, level, s) for s in statistics]
-                tests = [p_value(found[0].p_values.get(name)) for name in table.baselines]
+                tests = [p_value(found[0].p_values.get(name)) for name in table.against]
                 rows.append([criterion, metric, *map(with_interval, found), *tests])
         yield f"{'Text' if level == 'text' else 'System'} level, {table.systems} systems"
         yield ""
@@ -98,7 +98,7 @@ def notes(table: AgreementTable) -> Iterator[str]:
         f"{' or '.join(counts)}; in brackets {table.confidence:.0%} bootstrap intervals over "
         f"systems and samples ({table.resamples} resamples, seed {table.seed})."
     )
-    if table.baselines:
+    if table.against:
         yield (
             "p: two-sided, for Pearson, not corrected for the number of tests; at the system level "
             "Williams' test, at the text level the bootstrap."

@@ -2,38 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from infolm_metric.infolm.scorer import InfoLMScorer
-from infolm_metric.infolm.settings import Settings
+from infolm_metric.kernel.checks import check_known
+from infolm_metric.kernel.scorer import MetricScorer, Report, silent
+from infolm_metric.kernel.settings import Settings
 from infolm_metric.meta_evaluation.agreement_table import Agreement, agreement
 from infolm_metric.meta_evaluation.correlations import correlation
-from infolm_metric.meta_evaluation.grid import Sweep, describe, score_grid
-from infolm_metric.meta_evaluation.names import check_known
+from infolm_metric.meta_evaluation.grid import check_single, score_grid, turned
 from infolm_metric.meta_evaluation.resampling import RESAMPLES
 from infolm_metric.meta_evaluation.rows import Ratings
 from infolm_metric.meta_evaluation.splits import split_samples
 
-TEMPERATURES = (0.5, 1.0, 1.5, 2.0)
-SWEEPS = (
-    Sweep(
-        ("fisher_rao_distance", "l1_distance", "l2_distance", "l_infinity_distance")
-        + ("kl_divergence",),
-        TEMPERATURES,
-    ),
-    # alpha = 1/2 is left out: there alpha and Renyi order texts as Fisher-Rao does.
-    Sweep(("alpha_divergence", "renyi_divergence"), (1.0, 1.5), alphas=(0.25,)),
-    *(
-        Sweep(("ab_divergence",), (1.0, 1.5), alphas=(value,), betas=(value,))
-        for value in (0.25, 0.5, 1.0)
-    ),
-)
-"""What is tried if nothing else is asked for."""
-IDF_FORMS = ("references", False)
+Grids = Sequence[Mapping[str, Sequence[Any]]]
+"""Lists of values by the name of a setting, of which every combination is tried."""
 DEFAULTS = "the default settings"
 TUNED = "the tuned settings"
 
@@ -70,28 +56,40 @@ class Tuning:
         return float(np.mean([cell.value for cell in self.held_out if cell.metric == metric]))
 
 
+def candidates(settings: Settings, grids: Grids | None = None) -> list[Settings]:
+    """The settings among which `tune` chooses: these with what the grids hold, or the metric's own.
+
+    >>> from infolm_metric import InfoLMScorer
+    >>> settings = InfoLMScorer().settings
+    >>> [each.describe() for each in candidates(settings, [{"information_measure": ["l1", "l2"]}])]
+    ['l1_distance', 'l2_distance']
+    """
+    lists = settings.tried() if grids is None else grids
+    return list(dict.fromkeys(each for grid in lists for each in settings.grid(grid)))
+
+
 def tune(
     ratings: Ratings,
-    scorer: InfoLMScorer,
+    scorer: MetricScorer,
     *,
     criteria: Sequence[str] = (),
-    sweeps: Sequence[Sweep] = SWEEPS,
-    idf: Sequence[Any] = IDF_FORMS,
+    grids: Grids | None = None,
     development: int | None = None,
     seed: int = 0,
     coefficient: str = "pearson",
     level: str = "system",
     missing: str = "drop",
     resamples: int = RESAMPLES,
-    report: Callable[[int], object] = lambda scores: None,
+    report: Report = silent,
 ) -> Tuning:
     """Tries all settings on a development split and reports the best one on the samples held out.
 
     The best are those with the largest correlation, averaged over `criteria` (default: all).
-    Every sweep is tried with every form of `idf`, where "references" of all samples are the corpus.
-    `development` is the number of samples that may be looked at (default: half of them). The model
-    reads each text once; human scores of the samples held out are not looked at before the settings
-    are chosen. The settings of `scorer` are the starting point of all, and what DEFAULTS means.
+    Tried are the `candidates`; what they count, they count on the references of all samples.
+    `development` is the number of samples that may be looked at (default: half of them). All are
+    scored in one call of the metric; human scores of the samples held out are not looked at before
+    the settings are chosen. The settings of `scorer` are the starting point of all, and what
+    DEFAULTS means.
 
     Raises:
         ValueError: a criterion, a setting or the size of a split is wrong.
@@ -99,21 +97,18 @@ def tune(
     criteria = tuple(criteria or ratings.human)
     for name in criteria:
         check_known("criterion", name, tuple(ratings.human))
+    check_single(scorer.settings)
     if development is None:
         development = len(ratings.samples) // 2
     chosen, held_out = split_samples(ratings.samples, development, seed)
     here, there = ratings.select(chosen), ratings.select(held_out)
     corpus = [text for group in ratings.references for text in group]
-    weighed = [
-        replace(sweep, settings={**(sweep.settings or {}), "idf": form})
-        for form in dict.fromkeys(idf)
-        for sweep in sweeps
-    ]
+    tried = candidates(scorer.settings, grids)
     trials = []
     for settings, scores in score_grid(
-        scorer, here.predictions, here.references, weighed, corpus=corpus, report=report
+        scorer, here.predictions, here.references, tried, corpus=corpus, report=report
     ):
-        grid = here.grid(-scores)
+        grid = here.grid(turned(scorer, settings, scores))
         values = [
             correlation(here.human[name], grid, coefficient, level, missing) for name in criteria
         ]
@@ -123,15 +118,15 @@ def tune(
         raise ValueError(
             "no setting has a correlation on the development split; give it more samples"
         )
-    judged = {TUNED: as_sweep(trials[0].settings), DEFAULTS: as_sweep(scorer.settings)}
-    found = score_grid(
-        scorer, there.predictions, there.references, list(judged.values()), corpus=corpus
-    )
-    metrics = {name: there.grid(-scores) for name, (_, scores) in zip(judged, found, strict=True)}
+    judged = [trials[0].settings, scorer.settings]
+    found = score_grid(scorer, there.predictions, there.references, judged, corpus=corpus)
     table = agreement(
         {name: there.human[name] for name in criteria},
-        metrics,
-        baselines=[DEFAULTS],
+        {
+            name: there.grid(turned(scorer, settings, scores))
+            for name, (settings, scores) in zip((TUNED, DEFAULTS), found, strict=True)
+        },
+        against=[DEFAULTS],
         levels=[level],
         missing=missing,
         resamples=resamples,
@@ -139,38 +134,3 @@ def tune(
     )
     cells = tuple(cell for cell in table.cells if cell.statistic == coefficient)
     return Tuning(tuple(trials), cells, chosen, held_out, criteria, coefficient, level)
-
-
-def as_sweep(settings: Settings) -> Sweep:
-    """The sweep that stands for one measure with its settings alone.
-
-    >>> as_sweep(Settings()).size
-    1
-    """
-    if len(settings.measures) != 1:
-        raise ValueError(f"one information_measure is needed here, got {settings.measures}")
-    return Sweep(
-        settings.measures,
-        (settings.temperature,),
-        None if settings.alpha is None else (settings.alpha,),
-        None if settings.beta is None else (settings.beta,),
-        {name: getattr(settings, name) for name in ("symmetrize", "multi_reference", "idf")},
-    )
-
-
-def choices(settings: Settings) -> dict[str, Any]:
-    """The settings that `tune` can choose, as keywords for `InfoLMScorer` or `compute`.
-
-    >>> choices(Settings.of(information_measure="ab", alpha=0.5, beta=2.0, temperature=1.5))
-    {'information_measure': 'ab_divergence', 'alpha': 0.5, 'beta': 2.0, 'temperature': 1.5}
-    """
-    plain = Settings()
-    names = ("information_measure", "alpha", "beta", "temperature", "idf", "symmetrize")
-    return {
-        name: getattr(settings, name)
-        for name in (*names, "multi_reference")
-        if name == "information_measure" or getattr(settings, name) != getattr(plain, name)
-    }
-
-
-__all__ = ["DEFAULTS", "SWEEPS", "TUNED", "Trial", "Tuning", "choices", "describe", "tune"]

@@ -32,7 +32,7 @@ def alone(path: Path) -> Iterator[None]:
 
 
 def write_durably(path: Path, start: int, content: bytes, pairs: int = 0) -> None:
-    """Nothing; makes `content` what follows the first `start` bytes of the file, on the disk.
+    """Make `content` what follows the first `start` bytes of the file, on the disk.
 
     Raises OSError if that fails; the file then ends after `start` bytes. `pairs` is how many are
     kept there, for the message.

@@ -9,9 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from infolm_metric.kernel import text_files
-
-Pair = tuple[str, list[str]]
-"""A candidate and its references, checked."""
+from infolm_metric.kernel.pairs import Pair
 
 
 @dataclass(frozen=True)
@@ -136,7 +134,7 @@ def _only_split(name: str, splits: Mapping[str, Any], split: str | None) -> Any:
 
 
 def _check_again(path: str) -> None:
-    """Nothing; raises ValueError for standard input, which can be read once."""
+    """Raise ValueError for standard input, which can be read once."""
     if path == text_files.STANDARD_INPUT:
         raise ValueError(
             "a job that can be taken up again needs an input that can be read again, and standard "

@@ -15,6 +15,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from infolm_metric.kernel import results
+
 FORMAT, VERSION = "infolm job", 1
 
 
@@ -47,17 +49,12 @@ class Header:
     def differences(self, now: Header) -> str:
         """What is different `now`, or nothing.
 
-        >>> old = Header("measure:kl_divergence|temperature:1.0|model:m", 256, {}, None)
-        >>> old.differences(Header("measure:kl_divergence|temperature:2.0|model:m", 256, {}, None))
+        >>> old = Header("metric:infolm|temperature:1.0|model:m", 256, {}, None)
+        >>> old.differences(Header("metric:infolm|temperature:2.0|model:m", 256, {}, None))
         'temperature was 1.0 and is 2.0 now'
         """
-        then = {**_fields(self.signature), "pairs in a chunk": str(self.chunk)}
-        today = {**_fields(now.signature), "pairs in a chunk": str(now.chunk)}
-        return "; ".join(
-            f"{name} was {then.get(name, 'not given')} and is {today.get(name, 'not given')} now"
-            for name in dict.fromkeys([*then, *today])
-            if then.get(name) != today.get(name)
-        )
+        then, today = (f"{one.signature}|pairs in a chunk:{one.chunk}" for one in (self, now))
+        return results.differences(then, today)
 
 
 @dataclass(frozen=True)
@@ -155,8 +152,3 @@ def _header(path: Path, record: dict[str, Any]) -> Header:
         )
     corpus = record.pop("corpus")
     return Header(**record, corpus=None if corpus is None else (corpus[0], corpus[1]))
-
-
-def _fields(signature: str) -> dict[str, str]:
-    """The settings in a signature, by name."""
-    return dict(part.split(":", 1) for part in signature.split("|") if ":" in part)

@@ -1,16 +1,17 @@
 """Scoring on a Ray cluster: a `ray.data.Dataset` of pairs in, the same with scores out.
 
-Ray schedules everything: blocks stream through actors, each of which holds the model, as many as
-the cluster has room for. Where inverse document frequencies are counted, tasks count blocks and an
-aggregation adds the counts up, before any pair is scored. Needs the extra `ray`.
+Ray schedules everything: blocks stream through actors, each of which holds a scorer, as many as
+the cluster has room for. Where documents are counted, tasks count blocks and an aggregation adds
+the counts up, before any pair is scored. Needs the extra `ray`.
 """
 
 from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Sequence
-from functools import partial
+import pickle
+from collections.abc import Iterable, Sequence
+from functools import partial, reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,13 +22,13 @@ import ray
 from ray.data.aggregate import AggregateFnV2
 from ray.data.block import BlockAccessor
 
-from infolm_metric.infolm.masked_lm import load_vocabulary
-from infolm_metric.infolm.scorer import InfoLMScorer
-from infolm_metric.infolm.settings import Settings
+from infolm_metric import metrics
 from infolm_metric.kernel import text_files
-from infolm_metric.kernel.idf import statistics as portions
-from infolm_metric.kernel.idf.table import IDF, tokenizer_fingerprint
+from infolm_metric.kernel.idf.statistics import Statistics
 from infolm_metric.kernel.pairs import Pairs
+from infolm_metric.kernel.results import differences
+from infolm_metric.kernel.scorer import MetricScorer
+from infolm_metric.kernel.settings import Settings
 
 if TYPE_CHECKING:
     from ray.data import Dataset
@@ -35,142 +36,53 @@ if TYPE_CHECKING:
 BATCH = 256  # pairs that an actor scores at a time
 COUNTED = 4096  # pairs that a task counts at a time
 COUNTS = "counts"
+EMPTY = pickle.dumps(Statistics())
 
 
 def score_dataset(
     dataset: Dataset,
     *,
+    metric: str = metrics.DEFAULT,
     candidate_column: str | None = None,
     reference_columns: Sequence[str] = (),
     workers: int | None = None,
     batch: int = BATCH,
     **settings: Any,
 ) -> Dataset:
-    """The data set with a column of scores for each measure: lazily, block by block.
+    """The data set with a column for each score of a pair: lazily, block by block.
 
-    Scores equal those of one process that is given all the pairs. With idf "references" or
-    "separate" the data set is read twice; the first time, to count, happens in this call.
+    Scores equal those of one process that is given all the pairs. Where documents are counted, as
+    with idf "references" or "separate", the data set is read twice; the first time, to count,
+    happens in this call.
 
     Args:
         dataset: pairs, with a column of candidates, and columns of references, each a text or a
             list of texts.
+        metric: the metric's name.
         candidate_column, reference_columns: their names; by default "prediction" or "candidate",
             and "references" or "reference".
         workers: how many actors at most; by default as many as the cluster offers, one for each
             GPU, or without GPUs (or with device="cpu") one for each CPU.
         batch: pairs scored at a time.
-        settings: those of `Settings`.
+        settings: those of the metric.
 
     Raises:
         TypeError, ValueError: a setting is wrong, or a column would be overwritten; what is wrong
-            with a row is raised, wrapped by Ray, as soon as it is read.
+            with a row, or with a worker that would score otherwise than this process, is raised,
+            wrapped by Ray, as soon as it is met.
+        OSError: the model is not there.
     """
-    chosen = Settings.of(**settings)
-    pair_of = partial(
-        text_files.pair_of,
-        candidate_column=candidate_column,
-        reference_columns=tuple(reference_columns),
-    )
-    names = _score_columns(chosen)
-    if taken := sorted(set(names) & set(dataset.columns() or ())):
-        raise ValueError(f"the data set has a column {taken[0]!r} already; rename or drop it")
-    tables = count_dataset(dataset, pair_of, chosen)
-    gpu = bool(ray.cluster_resources().get("GPU")) and not (chosen.device or "").startswith("cpu")
-    return dataset.map_batches(
-        _Scorer,
-        fn_constructor_kwargs={"settings": chosen, "tables": tables, "pair_of": pair_of},
-        batch_size=batch,
-        batch_format="pyarrow",
-        compute=ray.data.ActorPoolStrategy(min_size=1, max_size=workers),
-        num_cpus=None if gpu else 1,
-        num_gpus=1 if gpu else None,
-        udf_modifying_row_count=False,
-    )
-
-
-def count_dataset(dataset: Dataset, pair_of: Any, settings: Settings) -> dict[str, IDF]:
-    """The idf tables of a data set, one for each side that the settings say to count.
-
-    `pair_of` gives the candidate and the references of a row; see `text_files.pair_of`.
-    """
-    sides = portions.counted_sides(settings)
-    if not sides:
-        return {}
-    counted = dataset.map_batches(
-        partial(_count, settings=settings, pair_of=pair_of),
-        batch_size=COUNTED,
-        batch_format="pyarrow",
-        num_cpus=1,
-    )
-    tokenizer = load_vocabulary(settings.model, settings.model_revision).tokenizer
-    # As long as the tables of `IDF.from_corpus`.
-    empty = IDF.from_corpus(["a"], tokenizer).document_frequency
-    sums = (counted.aggregate(_Sums(len(sides) * (1 + len(empty)))) or {}).get(COUNTS)
-    if sums is None or not np.any(sums):
-        raise ValueError("the data set has no rows; give one row for each pair")
-    owner = (tokenizer_fingerprint(tokenizer), str(tokenizer.name_or_path))
-    rows = np.asarray(sums, dtype=np.int64).reshape(len(sides), -1)
-    return {side: IDF(int(row[0]), row[1:], *owner) for side, row in zip(sides, rows, strict=True)}
-
-
-class _Scorer:
-    """An actor: holds the model, and adds scores to batches of rows."""
-
-    def __init__(self, settings: Settings, tables: dict[str, IDF], pair_of: Any) -> None:
-        self.settings, self.tables, self.pair_of = settings, tables, pair_of
-        self.scorer = InfoLMScorer(**vars(settings))
-
-    def __call__(self, rows: pyarrow.Table) -> pyarrow.Table:
-        pairs = _pairs(rows, self.pair_of)
-        result = portions.score(self.scorer, pairs, self.tables, self.settings)
-        for name, column in portions.columns(result).items():
-            rows = rows.append_column(name, pyarrow.array(column, pyarrow.float64()))
-        return rows
-
-
-def _count(rows: pyarrow.Table, settings: Settings, pair_of: Any) -> dict[str, np.ndarray]:
-    """One row: the number of documents and the document frequencies, side after side."""
-    tables = portions.count(_pairs(rows, pair_of), settings)
-    counts = [np.append(table.documents, table.document_frequency) for table in tables.values()]
-    return {COUNTS: np.concatenate(counts)[None]}
-
-
-def _pairs(rows: pyarrow.Table, pair_of: Any) -> Pairs:
-    """The checked pairs of a batch."""
-    pairs = [
-        pair_of(f"row {number} of a batch of {len(rows)}", row)
-        for number, row in enumerate(rows.to_pylist(), 1)
-    ]
-    return Pairs([text for text, _ in pairs], [group for _, group in pairs], True)
-
-
-def _score_columns(settings: Settings) -> list[str]:
-    similar = [f"{name}_similarity" for name in settings.measures if settings.similarity]
-    return [*settings.measures, *similar]
-
-
-class _Sums(AggregateFnV2):
-    """The sums of the counts of all batches, int64 [sides * (1 + vocab)]."""
-
-    def __init__(self, width: int) -> None:
-        super().__init__(
-            COUNTS, lambda: np.zeros(width, dtype=np.int64), on=COUNTS, ignore_nulls=True
-        )
-
-    def aggregate_block(self, block: Any) -> np.ndarray:
-        return np.asarray(BlockAccessor.for_block(block).to_numpy(COUNTS)).sum(0)
-
-    def combine(self, current_accumulator: np.ndarray, new: np.ndarray) -> np.ndarray:
-        return np.asarray(current_accumulator) + np.asarray(new)
+    scorer = metrics.find(metric).scorer_type()(**settings)
+    return _scored(dataset, scorer, candidate_column, reference_columns, workers, batch)
 
 
 def score_files(
-    source: Dataset, output: str, *, settings: Settings, workers: int | None = None, **columns: Any
+    source: Dataset, output: str, *, metric: str, settings: Settings, **options: Any
 ) -> tuple[int, dict[str, float], str]:
     """The number of pairs, the means of their scores, and the signature; writes a folder of rows.
 
     `output` ends in .parquet or .jsonl, and names a folder that is not there yet: each worker
-    writes files of its own into it. `columns` are those of `score_dataset`.
+    writes files of its own into it. `options` are the other arguments of `score_dataset`.
     """
     suffix = Path(output).suffix.lower()
     if suffix not in WRITERS:
@@ -182,19 +94,127 @@ def score_files(
         raise ValueError(f"{output} exists; name a folder that is not there yet")
     write, form = WRITERS[suffix]
     output = os.path.abspath(output)  # workers have other working folders
+    scorer = metrics.find(metric).scorer_type()(**vars(settings))
     try:
-        write(score_dataset(source, workers=workers, **columns, **vars(settings)), output)
+        write(_scored(source, scorer, **options), output)
     except ray.exceptions.RayError as error:
         raise _own_error(error) from error
-    names = _score_columns(settings)
     written = pyarrow.dataset.dataset(output, format=form)
+    # The scores, and other views of them, come after the columns of the source.
+    names = written.schema.names[written.schema.names.index(settings.names[0]) :]
     sums, pairs = dict.fromkeys(names, 0.0), 0
     for rows in written.to_batches(columns=names):
         pairs += len(rows)
         for name in names:
             sums[name] += float(np.sum(rows[name].to_numpy()))
     means = {name: total / pairs for name, total in sums.items()}
-    return pairs, means, InfoLMScorer(**vars(settings)).signature()
+    return pairs, means, scorer.signature()
+
+
+def _scored(
+    dataset: Dataset,
+    scorer: MetricScorer,
+    candidate_column: str | None = None,
+    reference_columns: Sequence[str] = (),
+    workers: int | None = None,
+    batch: int = BATCH,
+) -> Dataset:
+    """What `score_dataset` gives; the scorer is sent to the workers as its class and settings."""
+    pair_of = partial(
+        text_files.pair_of,
+        candidate_column=candidate_column,
+        reference_columns=tuple(reference_columns),
+    )
+    _check_new(scorer.settings.names, dataset.columns() or ())
+    statistics = count_dataset(dataset, pair_of, scorer)
+    device = getattr(scorer.settings, "device", None) or ""
+    gpu = bool(ray.cluster_resources().get("GPU")) and not device.startswith("cpu")
+    return dataset.map_batches(
+        _Worker,
+        fn_constructor_args=(scorer, scorer.signature(), statistics, pair_of),
+        batch_size=batch,
+        batch_format="pyarrow",
+        compute=ray.data.ActorPoolStrategy(min_size=1, max_size=workers),
+        num_cpus=None if gpu else 1,
+        num_gpus=1 if gpu else None,
+        udf_modifying_row_count=False,
+    )
+
+
+def count_dataset(dataset: Dataset, pair_of: Any, scorer: MetricScorer) -> Statistics:
+    """The statistics of a data set, of the sides that the scorer's settings say to count.
+
+    `pair_of` gives the candidate and the references of a row; see `text_files.pair_of`.
+    """
+    if not scorer.settings.counted:
+        return Statistics()
+    counted = dataset.map_batches(
+        partial(_count, pair_of=pair_of, scorer=scorer),
+        batch_size=COUNTED,
+        batch_format="pyarrow",
+        num_cpus=1,
+    )
+    total = (counted.aggregate(_Sum()) or {}).get(COUNTS)
+    if total is None or not (statistics := pickle.loads(total)):
+        raise ValueError("the data set has no rows; give one row for each pair")
+    return statistics
+
+
+class _Worker:
+    """An actor: holds the scorer, and adds scores to batches of rows."""
+
+    def __init__(
+        self, scorer: MetricScorer, signature: str, statistics: Statistics, pair_of: Any
+    ) -> None:
+        self.scorer, self.signature = scorer, signature
+        self.statistics, self.pair_of = statistics, pair_of
+
+    def __call__(self, rows: pyarrow.Table) -> pyarrow.Table:
+        # Here, because Ray does not give back what is raised where an actor is made.
+        if difference := differences(self.signature, self.scorer.signature()):
+            raise ValueError(
+                f"a worker would score otherwise than the driver: {difference}; give all workers "
+                "the same model and versions"
+            )
+        pairs = _pairs(rows, self.pair_of)
+        result = self.scorer.inner.score(pairs, self.scorer.settings, self.statistics)
+        result.remarks.warn()
+        _check_new(result.columns(), rows.column_names)
+        for name, column in result.columns().items():
+            rows = rows.append_column(name, pyarrow.array(column, pyarrow.float64()))
+        return rows
+
+
+def _count(rows: pyarrow.Table, pair_of: Any, scorer: MetricScorer) -> dict[str, list[bytes]]:
+    """One row: the statistics of a batch."""
+    return {COUNTS: [pickle.dumps(scorer.inner.count(_pairs(rows, pair_of), scorer.settings))]}
+
+
+def _pairs(rows: pyarrow.Table, pair_of: Any) -> Pairs:
+    """The checked pairs of a batch."""
+    return Pairs.of(
+        pair_of(f"row {number} of a batch of {len(rows)}", row)
+        for number, row in enumerate(rows.to_pylist(), 1)
+    )
+
+
+def _check_new(names: Iterable[str], there: Iterable[str]) -> None:
+    """Raise ValueError if a column is there already."""
+    if taken := sorted(set(names) & set(there)):
+        raise ValueError(f"the data set has a column {taken[0]!r} already; rename or drop it")
+
+
+class _Sum(AggregateFnV2):
+    """The sum of the statistics of all batches, pickled."""
+
+    def __init__(self) -> None:
+        super().__init__(COUNTS, lambda: EMPTY, on=COUNTS, ignore_nulls=True)
+
+    def aggregate_block(self, block: Any) -> bytes:
+        return reduce(self.combine, BlockAccessor.for_block(block).to_numpy(COUNTS), EMPTY)
+
+    def combine(self, current_accumulator: bytes, new: bytes) -> bytes:
+        return pickle.dumps(pickle.loads(current_accumulator) + pickle.loads(new))
 
 
 def open_files(path: str) -> Dataset:
@@ -213,7 +233,7 @@ def open_files(path: str) -> Dataset:
 
 
 def start() -> None:
-    """Nothing; joins the cluster that RAY_ADDRESS names, or starts one on this machine."""
+    """Join the cluster that RAY_ADDRESS names, or start one on this machine."""
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # Ray would report to its makers
     if not ray.is_initialized():
         ray.init(include_dashboard=False, log_to_driver=False)

@@ -12,21 +12,21 @@ import json
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from datasets.utils import tqdm
 
-from infolm_metric.infolm.scorer import InfoLMScorer
-from infolm_metric.infolm.settings import Settings
-from infolm_metric.kernel.idf import statistics as portions
+from infolm_metric.kernel.idf.statistics import CANDIDATES, REFERENCES, Statistics
 from infolm_metric.kernel.idf.table import IDF
-from infolm_metric.kernel.pairs import Pairs
-from infolm_metric.kernel.remarks import summed_warnings
+from infolm_metric.kernel.pairs import Pair, Pairs
+from infolm_metric.kernel.results import Remarks
+from infolm_metric.kernel.scorer import MetricScorer
+from infolm_metric.kernel.settings import Settings
 from infolm_metric.running.durable_files import alone, write_durably
-from infolm_metric.running.files import Pair, PairSource
+from infolm_metric.running.files import PairSource
 from infolm_metric.running.journal import (
     Edge,
     Header,
@@ -55,7 +55,7 @@ class JobResult:
 
 
 def run_job(
-    scorer: InfoLMScorer,
+    scorer: MetricScorer,
     source: PairSource,
     output: str | os.PathLike[str],
     *,
@@ -66,9 +66,9 @@ def run_job(
     """What the job has written, once it is finished: a JSON object for each pair, a line each.
 
     If a journal lies beside `output`, the job goes on where it was stopped, or with `restart`
-    begins anew. With idf "references" or "separate" the source is read twice, first to count; the
-    tables are kept beside the output. `progress` shows a bar with rate and time left: True,
-    False, or None for terminals only.
+    begins anew. Where documents are counted, as with idf "references" or "separate", the source is
+    read twice, first to count; the tables are kept beside the output. `progress` shows a bar with
+    rate and time left: True, False, or None for terminals only.
 
     Raises:
         ValueError: a pair cannot be read, and those before it are kept; the job that was begun has
@@ -76,6 +76,7 @@ def run_job(
         OSError: the output cannot be written, as where the disk is full; what was written is kept.
 
     >>> import tempfile
+    >>> from infolm_metric import InfoLMScorer
     >>> source = PairSource("two", lambda: iter([("a cat", ["a cat"]), ("a dog", ["a dog"])]))
     >>> scorer = InfoLMScorer(model_name_or_path="bundled")
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -89,42 +90,46 @@ def run_job(
     path = Path(output)
     with alone(path):
         journal = None if restart else _found(path)
-        settings = scorer.settings.replace(reuse_memory=0, verbose=False)
+        settings = scorer.settings.replace(verbose=False)
+        if "reuse_memory" in settings.choices():  # nothing may cross a chunk
+            settings = settings.replace(reuse_memory=0)
         if journal is None:
             for old in (path, *_table_paths(path).values(), journal_path(path)):
                 old.unlink(missing_ok=True)
             # Before the model is loaded, because this finds what is wrong with the input.
-            tables, corpus = _count(source, settings, path, progress)
-            signature = scorer.signature(**vars(settings))
-            header = Header(signature, chunk, _fingerprints(tables), corpus)
+            statistics, corpus = _count(scorer, source, settings, path, progress)
+            header = Header(scorer.signature(), chunk, statistics.fingerprints, corpus)
             write_durably(journal_path(path), 0, header_line(header))
             journal = Journal(header, (len(header_line(header)),))
         else:
-            signature = scorer.signature(**vars(settings))
-            asked = Header(signature, chunk, journal.header.tables, journal.header.corpus)
-            if difference := journal.header.differences(asked):
+            begun = journal.header
+            asked = Header(scorer.signature(), chunk, begun.tables, begun.corpus)
+            if difference := begun.differences(asked):
                 raise ValueError(
                     f"{path} was begun otherwise: {difference}; give the same settings to go on, "
                     f"or {ANEW}"
                 )
-            tables = _kept_tables(path, journal.header, settings)
-            _check_corpus(source, journal.header, path)
-        run = _Run(scorer, source, path, settings, tables, journal)
-        with summed_warnings():
+            statistics = _kept_statistics(path, begun, settings)
+            _check_corpus(source, begun, path)
+        run = _Run(scorer, source, path, settings, statistics, journal)
+        try:
             resumed = run.go(progress)
-        return JobResult(*_means(path), signature, resumed)
+        finally:
+            sum(run.remarks, Remarks()).warn()
+        return JobResult(*_means(path), journal.header.signature, resumed)
 
 
 @dataclass(frozen=True)
 class _Run:
     """The second pass of a job: everything is decided, pairs are scored and written."""
 
-    scorer: InfoLMScorer
+    scorer: MetricScorer
     source: PairSource
     path: Path
     settings: Settings
-    tables: portions.Tables
+    statistics: Statistics
     journal: Journal
+    remarks: list[Remarks] = field(default_factory=list)  # of the chunks scored
 
     def go(self, progress: bool | None) -> int:
         """Scores and writes what is missing; the number of pairs that were there."""
@@ -146,7 +151,7 @@ class _Run:
         corpus = kept.header.corpus
         total = corpus[0] if corpus else self.source.count()
         edge, end = start, kept.ends[-1]
-        with _bar(progress, total, "infolm", start.pairs) as bar:
+        with _bar(progress, total, self.settings.metric, start.pairs) as bar:
             for pairs, kind in _chunks(rows, kept.header.chunk):
                 lines = self._lines(pairs, edge.pairs)
                 write_durably(self.path, edge.size, lines, edge.pairs)
@@ -165,9 +170,10 @@ class _Run:
 
     def _lines(self, pairs: Sequence[Pair], before: int) -> bytes:
         """The output for a chunk, before which so many pairs were scored."""
-        checked = Pairs([text for text, _ in pairs], [group for _, group in pairs], True)
-        result = portions.score(self.scorer, checked, self.tables, self.settings)
-        columns = portions.columns(result)
+        with self.scorer.lock:
+            result = self.scorer.inner.score(Pairs.of(pairs), self.settings, self.statistics)
+        self.remarks.append(result.remarks)
+        columns = result.columns()
         rows = (
             {"pair": number, **dict(zip(columns, values, strict=True))}
             for number, values in enumerate(zip(*columns.values(), strict=True), before + 1)
@@ -187,48 +193,43 @@ def _found(path: Path) -> Journal | None:
 
 
 def _count(
-    source: PairSource, settings: Settings, path: Path, progress: bool | None
-) -> tuple[dict[str, IDF], tuple[int, str] | None]:
-    """The tables of all pairs, kept beside the output; and the pairs' number and digest.
+    scorer: MetricScorer, source: PairSource, settings: Settings, path: Path, progress: bool | None
+) -> tuple[Statistics, tuple[int, str] | None]:
+    """The statistics of all pairs, kept beside the output; and the pairs' number and digest.
 
-    Nothing, and None, if the settings say to count nothing.
+    Empty ones, and None, if the settings say to count nothing.
     """
-    if not portions.counted_sides(settings):
-        return {}, None
-    tables: dict[str, IDF] = {}
+    statistics = Statistics()
+    if not settings.counted:
+        return statistics, None
     seen, number, rows = hashlib.sha256(), 0, source.read()
     with _bar(progress, source.total, "counting", 0) as bar:
         while part := list(islice(rows, COUNTED)):
-            checked = Pairs([text for text, _ in part], [group for _, group in part], True)
-            tables = portions.add([tables, portions.count(checked, settings)])
+            with scorer.lock:
+                statistics += scorer.inner.count(Pairs.of(part), settings)
             for pair in part:
                 seen.update(_bytes(pair))
             number += len(part)
             bar.update(len(part))
     if not number:
         raise ValueError(f"{source.name} {EMPTY}")
-    for side, table in tables.items():
+    for side, table in statistics.tables.items():
         table.save(_table_paths(path)[side])
-    return tables, (number, seen.hexdigest())
+    return statistics, (number, seen.hexdigest())
 
 
 def _table_paths(path: Path) -> dict[str, Path]:
     """Where the table of each side is kept."""
-    sides = (portions.CANDIDATES, portions.REFERENCES)
-    return {side: path.with_name(f"{path.name}.{side}.idf") for side in sides}
+    return {side: path.with_name(f"{path.name}.{side}.idf") for side in (CANDIDATES, REFERENCES)}
 
 
-def _fingerprints(tables: portions.Tables) -> dict[str, str]:
-    return {side: table.fingerprint for side, table in tables.items()}
-
-
-def _kept_tables(path: Path, header: Header, settings: Settings) -> dict[str, IDF]:
+def _kept_statistics(path: Path, header: Header, settings: Settings) -> Statistics:
     """The tables that the job was begun with; raises ValueError if they are no longer there."""
     try:
         paths = _table_paths(path)
-        tables = {side: IDF.load(paths[side]) for side in portions.counted_sides(settings)}
-        if _fingerprints(tables) == header.tables:
-            return tables
+        kept = Statistics({side: IDF.load(paths[side]) for side in settings.counted})
+        if kept.fingerprints == header.tables:
+            return kept
         problem = "they are others"
     except (OSError, ValueError) as error:
         problem = str(error)
@@ -236,7 +237,7 @@ def _kept_tables(path: Path, header: Header, settings: Settings) -> dict[str, ID
 
 
 def _check_corpus(source: PairSource, header: Header, path: Path) -> None:
-    """Nothing; raises ValueError unless the source holds the pairs that were counted, if any."""
+    """Raise ValueError unless the source holds the pairs that were counted, if any."""
     if header.corpus is not None and (now := _digest(source)) != header.corpus:
         raise ValueError(
             f"{path} was begun with another input, whose references were counted: "

@@ -37,16 +37,21 @@ class AllowedModel:
         with self._lock:
             return [len(ids) for ids in self.tokenizer(list(texts), verbose=False)["input_ids"]]
 
-    def document_frequencies(self, corpus: Sequence[str], max_length: int | None = None) -> IDF:
+    def document_frequencies(self, corpus: Sequence[str]) -> IDF:
         """The table of inverse document frequencies of a corpus, one text a document."""
         with self._lock:
-            return IDF.from_corpus(list(corpus), self.tokenizer, max_length=max_length)
+            return IDF.from_corpus(list(corpus), self.tokenizer)
+
+
+def check_model(name: object) -> None:
+    """Raise ValueError unless a model of that name is allowed."""
+    if not isinstance(name, str) or name not in MODELS:
+        raise ValueError(f"model must be one of {', '.join(MODELS)}")
 
 
 def model_named(name: str) -> AllowedModel:
     """The allowed model of that name; ValueError for any other, OSError if it cannot be loaded."""
-    if not isinstance(name, str) or name not in MODELS:
-        raise ValueError(f"model must be one of {', '.join(MODELS)}, got {str(name)[:60]!r}")
+    check_model(name)
     return _loaded(name)
 
 

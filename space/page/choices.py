@@ -6,15 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from infolm_metric import IDF
 from infolm_metric.infolm import measures
 from infolm_metric.infolm.settings import Settings
 
 from . import limits
-from .allowed_models import MODELS, AllowedModel, model_named
+from .allowed_models import MODELS, AllowedModel, check_model, model_named
 
 OFF, REFERENCES, CORPUS = "off", "references", "corpus"
-(DEFAULT_MEASURE,) = Settings().measures
+IDF_FORMS = {OFF: False, REFERENCES: "references"}  # as the scorer's setting `idf`
+(DEFAULT_MEASURE,) = Settings().names
 DEFAULT_PARAMETERS = {"alpha": 0.5, "beta": 0.5}  # in the domain of every measure that has them
 
 
@@ -25,8 +25,9 @@ class Choices:
     `idf` is OFF, REFERENCES (those of the request are the corpus) or CORPUS (what `corpus` has).
     Parameters that the measure does not use are dropped.
 
-    >>> Choices("renyi_divergence", alpha=2.0, beta=7.0).settings()["alpha"]
-    2.0
+    >>> chosen = Choices("renyi_divergence", alpha=2.0, beta=7.0)
+    >>> chosen.alpha, chosen.beta
+    (2.0, None)
     >>> Choices("renyi_divergence", alpha=-1.0)
     Traceback (most recent call last):
     ValueError: renyi_divergence needs alpha: any number > 0 but 1, such as 0.5; got -1.0
@@ -48,7 +49,7 @@ class Choices:
         object.__setattr__(self, "information_measure", measure.name)
         for name in ("alpha", "beta"):
             object.__setattr__(self, name, used.get(name))
-        checked = Settings.of(**self.settings())
+        checked = Settings.of(**self._plain())
         object.__setattr__(self, "temperature", checked.temperature)
         low, high = limits.TEMPERATURES
         if not low <= checked.temperature <= high:
@@ -61,29 +62,24 @@ class Choices:
             )
         if self.idf == CORPUS:
             limits.check_corpus(self.corpus)
-        if self.model not in MODELS:
-            raise ValueError(f"model must be one of {', '.join(MODELS)}")
-
-    def settings(self) -> dict[str, Any]:
-        """The settings of the scorer but those of model and weights."""
-        return {
-            "information_measure": self.information_measure,
-            "alpha": self.alpha,
-            "beta": self.beta,
-            "temperature": self.temperature,
-            "symmetrize": self.symmetrize,
-            "multi_reference": self.multi_reference,
-        }
+        check_model(self.model)
 
     def load(self) -> AllowedModel:
         """The model chosen."""
         return model_named(self.model)
 
-    def weights(self, model: AllowedModel) -> bool | str | IDF:
-        """The setting `idf` of the scorer."""
-        if self.idf == CORPUS:
-            return model.document_frequencies(self.corpus)
-        return "references" if self.idf == REFERENCES else False
+    def settings(self, model: AllowedModel) -> Settings:
+        """The settings of the model's scorer, weights included."""
+        idf = model.document_frequencies(self.corpus) if self.idf == CORPUS else IDF_FORMS[self.idf]
+        return model.scorer.settings.replace(**self._plain(), idf=idf)
+
+    def _plain(self) -> dict[str, Any]:
+        """The settings but those of model and weights."""
+        return {
+            name: value
+            for name, value in vars(self).items()
+            if name not in ("idf", "corpus", "model")
+        }
 
 
 def documents(text: str) -> tuple[str, ...]:
@@ -97,12 +93,10 @@ def documents(text: str) -> tuple[str, ...]:
 
 def parameters_for(measure: str, choices: Choices) -> dict[str, float]:
     """The parameters that another measure is shown with: those chosen where its domain has them."""
-    chosen = {name: getattr(choices, name) for name in DEFAULT_PARAMETERS}
-    given = {
-        name: DEFAULT_PARAMETERS[name] if value is None else value for name, value in chosen.items()
-    }
+    own = {name: getattr(choices, name) for name in DEFAULT_PARAMETERS}
+    given = {name: value for name, value in own.items() if value is not None}
     try:
-        return measures.check_parameters(measure, **given)
+        return measures.check_parameters(measure, **DEFAULT_PARAMETERS | given)
     except ValueError:
         return measures.check_parameters(measure, **DEFAULT_PARAMETERS)
 

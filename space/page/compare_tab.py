@@ -12,16 +12,9 @@ from . import charts, limits
 from .answer_view import SIDES, AnswerView, Predictions, make_answer_view
 from .choices import CORPUS, OFF, Choices
 from .comparison import compare
-from .controls import Controls, chosen, make_controls
+from .controls import QUIET, Controls, chosen, make_controls
 from .examples import EXAMPLES, PARAPHRASE, Example
 from .messages import on_the_page
-
-QUIET: dict[str, Any] = {
-    "api_visibility": "private",
-    "queue": False,
-    "show_progress": "hidden",
-}
-"""Events that only rearrange the page."""
 
 
 def build(page: gr.Blocks, limit: dict[str, Any]) -> None:

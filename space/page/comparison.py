@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from itertools import chain
 
 import torch
 
 from infolm_metric import InfoLMScorer
 from infolm_metric.infolm import measures
 from infolm_metric.infolm.explanation import Explanation, TextView
+from infolm_metric.infolm.settings import Settings
+from infolm_metric.kernel.idf.statistics import Statistics
+from infolm_metric.kernel.pairs import Pairs, check_pairs
+from infolm_metric.kernel.results import Result
 
 from . import limits
 from .choices import CORPUS, REFERENCES, Choices, names_of, parameters_for
@@ -20,8 +24,12 @@ from .examples import PARAPHRASE, UNRELATED
 
 TOP = 8  # vocabulary entries shown of a distribution
 DRIVERS = 12  # entries shown of what drives the score
-SWEPT_TEMPERATURES = (0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0, 2.5, 3.0, 4.0)
-SWEPT_PARAMETERS = tuple(step / 8 for step in range(-4, 17))  # -0.5 to 2
+EIGHTHS = tuple(step / 8 for step in range(-4, 17))  # -0.5 to 2
+SWEPT = {
+    "temperature": (0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0, 2.5, 3.0, 4.0),
+    "alpha": EIGHTHS,
+    "beta": EIGHTHS,
+}
 SMALLEST_STEP = 1e-12  # a share below it is rounding
 
 Curve = list[tuple[float, float]]
@@ -92,40 +100,52 @@ class Answer:
 def score_pair(candidate: str, references: Sequence[str], choices: Choices) -> tuple[float, str]:
     """The score and its signature; raises ValueError or TypeError if a text is refused."""
     request = _prepared(candidate, references, choices)
-    result = request.scorer.score(*request.pair, **request.settings)
+    result = request.scorer.score_pairs(request.pairs, request.settings)
     return result["infolm"], result.signature
 
 
 def compare(candidate: str, references: Sequence[str], choices: Choices) -> Answer:
     """The score of a candidate with its explanation; raises ValueError or TypeError if refused."""
     request = _prepared(candidate, references, choices)
-    curves = _curves(
-        request, choices
-    )  # first, because its pass of the model serves all but explain
-    result = request.scorer.score(*request.pair, **request.settings)
+    own = request.settings
+    parameters = {name: parameters_for(name, choices) for name in measures.MEASURES}
+    rows = {
+        name: own.replace(information_measure=name, **given) for name, given in parameters.items()
+    }
+    curves = {
+        name: own.grid({name: sorted({*steps, getattr(own, name)})})
+        for name, steps in SWEPT.items()
+        if getattr(own, name) is not None
+    }
+    results = request.score([own, *rows.values(), *chain(*curves.values())])
+    scores = {settings: result["infolm"] for settings, result in results.items()}
     closest = _closest(request)
-    explanation = request.scorer.explain(candidate, references[closest], **request.settings)
-    rows = [_measure_row(name, request, choices) for name in measures.MEASURES]
-    (own,) = (row for row in rows if row.name == choices.information_measure)
+    explanation = request.scorer.explain(candidate, references[closest], **vars(own))
     return Answer(
         choices,
         candidate,
         tuple(references),
-        result["infolm"],
-        own.largest,
-        _anchors(request.scorer, tuple(request.settings.items())),
-        rows,
+        scores[own],
+        own.largest_value(choices.information_measure),
+        _anchors(request.scorer, own),
+        [
+            MeasureRow(name, parameters[name], scores[row], row.largest_value(name))
+            for name, row in rows.items()
+        ],
         closest,
         _text_answer(explanation.candidate, explanation.vocabulary),
         _text_answer(explanation.reference, explanation.vocabulary),
         _drivers(explanation),
-        curves,
-        result.signature,
+        {
+            name: [(getattr(each, name), scores[each]) for each in grid]
+            for name, grid in curves.items()
+        },
+        results[own].signature,
     )
 
 
 def check_texts(names: Sequence[str], texts: Sequence[str]) -> None:
-    """Nothing; raises ValueError that names the first text that is blank or too long."""
+    """Raise ValueError that names the first text that is blank or too long, if one is."""
     for name, text in zip(names, texts, strict=True):
         if not isinstance(text, str):
             raise TypeError(f"{name} must be a text")
@@ -139,8 +159,15 @@ class _Request:
     """A checked comparison: what the scorer needs for it."""
 
     scorer: InfoLMScorer
-    pair: tuple[list[str], list[list[str]]]
-    settings: dict[str, Any]  # weights included
+    pairs: Pairs
+    settings: Settings
+
+    def score(self, settings: Iterable[Settings]) -> dict[Settings, Result]:
+        """The result for each of the settings, from one pass of the model."""
+        asked = list(dict.fromkeys(settings))
+        with self.scorer.lock:  # nothing is counted: weights are uniform, or a corpus' table
+            found = self.scorer.inner.score_many(self.pairs, asked, [Statistics()] * len(asked))
+        return dict(zip(asked, found, strict=True))
 
 
 def _prepared(candidate: str, references: Sequence[str], choices: Choices) -> _Request:
@@ -150,30 +177,19 @@ def _prepared(candidate: str, references: Sequence[str], choices: Choices) -> _R
         raise ValueError(f"a single pair is no corpus; choose idf {CORPUS!r} and give one")
     names = names_of(references)
     check_texts(names, [candidate, *references])
+    pairs = check_pairs([candidate], [references])
     model = choices.load()
-    limits.check_tokens(names, model.token_counts([candidate, *references]))
-    return _Request(
-        model.scorer,
-        ([candidate], [list(references)]),
-        {**choices.settings(), "idf": choices.weights(model)},
-    )
-
-
-def _measure_row(name: str, request: _Request, choices: Choices) -> MeasureRow:
-    given = parameters_for(name, choices)
-    own = {**request.settings, "alpha": None, "beta": None, "information_measure": name, **given}
-    result = request.scorer.score(*request.pair, **own)
-    largest = measures.largest_value(name, symmetrize=choices.symmetrize, **given)
-    return MeasureRow(name, given, result["infolm"], largest)
+    limits.check_tokens(names, model.token_counts(list(pairs.texts)))
+    return _Request(model.scorer, pairs, choices.settings(model))
 
 
 def _closest(request: _Request) -> int:
     """Which reference has the lowest score, the first of equals."""
-    (candidate,), (references,) = request.pair
+    ((candidate, references),) = request.pairs
     if len(references) == 1:
         return 0
-    scored = request.scorer.score([candidate] * len(references), references, **request.settings)
-    scores = scored["scores"]
+    alone = Pairs([candidate] * len(references), [[text] for text in references])
+    scores = request.scorer.score_pairs(alone, request.settings)["scores"]
     return scores.index(min(scores))
 
 
@@ -203,29 +219,9 @@ def _drivers(explanation: Explanation) -> list[Driver]:
     return [Driver(*entry) for entry in explanation.top(DRIVERS) if entry[1] > SMALLEST_STEP]
 
 
-def _curves(request: _Request, choices: Choices) -> dict[str, Curve]:
-    """The scores at other temperatures, and other values of each parameter that the measure has."""
-    here = {"temperature": choices.temperature, "alpha": choices.alpha, "beta": choices.beta}
-    others = {name: value for name, value in request.settings.items() if name not in here}
-    used = [p.name for p in measures.MEASURES[choices.information_measure].parameters]
-    curves = {}
-    for name in ("temperature", *used):
-        steps = SWEPT_TEMPERATURES if name == "temperature" else SWEPT_PARAMETERS
-        lists: dict[str, Any] = {f"{other}s": [x] for other, x in here.items() if x is not None}
-        lists[f"{name}s"] = sorted({*steps, *lists[f"{name}s"]})
-        predictions, references = request.pair
-        swept = request.scorer.sweep(predictions, references, **{**others, **lists})
-        curves[name] = [(getattr(own, name), result["infolm"]) for own, result in swept]
-    return curves
-
-
 @functools.lru_cache(maxsize=256)
-def _anchors(scorer: InfoLMScorer, settings: tuple[tuple[str, Any], ...]) -> tuple[float, float]:
+def _anchors(scorer: InfoLMScorer, settings: Settings) -> tuple[float, float]:
     """The scores of two examples with the same settings, for scale."""
-    result = scorer.score(
-        [PARAPHRASE.candidate, UNRELATED.candidate],
-        [PARAPHRASE.reference, UNRELATED.reference],
-        **dict(settings),
-    )
-    paraphrase, unrelated = result["scores"]
+    examples = Pairs.of([(each.candidate, [each.reference]) for each in (PARAPHRASE, UNRELATED)])
+    paraphrase, unrelated = scorer.score_pairs(examples, settings)["scores"]
     return paraphrase, unrelated

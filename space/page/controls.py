@@ -10,7 +10,7 @@ from typing import Any
 import gradio as gr
 
 from infolm_metric.infolm.measures import MEASURES, SYMMETRIZATIONS
-from infolm_metric.infolm.settings import MULTI_REFERENCE
+from infolm_metric.kernel.settings import MULTI_REFERENCE
 
 from . import limits
 from .allowed_models import MODELS
@@ -24,6 +24,8 @@ from .choices import (
     documents,
 )
 
+QUIET: dict[str, Any] = {"api_visibility": "private", "queue": False, "show_progress": "hidden"}
+"""Of events that only rearrange the page."""
 SYMMETRY_WORDS = {
     "jeffreys": "jeffreys: mean of both directions",
     "jensen": "jensen: against the mixture of both",
@@ -138,17 +140,10 @@ def make_controls(idf_forms: Sequence[str]) -> Controls:
         _parameters_shown,
         measure,
         [measure, parameters, controls.alpha, controls.beta],
-        api_visibility="private",
-        queue=False,
-        show_progress="hidden",
+        **QUIET,
     )
     idf.change(
-        lambda form: [gr.update(visible=form == CORPUS)] * 2,
-        idf,
-        [corpus, corpus_file],
-        api_visibility="private",
-        queue=False,
-        show_progress="hidden",
+        lambda form: [gr.update(visible=form == CORPUS)] * 2, idf, [corpus, corpus_file], **QUIET
     )
     return controls
 

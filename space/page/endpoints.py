@@ -9,11 +9,12 @@ import gradio as gr
 
 from infolm_metric.infolm.measures import MEASURES
 from infolm_metric.kernel.pairs import check_pairs
+from infolm_metric.kernel.results import Result
 
 from . import limits
 from .choices import CORPUS, DEFAULT_MEASURE, OFF, REFERENCES, Choices
 from .comparison import compare, score_pair
-from .file_scores import FileScores, count_tokens, score_in_parts
+from .file_scores import score_in_parts
 from .messages import in_the_answer
 from .recipe import code_for
 
@@ -115,17 +116,15 @@ def score_many(
         )
         limits.check_rows(len(_list("predictions", predictions)))
         pairs = check_pairs(predictions, references)
-        for index, group in enumerate(pairs.references):
+        places = [f"pair {number}" for number in range(1, len(pairs) + 1)]
+        for place, (candidate, group) in zip(places, pairs, strict=True):
             limits.check_references(len(group))
-            for text in (pairs.predictions[index], *group):
-                limits.check_characters(f"a text of pair {index + 1}", text)
-        places = [f"pair {index + 1}" for index in range(len(pairs))]
-        shaped = pairs.references if pairs.several else [text for (text,) in pairs.references]
-        counted = count_tokens(pairs.predictions, shaped, places, choices)
-        for step in score_in_parts(counted, choices):
+            for text in (candidate, *group):
+                limits.check_characters(f"a text of {place}", text)
+        for step in score_in_parts(pairs, places, choices):
             # What is reported on the way tells whether the client is still there.
-            if isinstance(step, FileScores):
-                yield {"infolm": step.mean, "scores": step.scores, "signature": step.signature}
+            if isinstance(step, Result):
+                yield {name: step[name] for name in ("infolm", "scores", "signature")}
             else:
                 yield {"done": step, "of": len(pairs)}
 

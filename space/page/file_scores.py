@@ -6,16 +6,17 @@ import csv
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import islice
 from pathlib import Path, PurePath
 from typing import Any
 
-from infolm_metric.kernel.pairs import check_pairs, check_text
-from infolm_metric.kernel.text_files import CANDIDATE_COLUMNS, REFERENCE_COLUMNS, TABLES
+from infolm_metric.kernel.pairs import Pairs, check_pairs, check_text
+from infolm_metric.kernel.results import Result, joined
+from infolm_metric.kernel.text_files import CANDIDATE_COLUMNS, REFERENCE_COLUMNS, TABLES, cell
 
 from . import limits
-from .choices import REFERENCES, Choices
+from .allowed_models import AllowedModel
+from .choices import Choices
 
 CANDIDATE_NAMES = (*CANDIDATE_COLUMNS, "predictions", "candidates", "hypothesis", "output")
 REFERENCE_NAMES = (*REFERENCE_COLUMNS, "target", "targets", "label")
@@ -42,39 +43,6 @@ class Table:
         return next(iter(candidates), None), references[:1]
 
 
-@dataclass(frozen=True)
-class FilePairs:
-    """Candidates with their references, [rows] each, and the lengths of their texts in tokens."""
-
-    predictions: list[str]
-    references: list[str] | list[list[str]]
-    token_counts: list[list[int]]  # [rows][candidate, references ...]
-
-    @property
-    def groups(self) -> list[list[str]]:
-        """The references of each candidate, also where there is one."""
-        return [[group] if isinstance(group, str) else group for group in self.references]
-
-
-@dataclass(frozen=True)
-class FileScores:
-    """The scores of a file's pairs, in the order of the file."""
-
-    pairs: FilePairs
-    scores: list[float]
-    signature: str
-
-    @property
-    def mean(self) -> float:
-        """The mean of the scores."""
-        return sum(score / len(self.scores) for score in self.scores)
-
-    @property
-    def worst_first(self) -> list[int]:
-        """The positions of the pairs, the highest score first."""
-        return sorted(range(len(self.scores)), key=lambda index: -self.scores[index])
-
-
 def read_table(path: str) -> Table:
     """The table in a CSV, TSV or JSON Lines file; ValueError if it is none, empty or too long."""
     name = PurePath(path).name
@@ -92,13 +60,8 @@ def read_table(path: str) -> Table:
     return Table(name, rows, [place.rpartition(", ")[2] for place, _ in found])
 
 
-def read_pairs(
-    table: Table, candidate_column: str | None, reference_columns: Sequence[str], choices: Choices
-) -> FilePairs:
+def read_pairs(table: Table, candidate: str | None, columns: Sequence[str]) -> Pairs:
     """The pairs in those columns; ValueError or TypeError that names the line and the column."""
-    guessed = table.guess()
-    candidate = candidate_column or guessed[0]
-    columns = list(reference_columns) or guessed[1]
     if not candidate or not columns:
         missing = "references" if candidate else "candidates"
         raise ValueError(
@@ -108,10 +71,10 @@ def read_pairs(
     predictions: list[Any] = []
     references: list[Any] = []
     for place, row in zip(table.places, table.rows, strict=True):
-        cells = [_cell(place, row, column) for column in columns]
-        own = _cell(place, row, candidate)
+        cells = [cell(place, row, column) for column in columns]
+        own = cell(place, row, candidate)
         check_text(f"{place}, {candidate!r}", own)
-        group = [text for cell in cells for text in (cell if isinstance(cell, list) else [cell])]
+        group = [text for each in cells for text in (each if isinstance(each, list) else [each])]
         limits.check_references(len(group))
         for text in group:
             check_text(f"{place}, {', '.join(columns)}", text)
@@ -119,85 +82,59 @@ def read_pairs(
             limits.check_characters(f"a text in {place}", text)
         predictions.append(own)
         references.append(cells[0] if len(cells) == 1 else group)
-    checked = check_pairs(predictions, references)
-    return count_tokens(checked.predictions, references, table.places, choices)
+    return check_pairs(predictions, references)
 
 
-def count_tokens(
-    predictions: list[str],
-    references: list[str] | list[list[str]],
-    places: Sequence[str],
-    choices: Choices,
-) -> FilePairs:
-    """The pairs with the lengths of their texts; ValueError if they are too much work."""
-    groups = [
-        [text, *([group] if isinstance(group, str) else group)]
-        for text, group in zip(predictions, references, strict=True)
-    ]
-    flat = [text for group in groups for text in group]
-    counts = iter(choices.load().token_counts(flat))
-    by_row = [[next(counts) for _ in group] for group in groups]
-    for place, row in zip(places, by_row, strict=True):
-        limits.check_tokens([f"a text in {place}"] * len(row), row)
-    lengths = {
-        text: n
-        for group, row in zip(groups, by_row, strict=True)
-        for text, n in zip(group, row, strict=True)
-    }
-    limits.check_work(lengths.values())  # repeated texts are read once
-    return FilePairs(predictions, references, by_row)
-
-
-def score_in_parts(pairs: FilePairs, choices: Choices) -> Iterator[int | FileScores]:
-    """The number of pairs done, again and again, and at last the scores.
+def score_in_parts(pairs: Pairs, places: Sequence[str], choices: Choices) -> Iterator[int | Result]:
+    """The number of pairs done, again and again, and at last the result.
 
     Between two parts others get their turn, and a visitor who has left is noticed. The weights
-    come from all pairs, so that the scores are those of one call of `compute`.
+    come from all pairs, so that the scores are those of one call of `compute`. ValueError if the
+    pairs, each of which stands at one of the `places`, are too much work.
     """
     model = choices.load()
-    settings = {**choices.settings(), "idf": choices.weights(model)}
-    score = model.scorer.score
-    if choices.idf == REFERENCES:
-        corpus = [text for group in pairs.groups for text in group]
-        table = model.document_frequencies(corpus, limits.TOKENS)
-        score = partial(model.scorer.score_part, weighting=(table, table))
-    scores: list[float] = []
-    for start, stop in _parts(pairs.token_counts):
-        part = slice(start, stop)
-        scores += score(pairs.predictions[part], pairs.references[part], **settings)["scores"]
+    parts = list(_parts(_work(pairs, places, model)))
+    settings, scorer = choices.settings(model), model.scorer
+    with scorer.lock:
+        statistics = scorer.inner.count(pairs, settings)
+    results = []
+    for start, stop in parts:
+        with scorer.lock:
+            results.append(scorer.inner.score(pairs.part(start, stop), settings, statistics))
         yield stop
-    yield FileScores(pairs, scores, model.scorer.signature(**settings))
+    yield joined(results)
 
 
-def write_scores(scores: FileScores, path: Path) -> None:
-    """Nothing; writes row, score and texts as CSV, in the order of the file, digits in full."""
+def write_scores(pairs: Pairs, scores: Sequence[float], path: Path) -> None:
+    """Write row, score and texts as CSV, in the order of the file, digits in full."""
     with open(path, "w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(["row", "score", "prediction", "references"])
-        for index, (score, text, group) in enumerate(
-            zip(scores.scores, scores.pairs.predictions, scores.pairs.references, strict=True), 1
-        ):
-            shown = group if isinstance(group, str) else json.dumps(group, ensure_ascii=False)
+        for index, (score, (text, group)) in enumerate(zip(scores, pairs, strict=True), 1):
+            shown = json.dumps(group, ensure_ascii=False) if pairs.several else group[0]
             writer.writerow([index, repr(score), text, shown])
 
 
-def _cell(place: str, row: dict[str, Any], column: str) -> Any:
-    if column not in row:
-        raise ValueError(
-            f"{place}: no column {column!r}; there are {', '.join(map(repr, row)) or 'none'}"
-        )
-    return row[column]
+def _work(pairs: Pairs, places: Sequence[str], model: AllowedModel) -> list[int]:
+    """What each pair costs, in tokens squared; ValueError if a text or all of them are too much."""
+    texts = list(dict.fromkeys(pairs.texts))
+    tokens = dict(zip(texts, model.token_counts(texts), strict=True))
+    counts = [[tokens[text] for text in (candidate, *group)] for candidate, group in pairs]
+    for place, row in zip(places, counts, strict=True):
+        limits.check_tokens([f"a text in {place}"] * len(row), row)
+    limits.check_work(tokens.values())  # repeated texts are read once
+    return [sum(count**2 for count in row) for row in counts]
 
 
-def _parts(token_counts: Sequence[Sequence[int]]) -> Iterator[tuple[int, int]]:
-    """Ranges of rows, each about PART_TOKENS_SQUARED of work.
+def _parts(work: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """Ranges of pairs, each about PART_TOKENS_SQUARED of work.
 
-    >>> list(_parts([[100, 100], [10, 10], [10, 10], [100, 100]]))
+    >>> list(_parts([20_000, 200, 200, 20_000]))
     [(0, 1), (1, 4)]
     """
-    start = work = 0
-    for index, row in enumerate(token_counts, 1):
-        work += sum(count**2 for count in row)
-        if work >= PART_TOKENS_SQUARED or index == len(token_counts):
+    start = done = 0
+    for index, each in enumerate(work, 1):
+        done += each
+        if done >= PART_TOKENS_SQUARED or index == len(work):
             yield start, index
-            start, work = index, 0
+            start, done = index, 0

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import gradio as gr
 
+from infolm_metric.kernel.pairs import Pairs
+from infolm_metric.kernel.results import Result
+
 from . import charts, limits
 from .choices import CORPUS, OFF, REFERENCES
 from .controls import chosen, make_controls
-from .file_scores import FileScores, read_pairs, read_table, score_in_parts, write_scores
+from .file_scores import read_pairs, read_table, score_in_parts, write_scores
 from .messages import on_the_page
 from .recipe import code_for_file
 
@@ -129,25 +132,25 @@ def build(limit: dict[str, Any]) -> None:
                 raise ValueError("there is no file yet; choose one first")
             progress(0.0, desc="Reading the file")
             read = read_table(file)
-            own = candidate_column or read.guess()[0] or ""
-            others = reference_columns or read.guess()[1]
-            pairs = read_pairs(read, own, others, choices)
-            total = len(pairs.predictions)
-            for step in score_in_parts(pairs, choices):
-                if isinstance(step, FileScores):
+            guessed, usual = read.guess()
+            own, others = candidate_column or guessed or "", reference_columns or usual
+            pairs = read_pairs(read, own, others)
+            for step in score_in_parts(pairs, read.places, choices):
+                if isinstance(step, Result):
                     done = step
                     continue
-                progress((step, total), desc="Scoring", unit="pairs")
+                progress((step, len(pairs)), desc="Scoring", unit="pairs")
                 # A visitor who has left is noticed here.
                 yield (gr.skip(),) * 6
+        scores = done["scores"]
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder, "infolm_scores.csv")
-            write_scores(done, path)
+            write_scores(pairs, scores, path)
             yield (
                 _summary(done),
                 str(path),
-                charts.histogram(done.scores),
-                _rows(done),
+                charts.histogram(scores),
+                _rows(pairs, scores),
                 code_for_file(read.name, own, others, choices),
                 gr.update(visible=True),
             )
@@ -172,22 +175,23 @@ def build(limit: dict[str, Any]) -> None:
     )
 
 
-def _summary(done: FileScores) -> str:
-    worst, best = max(done.scores), min(done.scores)
+def _summary(done: Result) -> str:
+    scores, mean = done["scores"], done["infolm"]
     return (
-        f"Mean of {len(done.scores)} pairs: {charts.shown(done.mean)} (lower is better; best pair "
-        f"{charts.shown(best)}, worst {charts.shown(worst)})\n{done.signature}"
+        f"Mean of {len(scores)} pairs: {charts.shown(mean)} (lower is better; best pair "
+        f"{charts.shown(min(scores))}, worst {charts.shown(max(scores))})\n{done.signature}"
     )
 
 
-def _rows(done: FileScores) -> list[list[Any]]:
+def _rows(pairs: Pairs, scores: Sequence[float]) -> list[list[Any]]:
     """Row number, score and texts, the worst pair first."""
-    return [
+    rows = [
         [
-            index + 1,
-            float(charts.shown(done.scores[index])),
-            done.pairs.predictions[index][:SHOWN_CHARACTERS],
-            " | ".join(done.pairs.groups[index])[:SHOWN_CHARACTERS],
+            index,
+            float(charts.shown(score)),
+            candidate[:SHOWN_CHARACTERS],
+            " | ".join(group)[:SHOWN_CHARACTERS],
         ]
-        for index in done.worst_first
+        for index, (score, (candidate, group)) in enumerate(zip(scores, pairs, strict=True), 1)
     ]
+    return sorted(rows, key=lambda row: -scores[row[0] - 1])

@@ -33,7 +33,7 @@ CORPUS_LIMITS = f"Up to {DOCUMENTS:,} lines and {CORPUS_CHARACTERS:,} characters
 
 
 def check_characters(name: str, text: str) -> None:
-    """Nothing; raises ValueError if the text is longer than CHARACTERS.
+    """Raise ValueError if the text is longer than CHARACTERS.
 
     >>> check_characters("The candidate", "x" * 1001)
     Traceback (most recent call last):
@@ -47,7 +47,7 @@ def check_characters(name: str, text: str) -> None:
 
 
 def check_tokens(names: Sequence[str], counts: Sequence[int]) -> None:
-    """Nothing; raises ValueError that names the first text of more than TOKENS tokens.
+    """Raise ValueError that names the first text of more than TOKENS tokens, if one is.
 
     >>> check_tokens(["The candidate"], [129])
     Traceback (most recent call last):
@@ -61,7 +61,7 @@ def check_tokens(names: Sequence[str], counts: Sequence[int]) -> None:
 
 
 def check_rows(count: int) -> None:
-    """Nothing; raises ValueError unless there are between 1 and ROWS rows.
+    """Raise ValueError unless there are between 1 and ROWS rows.
 
     >>> check_rows(501)
     Traceback (most recent call last):
@@ -76,7 +76,7 @@ def check_rows(count: int) -> None:
 
 
 def check_work(counts: Iterable[int]) -> None:
-    """Nothing; raises ValueError if texts of so many tokens would take too long together.
+    """Raise ValueError if texts of so many tokens would take too long together.
 
     >>> check_work([128] * 100)
     Traceback (most recent call last):
@@ -91,7 +91,7 @@ def check_work(counts: Iterable[int]) -> None:
 
 
 def check_references(count: int) -> None:
-    """Nothing; raises ValueError unless there are between 1 and REFERENCES references."""
+    """Raise ValueError unless there are between 1 and REFERENCES references."""
     if not 1 <= count <= REFERENCES:
         raise ValueError(
             f"a candidate needs at least one reference, and at most {REFERENCES} are taken here; "
@@ -100,7 +100,7 @@ def check_references(count: int) -> None:
 
 
 def check_corpus(documents: Sequence[str]) -> None:
-    """Nothing; raises ValueError if a corpus for document frequencies is empty or too large.
+    """Raise ValueError if a corpus for document frequencies is empty or too large.
 
     >>> check_corpus([])
     Traceback (most recent call last):

@@ -23,12 +23,14 @@ os.environ.update(OMP_NUM_THREADS="1", TOKENIZERS_PARALLELISM="false")
 import torch
 from scaling import make_rows
 
-from infolm_metric.infolm import masking as contexts
-from infolm_metric.infolm.masked_lm import load_vocabulary
+from infolm_metric.infolm.masked_lm import open_masked_lm
+from infolm_metric.infolm.masking import batches, split
 from infolm_metric.infolm.settings import Settings
-from infolm_metric.kernel.idf import statistics as portions
+from infolm_metric.kernel.idf.statistics import count as count_documents
+from infolm_metric.kernel.idf.weights import normalised_log_weights
 from infolm_metric.kernel.pairs import Pairs
-from infolm_metric.running import resume as jobs
+from infolm_metric.kernel.tokens import tokenize
+from infolm_metric.running import resume
 from infolm_metric.running.durable_files import write_durably
 from infolm_metric.running.files import from_table
 
@@ -54,33 +56,35 @@ def measure_parts(count: int, folder: Path) -> dict[str, float]:
     texts = [row["prediction"] for row in rows], [row["reference"] for row in rows]
     pairs = Pairs(texts[0], [[text] for text in texts[1]], False)
     settings = Settings(model_name_or_path="bundled", idf="references")
-    tables = portions.count(pairs, settings)
-    tokenizer = load_vocabulary("bundled", None).tokenizer
-    template = contexts.find_template(tokenizer)
+    checkpoint = open_masked_lm("bundled")
+    tokenizer, template = checkpoint.tokenizer, checkpoint.template
+    statistics = count_documents(pairs, settings, checkpoint)
 
     def read() -> None:
         assert sum(1 for _ in from_table(str(file)).read()) == count
 
     def plan() -> None:
         windows = []
-        found = contexts.tokenize(tokenizer, [*texts[0], *texts[1]], 512, "truncate")
+        found = tokenize(tokenizer, [*texts[0], *texts[1]], 512, "truncate")
         for number, text in enumerate(found):
-            weights = contexts.normalised_log_weights(text, None)[:, None]
-            windows += contexts.split(number, text, weights, template, 512)
-        for batch in contexts.batches(windows, template.mask, None, len(tokenizer), "cpu"):
+            weights = normalised_log_weights(text, None)[:, None]
+            windows += split(number, text, weights, template, 512)
+        for batch in batches(windows, template.mask, None, len(tokenizer), "cpu"):
             assert batch.ids.shape[1] == 30
 
     def write() -> None:
-        lines = b'{"pair": 100000, "fisher_rao_distance": 0.1234567890123456}\n' * jobs.CHUNK
+        lines = b'{"pair": 100000, "fisher_rao_distance": 0.1234567890123456}\n' * resume.CHUNK
         write_durably(folder / "scores.jsonl", 0, lines)
         write_durably(folder / "scores.jsonl.job", 0, b'{"pairs": 256, "size": 15360}\n')
 
     return {
         "reading JSON Lines": pairs_per_second(count, read),
-        "counting for idf": pairs_per_second(count, lambda: portions.count(pairs, settings)),
-        "adding up counts": pairs_per_second(4096, lambda: portions.add([tables, tables])),
+        "counting for idf": pairs_per_second(
+            count, lambda: count_documents(pairs, settings, checkpoint)
+        ),
+        "adding up counts": pairs_per_second(resume.COUNTED, lambda: statistics + statistics),
         "tokenising and laying out batches": pairs_per_second(count, plan),
-        "forcing a chunk to the disk": pairs_per_second(jobs.CHUNK, write),
+        "forcing a chunk to the disk": pairs_per_second(resume.CHUNK, write),
     }
 
 

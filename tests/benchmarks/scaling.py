@@ -155,7 +155,7 @@ def mean(values: list[float]) -> float:
 
 
 def report(given: argparse.Namespace, **found: float) -> None:
-    """Nothing; prints a line of JSON."""
+    """Print a line of JSON."""
     line = {"what": given.what, "pairs": given.pairs, "tokens": given.tokens, **found}
     print(json.dumps(line), flush=True)
 

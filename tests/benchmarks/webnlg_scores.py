@@ -7,45 +7,54 @@ higher is better: InfoLM and TER are negated.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from tqdm import tqdm
 
 from infolm_metric import InfoLMScorer
 from infolm_metric.infolm.settings import Settings
-from infolm_metric.meta_evaluation.grid import Sweep, score_grid
+from infolm_metric.meta_evaluation.grid import score_grid
 from infolm_metric.meta_evaluation.rows import Ratings, read_ratings
 from infolm_metric.meta_evaluation.splits import split_samples
+from infolm_metric.meta_evaluation.tuning import candidates
 
 INCOMPLETE = "1124"  # one system has no rating for it; left out of the paper's figures too
 DEVELOPMENT, SEED = 100, 0
 TEMPERATURES = (0.25, 0.5, 1.0, 1.5, 2.0, 4.0)
 MAP = (0.1, 0.25, 0.5, 1.0, 1.5, 2.0)
-ONE_HALF = {"alphas": (0.5,), "betas": (0.5,)}  # fixed before any score was seen
-SWEEPS = (
-    Sweep(("fisher_rao_distance", "l1_distance", "kl_divergence"), TEMPERATURES),
-    Sweep(("l2_distance", "l_infinity_distance")),
-    Sweep(("alpha_divergence", "renyi_divergence", "beta_divergence", "ab_divergence"), **ONE_HALF),
-    Sweep(("fisher_rao_distance",), settings={"multi_reference": "min"}),
+ONE_HALF = {"alpha": (0.5,), "beta": (0.5,)}  # fixed before any score was seen
+PLAIN = ("fisher_rao_distance", "l1_distance", "kl_divergence")
+DIVERGENCES = ("alpha_divergence", "renyi_divergence", "beta_divergence", "ab_divergence")
+
+Grid = Mapping[str, Sequence[Any]]
+GRIDS: tuple[Grid, ...] = (
+    {"information_measure": PLAIN, "temperature": TEMPERATURES},
+    {"information_measure": ("l2_distance", "l_infinity_distance")},
+    {"information_measure": DIVERGENCES, **ONE_HALF},
+    {"information_measure": ("fisher_rao_distance",), "multi_reference": ("min",)},
 )
-SYMMETRIZATIONS = tuple(
-    Sweep(("kl_divergence", "ab_divergence"), settings={"symmetrize": form}, **ONE_HALF)
-    for form in ("jensen", "none", "reverse")
+SYMMETRIZATIONS: tuple[Grid, ...] = (
+    {
+        "information_measure": ("kl_divergence", "ab_divergence"),
+        "symmetrize": ("jensen", "none", "reverse"),
+        **ONE_HALF,
+    },
 )
 # With "jeffreys" the AB divergence of (a, b) is that of (b, a).
-AB_MAP = tuple(
-    Sweep(("ab_divergence",), alphas=(alpha,), betas=tuple(b for b in MAP if b >= alpha))
+AB_MAP: tuple[Grid, ...] = tuple(
+    {
+        "information_measure": ("ab_divergence",),
+        "alpha": (alpha,),
+        "beta": [beta for beta in MAP if beta >= alpha],
+    }
     for alpha in MAP
 )
-UNWEIGHTED = (
-    Sweep(
-        ("fisher_rao_distance", "l1_distance", "kl_divergence"),
-        (0.5, 1.0, 1.5),
-        settings={"idf": False},
-    ),
-    Sweep(("ab_divergence",), settings={"idf": False}, **ONE_HALF),
+UNWEIGHTED: tuple[Grid, ...] = (
+    {"information_measure": PLAIN, "temperature": (0.5, 1.0, 1.5), "idf": (False,)},
+    {"information_measure": ("ab_divergence",), "idf": (False,), **ONE_HALF},
 )
 
 Scores = dict[str, np.ndarray]  # name -> [rows], NaN where a row was not scored
@@ -61,7 +70,7 @@ def key(settings: Settings) -> str:
     parameters = [f"{v:g}" for v in (settings.alpha, settings.beta) if v is not None]
     return "|".join(
         [
-            settings.measures[0] + (f"({','.join(parameters)})" if parameters else ""),
+            settings.names[0] + (f"({','.join(parameters)})" if parameters else ""),
             f"T{settings.temperature:g}",
             settings.symmetrize,
             settings.multi_reference,
@@ -76,22 +85,23 @@ def infolm_passes(ratings: Ratings, model: str, seen: Scores) -> Iterator[Scores
     The model reads each text once.
     """
     chosen, held_out = split_samples(ratings.samples, DEVELOPMENT, SEED)
-    passes: tuple[tuple[str, Sequence[str], Sequence[Sweep]], ...] = (
-        ("development split", chosen, SWEEPS + SYMMETRIZATIONS + AB_MAP + UNWEIGHTED),
-        ("held-out split", held_out, SWEEPS),
+    passes: tuple[tuple[str, Sequence[str], Sequence[Grid]], ...] = (
+        ("development split", chosen, GRIDS + SYMMETRIZATIONS + AB_MAP + UNWEIGHTED),
+        ("held-out split", held_out, GRIDS),
     )
     corpus = [text for group in ratings.references for text in group]
     scorer = InfoLMScorer(model_name_or_path=model, multi_reference="mean")
-    for title, samples, sweeps in passes:
+    for title, samples, grids in passes:
         if f"done: {title}" in seen:
             continue
         part = ratings.select(samples)
         wanted = set(samples)
         there = np.asarray([ratings.samples[sample] in wanted for _, sample in ratings.places])
-        total = sum(sweep.size for sweep in sweeps) * len(part.predictions)
+        tried = candidates(scorer.settings, grids)
+        total = len(tried) * len(part.predictions)
         with tqdm(total=total, unit="score", desc=title) as bar:
             found = score_grid(
-                scorer, part.predictions, part.references, sweeps, corpus=corpus, report=bar.update
+                scorer, part.predictions, part.references, tried, corpus=corpus, report=bar.update
             )
         for settings, values in found:
             seen.setdefault(key(settings), np.full(len(ratings.predictions), np.nan))[

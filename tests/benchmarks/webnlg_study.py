@@ -248,7 +248,7 @@ def main() -> None:
     others = [name for name in scores if "|" not in name and not name.startswith("done")]
     grids = {name: ratings.grid(scores[key]) for name, key in INFOLM.items()}
     grids |= {name: ratings.grid(scores[name]) for name in others}
-    table = agreement(ratings.human, grids, baselines=RIVALS)
+    table = agreement(ratings.human, grids, against=RIVALS)
     chosen, held_out = split_samples(ratings.samples, webnlg.DEVELOPMENT, webnlg.SEED)
     here = ratings.select(chosen)
     wanted = set(chosen)

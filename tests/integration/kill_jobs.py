@@ -1,9 +1,11 @@
 """Kills a job again and again, each time at a random moment, takes it up, and compares the bytes.
 
-    python kill_jobs.py MODEL FOLDER --rows 2000 --kills 20
+    python kill_jobs.py --rows 2000 --kills 20 FOLDER --model MODEL
+    python kill_jobs.py --rows 20000 FOLDER --metric toy --size 2
 
-Prints how far each job was when it was killed, as JSON; fails if a file differs from that of a job
-that was left alone. The processes are forked, so that they need not import everything again.
+What follows FOLDER is for `infolm score`, which knows the metric of tests/toy.py here. Prints how
+far each job was when it was killed, as JSON; fails if a file differs from that of a job that was
+left alone. The processes are forked, so that they need not import everything again.
 """
 
 import argparse
@@ -17,6 +19,7 @@ from pathlib import Path
 
 import infolm_metric.running.resume  # noqa: F401 (so that the forked processes have it)
 from infolm_metric.commands.main import main as infolm
+from infolm_metric.metrics import METRICS, Metric
 from tests.random_pairs import random_pairs, write_lines
 
 
@@ -31,7 +34,7 @@ def start(arguments: list[str]) -> int:
 
 
 def finish(process: int) -> None:
-    """Nothing, once the process has ended well."""
+    """Wait for the process, and exit unless it ended well."""
     _, status = os.waitpid(process, 0)
     if status:
         raise SystemExit(f"a job ended with status {status}")
@@ -39,14 +42,15 @@ def finish(process: int) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("model")
     parser.add_argument("folder", type=Path)
     parser.add_argument("--rows", type=int, default=2000)
     parser.add_argument("--kills", type=int, default=20)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("options", nargs=argparse.REMAINDER)
     given = parser.parse_args()
+    METRICS["toy"] = Metric("toy", "tests.toy:ToySettings", "tests.toy:ToyScorer", "tests.toy:Toy")
     table = write_lines(given.folder / "pairs.jsonl", random_pairs(given.rows))
-    command = ["score", "--model", given.model, str(table), "-o"]
+    command = ["score", *given.options, str(table), "-o"]
     draw = random.Random(given.seed)
 
     whole = given.folder / "whole.jsonl"

@@ -2,7 +2,8 @@
 
     torchrun --nproc-per-node 2 score_on_ranks.py MODEL CASES.json FOLDER
 
-Each case holds the shares of the ranks, whether the metric or the scorer is called, and with what.
+Each case holds the shares of the ranks, whether the metric or the scorer is called, and with what;
+and whose they are, if not InfoLM's.
 """
 
 import json
@@ -13,6 +14,9 @@ import torch.distributed as dist
 
 from infolm_metric import InfoLM, InfoLMScorer
 from infolm_metric.kernel.ranks import distributed_score
+from tests.toy import Toy, ToyScorer
+
+KINDS = {"infolm": (InfoLM, InfoLMScorer), "toy": (Toy, ToyScorer)}
 
 
 def outcome(call):
@@ -28,20 +32,21 @@ def run(case, model, folder):
     """The outcome of one case on this rank."""
     rank = dist.get_rank()
     predictions, references = case["shares"][rank]
-    settings = case.get("settings", {})
+    name = case.get("of", "infolm")
+    metric_type, scorer_type = KINDS[name]
     settings = {
-        "model_name_or_path": model,
-        **settings,
+        **({"model_name_or_path": model} if name == "infolm" else {}),
+        **case.get("settings", {}),
         **case.get("on_rank", {}).get(str(rank), {}),
     }
     ways = case.get("ways", {})
     if case["call"] == "scorer":
-        scorer = InfoLMScorer(**settings)
+        scorer = scorer_type(**settings)
         return outcome(lambda: distributed_score(scorer, predictions, references, **ways))
     protocol = {}
     if case["call"] == "metric with num_process":
         protocol = {"num_process": 2, "process_id": rank, "cache_dir": str(folder), "timeout": 600}
-    metric = InfoLM(**settings, **protocol)
+    metric = metric_type(**settings, **protocol)
     if case.get("add_batch") and predictions:
         metric.add_batch(predictions=predictions, references=references)
         predictions = references = None

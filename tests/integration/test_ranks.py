@@ -10,6 +10,7 @@ import pytest
 from infolm_metric import InfoLM, InfoLMScorer
 from infolm_metric.kernel.ranks import distributed_score
 from tests.project_files import ROOT
+from tests.toy import ToyScorer
 
 PREDICTIONS = [
     "the cat sat on the mat",
@@ -75,6 +76,15 @@ CASES = {
         "ways": {"ranks": "share"},
         "add_batch": True,
     },
+    **{
+        f"toy, {name}": {"of": "toy", "settings": {"size": 2}, **case}
+        for name, case in {
+            "scorer": {"call": "scorer", "shares": shares(0, 4, 7)},
+            "metric": {"call": "metric", "shares": shares(0, 4, 7), "ways": {"ranks": "share"}},
+            "all pairs on each": {"call": "metric", "shares": ALL, "ways": {"ranks": "same"}},
+            "several references": {"call": "scorer", "shares": shares(0, 2, 7, references=GROUPS)},
+        }.items()
+    },
 }
 MAIN_ONLY = {
     "the main rank by choice": {
@@ -104,6 +114,22 @@ WRONG_ON_ALL = {
     "no pairs at all": {"shares": [[[], []], [[], []]]},
     "not the same": {"shares": shares(0, 4, 7), "ways": {"ranks": "same"}},
 }
+DIFFERENCES = {
+    "temperature was 1.0 and is 2.0 now": {"on_rank": {"1": {"temperature": 2.0}}},
+    "idf was references and is no now": {"on_rank": {"1": {"idf": False}}},
+    "size was 1 and is 2 now": {"of": "toy", "on_rank": {"1": {"size": 2}}},
+}
+DIFFERENT = {
+    f"{call}, {difference}": {
+        "call": call,
+        "shares": shares(0, 4, 7),
+        "ways": {"ranks": "share"},
+        "difference": difference,
+        **case,
+    }
+    for difference, case in DIFFERENCES.items()
+    for call in ("scorer", "metric")
+}
 
 
 @pytest.fixture(scope="module")
@@ -116,6 +142,7 @@ def outcomes(tiny_bert, tmp_path_factory):
         **MAIN_ONLY,
         **APART,
         **{name: {"call": "scorer", **case} for name, case in calls.items()},
+        **DIFFERENT,
         # The ranks still understand each other after errors.
         "afterwards": {"call": "scorer", "shares": shares(0, 4, 7)},
     }
@@ -139,12 +166,15 @@ def alone(case, model):
     """What one process gives for all the pairs of a case."""
     parts = case["shares"][:1] if case["shares"][0] == case["shares"][1] else case["shares"]
     predictions, references = ([x for part in parts for x in part[side]] for side in (0, 1))
-    scorer = InfoLMScorer(model_name_or_path=str(model), **case.get("settings", {}))
+    settings = case.get("settings", {})
+    if case.get("of") == "toy":
+        return ToyScorer(**settings).score(predictions, references).as_dict()
+    scorer = InfoLMScorer(model_name_or_path=str(model), **settings)
     return scorer.score(predictions, references).as_dict()
 
 
 def assert_equal(found, expected):
-    """Nothing; fails unless the results have equal signatures and, within 1e-6, numbers."""
+    """Fail unless the results have equal signatures and, within 1e-6, numbers."""
     assert found.keys() == expected.keys()
     for name, value in expected.items():
         if isinstance(value, dict):
@@ -161,6 +191,14 @@ def test_every_rank_gets_what_one_process_gives(outcomes, tiny_bert, name):
     expected = alone(CASES.get(name) or {"shares": shares(0, 4, 7)}, tiny_bert)
     for found in outcomes:
         assert_equal(found[name], expected)
+
+
+@pytest.mark.parametrize("name", [name for name in CASES if CASES[name].get("of") == "toy"])
+def test_ranks_obey_the_direction_of_the_metric(outcomes, name):
+    for found in outcomes:
+        assert found[name]["higher_is_better"] is True
+        assert len(found[name]["scores"]) == len(PREDICTIONS)
+        assert found["afterwards"]["higher_is_better"] is False
 
 
 @pytest.mark.filterwarnings("ignore:infolm:UserWarning")
@@ -195,6 +233,15 @@ def test_what_no_rank_can_score_is_refused_on_all(outcomes):
         assert (
             "those of rank 1 (3 pairs) differ from those of rank 0 (4"
             in (found["not the same"]["message"])
+        )
+
+
+@pytest.mark.parametrize("name", DIFFERENT)
+def test_ranks_that_would_score_otherwise_are_refused_on_all_with_the_difference(outcomes, name):
+    for found in outcomes:
+        assert found[name]["error"] == "ValueError"
+        assert found[name]["message"].startswith(
+            f"rank 1 would score otherwise than rank 0: {DIFFERENT[name]['difference']}; give all"
         )
 
 

@@ -1,4 +1,4 @@
-"""The rules of the house that a tool can check: lint, format, types, paths and sizes."""
+"""The rules of the house that a tool can check: lint, format, types, imports, paths and sizes."""
 
 import re
 import subprocess
@@ -9,27 +9,31 @@ from tests.project_files import ROOT, project_files
 
 TYPED = [name for name in ("infolm_metric", "space") if (ROOT / name).is_dir()]
 MACHINE_PATH = re.compile(rb"(?<![\w.])/(?:work|root|farm|home|Users)/\w")
+LINT_IMPORTS = "from importlinter.cli import lint_imports_command; lint_imports_command()"
 WEIGHTS = Path("infolm_metric/bundled/model.safetensors")
 
 
-def assert_passes(*command: str) -> None:
-    """None; fails with what the tool printed if `python -m command`, run in ROOT, complains."""
-    result = subprocess.run(
-        [sys.executable, "-m", *command], cwd=ROOT, capture_output=True, text=True
-    )
+def assert_passes(*arguments: str) -> None:
+    """Fail with what the tool printed if `python arguments`, run in ROOT, complains."""
+    result = subprocess.run([sys.executable, *arguments], cwd=ROOT, capture_output=True, text=True)
     assert result.returncode == 0, result.stdout + result.stderr
 
 
 def test_ruff_finds_nothing():
-    assert_passes("ruff", "check", ".")
+    assert_passes("-m", "ruff", "check", ".")
 
 
 def test_the_code_is_formatted():
-    assert_passes("ruff", "format", "--check", "--diff", ".")
+    assert_passes("-m", "ruff", "format", "--check", "--diff", ".")
 
 
 def test_types_check():
-    assert_passes("mypy", *TYPED)
+    assert_passes("-m", "mypy", *TYPED)
+
+
+def test_imports_go_one_way():
+    """The contracts are in setup.cfg."""
+    assert_passes("-c", LINT_IMPORTS, "--no-cache")
 
 
 def test_no_file_names_a_path_of_a_machine():

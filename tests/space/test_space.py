@@ -14,8 +14,9 @@ import gradio as gr
 import pytest
 
 from infolm_metric import InfoLM
-from infolm_metric.commands.registration import SCRIPT
+from infolm_metric.commands.register import module_script
 from infolm_metric.infolm.measures import MEASURES
+from infolm_metric.metrics import METRICS
 from space.page import allowed_models, charts, file_scores, limits, site
 from space.page.choices import CORPUS, REFERENCES, Choices
 from space.page.comparison import compare, score_pair
@@ -35,7 +36,7 @@ ATTACK = "<script>document.title='taken'</script><img src=x onerror=\"document.t
 
 
 def test_the_module_script_is_the_one_that_register_writes():
-    assert (SPACE / "infolm.py").read_text() == SCRIPT
+    assert (SPACE / "infolm.py").read_text() == module_script(METRICS["infolm"])
 
 
 def test_evaluate_loads_the_metric_from_the_folder(tmp_path, monkeypatch):
@@ -220,8 +221,8 @@ def test_a_file_scored_in_parts_scores_as_compute_does(idf, jsonl, monkeypatch, 
     monkeypatch.setattr(file_scores, "PART_TOKENS_SQUARED", 1)
     choices = Choices("renyi_divergence", alpha=2.0, idf=idf)
     table = file_scores.read_table(jsonl)
-    pairs = file_scores.read_pairs(table, None, [], choices)
-    *steps, done = file_scores.score_in_parts(pairs, choices)
+    pairs = file_scores.read_pairs(table, *table.guess())
+    *steps, done = file_scores.score_in_parts(pairs, table.places, choices)
     expected = InfoLM(model_name_or_path="bundled").compute(
         predictions=pairs.predictions,
         references=pairs.references,
@@ -231,17 +232,17 @@ def test_a_file_scored_in_parts_scores_as_compute_does(idf, jsonl, monkeypatch, 
     )
     assert steps == [1, 2, 3, 4]
     bound = {"abs": 3e-6, "rel": 3e-6}  # of scores in other company, at alpha = 2
-    assert done.scores == pytest.approx(expected["scores"], **bound)
-    assert done.mean == pytest.approx(expected["infolm"], **bound)
+    assert done["scores"] == pytest.approx(expected["scores"], **bound)
+    assert done["infolm"] == pytest.approx(expected["infolm"], **bound)
     assert done.signature == expected["signature"]
-    file_scores.write_scores(done, tmp_path / "scores.csv")
+    file_scores.write_scores(pairs, done["scores"], tmp_path / "scores.csv")
     with open(tmp_path / "scores.csv", encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
-    assert [float(row["score"]) for row in rows] == done.scores
+    assert [float(row["score"]) for row in rows] == done["scores"]
     assert [row["prediction"] for row in rows] == pairs.predictions
     monkeypatch.chdir(tmp_path)
     exec(code_for_file("pairs.jsonl", "prediction", ["references"], choices), {})
-    assert float(capsys.readouterr().out) == pytest.approx(done.mean, **bound)
+    assert float(capsys.readouterr().out) == pytest.approx(done["infolm"], **bound)
 
 
 @pytest.mark.parametrize(
@@ -265,7 +266,8 @@ def test_a_file_that_cannot_be_scored_is_refused_without_its_path(name, content,
     (tmp_path / name).write_text(content)
     with pytest.raises((ValueError, TypeError), match=re.escape(message)) as caught:
         table = file_scores.read_table(str(tmp_path / name))
-        file_scores.read_pairs(table, None, [], Choices())
+        pairs = file_scores.read_pairs(table, *table.guess())
+        next(file_scores.score_in_parts(pairs, table.places, Choices()))
     assert str(tmp_path) not in str(caught.value)
 
 

@@ -214,8 +214,11 @@ def test_compute_without_pairs_is_refused(unloadable):
 def test_a_result_is_the_scorer_s_in_plain_numbers(shared, tiny_bert):
     result = shared.compute(predictions=PREDICTIONS, references=REFERENCES)
     expected = InfoLMScorer(model_name_or_path=tiny_bert).score(PREDICTIONS, REFERENCES)
-    assert list(result) == ["infolm", "scores", "signature"]
+    assert list(result) == ["infolm", "scores", "higher_is_better", "signature", "remarks"]
     assert result == expected.as_dict()
+    assert result["higher_is_better"] is False
+    assert result["signature"].startswith("metric:infolm|measure:fisher_rao_distance|")
+    assert result["remarks"] == {"texts": 4, "too_long": 0, "empty": 0, "zero_weight": 0}
     assert type(result["infolm"]) is float and {type(s) for s in result["scores"]} == {float}
     assert result["scores"][0] > 0 == result["scores"][1]
     assert json.loads(json.dumps(result)) == result
@@ -289,7 +292,8 @@ def test_several_measures_come_by_name_from_one_call(shared):
 
 def test_similarity_adds_a_view_in_which_higher_is_better(shared):
     result = shared.compute(predictions=PREDICTIONS, references=REFERENCES, similarity=True)
-    assert list(result) == ["infolm", "similarity", "scores", "similarities", "signature"]
+    assert list(result)[:4] == ["infolm", "similarity", "scores", "similarities"]
+    assert list(result)[4:] == ["higher_is_better", "signature", "remarks"]
     assert result["similarities"] == [1 - score for score in result["scores"]]
     assert result["similarity"] == pytest.approx(1 - result["infolm"])
     assert "similarity" in result["signature"]
@@ -297,7 +301,7 @@ def test_similarity_adds_a_view_in_which_higher_is_better(shared):
 
 def test_return_scores_false_leaves_the_scores_of_the_pairs_out(shared, tiny_bert):
     result = shared.compute(predictions=PREDICTIONS, references=REFERENCES, return_scores=False)
-    assert list(result) == ["infolm", "signature"]
+    assert list(result) == ["infolm", "higher_is_better", "signature", "remarks"]
     quiet = InfoLM(model_name_or_path=tiny_bert, return_scores=False)
     assert quiet.compute(predictions=PREDICTIONS, references=REFERENCES) == result
     loud = quiet.compute(predictions=PREDICTIONS, references=REFERENCES, return_scores=True)

@@ -1,102 +1,124 @@
-"""Portions of a corpus, scored as they would be within the whole.
+"""What a corpus says about its tokens: counted for the settings, added up over parts, and used.
 
 What ties pairs together is only the inverse document frequencies of the corpus. Counts add up: so
-each portion is counted, the tables are added, and then every portion is scored with the sums.
+each part of a corpus is counted, the counts are added, and every part is scored with the sums.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
 
-from infolm_metric.infolm.masked_lm import load_vocabulary
-from infolm_metric.infolm.scorer import InfoLMScorer
-from infolm_metric.infolm.settings import Settings
+from datasets.utils import (
+    are_progress_bars_disabled,
+    disable_progress_bars,
+    enable_progress_bars,
+)
+
+from infolm_metric.kernel.checkpoints import Checkpoint
 from infolm_metric.kernel.idf.table import IDF
-from infolm_metric.kernel.pairs import Pairs
-from infolm_metric.kernel.results import Result
+from infolm_metric.kernel.pairs import Pair, Pairs
 
 CANDIDATES, REFERENCES = "candidates", "references"
-SIDES = {"references": (REFERENCES,), "separate": (CANDIDATES, REFERENCES)}
-
-Tables = Mapping[str, IDF]
-"""The table of each side that is counted; empty where `idf` is a table, or off."""
+Weighting = tuple[IDF | None, IDF | None]
+"""What weighs the candidates' tokens, and what the references'; None: uniformly."""
 
 
-def counted_sides(settings: Settings) -> tuple[str, ...]:
-    """The sides whose documents are counted for the setting `idf`.
+@dataclass(frozen=True)
+class Statistics:
+    """The table of each side that was counted; empty where nothing is counted."""
 
-    >>> counted_sides(Settings(idf="references")), counted_sides(Settings(idf=False))
-    (('references',), ())
-    """
-    return SIDES[settings.idf] if isinstance(settings.idf, str) else ()
+    tables: Mapping[str, IDF] = field(default_factory=dict)
+
+    def __bool__(self) -> bool:
+        return bool(self.tables)
+
+    def __add__(self, other: Statistics) -> Statistics:
+        """The statistics of both parts together.
+
+        >>> import numpy as np
+        >>> half = Statistics({"references": IDF(1, np.array([1, 0]), "5f2e")})
+        >>> (half + Statistics() + half).tables["references"].documents
+        2
+        """
+        total = dict(self.tables)
+        for side, table in other.tables.items():
+            total[side] = total[side] + table if side in total else table
+        return Statistics(total)
+
+    @property
+    def fingerprints(self) -> dict[str, str]:
+        """What stands for the counts of each side."""
+        return {side: table.fingerprint for side, table in self.tables.items()}
 
 
-def count(pairs: Pairs, settings: Settings) -> dict[str, IDF]:
-    """The tables of a portion: none if it has no pairs, or if nothing is to be counted.
+def count(pairs: Iterable[Pair], settings: Any, checkpoint: Checkpoint) -> Statistics:
+    """The statistics of pairs that `settings` say to count; pairs are read once for each side.
 
-    >>> tables = count(Pairs(["a"], [["a", "b"]]), Settings(model_name_or_path="bundled"))
-    >>> tables["references"].documents
+    >>> from infolm_metric.infolm.masked_lm import open_masked_lm
+    >>> from infolm_metric.infolm.settings import Settings
+    >>> pairs = Pairs(["a"], [["a", "b"]])
+    >>> found = count(pairs, Settings(), open_masked_lm("bundled"))
+    >>> found.tables["references"].documents
     2
     """
-    sides = counted_sides(settings)
-    if not (sides and pairs):
-        return {}
-    vocabulary = load_vocabulary(settings.model, settings.model_revision)
-    limit = vocabulary.text_limit(settings.max_length)
-    documents = {
-        CANDIDATES: pairs.predictions,
-        REFERENCES: [text for group in pairs.references for text in group],
+    sides = {
+        CANDIDATES: lambda: (candidate for candidate, _ in pairs),
+        REFERENCES: lambda: (text for _, group in pairs for text in group),
     }
-    return {
-        side: IDF.from_corpus(
-            documents[side],
-            vocabulary.tokenizer,
+    texts: dict[str, Iterable[str]]
+    if not isinstance(pairs, Pairs):
+        texts = {side: sides[side]() for side in settings.counted}
+    elif len(pairs):
+        texts = {side: list(sides[side]()) for side in settings.counted}
+    else:  # such as a rank that has none
+        return Statistics()
+    return Statistics(
+        {side: count_texts(corpus, settings, checkpoint) for side, corpus in texts.items()}
+    )
+
+
+def count_texts(texts: Iterable[str], settings: Any, checkpoint: Checkpoint) -> IDF:
+    """The table of a corpus, its texts cut as they are in scoring."""
+    limit = checkpoint.text_limit(settings.max_length)
+    with _bars(settings.verbose):
+        return IDF.from_corpus(
+            texts,
+            checkpoint.tokenizer,
             max_length=None if settings.long_text == "window" else limit,
             processes=settings.tokenize_processes,
         )
-        for side in sides
-    }
 
 
-def add(portions: Iterable[Tables]) -> dict[str, IDF]:
-    """The tables of all portions together.
+def weighting(settings: Any, statistics: Statistics, checkpoint: Checkpoint) -> Weighting:
+    """What weighs each side: the table that was given, those that were counted, or nothing.
 
-    >>> import numpy as np
-    >>> half = {"references": IDF(1, np.array([1, 0]), "5f2e")}
-    >>> add([half, {}, half])["references"].documents
-    2
+    Raises ValueError if a table belongs to another tokenizer.
     """
-    total: dict[str, IDF] = {}
-    for tables in portions:
-        for side, table in tables.items():
-            total[side] = total[side] + table if side in total else table
-    return total
+    if set(statistics.tables) != set(settings.counted):
+        raise ValueError(
+            f"idf={settings.idf!r} needs the counts of {settings.counted or 'nothing'}, got those "
+            f"of {tuple(statistics.tables) or 'nothing'}; count the corpus with the same settings"
+        )
+    tables: Sequence[IDF] = list(statistics.tables.values())
+    if isinstance(settings.idf, IDF):
+        tables = [settings.idf]
+    for table in dict.fromkeys(tables):
+        if table.tokenizer != checkpoint.fingerprint:
+            table.check_tokenizer(checkpoint.tokenizer)  # which says what is wrong
+    return (tables[0], tables[-1]) if tables else (None, None)
 
 
-def score(scorer: InfoLMScorer, pairs: Pairs, tables: Tables, settings: Settings) -> Result:
-    """The result for the pairs of a portion, weighed and signed as within the whole corpus.
-
-    `tables` holds the whole's table for each side that `settings` say to count.
-
-    >>> settings = Settings(model_name_or_path="bundled")
-    >>> scorer, pairs = InfoLMScorer(**vars(settings)), Pairs(["a cat"], [["the cat"]])
-    >>> part = score(scorer, pairs, count(pairs, settings), settings)
-    >>> part == scorer.score(pairs.predictions, ["the cat"])
-    True
-    """
-    texts = pairs.predictions, pairs.references
-    if not tables:
-        return scorer.score(*texts, **vars(settings))
-    references = tables[REFERENCES]
-    weighting = (tables.get(CANDIDATES, references), references)
-    return scorer.score_part(*texts, weighting, **vars(settings))
-
-
-def columns(result: Result) -> dict[str, list[float]]:
-    """The scores of a result as named columns, [pairs] each.
-
-    >>> columns(Result({"l1_distance": [0.5]}, "...", similarities={"l1_distance": [0.75]}))
-    {'l1_distance': [0.5], 'l1_distance_similarity': [0.75]}
-    """
-    similarities = (result.similarities or {}).items()
-    return {**result.scores, **{f"{name}_similarity": column for name, column in similarities}}
+@contextmanager
+def _bars(shown: bool) -> Iterator[None]:
+    """Keeps the bars of `datasets` away unless `shown`; leaves its switch as it was."""
+    quiet = not shown and not are_progress_bars_disabled()
+    if quiet:
+        disable_progress_bars()
+    try:
+        yield
+    finally:
+        if quiet:
+            enable_progress_bars()

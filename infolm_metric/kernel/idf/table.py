@@ -97,7 +97,7 @@ class IDF:
         return IDF(documents, frequency, self.tokenizer, self.tokenizer_name)
 
     def check_tokenizer(self, tokenizer: Any) -> None:
-        """Nothing; raises ValueError unless the table was counted with this tokenizer."""
+        """Raise ValueError unless the table was counted with this tokenizer."""
         fingerprint = tokenizer_fingerprint(tokenizer)
         if fingerprint != self.tokenizer:
             raise ValueError(
@@ -160,7 +160,7 @@ class IDF:
         return cls(documents, frequency, fingerprint, str(tokenizer.name_or_path))
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Nothing; writes the table to one JSON file, which takes the place of an older one whole.
+        """Write the table to one JSON file, which takes the place of an older one whole.
 
         Equal tables with equal names give equal bytes. Raises OSError where nothing can be
         written; an older file is then as it was.

@@ -37,14 +37,14 @@ def write(page, candidate, reference):
 
 
 def compare(page, candidate=CANDIDATE, reference=REFERENCE):
-    """None; writes the texts and waits for the answer that is about them."""
+    """Write the texts and wait for the answer that is about them."""
     write(page, candidate, reference)
     page.locator("#compare").click()
     expect(page.locator("#code")).to_contain_text(candidate[-5:], **LONG)
 
 
 def choose(page, label, option):
-    """None; chooses an option of a drop-down list that is on show."""
+    """Choose an option of a drop-down list that is on show."""
     page.get_by_label(label, exact=True).locator("visible=true").first.click()
     page.get_by_role("option", name=option).locator("visible=true").click()
 

@@ -12,7 +12,7 @@ from transformers import AutoModelForMaskedLM, AutoTokenizer
 
 from infolm_metric import IDF, InfoLMScorer
 from infolm_metric.bundled import train, training_loss
-from infolm_metric.infolm.masked_lm import BUNDLED_FOLDER
+from infolm_metric.kernel.checkpoints import BUNDLED_FOLDER
 from tests.paraphrases import PARAPHRASES
 
 

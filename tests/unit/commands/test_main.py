@@ -14,7 +14,7 @@ import evaluate
 import pytest
 
 from infolm_metric.commands.main import main
-from infolm_metric.commands.options import SETTINGS
+from infolm_metric.commands.options import setting_options
 from infolm_metric.infolm.scorer import InfoLMScorer
 from infolm_metric.infolm.settings import Settings
 from infolm_metric.kernel.idf.table import IDF
@@ -157,8 +157,8 @@ def test_standard_input_is_plain_text_or_json_lines(score, scorer, monkeypatch):
 
 
 def test_every_setting_but_return_scores_has_an_option():
-    names = {entry.keywords["dest"] for entry in SETTINGS}
-    fields = set(Settings.__dataclass_fields__)
+    names = {entry.keywords["dest"] for entry in setting_options(Settings)}
+    fields = set(Settings.choices())
     assert names <= fields
     assert fields - names <= {"return_scores", "reuse_memory"}
 
@@ -227,7 +227,7 @@ def test_per_pair_prints_a_table_and_then_the_summary(infolm, scorer):
     result = scorer.score(
         CANDIDATES, REFERENCES, information_measure=["l1", "linf"], similarity=True
     )
-    columns = [*result.scores.values(), *result.similarities.values()]
+    columns = [*result.scores.values(), *result.views[0].values.values()]
     rows = [line.split("\t") for line in output.splitlines() if not line.startswith("#")]
     names = ["l1_distance", "l_infinity_distance"]
     assert rows[0] == ["pair", *names, *(f"{name} similarity" for name in names)]

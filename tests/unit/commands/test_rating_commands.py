@@ -12,7 +12,6 @@ import pytest
 from infolm_metric import InfoLMScorer
 from infolm_metric.commands.main import main
 from infolm_metric.meta_evaluation import (
-    Sweep,
     correlation,
     read_ratings,
     score_grid,
@@ -89,19 +88,21 @@ def scorer(tiny_bert):
 
 @pytest.mark.parametrize("room", [1 << 30, 1])
 @pytest.mark.parametrize("idf", ["references", False])
-def test_a_grid_holds_what_scoring_one_by_one_gives(scorer, tiny_bert, room, idf):
+def test_a_grid_holds_what_scoring_one_by_one_gives(tiny_bert, monkeypatch, room, idf):
+    monkeypatch.setattr("infolm_metric.infolm.scorer.SWEEP_BYTES", room)
     predictions = [row["prediction"] for row in ROWS]
     references = [row["references"] for row in ROWS]
-    sweeps = [
-        Sweep(("fisher_rao", "ab"), (0.5, 1.0), (0.5,), (1.0, 2.0)),
-        Sweep(("kl",), settings={"symmetrize": "jensen", "multi_reference": "mean"}),
-    ]
     base = InfoLMScorer(model_name_or_path=str(tiny_bert), idf=idf)
-    seen = []
-    found = score_grid(
-        base, predictions, references, sweeps, report=seen.append, distribution_bytes=room
+    names = {"information_measure": ["fisher_rao", "ab"]}
+    swept = base.settings.grid(
+        {**names, "temperature": [0.5, 1.0], "alpha": [0.5], "beta": [1.0, 2.0]}
     )
-    assert len(found) == sum(sweep.size for sweep in sweeps) == 7
+    kl = {"information_measure": "kl", "symmetrize": "jensen", "multi_reference": "mean"}
+    asked = [*swept, base.settings.replace(**kl)]
+    seen = []
+    found = score_grid(base, predictions, references, asked, report=seen.append)
+    assert [settings for settings, _ in found] == asked
+    assert len(found) == 7
     assert sum(seen) == 7 * len(ROWS)
     for settings, scores in found:
         plain = InfoLMScorer(**vars(settings)).score(predictions, references)
@@ -111,10 +112,10 @@ def test_a_grid_holds_what_scoring_one_by_one_gives(scorer, tiny_bert, room, idf
         assert scores == pytest.approx(expected, abs=bound, rel=bound)
 
 
-def test_idf_separate_is_refused_in_portions_but_scored_whole(tiny_bert):
+def test_idf_separate_is_refused_beside_a_corpus_but_scored_whole(tiny_bert):
     base = InfoLMScorer(model_name_or_path=str(tiny_bert), idf="separate")
     with pytest.raises(ValueError, match="separate"):
-        score_grid(base, ["a cat"], [["a cat"]], [Sweep(("l1",))])
+        score_grid(base, ["a cat"], [["a cat"]], [base.settings], corpus=["a cat"])
     found = score_measures(base, ["a cat", "rain"], [["a cat"], ["a dog"]])
     assert "idf:separate" in found.signature
 
@@ -143,7 +144,7 @@ def test_correlate_reports_what_python_computes(infolm, scorer):
 
 def test_correlate_takes_the_words_for_lower_is_better(infolm):
     plain, turned = (
-        json.loads(infolm("correlate", "rows.jsonl", "--no-infolm", "--json", *more)[1])
+        json.loads(infolm("correlate", "rows.jsonl", "--no-metric", "--json", *more)[1])
         for more in ([], ["--lower-is-better", "ter"])
     )
     values = [
@@ -153,9 +154,9 @@ def test_correlate_takes_the_words_for_lower_is_better(infolm):
     assert values[0] == -values[1] < 0
 
 
-def test_correlate_writes_tables_with_tests_against_a_baseline(infolm):
+def test_correlate_writes_tables_with_tests_against_a_rival(infolm):
     code, output, _ = infolm(
-        "correlate", "rows.jsonl", "--no-infolm", "--baseline", "bleu", "--markdown"
+        "correlate", "rows.jsonl", "--no-metric", "--against", "bleu", "--markdown"
     )
     assert code == 0
     assert "| criterion | metric | Pearson | Spearman | Kendall | accuracy | p vs bleu |" in output
@@ -169,7 +170,7 @@ def test_correlate_says_what_it_left_out(infolm):
     gap[3] = {**gap[3], "human": {"fluency": None, "coverage": 50}}
     person = {**gap[0], "system": "person", "prediction": None, "is_human": True}
     Path("rows.jsonl").write_text("\n".join(map(json.dumps, [*gap, person])))
-    _, output, _ = infolm("correlate", "rows.jsonl", "--no-infolm")
+    _, output, _ = infolm("correlate", "rows.jsonl", "--no-metric")
     assert "fluency: 1 samples left out" in output
     assert "1 rows of human texts were passed over." in output
 
@@ -179,7 +180,7 @@ def test_correlate_says_what_it_left_out(infolm):
     ("arguments", "message"),
     [
         (["--criterion", "clarity"], "rows.jsonl, line 1: no human score 'clarity'"),
-        (["--exclude-system", "good", "--exclude-id", "0", "--metric", "x"], "no metrics score"),
+        (["--exclude-system", "good", "--exclude-id", "0", "--scores", "x"], "no metrics score"),
         (["--lower-is-better", "wer"], "--lower-is-better wer: no such metric column"),
         (["--resamples", "0"], "--resamples must be at least 1"),
         (["--measure", "fischer"], "unknown --measure 'fischer'"),
@@ -191,6 +192,59 @@ def test_wrong_arguments_are_refused_before_a_model_is_loaded(capsys, command, a
     captured = capsys.readouterr()
     assert code == 2, captured.err
     assert message in captured.err
+
+
+@pytest.mark.parametrize(
+    ("command", "arguments", "message"),
+    [
+        ("correlate", ["--metric", "bleu"], "a column of scores is named with --scores bleu"),
+        ("tune", ["--metric=ter"], "a column of scores is named with --scores ter"),
+        ("report", ["--metric", "bleu"], "a column of scores is named with --scores bleu"),
+        ("correlate", ["--baseline", "bleu"], "--baseline is now --against NAME"),
+        ("report", ["--baseline", "bleu"], "--baseline is now --against NAME"),
+        ("correlate", ["--no-infolm"], "--no-infolm is now --no-metric"),
+        ("correlate", ["--against", "x"], "--against x: no metric of that name; there are 'fisher"),
+        ("correlate", ["--no-metric", "--against", "x"], "there are 'bleu', 'ter'"),
+        ("report", ["-o", "out", "--against", "x"], "there are 'bleu', 'ter'"),
+    ],
+)
+def test_old_flags_and_unknown_rivals_are_answered_with_what_to_give(
+    capsys, command, arguments, message
+):
+    assert main([command, "rows.jsonl", *arguments]) == 2
+    captured = capsys.readouterr()
+    assert message in captured.err
+    assert not captured.out
+
+
+def test_a_measure_can_be_the_rival_of_what_rides_along(infolm):
+    code, output, errors = infolm(
+        "correlate", "rows.jsonl", "--scores", "bleu", "--against", "fisher_rao_distance"
+    )
+    assert code == 0, errors
+    assert "p vs fisher_rao_distance" in output
+    assert "ter" not in {line.split()[1] for line in output.splitlines() if line.count("[") > 3}
+    assert "infolm: lower is better: negated, so that higher is better everywhere." in output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "tried"),
+    [
+        ([], 2 * (5 * 4 + 2 * 2 + 3 * 2)),
+        (["--idf", "none"], 5 * 4 + 2 * 2 + 3 * 2),
+        (["--symmetrize", "jensen", "--symmetrize", "none", "--idf", "none"], 2 * 30),
+        (["-t", "1.5", "--idf", "none"], 5 + 2 * 2 + 4),
+        (["-m", "kl", "-m", "renyi", "--idf", "none"], 4 * (1 + 2)),
+        (["--alpha", "0.5", "--idf", "none"], 4 * 2),
+        (["-m", "ab", "--beta", "1", "-t", "1", "-t", "2"], 2 * 2 * 2),
+    ],
+)
+def test_tune_tries_all_combinations_of_what_is_listed(infolm, arguments, tried):
+    code, output, errors = infolm(
+        "tune", "rows.jsonl", *arguments, "--resamples", "20", "--json", "--criterion", "fluency"
+    )
+    assert code == 0, errors
+    assert len(json.loads(output)["trials"]) == tried
 
 
 @pytest.mark.parametrize(
@@ -213,13 +267,15 @@ def test_a_wrong_row_is_named_before_a_model_is_loaded(capsys, changes, message)
 
 def test_tune_chooses_on_one_split_and_reports_on_the_other(scorer):
     ratings = read_ratings(ROWS)
-    sweeps = [Sweep(("fisher_rao", "l1"), (0.5, 1.0, 2.0))]
-    result = tune(ratings, scorer, sweeps=sweeps, criteria=["fluency"], development=2, seed=1)
+    lists = {"information_measure": ["fisher_rao", "l1"], "temperature": [0.5, 1.0, 2.0]}
+    grids = [{**lists, "idf": ["references", False]}]
+    result = tune(ratings, scorer, grids=grids, criteria=["fluency"], development=2, seed=1)
     here, there = (ratings.select(ids) for ids in (result.development_ids, result.held_out_ids))
     values = {}
     for idf in ("references", False):
-        alone = InfoLMScorer(model_name_or_path=scorer.settings.model, idf=idf)
-        for settings, scores in score_grid(alone, ratings.predictions, ratings.references, sweeps):
+        alone = InfoLMScorer(model_name_or_path=scorer.settings.model_name_or_path, idf=idf)
+        grid = alone.settings.grid(lists)
+        for settings, scores in score_grid(alone, ratings.predictions, ratings.references, grid):
             part = np.isin(ratings.places[:, 1], [ratings.samples.index(s) for s in here.samples])
             development = correlation(here.human["fluency"], here.grid(-scores[part]))
             values[settings.information_measure, settings.temperature, idf] = (
@@ -237,7 +293,7 @@ def test_tune_chooses_on_one_split_and_reports_on_the_other(scorer):
 
 def test_tune_reads_each_text_once_for_everything_it_tries(scorer, monkeypatch):
     ratings = read_ratings(ROWS)
-    fresh = InfoLMScorer(model_name_or_path=scorer.settings.model)
+    fresh = InfoLMScorer(model_name_or_path=scorer.settings.model_name_or_path)
     with counted_contexts(monkeypatch) as tried:
         tune(ratings, fresh, development=2)
     texts = [*ratings.predictions, *(text for group in ratings.references for text in group)]
@@ -248,8 +304,9 @@ def test_tune_reads_each_text_once_for_everything_it_tries(scorer, monkeypatch):
 
 def test_tune_does_not_look_at_the_scores_held_out(scorer):
     ratings = read_ratings(ROWS)
-    sweeps = [Sweep(("fisher_rao", "l2"), (0.5, 2.0))]
-    before = tune(ratings, scorer, sweeps=sweeps, development=2)
+    lists = {"information_measure": ["fisher_rao", "l2"], "temperature": [0.5, 2.0]}
+    grids = [{**lists, "idf": ["references", False]}]
+    before = tune(ratings, scorer, grids=grids, development=2)
     held_out = {ratings.samples.index(name) for name in before.held_out_ids}
     changed = [
         {**row, "human": {"fluency": 100 - row["human"]["fluency"], "coverage": index}}
@@ -257,7 +314,7 @@ def test_tune_does_not_look_at_the_scores_held_out(scorer):
         else row
         for index, row in enumerate(ROWS)
     ]
-    after = tune(read_ratings(changed), scorer, sweeps=sweeps, development=2)
+    after = tune(read_ratings(changed), scorer, grids=grids, development=2)
     assert after.trials == before.trials
     assert after.held_out_mean(TUNED) != before.held_out_mean(TUNED)
 
@@ -316,7 +373,7 @@ def test_compare_prints_a_table(infolm):
         "difference",
         "p",
     ]
-    assert "baseline" in lines[1]
+    assert "the first" in lines[1]
     assert "paired bootstrap against good.txt" in output
 
 
@@ -360,7 +417,7 @@ def test_a_report_holds_its_figures_and_escapes_its_texts(scorer, folder, format
 
 def test_report_makes_its_folder_and_names_the_page(infolm):
     code, output, errors = infolm(
-        "report", "rows.jsonl", "-o", "new/report", "--baseline", "bleu", "--resamples", "50"
+        "report", "rows.jsonl", "-o", "new/report", "--against", "bleu", "--resamples", "50"
     )
     assert code == 0, errors
     assert output == str(Path("new/report/index.html")) + "\n"

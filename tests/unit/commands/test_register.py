@@ -10,7 +10,8 @@ import evaluate
 import pytest
 
 import infolm_metric
-from infolm_metric.commands.registration import SCRIPT, register
+from infolm_metric.commands.register import module_script, register
+from infolm_metric.metrics import METRICS
 from tests.project_files import ROOT
 
 PAIRS = {"predictions": ["The cat sat."], "references": ["The cat slept."]}
@@ -27,7 +28,7 @@ def elsewhere(tmp_path, monkeypatch):
 
 
 def test_the_script_lies_in_evaluates_own_cache_under_the_hash_of_its_text():
-    script = register()
+    script = register()["infolm"]
     versions = script.parent.parent
     cache = Path(evaluate.config.HF_MODULES_CACHE)
     assert versions == cache / "evaluate_modules" / "metrics" / "evaluate-metric--infolm"
@@ -38,21 +39,21 @@ def test_the_script_lies_in_evaluates_own_cache_under_the_hash_of_its_text():
 
 
 def test_registering_again_changes_nothing_and_repairs_what_is_damaged(tmp_path):
-    script = register(tmp_path)
+    script = register(tmp_path)["infolm"]
     files = sorted(tmp_path.rglob("*"))
     script.write_text("broken")
-    assert register(str(tmp_path)) == script
-    assert script.read_text() == SCRIPT
+    assert register(str(tmp_path)) == {"infolm": script}
+    assert script.read_text() == module_script(METRICS["infolm"])
     assert sorted(tmp_path.rglob("*")) == files
 
 
 def test_scripts_of_other_versions_go_whatever_their_date(tmp_path):
-    script = register(tmp_path)
+    script = register(tmp_path)["infolm"]
     old = script.parent.parent / ("0" * 64) / "infolm.py"
     old.parent.mkdir()
     old.write_text("raise RuntimeError")
     os.utime(old, (2**32, 2**32))
-    assert register(tmp_path) == script
+    assert register(tmp_path) == {"infolm": script}
     assert [path.name for path in script.parent.parent.iterdir() if path.is_dir()] == [
         script.parent.name
     ]
@@ -98,7 +99,7 @@ def test_a_checkout_is_loaded_by_its_path(way, tmp_path, monkeypatch, tiny_bert)
 
 
 def test_the_path_that_register_returns_can_be_loaded(elsewhere, tiny_bert):
-    metric = evaluate.load(str(register()), model_name_or_path=str(tiny_bert))
+    metric = evaluate.load(str(register()["infolm"]), model_name_or_path=str(tiny_bert))
     assert metric.compute(**PAIRS)["infolm"] > 0
 
 

@@ -7,13 +7,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from infolm_metric.infolm import aggregation as distributions
-from infolm_metric.infolm.aggregation import (
-    Accumulator,
-    DistributionStore,
-    aggregate,
-    log_predictions,
-)
+from infolm_metric.infolm import aggregation
+from infolm_metric.infolm.aggregation import Accumulator, aggregate, log_predictions
 
 VOCABULARY = 17
 WEIGHTINGS = 2
@@ -156,11 +151,11 @@ def test_a_weighting_may_leave_out_all_the_contexts_of_a_batch():
 @pytest.mark.parametrize("elements", [1, 3 * VOCABULARY, 1 << 20])
 @pytest.mark.parametrize("scale", [3.0, 300.0])
 def test_the_two_ways_to_mix_agree_however_the_rows_are_cut(elements, scale, monkeypatch):
-    monkeypatch.setattr(distributions, "ELEMENTS", {"cpu": elements})
+    monkeypatch.setattr(aggregation, "ELEMENTS", {"cpu": elements})
     sizes = [3, 1, 5, 2]
     logits, log_weights = contexts(sizes, scale=scale)
     quick = aggregate(logits, log_weights, sizes, [2.0])
-    monkeypatch.setattr(distributions, "REPRESENTABLE", 0.0)
+    monkeypatch.setattr(aggregation, "REPRESENTABLE", 0.0)
     careful = aggregate(logits, log_weights, sizes, [2.0])
     torch.testing.assert_close(quick, careful, rtol=1e-12, atol=1e-12)
 
@@ -172,79 +167,3 @@ def test_what_is_kept_of_a_text_does_not_keep_its_batch_alive():
     sums.add(logits[:, None], log_weights[:, None], range(50), sizes)
     kept = sums.log_sums[0]
     assert kept.untyped_storage().nbytes() == kept.nbytes == WEIGHTINGS * 2 * VOCABULARY * 8
-
-
-# The store
-
-
-def distribution(value=0.0, entries=8):
-    return torch.full((entries,), value, dtype=torch.float64)  # 8 bytes each
-
-
-def test_the_store_gives_back_what_was_put():
-    store = DistributionStore(1000)
-    store.put("a", distribution(1.0))
-    assert torch.equal(store.get("a"), distribution(1.0))
-    assert store.get("b") is None
-    assert (len(store), store.size) == (1, 64)
-
-
-def test_the_store_keeps_within_its_bytes_and_drops_the_longest_unused():
-    store = DistributionStore(3 * 64)
-    for name in "abc":
-        store.put(name, distribution())
-    assert (len(store), store.size) == (3, 192)
-    store.get("a")
-    store.put("d", distribution())  # b was used longest ago
-    assert [name for name in "abcd" if store.get(name) is not None] == ["a", "c", "d"]
-    store.put("e", distribution(entries=16))  # as large as the two used longest ago
-    assert [name for name in "acde" if store.get(name) is not None] == ["d", "e"]
-    assert store.size == 192
-
-
-def test_what_is_put_again_takes_no_more_room_and_counts_as_used():
-    store = DistributionStore(2 * 64)
-    store.put("a", distribution())
-    store.put("b", distribution())
-    store.put("a", distribution())
-    assert (len(store), store.size) == (2, 128)
-    store.put("c", distribution())
-    assert store.get("b") is None and store.get("a") is not None
-
-
-def test_a_smaller_limit_drops_at_once_and_a_larger_one_makes_room():
-    store = DistributionStore(4 * 64)
-    for name in "abcd":
-        store.put(name, distribution())
-    store.shrink(130)
-    assert [name for name in "abcd" if store.get(name) is not None] == ["c", "d"]
-    assert store.size == 128
-    store.shrink(3 * 64)
-    store.put("e", distribution())
-    assert len(store) == 3
-    store.shrink(0)
-    assert (len(store), store.size) == (0, 0)
-
-
-@pytest.mark.parametrize("limit", [0, 63])
-def test_what_is_larger_than_the_limit_is_not_kept(limit):
-    store = DistributionStore(limit)
-    store.put("a", distribution())
-    assert (len(store), store.size) == (0, 0) and store.get("a") is None
-
-
-def test_what_is_too_large_to_keep_costs_nothing_else_its_place():
-    store = DistributionStore(2 * 64)
-    store.put("a", distribution())
-    store.put("b", distribution(entries=17))
-    assert store.get("a") is not None and store.get("b") is None
-    assert store.size == 64
-
-
-def test_a_row_of_a_larger_tensor_does_not_keep_the_rest_alive():
-    store = DistributionStore(1000)
-    rows = torch.rand(100, 8, dtype=torch.float64)
-    store.put("a", rows[3])
-    kept = store.get("a")
-    assert torch.equal(kept, rows[3])
-    assert kept.untyped_storage().nbytes() == store.size == 64

@@ -9,11 +9,10 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from infolm_metric.infolm import comparison as couples_room
-from infolm_metric.infolm import measures
+from infolm_metric.infolm import comparison, measures
 from infolm_metric.infolm.comparison import Comparison, Couples, Reading, portions
-from infolm_metric.infolm.masking import TokenizedText
 from infolm_metric.infolm.settings import Settings
+from infolm_metric.kernel.tokens import TokenizedText
 
 
 def reading(*tokens, table=None, may_warn=True):
@@ -111,16 +110,16 @@ def test_the_mean_of_very_large_scores_stays_finite():
 
 
 COMPARISONS = [
-    Comparison("l1_distance", None, None, "jeffreys", 0),
-    Comparison("kl_divergence", None, None, "none", 1),
-    Comparison("kl_divergence", None, None, "reverse", 1),
-    Comparison("ab_divergence", 0.5, 0.7, "jensen", 0),
+    Comparison("l1_distance", None, None, "jeffreys", "min", 0),
+    Comparison("kl_divergence", None, None, "none", "min", 1),
+    Comparison("kl_divergence", None, None, "reverse", "min", 1),
+    Comparison("ab_divergence", 0.5, 0.7, "jensen", "min", 0),
 ]
 
 
 @pytest.mark.parametrize("elements", [1, 12, 1 << 22])
 def test_every_couple_is_compared_by_every_measure_at_its_temperature(elements, monkeypatch):
-    monkeypatch.setattr(couples_room, "COMPARED_ELEMENTS", elements)
+    monkeypatch.setattr(comparison, "COMPARED_ELEMENTS", elements)
     made = couples((10, [11, 12]), (13, [14]), (10, [15, 11]))
     generator = torch.Generator().manual_seed(0)
     found = {
@@ -139,8 +138,9 @@ def test_every_couple_is_compared_by_every_measure_at_its_temperature(elements, 
 
 def test_a_comparison_is_what_the_settings_ask_for():
     chosen = Settings.of(information_measure="ab", alpha=0.5, beta=0.7, symmetrize="jensen")
-    assert Comparison.of("ab_divergence", chosen) == COMPARISONS[3]
-    assert Comparison.of("ab_divergence", chosen, 2).temperature == 2
+    assert Comparison.of("ab_divergence", chosen, 0, 0) == COMPARISONS[3]
+    other = Comparison.of("ab_divergence", chosen.replace(multi_reference="mean"), 2, 1)
+    assert (other.multi_reference, other.temperature, other.weighting) == ("mean", 2, 1)
 
 
 def test_equal_tokens_with_equal_weights_have_equal_keys():

@@ -7,8 +7,10 @@ from transformers import AutoTokenizer
 
 from infolm_metric.infolm import fast_encoders as encoders
 from infolm_metric.infolm import masked_lm
-from infolm_metric.infolm import masking as contexts
-from infolm_metric.infolm.masking import batches, normalised_log_weights, split, tokenize
+from infolm_metric.infolm.masking import batches, split
+from infolm_metric.kernel import tokens
+from infolm_metric.kernel.idf.weights import normalised_log_weights
+from infolm_metric.kernel.tokens import tokenize
 from tests.model_families import FAMILIES, SENTENCES
 
 KNOWN = [family for family in FAMILIES if family in encoders.FAMILIES]
@@ -26,13 +28,12 @@ VARIANTS = [
 
 
 def load(folder, fast, dtype="float32"):
-    vocabulary = masked_lm.load_vocabulary(str(folder))
-    return masked_lm.load(str(folder), None, "cpu", dtype, vocabulary, fast)
+    return masked_lm.load(masked_lm.open_masked_lm(str(folder)), "cpu", dtype, fast)
 
 
 def batches_of(model, texts, masks=1, size=None):
-    vocabulary = model.vocabulary
-    read = tokenize(vocabulary.tokenizer, texts, vocabulary.limit, "truncate")
+    checkpoint = model.checkpoint
+    read = tokenize(checkpoint.tokenizer, texts, checkpoint.limit, "truncate")
     windows = [
         window
         for index, text in enumerate(read)
@@ -40,12 +41,12 @@ def batches_of(model, texts, masks=1, size=None):
             index,
             text,
             normalised_log_weights(text, None)[:, None],
-            vocabulary.template,
-            vocabulary.limit,
+            checkpoint.template,
+            checkpoint.limit,
             masks,
         )
     ]
-    return list(batches(windows, vocabulary.template.mask, size, vocabulary.size, "cpu"))
+    return list(batches(windows, checkpoint.template.mask, size, checkpoint.size, "cpu"))
 
 
 def largest_difference(first, second, made):
@@ -155,13 +156,13 @@ def test_a_decoder_keeps_its_own_encoder(tiny_models):
 
 
 def test_a_text_read_in_windows_shares_within_each_window(tiny_bert, shared, monkeypatch):
-    monkeypatch.setattr(contexts, "SLICE", 2)
+    monkeypatch.setattr(tokens, "SLICE", 2)
     fast, plain = load(tiny_bert, True), load(tiny_bert, False)
-    vocabulary = plain.vocabulary
-    (text,) = tokenize(vocabulary.tokenizer, [" ".join(SENTENCES)], 20, "window")
+    checkpoint = plain.checkpoint
+    (text,) = tokenize(checkpoint.tokenizer, [" ".join(SENTENCES)], 20, "window")
     weights = normalised_log_weights(text, None)[:, None]
-    windows = split(0, text, weights, vocabulary.template, 20)
+    windows = split(0, text, weights, checkpoint.template, 20)
     assert len(windows) > 10
-    made = list(batches(windows, vocabulary.template.mask, None, vocabulary.size, "cpu"))
+    made = list(batches(windows, checkpoint.template.mask, None, checkpoint.size, "cpu"))
     assert largest_difference(fast, plain, made) < TOLERANCE
     assert shared == [True] * len(made)

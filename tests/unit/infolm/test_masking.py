@@ -1,4 +1,4 @@
-"""From texts to batches of masked contexts, against literal rules written out token by token."""
+"""From tokens to batches of masked contexts, against literal rules written out one by one."""
 
 import math
 from collections import Counter
@@ -10,21 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from transformers import AutoTokenizer
 
-from infolm_metric.infolm import masking as contexts
-from infolm_metric.infolm.masking import (
-    Template,
-    TokenizedText,
-    Window,
-    batches,
-    find_template,
-    normalised_log_weights,
-    split,
-    tokenize,
-)
-from tests.model_families import FAMILIES, SENTENCES
-
-CLS, SEP, MASK = 2, 3, 4
-BERT = Template((CLS,), (SEP,), MASK)
+from infolm_metric.infolm import masking
+from infolm_metric.infolm.masking import MaskedWindow, batches, split
+from infolm_metric.kernel.idf.weights import normalised_log_weights
+from infolm_metric.kernel.tokens import Template, find_template, tokenize
+from tests.made_texts import BERT, CLS, MASK, SEP, text_of
+from tests.model_families import FAMILIES
 
 
 @pytest.fixture(scope="module")
@@ -32,123 +23,8 @@ def tokenizer(tiny_bert):
     return AutoTokenizer.from_pretrained(tiny_bert)
 
 
-def text_of(tokens, template=BERT):
-    """The text of the given ordinary tokens, special ones around them."""
-    ids = [*template.prefix, *tokens, *template.suffix]
-    maskable = np.zeros(len(ids), dtype=bool)
-    maskable[len(template.prefix) : len(template.prefix) + len(tokens)] = True
-    return TokenizedText(np.array(ids), maskable)
-
-
 def uniform(text):
     return normalised_log_weights(text, None)[:, None]
-
-
-# Templates
-
-
-@pytest.mark.parametrize("family", FAMILIES)
-def test_the_template_is_what_the_tokenizer_puts_around_a_text(family, tiny_models):
-    tokenizer = AutoTokenizer.from_pretrained(tiny_models(family))
-    template = find_template(tokenizer)
-    ids = tokenizer("The dog ran in the garden.")["input_ids"]
-    start, end = len(template.prefix), len(ids) - len(template.suffix)
-    assert template.prefix == tuple(ids[:start]) and template.suffix == tuple(ids[end:])
-    bare = tokenizer("The dog ran in the garden.", add_special_tokens=False)
-    assert ids[start:end] == bare["input_ids"]
-    assert template.overhead == tokenizer.num_special_tokens_to_add() == 2
-    assert template.mask == tokenizer.mask_token_id
-    # An empty text is the template alone.
-    assert tokenizer("")["input_ids"] == [*template.prefix, *template.suffix]
-
-
-# Tokenising
-
-
-@pytest.mark.parametrize("family", FAMILIES)
-def test_special_and_unknown_tokens_that_someone_typed_are_maskable(family, tiny_models):
-    tokenizer = AutoTokenizer.from_pretrained(tiny_models(family))
-    typed = [tokenizer.mask_token, tokenizer.sep_token, tokenizer.cls_token, tokenizer.pad_token]
-    (text,) = tokenize(tokenizer, ["the cat " + " ".join(typed) + " 猫"], None, "truncate")
-    assert text.maskable.tolist() == [False] + [True] * (len(text.ids) - 2) + [False]
-    assert set(tokenizer.convert_tokens_to_ids(typed)) <= set(text.tokens.tolist())
-    if tokenizer("猫", add_special_tokens=False)["input_ids"][-1] == tokenizer.unk_token_id:
-        assert tokenizer.unk_token_id in text.tokens
-
-
-def test_texts_come_in_order_as_the_tokenizer_reads_them(tokenizer, monkeypatch):
-    monkeypatch.setattr(contexts, "SLICE", 7)
-    texts = list(tokenize(tokenizer, SENTENCES, None, "truncate"))
-    assert len(texts) == len(SENTENCES)
-    for sentence, text in zip(SENTENCES, texts, strict=True):
-        assert text.ids.tolist() == tokenizer(sentence)["input_ids"]
-        assert text.ids.dtype == np.int64 and text.maskable.dtype == bool
-        assert text.tokens.tolist() == tokenizer(sentence, add_special_tokens=False)["input_ids"]
-        assert text.too_long is False
-
-
-@pytest.mark.parametrize("side", ["right", "left"])
-@pytest.mark.parametrize("family", ["bert", "roberta", "albert", "modernbert"])
-def test_a_text_is_cut_as_its_tokenizer_would_cut_it(family, side, tiny_models):
-    tokenizer = AutoTokenizer.from_pretrained(tiny_models(family), truncation_side=side)
-    sentences = [SENTENCES[0], "a cat", "", " ".join(SENTENCES[:4])]
-    for limit in (3, 4, 9, 17, 40):
-        texts = tokenize(tokenizer, sentences, limit, "truncate")
-        for sentence, text in zip(sentences, texts, strict=True):
-            cut = tokenizer(
-                sentence, truncation=True, max_length=limit, return_special_tokens_mask=True
-            )
-            assert text.ids.tolist() == cut["input_ids"]
-            assert text.maskable.tolist() == [not flag for flag in cut["special_tokens_mask"]]
-            assert text.too_long is (len(tokenizer(sentence, verbose=False)["input_ids"]) > limit)
-
-
-def test_the_limit_itself_is_not_too_long(tokenizer):
-    length = len(tokenizer(SENTENCES[0])["input_ids"])
-    (fits,) = tokenize(tokenizer, [SENTENCES[0]], length, "error")
-    assert len(fits.ids) == length and fits.too_long is False
-
-
-def test_with_windows_nothing_is_cut(tokenizer):
-    (text,) = tokenize(tokenizer, [SENTENCES[0]], 5, "window")
-    assert text.ids.tolist() == tokenizer(SENTENCES[0])["input_ids"]
-    assert text.too_long is True
-
-
-def test_a_text_that_is_too_long_can_be_an_error_that_shows_it(tokenizer):
-    length = len(tokenizer(SENTENCES[0])["input_ids"])
-    with pytest.raises(ValueError) as refusal:
-        list(tokenize(tokenizer, ["a cat", SENTENCES[0]], length - 1, "error"))
-    message = str(refusal.value)
-    assert f"a text has {length} tokens, more than max_length={length - 1}" in message
-    assert "The cat sat on the mat" in message
-    assert 'long_text="truncate" or "window"' in message
-
-
-def test_the_tokenizers_own_truncation_does_not_leak_in(tokenizer):
-    tokenizer("a cat sat on the mat", truncation=True, max_length=4, padding="max_length")
-    (text,) = tokenize(tokenizer, [SENTENCES[0]], None, "truncate")
-    assert len(text.ids) > 4
-
-
-# Weights
-
-
-def test_weights_are_the_tables_normalised():
-    table = np.array([0.0] * 10 + [1.0, 2.0, 0.0, 5.0])
-    text = text_of([10, 11, 10, 12])
-    expected = [math.log(1 / 4), math.log(2 / 4), math.log(1 / 4), -math.inf]
-    assert normalised_log_weights(text, table).tolist() == pytest.approx(expected, rel=1e-15)
-
-
-@pytest.mark.parametrize("count", [0, 1, 3, 1000])
-def test_without_a_table_or_with_nothing_but_zeros_weights_are_uniform(count):
-    text = text_of([10] * count)
-    expected = np.full(count, -math.log(count) if count else 0.0)
-    np.testing.assert_allclose(normalised_log_weights(text, None), expected, rtol=1e-15)
-    np.testing.assert_array_equal(
-        normalised_log_weights(text, np.zeros(20)), normalised_log_weights(text, None)
-    )
 
 
 # Windows
@@ -325,7 +201,7 @@ def windows_of(lengths):
         identity += length
         positions = np.arange(length)[number % 2 :: 1 + number % 3]
         log_weights = -positions[:, None, None].astype(float)
-        made.append(Window(number, ids, positions[:, None], log_weights))
+        made.append(MaskedWindow(number, ids, positions[:, None], log_weights))
     return made
 
 
@@ -395,9 +271,9 @@ def test_windows_of_one_text_keep_its_name(tokenizer):
 
 
 def test_a_batch_left_to_us_holds_as_many_tokens_as_the_device_takes(monkeypatch):
-    monkeypatch.setattr(contexts, "TOKENS_PER_BATCH", {"cpu": 40, "cuda": 90})
+    monkeypatch.setattr(masking, "TOKENS_PER_BATCH", {"cpu": 40, "cuda": 90})
     masks = np.arange(9)[:, None], np.zeros((9, 1, 1))
-    windows = [Window(i, np.full(9, 50 + i), *masks) for i in range(4)]
+    windows = [MaskedWindow(i, np.full(9, 50 + i), *masks) for i in range(4)]
     for device, largest in (("cpu", 4), ("cuda", 10), ("mps", 4)):
         made = list(batches(windows, MASK, None, 10, device))
         assert [len(b.ids) for b in made[:-1]] == [largest] * (len(made) - 1)
@@ -405,7 +281,7 @@ def test_a_batch_left_to_us_holds_as_many_tokens_as_the_device_takes(monkeypatch
 
 
 def test_a_batch_left_to_us_holds_no_more_logits_than_memory_is_meant_for():
-    most = contexts.LOGITS_PER_BATCH["cpu"]
+    most = masking.LOGITS_PER_BATCH["cpu"]
     vocabulary = most // 5
     (window,) = split(0, text_of([10] * 23), np.zeros((23, 1)), BERT, None)
     sizes = [len(b.ids) for b in batches([window], MASK, None, vocabulary, "cpu")]

@@ -730,7 +730,7 @@ def test_an_unknown_symmetrisation_is_refused_for_every_measure(unknown):
         with pytest.raises(ValueError, match="unknown symmetrize") as error:
             compare(name, x, y, symmetrize=unknown)
         assert repr(unknown) in str(error.value)
-        assert str(error.value).endswith("known: jeffreys, jensen, none, reverse")
+        assert str(error.value).endswith("known: 'jeffreys', 'jensen', 'none', 'reverse'")
         with pytest.raises(ValueError, match="unknown symmetrize"):
             largest_value(name, symmetrize=unknown)
 

@@ -13,6 +13,9 @@ from transformers import AutoModelForMaskedLM
 
 from infolm_metric import IDF, InfoLMScorer
 from infolm_metric.infolm.measures import MEASURES, SYMMETRIZATIONS
+from infolm_metric.kernel.idf.statistics import Statistics
+from infolm_metric.kernel.pairs import check_pairs
+from infolm_metric.kernel.results import joined
 from tests.counted_contexts import counted_contexts
 from tests.model_families import FAMILIES
 from tests.reference_infolm import ReferenceInfoLM
@@ -227,7 +230,7 @@ def test_portions_of_pairs_do_not_change_scores(scorer, monkeypatch):
 
 
 def test_a_stream_gives_the_scores_of_the_pairs_in_order(scorer, monkeypatch):
-    monkeypatch.setattr("infolm_metric.infolm.scorer.PORTION_TEXTS", 4)
+    monkeypatch.setattr("infolm_metric.kernel.scorer.READ_AHEAD", 2)
     pairs = list(zip(CANDIDATES, REFERENCES, strict=True))
     chosen = {"information_measure": ["l1", "kl"], "reuse_memory": 0}
     for idf in (False, "references", "separate"):
@@ -239,7 +242,7 @@ def test_a_stream_gives_the_scores_of_the_pairs_in_order(scorer, monkeypatch):
 
 
 def test_a_stream_reads_pairs_as_it_goes(scorer, monkeypatch):
-    monkeypatch.setattr("infolm_metric.infolm.scorer.PORTION_TEXTS", 4)
+    monkeypatch.setattr("infolm_metric.kernel.scorer.READ_AHEAD", 4)
     read = []
 
     def endless():
@@ -281,8 +284,8 @@ def test_a_wrong_pair_in_a_stream_is_named(scorer, pairs, error, message):
         list(scorer.stream(pairs, idf=False))
 
 
-def test_a_stream_counts_its_remarks_over_all_portions(scorer, monkeypatch):
-    monkeypatch.setattr("infolm_metric.infolm.scorer.PORTION_TEXTS", 2)
+def test_a_stream_counts_its_remarks_over_all_its_parts(scorer, monkeypatch):
+    monkeypatch.setattr("infolm_metric.kernel.scorer.READ_AHEAD", 2)
     pairs = [("", "the cat"), ("the dog", "rain"), ("", "the dog")]
     with pytest.warns(UserWarning, match="2 of 6 texts without a token to mask") as caught:
         list(scorer.stream(pairs, idf=False))
@@ -301,7 +304,7 @@ def test_the_signature_can_be_had_without_scores(scorer):
 
 @pytest.mark.parametrize("masks", [2, 5, 100])
 def test_several_masks_a_pass_are_what_a_literal_reading_gives(scorer, masks):
-    model = AutoModelForMaskedLM.from_pretrained(scorer.settings.model).eval()
+    model = AutoModelForMaskedLM.from_pretrained(scorer.settings.model_name_or_path).eval()
     tokenizer = scorer.tokenizer
     texts = [*CANDIDATES, ""]
     found = scorer.distributions(texts, idf=False, masks_per_pass=masks, temperature=2.0)
@@ -332,7 +335,7 @@ def test_several_masks_a_pass_need_fewer_passes_and_do_not_mix_with_others(score
         "logits",
         lambda self, ids, *rest: contexts.append(len(ids)) or plain(self, ids, *rest),
     )
-    fresh = InfoLMScorer(model_name_or_path=scorer.settings.model, idf=False)
+    fresh = InfoLMScorer(model_name_or_path=scorer.settings.model_name_or_path, idf=False)
     exact = fresh.score(CANDIDATES, REFERENCES)
     passes = sum(contexts)
     contexts.clear()
@@ -390,7 +393,7 @@ def test_similarity_is_one_less_the_share_of_the_largest_value(scorer):
     )
     for name, largest in (("l1_distance", 2.0), ("fisher_rao_distance", 1.0)):
         expected = [1 - score / largest for score in result.scores[name]]
-        assert result.similarities[name] == pytest.approx(expected, abs=1e-12)
+        assert result["similarities"][name] == pytest.approx(expected, abs=1e-12)
     assert "similarity:" in result.signature
 
 
@@ -423,7 +426,7 @@ def test_sweep_equals_score_for_each_of_its_settings(scorer):
             temperature=chosen.temperature,
         )
         assert result.signature == single.signature
-        (name,) = chosen.measures
+        (name,) = chosen.names
         assert_close(result.scores[name], single.scores[name], tolerance=1e-9)
 
 
@@ -433,7 +436,9 @@ def test_a_sweep_over_idf_equals_score_and_reads_each_text_once(scorer, monkeypa
     forms = ["references", False, table, "separate"]
     for masks in (1, 3):
         fresh = InfoLMScorer(
-            model_name_or_path=scorer.settings.model, masks_per_pass=masks, batch_size=2
+            model_name_or_path=scorer.settings.model_name_or_path,
+            masks_per_pass=masks,
+            batch_size=2,
         )
         with counted_contexts(monkeypatch) as contexts:
             rows = fresh.sweep(CANDIDATES, REFERENCES, idfs=forms, temperatures=[0.5, 2.0])
@@ -449,24 +454,46 @@ def test_a_sweep_over_idf_equals_score_and_reads_each_text_once(scorer, monkeypa
             assert_close(result.scores["fisher_rao_distance"], single["scores"], tolerance=1e-6)
 
 
-def test_a_part_is_scored_as_within_the_whole_corpus(scorer):
-    whole = scorer.score(CANDIDATES, REFERENCES)
+@pytest.mark.parametrize("idf", [False, "references", "separate", "table"])
+def test_a_part_is_scored_as_within_the_whole_corpus(scorer, idf):
+    form = IDF.from_corpus(REFERENCES, scorer.tokenizer) if idf == "table" else idf
+    whole = scorer.score(CANDIDATES, REFERENCES, idf=form)
+    pairs, chosen = check_pairs(CANDIDATES, REFERENCES), scorer.settings.replace(idf=form)
+    counts = [scorer.inner.count(part, chosen) for part in (pairs.part(0, 2), pairs.part(2))]
+    parts = [
+        scorer.inner.score(part, chosen, counts[0] + counts[1])
+        for part in (pairs.part(0, 2), pairs.part(2))
+    ]
+    assert [part.signature for part in parts] == [whole.signature] * 2
+    assert_close(joined(parts)["scores"], whole["scores"], tolerance=1e-6)
+    assert joined(parts).remarks == whole.remarks
+
+
+@pytest.mark.parametrize(
+    ("idf", "counted"), [("references", False), (False, "references"), ("separate", "references")]
+)
+def test_statistics_that_do_not_fit_the_settings_are_refused(scorer, idf, counted):
+    pairs, chosen = check_pairs(CANDIDATES, REFERENCES), scorer.settings.replace(idf=idf)
+    statistics = scorer.inner.count(pairs, scorer.settings.replace(idf=counted))
+    with pytest.raises(ValueError, match=f"idf={idf!r} needs the counts of .*the same settings"):
+        scorer.inner.score(pairs, chosen, statistics)
+
+
+def test_statistics_of_another_tokenizer_are_refused(scorer):
     table = IDF.from_corpus(REFERENCES, scorer.tokenizer)
-    part = scorer.score_part(CANDIDATES[:2], REFERENCES[:2], (table, table))
-    assert part.signature == whole.signature
-    assert_close(part["scores"], whole["scores"][:2], tolerance=1e-6)
+    other = IDF(table.documents, table.document_frequency, "5f2e")
     with pytest.raises(ValueError, match="belongs to the tokenizer"):
-        other = IDF(table.documents, table.document_frequency, "5f2e")
-        scorer.score_part(CANDIDATES[:2], REFERENCES[:2], (other, other))
+        pairs = check_pairs(CANDIDATES[:2], REFERENCES[:2])
+        scorer.inner.score(pairs, scorer.settings, Statistics({"references": other}))
 
 
 def test_the_model_is_loaded_once_and_texts_seen_before_are_not_read_again(scorer, monkeypatch):
-    fresh = InfoLMScorer(model_name_or_path=scorer.settings.model, idf=False)
+    fresh = InfoLMScorer(model_name_or_path=scorer.settings.model_name_or_path, idf=False)
     with counted_contexts(monkeypatch) as contexts:
         fresh.score(CANDIDATES, REFERENCES)
-        first, model = len(contexts), fresh._engine._model
+        first, model = len(contexts), fresh.inner.distributions._model
         fresh.score(["a new text"], [REFERENCES[0]])
-        assert fresh._engine._model is model
+        assert fresh.inner.distributions._model is model
         assert 0 < len(contexts) - first <= 6
         before = len(contexts)
         fresh.score(CANDIDATES, REFERENCES)
@@ -517,13 +544,13 @@ def test_a_text_too_long_is_refused_before_the_model_loads_if_asked(tiny_bert):
     fresh = InfoLMScorer(model_name_or_path=tiny_bert, long_text="error")
     with pytest.raises(ValueError, match=r"max_length=40.*long_text"):
         fresh.score([LONG], ["the cat"])
-    assert fresh._engine._model is None
+    assert fresh.inner.distributions._model is None
 
 
 def test_distributions_are_normalised_log_probabilities(scorer):
     texts = ["the cat", "", "the cat"]
     log_p = scorer.distributions(texts)
-    assert log_p.shape == (3, scorer._engine.model(scorer.settings).vocabulary.size)
+    assert log_p.shape == (3, scorer.inner.distributions.checkpoint(scorer.settings).size)
     assert log_p.dtype == torch.float64
     torch.testing.assert_close(log_p.exp().sum(-1), torch.ones(3, dtype=torch.float64))
     assert torch.equal(log_p[0], log_p[2])
@@ -624,7 +651,7 @@ def test_wrong_lists_for_a_sweep_are_named_before_a_model_loads(given, error, me
 def test_a_copy_carries_the_settings_and_loads_its_own_model(scorer):
     scorer.score(["the cat"], ["a dog"])
     twin = copy.deepcopy(scorer)
-    assert twin.settings == scorer.settings and twin._engine._model is None
+    assert twin.settings == scorer.settings and twin.inner.distributions._model is None
     assert twin.score(["the cat"], ["the cat"]).scores == {"fisher_rao_distance": [0.0]}
 
 
@@ -633,7 +660,8 @@ def test_bars_are_shown_only_if_asked_for(scorer, capsys, verbose):
     texts = [f"cat {number}" for number in range(10_001)]
     IDF.from_corpus(texts, scorer.tokenizer)
     assert "documents" in capsys.readouterr().err  # large enough for a bar of its own
-    scorer._engine.tables([texts], scorer.settings.replace(verbose=verbose))
+    pairs, chosen = check_pairs(texts, texts), scorer.settings.replace(verbose=verbose)
+    scorer.inner.count(pairs, chosen)
     scorer.score(["the cat"], ["a dog"], verbose=verbose)
     assert ("documents" in (shown := capsys.readouterr().err)) is verbose
     assert ("infolm" in shown) is verbose

@@ -2,7 +2,10 @@
 
 import json
 import math
+import os
 import sys
+import warnings
+from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
 
 import numpy as np
@@ -10,20 +13,34 @@ import pytest
 import torch
 import transformers
 
+from infolm_metric import IDF, InfoLMScorer
+from infolm_metric.infolm import masked_lm
 from infolm_metric.infolm.settings import Settings
-from infolm_metric.kernel.idf.table import IDF
-from infolm_metric.kernel.results import Result, make_result, signature
+from infolm_metric.kernel.results import Remarks, Result, View, differences, joined
 
-IDENTITY = "some-one/model@0123abc"
-LIMIT = 512
+LIMIT = 40  # positions of the tiny model
 TABLE = IDF(3, np.array([0, 2, 3]), "5f2e")
 OTHER_TABLE = IDF(4, np.array([0, 2, 3]), "5f2e")
+ONE = {"l1_distance": [0.5, 1.5]}
 SCORES = {"l1_distance": [0.5, 1.5], "kl_divergence": [0.25, 0.0]}
+VIEW = View("similarity", "similarities", {"l1_distance": [0.75, 0.25]})
+COUNTS = {"texts": 4, "too_long": 0, "empty": 1, "zero_weight": 0}
+REST = {"higher_is_better": False, "signature": "sig", "remarks": COUNTS}
 
 
-def fields(settings, identity=IDENTITY, limit=LIMIT):
+def result_of(scores, **more):
+    """A result of InfoLM with the signature and the remarks of REST."""
+    return Result("infolm", scores, "sig", False, Remarks(**COUNTS), **more)
+
+
+@pytest.fixture(scope="module")
+def scorer(tiny_bert):
+    return InfoLMScorer(model_name_or_path=str(tiny_bert))
+
+
+def fields(signature):
     """The signature's entries by name."""
-    return dict(entry.split(":", 1) for entry in signature(settings, identity, limit).split("|"))
+    return dict(entry.split(":", 1) for entry in signature.split("|"))
 
 
 def installed_version():
@@ -39,56 +56,59 @@ def installed_version():
 @pytest.mark.parametrize(
     ("result", "return_scores", "expected"),
     [
+        (result_of(ONE), True, {"infolm": 1.0, "scores": [0.5, 1.5], **REST}),
+        (result_of(ONE), False, {"infolm": 1.0, **REST}),
         (
-            Result({"l1_distance": [0.5, 1.5]}, "sig"),
-            True,
-            {"infolm": 1.0, "scores": [0.5, 1.5], "signature": "sig"},
-        ),
-        (
-            Result({"l1_distance": [0.5, 1.5]}, "sig"),
-            False,
-            {"infolm": 1.0, "signature": "sig"},
-        ),
-        (
-            Result(SCORES, "sig", several=True),
+            result_of(SCORES, several=True),
             True,
             {
                 "infolm": {"l1_distance": 1.0, "kl_divergence": 0.125},
                 "scores": SCORES,
-                "signature": "sig",
+                **REST,
             },
         ),
         (
-            Result({"l1_distance": [0.5]}, "sig", several=True),
+            result_of({"l1_distance": [0.5]}, several=True),
             True,
             {
                 "infolm": {"l1_distance": 0.5},
                 "scores": {"l1_distance": [0.5]},
-                "signature": "sig",
+                **REST,
             },
         ),
         (
-            Result({"l1_distance": [0.5, 1.5]}, "sig", False, {"l1_distance": [0.75, 0.25]}),
+            result_of(ONE, views=(VIEW,)),
             True,
             {
                 "infolm": 1.0,
                 "similarity": 0.5,
                 "scores": [0.5, 1.5],
                 "similarities": [0.75, 0.25],
-                "signature": "sig",
+                **REST,
             },
         ),
         (
-            Result({"l1_distance": [0.5, 1.5]}, "sig", True, {"l1_distance": [0.75, 0.25]}),
+            result_of(ONE, several=True, views=(VIEW,)),
             False,
             {
                 "infolm": {"l1_distance": 1.0},
                 "similarity": {"l1_distance": 0.5},
+                **REST,
+            },
+        ),
+        (
+            Result("toy", {"toy": [0.5]}, "sig", True),
+            True,
+            {
+                "toy": 0.5,
+                "scores": [0.5],
+                "higher_is_better": True,
                 "signature": "sig",
+                "remarks": dict.fromkeys(COUNTS, 0),
             },
         ),
     ],
-    ids=["one", "one-mean", "several", "list-of-one", "similarity", "similarity-means"],
+    ids=["one", "one-mean", "several", "list-of-one", "similarity", "similarity-means", "higher"],
 )
 def test_a_result_is_shown_with_these_keys_in_this_order(result, return_scores, expected):
     shown = result.as_dict(return_scores)
@@ -99,42 +119,62 @@ def test_a_result_is_shown_with_these_keys_in_this_order(result, return_scores, 
 
 @pytest.mark.parametrize("several", [False, True])
 def test_a_result_reads_like_the_dictionary_it_is_shown_as(several):
-    result = Result({"l1_distance": [0.5, 1.5]}, "sig", several, {"l1_distance": [0.75, 0.25]})
-    assert dict(result) == result.as_dict()
+    result = result_of(ONE, several=several, views=(VIEW,))
+    assert dict(result) == result.as_dict() == result
     assert [result[name] for name in result.keys()] == list(result.as_dict().values())  # noqa: SIM118
+    assert "infolm" in result and "nothing" not in result
+    assert len(result) == len(result.as_dict())
     with pytest.raises(KeyError, match="nothing"):
         result["nothing"]
 
 
 def test_measures_keep_the_order_in_which_they_were_asked_for():
-    result = Result(SCORES, "sig", several=True)
-    assert result.measures == ("l1_distance", "kl_divergence")
+    result = result_of(SCORES, several=True)
+    assert result.names == ("l1_distance", "kl_divergence")
     assert list(result.as_dict()["infolm"]) == ["l1_distance", "kl_divergence"]
+
+
+@pytest.mark.parametrize("cut", [1, 2, 3])
+def test_results_of_consecutive_parts_join_to_that_of_the_whole(cut):
+    scores, similarities = [0.1, 0.2, 0.7, 0.3], [0.95, 0.9, 0.65, 0.85]
+
+    def part(start, stop):
+        view = View("similarity", "similarities", {"l1_distance": similarities[start:stop]})
+        remarks = Remarks(texts=2 * (stop - start), too_long=stop - start, limit=40)
+        column = {"l1_distance": scores[start:stop]}
+        return Result("infolm", column, "sig", False, remarks, True, (view,))
+
+    whole, found = part(0, 4), joined([part(0, cut), part(cut, 4)])
+    assert found == whole
+    assert found.remarks == whole.remarks and found.columns() == whole.columns()
 
 
 def test_the_corpus_score_is_the_mean_of_the_pairs():
     scores = [0.1, 0.2, 0.7, 0.3]
-    assert Result({"l1_distance": scores}, "").mean("l1_distance") == pytest.approx(0.325)
-    assert Result({"l1_distance": [1 / 3]}, "").mean("l1_distance") == 1 / 3
+    assert result_of({"l1_distance": scores}).mean("l1_distance") == pytest.approx(0.325)
+    assert result_of({"l1_distance": [1 / 3]}).mean("l1_distance") == 1 / 3
 
 
 @pytest.mark.parametrize("value", [0.0, 0.1, 1 / 3, 5e-324, sys.float_info.max])
 def test_the_mean_of_equal_scores_is_that_score(value):
     for count in range(1, 60):
-        assert Result({"kl_divergence": [value] * count}, "").mean("kl_divergence") == value
+        assert result_of({"kl_divergence": [value] * count}).mean("kl_divergence") == value
 
 
 def test_the_mean_of_very_large_scores_stays_finite():
     largest = sys.float_info.max
-    mean = Result({"kl_divergence": [largest, 0.0, largest, largest]}, "").mean("kl_divergence")
+    scores = {"kl_divergence": [largest, 0.0, largest, largest]}
+    mean = result_of(scores).mean("kl_divergence")
     assert mean == pytest.approx(0.75 * largest, rel=1e-15)
 
 
-def test_a_similarity_falls_from_1_to_0_as_the_score_rises_to_its_largest_value():
-    settings = Settings.of(information_measure=["l1", "kl"], symmetrize="jensen", similarity=True)
+def test_a_similarity_falls_from_1_to_0_as_the_score_rises_to_its_largest_value(scorer):
+    settings = scorer.settings.replace(
+        information_measure=["l1", "kl"], symmetrize="jensen", similarity=True
+    )
     scores = {"l1_distance": [0.0, 0.5, 2.0], "kl_divergence": [0.0, 0.1, math.log(2)]}
-    result = make_result(scores, settings, IDENTITY, LIMIT)
-    assert result.similarities == {
+    result = scorer.inner._result(scores, settings, Remarks())
+    assert result["similarities"] == {
         "l1_distance": [1.0, 0.75, 0.0],
         "kl_divergence": pytest.approx([1.0, 1 - 0.1 / math.log(2), 0.0]),
     }
@@ -144,21 +184,63 @@ def test_a_similarity_falls_from_1_to_0_as_the_score_rises_to_its_largest_value(
 @pytest.mark.parametrize(
     ("asked", "several"), [("l1", False), (["l1"], True), (("l1", "kl"), True)]
 )
-def test_a_list_of_measures_gives_a_result_by_name_even_for_one(asked, several):
-    settings = Settings.of(information_measure=asked)
-    result = make_result({name: [0.5] for name in settings.measures}, settings, IDENTITY, LIMIT)
+def test_a_list_of_measures_gives_a_result_by_name_even_for_one(scorer, asked, several):
+    result = scorer.score(["a cat"], ["the dog"], idf=False, information_measure=asked)
     assert result.several is several
     assert isinstance(result.as_dict()["infolm"], dict) is several
-    assert result.similarities is None
-    assert result.signature == signature(settings, IDENTITY, LIMIT)
+    assert result.views == () and "similarity" not in result
+    assert result.signature == scorer.signature(idf=False, information_measure=asked)
+
+
+# Remarks
+
+
+def test_remarks_of_parts_add_up_to_those_of_the_whole():
+    parts = [
+        Remarks(texts=3, empty=1),
+        Remarks(texts=5, too_long=2, limit=40),
+        Remarks(texts=2, zero_weight=1),
+    ]
+    whole = Remarks(texts=10, too_long=2, empty=1, zero_weight=1, limit=40)
+    assert sum(parts, Remarks()) == sum(reversed(parts), Remarks()) == whole
+    assert whole.counts() == {"texts": 10, "too_long": 2, "empty": 1, "zero_weight": 1}
+
+
+def test_each_kind_of_text_is_warned_of_once_with_its_count():
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        (Remarks(texts=3, empty=1) + Remarks(texts=5, too_long=2, empty=2, limit=40)).warn()
+    assert [str(warning.message) for warning in caught] == [
+        'infolm: 2 of 8 texts longer than 40 tokens: cut there; long_text="window" reads texts '
+        "whole",
+        "infolm: 3 of 8 texts without a token to mask: scored by the prediction for a lone mask",
+    ]
+
+
+def test_texts_that_were_not_cut_are_nothing_to_warn_of():
+    assert Remarks(texts=3, too_long=2).sentences() == Remarks(texts=3).sentences() == []
+
+
+def test_a_warning_points_at_whoever_called_what_warns():
+    def score():
+        Remarks(texts=3, empty=1).warn()
+
+    with pytest.warns(UserWarning, match="1 of 3 texts") as caught:
+        score()
+    assert caught[0].filename == __file__
+    assert caught[0].lineno == sys._getframe().f_lineno - 2
 
 
 # Signatures
 
 
-def test_the_signature_names_everything_that_made_the_score():
-    settings = Settings.of(information_measure="ab", alpha=0.5, beta=0.7, temperature=2)
-    assert fields(settings) == {
+def test_the_signature_names_everything_that_made_the_score(scorer, tiny_bert):
+    found = scorer.signature(information_measure="ab", alpha=0.5, beta=0.7, temperature=2)
+    assert found.startswith("metric:infolm|measure:ab_divergence|")
+    model, _, digest = fields(found)["model"].partition("@sha256:")
+    assert model == tiny_bert.name and len(bytes.fromhex(digest)) == 6
+    assert fields(found) == {
+        "metric": "infolm",
         "measure": "ab_divergence",
         "alpha": "0.5",
         "beta": "0.7",
@@ -166,8 +248,8 @@ def test_the_signature_names_everything_that_made_the_score():
         "temperature": "2.0",
         "idf": "references",
         "multi_reference": "min",
-        "model": IDENTITY,
-        "max_length": "512",
+        "model": f"{model}@sha256:{digest}",
+        "max_length": str(LIMIT),
         "long_text": "truncate",
         "dtype": "float32",
         "infolm": installed_version(),
@@ -201,22 +283,22 @@ CHANGES = [
 ]
 
 
-def test_every_setting_that_can_change_a_score_changes_the_signature():
-    base = Settings.of(**AB)
-    signatures = [signature(base.replace(**change), IDENTITY, LIMIT) for change in CHANGES]
-    signatures += [
-        signature(base, IDENTITY, LIMIT),
-        signature(base, "some-one/model@4567def", LIMIT),
-        signature(base, IDENTITY, 511),
-        signature(base, IDENTITY, None),
-    ]
+def test_every_setting_that_can_change_a_score_changes_the_signature(
+    scorer, tiny_bert, tiny_models, monkeypatch
+):
+    signatures = [scorer.signature(**AB | change) for change in CHANGES]
+    signatures += [scorer.signature(**AB), scorer.signature(**AB, max_length=LIMIT - 1)]
+    other = tiny_models("bert", num_hidden_layers=1)
+    signatures.append(scorer.signature(**AB, model_name_or_path=str(other)))
+    unlimited = replace(masked_lm.open_masked_lm(str(tiny_bert)), limit=None)
+    monkeypatch.setattr(masked_lm, "open_masked_lm", lambda *key: unlimited)
+    signatures.append(InfoLMScorer(model_name_or_path=str(tiny_bert)).signature(**AB))
     assert len(set(signatures)) == len(CHANGES) + 4
 
 
-def test_a_similarity_is_named_in_the_signature():
-    plain, similar = (Settings.of(similarity=similarity) for similarity in (False, True))
-    assert "similarity" not in fields(plain)
-    assert fields(similar)["similarity"] == "1-score/largest"
+def test_a_similarity_is_named_in_the_signature(scorer):
+    assert "similarity" not in fields(scorer.signature())
+    assert fields(scorer.signature(similarity=True))["similarity"] == "1-score/largest"
 
 
 @pytest.mark.parametrize(
@@ -230,15 +312,19 @@ def test_a_similarity_is_named_in_the_signature():
         {"verbose": True},
         {"idf": True},
         {"idf": "references"},
-        # The model and the length it came to are given beside the settings.
-        {"model_name_or_path": "bundled"},
-        {"model_revision": "main"},
-        {"max_length": 512},
+        {"model_revision": "main"},  # a folder has none
+        {"max_length": LIMIT},
     ],
 )
-def test_what_cannot_change_a_score_stays_out_of_the_signature(change):
-    base = Settings.of(**AB)
-    assert signature(base.replace(**change), IDENTITY, LIMIT) == signature(base, IDENTITY, LIMIT)
+def test_what_cannot_change_a_score_stays_out_of_the_signature(scorer, change):
+    assert scorer.signature(**AB | change) == scorer.signature(**AB)
+
+
+def test_a_model_has_one_signature_by_whatever_path_it_is_named(scorer, tiny_bert, tmp_path):
+    linked = tmp_path / tiny_bert.name
+    linked.symlink_to(tiny_bert)
+    for path in (os.path.relpath(tiny_bert), str(linked)):
+        assert scorer.signature(model_name_or_path=path) == scorer.signature()
 
 
 def test_every_setting_is_known_to_change_scores_or_not_to():
@@ -246,7 +332,7 @@ def test_every_setting_is_known_to_change_scores_or_not_to():
     beside = {"model_name_or_path", "model_revision", "max_length"}
     harmless = {"batch_size", "device", "tokenize_processes", "return_scores", "reuse_memory"}
     harmless |= {"verbose", "similarity"}
-    assert checked | beside | harmless == set(Settings.__dataclass_fields__)
+    assert checked | beside | harmless == set(Settings.choices())
 
 
 @pytest.mark.parametrize(
@@ -260,15 +346,17 @@ def test_every_setting_is_known_to_change_scores_or_not_to():
         (["l1", "renyi"], {"beta"}),
     ],
 )
-def test_what_a_measure_does_not_use_stays_out_of_the_signature(measure, absent):
-    settings = Settings.of(**AB | {"information_measure": measure})
-    assert {"alpha", "beta", "symmetrize"} - set(fields(settings)) == absent
+def test_what_a_measure_does_not_use_stays_out_of_the_signature(scorer, measure, absent):
+    found = fields(scorer.signature(**AB | {"information_measure": measure}))
+    assert {"alpha", "beta", "symmetrize"} - set(found) == absent
 
 
-def test_the_signature_shows_parameters_with_all_their_digits():
-    settings = Settings.of(information_measure="renyi", alpha=np.float32(0.1), temperature=1 / 3)
-    assert float(fields(settings)["alpha"]) == float(np.float32(0.1))
-    assert float(fields(settings)["temperature"]) == 1 / 3
+def test_the_signature_shows_parameters_with_all_their_digits(scorer):
+    found = fields(
+        scorer.signature(information_measure="renyi", alpha=np.float32(0.1), temperature=1 / 3)
+    )
+    assert float(found["alpha"]) == float(np.float32(0.1))
+    assert float(found["temperature"]) == 1 / 3
 
 
 @pytest.mark.parametrize(
@@ -280,11 +368,22 @@ def test_the_signature_shows_parameters_with_all_their_digits():
         (TABLE, f"table-{TABLE.fingerprint}"),
     ],
 )
-def test_the_signature_says_what_the_weights_were(idf, shown):
-    assert fields(Settings.of(idf=idf))["idf"] == shown
+def test_the_signature_says_what_the_weights_were(scorer, idf, shown):
+    assert fields(scorer.signature(idf=idf))["idf"] == shown
     assert TABLE.fingerprint != OTHER_TABLE.fingerprint
 
 
-def test_several_measures_share_a_signature_that_names_them_all():
-    settings = Settings.of(information_measure=["l1", "kl"])
-    assert fields(settings)["measure"] == "l1_distance+kl_divergence"
+def test_several_measures_share_a_signature_that_names_them_all(scorer):
+    found = fields(scorer.signature(information_measure=["l1", "kl"]))
+    assert found["measure"] == "l1_distance+kl_divergence"
+
+
+def test_what_differs_between_signatures_is_named(scorer):
+    now = scorer.signature(temperature=2, information_measure="renyi", alpha=0.5)
+    assert differences(scorer.signature(), scorer.signature()) == ""
+    assert set(differences(scorer.signature(), now).split("; ")) == {
+        "measure was fisher_rao_distance and is renyi_divergence now",
+        "temperature was 1.0 and is 2.0 now",
+        "alpha was not given and is 0.5 now",
+        "symmetrize was not given and is jeffreys now",
+    }

@@ -6,10 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from infolm_metric import InfoLMScorer
+from infolm_metric import InfoLMScorer, metrics
 from infolm_metric.commands.main import main
+from infolm_metric.infolm.settings import Settings
 from tests.paraphrases import PARAPHRASES
 from tests.random_pairs import write_lines
+from tests.toy import Overlap, ToyScorer, ToySettings
 
 os.environ.update(RAY_USAGE_STATS_ENABLED="0")
 os.environ.update(RAY_worker_niceness="0")  # else its workers starve beside anything else
@@ -43,10 +45,26 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
+@pytest.fixture
+def toy(monkeypatch):
+    """The metric of tests/toy.py, which this process alone knows by name."""
+    places = ("tests.toy:ToySettings", "tests.toy:ToyScorer", "tests.toy:Toy")
+    monkeypatch.setitem(metrics.METRICS, "toy", metrics.Metric("toy", *places))
+
+
 def alone(model, **settings):
     """The scores of one process, by measure."""
     scorer = InfoLMScorer(model_name_or_path=str(model), **settings)
     return scorer.score([row["prediction"] for row in ROWS], [row["references"] for row in ROWS])
+
+
+def score_files(rows, **options):
+    """Scores the rows into a folder, as `infolm score --engine ray` does."""
+    from infolm_metric.running import ray as engine
+
+    engine.start()
+    dataset = ray.data.from_items(rows, override_num_blocks=1)
+    return engine.score_files(dataset, "scores.jsonl", workers=1, **options)
 
 
 def test_a_data_set_gets_the_scores_of_one_process(cluster, tiny_bert):
@@ -58,12 +76,36 @@ def test_a_data_set_gets_the_scores_of_one_process(cluster, tiny_bert):
     rows = sorted(scored.take_all(), key=lambda row: row["id"])
     expected = alone(tiny_bert, **settings)
     assert [row["prediction"] for row in rows] == [row["prediction"] for row in ROWS]
-    for name, scores in expected.scores.items():
-        assert [row[name] for row in rows] == pytest.approx(scores, abs=1e-6, rel=1e-6)
-        similarities = expected.similarities[name]
-        assert [row[f"{name}_similarity"] for row in rows] == pytest.approx(
-            similarities, abs=1e-6, rel=1e-6
-        )
+    assert f"{MEASURE}_similarity" in expected.columns()
+    for name, column in expected.columns().items():
+        assert [row[name] for row in rows] == pytest.approx(column, abs=1e-6, rel=1e-6)
+
+
+def test_any_metric_scores_as_in_one_process(cluster, toy):
+    from infolm_metric.running.ray import score_dataset
+
+    dataset = ray.data.from_items(ROWS, override_num_blocks=2)
+    scored = score_dataset(dataset, metric="toy", size=2, batch=16)
+    rows = sorted(scored.take_all(), key=lambda row: row["id"])
+    pairs = [row["prediction"] for row in ROWS], [row["references"] for row in ROWS]
+    assert [row["toy"] for row in rows] == ToyScorer(size=2).score(*pairs).scores["toy"]
+
+
+def test_a_worker_that_would_score_otherwise_is_refused_with_the_difference(
+    cluster, toy, monkeypatch
+):
+    elsewhere = ToyScorer().signature().replace("size:1", "size:9")
+    monkeypatch.setattr(Overlap, "signature", lambda *given: elsewhere)  # of this process alone
+    with pytest.raises(ValueError, match="than the driver: size was 9 and is 1 now; give all"):
+        score_files(ROWS, metric="toy", settings=ToySettings())
+
+
+@pytest.mark.parametrize("column", [MEASURE, f"{MEASURE}_similarity"])
+def test_a_column_that_is_there_already_is_not_overwritten(cluster, tiny_bert, column):
+    settings = Settings(model_name_or_path=str(tiny_bert), idf=False, similarity=True)
+    rows = [{**row, column: 0.5} for row in ROWS]
+    with pytest.raises(ValueError, match=f"a column '{column}' already; rename or drop it"):
+        score_files(rows, metric="infolm", settings=settings)
 
 
 def test_the_command_writes_the_scores_of_one_process_in_order(cluster, tiny_bert, capsys):

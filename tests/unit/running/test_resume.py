@@ -13,6 +13,7 @@ from pyarrow import parquet
 
 from infolm_metric import IDF, InfoLMScorer
 from infolm_metric.commands.main import main
+from infolm_metric.kernel.results import mean
 from infolm_metric.running.files import PairSource, from_dataset, from_parallel, from_table
 from infolm_metric.running.resume import run_job
 from tests.project_files import ROOT
@@ -79,13 +80,11 @@ def test_a_job_writes_what_one_call_gives(scorer, tiny_bert, settings):
     expected = scorer.score(*columns(), **settings)
     rows = rows_of("scores.jsonl")
     assert [row["pair"] for row in rows] == list(range(1, len(ROWS) + 1))
-    for name, scores in expected.scores.items():
-        assert [row[name] for row in rows] == pytest.approx(scores, abs=1e-6, rel=1e-6)
-        assert result.means[name] == pytest.approx(expected.mean(name), abs=1e-6, rel=1e-6)
-    for name, similarities in (expected.similarities or {}).items():
-        assert [row[f"{name}_similarity"] for row in rows] == pytest.approx(
-            similarities, abs=1e-6, rel=1e-6
-        )
+    for name, column in expected.columns().items():
+        assert [row[name] for row in rows] == pytest.approx(column, abs=1e-6, rel=1e-6)
+        assert result.means[name] == pytest.approx(mean(column), abs=1e-6, rel=1e-6)
+    similar = {"l1_distance_similarity", "l2_distance_similarity"}
+    assert similar.intersection(rows[0]) == (similar if "similarity" in settings else set())
     assert (result.pairs, result.resumed) == (len(ROWS), 0)
     assert result.signature == expected.signature
 
@@ -194,10 +193,12 @@ def test_the_command_reads_data_sets_and_parquet(infolm):
 # What a job survives
 
 
-def test_a_job_killed_at_random_moments_writes_the_same_bytes(tiny_bert, folder):
-    command = [sys.executable, ROOT / "tests/integration/kill_jobs.py", tiny_bert, folder]
+@pytest.mark.parametrize(("metric", "rows"), [("infolm", 700), ("toy", 20_000)])
+def test_a_job_killed_at_random_moments_writes_the_same_bytes(tiny_bert, folder, metric, rows):
+    model = ["--model", tiny_bert] if metric == "infolm" else []
+    command = [sys.executable, ROOT / "tests/integration/kill_jobs.py", "--kills", "4"]
     result = subprocess.run(
-        [*command, "--rows", "700", "--kills", "4"],
+        [*command, "--rows", str(rows), folder, "--metric", metric, *model],
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         capture_output=True,
         text=True,

@@ -1,0 +1,65 @@
+"""Where results go: checked before time goes into their content."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+from infolm_metric.commands.options import option
+
+STANDARD_OUTPUT = "-"
+JSON = option("--json", action="store_true", help="one JSON object, with every number")
+MARKDOWN = option("--markdown", action="store_true", help="tables in Markdown")
+OUTPUT = option("-o", "--output", metavar="FILE", default=STANDARD_OUTPUT, help="write to a file")
+
+
+def check_output(arguments: argparse.Namespace) -> None:
+    """Raise ValueError if two forms are asked for, or no file can be written."""
+    if arguments.json and getattr(arguments, "markdown", False):
+        raise ValueError("give --json or --markdown, not both")
+    if arguments.output != STANDARD_OUTPUT:
+        check_writable(arguments.output)
+
+
+def check_writable(output: str) -> None:
+    """Raise ValueError if no file can be made there.
+
+    >>> check_writable("missing/scores.txt")
+    Traceback (most recent call last):
+    ValueError: cannot write missing/scores.txt: no folder 'missing'; name a file in one that exists
+    """
+    path = Path(output)
+    if path.is_dir() or not path.parent.is_dir():
+        problem = "it is a folder" if path.is_dir() else f"no folder {str(path.parent)!r}"
+        raise ValueError(f"cannot write {output}: {problem}; name a file in one that exists")
+
+
+def write(lines: Iterable[str], output: str) -> None:
+    """Write the lines to the file, or to standard output if it is "-"."""
+    text = "".join(f"{line}\n" for line in lines)
+    if output == STANDARD_OUTPUT:
+        sys.stdout.write(text)
+    else:
+        Path(output).write_text(text, encoding="utf-8", newline="\n")
+
+
+def folder_for(output: str) -> Path:
+    """The folder, made if it is not there; ValueError if a file is in its place.
+
+    >>> folder_for(os.devnull)
+    Traceback (most recent call last):
+    ValueError: cannot write to ...: it is a file; name a folder
+    """
+    path = Path(output)
+    if path.exists() and not path.is_dir():
+        raise ValueError(f"cannot write to {output}: it is a file; name a folder")
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ValueError(f"cannot make the folder {output}: {error.strerror}") from error
+    if not os.access(path, os.W_OK):
+        raise ValueError(f"cannot write to {output}: permission denied; name another folder")
+    return path

@@ -1,0 +1,265 @@
+"""A model and its tokenizer from a folder, the Hub or the package: identity, limits, device."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import torch
+from huggingface_hub import try_to_load_from_cache
+from safetensors import SafetensorError
+from torch import nn
+from transformers import AutoConfig, AutoTokenizer
+from transformers.utils import logging
+
+from infolm_metric.kernel.settings import BUNDLED, ModelSettings
+from infolm_metric.kernel.tokens import Template, find_template
+
+BUNDLED_FOLDER = Path(__file__).parents[1] / "bundled"
+HASHED = (
+    *("*.safetensors", "config.json", "tokenizer*", "vocab*", "merges.txt", "*.model"),
+    *("added_tokens.json", "special_tokens_map.json", "*.index.json", "bpe.codes"),
+)
+# Beyond its weights a scorer holds a batch of activations and logits, and the distributions that
+# it keeps; below this it would compete with a trainer that is about to allocate.
+WORKING_MEMORY = 2 << 30  # bytes
+# Share of a GPU's memory that stays free for whoever else is at work there.
+HEADROOM = 0.1
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """A model's tokenizer with the facts that turn texts into what it reads; needs no weights."""
+
+    name: str
+    source: str  # a folder, or a name on the Hub
+    revision: str | None
+    tokenizer: Any
+    template: Template
+    size: int  # entries of the model's vocabulary, V
+    limit: int | None  # tokens a text may have by default, special ones included; None: any
+    positions: int | None  # tokens the model can read at most; None: any
+
+    @cached_property
+    def identity(self) -> str:
+        """The model's name with its commit on the Hub, or with a hash of the files for a folder."""
+        return _identity(self.name, self.source, self.revision)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """What stands for all that decides the tokenizer's ids; idf tables record it."""
+        from infolm_metric.kernel.idf.table import tokenizer_fingerprint
+
+        return tokenizer_fingerprint(self.tokenizer)
+
+    def signed(self, settings: ModelSettings) -> dict[str, object]:
+        """The model and how it reads texts, as the signature shows them."""
+        return {
+            "model": self.identity,
+            "max_length": self.text_limit(settings.max_length),
+            "long_text": settings.long_text,
+            "dtype": settings.dtype,
+        }
+
+    def text_limit(self, max_length: int | None) -> int | None:
+        """Tokens a text may have, special ones included: `max_length`, or else the model's limit.
+
+        Raises ValueError if `max_length` leaves no room for a token or exceeds the model's limit.
+        """
+        if max_length is None:
+            return self.limit
+        if max_length <= self.template.overhead:
+            raise ValueError(
+                f"max_length must be at least {self.template.overhead + 1}, because the tokenizer "
+                f"adds {self.template.overhead} special tokens, got {max_length}"
+            )
+        if self.positions is not None and max_length > self.positions:
+            raise ValueError(
+                f"max_length must be at most {self.positions}, the positions this model has, "
+                f'got {max_length}; long_text="window" reads longer texts'
+            )
+        return max_length
+
+
+def open_checkpoint(
+    name: str,
+    revision: str | None,
+    architecture: Any,
+    unfit: Callable[[str], str],
+    check: Callable[[str, Any], None] = lambda name, tokenizer: None,
+) -> Checkpoint:
+    """The tokenizer of a model and what its configuration says, without its weights.
+
+    `architecture` is the transformers class that will load the model. `check` may refuse the
+    tokenizer, and `unfit` gives the message for a kind of model that has no such architecture.
+
+    Raises:
+        OSError: the model is not there, is damaged or cannot be reached.
+        ValueError: it has no such architecture, or its tokenizer knows no words.
+    """
+    source = _source(name, revision)
+    config = _fetch(AutoConfig.from_pretrained, name, source, revision)
+    tokenizer = _fetch(AutoTokenizer.from_pretrained, name, source, revision)
+    check(name, tokenizer)
+    try:
+        with torch.device("meta"):  # modules without memory for weights
+            skeleton = architecture.from_config(config)
+    except ValueError as error:
+        raise ValueError(unfit(config.model_type)) from error
+    positions = _positions(skeleton, config)
+    limits = [limit for limit in (positions, tokenizer.model_max_length) if limit]
+    # Tokenizers without a limit of their own report a number near 1e30.
+    limit = min(limits) if min(limits, default=1e30) < 1e29 else None
+    size = config.vocab_size
+    # Where a tokenizer's files are missing, transformers makes one that knows no words.
+    if not size / 10 <= len(tokenizer) <= size:
+        raise ValueError(
+            f"the tokenizer of {name!r} has {len(tokenizer)} entries and the model {size}: its "
+            "files are missing, or it is another model's; use the tokenizer that the model was "
+            "trained with"
+        )
+    template = find_template(tokenizer)
+    return Checkpoint(name, source, revision, tokenizer, template, size, limit, positions)
+
+
+def load_weights(
+    checkpoint: Checkpoint, architecture: Any, dtype: str, **options: Any
+) -> tuple[Any, dict[str, Any]]:
+    """The model of a checkpoint on the CPU, and what transformers reports of its weights.
+
+    Raises OSError if the weights are not there, are damaged, or are not safetensors.
+    """
+    # Random numbers that transformers draws for missing weights must not move the caller's.
+    with torch.random.fork_rng(devices=[]), _no_progress_bar():
+        model, report = _fetch(
+            architecture.from_pretrained,
+            checkpoint.name,
+            checkpoint.source,
+            checkpoint.revision,
+            # Given even for float32: transformers 5 otherwise keeps a checkpoint's own dtype.
+            dtype=getattr(torch, dtype),
+            use_safetensors=True,
+            ignore_mismatched_sizes=True,  # reported all the same
+            output_loading_info=True,
+            **options,
+        )
+    return model, report
+
+
+def place(model: nn.Module, device: str | None) -> tuple[nn.Module, torch.device]:
+    """The model in evaluation mode on its device, by default a GPU that has room."""
+    weights = sum(parameter.nbytes for parameter in model.parameters())
+    chosen = choose_device(weights) if device is None else torch.device(device)
+    return model.eval().requires_grad_(False).to(chosen), chosen
+
+
+def has_room(weights: int, free: int, total: int) -> bool:
+    """True if a GPU with `free` of `total` bytes can take a model of `weights` bytes.
+
+    >>> has_room(weights=440 << 20, free=8 << 30, total=16 << 30)
+    True
+    >>> has_room(weights=440 << 20, free=3 << 30, total=16 << 30)  # a trainer fills the rest
+    False
+    """
+    return weights + WORKING_MEMORY + HEADROOM * total <= free
+
+
+def choose_device(weights: int) -> torch.device:
+    """The current GPU if it has room for a model of `weights` bytes, else the CPU.
+
+    The current GPU is the one that accelerate and torchrun scripts give each rank. Memory that
+    PyTorch has reserved for a trainer counts as taken, for its next step will want it.
+
+    >>> isinstance(choose_device(440 << 20), torch.device)
+    True
+    """
+    if not torch.cuda.is_available():
+        return torch.device("cpu")
+    free, total = torch.cuda.mem_get_info()
+    if has_room(weights, free, total):
+        return torch.device("cuda", torch.cuda.current_device())
+    return torch.device("cpu")
+
+
+@contextmanager
+def _no_progress_bar() -> Iterator[None]:
+    """Loads without transformers' progress bar, and leaves its switch as it was."""
+    shown = logging.is_progress_bar_enabled()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        if shown:
+            logging.enable_progress_bar()
+
+
+def _source(name: str, revision: str | None) -> str:
+    """The folder or Hub name to load from."""
+    if name == BUNDLED:
+        if revision is not None:
+            raise ValueError(f'model_name_or_path="bundled" has no revisions, got {revision!r}')
+        return str(BUNDLED_FOLDER)
+    path = os.path.expanduser(name)
+    # A name on the Hub has one slash at most and does not begin like a path: no need to ask there.
+    if not os.path.isdir(path) and (path.startswith((".", os.sep)) or path.count("/") > 1):
+        raise OSError(
+            f"cannot load the model {name!r}: there is no such folder. Check the path, or use the "
+            'model that ships with infolm: model_name_or_path="bundled"'
+        )
+    return path
+
+
+def _fetch(
+    loader: Callable[..., Any], name: str, source: str, revision: str | None, **options: Any
+) -> Any:
+    """What `loader` gives, with errors that say what to do."""
+    if revision is not None:
+        options["revision"] = revision
+    try:
+        # Said outright, because transformers would otherwise ask at the terminal whether to run it.
+        return loader(source, trust_remote_code=False, **options)
+    except (OSError, ValueError, SafetensorError) as error:
+        at = "" if revision is None else f" at revision {revision!r}"
+        reason = str(error).strip().partition("\n")[0].rstrip(" .:")
+        raise OSError(
+            f"cannot load the model {name!r}{at}: {reason}. Check the name or path; weights must "
+            "be safetensors files, others are not read. Without a "
+            "connection to the Hub use a local folder or the model that ships with infolm: "
+            'model_name_or_path="bundled"'
+        ) from error
+
+
+def _positions(skeleton: nn.Module, config: Any) -> int | None:
+    """Number of positions the model has, less the padding offset of RoBERTa-like models."""
+    declared = getattr(config, "max_position_embeddings", None)
+    for module_name, module in skeleton.named_modules():
+        if module_name.endswith("position_embeddings") and isinstance(module, nn.Embedding):
+            offset = 0 if module.padding_idx is None else module.padding_idx + 1
+            # Some families keep spare rows, so what the configuration declares counts too.
+            return min(module.num_embeddings - offset, declared or module.num_embeddings)
+    return declared
+
+
+def _identity(name: str, source: str, revision: str | None) -> str:
+    """The model's name with its commit on the Hub, or with a hash of the files for a folder."""
+    folder = Path(source)
+    if not folder.is_dir():
+        cached = try_to_load_from_cache(source, "config.json", revision=revision)
+        # Downloads lie in snapshots/<commit>; what the Hub's client does not keep has no commit.
+        commit = Path(cached).parent.name if isinstance(cached, str) else revision
+        return f"{name}@{commit}"
+    digest = hashlib.sha256()
+    files = {file for pattern in HASHED for file in folder.glob(pattern) if file.is_file()}
+    for file in sorted(files):
+        digest.update(f"{file.name}\0{file.stat().st_size}\0".encode())
+        with file.open("rb") as stream:
+            while block := stream.read(1 << 20):
+                digest.update(block)
+    label = name if name == BUNDLED else os.path.basename(os.path.abspath(name))
+    return f"{label}@sha256:{digest.hexdigest()[:12]}"

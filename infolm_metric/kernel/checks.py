@@ -1,0 +1,183 @@
+"""Checks of single values: (name, value) -> the value normalised, or an error that says what to do.
+
+Nothing here imports torch before it is needed.
+"""
+
+from __future__ import annotations
+
+import difflib
+import math
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from infolm_metric.kernel.idf.table import IDF
+
+DTYPES = ("float32", "bfloat16", "float16")
+IDF_FORMS = ("references", "separate")
+
+
+def nearest(value: object, known: Iterable[str], every: bool = False) -> str:
+    """A hint at the known name most like `value`, or a list of all of them; with `every`, both.
+
+    A mapping from other names to known ones does for `known`, too.
+
+    >>> nearest("truncated", ["truncate", "window"])
+    "did you mean 'truncate'?"
+    >>> nearest("measure", ["temperature", "information_measure"])
+    "did you mean 'information_measure'?"
+    >>> nearest("x", ["truncate", "window"])
+    "known: 'truncate', 'window'"
+    """
+    names = dict(known) if isinstance(known, Mapping) else {name: name for name in known}
+    text = str(value).lower()
+    inside = [name for name in names if len(text) > 2 and text in name.lower()]
+    # A bold guess does no harm beside the whole list.
+    close = inside or difflib.get_close_matches(text, names, n=1, cutoff=0.4 if every else 0.6)
+    hints = [f"did you mean {names[close[0]]!r}?"] if close else []
+    if every or not close:
+        hints.append("known: " + ", ".join(map(repr, dict.fromkeys(names.values()))))
+    return " ".join(hints)
+
+
+def check_known(name: str, given: object, known: Sequence[str]) -> None:
+    """Raise ValueError with the nearest known name if `given` is none of them.
+
+    >>> check_known("level", "sytem", ("system", "text"))
+    Traceback (most recent call last):
+    ValueError: unknown level 'sytem'; did you mean 'system'?
+    """
+    if given not in known:
+        raise ValueError(f"unknown {name} {given!r}; {nearest(given, known)}")
+
+
+# The checks.
+
+
+def number(name: str, value: Any) -> float:
+    """The value as a finite float; raises TypeError or ValueError otherwise.
+
+    >>> number("temperature", "warm")
+    Traceback (most recent call last):
+    TypeError: temperature must be a number, got 'warm'
+    """
+    # By its name numpy's bool is known without importing numpy, for which help would wait.
+    other = isinstance(value, str | bytes) or type(value).__name__ in ("bool", "bool_")
+    if other or not hasattr(value, "__float__"):
+        raise TypeError(f"{name} must be a number, got {value!r}")
+    try:
+        result = float(value)
+    except (TypeError, ValueError, OverflowError, RuntimeError):
+        raise TypeError(f"{name} must be a single number, got {value!r}") from None
+    if not math.isfinite(result):
+        raise ValueError(f"{name} must be finite, got {value!r}")
+    return result
+
+
+def whole_number(name: str, value: Any, least: int = 1) -> int:
+    """The value as an int of at least `least`; raises TypeError or ValueError otherwise."""
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        raise TypeError(f"{name} must be a whole number, got {value!r}")
+    if int(value) < least:
+        raise ValueError(f"{name} must be at least {least}, got {value!r}")
+    return int(value)
+
+
+def natural_number(name: str, value: Any) -> int:
+    """The value as an int of at least 0."""
+    return whole_number(name, value, least=0)
+
+
+def flag(name: str, value: Any) -> bool:
+    """The value if it is True or False; raises TypeError otherwise."""
+    if not isinstance(value, bool):
+        raise TypeError(f"{name} must be True or False, got {value!r}")
+    return value
+
+
+def text(name: str, value: Any) -> str:
+    """The value as a name or a path; raises TypeError otherwise."""
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
+    if not isinstance(value, str) or not value:
+        raise TypeError(f"{name} must be a name or a path, got {value!r}")
+    return value
+
+
+def optional(check: Callable[[str, Any], Any]) -> Callable[[str, Any], Any]:
+    """The check, which lets None pass."""
+    return lambda name, value: None if value is None else check(name, value)
+
+
+def one_of(known: Sequence[str]) -> Callable[[str, Any], str]:
+    """The check that a value is one of the known words."""
+
+    def check(name: str, value: Any) -> str:
+        if value not in known if isinstance(value, str) else True:
+            raise ValueError(f"unknown {name} {value!r}; {nearest(value, known)}")
+        return value
+
+    return check
+
+
+def idf_source(name: str, value: Any) -> bool | str | IDF:
+    """What the setting `idf` can be: a corpus by its name, a table, or False.
+
+    True means "references", and "none" False. A path is loaded. Raises TypeError or ValueError,
+    also if there is no table at the path.
+    """
+    if value is True:
+        return "references"
+    if isinstance(value, str) and value == "none":
+        return False
+    if value is False or (isinstance(value, str) and value in IDF_FORMS):
+        return value
+    from infolm_metric.kernel.idf.table import IDF  # which takes `datasets` along
+
+    if isinstance(value, IDF):
+        return value
+    if isinstance(value, str | os.PathLike):
+        path = os.path.expanduser(value)
+        if not Path(path).is_file():
+            raise ValueError(
+                f"{name} must be True, False, 'references', 'separate', an IDF or the path of a "
+                f"saved table; there is no file {str(path)!r}; "
+                f"{nearest(path, IDF_FORMS)}, or make a table with `infolm idf`"
+            )
+        return IDF.load(path)
+    raise TypeError(
+        f"{name} must be True, False, 'references', 'separate', an IDF or a path, got {value!r}"
+    )
+
+
+def batch_size(name: str, value: Any) -> int | str:
+    if isinstance(value, str):
+        if value != "auto":
+            raise ValueError(f"{name} must be 'auto' or a whole number, got {value!r}")
+        return value
+    return whole_number(name, value)
+
+
+def device_name(name: str, value: Any) -> str:
+    import torch
+
+    try:
+        device = torch.device(value)
+    except (RuntimeError, TypeError) as error:
+        reason = str(error).splitlines()[0]
+        raise ValueError(
+            f"{name} must be a torch device such as 'cpu' or 'cuda:0', got {value!r}: {reason}"
+        ) from None
+    there = {"cuda": torch.cuda.device_count(), "meta": 0}
+    if device.type == "mps":
+        there["mps"] = int(torch.backends.mps.is_available())
+    if (device.index or 0) >= there.get(device.type, 1 << 30):
+        raise ValueError(f"{name} must be one that this machine has, got {value!r}; use 'cpu'")
+    return str(device)
+
+
+def dtype_name(name: str, value: Any) -> str:
+    plain = str(value).removeprefix("torch.") if type(value).__name__ == "dtype" else value
+    return one_of(DTYPES)(name, plain)

@@ -1,0 +1,232 @@
+"""A metric as `evaluate` knows it, over any scorer: the buffer, add, add_batch and compute."""
+
+from __future__ import annotations
+
+import inspect
+import os
+from collections.abc import Collection, Iterable
+from typing import Any, ClassVar
+
+import datasets
+import evaluate
+from evaluate.utils import is_progress_bar_enabled
+
+from infolm_metric.kernel.checks import nearest
+from infolm_metric.kernel.evaluate_processes import FEATURES, gather_pairs
+from infolm_metric.kernel.pairs import Pairs, check_pairs
+from infolm_metric.kernel.ranks import check_held, number_of_ranks, score_held
+from infolm_metric.kernel.results import Result
+from infolm_metric.kernel.scorer import MetricScorer
+from infolm_metric.kernel.settings import Settings
+
+_ONE_REFERENCE = datasets.Features(
+    {"predictions": datasets.Value("string"), "references": datasets.Value("string")}
+)
+_INPUTS = tuple(_ONE_REFERENCE)
+_NAMES_ELSEWHERE = {  # what other metrics call the inputs
+    **dict.fromkeys(("candidate", "candidates", "cands", "hypotheses", "hyps"), "predictions"),
+    **dict.fromkeys(("refs", "target", "targets", "labels"), "references"),
+}
+
+
+class EvaluateMetric(evaluate.Metric):
+    """A metric of `evaluate` whose scores come from `scorer_type`.
+
+    A metric is a subclass that names its scorer and holds its documentation. Pairs wait in memory.
+    Nothing is written to disk, except where num_process > 1: then the processes meet in `compute`,
+    each within `timeout` seconds of the first, and hand their pairs to process 0 through locked
+    files in `cache_dir`.
+    """
+
+    scorer_type: ClassVar[type[MetricScorer]]
+
+    def __init__(self, config_name: str | None = None, **given: Any) -> None:
+        if config_name not in (None, "default"):
+            raise ValueError(
+                f"{type(self).__name__} has no configurations, got config_name={config_name!r}; "
+                'give settings by name, such as model_name_or_path="bundled"'
+            )
+        own = {name: given.pop(name) for name in tuple(given) if name in _arguments_of_evaluate()}
+        self._settings: Settings = self._settings_type().of(**given)
+        self._scorer: MetricScorer | None = None
+        self._added: list[Pairs] = []
+        super().__init__(config_name, **own)
+        self.info.module_name = self.name
+
+    @property
+    def name(self) -> str:
+        """The metric's name: "infolm", where evaluate would make "info_lm" of the class's."""
+        return self._settings_type().metric
+
+    @property
+    def scorer(self) -> Any:
+        """The scorer, which keeps the model between calls; `unload` lets it go."""
+        if self._scorer is None:
+            self._scorer = self.scorer_type(**vars(self._settings))
+        return self._scorer
+
+    def unload(self) -> None:
+        """Free the model and what is kept; the next `compute` loads the model again."""
+        if self._scorer is not None:
+            self._scorer.unload()
+
+    def __len__(self) -> int:
+        """The number of pairs added since the last `compute`."""
+        return sum(map(len, self._added))
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What copies and pickles carry: all but the scorer, whose model they load themselves.
+
+        `datasets` pickles what a mapped function refers to, to fingerprint it. Methods that
+        evaluate has bound to this very metric stay here, too.
+        """
+        state = {**self.__dict__, "_scorer": None, "_added": list(self._added)}
+        return {name: value for name, value in state.items() if not inspect.ismethod(value)}
+
+    def _info(self) -> evaluate.MetricInfo:
+        """The documentation and the two kinds of input; a metric says more."""
+        return metric_info()
+
+    def _build_data_dir(self) -> str:
+        """The folder for the files of several processes; one process makes none."""
+        if self.num_process > 1:
+            return super()._build_data_dir()
+        return os.path.join(self._data_dir_root, self.name, self.config_name)
+
+    # evaluate extends the docstrings of the next three by the inputs description.
+
+    def add(self, *, prediction: Any = None, reference: Any = None, **other: Any) -> None:
+        """Keep one prediction and its reference, or references, for `compute`.
+
+        The names `predictions` and `references` do as well: so calls `evaluate.combine`.
+        """
+        pair = {"predictions": prediction, "references": reference}
+        _check_names("add", other, _INPUTS)
+        for name, value in other.items():
+            if pair[name] is not None:
+                raise TypeError(f"add got both {name.removesuffix('s')} and {name}; give one")
+            pair[name] = value
+        self._keep(check_pairs([pair["predictions"]], [pair["references"]]))
+
+    def add_batch(self, *, predictions: Any = None, references: Any = None, **other: Any) -> None:
+        """Keep predictions and their references for `compute`."""
+        _check_names("add_batch", other, _INPUTS)
+        self._keep(check_pairs(predictions, references))
+
+    def compute(
+        self,
+        *,
+        predictions: Any = None,
+        references: Any = None,
+        ranks: str | None = None,
+        gather: str | None = None,
+        **settings: Any,
+    ) -> dict[str, Any] | None:
+        """Scores of the pairs added before and of those given here; forgets them if all went well.
+
+        Settings given here hold for this call; `ranks` and `gather` are those of
+        `distributed_score`.
+        """
+        result: Result | None = None
+        if ranks is not None:
+            result = self._score_on_ranks(predictions, references, ranks, gather, settings)
+        elif gather is not None:
+            raise ValueError(f'gather={gather!r} needs ranks="share" or ranks="same"')
+        else:
+            chosen = self._checked(settings)
+            held = self._held(predictions, references)
+            pairs = self._gathered(held) if self.num_process > 1 else held
+            if pairs is not None and not len(pairs):
+                raise ValueError(
+                    "there is nothing to compute; give predictions and references, "
+                    "or add them before with add or add_batch"
+                )
+            if pairs is not None:
+                result = self.scorer.score_pairs(pairs, chosen)
+        self._added = []
+        if result is None:
+            return None
+        result.remarks.warn()
+        wanted = settings.get("return_scores", self._settings.return_scores)
+        return result.as_dict(return_scores=wanted)
+
+    def _held(self, predictions: Any, references: Any, check: Any = check_pairs) -> Pairs:
+        """The pairs added before, and those of the call."""
+        parts = list(self._added)
+        if predictions is not None or references is not None:
+            parts.append(check(predictions, references))
+            self._check_kind(parts[-1])
+        return Pairs.joined(parts)
+
+    def _gathered(self, pairs: Pairs) -> Pairs | None:
+        """The pairs of all processes in the main one, else None."""
+        gathered = gather_pairs(self, pairs)
+        if gathered is not None and len(gathered) > len(pairs):
+            # The others keep theirs no longer, so here they wait if something fails from now on.
+            self._added.append(gathered.part(len(pairs)))
+        return gathered
+
+    def _score_on_ranks(
+        self,
+        predictions: Any,
+        references: Any,
+        ranks: str,
+        gather: str | None,
+        settings: dict[str, Any],
+    ) -> Result | None:
+        """The result for the pairs of all ranks; None where another rank has it."""
+
+        def hold() -> tuple[Pairs, Settings]:
+            if self.num_process not in (1, number_of_ranks()):
+                raise ValueError(
+                    f"num_process={self.num_process}, but torch.distributed has "
+                    f"{number_of_ranks()} ranks; leave ranks out, and the processes meet through "
+                    "files as evaluate does, or leave num_process out"
+                )
+            return self._held(predictions, references, check_held), self._checked(settings)
+
+        gather = gather or ("main" if self.num_process > 1 else "all")
+        return score_held(self.scorer, hold, ranks=ranks, gather=gather)
+
+    def _settings_type(self) -> type[Settings]:
+        return self.scorer_type.inner_type.settings_type
+
+    def _checked(self, settings: dict[str, Any]) -> Settings:
+        """The settings of a call to `compute`."""
+        _check_names("compute", settings, (*_INPUTS, "ranks", "gather", *vars(self._settings)))
+        chosen = self._settings.replace(**settings)
+        return chosen.replace(verbose=chosen.verbose and is_progress_bar_enabled())
+
+    def _keep(self, pairs: Pairs) -> None:
+        self._check_kind(pairs)
+        self._added.append(pairs)
+
+    def _check_kind(self, pairs: Pairs) -> None:
+        """Raise ValueError if strings and lists would be mixed."""
+        if self._added and len(pairs) and self._added[0].several != pairs.several:
+            kinds = ("strings", "lists of strings")
+            raise ValueError(
+                f"references were {kinds[not pairs.several]} in what was added before and are "
+                f"{kinds[pairs.several]} now; give all of them as {kinds[not pairs.several]}, "
+                "or compute what was added first"
+            )
+
+
+def _arguments_of_evaluate() -> Collection[str]:
+    """The names of what the constructor of every metric takes."""
+    parameters = inspect.signature(evaluate.Metric.__init__).parameters.values()
+    return [each.name for each in parameters if each.kind is each.POSITIONAL_OR_KEYWORD]
+
+
+def _check_names(method: str, given: Iterable[str], known: tuple[str, ...]) -> None:
+    """Raise TypeError if a name is none of the known ones, with the nearest of them."""
+    for name in given:
+        if name not in known:
+            hint = nearest(_NAMES_ELSEWHERE.get(name, name), known)
+            raise TypeError(f"{method} got an unknown argument {name!r}; {hint}")
+
+
+def metric_info(**documentation: Any) -> evaluate.MetricInfo:
+    """What evaluate knows of a metric: its documentation, and the two kinds of input."""
+    given = {"description": "", "citation": "", "license": "Apache-2.0", **documentation}
+    return evaluate.MetricInfo(features=[_ONE_REFERENCE, FEATURES], **given)

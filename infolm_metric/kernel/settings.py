@@ -1,0 +1,314 @@
+"""Settings, each declared once: a field carries its check, its help, its flag, what it changes.
+
+From the fields come the checks of arguments, the options of the command line, the signature, and
+what `infolm tune` tries. Nothing here imports torch: help and wrong arguments are answered at once.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import os
+import textwrap
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, TypeVar
+
+from infolm_metric.kernel import checks
+from infolm_metric.kernel.checks import (
+    flag,
+    idf_source,
+    natural_number,
+    nearest,
+    one_of,
+    optional,
+    text,
+    whole_number,
+)
+
+BUNDLED = "bundled"
+LONG_TEXT = ("truncate", "window", "error")
+MULTI_REFERENCE = ("min", "mean")
+REUSED_BYTES = 1 << 30
+FILL = textwrap.TextWrapper(100, "    ", " " * 8, break_on_hyphens=False)
+
+Own = TypeVar("Own", bound="Settings")
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What is known of a setting beside its name and its default.
+
+    `check` takes the name and a value, and gives the value normalised or raises. A setting with
+    `flags` is an option of the command line. `signed` tells whether the setting can change a score,
+    and so stands in the signature, under `label` if one is given. A `tunable` one is signed, and
+    `infolm tune` can choose it, if told nothing among the values `tried`; `repeated` is True where
+    one call can hold several values. `kind` is the annotation of the field.
+    """
+
+    check: Callable[[str, Any], Any]
+    help: str
+    flags: tuple[str, ...] = ()
+    signed: bool = False
+    label: str = ""
+    tunable: bool = False
+    tried: tuple[Any, ...] = ()
+    repeated: bool = False
+    kind: str = ""
+
+
+def choice(
+    default: Any, check: Callable[[str, Any], Any], help: str, *flags: str, **more: Any
+) -> Any:
+    """A field of `Settings`; the arguments are the default and those of `Choice`.
+
+    >>> @dataclass(frozen=True)
+    ... class Mine(Settings):
+    ...     metric = "mine"
+    ...     size: int = choice(2, whole_number, "how large", "--size", signed=True)
+    >>> Mine.of(size=3).signed()
+    {'size': 3}
+    >>> Mine.of(sise=3)
+    Traceback (most recent call last):
+    TypeError: unknown setting 'sise'; did you mean 'size'?
+    """
+    return field(default=default, metadata={"choice": Choice(check, help, flags, **more)})
+
+
+@dataclass(frozen=True)
+class Settings:
+    """A checked set of choices; raises ValueError or TypeError that names the wrong one.
+
+    A metric's settings are a subclass that declares its fields with `choice`.
+    """
+
+    metric: ClassVar[str] = ""
+    """The metric's name, which its result and its signature carry."""
+
+    return_scores: bool = choice(True, flag, "give the score of each pair")
+    verbose: bool = choice(
+        False, flag, "show progress, and where in the code an error arose", "-v", "--verbose"
+    )
+
+    def __post_init__(self) -> None:
+        for name, declared in self.choices().items():
+            object.__setattr__(self, name, declared.check(name, getattr(self, name)))
+
+    @classmethod
+    def choices(cls) -> dict[str, Choice]:
+        """The declaration of every setting, by name, the metric's own ones first."""
+        fields = {
+            each.name: dataclasses.replace(each.metadata["choice"], kind=_written(each.type))
+            for each in dataclasses.fields(cls)
+        }
+        own_first = [name for one in cls.__mro__ for name in vars(one).get("__annotations__", ())]
+        return {name: fields[name] for name in dict.fromkeys(own_first) if name in fields}
+
+    @classmethod
+    def help(cls, name: str) -> str:
+        """What a setting is, in a line."""
+        return cls.choices()[name].help.format_map(
+            {word: getattr(cls, word, "") for word in ("model_variable", "default_model")}
+        )
+
+    @classmethod
+    def documentation(cls) -> str:
+        """Every setting with its annotation and its help, for the manual page of `compute`."""
+        return "\n".join(
+            FILL.fill(f"{name} ({declared.kind}): {cls.help(name)}")
+            for name, declared in cls.choices().items()
+        )
+
+    @classmethod
+    def of(cls: type[Own], **given: Any) -> Own:
+        """The settings with the given values; an unknown name is refused."""
+        return cls(**cls._known(given))
+
+    def replace(self: Own, **given: Any) -> Own:
+        """These settings with some values changed; an unknown name is refused."""
+        return dataclasses.replace(self, **self._known(given)) if given else self
+
+    @classmethod
+    def _known(cls, given: Mapping[str, Any]) -> Mapping[str, Any]:
+        for name in given:
+            if name not in cls.choices():
+                raise TypeError(f"unknown setting {name!r}; {nearest(name, list(cls.choices()))}")
+        return given
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Full names of the scores that a pair gets."""
+        return (self.metric,)
+
+    @property
+    def several(self) -> bool:
+        """True if a list of scores was asked for, even of one."""
+        return False
+
+    @property
+    def counted(self) -> tuple[str, ...]:
+        """The sides of the pairs whose documents are counted before any is scored."""
+        return ()
+
+    def signed(self) -> dict[str, object]:
+        """What can change a score under these settings, as the signature shows it."""
+        return {
+            declared.label or name: getattr(self, name)
+            for name, declared in self.choices().items()
+            if declared.signed or declared.tunable
+        }
+
+    def label(self, name: str) -> str:
+        """What to call the score of this name, with the parameters that belong to it."""
+        return name
+
+    def describe(self, base: Settings | None = None) -> str:
+        """What to call the scores, and every choice `infolm tune` can make that is not `base`'s."""
+        changed = self.differences(base or self)
+        words = [f"{name} {value}" for name, value in changed.items()]
+        return ", ".join(["+".join(map(self.label, self.names)), *words])
+
+    def differences(self, base: Settings) -> dict[str, str]:
+        """The choices `infolm tune` can make that are not those of `base`, in words."""
+        found = {}
+        for name, declared in self.choices().items():
+            value = getattr(self, name)
+            if declared.tunable and value != getattr(base, name):
+                shown = f"{value:g}" if isinstance(value, float) else str(value)
+                found[name.replace("_", " ")] = "none" if value is False else shown
+        return found
+
+    def grid(self: Own, lists: Mapping[str, Sequence[Any]]) -> list[Own]:
+        """These settings with every combination of the values listed by name.
+
+        >>> [each.return_scores for each in Settings().grid({"return_scores": [True, False]})]
+        [True, False]
+        """
+        return [
+            self.replace(**dict(zip(lists, values, strict=True)))
+            for values in itertools.product(*lists.values())
+        ]
+
+    @classmethod
+    def tried(cls, **given: Sequence[Any]) -> list[Mapping[str, Sequence[Any]]]:
+        """The grids, as `grid` takes them, among which `infolm tune` chooses, with the given lists.
+
+        >>> Settings.tried(return_scores=[True, False])
+        [{'return_scores': [True, False]}]
+        """
+        usual = {name: each.tried for name, each in cls.choices().items() if each.tried}
+        return [{**usual, **given}]
+
+    def chosen(self) -> dict[str, Any]:
+        """What `infolm tune` can choose, where it is not the default, as keywords."""
+        plain = type(self)()
+        return {
+            name: getattr(self, name)
+            for name, declared in self.choices().items()
+            if declared.tunable and getattr(self, name) != getattr(plain, name)
+        }
+
+    def drawn(self) -> list[Drawn]:
+        """What a report draws of these settings beside the scores themselves."""
+        return []
+
+
+def _written(annotation: Any) -> str:
+    """The annotation of a field as it was written, in modules that evaluate it, too."""
+    return annotation.__name__ if isinstance(annotation, type) else str(annotation)
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """Settings that a report draws: over one setting a curve, over two a map.
+
+    A map that is `symmetric` holds one of each two points that mirror each other.
+    """
+
+    over: tuple[str, ...]
+    settings: tuple[Settings, ...]
+    symmetric: bool = False
+
+
+MODEL_HELP = (
+    "the model: a folder, a name on the Hub, or 'bundled', the small English one that needs no "
+    "network (default: ${model_variable}, else {default_model})"
+)
+
+
+@dataclass(frozen=True)
+class ModelSettings(Settings):
+    """The settings of metrics that read texts with a model.
+
+    What the environment says is read here, once: a value never means two models.
+    """
+
+    default_model: ClassVar[str] = ""
+    model_variable: ClassVar[str] = "INFOLM_MODEL"
+
+    model_name_or_path: str = choice(None, optional(text), MODEL_HELP, "--model")
+    model_revision: str | None = choice(
+        None, optional(text), "branch, tag or commit of a model on the Hub", "--revision"
+    )
+    max_length: int | None = choice(
+        None,
+        optional(whole_number),
+        "tokens of the longest text, special ones included (default: what the model allows)",
+        "--max-length",
+    )
+    long_text: str = choice(
+        "truncate",
+        one_of(LONG_TEXT),
+        "what to do with longer texts: truncate (default), window or error",
+        "--long-text",
+    )
+    batch_size: int | str = choice(
+        "auto", checks.batch_size, "rows in one forward pass (default: auto)", "--batch-size"
+    )
+    device: str | None = choice(
+        None,
+        optional(checks.device_name),
+        "cpu, cuda, cuda:1 ... (default: a GPU that has room)",
+        "--device",
+    )
+    dtype: str = choice(
+        "float32", checks.dtype_name, "float32 (default), bfloat16 or float16", "--dtype"
+    )
+    tokenize_processes: int | None = choice(
+        None, optional(whole_number), "processes that tokenise a large corpus", "--processes"
+    )
+    reuse_memory: int = choice(
+        REUSED_BYTES, natural_number, "bytes kept of texts that come again (default: 1 GiB)"
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        name = self.model_name_or_path or os.environ.get(self.model_variable) or self.default_model
+        path = os.path.expanduser(name)
+        if name != BUNDLED and os.path.isdir(path):
+            name = os.path.abspath(path)  # workers have other working folders
+        object.__setattr__(self, "model_name_or_path", name)
+
+
+def idf_choice() -> Any:
+    """The field `idf` of a metric that weighs tokens by inverse document frequencies."""
+    return choice(
+        "references",
+        idf_source,
+        "what weighs the tokens: references (default), separate (each side by its own texts), "
+        "none (all alike), or the path of a table saved by infolm idf",
+        "--idf",
+        tunable=True,
+        tried=("references", False),
+    )
+
+
+def multi_reference_choice() -> Any:
+    """The field `multi_reference` of a metric whose score is lower where texts are closer."""
+    return choice(
+        "min",
+        one_of(MULTI_REFERENCE),
+        "score of several references: their min (default) or mean",
+        "--multi-reference",
+        tunable=True,
+    )

@@ -1,0 +1,90 @@
+"""The report of a metric that draws no curves, and of one that does."""
+
+import re
+
+import numpy as np
+import pytest
+
+from infolm_metric import InfoLMScorer
+from infolm_metric.meta_evaluation import read_ratings, write_report
+from infolm_metric.meta_evaluation.correlations import correlation
+from infolm_metric.meta_evaluation.study import make_study, scored
+from tests.random_pairs import random_pairs
+from tests.toy import ToyScorer
+
+
+def rated():
+    """Five systems that keep fewer and fewer words of the reference, and people who see it."""
+    random = np.random.default_rng(0)
+    rows = []
+    for sample, row in enumerate(random_pairs(6, longest=8)):
+        words = row["references"][0].split()
+        for rank in range(5):
+            kept = [word if random.random() > rank / 5 else "zzz" for word in words]
+            rows.append(
+                {
+                    "system": f"system {rank}",
+                    "id": sample,
+                    "prediction": " ".join(kept),
+                    "references": row["references"],
+                    "human": {"fluency": 90 - 15 * rank + float(random.normal())},
+                    "metrics": {"bleu": 50 - 9 * rank + float(random.normal())},
+                }
+            )
+    return read_ratings(rows)
+
+
+def test_a_study_turns_no_scores_of_which_higher_is_better():
+    ratings, scorer = rated(), ToyScorer()
+    study = make_study(ratings, scorer, ratings.metrics, ["bleu"], resamples=20)
+    scores = scorer.score(ratings.predictions, ratings.references).scores["toy"]
+    assert list(study.metrics) == ["toy", "bleu"]
+    assert np.array_equal(study.metrics[study.main], ratings.grid(scores))
+    assert study.table.find("toy", "fluency", "system", "pearson").value > 0.9
+    assert study.table.against == ("bleu",)
+
+
+def test_a_report_without_curves_leaves_out_their_section_and_their_figures(tmp_path):
+    page = write_report(rated(), ToyScorer(size=2), tmp_path, against=["bleu"], resamples=20)
+    html = page.read_text()
+    assert sorted(path.stem for path in tmp_path.glob("*.png")) == [
+        "correlation",
+        "distributions",
+        "metrics",
+        "williams",
+    ]
+    assert "Figure 4." in html and "Figure 5." not in html
+    assert "p vs bleu" in html
+    assert "metric:toy|size:2|" in html
+    for word in ("temperature", "alpha", "negated", "infolm tune"):
+        assert word not in html, word
+    assert len(scored(ToyScorer().settings)) == 1
+
+
+def test_a_report_of_infolm_compares_at_the_scorers_temperature_and_draws_the_others(
+    tiny_bert, tmp_path
+):
+    scorer = InfoLMScorer(model_name_or_path=str(tiny_bert), temperature=0.7)
+    ratings, seen = rated(), []
+    study = make_study(ratings, scorer, {}, resamples=20, report=seen.append)
+    assert sum(seen) == len(scored(scorer.settings)) * len(ratings.predictions)
+    for name, grid in study.metrics.items():
+        result = scorer.score(ratings.predictions, ratings.references, information_measure=name)
+        assert grid == pytest.approx(-ratings.grid(result.scores[name]), abs=1e-5)
+        expected = correlation(ratings.human["fluency"], grid)
+        (curve,) = [each for each in study.drawn if each.over == ("temperature",)]
+        assert {
+            each.temperature: study.pearson[each]["fluency"]
+            for each in curve.settings
+            if each.names == (name,)
+        }[0.7] == expected
+    assert list(study.metrics) == ["fisher_rao_distance", "l1_distance", "kl_divergence"]
+    html = write_report(ratings, scorer, tmp_path, resamples=20).read_text()
+    assert "<h2>Temperature, alpha and beta</h2>" in html
+    assert re.search("infolm, where lower is better, is negated", html)
+    assert {"temperature.png", "alpha-beta.png"} <= {path.name for path in tmp_path.iterdir()}
+
+
+def test_a_rival_that_is_not_there_is_named():
+    with pytest.raises(ValueError, match="unknown rival 'blue'; did you mean 'bleu'"):
+        make_study(rated(), ToyScorer(), rated().metrics, ["blue"])
