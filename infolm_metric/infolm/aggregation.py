@@ -1,4 +1,8 @@
-"""Aggregates a text's predictions into one distribution over the vocabulary."""
+"""Aggregates a text's predictions into one distribution over the vocabulary.
+
+A text's positions are added one after the other, in their own order, so that a distribution has the
+same bits in whatever batches its contexts were read, and whatever else was in them.
+"""
 
 from __future__ import annotations
 
@@ -21,84 +25,80 @@ def log_predictions(logits: Tensor, temperature: float) -> Tensor:
     return torch.log_softmax(logits.double() / temperature, dim=-1)
 
 
-def aggregate(
-    logits: Tensor, log_weights: Tensor, sizes: Sequence[int], temperatures: Sequence[float]
-) -> Tensor:
-    """log sum_j weight_j softmax(logits_j / T) of each text, for each weighting and temperature.
-
-    `logits` [masks, vocab] and `log_weights` [masks, weightings] hold the masks of a text side by
-    side, `sizes[i]` of them for text i; gives float64 [texts, weightings, temperatures, vocab].
-    Nothing underflows: not the sum, and not a text's total weight.
-    """
-    device = logits.device
-    counts = torch.tensor(sizes, device=device)
-    owner = torch.repeat_interleave(counts, output_size=len(logits))
-    log_weights = log_weights.to(device)
-    weightings = log_weights.shape[1]
-    heaviest = torch.full((len(sizes), weightings), -torch.inf, dtype=torch.float64, device=device)
-    heaviest.scatter_reduce_(0, owner[:, None].expand_as(log_weights), log_weights, "amax")
-    heaviest.masked_fill_(heaviest == -torch.inf, 0.0)  # of a text without any weight here
-    log_weights = log_weights - heaviest[owner]
-    shape = (len(sizes), weightings, len(temperatures), logits.shape[-1])
-    result = torch.full(shape, -torch.inf, dtype=torch.float64, device=device)
-    step = max(1, ELEMENTS.get(device.type, ELEMENTS["cpu"]) // logits.shape[-1])
-    for start in range(0, len(logits), step):
-        part = slice(start, start + step)
-        met, lengths = torch.unique_consecutive(owner[part], return_counts=True)
-        rows = logits[part].double()
-        rows -= rows.amax(-1, keepdim=True)
-        reach = float(-rows.amin())
-        for number, temperature in enumerate(temperatures):
-            mix = _mix_representable if reach / temperature < REPRESENTABLE else _mix_in_log_space
-            sums = result[met, :, number]
-            mixed = mix(rows, log_weights[part], lengths.tolist(), temperature)
-            result[met, :, number] = torch.logaddexp(sums, mixed)
-    return result + heaviest[..., None, None]
-
-
-def _mix_representable(
-    rows: Tensor, log_weights: Tensor, sizes: Sequence[int], temperature: float
-) -> Tensor:
-    """log sum_j weight_j softmax(row_j / T), [texts, weightings, vocab]: one exponential a logit.
-
-    `rows` [masks, vocab], with largest value 0, must not reach below -REPRESENTABLE * T.
-    """
-    likelihoods = rows.div(temperature).exp_()
-    shares = (log_weights.exp() / likelihoods.sum(-1, keepdim=True)).split(list(sizes))
-    mixed = torch.block_diag(*(share.t() for share in shares)).mm(likelihoods).log_()
-    return mixed.unflatten(0, (len(sizes), -1))
-
-
-def _mix_in_log_space(
-    rows: Tensor, log_weights: Tensor, sizes: Sequence[int], temperature: float
-) -> Tensor:
-    """The same for rows that reach further down."""
-    weighed = log_predictions(rows, temperature)[:, None] + log_weights[..., None]
-    return torch.stack([torch.logsumexp(own, 0) for own in weighed.split(list(sizes))])
-
-
 class Accumulator:
-    """Sums, in log space, what the batches contribute to each text."""
+    """sum_j weight_j softmax(logits_j / T) of texts, for each weighting and temperature.
+
+    What float64 can represent is summed as it is; positions that reach further down, or weigh too
+    little, are summed in log space. Which way a position goes depends on it alone.
+    """
 
     def __init__(self, temperatures: Sequence[float]) -> None:
         self.temperatures = tuple(temperatures)
-        self.log_sums: dict[int, Tensor] = {}  # text -> [weightings, temperatures, vocab]
+        self._sums: dict[int, Tensor] = {}  # text -> [weightings, temperatures, vocab]
+        self._far: dict[int, dict[tuple[int, int], Tensor]] = {}  # text -> what is in log space
 
     def add(
         self, logits: Tensor, log_weights: Tensor, texts: Sequence[int], sizes: Sequence[int]
     ) -> None:
-        """Adds a batch's contexts, `sizes[i]` of them for text `texts[i]`.
+        """Add a batch's contexts, `sizes[i]` of them for text `texts[i]`, which may come twice.
 
         logits [contexts, masks, vocab], log_weights [contexts, masks, weightings].
         """
-        masks = log_weights.shape[1]
-        parts = aggregate(
-            logits.flatten(0, 1),
-            log_weights.flatten(0, 1),
-            [masks * size for size in sizes],
-            self.temperatures,
-        )
-        for text, part in zip(texts, parts, strict=True):
-            known = self.log_sums.get(text)
-            # A copy: a view would keep the whole batch alive.
-            self.log_sums[text] = part.clone() if known is None else torch.logaddexp(known, part)
+        masks, vocab = logits.shape[1:]
+        log_weights = log_weights.flatten(0, 1).to(logits.device)
+        logits = logits.flatten(0, 1)
+        names = list(dict.fromkeys(texts))
+        met = {text: index for index, text in enumerate(names)}
+        counts = torch.tensor(sizes, device=logits.device) * masks
+        indices = torch.tensor([met[text] for text in texts], device=logits.device)
+        owner = indices.repeat_interleave(counts, output_size=len(logits))
+        shape = (log_weights.shape[1], len(self.temperatures), vocab)
+        sums = torch.zeros((len(met), *shape), dtype=torch.float64, device=logits.device)
+        for text, index in met.items():
+            if text in self._sums:
+                sums[index] = self._sums[text]
+            self._sums[text] = sums[index]
+        step = max(1, ELEMENTS.get(logits.device.type, ELEMENTS["cpu"]) // vocab)
+        for start in range(0, len(logits), step):
+            part = slice(start, start + step)
+            rows = logits[part].double()
+            rows -= rows.amax(-1, keepdim=True)
+            far = self._add_rows(rows, log_weights[part], owner[part], sums)
+            for position, weighting, number in far.nonzero().tolist():
+                heat = self.temperatures[number]
+                weighed = log_predictions(logits[start + position], heat)
+                weighed += log_weights[start + position, weighting]
+                known = self._far.setdefault(names[int(owner[start + position])], {})
+                before = known.get((weighting, number))
+                known[weighting, number] = (
+                    weighed if before is None else torch.logaddexp(before, weighed)
+                )
+
+    def _add_rows(self, rows: Tensor, log_weights: Tensor, owner: Tensor, sums: Tensor) -> Tensor:
+        """Add positions to `sums` [texts, weightings, temperatures, vocab], but those too far down.
+
+        `rows` [positions, vocab] have the largest value 0, and are overwritten. Gives which were
+        left out, bool [positions, weightings, temperatures].
+        """
+        reach = -rows.amin(-1, keepdim=True)
+        weighed = log_weights > -torch.inf
+        left_out = []
+        for number, heat in enumerate(self.temperatures):
+            last = number == len(self.temperatures) - 1
+            likelihoods = (rows.div_(heat) if last else rows.div(heat)).exp_()
+            totals = likelihoods.sum(-1, keepdim=True)
+            far = (reach / heat - log_weights >= REPRESENTABLE) & weighed
+            shares = torch.where(far, 0.0, log_weights.exp() / totals)
+            for weighting, share in enumerate(shares.unbind(1)):
+                once = shares.shape[1] == 1
+                parts = likelihoods.mul_(share[:, None]) if once else likelihoods * share[:, None]
+                sums[:, weighting, number].index_add_(0, owner, parts)
+            left_out.append(far)
+        return torch.stack(left_out, -1)
+
+    def log_sums(self, text: int) -> Tensor:
+        """The logarithms of a text's sums, float64 [weightings, temperatures, vocab]."""
+        found = self._sums[text].log()
+        for place, far in self._far.get(text, {}).items():
+            found[place] = torch.logaddexp(found[place], far)
+        return found

@@ -115,7 +115,7 @@ class Distributions:
             report(done / total)
         report(1.0)
         for index, group in enumerate(groups):
-            for reading, log_p in zip(group, sums.log_sums[index], strict=True):
+            for reading, log_p in zip(group, sums.log_sums(index), strict=True):
                 found[reading.key] = log_p
                 for heat, distribution in zip(temperatures, log_p, strict=True):
                     self._store.put((reading.key, *kind, heat), distribution)

@@ -1,8 +1,8 @@
-"""Encoders of known model families, computing no more of a masked context than its head reads.
+"""Masked language models of known families, computing no more than the predictions at the masks.
 
-A family's encoder module is exchanged for a `MaskedEncoder`, which reads the same parameters and
-gives the same states, but in the last layer only those at the masked positions. Embeddings and head
-stay the model's own. Families without an entry in `FAMILIES` keep their encoder.
+A `FastMaskedLM` reads the parameters of a family's own model and gives the same logits, but runs
+the last layer and the head at the masked positions only. Embeddings and head stay the model's own.
+Families without an entry in `FAMILIES` are run as they are.
 """
 
 from __future__ import annotations
@@ -16,53 +16,71 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
-from transformers.modeling_outputs import BaseModelOutputWithPastAndCrossAttentions
 
 # Up to this length batched matrix products beat the fused attention kernel on a CPU.
 SHORT = 128
+# Rows of a matrix product at least: for fewer a thread, a CPU's libraries compute in other orders,
+# and a score's last bits would depend on the batch it is in.
+ROWS = max(16, 8 * torch.get_num_threads())
 
 
 @dataclass(frozen=True)
-class Layer:
+class Plan:
+    """What the head reads of a batch of masked contexts."""
+
+    positions: Tensor  # int64 [contexts, masks]
+    sizes: Sequence[int]  # contexts of each text, which stand side by side
+
+
+class Layer(nn.Module):
     """A transformer layer with its norms behind each block; shared by several depths in ALBERT."""
 
-    qkv_weight: Tensor  # [3 hidden, hidden]
-    qkv_bias: Tensor  # [3 hidden]
-    heads: int
-    mix: nn.Linear
-    mix_norm: nn.LayerNorm
-    up: nn.Linear
-    activation: Callable[[Tensor], Tensor]
-    down: nn.Linear
-    down_norm: nn.LayerNorm
-
-    @classmethod
-    def of(cls, query: nn.Linear, key: nn.Linear, value: nn.Linear, **others: Any) -> Layer:
-        """The layer, with its three projections joined into one."""
+    def __init__(
+        self,
+        query: nn.Linear,
+        key: nn.Linear,
+        value: nn.Linear,
+        heads: int,
+        mix: nn.Linear,
+        mix_norm: nn.LayerNorm,
+        up: nn.Linear,
+        activation: Callable[[Tensor], Tensor],
+        down: nn.Linear,
+        down_norm: nn.LayerNorm,
+    ) -> None:
+        super().__init__()
         projections = (query, key, value)
         if any(type(projection) is not nn.Linear for projection in projections):
             raise TypeError(f"projections must be nn.Linear, got {projections}")
-        return cls(
-            torch.cat([projection.weight for projection in projections]),
-            torch.cat([projection.bias for projection in projections]),
-            **others,
-        )
+        # [3 hidden, hidden] and [3 hidden]: three projections joined into one.
+        self.qkv_weight = _joined([projection.weight for projection in projections])
+        self.qkv_bias = _joined([projection.bias for projection in projections])
+        self.heads = heads
+        self.mix, self.mix_norm = mix, mix_norm
+        self.up, self.activation = up, activation
+        self.down, self.down_norm = down, down_norm
+
+
+def _joined(parts: Sequence[Tensor]) -> nn.Parameter:
+    return nn.Parameter(torch.cat([part.detach() for part in parts]), requires_grad=False)
 
 
 @dataclass(frozen=True)
 class Family:
-    """Where a family keeps its encoder, and the parts of a layer: the fields of `Layer`, by path.
+    """Where a family keeps its encoder and its head, and the parts of a layer, by path.
 
-    `layers` gives the encoder's layers in order of depth; `entry` comes before the first; `bias`
-    gives what is added to the attention scores, [1, heads, tokens, tokens], for states
+    `parts` are the arguments of `Layer`; `layers` gives the encoder's layers in order of depth;
+    `entry` comes between the embeddings and the first layer. The encoder that `bias` gives tells
+    what is added to the attention scores, [1, heads, tokens, tokens], for states
     [1, tokens, hidden].
     """
 
     parts: dict[str, str]
+    head: Callable[[Any], nn.Module]
     place: str = "encoder"
     layers: Callable[[Any, Any], Sequence[nn.Module]] = lambda encoder, config: encoder.layer
-    entry: Callable[[Any], nn.Module | None] = lambda encoder: None
-    bias: Callable[[Any], Callable[[Tensor], Tensor] | None] = lambda encoder: None
+    entry: Callable[[Any], nn.Module | None] = lambda base: None
+    bias: Callable[[Any], nn.Module | None] = lambda encoder: None
 
     def read(self, encoder: Any, config: Any) -> list[Layer]:
         """The layers in order of depth; one that stands at several depths is read once."""
@@ -71,7 +89,7 @@ class Family:
         return [read[module] for module in modules]
 
     def _read(self, module: nn.Module) -> Layer:
-        return Layer.of(**{name: attrgetter(path)(module) for name, path in self.parts.items()})
+        return Layer(**{name: attrgetter(path)(module) for name, path in self.parts.items()})
 
 
 def _albert_layers(encoder: Any, config: Any) -> list[nn.Module]:
@@ -80,28 +98,36 @@ def _albert_layers(encoder: Any, config: Any) -> list[nn.Module]:
     return [layer for group in order for layer in group.albert_layers]
 
 
+def _position_bias(encoder: Any) -> nn.Module:
+    """The encoder without its layers."""
+    encoder.layer = nn.ModuleList()
+    return encoder
+
+
 _FEED_FORWARD = {
     "up": "intermediate.dense",
     "activation": "intermediate.intermediate_act_fn",
     "down": "output.dense",
     "down_norm": "output.LayerNorm",
 }
-_BERT = Family(
-    {
-        "query": "attention.self.query",
-        "key": "attention.self.key",
-        "value": "attention.self.value",
-        "heads": "attention.self.num_attention_heads",
-        "mix": "attention.output.dense",
-        "mix_norm": "attention.output.LayerNorm",
-        **_FEED_FORWARD,
-    }
-)
+_BERT = {
+    "query": "attention.self.query",
+    "key": "attention.self.key",
+    "value": "attention.self.value",
+    "heads": "attention.self.num_attention_heads",
+    "mix": "attention.output.dense",
+    "mix_norm": "attention.output.LayerNorm",
+    **_FEED_FORWARD,
+}
 FAMILIES = {
-    "bert": _BERT,
-    "roberta": _BERT,
-    "xlm-roberta": _BERT,
-    "electra": _BERT,
+    "bert": Family(_BERT, head=attrgetter("cls")),
+    "roberta": Family(_BERT, head=attrgetter("lm_head")),
+    "xlm-roberta": Family(_BERT, head=attrgetter("lm_head")),
+    "electra": Family(
+        _BERT,
+        head=lambda model: nn.Sequential(model.generator_predictions, model.generator_lm_head),
+        entry=lambda base: getattr(base, "embeddings_project", None),
+    ),
     "distilbert": Family(
         {
             "query": "attention.q_lin",
@@ -115,6 +141,9 @@ FAMILIES = {
             "down": "ffn.lin2",
             "down_norm": "output_layer_norm",
         },
+        head=lambda model: nn.Sequential(
+            model.vocab_transform, model.activation, model.vocab_layer_norm, model.vocab_projector
+        ),
         place="transformer",
     ),
     "albert": Family(
@@ -130,8 +159,9 @@ FAMILIES = {
             "down": "ffn_output",
             "down_norm": "full_layer_layer_norm",
         },
+        head=attrgetter("predictions"),
         layers=_albert_layers,
-        entry=lambda encoder: encoder.embedding_hidden_mapping_in,
+        entry=lambda base: base.encoder.embedding_hidden_mapping_in,
     ),
     "mpnet": Family(
         {
@@ -143,86 +173,101 @@ FAMILIES = {
             "mix_norm": "attention.LayerNorm",
             **_FEED_FORWARD,
         },
-        bias=lambda encoder: encoder.compute_position_bias,
+        head=attrgetter("lm_head"),
+        bias=_position_bias,
     ),
 }
 
 
-def exchange_encoder(model: Any) -> MaskedEncoder | None:
-    """Puts a `MaskedEncoder` in the place of a model's encoder; None if its family has no entry.
+class FastMaskedLM(nn.Module):
+    """A masked language model for contexts without padding, whose head reads the masks only."""
 
-    The model's output at other than the masked positions is lost: it is for a model of one's own.
-    """
-    family = FAMILIES.get(model.config.model_type)
-    if family is None or getattr(model.config, "is_decoder", False):
-        return None
-    encoder = getattr(model.base_model, family.place)
-    with torch.no_grad():
+    def __init__(self, embeddings: nn.Module, encoder: MaskedEncoder, head: nn.Module) -> None:
+        super().__init__()
+        self.embeddings, self.encoder, self.head = embeddings, encoder, head
+
+    @classmethod
+    def of(cls, model: Any) -> FastMaskedLM | None:
+        """The model's parameters in a faster arrangement; None if its family has no entry.
+
+        The model itself cannot be used any more.
+        """
+        family = FAMILIES.get(model.config.model_type)
+        if family is None or getattr(model.config, "is_decoder", False):
+            return None
+        base = model.base_model
+        encoder = getattr(base, family.place)
         layers = family.read(encoder, model.config)
-    fast = MaskedEncoder(layers, family.entry(encoder), family.bias(encoder))
-    setattr(model.base_model, family.place, fast)
-    return fast
+        fast = MaskedEncoder(layers, family.entry(base), family.bias(encoder))
+        return cls(base.embeddings, fast, family.head(model)).eval()
+
+    def forward(self, ids: Tensor, plan: Plan) -> Tensor:
+        """Logits at the masks: ids int64 [contexts, tokens] -> [contexts, masks, vocab]."""
+        return by_rows(self.head, self.encoder(self.embeddings(ids), plan))
+
+
+def by_rows(module: Callable[[Tensor], Tensor], states: Tensor) -> Tensor:
+    """What a module that treats rows alike gives, [..., in] -> [..., out], for ROWS at least."""
+    flat = states.flatten(0, -2)
+    found = module(F.pad(flat, (0, 0, 0, max(0, ROWS - len(flat)))))
+    return found[: len(flat)].unflatten(0, states.shape[:-1])
 
 
 class MaskedEncoder(nn.Module):
-    """An encoder for contexts without padding, whose last layer is computed at the masks only.
-
-    Takes states [contexts, tokens, hidden] and gives [contexts, masks, hidden]. Set before:
-    `positions`, int64 [contexts, masks], and `sizes`: how many contexts side by side are of the
-    same text, and so differ at their masks only. What the first layer projects is shared by these.
-    """
-
-    positions: Tensor
-    sizes: Sequence[int]
+    """An encoder for contexts without padding, whose last layer is computed at the masks only."""
 
     def __init__(
         self,
         layers: Sequence[Layer],
         entry: nn.Module | None = None,
-        bias: Callable[[Tensor], Tensor] | None = None,
+        bias: nn.Module | None = None,
     ) -> None:
         super().__init__()
-        self.layers = layers
+        self.layers = nn.ModuleList(layers)
         self.entry = entry
         self.bias = bias
         self.room: dict[str, Tensor] = {}
 
-    def forward(
-        self, hidden_states: Tensor, *unused: Any, **also_unused: Any
-    ) -> BaseModelOutputWithPastAndCrossAttentions:
-        """The states at the masked positions, as the family's own encoder returns its states."""
-        states = hidden_states if self.entry is None else self.entry(hidden_states)
-        bias = None if self.bias is None else self.bias(states[:1])
-        *lower, last = self.layers
+    def forward(self, states: Tensor, plan: Plan) -> Tensor:
+        """The states at the masks: [contexts, tokens, hidden] -> [contexts, masks, hidden].
+
+        Contexts of a text differ at their masks only: what the first layer projects is shared by
+        them.
+        """
+        if self.entry is not None:
+            states = by_rows(self.entry, states)
+        encoder: Any = self.bias
+        bias = None if encoder is None else encoder.compute_position_bias(states[:1])
+        layers: Any = self.layers
+        *lower, last = layers
         for depth, layer in enumerate(lower):
-            parts = self._share(layer, states) if depth == 0 else None
+            parts = self._share(layer, states, plan) if depth == 0 else None
             mixed = self._attend(self._split(layer, states) if parts is None else parts, bias)
             states = self._finish(layer, mixed, states)
-        chosen = self.positions.unsqueeze(-1).expand(-1, -1, states.shape[-1])
+        chosen = plan.positions.unsqueeze(-1).expand(-1, -1, states.shape[-1])
         queried = states.gather(1, chosen)
-        mixed = self._attend_from(last, queried, states, bias)
-        states = self._finish(last, mixed, queried)
-        return BaseModelOutputWithPastAndCrossAttentions(last_hidden_state=states)
+        mixed = self._attend_from(last, queried, states, bias, plan)
+        return self._finish(last, mixed, queried)
 
     def _split(self, layer: Layer, states: Tensor) -> Tensor:
         """Queries, keys and values, [3, contexts, heads, tokens, width]."""
         joined = self._project("qkv", states, layer.qkv_weight, layer.qkv_bias)
         return joined.unflatten(-1, (3, layer.heads, -1)).permute(2, 0, 3, 1, 4)
 
-    def _share(self, layer: Layer, states: Tensor) -> Tensor | None:
+    def _share(self, layer: Layer, states: Tensor, plan: Plan) -> Tensor | None:
         """The same, computed once for what contexts share; None where they do not share enough.
 
         Positions that shift with the tokens before them, as RoBERTa's do around a typed padding
         token, are found out by comparing the states.
         """
         contexts, tokens, hidden = states.shape
-        count, masks = len(self.sizes), self.positions.shape[1]
+        count, masks = len(plan.sizes), plan.positions.shape[1]
         if tokens * count + contexts * masks >= tokens * contexts:
             return None
-        sizes = torch.tensor(self.sizes, device=states.device)
+        sizes = torch.tensor(plan.sizes, device=states.device)
         owner = torch.repeat_interleave(sizes, output_size=contexts)
         first = sizes.cumsum(0) - sizes
-        chosen = self.positions.unsqueeze(-1).expand(-1, -1, hidden)
+        chosen = plan.positions.unsqueeze(-1).expand(-1, -1, hidden)
         # A text as it stands: its first context, and where that is masked its second.
         other = first + (sizes > 1).long()
         texts = states[first].scatter(1, chosen[first], states[other].gather(1, chosen[first]))
@@ -237,7 +282,7 @@ class MaskedEncoder(nn.Module):
         own = own.unflatten(0, (contexts, masks)).permute(2, 0, 3, 1, 4)
         shape = (3, contexts, layer.heads, tokens, hidden // layer.heads)
         parts = torch.index_select(plain, 1, owner, out=self._empty("heads", states, *shape))
-        return parts.scatter_(3, self.positions[:, None, :, None].expand(own.shape), own)
+        return parts.scatter_(3, plan.positions[:, None, :, None].expand(own.shape), own)
 
     def _attend(self, parts: Tensor, bias: Tensor | None) -> Tensor:
         """Self-attention, [contexts, tokens, hidden], before its output projection."""
@@ -262,18 +307,24 @@ class MaskedEncoder(nn.Module):
         return output.flatten(2)
 
     def _attend_from(
-        self, layer: Layer, queried: Tensor, states: Tensor, bias: Tensor | None
+        self, layer: Layer, queried: Tensor, states: Tensor, bias: Tensor | None, plan: Plan
     ) -> Tensor:
         """The same from some positions only: queried [contexts, masks, hidden], and the result."""
         hidden = states.shape[-1]
         weight, shift = layer.qkv_weight, layer.qkv_bias
         joined = self._project("qkv", states, weight[hidden:], shift[hidden:])
-        key, value = joined.unflatten(-1, (2, layer.heads, -1)).permute(2, 0, 3, 1, 4)
-        query = F.linear(queried, weight[:hidden], shift[:hidden])
-        query = query.unflatten(-1, (layer.heads, -1)).transpose(1, 2)
+        parts = joined.unflatten(-1, (2, layer.heads, -1)).permute(2, 0, 3, 1, 4)
+        query = self._project("query", queried, weight[:hidden], shift[:hidden])
+        query = query.unflatten(-1, (layer.heads, -1)).transpose(1, 2).contiguous()
         if bias is not None:
-            bias = bias[0][:, self.positions].transpose(0, 1)
-        mixed = F.scaled_dot_product_attention(query, key, value, attn_mask=bias)
+            bias = bias[0][:, plan.positions].transpose(0, 1)
+        # Written out and laid out alike, because for few queries the fused kernel's bits, and those
+        # of products of views, depend on the batch.
+        key, value = parts.contiguous().flatten(1, 2)
+        scores = torch.bmm(query.flatten(0, 1), key.transpose(1, 2)) / math.sqrt(query.shape[-1])
+        if bias is not None:
+            scores = (scores.view(*query.shape[:3], -1) + bias).flatten(0, 1)
+        mixed = torch.bmm(torch.softmax(scores, -1), value).view(query.shape)
         return mixed.transpose(1, 2).reshape(queried.shape)
 
     def _finish(self, layer: Layer, mixed: Tensor, states: Tensor) -> Tensor:
@@ -287,12 +338,16 @@ class MaskedEncoder(nn.Module):
 
     def _project(self, name: str, states: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
         """states @ weight.T + bias, [..., in] -> [..., out]; on a CPU in the room of that name."""
-        shape = (*states.shape[:-1], len(weight))
         flat = states.flatten(0, -2)
+        count = len(flat)
+        if count < ROWS:
+            flat = F.pad(flat, (0, 0, 0, ROWS - count))
         if states.device.type != "cpu":
-            return torch.addmm(bias, flat, weight.t()).view(shape)
-        out = self._empty(name, states, len(flat), len(weight))
-        return torch.addmm(bias, flat, weight.t(), out=out).view(shape)
+            out = torch.addmm(bias, flat, weight.t())
+        else:
+            room = self._empty(name, states, len(flat), len(weight))
+            out = torch.addmm(bias, flat, weight.t(), out=room)
+        return out[:count].view(*states.shape[:-1], len(weight))
 
     def _empty(self, name: str, like: Tensor, *shape: int) -> Tensor:
         """A tensor with undefined content, in memory kept for that name.

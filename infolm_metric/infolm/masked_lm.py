@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 from transformers import AutoModelForMaskedLM
 
-from infolm_metric.infolm.fast_encoders import MaskedEncoder, exchange_encoder
+from infolm_metric.infolm.fast_encoders import ROWS, FastMaskedLM, Plan
 from infolm_metric.kernel.checkpoints import Checkpoint, load_weights, open_checkpoint, place
 
 
@@ -19,10 +19,9 @@ from infolm_metric.kernel.checkpoints import Checkpoint, load_weights, open_chec
 class MaskedLM:
     """A loaded model in evaluation mode."""
 
-    model: nn.Module
+    model: nn.Module  # a FastMaskedLM for families known here, else the family's own
     checkpoint: Checkpoint
     device: torch.device
-    encoder: MaskedEncoder | None = None  # in place of the model's own, for families known here
 
     @torch.inference_mode()
     def logits(self, ids: Tensor, positions: Tensor, sizes: Sequence[int]) -> Tensor:
@@ -37,35 +36,37 @@ class MaskedLM:
         torch.set_float32_matmul_precision("highest")
         try:
             # The caller's autocast and matrix precision must not change a score.
-            with torch.autocast(self.device.type, enabled=False), self._only_at(positions, sizes):
-                logits = self.model(
-                    input_ids=ids, attention_mask=torch.ones_like(ids), return_dict=True
-                ).logits
+            with torch.autocast(self.device.type, enabled=False):
+                if isinstance(self.model, FastMaskedLM):
+                    logits = self.model(ids, Plan(positions, sizes))
+                else:
+                    logits = self._own_logits(ids, positions)
         finally:
             torch.set_float32_matmul_precision(precision)
         # Apple's GPUs have no float64, in which all that follows is computed.
         return logits.cpu() if self.device.type == "mps" else logits
 
-    @contextmanager
-    def _only_at(self, positions: Tensor, sizes: Sequence[int]) -> Iterator[None]:
-        """Lets the head see nothing but the encoder's states at these positions."""
-        if self.encoder is not None:
-            self.encoder.positions, self.encoder.sizes = positions, sizes
-            yield
-            return
+    def _own_logits(self, ids: Tensor, positions: Tensor) -> Tensor:
+        """The logits of the family's own model, whose head is shown only the masked positions."""
+        contexts, tokens = ids.shape
+        ids = ids.repeat(-(-ROWS // (contexts * tokens)), 1)
 
         def narrow(module: nn.Module, inputs: Any, output: Any) -> Any:
-            states = output["last_hidden_state"]
+            states = output["last_hidden_state"][:contexts]
             index = positions.unsqueeze(-1).expand(-1, -1, states.shape[-1])
-            output["last_hidden_state"] = states.gather(1, index)
+            rows = states.gather(1, index).flatten(0, 1)
+            output["last_hidden_state"] = F.pad(rows, (0, 0, 0, max(0, ROWS - len(rows))))[None]
             return output
 
         base: Any = self.model.base_model
         hook = base.register_forward_hook(narrow)
         try:
-            yield
+            logits = self.model(
+                input_ids=ids, attention_mask=torch.ones_like(ids), return_dict=True
+            ).logits
         finally:
             hook.remove()
+        return logits[0, : positions.numel()].unflatten(0, positions.shape)
 
 
 def open_masked_lm(name: str, revision: str | None = None) -> Checkpoint:
@@ -118,4 +119,4 @@ def load(checkpoint: Checkpoint, device: str | None, dtype: str, fast: bool = Tr
             '"bundled"'
         )
     model, there = place(model, device)
-    return MaskedLM(model, checkpoint, there, exchange_encoder(model) if fast else None)
+    return MaskedLM((FastMaskedLM.of(model) if fast else None) or model, checkpoint, there)

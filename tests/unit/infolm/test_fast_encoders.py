@@ -31,6 +31,10 @@ def load(folder, fast, dtype="float32"):
     return masked_lm.load(masked_lm.open_masked_lm(str(folder)), "cpu", dtype, fast)
 
 
+def is_fast(loaded):
+    return isinstance(loaded.model, encoders.FastMaskedLM)
+
+
 def batches_of(model, texts, masks=1, size=None):
     checkpoint = model.checkpoint
     read = tokenize(checkpoint.tokenizer, texts, checkpoint.limit, "truncate")
@@ -68,8 +72,8 @@ def shared(monkeypatch):
     noted = []
     share = encoders.MaskedEncoder._share
 
-    def noting(self, layer, states):
-        parts = share(self, layer, states)
+    def noting(self, layer, states, plan):
+        parts = share(self, layer, states, plan)
         noted.append(parts is not None)
         return parts
 
@@ -88,7 +92,7 @@ def test_the_families_that_matter_most_are_known():
 def test_logits_are_those_of_the_familys_own_encoder(family, changes, masks, tiny_models, shared):
     folder = tiny_models(family, **changes)
     fast, plain = load(folder, True), load(folder, False)
-    assert (fast.encoder is not None) is (family in KNOWN) and plain.encoder is None
+    assert is_fast(fast) is (family in KNOWN) and not is_fast(plain)
     for size in (None, 1, 5):
         made = batches_of(plain, TEXTS, masks, size)
         assert largest_difference(fast, plain, made) < TOLERANCE
@@ -134,12 +138,12 @@ def test_one_encoder_answers_batches_of_any_order_and_size(tiny_bert):
     made = batches_of(plain, TEXTS, size=4)
     order = np.random.default_rng(0).permutation(len(made))
     assert largest_difference(fast, plain, [made[i] for i in order]) < TOLERANCE
-    rooms = {name: room.data_ptr() for name, room in fast.encoder.room.items()}
+    rooms = {name: room.data_ptr() for name, room in fast.model.encoder.room.items()}
     assert largest_difference(fast, plain, made) < TOLERANCE
     # What it keeps has the size of the largest batch, and is used again.
-    assert {name: room.data_ptr() for name, room in fast.encoder.room.items()} == rooms
+    assert {name: room.data_ptr() for name, room in fast.model.encoder.room.items()} == rooms
     most = max(batch.ids.numel() for batch in made)
-    assert all(room.numel() <= most * 4 * 40 for room in fast.encoder.room.values())
+    assert all(room.numel() <= most * 4 * 40 for room in fast.model.encoder.room.values())
 
 
 def test_answers_do_not_change_when_the_next_batch_is_asked_for(tiny_bert):
@@ -152,7 +156,7 @@ def test_answers_do_not_change_when_the_next_batch_is_asked_for(tiny_bert):
 
 
 def test_a_decoder_keeps_its_own_encoder(tiny_models):
-    assert load(tiny_models("bert", is_decoder=True), True).encoder is None
+    assert not is_fast(load(tiny_models("bert", is_decoder=True), True))
 
 
 def test_a_text_read_in_windows_shares_within_each_window(tiny_bert, shared, monkeypatch):
@@ -166,3 +170,16 @@ def test_a_text_read_in_windows_shares_within_each_window(tiny_bert, shared, mon
     made = list(batches(windows, checkpoint.template.mask, None, checkpoint.size, "cpu"))
     assert largest_difference(fast, plain, made) < TOLERANCE
     assert shared == [True] * len(made)
+
+
+@pytest.mark.parametrize("family", KNOWN)
+def test_every_parameter_is_counted_and_moves_with_the_model(family, tiny_models):
+    fast, plain = load(tiny_models(family), True), load(tiny_models(family), False)
+    unread = ("pooler", "position_ids")
+    expected = {
+        name: parameter.numel()
+        for name, parameter in plain.model.named_parameters()
+        if not any(word in name for word in unread)
+    }
+    assert sum(each.numel() for each in fast.model.parameters()) == sum(expected.values())
+    assert {each.dtype for each in fast.model.to(torch.float64).parameters()} == {torch.float64}

@@ -19,6 +19,7 @@ from torchmetrics.functional.text.infolm import infolm as peer_infolm
 from transformers import AutoConfig, AutoTokenizer
 
 from infolm_metric import InfoLMScorer
+from infolm_metric.infolm.fast_encoders import ROWS
 from infolm_metric.infolm.measures import MEASURES, compare
 from tests.model_families import FAMILIES
 from tests.reference_infolm import ReferenceInfoLM
@@ -348,7 +349,8 @@ def test_the_head_runs_once_for_each_mask_where_the_peers_runs_at_every_position
     tokens = tokenizer([*CANDIDATES, *REFERENCES], add_special_tokens=False)["input_ids"]
     with head_rows(folder) as rows:
         ours(InfoLMScorer(model_name_or_path=folder, idf=False), *sides)
-    assert sum(rows) == sum(map(len, tokens))
+    masks = sum(map(len, tokens))  # and a call of few masks is filled up
+    assert masks <= sum(rows) <= masks + sum(ROWS for count in rows if count == ROWS)
 
     longest = [max(map(len, tokenizer(side)["input_ids"])) for side in sides]
     with head_rows(folder) as peer_rows:

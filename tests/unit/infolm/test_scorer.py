@@ -186,44 +186,42 @@ def test_equal_tokens_from_different_strings_score_exactly_zero(scorer):
     assert scorer.score(["The  CAT"], ["the cat"]).scores == {"fisher_rao_distance": [0.0]}
 
 
-def test_a_score_does_not_depend_on_other_pairs_order_batch_or_repetition(scorer):
-    temperature = 0.25
+# ModernBERT runs its own encoder, whose attention depends on the batch in the last bits.
+OWN_WAYS = {"modernbert"}
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_score_has_the_same_bits_in_any_company_order_batch_or_portion(
+    family, tiny_models, monkeypatch
+):
+    scorer = InfoLMScorer(model_name_or_path=tiny_models(family), reuse_memory=0)
     options = {
-        "idf": False,
-        "temperature": temperature,
-        "information_measure": "kl",
-        "reuse_memory": 0,
+        "idf": IDF.from_corpus([*CANDIDATES, *REFERENCES], scorer.tokenizer),
+        "temperature": 0.25,
+        "information_measure": ["kl", "fisher_rao", "l1"],
+        "long_text": "window",
+        "max_length": 12,
     }
-    together = scorer.score(CANDIDATES, REFERENCES, **options).scores["kl_divergence"]
-    alone = [
-        scorer.score([c], [r], **options).scores["kl_divergence"][0]
-        for c, r in zip(CANDIDATES, REFERENCES, strict=True)
-    ]
-    backwards = scorer.score(CANDIDATES[::-1], REFERENCES[::-1], **options)
-    assert_close(alone, together, temperature, 1e-6)
-    assert_close(backwards.scores["kl_divergence"][::-1], together, temperature, 1e-6)
-    for batch_size in (1, 3, 1000):
-        result = scorer.score(CANDIDATES, REFERENCES, batch_size=batch_size, **options)
-        assert_close(result.scores["kl_divergence"], together, temperature, 1e-6)
-    twice = scorer.score(CANDIDATES * 2, REFERENCES * 2, **options)
-    assert_close(twice.scores["kl_divergence"], together * 2, temperature, 1e-6)
 
+    def scores(candidates, references, **more):
+        found = scorer.score(candidates, references, **options, **more).scores
+        rows = np.asarray(list(found.values())).T
+        return rows if family in OWN_WAYS else rows.tolist()
 
-def test_a_score_with_a_table_does_not_depend_on_other_pairs(scorer):
-    table = IDF.from_corpus([*CANDIDATES, *REFERENCES], scorer.tokenizer)
-    together = scorer.score(CANDIDATES, REFERENCES, idf=table).scores["fisher_rao_distance"]
-    for candidate, reference, score in zip(CANDIDATES, REFERENCES, together, strict=True):
-        alone = scorer.score([candidate], [reference], idf=table)
-        assert_close(alone.scores["fisher_rao_distance"], [score], tolerance=1e-6)
+    def same(found, expected):
+        if family in OWN_WAYS:
+            return np.allclose(found, expected, rtol=4e-6, atol=4e-6)
+        return found == expected
 
-
-def test_portions_of_pairs_do_not_change_scores(scorer, monkeypatch):
-    whole = scorer.score(CANDIDATES, REFERENCES, reuse_memory=0)
+    together = scores(CANDIDATES, REFERENCES)
+    pairs = zip(CANDIDATES, REFERENCES, strict=True)
+    assert same([scores([candidate], [reference])[0] for candidate, reference in pairs], together)
+    assert same(scores(CANDIDATES[::-1], REFERENCES[::-1])[::-1], together)
+    assert same(scores([*CANDIDATES, "rain"], [*REFERENCES, "a dog"])[:-1], together)
+    for batch_size in (1, 3, 64):
+        assert same(scores(CANDIDATES, REFERENCES, batch_size=batch_size), together)
     monkeypatch.setattr("infolm_metric.infolm.scorer.PORTION_TEXTS", 1)
-    pieces = scorer.score(CANDIDATES, REFERENCES, reuse_memory=0)
-    assert_close(
-        pieces.scores["fisher_rao_distance"], whole.scores["fisher_rao_distance"], tolerance=1e-6
-    )
+    assert same(scores(CANDIDATES, REFERENCES), together)
 
 
 # Streams
