@@ -6,19 +6,27 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from infolm_metric import meta_evaluation
     from infolm_metric.infolm import measures
     from infolm_metric.infolm.scorer import InfoLMScorer
     from infolm_metric.infolm_metric import InfoLM
     from infolm_metric.kernel.idf.table import IDF
+    from infolm_metric.kernel.results import VERSION as __version__
 
-__all__ = ["IDF", "InfoLM", "InfoLMScorer", "measures"]
+__all__ = ["IDF", "InfoLM", "InfoLMScorer", "__version__", "measures", "meta_evaluation"]
 
 _HOMES = {
     "IDF": "kernel.idf.table:IDF",
     "InfoLM": "infolm_metric:InfoLM",
     "InfoLMScorer": "infolm.scorer:InfoLMScorer",
+    "__version__": "kernel.results:VERSION",
     "measures": "infolm.measures",
+    "meta_evaluation": "meta_evaluation",
 }
+
+
+def __dir__() -> list[str]:
+    return __all__
 
 
 def __getattr__(name: str) -> Any:

@@ -7,11 +7,18 @@ module: so other metric classes are named through their modules.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import evaluate
 
 from infolm_metric.infolm.scorer import InfoLMScorer
 from infolm_metric.infolm.settings import Settings
 from infolm_metric.kernel import evaluate_metric
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from infolm_metric.infolm.keywords import Keywords
 
 _DESCRIPTION = """\
 InfoLM compares a text with a reference through a masked language model. Each token is masked in
@@ -133,6 +140,34 @@ class InfoLM(evaluate_metric.EvaluateMetric):
     """
 
     scorer_type = InfoLMScorer
+
+    if TYPE_CHECKING:  # what is inherited, with the settings by name
+
+        def __init__(
+            self,
+            config_name: str | None = None,
+            *,
+            keep_in_memory: bool = False,
+            cache_dir: str | None = None,
+            num_process: int = 1,
+            process_id: int = 0,
+            seed: int | None = None,
+            experiment_id: str | None = None,
+            hash: str | None = None,
+            max_concurrent_cache_files: int = 10000,
+            timeout: float = 100,
+            **settings: Unpack[Keywords],
+        ) -> None: ...
+
+        def compute(  # type: ignore[override]
+            self,
+            *,
+            predictions: Any = None,
+            references: Any = None,
+            ranks: str | None = None,
+            gather: str | None = None,
+            **settings: Unpack[Keywords],
+        ) -> dict[str, Any] | None: ...
 
     def _info(self) -> evaluate.MetricInfo:
         return evaluate_metric.metric_info(

@@ -16,12 +16,13 @@ import sys
 import traceback
 import warnings
 from collections.abc import Sequence
-from functools import partial
-from importlib.metadata import PackageNotFoundError, version
+from typing import Any
 
 from infolm_metric.commands import compare, correlate, idf, register, report, score, tune
-from infolm_metric.commands.options import Command, chosen_settings, with_flags
+from infolm_metric.commands.options import Command, chosen_settings, flag_names
+from infolm_metric.kernel.results import VERSION
 from infolm_metric.kernel.settings import Settings
+from infolm_metric.kernel.wording import as_flags
 
 FAILED, WRONG_INPUT, INTERRUPTED, BROKEN_PIPE = 1, 2, 130, 141
 
@@ -62,8 +63,8 @@ def _run(argv: Sequence[str] | None) -> int:
     except SystemExit as stop:
         return int(stop.code or 0)
     command: Command = arguments.command
-    with warnings.catch_warnings():
-        warnings.showwarning = partial(_show_warning, own)
+    with warnings.catch_warnings(), as_flags(flag_names(own)):
+        warnings.showwarning = _show_warning
         try:
             command.run(arguments)
         except BrokenPipeError:
@@ -71,16 +72,14 @@ def _run(argv: Sequence[str] | None) -> int:
         except Exception as error:
             if getattr(arguments, "verbose", False):
                 traceback.print_exc()
-            message = with_flags(str(error) or repr(error), own)
-            print(f"infolm {command.name}: error: {message}", file=sys.stderr)
+            print(f"infolm {command.name}: error: {str(error) or repr(error)}", file=sys.stderr)
             return WRONG_INPUT if isinstance(error, ValueError | TypeError) else FAILED
     return 0
 
 
-def _show_warning(own: type[Settings], message: Warning | str, *where: object) -> None:
+def _show_warning(message: Warning | str, *where: Any, **more: Any) -> None:
     """Shows a warning without the line of code it came from, which says nothing here."""
-    shown = with_flags(str(message).removeprefix("infolm: "), own)
-    print(f"infolm: warning: {shown}", file=sys.stderr)
+    print(f"infolm: warning: {str(message).removeprefix('infolm: ')}", file=sys.stderr)
 
 
 def _parser(own: type[Settings]) -> argparse.ArgumentParser:
@@ -93,7 +92,7 @@ def _parser(own: type[Settings]) -> argparse.ArgumentParser:
         description="Compares texts with references through what a masked language model predicts.",
         allow_abbrev=False,
     )
-    parser.add_argument("--version", action="version", version=f"infolm {_version()}")
+    parser.add_argument("--version", action="version", version=f"infolm {VERSION}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for command in COMMANDS:
         added = commands.add_parser(
@@ -110,10 +109,3 @@ def _parser(own: type[Settings]) -> argparse.ArgumentParser:
             for entry in options:
                 group.add_argument(*entry.flags, **entry.keywords)
     return parser
-
-
-def _version() -> str:
-    try:
-        return version("infolm-metric")
-    except PackageNotFoundError:  # run from a checkout that was not installed
-        return "uninstalled"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import re
 from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -161,18 +160,11 @@ def make_scorer(arguments: argparse.Namespace, **usual: Any) -> MetricScorer:
     return kind(**{**usual, **given_settings(arguments)})
 
 
-def with_flags(message: str, own: type[Settings]) -> str:
-    """The message with the flags of settings in the place of their Python names.
-
-    Names that are also English words, such as temperature, stay as they are.
+def flag_names(own: type[Settings]) -> dict[str, str]:
+    """The flag of each setting that has one, as messages spell it.
 
     >>> from infolm_metric.infolm.settings import Settings
-    >>> with_flags('max_length must be at most 40; long_text="window" reads longer texts', Settings)
-    '--max-length must be at most 40; --long-text window reads longer texts'
+    >>> flag_names(Settings)["information_measure"]
+    '--measure'
     """
-    for name, declared in own.choices().items():
-        if "_" in name and declared.flags:  # and not inside a path
-            flag = declared.flags[-1]
-            message = re.sub(rf'(?<![\w/\\]){name}=("?)(\w+)\1', rf"{flag} \2", message)
-            message = re.sub(rf"(?<![\w/\\]){name}(?![\w/\\])", flag, message)
-    return message
+    return {name: each.flags[-1] for name, each in own.choices().items() if each.flags}

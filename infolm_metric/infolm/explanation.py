@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -23,7 +23,16 @@ class TextView:
     log_distribution: Tensor  # float64 [vocab]: their weighted mean, in log space
 
 
-@dataclass(frozen=True)
+class Share(NamedTuple):
+    """What an entry of the vocabulary adds to a score."""
+
+    token: str
+    share: float
+    in_reference: float  # its probability in the reference's distribution
+    in_candidate: float
+
+
+@dataclass(frozen=True, repr=False)
 class Explanation:
     """A score with what it is made of."""
 
@@ -35,14 +44,16 @@ class Explanation:
     shares: Tensor  # float64 [vocab], >= 0, summing to the score
     vocabulary: list[str]  # [vocab]
 
-    def top(self, count: int = 10) -> list[tuple[str, float, float, float]]:
-        """The entries with the largest shares: (token, share, probability in the reference's
-        distribution, probability in the candidate's).
-        """
+    def __repr__(self) -> str:
+        drivers = ", ".join(f"{each.token} {each.share:.3g}" for each in self.top(3))
+        return f"<Explanation of {self.measure} {self.score:.6g}: {drivers}, ...>"
+
+    def top(self, count: int = 10) -> list[Share]:
+        """The entries with the largest shares, the largest first."""
         largest = self.shares.topk(min(count, len(self.shares))).indices
         p, q = self.reference.log_distribution.exp(), self.candidate.log_distribution.exp()
         return [
-            (self.vocabulary[i], float(self.shares[i]), float(p[i]), float(q[i]))
+            Share(self.vocabulary[i], float(self.shares[i]), float(p[i]), float(q[i]))
             for i in largest.tolist()
         ]
 

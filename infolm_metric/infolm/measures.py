@@ -34,6 +34,7 @@ from infolm_metric.infolm.divergences import (
     renyi_divergence,
 )
 from infolm_metric.kernel.checks import nearest
+from infolm_metric.kernel.wording import spelled
 
 __all__ = [
     "ALIASES",
@@ -249,7 +250,9 @@ def resolve(name: str | Measure) -> Measure:
     if isinstance(name, str) and ALIASES.get(name, name) in MEASURES:
         return MEASURES[ALIASES.get(name, name)]
     known = {**{full: full for full in MEASURES}, **ALIASES}
-    raise ValueError(f"unknown information_measure {name!r}; {nearest(name, known, every=True)}")
+    raise ValueError(
+        f"unknown {spelled('information_measure')} {name!r}; {nearest(name, known, every=True)}"
+    )
 
 
 def check_parameters(

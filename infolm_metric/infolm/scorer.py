@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -29,6 +29,11 @@ from infolm_metric.kernel.idf.table import IDF
 from infolm_metric.kernel.pairs import Pair, Pairs, check_pairs, check_texts
 from infolm_metric.kernel.results import Remarks, Result, View, make_signature
 from infolm_metric.kernel.scorer import MetricScorer, Report, Scorer, silent
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from infolm_metric.infolm.keywords import Keywords
 
 # What is held at once while pairs are compared: bytes of distributions, and texts. A sweep may hold
 # more, because a text then has many distributions, and those of close texts should be together.
@@ -218,6 +223,22 @@ class InfoLMScorer(MetricScorer):
     inner_type = InfoLMPasses
     inner: InfoLMPasses
 
+    if TYPE_CHECKING:  # what is inherited, with the settings by name
+
+        def __init__(self, **settings: Unpack[Keywords]) -> None: ...
+
+        def score(  # type: ignore[override]
+            self, predictions: Any, references: Any, **settings: Unpack[Keywords]
+        ) -> Result: ...
+
+        def stream(  # type: ignore[override]
+            self, pairs: Iterable[Any], **settings: Unpack[Keywords]
+        ) -> Iterator[dict[str, float]]: ...
+
+        def signature(  # type: ignore[override]
+            self, **settings: Unpack[Keywords]
+        ) -> str: ...
+
     def sweep(
         self,
         predictions: Any,
@@ -227,7 +248,7 @@ class InfoLMScorer(MetricScorer):
         alphas: Sequence[float] | None = None,
         betas: Sequence[float] | None = None,
         idfs: Sequence[bool | str | IDF] | None = None,
-        **settings: Any,
+        **settings: Unpack[Keywords],
     ) -> list[tuple[Settings, Result]]:
         """Results for every idf, temperature, measure, alpha and beta, from one pass of the model.
 
@@ -246,7 +267,7 @@ class InfoLMScorer(MetricScorer):
         _most(results).warn()
         return list(zip(grid, results, strict=True))
 
-    def distributions(self, texts: Any, **settings: Any) -> Tensor:
+    def distributions(self, texts: Any, **settings: Unpack[Keywords]) -> Tensor:
         """log p(. | text) of each text, float64 [texts, vocab].
 
         With idf="references" or "separate" the texts given are the corpus.
@@ -267,7 +288,7 @@ class InfoLMScorer(MetricScorer):
             self.inner.remark(readings, chosen).warn()
             return torch.stack([found[reading.key][0] for reading in readings])
 
-    def explain(self, candidate: str, reference: str, **settings: Any) -> Explanation:
+    def explain(self, candidate: str, reference: str, **settings: Unpack[Keywords]) -> Explanation:
         """What the model predicts at each position of two texts, and what drives their score.
 
         With idf="references" the reference is the corpus, as in `score`; give an `IDF` for another.

@@ -15,6 +15,7 @@ from infolm_metric.kernel.settings import (
     idf_choice,
     multi_reference_choice,
 )
+from infolm_metric.kernel.wording import spelled
 
 if TYPE_CHECKING:
     from infolm_metric.kernel.idf.table import IDF
@@ -80,6 +81,7 @@ class Settings(ModelSettings):
         label="measure",
         tunable=True,
         repeated=True,
+        given="str | Sequence[str]",
     )
     alpha: float | None = choice(
         None,
@@ -130,9 +132,10 @@ class Settings(ModelSettings):
             measures.check_parameters(measure, self.alpha, self.beta)
             if self.similarity and not math.isfinite(self.largest_value(measure)):
                 raise ValueError(
-                    f"similarity=True needs a measure with a largest value; {measure} with "
-                    f"symmetrize={self.symmetrize!r} has none; use similarity=False, "
-                    'symmetrize="jensen" or a bounded measure such as fisher_rao_distance'
+                    f"{spelled('similarity', True)} needs a measure with a largest value; "
+                    f"{measure} with {spelled('symmetrize', self.symmetrize)} has none; drop the "
+                    f"similarity, or use {spelled('symmetrize', 'jensen')} or a bounded measure such as "
+                    "fisher_rao_distance"
                 )
 
     @property

@@ -20,6 +20,7 @@ from transformers.utils import logging
 
 from infolm_metric.kernel.settings import BUNDLED, ModelSettings
 from infolm_metric.kernel.tokens import Template, find_template
+from infolm_metric.kernel.wording import spelled
 
 BUNDLED_FOLDER = Path(__file__).parents[1] / "bundled"
 HASHED = (
@@ -76,13 +77,13 @@ class Checkpoint:
             return self.limit
         if max_length <= self.template.overhead:
             raise ValueError(
-                f"max_length must be at least {self.template.overhead + 1}, because the tokenizer "
-                f"adds {self.template.overhead} special tokens, got {max_length}"
+                f"{spelled('max_length')} must be at least {self.template.overhead + 1}, because "
+                f"the tokenizer adds {self.template.overhead} special tokens, got {max_length}"
             )
         if self.positions is not None and max_length > self.positions:
             raise ValueError(
-                f"max_length must be at most {self.positions}, the positions this model has, "
-                f'got {max_length}; long_text="window" reads longer texts'
+                f"{spelled('max_length')} must be at most {self.positions}, the positions this "
+                f"model has, got {max_length}; {spelled('long_text', 'window')} reads longer texts"
             )
         return max_length
 
@@ -191,26 +192,27 @@ def choose_device(weights: int) -> torch.device:
 def _no_progress_bar() -> Iterator[None]:
     """Loads without transformers' progress bar, and leaves its switch as it was."""
     shown = logging.is_progress_bar_enabled()
-    logging.disable_progress_bar()
+    logging.disable_progress_bar()  # type: ignore[no-untyped-call]
     try:
         yield
     finally:
         if shown:
-            logging.enable_progress_bar()
+            logging.enable_progress_bar()  # type: ignore[no-untyped-call]
 
 
 def _source(name: str, revision: str | None) -> str:
     """The folder or Hub name to load from."""
     if name == BUNDLED:
         if revision is not None:
-            raise ValueError(f'model_name_or_path="bundled" has no revisions, got {revision!r}')
+            model = spelled("model_name_or_path", BUNDLED)
+            raise ValueError(f"{model} has no revisions, got {revision!r}")
         return str(BUNDLED_FOLDER)
     path = os.path.expanduser(name)
     # A name on the Hub has one slash at most and does not begin like a path: no need to ask there.
     if not os.path.isdir(path) and (path.startswith((".", os.sep)) or path.count("/") > 1):
         raise OSError(
             f"cannot load the model {name!r}: there is no such folder. Check the path, or use the "
-            'model that ships with infolm: model_name_or_path="bundled"'
+            f"model that ships with infolm: {spelled('model_name_or_path', BUNDLED)}"
         )
     return path
 
@@ -231,7 +233,7 @@ def _fetch(
             f"cannot load the model {name!r}{at}: {reason}. Check the name or path; weights must "
             "be safetensors files, others are not read. Without a "
             "connection to the Hub use a local folder or the model that ships with infolm: "
-            'model_name_or_path="bundled"'
+            f"{spelled('model_name_or_path', BUNDLED)}"
         ) from error
 
 

@@ -100,7 +100,7 @@ def flag(name: str, value: Any) -> bool:
 def text(name: str, value: Any) -> str:
     """The value as a name or a path; raises TypeError otherwise."""
     if isinstance(value, os.PathLike):
-        return os.fspath(value)
+        return str(os.fspath(value))
     if not isinstance(value, str) or not value:
         raise TypeError(f"{name} must be a name or a path, got {value!r}")
     return value
@@ -115,7 +115,7 @@ def one_of(known: Sequence[str]) -> Callable[[str, Any], str]:
     """The check that a value is one of the known words."""
 
     def check(name: str, value: Any) -> str:
-        if value not in known if isinstance(value, str) else True:
+        if not isinstance(value, str) or value not in known:
             raise ValueError(f"unknown {name} {value!r}; {nearest(value, known)}")
         return value
 

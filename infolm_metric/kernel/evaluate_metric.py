@@ -12,6 +12,7 @@ import evaluate
 from evaluate.utils import is_progress_bar_enabled
 
 from infolm_metric.kernel.checks import nearest
+from infolm_metric.kernel.completion import name_settings
 from infolm_metric.kernel.evaluate_processes import FEATURES, gather_pairs
 from infolm_metric.kernel.pairs import Pairs, check_pairs
 from infolm_metric.kernel.ranks import check_held, number_of_ranks, score_held
@@ -29,7 +30,7 @@ _NAMES_ELSEWHERE = {  # what other metrics call the inputs
 }
 
 
-class EvaluateMetric(evaluate.Metric):
+class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
     """A metric of `evaluate` whose scores come from `scorer_type`.
 
     A metric is a subclass that names its scorer and holds its documentation. Pairs wait in memory.
@@ -40,17 +41,24 @@ class EvaluateMetric(evaluate.Metric):
 
     scorer_type: ClassVar[type[MetricScorer]]
 
-    def __init__(self, config_name: str | None = None, **given: Any) -> None:
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        name_settings(cls, cls._settings_type())
+
+    def __init__(self, config_name: str | None = None, **settings: Any) -> None:
         if config_name not in (None, "default"):
             raise ValueError(
                 f"{type(self).__name__} has no configurations, got config_name={config_name!r}; "
                 'give settings by name, such as model_name_or_path="bundled"'
             )
-        own = {name: given.pop(name) for name in tuple(given) if name in _arguments_of_evaluate()}
-        self._settings: Settings = self._settings_type().of(**given)
+        own = {name: settings.pop(name) for name in _arguments_of_evaluate() if name in settings}
+        self._settings: Settings = self._settings_type().of(**settings)
         self._scorer: MetricScorer | None = None
         self._added: list[Pairs] = []
         super().__init__(config_name, **own)
+        # evaluate copies the method, to extend its documentation, and loses this.
+        bound: Any = self.compute
+        bound.__func__.__signature__ = inspect.signature(type(self).compute)
         self.info.module_name = self.name
 
     @property
@@ -90,7 +98,7 @@ class EvaluateMetric(evaluate.Metric):
     def _build_data_dir(self) -> str:
         """The folder for the files of several processes; one process makes none."""
         if self.num_process > 1:
-            return super()._build_data_dir()
+            return str(super()._build_data_dir())
         return os.path.join(self._data_dir_root, self.name, self.config_name)
 
     # evaluate extends the docstrings of the next three by the inputs description.
@@ -188,8 +196,9 @@ class EvaluateMetric(evaluate.Metric):
         gather = gather or ("main" if self.num_process > 1 else "all")
         return score_held(self.scorer, hold, ranks=ranks, gather=gather)
 
-    def _settings_type(self) -> type[Settings]:
-        return self.scorer_type.inner_type.settings_type
+    @classmethod
+    def _settings_type(cls) -> type[Settings]:
+        return cls.scorer_type.inner_type.settings_type
 
     def _checked(self, settings: dict[str, Any]) -> Settings:
         """The settings of a call to `compute`."""

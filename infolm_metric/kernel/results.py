@@ -8,6 +8,13 @@ from dataclasses import dataclass, fields, replace
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
+from infolm_metric.kernel.wording import spelled
+
+try:
+    VERSION = version("infolm-metric")
+except PackageNotFoundError:  # run from a checkout that was not installed
+    VERSION = "uninstalled"
+
 
 @dataclass(frozen=True)
 class Remarks:
@@ -43,12 +50,13 @@ class Remarks:
         >>> Remarks(texts=8, empty=3).sentences()
         ['3 of 8 texts without a token to mask: scored by the prediction for a lone mask']
         """
-        cut = f'longer than {self.limit} tokens: cut there; long_text="window" reads texts whole'
+        whole = spelled("long_text", "window")
+        cut = f"longer than {self.limit} tokens: cut there; {whole} reads texts whole"
         kinds = {
             cut: self.too_long if self.limit is not None else 0,
             "without a token to mask: scored by the prediction for a lone mask": self.empty,
             "with an inverse document frequency of 0 for every token: weighed uniformly; a table "
-            "from a larger corpus, idf=IDF.from_corpus(...), tells their tokens apart": (
+            "from a larger corpus (IDF.from_corpus, infolm idf) tells their tokens apart": (
                 self.zero_weight
             ),
         }
@@ -69,7 +77,7 @@ class View:
     values: Mapping[str, list[float]]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Result(Mapping[str, Any]):
     """Scores of every pair, by the full name of each kind of score that was asked for.
 
@@ -79,6 +87,8 @@ class Result(Mapping[str, Any]):
     >>> result = Result("infolm", {"l1_distance": [0.5, 1.5]}, "...", higher_is_better=False)
     >>> result["infolm"], list(result)
     (1.0, ['infolm', 'scores', 'higher_is_better', 'signature', 'remarks'])
+    >>> result
+    <Result of 2 pairs: l1_distance 1 (lower is better), '...'>
     """
 
     metric: str
@@ -88,6 +98,13 @@ class Result(Mapping[str, Any]):
     remarks: Remarks = Remarks()
     several: bool = False
     views: tuple[View, ...] = ()
+
+    def __repr__(self) -> str:
+        pairs = len(next(iter(self.scores.values())))
+        means = ", ".join(f"{name} {self.mean(name):.6g}" for name in self.names)
+        better = "higher" if self.higher_is_better else "lower"
+        noun = "pair" if pairs == 1 else "pairs"
+        return f"<Result of {pairs} {noun}: {means} ({better} is better), {self.signature!r}>"
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -200,11 +217,7 @@ def _versions() -> dict[str, str]:
     import torch
     import transformers
 
-    try:
-        own = version("infolm-metric")
-    except PackageNotFoundError:  # run from a checkout that was not installed
-        own = "uninstalled"
-    return {"infolm": own, "transformers": transformers.__version__, "torch": torch.__version__}
+    return {"infolm": VERSION, "transformers": transformers.__version__, "torch": torch.__version__}
 
 
 def _appended(parts: Sequence[Mapping[str, list[float]]]) -> dict[str, list[float]]:

@@ -13,10 +13,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any, ClassVar
 
+from infolm_metric.kernel.completion import name_settings
 from infolm_metric.kernel.idf.statistics import Statistics
 from infolm_metric.kernel.pairs import Pair, Pairs, check_pairs, iterate_pairs
 from infolm_metric.kernel.results import Remarks, Result, make_signature
 from infolm_metric.kernel.settings import Settings
+from infolm_metric.kernel.wording import spelled
 
 LOWER, HIGHER = "lower", "higher"
 READ_AHEAD = 256  # pairs of a stream
@@ -86,10 +88,24 @@ class MetricScorer:
 
     inner_type: ClassVar[type[Scorer]]
 
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        name_settings(cls, cls.inner_type.settings_type)
+
     def __init__(self, **settings: Any) -> None:
         self.settings = self.inner_type.settings_type.of(**settings)
         self.inner = self.inner_type()
         self.lock = threading.RLock()  # one pass at a time; the model and the store are shared
+
+    def __repr__(self) -> str:
+        """The scorer with the settings that are not the defaults."""
+        plain = type(self.settings)()
+        given = (
+            f"{name}={getattr(self.settings, name)!r}"
+            for name in self.settings.choices()
+            if getattr(self.settings, name) != getattr(plain, name)
+        )
+        return f"{type(self).__name__}({', '.join(given)})"
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Copies and pickles carry the settings; they load the model themselves."""
@@ -131,10 +147,10 @@ class MetricScorer:
             raise TypeError(f"pairs must be an iterable of (candidate, reference), got {pairs!r}")
         if isinstance(pairs, Iterator) and chosen.counted:
             raise ValueError(
-                f"idf={chosen.idf!r} reads the pairs twice, once to count, and pairs is an "
-                f"iterator ({type(pairs).__name__}), which can be read only once; give idf=False, "
-                "a table made before with IDF.from_corpus or `infolm idf`, or pairs that can be "
-                "read again, such as a list or a data set"
+                f"{spelled('idf', chosen.idf)} reads the pairs twice, once to count, and "
+                f"pairs is an iterator ({type(pairs).__name__}), which can be read only once; give "
+                f"{spelled('idf', False)}, a table made before with IDF.from_corpus or `infolm "
+                "idf`, or pairs that can be read again, such as a list or a data set"
             )
         return self._stream(pairs, chosen)
 

@@ -25,6 +25,7 @@ from infolm_metric.kernel.checks import (
     text,
     whole_number,
 )
+from infolm_metric.kernel.wording import spelled
 
 BUNDLED = "bundled"
 LONG_TEXT = ("truncate", "window", "error")
@@ -43,7 +44,8 @@ class Choice:
     `flags` is an option of the command line. `signed` tells whether the setting can change a score,
     and so stands in the signature, under `label` if one is given. A `tunable` one is signed, and
     `infolm tune` can choose it, if told nothing among the values `tried`; `repeated` is True where
-    one call can hold several values. `kind` is the annotation of the field.
+    one call can hold several values. `kind` is the annotation of the field, and `given` that of
+    what callers may give, where it is more.
     """
 
     check: Callable[[str, Any], Any]
@@ -55,6 +57,7 @@ class Choice:
     tried: tuple[Any, ...] = ()
     repeated: bool = False
     kind: str = ""
+    given: str = ""
 
 
 def choice(
@@ -92,15 +95,18 @@ class Settings:
 
     def __post_init__(self) -> None:
         for name, declared in self.choices().items():
-            object.__setattr__(self, name, declared.check(name, getattr(self, name)))
+            object.__setattr__(self, name, declared.check(spelled(name), getattr(self, name)))
 
     @classmethod
     def choices(cls) -> dict[str, Choice]:
         """The declaration of every setting, by name, the metric's own ones first."""
-        fields = {
-            each.name: dataclasses.replace(each.metadata["choice"], kind=_written(each.type))
-            for each in dataclasses.fields(cls)
-        }
+        fields = {}
+        for each in dataclasses.fields(cls):
+            declared: Choice = each.metadata["choice"]
+            kind = _written(each.type)
+            fields[each.name] = dataclasses.replace(
+                declared, kind=kind, given=declared.given or kind
+            )
         own_first = [name for one in cls.__mro__ for name in vars(one).get("__annotations__", ())]
         return {name: fields[name] for name in dict.fromkeys(own_first) if name in fields}
 
@@ -246,7 +252,9 @@ class ModelSettings(Settings):
     default_model: ClassVar[str] = ""
     model_variable: ClassVar[str] = "INFOLM_MODEL"
 
-    model_name_or_path: str = choice(None, optional(text), MODEL_HELP, "--model")
+    model_name_or_path: str = choice(
+        None, optional(text), MODEL_HELP, "--model", given="str | os.PathLike[str] | None"
+    )
     model_revision: str | None = choice(
         None, optional(text), "branch, tag or commit of a model on the Hub", "--revision"
     )
@@ -298,6 +306,7 @@ def idf_choice() -> Any:
         "what weighs the tokens: references (default), separate (each side by its own texts), "
         "none (all alike), or the path of a table saved by infolm idf",
         "--idf",
+        given="bool | str | os.PathLike[str] | IDF",
         tunable=True,
         tried=("references", False),
     )

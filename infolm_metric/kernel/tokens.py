@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from infolm_metric.kernel.wording import spelled
+
 SLICE = 1000  # texts tokenised at a time
 
 
@@ -36,7 +38,8 @@ class TokenizedText:
     @property
     def tokens(self) -> np.ndarray:
         """Ids of the maskable tokens, int64 [maskable]."""
-        return self.ids[self.maskable]
+        tokens: np.ndarray = self.ids[self.maskable]
+        return tokens
 
 
 @dataclass(frozen=True)
@@ -89,9 +92,9 @@ def tokenize(
             )
             if text.too_long and long_text == "error":
                 raise ValueError(
-                    f"a text has {len(ids)} tokens, more than max_length={max_length}: "
-                    f"{texts[start + offset][:60]!r}...; shorten it, or set "
-                    'long_text="truncate" or "window"'
+                    f"a text has {len(ids)} tokens, more than {spelled('max_length', max_length)}: "
+                    f"{texts[start + offset][:60]!r}...; shorten it, or give "
+                    f"{spelled('long_text', 'truncate')} or {spelled('long_text', 'window')}"
                 )
             if text.too_long and long_text == "truncate":
                 assert max_length is not None

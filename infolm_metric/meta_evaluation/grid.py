@@ -13,6 +13,7 @@ from infolm_metric.kernel.pairs import Pairs, check_pairs
 from infolm_metric.kernel.results import Remarks
 from infolm_metric.kernel.scorer import MetricScorer, Report, silent
 from infolm_metric.kernel.settings import Settings
+from infolm_metric.kernel.wording import spelled
 
 
 @dataclass(frozen=True)
@@ -105,8 +106,8 @@ def _columns(
     """The scores of every setting, from one call of the metric."""
     if corpus is not None and any(CANDIDATES in each.counted for each in settings):
         raise ValueError(
-            "idf='separate' counts the candidates too, and a corpus holds references only; "
-            "use 'references', False or a table"
+            f"{spelled('idf', 'separate')} counts the candidates too, and a corpus holds "
+            "references only; use 'references', False or a table"
         )
     given = list(check_pairs(predictions, references))
     order = _neighbours([group for _, group in given])

@@ -135,7 +135,8 @@ class _Counter:
             kept = rank >= (maskable - room)[owner] if left else rank < room[owner]
             flat, owner = flat[kept], owner[kept]
         size = flat.max(initial=0) + 1
-        return np.unique(owner * size + flat) % size
+        seen: np.ndarray = np.unique(owner * size + flat) % size
+        return seen
 
 
 def _documents(rows: Iterable[tuple[int, Any]]) -> Iterator[str]:
@@ -188,7 +189,7 @@ def _as_dataset(corpus: Any, column: str) -> tuple[Dataset | IterableDataset | I
 
 def _text_column(features: Features, column: str) -> str:
     """The column, or the only one that holds text if it is not there and none was asked for."""
-    textual = [name for name, feature in features.items() if _holds_text(feature)]
+    textual: list[str] = [name for name, feature in features.items() if _holds_text(feature)]
     if column in features:
         return column
     if column == "text" and len(textual) == 1:

@@ -267,7 +267,7 @@ def _backend_rules(tokenizer: Any) -> str:
         backend = type(backend).from_str(backend.to_str())
         backend.no_truncation()
         backend.no_padding()
-    return backend.to_str()
+    return str(backend.to_str())
 
 
 def _probed_rules(tokenizer: Any) -> str:

@@ -294,7 +294,7 @@ def test_output_goes_to_a_file(infolm):
         (["a", "b", "--max-length", "99"], "--max-length must be at most 40"),
         (["a", "b", "--batch-size", "big"], "--batch-size must be"),
         (["a", "b", "--batch-size", "0"], "--batch-size must be at least 1, got 0"),
-        (["a", "b", "--dtype", "int8"], "unknown dtype 'int8'"),
+        (["a", "b", "--dtype", "int8"], "unknown --dtype 'int8'"),
         (["a", "b", "--device", "abacus"], "device must be a torch device"),
         (["a", "b", "--processes", "0"], "--processes must be at least 1"),
         (["the cat " * 50, "b", "--long-text", "error"], "more than --max-length 40"),

@@ -149,7 +149,10 @@ def test_similarity_is_refused_where_a_measure_has_no_largest_value(
     assert Settings.of(**chosen).largest_value(measure) == math.inf
     with pytest.raises(ValueError, match="similarity=True needs a measure with a largest value"):
         Settings.of(**chosen, similarity=True)
-    with pytest.raises(ValueError, match=f"{measure} with symmetrize='{symmetrize}' has none; use"):
+    with pytest.raises(
+        ValueError,
+        match=f'{measure} with symmetrize="{symmetrize}" has none; drop the similarity, or use',
+    ):
         Settings.of(**{**chosen, "information_measure": ["l1", measure]}, similarity=True)
 
 
