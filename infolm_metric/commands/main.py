@@ -18,7 +18,7 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
-from infolm_metric.commands import compare, correlate, idf, register, report, score, tune
+from infolm_metric.commands import baseline, compare, correlate, idf, register, report, score, tune
 from infolm_metric.commands.options import Command, chosen_settings, flag_names
 from infolm_metric.kernel.results import VERSION
 from infolm_metric.kernel.settings import Settings
@@ -33,6 +33,7 @@ COMMANDS = (
     tune.COMMAND,
     report.COMMAND,
     idf.COMMAND,
+    baseline.COMMAND,
     register.COMMAND,
 )
 

@@ -97,6 +97,7 @@ READ: dict[str, dict[str, Any]] = {
     "bool": {"action": "store_true"},
     "int": {"type": int, "metavar": "N"},
     "float": {"type": float, "metavar": "N"},
+    "bool | Baseline": {"nargs": "?", "const": True, "metavar": "FILE"},
     "int | str": {"type": _number_or_word, "metavar": "N"},
 }
 """How argparse reads a setting, by its annotation; any other is a word."""

@@ -51,12 +51,10 @@ class Reading:
     weightless: bool = False  # its weights were all 0, so they are uniform: worth a warning
 
     @classmethod
-    def of(cls, text: TokenizedText, table: np.ndarray | None, may_warn: bool = True) -> Reading:
+    def of(cls, text: TokenizedText, table: np.ndarray | None) -> Reading:
         """The reading of a text with the weights of a table [vocab], or uniform ones for None."""
         log_weights = normalised_log_weights(text, table)
-        weightless = bool(
-            may_warn and table is not None and len(text.tokens) and not table[text.tokens].any()
-        )
+        weightless = bool(table is not None and len(text.tokens) and not table[text.tokens].any())
         return cls((text.ids.tobytes(), log_weights.tobytes()), text, log_weights, weightless)
 
     @property

@@ -71,11 +71,7 @@ class Distributions:
         readings: list[list[Reading]] = []
         for side, table in zip(sides, weighting, strict=True):
             weights = None if table is None else table.weights
-            # With a single document idf means weights of 0 for its tokens: nothing to warn of.
-            known = {
-                text: Reading.of(texts[text], weights, table is None or table.documents > 1)
-                for text in dict.fromkeys(side)
-            }
+            known = {text: Reading.of(texts[text], weights) for text in dict.fromkeys(side)}
             readings.append([known[text] for text in side])
         return readings
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, TypedDict
 
 if TYPE_CHECKING:
+    from infolm_metric.kernel.baselines import Baseline
     from infolm_metric.kernel.idf.table import IDF
 
 
@@ -32,4 +33,5 @@ class Keywords(TypedDict, total=False):
     tokenize_processes: int | None
     reuse_memory: int
     return_scores: bool
+    rescale_with_baseline: bool | str | os.PathLike[str] | Baseline
     verbose: bool

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +23,7 @@ from infolm_metric.kernel.idf.statistics import (
     Weighting,
     count,
     count_texts,
+    signed_weights,
     weighting,
 )
 from infolm_metric.kernel.idf.table import IDF
@@ -100,7 +101,11 @@ class InfoLMPasses(Scorer):
             rows = iter(table)
             for index, each, tables in zip(indices, asked, weighed, strict=True):
                 scores = {name: next(rows).tolist() for name in each.names}
-                results[index] = self._result(scores, each, remarks[weightings.index(tables)])
+                found = replace(
+                    remarks[weightings.index(tables)],
+                    distinct_documents=statistics[index].distinct,
+                )
+                results[index] = self._result(scores, each, statistics[index], found)
         return [results[index] for index in range(len(settings))]
 
     def bounds(self, settings: Settings, name: str) -> tuple[float, float]:
@@ -110,7 +115,8 @@ class InfoLMPasses(Scorer):
     def signature(self, settings: Settings, statistics: Statistics | None = None) -> str:
         """All that can change a score; the model's files are hashed for it, and not loaded."""
         read = self.distributions.checkpoint(settings).signed(settings)
-        return make_signature(settings.metric, {**settings.signed(), **read})
+        signed = signed_weights(settings.signed(), settings, statistics)
+        return make_signature(settings.metric, {**signed, **read})
 
     def unload(self) -> None:
         """Free the model and the distributions kept."""
@@ -178,16 +184,26 @@ class InfoLMPasses(Scorer):
 
     def remark(self, readings: Sequence[Reading], settings: Settings) -> Remarks:
         """What there is to remark on some texts."""
+        tokens = np.concatenate([reading.text.tokens for reading in readings])
+        lengths = np.asarray([len(reading.log_weights) for reading in readings])
+        unknown = self.distributions.checkpoint(settings).tokenizer.unk_token_id
         return Remarks(
             texts=len(readings),
             too_long=sum(reading.text.too_long for reading in readings),
-            empty=sum(not reading.text.maskable.any() for reading in readings),
+            empty=int((lengths == 0).sum()),
+            one_token=int((lengths == 1).sum()),
             zero_weight=sum(reading.weightless for reading in readings),
+            unknown_tokens=0 if unknown is None else int((tokens == unknown).sum()),
+            tokens=len(tokens),
             limit=self.distributions.limit(settings) if settings.long_text == "truncate" else None,
         )
 
     def _result(
-        self, scores: dict[str, list[float]], settings: Settings, remarks: Remarks
+        self,
+        scores: dict[str, list[float]],
+        settings: Settings,
+        statistics: Statistics,
+        remarks: Remarks,
     ) -> Result:
         views: tuple[View, ...] = ()
         if settings.similarity:
@@ -199,7 +215,7 @@ class InfoLMPasses(Scorer):
         return Result(
             settings.metric,
             scores,
-            self.signature(settings),
+            self.signature(settings, statistics),
             self.higher_is_better(settings),
             remarks,
             settings.several,
@@ -258,6 +274,8 @@ class InfoLMScorer(MetricScorer):
         what the setting `idf` can be.
         """
         pairs = check_pairs(predictions, references)
+        if settings.get("rescale_with_baseline", self.settings.rescale_with_baseline):
+            raise ValueError("a sweep is not rescaled; leave rescale_with_baseline out")
         lists = {"idfs": idfs, "temperatures": temperatures, "alphas": alphas, "betas": betas}
         grid = swept_settings(self.settings, lists, **settings)
         with self.lock:
@@ -278,14 +296,16 @@ class InfoLMScorer(MetricScorer):
             raise ValueError("texts is empty; give at least one text")
         with self.lock:
             kept = self.inner.distributions
-            table = chosen.idf if isinstance(chosen.idf, IDF) else None
-            if chosen.counted:
-                table = count_texts(checked, chosen, kept.checkpoint(chosen))
-            elif table is not None:
-                table.check_tokenizer(kept.checkpoint(chosen).tokenizer)
+            corpus = {
+                side: count_texts(checked, chosen, kept.checkpoint(chosen))
+                for side in chosen.counted
+            }
+            statistics = Statistics(corpus)
+            table, _ = weighting(chosen, statistics, kept.checkpoint(chosen))
             (readings,) = kept.read([checked], [table], chosen)
             found = kept.of(readings, chosen, [chosen.temperature])
-            self.inner.remark(readings, chosen).warn()
+            remarks = self.inner.remark(readings, chosen)
+            replace(remarks, distinct_documents=statistics.distinct).warn()
             return torch.stack([found[reading.key][0] for reading in readings])
 
     def explain(self, candidate: str, reference: str, **settings: Unpack[Keywords]) -> Explanation:
@@ -335,6 +355,7 @@ def _how_texts_are_read(settings: Settings) -> Settings:
         multi_reference="min",
         similarity=False,
         return_scores=True,
+        rescale_with_baseline=False,
     )
 
 

@@ -134,8 +134,8 @@ class Settings(ModelSettings):
                 raise ValueError(
                     f"{spelled('similarity', True)} needs a measure with a largest value; "
                     f"{measure} with {spelled('symmetrize', self.symmetrize)} has none; drop the "
-                    f"similarity, or use {spelled('symmetrize', 'jensen')} or a bounded measure such as "
-                    "fisher_rao_distance"
+                    f"similarity, or use {spelled('symmetrize', 'jensen')} or a bounded measure "
+                    "such as fisher_rao_distance"
                 )
 
     @property
@@ -180,6 +180,29 @@ class Settings(ModelSettings):
         if self.similarity:
             fields["similarity"] = "1-score/largest"
         return {name: value for name, value in fields.items() if name not in unused}
+
+    def only(self, name: str) -> Settings:
+        """These settings for one measure."""
+        return self.replace(information_measure=name)
+
+    def baselined(self) -> list[Settings]:
+        """Every measure, with uniform weights and with idf; parameters that are not given are 1/2.
+
+        >>> len(Settings().baselined()[0].names), len(Settings.of(alpha=2).baselined()[0].names)
+        (9, 9)
+        """
+        from infolm_metric.infolm.measures import MEASURES, parameter_grid
+
+        alpha, beta = (0.5 if given is None else given for given in (self.alpha, self.beta))
+        names = [name for name in MEASURES if parameter_grid(name, [alpha], [beta])]
+        every = self.replace(
+            information_measure=names,
+            alpha=alpha,
+            beta=beta,
+            similarity=False,
+            rescale_with_baseline=False,
+        )
+        return [every.replace(idf=False), every.replace(idf=self.idf or "references")]
 
     def label(self, name: str) -> str:
         """The measure with its parameters.

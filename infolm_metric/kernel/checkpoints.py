@@ -18,7 +18,8 @@ from torch import nn
 from transformers import AutoConfig, AutoTokenizer
 from transformers.utils import logging
 
-from infolm_metric.kernel.settings import BUNDLED, ModelSettings
+from infolm_metric.kernel.checks import BUNDLED
+from infolm_metric.kernel.settings import ModelSettings
 from infolm_metric.kernel.tokens import Template, find_template
 from infolm_metric.kernel.wording import spelled
 

@@ -15,8 +15,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from infolm_metric.kernel.idf.table import IDF
 
+BUNDLED_TABLE = Path(__file__).parents[1] / "bundled" / "idf.json"
 DTYPES = ("float32", "bfloat16", "float16")
 IDF_FORMS = ("references", "separate")
+BUNDLED = "bundled"
 
 
 def nearest(value: object, known: Iterable[str], every: bool = False) -> str:
@@ -125,7 +127,8 @@ def one_of(known: Sequence[str]) -> Callable[[str, Any], str]:
 def idf_source(name: str, value: Any) -> bool | str | IDF:
     """What the setting `idf` can be: a corpus by its name, a table, or False.
 
-    True means "references", and "none" False. A path is loaded. Raises TypeError or ValueError,
+    True means "references", and "none" False. A path is loaded, and "bundled" is the table that
+    was counted on the bundled model's corpus. Raises TypeError or ValueError,
     also if there is no table at the path.
     """
     if value is True:
@@ -138,17 +141,20 @@ def idf_source(name: str, value: Any) -> bool | str | IDF:
 
     if isinstance(value, IDF):
         return value
+    if value == BUNDLED:
+        return IDF.load(BUNDLED_TABLE)
     if isinstance(value, str | os.PathLike):
         path = os.path.expanduser(value)
         if not Path(path).is_file():
             raise ValueError(
-                f"{name} must be True, False, 'references', 'separate', an IDF or the path of a "
-                f"saved table; there is no file {str(path)!r}; "
-                f"{nearest(path, IDF_FORMS)}, or make a table with `infolm idf`"
+                f"{name} must be True, False, 'references', 'separate', 'bundled', an IDF or the "
+                f"path of a saved table; there is no file {str(path)!r}; "
+                f"{nearest(path, (*IDF_FORMS, BUNDLED))}, or make a table with `infolm idf`"
             )
         return IDF.load(path)
     raise TypeError(
-        f"{name} must be True, False, 'references', 'separate', an IDF or a path, got {value!r}"
+        f"{name} must be True, False, 'references', 'separate', 'bundled', an IDF or a path, "
+        f"got {value!r}"
     )
 
 

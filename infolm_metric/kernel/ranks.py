@@ -17,6 +17,7 @@ import torch.distributed as dist
 from infolm_metric.kernel.checks import check_known
 from infolm_metric.kernel.idf.statistics import Statistics
 from infolm_metric.kernel.pairs import Pairs, as_list, check_pairs
+from infolm_metric.kernel.rescaling import score_part, with_baseline
 from infolm_metric.kernel.results import Result, differences, joined
 from infolm_metric.kernel.scorer import MetricScorer
 from infolm_metric.kernel.settings import Settings
@@ -121,7 +122,8 @@ def score_held(
 
     def score() -> Result | None:
         with scorer.lock:
-            return inner.score(own, settings, statistics) if len(own) else None
+            fit = with_baseline(inner, settings, statistics)
+            return score_part(inner, own, fit, statistics) if len(own) else None
 
     _, parts = _together(score, lambda result: result, group)
     if gather == "main" and dist.get_rank(group):

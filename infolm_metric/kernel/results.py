@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from infolm_metric.kernel.wording import spelled
+
+UNKNOWN = 0.1  # share of the tokens beyond which scores say little
+FEW = 10  # distinct documents
 
 try:
     VERSION = version("infolm-metric")
@@ -20,22 +23,31 @@ except PackageNotFoundError:  # run from a checkout that was not installed
 class Remarks:
     """Counts of a call's texts that are not scored quite as they were written.
 
-    `limit` is what too long texts were cut to, or None where nothing was cut.
+    `tokens` counts those that can be masked, and `unknown_tokens` those among them that the model
+    does not know. `distinct_documents` are those that idf rests on, of the side with fewest: 10
+    stands for any more, 0 for weights that rest on no corpus of the call. `limit` is what too long
+    texts were cut to, or None where nothing was cut.
     """
 
     texts: int = 0
     too_long: int = 0
     empty: int = 0
+    one_token: int = 0
     zero_weight: int = 0
+    unknown_tokens: int = 0
+    tokens: int = 0
+    distinct_documents: int = 0
     limit: int | None = None
 
     def __add__(self, other: Remarks) -> Remarks:
-        """The remarks on both parts of a corpus.
+        """The remarks on both parts of a corpus, on which idf rests as a whole.
 
-        >>> Remarks(texts=3, empty=1) + Remarks(texts=5, empty=2)
-        Remarks(texts=8, too_long=0, empty=3, zero_weight=0, limit=None)
+        >>> total = Remarks(texts=3, empty=1) + Remarks(texts=5, empty=2)
+        >>> total.texts, total.empty
+        (8, 3)
         """
         counts = {name: count + other.counts()[name] for name, count in self.counts().items()}
+        counts["distinct_documents"] = max(self.distinct_documents, other.distinct_documents)
         return Remarks(**counts, limit=self.limit or other.limit)
 
     def counts(self) -> dict[str, int]:
@@ -45,7 +57,7 @@ class Remarks:
         }
 
     def sentences(self) -> list[str]:
-        """What there is to warn of, a sentence for each kind of text.
+        """What there is to warn of, a sentence for each kind.
 
         >>> Remarks(texts=8, empty=3).sentences()
         ['3 of 8 texts without a token to mask: scored by the prediction for a lone mask']
@@ -55,12 +67,37 @@ class Remarks:
         kinds = {
             cut: self.too_long if self.limit is not None else 0,
             "without a token to mask: scored by the prediction for a lone mask": self.empty,
+            "of one token: the model reads a lone mask, whatever the token, so that 'yes' and 'no' "
+            "score as copies": self.one_token,
             "with an inverse document frequency of 0 for every token: weighed uniformly; a table "
             "from a larger corpus (IDF.from_corpus, infolm idf) tells their tokens apart": (
                 self.zero_weight
             ),
         }
-        return [f"{count} of {self.texts} texts {what}" for what, count in kinds.items() if count]
+        found = [f"{count} of {self.texts} texts {what}" for what, count in kinds.items() if count]
+        if self.unknown_tokens > UNKNOWN * self.tokens:
+            share = self.unknown_tokens / self.tokens
+            found.append(
+                f"{share:.0%} of the tokens are unknown to the model, as another script or emoji "
+                "are: it cannot tell them apart; use a model that knows them"
+            )
+        if 0 < self.distinct_documents < FEW:
+            found.append(self._on_the_corpus())
+        return found
+
+    def _on_the_corpus(self) -> str:
+        """What idf rests on, where that is little."""
+        number = self.distinct_documents
+        remedy = (
+            f"a table of a larger corpus (IDF.from_corpus, infolm idf) as {spelled('idf')} tells "
+            f"rare tokens from common ones, and {spelled('idf', False)} weighs all alike"
+        )
+        if number == 1:
+            return (
+                "one distinct text is no corpus for inverse document frequencies: all tokens are "
+                f"weighed alike; {remedy}"
+            )
+        return f"the inverse document frequencies rest on {number} distinct texts; {remedy}"
 
     def warn(self, stacklevel: int = 1) -> None:
         """Warn once for each kind; `stacklevel` 1 points at the caller's caller."""
@@ -98,6 +135,7 @@ class Result(Mapping[str, Any]):
     remarks: Remarks = Remarks()
     several: bool = False
     views: tuple[View, ...] = ()
+    baseline: Mapping[str, Mapping[str, Any]] | None = None  # by name, with the rescaled scores
 
     def __repr__(self) -> str:
         pairs = len(next(iter(self.scores.values())))
@@ -141,6 +179,8 @@ class Result(Mapping[str, Any]):
         result["higher_is_better"] = self.higher_is_better
         result["signature"] = self.signature
         result["remarks"] = self.remarks.counts()
+        if self.baseline:
+            result["baseline"] = self._plain(self.baseline)
         return result
 
     def _plain(self, by_name: Mapping[str, Any]) -> Any:
@@ -182,6 +222,16 @@ def make_signature(metric: str, values: Mapping[str, object]) -> str:
     """
     named = {"metric": metric, **values, **_versions()}
     return "|".join(f"{name}:{_shown(value)}" for name, value in named.items())
+
+
+def without(signature: str, names: Container[str]) -> str:
+    """The signature without the fields of these names.
+
+    >>> without("measure:l1_distance|idf:no", ["idf"])
+    'measure:l1_distance'
+    """
+    parts = signature.split("|")
+    return "|".join(part for part in parts if part.partition(":")[0] not in names)
 
 
 def differences(then: str, now: str) -> str:

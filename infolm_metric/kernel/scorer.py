@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 from infolm_metric.kernel.completion import name_settings
 from infolm_metric.kernel.idf.statistics import Statistics
 from infolm_metric.kernel.pairs import Pair, Pairs, check_pairs, iterate_pairs
+from infolm_metric.kernel.rescaling import score_part, score_whole, with_baseline
 from infolm_metric.kernel.results import Remarks, Result, make_signature
 from infolm_metric.kernel.settings import Settings
 from infolm_metric.kernel.wording import spelled
@@ -130,7 +131,7 @@ class MetricScorer:
         if not len(pairs):
             raise ValueError("predictions and references are empty; give at least one pair")
         with self.lock:
-            return self.inner.score(pairs, settings, self.inner.count(pairs, settings))
+            return score_whole(self.inner, pairs, settings, self.inner.count(pairs, settings))
 
     def stream(self, pairs: Iterable[Any], **settings: Any) -> Iterator[dict[str, float]]:
         """The scores of each pair by name, in order, as the pairs come; for any number of them.
@@ -157,13 +158,15 @@ class MetricScorer:
     def _stream(self, pairs: Iterable[Any], settings: Settings) -> Iterator[dict[str, float]]:
         with self.lock:
             statistics = self.inner.count(_Again(pairs), settings)
+            settings = with_baseline(self.inner, settings, statistics)
         rows, remarks = iterate_pairs(pairs), Remarks()
         while part := list(islice(rows, READ_AHEAD)):
             with self.lock:
-                result = self.inner.score(Pairs.of(part), settings, statistics)
+                result = score_part(self.inner, Pairs.of(part), settings, statistics)
             remarks += result.remarks
-            for row in zip(*result.scores.values(), strict=True):
-                yield dict(zip(result.scores, row, strict=True))
+            columns = result.columns()
+            for row in zip(*columns.values(), strict=True):
+                yield dict(zip(columns, row, strict=True))
         remarks.warn()
 
     def signature(self, **settings: Any) -> str:

@@ -15,7 +15,9 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, TypeVar
 
 from infolm_metric.kernel import checks
+from infolm_metric.kernel.baselines import Baseline, baseline_source
 from infolm_metric.kernel.checks import (
+    BUNDLED,
     flag,
     idf_source,
     natural_number,
@@ -27,7 +29,6 @@ from infolm_metric.kernel.checks import (
 )
 from infolm_metric.kernel.wording import spelled
 
-BUNDLED = "bundled"
 LONG_TEXT = ("truncate", "window", "error")
 MULTI_REFERENCE = ("min", "mean")
 REUSED_BYTES = 1 << 30
@@ -89,6 +90,15 @@ class Settings:
     """The metric's name, which its result and its signature carry."""
 
     return_scores: bool = choice(True, flag, "give the score of each pair")
+    rescale_with_baseline: bool | Baseline = choice(
+        False,
+        baseline_source,
+        "give also each score as 1 for a copy and 0 for what unrelated texts score: True (their "
+        "baseline comes from the call, else from the package), 'package' or a file made by infolm "
+        "baseline",
+        "--rescale-with-baseline",
+        given="bool | str | os.PathLike[str] | Baseline",
+    )
     verbose: bool = choice(
         False, flag, "show progress, and where in the code an error arose", "-v", "--verbose"
     )
@@ -158,15 +168,26 @@ class Settings:
 
     def signed(self) -> dict[str, object]:
         """What can change a score under these settings, as the signature shows it."""
-        return {
+        fields = {
             declared.label or name: getattr(self, name)
             for name, declared in self.choices().items()
             if declared.signed or declared.tunable
         }
+        if isinstance(self.rescale_with_baseline, Baseline):
+            fields["baseline"] = self.rescale_with_baseline
+        return fields
 
     def label(self, name: str) -> str:
         """What to call the score of this name, with the parameters that belong to it."""
         return name
+
+    def only(self: Own, name: str) -> Own:
+        """These settings for the score of this name alone."""
+        return self
+
+    def baselined(self: Own) -> list[Own]:
+        """The settings whose scores a baseline file holds, for every kind of weights."""
+        return [self.replace(rescale_with_baseline=False)]
 
     def describe(self, base: Settings | None = None) -> str:
         """What to call the scores, and every choice `infolm tune` can make that is not `base`'s."""
@@ -304,7 +325,8 @@ def idf_choice() -> Any:
         "references",
         idf_source,
         "what weighs the tokens: references (default), separate (each side by its own texts), "
-        "none (all alike), or the path of a table saved by infolm idf",
+        "none (all alike), bundled (a table of English prose, for models with the bundled one's "
+        "vocabulary), or the path of a table saved by infolm idf",
         "--idf",
         given="bool | str | os.PathLike[str] | IDF",
         tunable=True,

@@ -26,6 +26,7 @@ def keywords(settings: type[Settings]) -> str:
         "from typing import TYPE_CHECKING, TypedDict",
         "",
         "if TYPE_CHECKING:",
+        "    from infolm_metric.kernel.baselines import Baseline",
         "    from infolm_metric.kernel.idf.table import IDF",
         "",
         "",

@@ -26,8 +26,9 @@ from datasets.utils import tqdm
 
 from infolm_metric.kernel.pairs import as_list, check_text
 
-VERSION = 1  # of the counts that datasets keeps in files
+VERSION = 2  # of the counts that datasets keeps in files
 BATCH = 1000  # rows that become one row of counts
+DISTINCT = 10  # documents; whether there are more makes no difference
 SLICE = 100  # documents tokenised at a time: bounds memory where documents are long
 TITLE = "Counting documents"
 LARGE = 10_000  # rows from which a corpus in memory is worth a progress bar
@@ -38,6 +39,7 @@ COUNTS = Features(
         "documents": Value("int64"),
         "token_ids": List(Value("int32")),
         "counts": List(Value("int32")),
+        "digests": List(Value("string")),
     }
 )
 
@@ -51,8 +53,10 @@ def count_documents(
     max_length: int | None = None,
     column: str = "text",
     processes: int = 1,
-) -> tuple[int, np.ndarray]:
-    """The number of documents, and how many of them contain each token: int64 [vocab].
+) -> tuple[int, np.ndarray, tuple[str, ...]]:
+    """The number of documents, how many of them contain each token, int64 [vocab], and digests.
+
+    A digest stands for a document as it is read; there are DISTINCT at most, of distinct ones.
 
     `fingerprint` stands for all that decides the tokenizer's ids, which lie below `vocabulary`.
     The other arguments, and the errors, are those of `IDF.from_corpus`.
@@ -60,11 +64,11 @@ def count_documents(
     >>> from transformers import BertTokenizer
     >>> words = {"[UNK]": 0, "[CLS]": 1, "[SEP]": 2, "[PAD]": 3, "[MASK]": 4, "a": 5, "cat": 6}
     >>> tokenizer = BertTokenizer(vocab=words)
-    >>> documents, counts = count_documents(
+    >>> documents, counts, digests = count_documents(
     ...     ["a cat", "a dog"], tokenizer, fingerprint="5f2e", vocabulary=7
     ... )
-    >>> documents, counts.tolist()
-    (2, [1, 0, 0, 0, 0, 2, 1])
+    >>> documents, counts.tolist(), len(digests)
+    (2, [1, 0, 0, 0, 0, 2, 1], 2)
     """
     overhead = tokenizer.num_special_tokens_to_add()
     if max_length is not None and max_length <= overhead:
@@ -76,13 +80,24 @@ def count_documents(
         raise ValueError(f"processes must be at least 1, got {processes!r}")
     dataset, column = _as_dataset(corpus, column)
     documents, counts = 0, np.zeros(vocabulary, dtype=np.int64)
+    digests: tuple[str, ...] = ()
     for row in _counted(dataset, _Counter(tokenizer, max_length, column), fingerprint, processes):
         documents += int(row["documents"][0])
         ids, found = (np.asarray(row[name][0], dtype=np.int64) for name in ("token_ids", "counts"))
         counts[ids] += found
+        digests = merged(digests, row["digests"][0])
     if not documents:
         raise ValueError("corpus is empty; give at least one document")
-    return documents, counts
+    return documents, counts, digests
+
+
+def merged(digests: Sequence[str], others: Iterable[str]) -> tuple[str, ...]:
+    """The digests of both parts of a corpus, DISTINCT at most.
+
+    >>> merged(["5f", "a0"], ["a0", "b1"])
+    ('5f', 'a0', 'b1')
+    """
+    return tuple(sorted({*digests, *map(str, others)})[:DISTINCT])
 
 
 @dataclass(frozen=True)
@@ -101,6 +116,7 @@ class _Counter:
             )
         texts = list(_documents(zip(positions, rows[self.column], strict=True)))
         seen = [np.zeros(0, dtype=np.int64)]
+        digests: set[str] = set()
         for start in range(0, len(texts), SLICE):
             encoded = self.tokenizer(
                 texts[start : start + SLICE],
@@ -112,12 +128,26 @@ class _Counter:
                 padding=False,
                 verbose=False,
             )
-            seen.append(self._seen(encoded["input_ids"], encoded["special_tokens_mask"]))
+            flat, owner = self._left(encoded["input_ids"], encoded["special_tokens_mask"])
+            size = flat.max(initial=0) + 1
+            seen.append(np.unique(owner * size + flat) % size)  # each token once a document
+            edges = np.searchsorted(owner, np.arange(len(encoded["input_ids"]) + 1))
+            for first, last in zip(edges, edges[1:], strict=False):
+                if len(digests) == DISTINCT:
+                    break
+                digests.add(hashlib.sha256(flat[first:last].tobytes()).hexdigest()[:16])
         ids, counts = np.unique(np.concatenate(seen), return_counts=True)
-        return {"documents": [len(texts)], "token_ids": [ids], "counts": [counts]}
+        return {
+            "documents": [len(texts)],
+            "token_ids": [ids],
+            "counts": [counts],
+            "digests": [sorted(digests)],
+        }
 
-    def _seen(self, ids: Sequence[Sequence[int]], special: Sequence[Sequence[int]]) -> np.ndarray:
-        """The maskable tokens that `max_length` leaves of each document, each once a document."""
+    def _left(
+        self, ids: Sequence[Sequence[int]], special: Sequence[Sequence[int]]
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """The maskable tokens that `max_length` leaves of the documents, and whose they are."""
         lengths = np.asarray([len(row) for row in ids])
         flat, flags = (
             np.fromiter(chain.from_iterable(rows), dtype=np.int64, count=lengths.sum())
@@ -134,9 +164,7 @@ class _Counter:
             left = self.tokenizer.truncation_side == "left"
             kept = rank >= (maskable - room)[owner] if left else rank < room[owner]
             flat, owner = flat[kept], owner[kept]
-        size = flat.max(initial=0) + 1
-        seen: np.ndarray = np.unique(owner * size + flat) % size
-        return seen
+        return flat, owner
 
 
 def _documents(rows: Iterable[tuple[int, Any]]) -> Iterator[str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from datasets.utils import (
@@ -49,6 +49,22 @@ class Statistics:
         return Statistics(total)
 
     @property
+    def distinct(self) -> int:
+        """Distinct documents of the side that has fewest; 10 stands for any more, 0 for no count.
+
+        >>> import numpy as np
+        >>> table = IDF(2, np.array([2]), "5f2e", digests=("a0",))
+        >>> Statistics({"references": table}).distinct
+        1
+        """
+        return min((len(table.digests) for table in self.tables.values()), default=0)
+
+    @property
+    def tell(self) -> bool:
+        """True if the counts say which tokens are rare."""
+        return self.distinct > 1
+
+    @property
     def fingerprints(self) -> dict[str, str]:
         """What stands for the counts of each side."""
         return {side: table.fingerprint for side, table in self.tables.items()}
@@ -84,17 +100,19 @@ def count_texts(texts: Iterable[str], settings: Any, checkpoint: Checkpoint) -> 
     """The table of a corpus, its texts cut as they are in scoring."""
     limit = checkpoint.text_limit(settings.max_length)
     with _bars(settings.verbose):
-        return IDF.from_corpus(
+        table = IDF.from_corpus(
             texts,
             checkpoint.tokenizer,
             max_length=None if settings.long_text == "window" else limit,
             processes=settings.tokenize_processes,
         )
+    return replace(table, tokenizer_name=checkpoint.name)
 
 
 def weighting(settings: Any, statistics: Statistics, checkpoint: Checkpoint) -> Weighting:
     """What weighs each side: the table that was given, those that were counted, or nothing.
 
+    A corpus of fewer than two distinct documents says nothing of its tokens, and is not used.
     Raises ValueError if a table belongs to another tokenizer.
     """
     if set(statistics.tables) != set(settings.counted):
@@ -108,7 +126,36 @@ def weighting(settings: Any, statistics: Statistics, checkpoint: Checkpoint) -> 
     for table in dict.fromkeys(tables):
         if table.tokenizer != checkpoint.fingerprint:
             table.check_tokenizer(checkpoint.tokenizer)  # which says what is wrong
+    if settings.counted and not statistics.tell:
+        return None, None
     return (tables[0], tables[-1]) if tables else (None, None)
+
+
+def used_weights(settings: Any, statistics: Statistics) -> str:
+    """What weighs the tokens of texts: "idf" or "uniform"."""
+    if settings.counted:
+        return "idf" if statistics.tell else "uniform"
+    return "idf" if isinstance(getattr(settings, "idf", False), IDF) else "uniform"
+
+
+def signed_weights(
+    signed: Mapping[str, object], settings: Any, statistics: Statistics | None
+) -> dict[str, object]:
+    """What a signature shows, and after `idf` what weighed the texts of the corpus counted.
+
+    >>> from infolm_metric.infolm.settings import Settings
+    >>> import numpy as np
+    >>> table = IDF(2, np.array([2]), "5f2e", digests=("a0",))
+    >>> signed_weights({"idf": "references"}, Settings(), Statistics({"references": table}))
+    {'idf': 'references', 'weights': 'uniform'}
+    """
+    if not statistics or not settings.counted:
+        return dict(signed)
+    used = used_weights(settings, statistics)
+    fields: dict[str, object] = {}
+    for name, value in signed.items():
+        fields |= {"idf": value, "weights": used} if name == "idf" else {name: value}
+    return fields
 
 
 @contextmanager

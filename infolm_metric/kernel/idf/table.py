@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from infolm_metric.kernel.idf.counting import count_documents
+from infolm_metric.kernel.idf.counting import count_documents, merged
 
 FORMAT = "infolm idf table"
 VERSION = 1
@@ -30,7 +30,8 @@ class IDF:
 
     `document_frequency` [vocab] holds, for each token id, how many of the `documents` contain it;
     `tokenizer` is the fingerprint of the tokenizer that the ids belong to. Tables are equal if
-    these are. Raises ValueError if a frequency is not between 0 and `documents`.
+    these are. `digests` stand for distinct documents, ten at most, and tell whether a corpus says
+    anything. Raises ValueError if a frequency is not between 0 and `documents`.
 
     >>> table = IDF(3, np.array([0, 2, 3]), "5f2e")
     >>> table.weights.round(4).tolist()
@@ -41,6 +42,7 @@ class IDF:
     document_frequency: np.ndarray = field(repr=False)
     tokenizer: str
     tokenizer_name: str = ""
+    digests: tuple[str, ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
         given = np.asarray(self.document_frequency)
@@ -94,7 +96,8 @@ class IDF:
             )
         frequency = self.document_frequency + other.document_frequency
         documents = self.documents + other.documents
-        return IDF(documents, frequency, self.tokenizer, self.tokenizer_name)
+        digests = merged(self.digests, other.digests)
+        return IDF(documents, frequency, self.tokenizer, self.tokenizer_name, digests)
 
     def check_tokenizer(self, tokenizer: Any) -> None:
         """Raise ValueError unless the table was counted with this tokenizer."""
@@ -148,7 +151,7 @@ class IDF:
         if fingerprint not in _sizes:
             # The largest id, because a vocabulary with repeated lines has more ids than tokens.
             _sizes[fingerprint] = 1 + max(tokenizer.get_vocab().values())
-        documents, frequency = count_documents(
+        documents, frequency, digests = count_documents(
             corpus,
             tokenizer,
             fingerprint=fingerprint,
@@ -157,7 +160,7 @@ class IDF:
             column=column,
             processes=1 if processes is None else processes,
         )
-        return cls(documents, frequency, fingerprint, str(tokenizer.name_or_path))
+        return cls(documents, frequency, fingerprint, str(tokenizer.name_or_path), digests)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the table to one JSON file, which takes the place of an older one whole.
@@ -188,6 +191,7 @@ class IDF:
             "vocabulary": len(self.document_frequency),
             "token_ids": ids.tolist(),
             "counts": self.document_frequency[ids].tolist(),
+            "digests": self.digests,
         }
         lines = (
             f"{json.dumps(key)}: {json.dumps(value, separators=(',', ':'))}"
@@ -233,7 +237,8 @@ class IDF:
             frequency = np.zeros(record["vocabulary"], dtype=np.int64)
             frequency[np.asarray(record["token_ids"], dtype=np.int64)] = record["counts"]
             owner = (record["tokenizer"], record["tokenizer_name"])
-            table = cls(record["documents"], frequency, *owner)
+            digests = tuple(map(str, record.get("digests", ())))
+            table = cls(record["documents"], frequency, *owner, digests)
             whole = table.fingerprint == record["fingerprint"]
         except (ArithmeticError, LookupError, MemoryError, TypeError, ValueError):
             whole = False

@@ -1,0 +1,94 @@
+"""`infolm baseline`: what unrelated texts score, from a corpus into one file."""
+
+from __future__ import annotations
+
+import argparse
+
+from infolm_metric.commands.options import (
+    Command,
+    make_scorer,
+    metric_option,
+    option,
+    setting_options,
+)
+from infolm_metric.commands.output import check_writable
+from infolm_metric.kernel import text_files
+from infolm_metric.kernel.baselines import LEAST_GROUPS, MOST_PAIRS
+from infolm_metric.kernel.checks import whole_number
+
+REFERENCES = 4
+OTHERWISE = ("information_measure", "similarity", "rescale_with_baseline")
+
+
+def _baseline(arguments: argparse.Namespace) -> None:
+    """Scores texts of the files against others of them, saves how the scores lie, and says so."""
+    pairs = whole_number("--pairs", arguments.pairs, LEAST_GROUPS)
+    references = whole_number("--references", arguments.references)
+    text_files.check_there(arguments.corpus)
+    check_writable(arguments.output)
+    texts = [
+        text
+        for path in arguments.corpus
+        for text in text_files.read_documents(path, arguments.column)
+        if text.strip()
+    ]
+    if len(set(texts)) < 2 * LEAST_GROUPS:
+        raise ValueError(
+            f"the corpus has {len(set(texts))} distinct texts; a baseline needs at least "
+            f"{2 * LEAST_GROUPS}, and 1000 are better"
+        )
+    scorer = make_scorer(arguments, verbose=True)
+
+    from infolm_metric.kernel.rescaling import make_baseline
+
+    baseline = make_baseline(scorer.inner, scorer.settings, texts, pairs, references)
+    baseline.save(arguments.output)
+    for (signature, weights, count), spread in baseline.spreads.items():
+        if count == 1:
+            measure = signature.partition("measure:")[2].partition("|")[0] or scorer.settings.metric
+            print(
+                f"{measure}, {weights} weights: {spread.mean:.6g} "
+                f"(deviation {spread.deviation:.2g}, {spread.pairs} pairs)"
+            )
+    print(f"baseline: {baseline}")
+
+
+COMMAND = Command(
+    "baseline",
+    "score unrelated texts, to tell what a score means",
+    _baseline,
+    lambda own: {
+        "corpus and baseline": (
+            option("corpus", nargs="+", metavar="CORPUS", help="file; - is plain text from stdin"),
+            option("--column", metavar="NAME", default="text", help="in tables (default: text)"),
+            option("-o", "--output", metavar="FILE", required=True, help="file to save to"),
+            option(
+                "--pairs",
+                type=int,
+                default=MOST_PAIRS,
+                metavar="N",
+                help=f"pairs of unrelated texts (default: {MOST_PAIRS})",
+            ),
+            option(
+                "--references",
+                type=int,
+                default=REFERENCES,
+                metavar="N",
+                help=f"for 1 to N references (default: {REFERENCES})",
+            ),
+        ),
+        "how": (
+            metric_option(),
+            *setting_options(own, [name for name in own.choices() if name not in OTHERWISE]),
+        ),
+    },
+    epilogue="""\
+A plain text file holds one text per line; from a table (.jsonl, .ndjson, .csv, .tsv) one column is
+taken. Texts like those that are to be scored make the best baseline: scores of unrelated texts
+differ by 10% and more between kinds of text. Then, with the same settings:
+infolm score --rescale-with-baseline FILE ...
+
+example:
+  infolm baseline references.txt --model bundled -o references.baseline
+""",
+)

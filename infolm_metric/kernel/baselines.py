@@ -1,0 +1,269 @@
+"""What unrelated texts score: the foot of the scale on which a copy is 1 and they are 0.
+
+A baseline comes from the pairs of a call, from a file that `infolm baseline` made, or from the
+package. It belongs to all that can change a score: the measure, the model, how texts are read, the
+kind of weights, and the number of references, of which the closest is closer where there are more.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+import statistics
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from infolm_metric.kernel.pairs import Pair, Pairs
+from infolm_metric.kernel.results import differences, without
+from infolm_metric.kernel.wording import spelled
+
+FORMAT, VERSION = "infolm baseline", 1
+PACKAGE = Path(__file__).parents[1] / "bundled" / "baseline.json"
+LEAST_GROUPS = 20  # distinct groups of references without which a call has no baseline of its own
+MOST_PAIRS = 500
+UNSIGNED = ("idf", "weights", "similarity", "baseline", "infolm", "transformers", "torch")
+"""Fields of a signature that a baseline does not depend on, or that its key holds otherwise."""
+
+Key = tuple[str, str, int]
+"""A score's signature without UNSIGNED, the weights used, and the number of references."""
+
+
+class NoBaseline(ValueError):
+    """There is no baseline for these settings."""
+
+
+@dataclass(frozen=True)
+class Spread:
+    """How the scores of unrelated texts lie: the nine deciles divide them into ten equal parts."""
+
+    mean: float
+    deviation: float
+    deciles: tuple[float, ...]
+    pairs: int
+
+    @classmethod
+    def of(cls, scores: Sequence[float]) -> Spread:
+        """The spread of at least two scores.
+
+        >>> Spread.of([0.5, 0.75, 1.0]).mean
+        0.75
+        """
+        deciles = tuple(statistics.quantiles(scores, n=10, method="inclusive"))
+        mean = statistics.fmean(scores)
+        return cls(mean, statistics.stdev(scores, mean), deciles, len(scores))
+
+
+@dataclass(frozen=True, eq=False)
+class Baseline:
+    """The spreads of unrelated texts' scores by `Key`, and where they come from."""
+
+    spreads: Mapping[Key, Spread]
+    source: str = "file"
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Twelve hexadecimal digits that stand for the contents."""
+        return hashlib.sha256(json.dumps(self._records()).encode()).hexdigest()[:12]
+
+    def __eq__(self, other: object) -> bool:
+        return self.fingerprint == other.fingerprint if isinstance(other, Baseline) else False
+
+    def __hash__(self) -> int:
+        return hash(self.fingerprint)
+
+    def __str__(self) -> str:
+        """What a signature shows."""
+        if self.source == "call":
+            return f"call-{max(spread.pairs for spread in self.spreads.values())}"
+        return f"{self.source}-{self.fingerprint}"
+
+    def spread(self, signature: str, weights: str, references: int) -> Spread:
+        """The spread for a score of this signature; raises NoBaseline if there is none."""
+        key = key_of(signature, weights, references)
+        if key in self.spreads:
+            return self.spreads[key]
+        counts = [number for one, used, number in self.spreads if (one, used) == key[:2]]
+        if counts and max(counts) < references:
+            raise NoBaseline(
+                f"the {self.source}'s baseline is for up to {max(counts)} references, and a pair "
+                f"has {references}; {self._remedy}"
+            )
+        near = min(
+            (differences(one, key[0]) for one, used, _ in self.spreads if used == weights),
+            key=len,
+            default="nothing",
+        )
+        raise NoBaseline(
+            f"the {self.source}'s baseline does not fit: {near or 'other weights'}; {self._remedy}"
+        )
+
+    @property
+    def _remedy(self) -> str:
+        return (
+            "make one for these settings with `infolm baseline CORPUS -o FILE` and give its path, "
+            f"or at least {LEAST_GROUPS} distinct groups of references in the call"
+        )
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the baseline to a JSON file."""
+        head = {"format": FORMAT, "version": VERSION}
+        lines = ",\n".join(json.dumps(record) for record in self._records())
+        text = json.dumps(head)[:-1] + ', "spreads": [\n' + lines + "\n]}\n"
+        Path(path).write_text(text, encoding="ascii")
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], source: str = "file") -> Baseline:
+        """The baseline that `save` wrote; raises ValueError if the file is something else."""
+        try:
+            record = json.loads(Path(path).read_bytes())
+            if (record["format"], record["version"]) != (FORMAT, VERSION):
+                raise ValueError
+            spreads = {}
+            for each in record["spreads"]:
+                key = (each.pop("signature"), each.pop("weights"), each.pop("references"))
+                spreads[key] = Spread(**{**each, "deciles": tuple(each["deciles"])})
+        except (ValueError, KeyError, TypeError, AttributeError):
+            raise ValueError(
+                f"{os.fspath(path)!r} is not a baseline, or a damaged one; make it again with "
+                "`infolm baseline`"
+            ) from None
+        return cls(spreads, source)
+
+    def _records(self) -> list[dict[str, Any]]:
+        return [
+            {"signature": signature, "weights": weights, "references": references, **asdict(spread)}
+            for (signature, weights, references), spread in self.spreads.items()
+        ]
+
+
+def key_of(signature: str, weights: str, references: int) -> Key:
+    """What a spread belongs to.
+
+    >>> key_of("metric:infolm|idf:no|multi_reference:min|model:m|torch:2", "uniform", 1)
+    ('metric:infolm|model:m', 'uniform', 1)
+    """
+    left_out = (*UNSIGNED, "multi_reference") if references == 1 else UNSIGNED
+    return without(signature, left_out), weights, references
+
+
+def baseline_source(name: str, value: Any) -> bool | Baseline:
+    """What the setting `rescale_with_baseline` can be: False, True, "package" or a file's path."""
+    if isinstance(value, bool | Baseline):
+        return value
+    if value == "package":
+        return Baseline.load(PACKAGE, "package")
+    if not isinstance(value, str | os.PathLike):
+        raise TypeError(
+            f"{name} must be True, False, 'package' or the path of a baseline, got {value!r}"
+        )
+    path = os.path.expanduser(value)
+    if not os.path.isfile(path):
+        raise ValueError(
+            f"{name} must be True, False, 'package' or the path of a baseline; there is no file "
+            f"{path!r}; make one with `infolm baseline`"
+        )
+    return Baseline.load(path)
+
+
+# A baseline from the pairs of a call.
+
+
+def unrelated(pairs: Pairs) -> list[Pair]:
+    """Candidates, each with references of another group, drawn by a hash of the texts.
+
+    At most MOST_PAIRS, whatever the order of the pairs; none where the pairs have fewer than
+    LEAST_GROUPS distinct groups of references. A candidate keeps the number of its references, and
+    none of them is a reference of its own group or its very text.
+
+    >>> pairs = Pairs([f"text {i}" for i in range(30)], [[f"reference {i}"] for i in range(30)])
+    >>> drawn = unrelated(pairs)
+    >>> len(drawn), any(pair in list(pairs) for pair in drawn)
+    (30, False)
+    """
+    groups = sorted({tuple(group) for group in pairs.references}, key=_digest)
+    if len(groups) < LEAST_GROUPS:
+        return []
+    distinct = {(candidate, tuple(group)) for candidate, group in pairs}
+    drawn: list[Pair] = []
+    for candidate, own in sorted(distinct, key=_digest):
+        start = int(_digest((candidate, own)), 16)
+        taken = {candidate, *own}
+        for step in range(len(groups)):
+            other = groups[(start + step) % len(groups)]
+            if len(other) >= len(own) and taken.isdisjoint(other):
+                drawn.append((candidate, list(other[: len(own)])))
+                break
+        if len(drawn) == MOST_PAIRS:
+            break
+    return drawn if len(drawn) >= LEAST_GROUPS else []
+
+
+def of_the_call(
+    drawn: Sequence[Pair],
+    scores: Mapping[str, Sequence[float]],
+    weights: str,
+    counts: Iterable[int],
+) -> Baseline:
+    """The baseline of drawn pairs with their scores by signature, for these numbers of references.
+
+    A number that fewer than LEAST_GROUPS of the drawn pairs have takes the spread of all.
+    """
+    spreads = {}
+    for signature, values in scores.items():
+        for count in counts:
+            own = [
+                value
+                for value, (_, group) in zip(values, drawn, strict=True)
+                if len(group) == count
+            ]
+            kept = own if len(own) >= LEAST_GROUPS else values
+            spreads[key_of(signature, weights, count)] = Spread.of(kept)
+    return Baseline(spreads, "call")
+
+
+# A baseline from a corpus.
+
+
+def mixed(texts: Sequence[str], pairs: int, references: int) -> Iterator[Pairs]:
+    """Pairs of different texts, for each number of references up to `references`.
+
+    Half of at most 2 * `pairs` texts are candidates; each has other texts as its references.
+
+    >>> [len(each) for each in mixed([f"text {i}" for i in range(40)], 500, 2)]
+    [20, 20]
+    """
+    chosen = sorted(set(texts), key=_digest)[: 2 * pairs]
+    half = len(chosen) // 2
+    candidates, others = chosen[:half], chosen[half:]
+    stride = max(1, len(others) // references)
+    for count in range(1, references + 1):
+        yield Pairs.of(
+            (text, [others[(index + stride * step) % len(others)] for step in range(count)])
+            for index, text in enumerate(candidates)
+        )
+
+
+def _digest(texts: Any) -> str:
+    return hashlib.sha256(json.dumps(texts).encode()).hexdigest()
+
+
+# Scores in its light.
+
+
+def rescaled(score: float, mean: float, best: float) -> float:
+    """1 for the best score, 0 for what unrelated texts score, below 0 for a worse one.
+
+    >>> rescaled(0.5, mean=0.75, best=0.0).__round__(3)
+    0.333
+    """
+    if not math.isfinite(best) or mean == best:
+        raise NoBaseline(
+            f"{spelled('rescale_with_baseline')} needs a best score that unrelated texts do not "
+            f"have; it is {best}, and they score {mean}"
+        )
+    return (mean - score) / (mean - best)

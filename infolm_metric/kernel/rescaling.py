@@ -1,0 +1,130 @@
+"""Results in the light of what unrelated texts score."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, replace
+from typing import TYPE_CHECKING, Any
+
+from infolm_metric.kernel.baselines import (
+    Baseline,
+    Spread,
+    key_of,
+    mixed,
+    of_the_call,
+    rescaled,
+    unrelated,
+)
+from infolm_metric.kernel.idf.statistics import Statistics, used_weights
+from infolm_metric.kernel.pairs import Pairs
+from infolm_metric.kernel.results import Result, View
+
+if TYPE_CHECKING:
+    from infolm_metric.kernel.scorer import Scorer
+    from infolm_metric.kernel.settings import Settings
+
+
+def score_part(inner: Scorer, pairs: Pairs, settings: Settings, statistics: Statistics) -> Result:
+    """The result for a part of a corpus; rescaled if the settings hold a baseline."""
+    plain = settings.replace(rescale_with_baseline=False)
+    result = inner.score(pairs, plain, statistics)
+    if not isinstance(settings.rescale_with_baseline, Baseline):
+        return result
+    return _in_its_light(inner, result, pairs, settings, statistics)
+
+
+def score_whole(inner: Scorer, pairs: Pairs, settings: Settings, statistics: Statistics) -> Result:
+    """The result for a whole corpus, whose own pairs may give the baseline."""
+    drawn = unrelated(pairs) if settings.rescale_with_baseline is True else []
+    if not drawn:
+        fit = with_baseline(inner, settings, statistics, map(len, pairs.references))
+        return score_part(inner, pairs, fit, statistics)
+    plain = settings.replace(rescale_with_baseline=False)
+    result = inner.score(pairs, plain, statistics)
+    others = inner.score(Pairs.of(drawn), plain, statistics)
+    scores = {inner.signature(plain.only(name)): others.scores[name] for name in plain.names}
+    counts = set(map(len, pairs.references))
+    baseline = of_the_call(drawn, scores, used_weights(plain, statistics), counts)
+    own = settings.replace(rescale_with_baseline=baseline)
+    return _in_its_light(inner, result, pairs, own, statistics)
+
+
+def with_baseline(
+    inner: Scorer, settings: Settings, statistics: Statistics, counts: Iterable[int] = (1,)
+) -> Settings:
+    """The settings with the package's baseline where True asks for one; others as they are.
+
+    Raises NoBaseline if it does not fit them, or pairs with these numbers of references. Nothing is
+    loaded for it.
+    """
+    if settings.rescale_with_baseline is True:
+        settings = settings.replace(rescale_with_baseline="package")
+    if isinstance(settings.rescale_with_baseline, Baseline):
+        for name in settings.names:
+            for count in set(counts):
+                spread_of(inner, settings, statistics, name, count)
+    return settings
+
+
+def spread_of(
+    inner: Scorer, settings: Settings, statistics: Statistics, name: str, count: int
+) -> Spread:
+    """How unrelated texts score by the settings' baseline, with so many references."""
+    baseline = settings.rescale_with_baseline
+    assert isinstance(baseline, Baseline)
+    plain = settings.replace(rescale_with_baseline=False).only(name)
+    return baseline.spread(inner.signature(plain), used_weights(plain, statistics), count)
+
+
+def make_baseline(
+    inner: Scorer, settings: Settings, texts: Sequence[str], pairs: int, references: int
+) -> Baseline:
+    """The baseline of a corpus, for every score and kind of weights of `Settings.baselined`.
+
+    Texts are compared with others of them, for each number of references up to `references`.
+    """
+    forms = settings.baselined()
+    corpus = Pairs.of((text, [text]) for text in texts)
+    counted = [inner.count(corpus, each) for each in forms]
+    spreads = {}
+    for count, drawn in enumerate(mixed(texts, pairs, references), 1):
+        for each, known, result in zip(
+            forms, counted, inner.score_many(drawn, forms, counted), strict=True
+        ):
+            for name, scores in result.scores.items():
+                signature = inner.signature(each.only(name))
+                spreads[key_of(signature, used_weights(each, known), count)] = Spread.of(scores)
+    return Baseline(spreads)
+
+
+def _in_its_light(
+    inner: Scorer, result: Result, pairs: Pairs, settings: Settings, statistics: Statistics
+) -> Result:
+    """The result with its scores rescaled by the baseline that the settings hold."""
+    baseline = settings.rescale_with_baseline
+    assert isinstance(baseline, Baseline)
+    counts = list(map(len, pairs.references))
+    usual = Counter(counts).most_common(1)[0][0]
+    columns: dict[str, list[float]] = {}
+    shown: dict[str, Mapping[str, Any]] = {}
+    for name, scores in result.scores.items():
+        spreads = {
+            count: spread_of(inner, settings, statistics, name, count) for count in set(counts)
+        }
+        best = inner.bounds(settings, name)[int(result.higher_is_better)]
+        columns[name] = [
+            rescaled(score, spreads[count].mean, best)
+            for score, count in zip(scores, counts, strict=True)
+        ]
+        shown[name] = {
+            **asdict(spreads[usual]),
+            "deciles": list(spreads[usual].deciles),
+            "source": baseline.source,
+        }
+    return replace(
+        result,
+        signature=inner.signature(settings, statistics),
+        views=(*result.views, View("rescaled", "rescaled_scores", columns)),
+        baseline=shown,
+    )
