@@ -1,28 +1,67 @@
-"""What a visitor can choose, checked, as the settings of the scorer."""
+"""What a visitor can choose: each choice declared once, and checked as the scorer's settings."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from infolm_metric.infolm import measures
-from infolm_metric.infolm.settings import Settings
+from infolm_metric.infolm.settings import SYMMETRIZATIONS, Settings
+from infolm_metric.kernel.checks import check_known
+from infolm_metric.kernel.settings import MULTI_REFERENCE
 
 from . import limits
 from .allowed_models import MODELS, AllowedModel, check_model, model_named
 
 OFF, REFERENCES, CORPUS = "off", "references", "corpus"
 IDF_FORMS = {OFF: False, REFERENCES: "references"}  # as the scorer's setting `idf`
+IDF_WORDS = {
+    OFF: "Off: all tokens alike",
+    REFERENCES: "From the references of the file",
+    CORPUS: "From a corpus that I give",
+}
+SYMMETRY_WORDS = {
+    "jeffreys": "jeffreys: mean of both directions",
+    "jensen": "jensen: against the mixture of both",
+    "none": "none: from reference to candidate",
+    "reverse": "reverse: from candidate to reference",
+}
+MULTI_REFERENCE_WORDS = {"min": "min: the closest reference", "mean": "mean over the references"}
 (DEFAULT_MEASURE,) = Settings().names
 DEFAULT_PARAMETERS = {"alpha": 0.5, "beta": 0.5}  # in the domain of every measure that has them
+
+
+@dataclass(frozen=True)
+class Control:
+    """How the page asks for a choice, and how programs read of it in the endpoints' help."""
+
+    label: str
+    help: str = ""
+    info: str | None = None
+    words: Mapping[str, str] = field(default_factory=dict)  # what the page says of each value
+
+
+def asked(default: Any, label: str, help: str = "", **more: Any) -> Any:
+    """A field of `Choices`; the arguments are the default and those of `Control`."""
+    return field(default=default, metadata={"control": Control(label, help, **more)})
+
+
+def alternatives(names: Sequence[str]) -> str:
+    """The names as an enumeration.
+
+    >>> alternatives(["jensen", "none", "reverse"])
+    'jensen, none or reverse'
+    """
+    return f"{', '.join(names[:-1])} or {names[-1]}"
 
 
 @dataclass(frozen=True)
 class Choices:
     """The choices of one request; raises ValueError or TypeError that names the wrong one.
 
-    `idf` is OFF, REFERENCES (those of the request are the corpus) or CORPUS (what `corpus` has).
+    The components of the page and the parameters of the endpoints are made of these fields. `idf`
+    is OFF, REFERENCES (those of the request are the corpus) or CORPUS (what `corpus` has).
     Parameters that the measure does not use are dropped.
 
     >>> chosen = Choices("renyi_divergence", alpha=2.0, beta=7.0)
@@ -33,33 +72,63 @@ class Choices:
     ValueError: renyi_divergence needs alpha: any number > 0 but 1, such as 0.5; got -1.0
     """
 
-    information_measure: str = DEFAULT_MEASURE
-    alpha: float | None = None
-    beta: float | None = None
-    temperature: float = Settings.temperature
-    symmetrize: str = Settings.symmetrize
-    multi_reference: str = Settings.multi_reference
-    idf: str = OFF
-    corpus: tuple[str, ...] = ()
-    model: str = next(iter(MODELS))
+    information_measure: str = asked(
+        DEFAULT_MEASURE,
+        "Information measure",
+        "a name that the endpoint measures gives",
+        words={name: name for name in measures.MEASURES},
+    )
+    alpha: float | None = asked(None, "alpha", "for the measures that have it", info=" ")
+    beta: float | None = asked(None, "beta", "for the measures that have it", info=" ")
+    temperature: float = asked(
+        Settings.temperature,
+        "Temperature",
+        "from {} to {:g}".format(*limits.TEMPERATURES),
+        info="Higher: the model's expectations become flatter. The paper finds 1 to 2 best.",
+    )
+    symmetrize: str = asked(
+        Settings.symmetrize,
+        "Direction",
+        alternatives(SYMMETRIZATIONS),
+        info="How a divergence is made symmetric; the four distances already are.",
+        words={name: SYMMETRY_WORDS[name] for name in SYMMETRIZATIONS},
+    )
+    multi_reference: str = asked(
+        Settings.multi_reference,
+        "Several references",
+        alternatives(MULTI_REFERENCE),
+        words={name: MULTI_REFERENCE_WORDS[name] for name in MULTI_REFERENCE},
+    )
+    idf: str = asked(
+        OFF,
+        "Weights (IDF)",
+        alternatives([REFERENCES, OFF]),
+        info="With inverse document frequencies, rare tokens count more than common ones.",
+        words=IDF_WORDS,
+    )
+    corpus: tuple[str, ...] = asked(
+        (),
+        "Corpus, one text per line",
+        "texts whose inverse document frequencies weigh the tokens; none: all alike",
+        info=limits.CORPUS_LIMITS,
+    )
+    model: str = asked(
+        next(iter(MODELS)), "Masked language model", ", or ".join(MODELS), words=MODELS
+    )
 
     def __post_init__(self) -> None:
-        measure = measures.resolve(self.information_measure)
-        used = measures.check_parameters(measure, self.alpha, self.beta)
-        object.__setattr__(self, "information_measure", measure.name)
-        for name in ("alpha", "beta"):
-            object.__setattr__(self, name, used.get(name))
-        checked = Settings.of(**self._plain())
-        object.__setattr__(self, "temperature", checked.temperature)
+        if self.temperature is None:
+            raise ValueError("temperature is empty; write a number such as 1")
+        used = measures.check_parameters(self.information_measure, self.alpha, self.beta)
+        checked = Settings.of(**self._plain() | {"alpha": None, "beta": None} | used)
+        for name in self._plain():
+            object.__setattr__(self, name, getattr(checked, name))
         low, high = limits.TEMPERATURES
-        if not low <= checked.temperature <= high:
+        if not low <= self.temperature <= high:
             raise ValueError(
                 f"temperature must lie between {low} and {high:g}, got {self.temperature!r}"
             )
-        if self.idf not in (OFF, REFERENCES, CORPUS):
-            raise ValueError(
-                f"idf must be {OFF!r}, {REFERENCES!r} or {CORPUS!r}, got {str(self.idf)[:60]!r}"
-            )
+        check_known("idf", str(self.idf)[:60], list(IDF_WORDS))
         if self.idf == CORPUS:
             limits.check_corpus(self.corpus)
         check_model(self.model)
@@ -80,6 +149,9 @@ class Choices:
             for name, value in vars(self).items()
             if name not in ("idf", "corpus", "model")
         }
+
+
+CONTROLS: dict[str, Control] = {each.name: each.metadata["control"] for each in fields(Choices)}
 
 
 def documents(text: str) -> tuple[str, ...]:

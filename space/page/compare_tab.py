@@ -12,7 +12,7 @@ from . import charts, limits
 from .answer_view import SIDES, AnswerView, Predictions, make_answer_view
 from .choices import CORPUS, OFF, Choices
 from .comparison import compare
-from .controls import QUIET, Controls, chosen, make_controls
+from .controls import QUIET, chosen, make_controls
 from .examples import EXAMPLES, PARAPHRASE, Example
 from .messages import on_the_page
 
@@ -38,7 +38,7 @@ def build(page: gr.Blocks, limit: dict[str, Any]) -> None:
 
     event = {
         "fn": answer,
-        "inputs": [*texts, *controls.as_inputs],
+        "inputs": [*texts, *controls.values()],
         "outputs": view.components,
         "api_visibility": "private",
         "show_progress_on": [view.card],
@@ -85,17 +85,13 @@ def _make_texts() -> tuple[list[gr.Textbox], gr.Button, gr.Markdown, list[gr.But
     return texts, add, lesson, buttons
 
 
-def _answer_at_once(controls: Controls, event: dict[str, Any]) -> None:
+def _answer_at_once(controls: dict[str, Any], event: dict[str, Any]) -> None:
     """Another choice is answered without a click; typing a number, once it is finished."""
-    for component in (
-        controls.measure,
-        controls.symmetrize,
-        controls.multi_reference,
-        controls.model,
-    ):
-        component.input(**event, trigger_mode="always_last")
-    for number in (controls.alpha, controls.beta, controls.temperature):
-        gr.on([number.submit, number.blur], **event, trigger_mode="always_last")
+    for name, control in controls.items():
+        if isinstance(control, gr.Number):
+            gr.on([control.submit, control.blur], **event, trigger_mode="always_last")
+        elif name not in ("idf", "corpus", "corpus_file"):
+            control.input(**event, trigger_mode="always_last")
 
 
 def _filler(example: Example) -> Callable[[], list[Any]]:

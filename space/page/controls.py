@@ -1,174 +1,97 @@
-"""The settings as components, made from the table of measures."""
+"""The choices as components of the page, and as parameters that gradio shows to programs."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import inspect
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 import gradio as gr
 
-from infolm_metric.infolm.measures import MEASURES, SYMMETRIZATIONS
-from infolm_metric.kernel.settings import MULTI_REFERENCE
+from infolm_metric.infolm.measures import MEASURES
 
 from . import limits
-from .allowed_models import MODELS
-from .choices import (
-    CORPUS,
-    DEFAULT_MEASURE,
-    DEFAULT_PARAMETERS,
-    OFF,
-    REFERENCES,
-    Choices,
-    documents,
-)
+from .choices import CONTROLS, CORPUS, DEFAULT_MEASURE, DEFAULT_PARAMETERS, Choices, documents
 
 QUIET: dict[str, Any] = {"api_visibility": "private", "queue": False, "show_progress": "hidden"}
 """Of events that only rearrange the page."""
-SYMMETRY_WORDS = {
-    "jeffreys": "jeffreys: mean of both directions",
-    "jensen": "jensen: against the mixture of both",
-    "none": "none: from reference to candidate",
-    "reverse": "reverse: from candidate to reference",
-}
-MULTI_REFERENCE_WORDS = {"min": "min: the closest reference", "mean": "mean over the references"}
-IDF_WORDS = {
-    OFF: "Off: all tokens alike",
-    REFERENCES: "From the references of the file",
-    CORPUS: "From a corpus that I give",
-}
+VALUES = (*list(CONTROLS)[:-1], "corpus_file", list(CONTROLS)[-1])
+"""The names of the controls, in the order of the page and of the arguments of `chosen`."""
 
 
-@dataclass(frozen=True)
-class Controls:
-    """The components that make up `Choices`, in the order of `as_inputs`."""
-
-    measure: gr.Dropdown
-    alpha: gr.Number
-    beta: gr.Number
-    temperature: gr.Number
-    symmetrize: gr.Dropdown
-    multi_reference: gr.Dropdown
-    idf: gr.Dropdown
-    corpus: gr.Textbox
-    corpus_file: gr.File
-    model: gr.Dropdown
-
-    @property
-    def as_inputs(self) -> list[gr.components.Component]:
-        """The components whose values `chosen` takes."""
-        return list(vars(self).values())
-
-
-def make_controls(idf_forms: Sequence[str]) -> Controls:
-    """The components, with `idf_forms` as the sources of weights, the first being the default."""
-    default = MEASURES[DEFAULT_MEASURE]
-    measure = gr.Dropdown(
-        list(MEASURES),
-        value=default.name,
-        label="Information measure",
-        info=_about(default.name),
-        filterable=False,
-    )
+def make_controls(idf_forms: Sequence[str]) -> dict[str, Any]:
+    """The components by the names in VALUES, with `idf_forms` as the sources of weights."""
+    controls = {
+        "information_measure": _control("information_measure", info=_about(DEFAULT_MEASURE))
+    }
     with gr.Row(visible=False) as parameters:
-        numbers = {
-            name: gr.Number(
-                value=value, label=name, step=0.25, visible=False, min_width=120, info=" "
-            )
-            for name, value in DEFAULT_PARAMETERS.items()
-        }
-    temperature = gr.Number(
-        value=1.0,
-        label="Temperature",
-        step=0.25,
-        info="Higher: the model's expectations become flatter. The paper finds 1 to 2 best.",
-    )
+        for name, value in DEFAULT_PARAMETERS.items():
+            controls[name] = _control(name, value=value, visible=False, min_width=120)
+    controls["temperature"] = _control("temperature")
     with gr.Accordion("More settings", open=False):
-        symmetrize = gr.Dropdown(
-            [(SYMMETRY_WORDS[name], name) for name in SYMMETRIZATIONS],
-            value="jeffreys",
-            label="Direction",
-            info="How a divergence is made symmetric; the four distances already are.",
-            filterable=False,
-        )
-        multi_reference = gr.Dropdown(
-            [(MULTI_REFERENCE_WORDS[name], name) for name in MULTI_REFERENCE],
-            value="min",
-            label="Several references",
-            filterable=False,
-        )
-        idf = gr.Dropdown(
-            [(IDF_WORDS[name], name) for name in idf_forms],
-            value=idf_forms[0],
-            label="Weights (IDF)",
-            info="With inverse document frequencies, rare tokens count more than common ones.",
-            filterable=False,
-        )
-        corpus = gr.Textbox(
-            label="Corpus, one text per line",
-            info=limits.CORPUS_LIMITS,
+        controls["symmetrize"] = _control("symmetrize")
+        controls["multi_reference"] = _control("multi_reference")
+        forms = [(CONTROLS["idf"].words[form], form) for form in idf_forms]
+        controls["idf"] = _control("idf", choices=forms, value=idf_forms[0])
+        controls["corpus"] = gr.Textbox(
+            label=CONTROLS["corpus"].label,
+            info=CONTROLS["corpus"].info,
             lines=4,
             max_lines=8,
             visible=False,
         )
-        corpus_file = gr.File(
+        controls["corpus_file"] = gr.File(
             label="or a .txt file, one text per line",
             file_types=[".txt"],
             height=110,
             visible=False,
         )
-        model = gr.Dropdown(
-            [(words, name) for name, words in MODELS.items()],
-            value=next(iter(MODELS)),
-            label="Masked language model",
-            filterable=False,
-        )
-    controls = Controls(
-        measure,
-        numbers["alpha"],
-        numbers["beta"],
-        temperature,
-        symmetrize,
-        multi_reference,
-        idf,
-        corpus,
-        corpus_file,
-        model,
-    )
-    measure.change(
-        _parameters_shown,
-        measure,
-        [measure, parameters, controls.alpha, controls.beta],
-        **QUIET,
-    )
+        controls["model"] = _control("model")
+    measure, idf = controls["information_measure"], controls["idf"]
+    numbers = [controls[name] for name in DEFAULT_PARAMETERS]
+    measure.change(_parameters_shown, measure, [measure, parameters, *numbers], **QUIET)
     idf.change(
-        lambda form: [gr.update(visible=form == CORPUS)] * 2, idf, [corpus, corpus_file], **QUIET
+        lambda form: [gr.update(visible=form == CORPUS)] * 2,
+        idf,
+        [controls["corpus"], controls["corpus_file"]],
+        **QUIET,
     )
     return controls
 
 
-def chosen(
-    measure: str,
-    alpha: float | None,
-    beta: float | None,
-    temperature: float | None,
-    symmetrize: str,
-    multi_reference: str,
-    idf: str,
-    corpus: str,
-    corpus_file: str | None,
-    model: str,
-) -> Choices:
-    """The choices of the components' values; raises ValueError or TypeError."""
-    if temperature is None:
-        raise ValueError("temperature is empty; write a number such as 1")
+def chosen(*values: Any) -> Choices:
+    """The choices of the controls' values; raises ValueError or TypeError."""
+    *plain, idf, corpus, corpus_file, model = values
     lines = documents(corpus or "") if idf == CORPUS else ()
     if idf == CORPUS and corpus_file:
         lines += _lines_of(corpus_file)
-    return Choices(
-        measure, alpha, beta, temperature, symmetrize, multi_reference, idf, lines, model
-    )
+    return Choices(*[*plain, idf, lines, model])
+
+
+def parameter(name: str, annotation: Any = "Any", default: Any = inspect.Parameter.empty) -> Any:
+    """A parameter as `inspect` shows it."""
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    return inspect.Parameter(name, kind, default=default, annotation=annotation)
+
+
+def show_parameters(function: Any, more: Iterable[inspect.Parameter]) -> None:
+    """Let gradio, which inspects functions, see these parameters in the place of `*values`."""
+    signature = inspect.signature(function)
+    own = [each for each in signature.parameters.values() if each.kind is not each.VAR_POSITIONAL]
+    shown = [*own, *more]
+    function.__signature__ = signature.replace(parameters=shown)
+    function.__annotations__ |= {each.name: each.annotation for each in shown}
+
+
+def _control(name: str, **own: Any) -> Any:
+    """A list where the choice has words for its values, else a number; `own` has precedence."""
+    control = CONTROLS[name]
+    shown = {"label": control.label, "info": control.info, "value": getattr(Choices, name), **own}
+    if not control.words:
+        return gr.Number(step=0.25, **shown)
+    choices = [(words, value) for value, words in control.words.items()]
+    return gr.Dropdown(filterable=False, **{"choices": choices, **shown})
 
 
 def _lines_of(path: str) -> tuple[str, ...]:

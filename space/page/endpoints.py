@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import fields
 from typing import Any
 
 import gradio as gr
@@ -12,8 +13,9 @@ from infolm_metric.kernel.pairs import check_pairs
 from infolm_metric.kernel.results import Result
 
 from . import limits
-from .choices import CORPUS, DEFAULT_MEASURE, OFF, REFERENCES, Choices
+from .choices import CONTROLS, CORPUS, OFF, REFERENCES, Choices
 from .comparison import compare, score_pair
+from .controls import parameter, show_parameters
 from .file_scores import score_in_parts
 from .messages import in_the_answer
 from .recipe import code_for
@@ -21,68 +23,54 @@ from .recipe import code_for
 
 def build(limit: dict[str, Any]) -> None:
     """Adds the endpoints; `limit` holds their concurrency settings."""
-    gr.api(score, api_name="score", **limit)
-    gr.api(score_many, api_name="score_many", **limit)
-    gr.api(explain, api_name="explain", **limit)
+    for endpoint in (score, score_many, explain):
+        gr.api(endpoint, api_name=endpoint.__name__, **limit)
     gr.api(measures, api_name="measures", queue=False)
 
 
-def score(
-    candidate: str,
-    references: list[str],
-    information_measure: str = DEFAULT_MEASURE,
-    alpha: float | None = None,
-    beta: float | None = None,
-    temperature: float = 1.0,
-    symmetrize: str = "jeffreys",
-    multi_reference: str = "min",
-    idf_corpus: list[str] | None = None,
-    model: str = "bundled",
-) -> dict[str, Any]:
+def _with_settings(source: str, annotation: str, default: Any, idf: str) -> Callable[[Any], Any]:
+    """Let programs see the settings of a function that takes `*settings`, each with its help.
+
+    They are the fields of `Choices`, with the parameter `source` of the weights in the place of
+    `idf` and `corpus`; its help is that of the field named by `idf`.
+    """
+    *plain, _, _, model = (
+        parameter(each.name, each.type, each.default) for each in fields(Choices)
+    )
+    settings = [*plain, parameter(source, annotation, default), model]
+    help = {name: control.help for name, control in CONTROLS.items()} | {source: CONTROLS[idf].help}
+
+    def decorated(function: Any) -> Any:
+        lines = [f"        {each.name}: {help[each.name]}\n" for each in settings]
+        own, _, returned = function.__doc__.partition("    Returns:")
+        function.__doc__ = f"{own}{''.join(lines)}    Returns:{returned}"
+        show_parameters(function, settings)
+        return function
+
+    return decorated
+
+
+@_with_settings("idf_corpus", "list[str] | None", None, "corpus")
+def score(candidate: str, references: list[str], *settings: Any) -> dict[str, Any]:
     """
     Score a candidate against its references; lower is better, 0 is a copy.
 
     Parameters:
         candidate: the text to judge, up to 1,000 characters and 128 tokens
         references: one to five texts of what it should say
-        information_measure: a name that the endpoint measures gives
-        alpha: for the measures that have it
-        beta: for the measures that have it
-        temperature: from 0.01 to 100
-        symmetrize: jeffreys, jensen, none or reverse
-        multi_reference: min or mean
-        idf_corpus: texts whose inverse document frequencies weigh the tokens; none: all alike
-        model: bundled, or google-bert/bert-base-uncased
     Returns:
         a dictionary with score, signature and the code that reproduces it
     """
     with in_the_answer():
-        choices = _choices(
-            information_measure,
-            alpha,
-            beta,
-            temperature,
-            symmetrize,
-            multi_reference,
-            idf_corpus,
-            model,
-        )
+        choices = _choices(*settings)
         value, signature = score_pair(candidate, _list("references", references), choices)
         code = code_for(candidate, references, choices)
         return {"score": value, "signature": signature, "code": code}
 
 
+@_with_settings("idf", "str", REFERENCES, "idf")
 def score_many(
-    predictions: list[str],
-    references: list[Any],
-    information_measure: str = DEFAULT_MEASURE,
-    alpha: float | None = None,
-    beta: float | None = None,
-    temperature: float = 1.0,
-    symmetrize: str = "jeffreys",
-    multi_reference: str = "min",
-    idf: str = REFERENCES,
-    model: str = "bundled",
+    predictions: list[str], references: list[Any], *settings: Any
 ) -> Iterator[dict[str, Any]]:
     """
     Score up to 500 candidates, as infolm.compute does.
@@ -90,30 +78,13 @@ def score_many(
     Parameters:
         predictions: the texts to judge
         references: for each of them its reference, or a list of its references
-        information_measure: a name that the endpoint measures gives
-        alpha: for the measures that have it
-        beta: for the measures that have it
-        temperature: from 0.01 to 100
-        symmetrize: jeffreys, jensen, none or reverse
-        multi_reference: min or mean
-        idf: references or off
-        model: bundled, or google-bert/bert-base-uncased
     Returns:
         on the way a dictionary with done and of, which count pairs; at last one with infolm (the
         mean), scores and signature
     """
     with in_the_answer():
-        choices = Choices(
-            information_measure,
-            alpha,
-            beta,
-            temperature,
-            symmetrize,
-            multi_reference,
-            idf,
-            (),
-            model,
-        )
+        *plain, idf, model = settings
+        choices = Choices(*[*plain, idf, (), model])
         limits.check_rows(len(_list("predictions", predictions)))
         pairs = check_pairs(predictions, references)
         places = [f"pair {number}" for number in range(1, len(pairs) + 1)]
@@ -129,48 +100,21 @@ def score_many(
                 yield {"done": step, "of": len(pairs)}
 
 
-def explain(
-    candidate: str,
-    references: list[str],
-    information_measure: str = DEFAULT_MEASURE,
-    alpha: float | None = None,
-    beta: float | None = None,
-    temperature: float = 1.0,
-    symmetrize: str = "jeffreys",
-    multi_reference: str = "min",
-    idf_corpus: list[str] | None = None,
-    model: str = "bundled",
-) -> dict[str, Any]:
+@_with_settings("idf_corpus", "list[str] | None", None, "corpus")
+def explain(candidate: str, references: list[str], *settings: Any) -> dict[str, Any]:
     """
     Score a candidate and tell why: all that the page shows, as plain values.
 
     Parameters:
         candidate: the text to judge, up to 1,000 characters and 128 tokens
         references: one to five texts of what it should say
-        information_measure: a name that the endpoint measures gives
-        alpha: for the measures that have it
-        beta: for the measures that have it
-        temperature: from 0.01 to 100
-        symmetrize: jeffreys, jensen, none or reverse
-        multi_reference: min or mean
-        idf_corpus: texts whose inverse document frequencies weigh the tokens; none: all alike
-        model: bundled, or google-bert/bert-base-uncased
     Returns:
         a dictionary with the score, the scores of all measures, what each text makes the model
         expect, what drives the score, the predictions for each hidden token, the curves, the
         signature and the code
     """
     with in_the_answer():
-        choices = _choices(
-            information_measure,
-            alpha,
-            beta,
-            temperature,
-            symmetrize,
-            multi_reference,
-            idf_corpus,
-            model,
-        )
+        choices = _choices(*settings)
         answer = compare(candidate, _list("references", references), choices)
         return {
             "score": answer.score,
@@ -211,32 +155,14 @@ def measures() -> list[dict[str, Any]]:
     ]
 
 
-def _choices(
-    information_measure: str,
-    alpha: float | None,
-    beta: float | None,
-    temperature: float,
-    symmetrize: str,
-    multi_reference: str,
-    idf_corpus: list[str] | None,
-    model: str,
-) -> Choices:
+def _choices(*settings: Any) -> Choices:
+    """The choices of one pair, whose weights are uniform or those of a corpus that is given."""
+    *plain, idf_corpus, model = settings
     corpus = () if idf_corpus is None else tuple(_list("idf_corpus", idf_corpus))
     for index, text in enumerate(corpus):
         if not isinstance(text, str):
             raise TypeError(f"idf_corpus[{index}] must be a text")
-    idf = OFF if idf_corpus is None else CORPUS
-    return Choices(
-        information_measure,
-        alpha,
-        beta,
-        temperature,
-        symmetrize,
-        multi_reference,
-        idf,
-        corpus,
-        model,
-    )
+    return Choices(*[*plain, OFF if idf_corpus is None else CORPUS, corpus, model])
 
 
 def _list(name: str, value: Any) -> list[Any]:

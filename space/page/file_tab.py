@@ -14,7 +14,7 @@ from infolm_metric.kernel.results import Result
 
 from . import charts, limits
 from .choices import CORPUS, OFF, REFERENCES
-from .controls import chosen, make_controls
+from .controls import VALUES, chosen, make_controls, parameter, show_parameters
 from .file_scores import read_pairs, read_table, score_in_parts, write_scores
 from .messages import on_the_page
 from .recipe import code_for_file
@@ -86,77 +86,8 @@ def build(limit: dict[str, Any]) -> None:
             wrap_lines=True,
         )
 
-    def found(path: str | None) -> list[Any]:
-        """The columns of an upload as choices, with those of a usual name chosen."""
-        if path is None:
-            return [gr.update(choices=[], value=None), gr.update(choices=[], value=[])]
-        with on_the_page():
-            read = read_table(path)
-        own, others = read.guess()
-        return [
-            gr.update(choices=read.columns, value=own),
-            gr.update(choices=read.columns, value=others),
-        ]
-
-    def score_file(
-        file: str | None,
-        candidate_column: str | None,
-        reference_columns: list[str] | None,
-        information_measure: str,
-        alpha: float | None,
-        beta: float | None,
-        temperature: float | None,
-        symmetrize: str,
-        multi_reference: str,
-        idf: str,
-        corpus: str,
-        corpus_file: str | None,
-        model: str,
-        progress: gr.Progress = gr.Progress(),  # noqa: B008
-    ) -> Iterator[tuple[Any, ...]]:
-        """Scores the pairs of a CSV or JSON Lines file."""
-        with on_the_page():
-            choices = chosen(
-                information_measure,
-                alpha,
-                beta,
-                temperature,
-                symmetrize,
-                multi_reference,
-                idf,
-                corpus,
-                corpus_file,
-                model,
-            )
-            if file is None:
-                raise ValueError("there is no file yet; choose one first")
-            progress(0.0, desc="Reading the file")
-            read = read_table(file)
-            guessed, usual = read.guess()
-            own, others = candidate_column or guessed or "", reference_columns or usual
-            pairs = read_pairs(read, own, others)
-            for step in score_in_parts(pairs, read.places, choices):
-                if isinstance(step, Result):
-                    done = step
-                    continue
-                progress((step, len(pairs)), desc="Scoring", unit="pairs")
-                # A visitor who has left is noticed here.
-                yield (gr.skip(),) * 6
-        scores = done["scores"]
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder, "infolm_scores.csv")
-            write_scores(pairs, scores, path)
-            yield (
-                _summary(done),
-                str(path),
-                charts.histogram(scores),
-                _rows(pairs, scores),
-                code_for_file(read.name, own, others, choices),
-                gr.update(visible=True),
-            )
-
     file.change(
-        found,
+        _columns_found,
         file,
         [candidate, references],
         api_visibility="private",
@@ -165,7 +96,7 @@ def build(limit: dict[str, Any]) -> None:
     )
     run.click(
         score_file,
-        [file, candidate, references, *controls.as_inputs],
+        [file, candidate, references, *controls.values()],
         [summary, download, histogram, table, code, results],
         api_name="score_file",
         api_description="Scores the pairs of a CSV or JSON Lines file; gives the summary, the path "
@@ -173,6 +104,56 @@ def build(limit: dict[str, Any]) -> None:
         show_progress_on=[progress_place],
         **limit,
     )
+
+
+def _columns_found(path: str | None) -> list[Any]:
+    """Updates: the columns of an upload as choices, with those of a usual name chosen."""
+    if path is None:
+        return [gr.update(choices=[], value=None), gr.update(choices=[], value=[])]
+    with on_the_page():
+        read = read_table(path)
+    return [gr.update(choices=read.columns, value=usual) for usual in read.guess()]
+
+
+def score_file(
+    file: str | None,
+    candidate_column: str | None,
+    reference_columns: list[str] | None,
+    *values: Any,
+) -> Iterator[tuple[Any, ...]]:
+    """Scores the pairs of a CSV or JSON Lines file, with the values of the controls."""
+    *settings, progress = values
+    with on_the_page():
+        choices = chosen(*settings)
+        if file is None:
+            raise ValueError("there is no file yet; choose one first")
+        progress(0.0, desc="Reading the file")
+        read = read_table(file)
+        guessed, usual = read.guess()
+        own, others = candidate_column or guessed or "", reference_columns or usual
+        pairs = read_pairs(read, own, others)
+        for step in score_in_parts(pairs, read.places, choices):
+            if isinstance(step, Result):
+                done = step
+                continue
+            progress((step, len(pairs)), desc="Scoring", unit="pairs")
+            # A visitor who has left is noticed here.
+            yield (gr.skip(),) * 6
+    scores = done["scores"]
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "infolm_scores.csv")
+        write_scores(pairs, scores, path)
+        yield (
+            _summary(done),
+            str(path),
+            charts.histogram(scores),
+            _rows(pairs, scores),
+            code_for_file(read.name, own, others, choices),
+            gr.update(visible=True),
+        )
+
+
+show_parameters(score_file, [*map(parameter, VALUES), parameter("progress", default=gr.Progress())])
 
 
 def _summary(done: Result) -> str:
