@@ -14,7 +14,7 @@ import numpy as np
 from infolm_metric.kernel.checks import check_known
 from infolm_metric.kernel.scorer import MetricScorer, Report, silent
 from infolm_metric.meta_evaluation import figures
-from infolm_metric.meta_evaluation.report_page import Drawing, page_lines, title
+from infolm_metric.meta_evaluation.report_page import Drawing, page_of, title
 from infolm_metric.meta_evaluation.resampling import RESAMPLES
 from infolm_metric.meta_evaluation.rows import Ratings
 from infolm_metric.meta_evaluation.study import Study, make_study
@@ -60,7 +60,7 @@ def write_report(
         figures.save(figure, path)
         drawings[name] = Drawing(path, figure.get_figwidth())
     page = folder / PAGE
-    page.write_text("\n".join(page_lines(study, drawings)) + "\n", encoding="utf-8", newline="\n")
+    page.write_text(page_of(study, drawings), encoding="utf-8", newline="\n")
     return page
 
 

@@ -71,22 +71,26 @@ def p_value(value: float | None) -> str:
     return "<0.001" if value < 0.001 else number(value)
 
 
+def level_table(table: AgreementTable, level: str) -> tuple[list[str], list[list[str]]]:
+    """The header and the rows of one level: criterion, metric, coefficients and p-values."""
+    cells = [cell for cell in table.cells if cell.level == level]
+    statistics = list(dict.fromkeys(cell.statistic for cell in cells))
+    header = ["criterion", "metric", *(TITLES.get(s, s) for s in statistics)]
+    rows = []
+    for criterion in table.names("criterion"):
+        for metric in table.names("metric"):
+            found = [table.find(metric, criterion, level, s) for s in statistics]
+            tests = [p_value(found[0].p_values.get(name)) for name in table.against]
+            rows.append([criterion, metric, *map(with_interval, found), *tests])
+    return header + [f"p vs {name}" for name in table.against], rows
+
+
 def agreement_lines(table: AgreementTable, layout: str = "text") -> Iterator[str]:
     """The table, level by level, and what it rests on."""
     for level in table.names("level"):
-        cells = [cell for cell in table.cells if cell.level == level]
-        statistics = list(dict.fromkeys(cell.statistic for cell in cells))
-        header = ["criterion", "metric", *(TITLES.get(s, s) for s in statistics)]
-        header += [f"p vs {name}" for name in table.against]
-        rows = []
-        for criterion in table.names("criterion"):
-            for metric in table.names("metric"):
-                found = [table.find(metric, criterion, level, s) for s in statistics]
-                tests = [p_value(found[0].p_values.get(name)) for name in table.against]
-                rows.append([criterion, metric, *map(with_interval, found), *tests])
-        yield f"{'Text' if level == 'text' else 'System'} level, {table.systems} systems"
+        yield f"{level.capitalize()} level, {table.systems} systems"
         yield ""
-        yield from LAYOUTS[layout](header, rows, left=2)
+        yield from LAYOUTS[layout](*level_table(table, level), left=2)
         yield ""
     yield from notes(table)
 
