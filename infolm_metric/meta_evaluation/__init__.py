@@ -10,83 +10,42 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from infolm_metric.meta_evaluation.agreement_table import (
-        Agreement,
-        AgreementTable,
-        agreement,
-    )
-    from infolm_metric.meta_evaluation.correlations import (
-        correlation,
-        kendall,
-        pairwise_accuracy,
-        pearson,
-        spearman,
-    )
-    from infolm_metric.meta_evaluation.grid import score_grid, turned
-    from infolm_metric.meta_evaluation.report import write_report
-    from infolm_metric.meta_evaluation.resampling import (
-        approximate_randomization,
-        bootstrap_interval,
-        paired_bootstrap,
-    )
-    from infolm_metric.meta_evaluation.rows import Ratings, read_ratings
-    from infolm_metric.meta_evaluation.splits import split_samples
-    from infolm_metric.meta_evaluation.tuning import Tuning, tune
-    from infolm_metric.meta_evaluation.williams import (
-        WilliamsTest,
-        compare_metrics,
-        williams_test,
-    )
+    from .agreement_table import Agreement as Agreement
+    from .agreement_table import AgreementTable as AgreementTable
+    from .agreement_table import agreement as agreement
+    from .correlations import correlation as correlation
+    from .correlations import kendall as kendall
+    from .correlations import pairwise_accuracy as pairwise_accuracy
+    from .correlations import pearson as pearson
+    from .correlations import spearman as spearman
+    from .grid import score_grid as score_grid
+    from .grid import turned as turned
+    from .report import write_report as write_report
+    from .resampling import approximate_randomization as approximate_randomization
+    from .resampling import bootstrap_interval as bootstrap_interval
+    from .resampling import paired_bootstrap as paired_bootstrap
+    from .rows import Ratings as Ratings
+    from .rows import read_ratings as read_ratings
+    from .splits import split_samples as split_samples
+    from .tuning import Tuning as Tuning
+    from .tuning import tune as tune
+    from .williams import WilliamsTest as WilliamsTest
+    from .williams import compare_metrics as compare_metrics
+    from .williams import williams_test as williams_test
 
-__all__ = [
-    "Agreement",
-    "AgreementTable",
-    "Ratings",
-    "Tuning",
-    "WilliamsTest",
-    "agreement",
-    "approximate_randomization",
-    "bootstrap_interval",
-    "compare_metrics",
-    "correlation",
-    "kendall",
-    "pairwise_accuracy",
-    "paired_bootstrap",
-    "pearson",
-    "read_ratings",
-    "score_grid",
-    "spearman",
-    "split_samples",
-    "tune",
-    "turned",
-    "williams_test",
-    "write_report",
-]
-
-_HOMES = {
-    "Agreement": "agreement_table",
-    "AgreementTable": "agreement_table",
-    "Ratings": "rows",
-    "Tuning": "tuning",
-    "WilliamsTest": "williams",
-    "agreement": "agreement_table",
-    "approximate_randomization": "resampling",
-    "bootstrap_interval": "resampling",
-    "compare_metrics": "williams",
-    "correlation": "correlations",
-    "kendall": "correlations",
-    "pairwise_accuracy": "correlations",
-    "paired_bootstrap": "resampling",
-    "pearson": "correlations",
-    "read_ratings": "rows",
-    "score_grid": "grid",
-    "spearman": "correlations",
-    "split_samples": "splits",
-    "tune": "tuning",
-    "turned": "grid",
-    "williams_test": "williams",
-    "write_report": "report",
+_NAMES = {
+    "agreement_table": ("Agreement", "AgreementTable", "agreement"),
+    "correlations": ("correlation", "kendall", "pairwise_accuracy", "pearson", "spearman"),
+    "grid": ("score_grid", "turned"),
+    "report": ("write_report",),
+    "resampling": ("approximate_randomization", "bootstrap_interval", "paired_bootstrap"),
+    "rows": ("Ratings", "read_ratings"),
+    "splits": ("split_samples",),
+    "tuning": ("Tuning", "tune"),
+    "williams": ("WilliamsTest", "compare_metrics", "williams_test"),
 }
+_HOMES = {name: module for module, names in _NAMES.items() for name in names}
+__all__ = sorted(_HOMES)
 
 
 def __getattr__(name: str) -> Any:
@@ -94,3 +53,7 @@ def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return [*globals(), *__all__]
