@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
 from typing import Any
 
 import gradio as gr
-from gradio.components import Component
 
 from . import charts
-from .comparison import Answer, MaskedToken, TextAnswer
+from .comparison import SWEPT, Answer, MaskedToken, TextAnswer
 from .recipe import code_for
 
 SIDES = ("Candidate", "Reference")
@@ -20,74 +18,14 @@ Predictions = dict[str, list[tuple[str, float]]]
 """What the model predicts in the place of a token, by the label of the token in the page."""
 
 
-@dataclass(frozen=True)
-class AnswerView:
-    """The components that show an answer."""
-
-    card: gr.HTML
-    table: gr.Dataframe
-    parameters: gr.Markdown
-    candidate_bars: gr.BarPlot
-    reference_bars: gr.BarPlot
-    drivers: gr.BarPlot
-    candidate_tokens: gr.HighlightedText
-    reference_tokens: gr.HighlightedText
-    token: gr.Dropdown
-    token_bars: gr.BarPlot
-    temperature: gr.LinePlot
-    alpha: gr.LinePlot
-    beta: gr.LinePlot
-    signature: gr.Textbox
-    code: gr.Code
-    predictions: gr.State  # a visitor's own; Predictions
-
-    @property
-    def components(self) -> list[Component]:
-        """All of them, as the outputs of an event."""
-        return [getattr(self, field.name) for field in fields(self)]
-
-    def show(self, answer: Answer) -> dict[Component, Any]:
-        """The updates that make the components show this answer."""
-        predictions = {
-            label: token.predictions
-            for side, text in zip(SIDES, (answer.candidate, answer.reference), strict=True)
-            for label, token in _labelled(side, text)
-        }
-        first = next(iter(predictions))
-        several = len(answer.reference_texts) > 1
-        reference = f"Reference {answer.explained + 1}, the closest" if several else SIDES[1]
-        return {
-            self.card: charts.score_card(answer),
-            self.table: gr.update(value=charts.measure_table(answer.all_measures)),
-            self.parameters: charts.parameters_note(answer.all_measures),
-            self.candidate_bars: charts.bars(answer.candidate.expected),
-            self.reference_bars: gr.update(
-                value=charts.bars(answer.reference.expected), label=reference
-            ),
-            self.drivers: gr.update(value=charts.driver_bars(answer), visible=bool(answer.drivers)),
-            self.candidate_tokens: charts.coloured(answer.candidate),
-            self.reference_tokens: gr.update(
-                value=charts.coloured(answer.reference), label=reference
-            ),
-            self.token: gr.update(choices=list(predictions), value=first),
-            self.token_bars: charts.bars(predictions[first]),
-            **{
-                getattr(self, name): _curve(answer, name)
-                for name in ("temperature", "alpha", "beta")
-            },
-            self.signature: answer.signature,
-            self.code: code_for(answer.candidate_text, answer.reference_texts, answer.choices),
-            self.predictions: predictions,
-        }
-
-
-def make_answer_view() -> AnswerView:
-    """The components, from the top of the answer to its end."""
+def make_answer_view() -> dict[str, Any]:
+    """The components that show an answer, by name, from the top to the end."""
+    view: dict[str, Any] = {"predictions": gr.State({}, time_to_live=STATE_SECONDS)}  # a visitor's
     with gr.Row(equal_height=False):
         with gr.Column(scale=6, min_width=300):
-            card = gr.HTML(elem_id="score", padding=False)
+            view["card"] = gr.HTML(elem_id="score", padding=False)
         with gr.Column(scale=5, min_width=300):
-            table = gr.Dataframe(
+            view["table"] = gr.Dataframe(
                 headers=["measure", "score", "max"],
                 datatype="str",
                 interactive=False,
@@ -97,7 +35,7 @@ def make_answer_view() -> AnswerView:
                 max_height=520,
                 buttons=[],
             )
-            defaults = gr.Markdown(elem_classes="fine")
+            view["parameters"] = gr.Markdown(elem_classes="fine")
     gr.Markdown(
         "### What each text makes the model expect\n"
         "Each token is hidden in turn, and the model predicts what could stand there. The "
@@ -105,14 +43,14 @@ def make_answer_view() -> AnswerView:
         "the most probable entries of the vocabulary; `##` marks a piece that continues a word."
     )
     with gr.Row():
-        candidate_bars = _bar_plot("Candidate", charts.CANDIDATE, "expected-candidate")
-        reference_bars = _bar_plot("Reference", charts.REFERENCE, "expected-reference")
+        for side, colour in zip(SIDES, (charts.CANDIDATE, charts.REFERENCE), strict=True):
+            view[f"{side.lower()}_bars"] = _bar_plot(side, colour, f"expected-{side.lower()}")
     gr.Markdown(
         "### What drives the score\n"
         "The entries that add most to this measure. Above the line, the candidate makes the model "
         "expect the entry more; below it, the reference does."
     )
-    drivers = gr.BarPlot(
+    view["drivers"] = gr.BarPlot(
         x="token",
         y="percent",
         color="side",
@@ -131,19 +69,19 @@ def make_answer_view() -> AnswerView:
         buttons=[],
         elem_id="drivers",
     )
-    tokens = _make_token_view()
+    view |= _make_token_view()
     gr.Markdown(
         "### How the score moves with the settings\n"
         "The upright line is your choice. Where a curve is flat, the choice matters little."
     )
     with gr.Row():
-        by_temperature, by_alpha, by_beta = map(_line_plot, ("temperature", "alpha", "beta"))
+        view |= {name: _line_plot(name) for name in SWEPT}
     gr.Markdown(
         "### Reproduce it\n"
         "Report the signature with the score: it names every setting that can change it, the "
         "model and the versions."
     )
-    signature = gr.Textbox(
+    view["signature"] = gr.Textbox(
         label="Signature",
         interactive=False,
         lines=2,
@@ -151,7 +89,7 @@ def make_answer_view() -> AnswerView:
         buttons=["copy"],
         elem_id="signature",
     )
-    code = gr.Code(
+    view["code"] = gr.Code(
         label="Python for this score",
         language="python",
         interactive=False,
@@ -159,24 +97,39 @@ def make_answer_view() -> AnswerView:
         wrap_lines=True,
         elem_id="code",
     )
-    return AnswerView(
-        card,
-        table,
-        defaults,
-        candidate_bars,
-        reference_bars,
-        drivers,
-        *tokens,
-        by_temperature,
-        by_alpha,
-        by_beta,
-        signature,
-        code,
-        gr.State({}, time_to_live=STATE_SECONDS),
-    )
+    return view
 
 
-def _make_token_view() -> tuple[gr.HighlightedText, gr.HighlightedText, gr.Dropdown, gr.BarPlot]:
+def shown(answer: Answer) -> dict[str, Any]:
+    """What the components, by name, show of an answer."""
+    predictions: Predictions = {
+        label: token.predictions
+        for side, text in zip(SIDES, (answer.candidate, answer.reference), strict=True)
+        for label, token in _labelled(side, text)
+    }
+    first = next(iter(predictions))
+    several = len(answer.reference_texts) > 1
+    reference = f"Reference {answer.explained + 1}, the closest" if several else SIDES[1]
+    return {
+        "card": charts.score_card(answer),
+        "table": gr.update(value=charts.measure_table(answer.all_measures)),
+        "parameters": charts.parameters_note(answer.all_measures),
+        "candidate_bars": charts.bars(answer.candidate.expected),
+        "reference_bars": gr.update(value=charts.bars(answer.reference.expected), label=reference),
+        "drivers": gr.update(value=charts.driver_bars(answer), visible=bool(answer.drivers)),
+        "candidate_tokens": charts.coloured(answer.candidate),
+        "reference_tokens": gr.update(value=charts.coloured(answer.reference), label=reference),
+        "token": gr.update(choices=list(predictions), value=first),
+        "token_bars": charts.bars(predictions[first]),
+        **{name: _curve(answer, name) for name in SWEPT},
+        "signature": answer.signature,
+        "code": code_for(answer.candidate_text, answer.reference_texts, answer.choices),
+        "predictions": predictions,
+    }
+
+
+def _make_token_view() -> dict[str, Any]:
+    view: dict[str, Any] = {}
     gr.Markdown(
         "### Token by token\n"
         "The stronger its colour, the more a token weighs; with IDF off all weigh the same. Choose "
@@ -184,8 +137,8 @@ def _make_token_view() -> tuple[gr.HighlightedText, gr.HighlightedText, gr.Dropd
     )
     with gr.Row(equal_height=False):
         with gr.Column(scale=6, min_width=300):
-            texts = [
-                gr.HighlightedText(
+            for side in SIDES:
+                view[f"{side.lower()}_tokens"] = gr.HighlightedText(
                     label=side,
                     color_map=charts.WEIGHT_COLOURS,
                     show_legend=False,
@@ -195,12 +148,11 @@ def _make_token_view() -> tuple[gr.HighlightedText, gr.HighlightedText, gr.Dropd
                     elem_classes="tokens",
                     elem_id=f"tokens-{side.lower()}",
                 )
-                for side in SIDES
-            ]
         with gr.Column(scale=5, min_width=300):
-            token = gr.Dropdown(label="Hide this token", elem_id="token", filterable=False)
-            bars = _bar_plot("The model predicts in its place", charts.NEUTRAL, "token-bars")
-    return texts[0], texts[1], token, bars
+            view["token"] = gr.Dropdown(label="Hide this token", elem_id="token", filterable=False)
+            title = "The model predicts in its place"
+            view["token_bars"] = _bar_plot(title, charts.NEUTRAL, "token-bars")
+    return view
 
 
 def _bar_plot(label: str, colour: str, elem_id: str) -> gr.BarPlot:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import gradio as gr
 from gradio.components import Component
 
 from . import charts, limits
-from .answer_view import SIDES, AnswerView, Predictions, make_answer_view
+from .answer_view import SIDES, Predictions, make_answer_view, shown
 from .choices import CORPUS, OFF, Choices
-from .comparison import compare
+from .comparison import Answer, compare
 from .controls import QUIET, chosen, make_controls
 from .examples import EXAMPLES, PARAPHRASE, Example
 from .messages import on_the_page
@@ -27,6 +27,9 @@ def build(page: gr.Blocks, limit: dict[str, Any]) -> None:
             run = gr.Button("Compare", variant="primary", size="lg", elem_id="compare")
     view = make_answer_view()
 
+    def updates(answer: Answer) -> dict[Component, Any]:
+        return {view[name]: update for name, update in shown(answer).items()}
+
     def answer(*values: Any) -> dict[Component, Any]:
         with on_the_page():
             written = list(values[: len(texts)])
@@ -34,14 +37,14 @@ def build(page: gr.Blocks, limit: dict[str, Any]) -> None:
             candidate, first, *others = (text or "" for text in written)
             more = [text for text in others if text.strip()]
             references = [first, *more] if first.strip() or not more else more
-            return view.show(compare(candidate, references, choices))
+            return updates(compare(candidate, references, choices))
 
     event = {
         "fn": answer,
         "inputs": [*texts, *controls.values()],
-        "outputs": view.components,
+        "outputs": [*view.values()],
         "api_visibility": "private",
-        "show_progress_on": [view.card],
+        "show_progress_on": [view["card"]],
         **limit,
     }
     gr.on([run.click, *(text.submit for text in texts)], **event)
@@ -51,7 +54,7 @@ def build(page: gr.Blocks, limit: dict[str, Any]) -> None:
     add.click(_one_more, texts, [*texts, add], **QUIET)
     _wire_tokens(view)
     first = compare(PARAPHRASE.candidate, [PARAPHRASE.reference], Choices())
-    page.load(lambda: view.show(first), None, view.components, **QUIET)
+    page.load(lambda: updates(first), None, [*view.values()], **QUIET)
 
 
 def _make_texts() -> tuple[list[gr.Textbox], gr.Button, gr.Markdown, list[gr.Button]]:
@@ -109,19 +112,16 @@ def _one_more(candidate: str, first: str, *others: str) -> list[Any]:
     return [gr.skip(), gr.skip(), *updates, gr.update(visible=shown < len(others))]
 
 
-def _wire_tokens(view: AnswerView) -> None:
+def _wire_tokens(view: dict[str, Any]) -> None:
     """A token is chosen in the list, or by a click on it."""
 
     def predicted(label: str, predictions: Predictions) -> Any:
         return charts.bars(predictions[label]) if label in predictions else gr.skip()
 
-    view.token.change(predicted, [view.token, view.predictions], view.token_bars, **QUIET)
-    both: Sequence[tuple[str, gr.HighlightedText]] = (
-        (SIDES[0], view.candidate_tokens),
-        (SIDES[1], view.reference_tokens),
-    )
-    for side, tokens in both:
-        tokens.select(_picker(side), view.predictions, view.token, **QUIET)
+    token, predictions = view["token"], view["predictions"]
+    token.change(predicted, [token, predictions], view["token_bars"], **QUIET)
+    for side in SIDES:
+        view[f"{side.lower()}_tokens"].select(_picker(side), predictions, token, **QUIET)
 
 
 def _picker(side: str) -> Callable[..., Any]:
