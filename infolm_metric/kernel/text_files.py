@@ -111,7 +111,7 @@ def iterate_pairs(
     path: str, candidate_column: str | None = None, reference_columns: Sequence[str] = ()
 ) -> Iterator[tuple[str, list[str]]]:
     """What `read_pairs` gives, pair by pair."""
-    for where, row in _rows(path):
+    for where, row in read_rows(path):
         yield pair_of(where, row, candidate_column, reference_columns)
 
 
@@ -150,6 +150,8 @@ def cell(where: str, row: Mapping[str, Any], column: str) -> Any:
 def read_rows(path: str) -> Iterator[Row]:
     """Each row of a table as (where it stands, its values by column); cells of CSV are strings.
 
+    Standard input is read as JSON Lines.
+
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = folder + "/data.tsv"
@@ -157,7 +159,13 @@ def read_rows(path: str) -> Iterator[Row]:
     ...     [row for _, row in read_rows(path)]
     [{'system': 'A', 'fluency': '80'}]
     """
-    yield from _rows(path)
+    read = _json_rows if path == STANDARD_INPUT else TABLES.get(_format(path))
+    if read is None:
+        raise ValueError(
+            f"{path}: the name of a table ends in {', '.join(TABLES)} (or one of these and .gz); "
+            "rename it (plain text is for infolm score, with --candidates and --references)"
+        )
+    return read(path)
 
 
 def read_documents(path: str, column: str) -> Iterator[str]:
@@ -173,7 +181,7 @@ def read_documents(path: str, column: str) -> Iterator[str]:
     if _format(path) not in TABLES:
         yield from read_texts(path)
         return
-    for where, row in _rows(path):
+    for where, row in read_rows(path):
         yield from _texts(where, row, column)
 
 
@@ -305,17 +313,6 @@ TABLES: dict[str, Callable[[str], Iterator[Row]]] = {
 def _format(path: str) -> str:
     """The end of the file's name in lower case, ".gz" apart."""
     return PurePath(path.lower().removesuffix(".gz")).suffix
-
-
-def _rows(path: str) -> Iterator[Row]:
-    """The rows of a table; standard input is read as JSON Lines."""
-    read = _json_rows if path == STANDARD_INPUT else TABLES.get(_format(path))
-    if read is None:
-        raise ValueError(
-            f"{path}: the name of a table ends in {', '.join(TABLES)} (or one of these and .gz); "
-            "rename it (plain text is for infolm score, with --candidates and --references)"
-        )
-    return read(path)
 
 
 def _known(where: str, row: Mapping[str, Any], names: Sequence[str], option: str) -> str:

@@ -12,14 +12,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from os import PathLike, fspath
 from typing import Any
 
 import numpy as np
 
 from infolm_metric.kernel.pairs import check_text
-from infolm_metric.kernel.text_files import CANDIDATE_COLUMNS, REFERENCE_COLUMNS, read_rows
+from infolm_metric.kernel.text_files import CANDIDATE_COLUMNS, REFERENCE_COLUMNS, cell, read_rows
 
 
 @dataclass(frozen=True)
@@ -57,15 +57,14 @@ class Ratings:
         rows = np.flatnonzero(kept[self.places[:, 1]])
         places = self.places[rows].copy()
         places[:, 1] = (np.cumsum(kept) - 1)[places[:, 1]]
-        return Ratings(
-            self.systems,
-            tuple(np.asarray(self.samples, dtype=object)[kept]),
-            {name: grid[:, kept] for name, grid in self.human.items()},
-            {name: grid[:, kept] for name, grid in self.metrics.items()},
-            tuple(self.predictions[row] for row in rows),
-            tuple(self.references[row] for row in rows),
-            places,
-            self.people,
+        return replace(
+            self,
+            samples=tuple(np.asarray(self.samples, dtype=object)[kept]),
+            human={name: grid[:, kept] for name, grid in self.human.items()},
+            metrics={name: grid[:, kept] for name, grid in self.metrics.items()},
+            predictions=tuple(self.predictions[row] for row in rows),
+            references=tuple(self.references[row] for row in rows),
+            places=places,
         )
 
 
@@ -133,7 +132,7 @@ class _Reader:
                 f"{self.seen[system, sample]}; keep one of them"
             )
         self.seen[system, sample] = where
-        prediction = _first(where, row, self.candidates)
+        prediction = row[_present(where, row, self.candidates)]
         check_text(f"{where}: the prediction", prediction)
         self.texts.append((prediction, self._references(where, row)))
         for (group, name), column in self.scores.items():
@@ -165,7 +164,7 @@ class _Reader:
         names = self.references or (_present(where, row, REFERENCE_COLUMNS),)
         texts: list[Any] = []
         for name in names:
-            value = _first(where, row, (name,))
+            value = cell(where, row, name)
             texts += value if isinstance(value, list | tuple | np.ndarray) else [value]
         if not texts:
             raise ValueError(f"{where}: {names[0]!r} is an empty list; give at least one reference")
@@ -188,23 +187,12 @@ class _Reader:
         column = {name: number for number, name in enumerate(samples)}
         places = np.asarray([(index[system], column[sample]) for system, sample in self.seen])
         predictions, references = zip(*self.texts, strict=True)
-        bare = Ratings(
-            systems, samples, {}, predictions=predictions, references=references, places=places
-        )
+        bare = Ratings(systems, samples, {}, {}, predictions, references, places, people=people)
         grids: dict[str, dict[str, np.ndarray]] = {"human": {}, "metrics": {}}
         for (group, name), values in self.scores.items():
             check_varies(f"column {name!r}", values)
             grids[group][name] = bare.grid(values)
-        return Ratings(
-            systems,
-            samples,
-            grids["human"],
-            grids["metrics"],
-            predictions,
-            references,
-            places,
-            people,
-        )
+        return replace(bare, human=grids["human"], metrics=grids["metrics"])
 
 
 def check_varies(name: str, values: Any) -> None:
@@ -237,14 +225,10 @@ def _located(rows: Any) -> Iterable[tuple[str, Mapping[str, Any]]]:
 
 
 def _name(where: str, row: Mapping[str, Any], column: str) -> str:
-    value = _first(where, row, (column,))
+    value = cell(where, row, column)
     if not isinstance(value, str | int) or isinstance(value, bool) or value == "":
         raise ValueError(f"{where}: {column!r} must be a name or a number, got {value!r}")
     return str(value)
-
-
-def _first(where: str, row: Mapping[str, Any], columns: Sequence[str]) -> Any:
-    return row[_present(where, row, columns)]
 
 
 def _present(where: str, row: Mapping[str, Any], columns: Sequence[str]) -> str:
