@@ -5,6 +5,7 @@ Figure numbers are those of Colombo et al. 2022. Nothing here touches matplotlib
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,7 +14,7 @@ import numpy as np
 
 from infolm_metric.kernel.settings import Drawn, Settings
 from infolm_metric.meta_evaluation.agreement_table import AgreementTable
-from infolm_metric.meta_evaluation.correlations import COEFFICIENTS, system_means
+from infolm_metric.meta_evaluation.correlations import pearson, system_means
 from infolm_metric.meta_evaluation.williams import compare_metrics
 
 if TYPE_CHECKING:
@@ -39,17 +40,16 @@ Agreements = Mapping[Settings, Mapping[str, float]]
 """Settings -> criterion -> correlation."""
 
 
-def correlation_bars(
-    table: AgreementTable, level: str = "system", statistic: str = "pearson"
-) -> Figure:
+def correlation_bars(table: AgreementTable) -> Figure:
     """Figure 1: each metric's correlation with each criterion, with its interval."""
     criteria, metrics = table.names("criterion"), table.names("metric")
     figure, (axes,) = _figure(1, width=max(4.5, 0.22 * len(criteria) * (len(metrics) + 1) + 2.2))
-    width = 0.8 / len(metrics)
+    width, lowest = 0.8 / len(metrics), 0.0
     for index, metric in enumerate(metrics):
-        cells = [table.find(metric, criterion, level, statistic) for criterion in criteria]
+        cells = [table.find(metric, criterion, "system", "pearson") for criterion in criteria]
         values = np.asarray([cell.value for cell in cells])
         ends = np.asarray([(cell.low, cell.high) for cell in cells]).T
+        lowest = float(np.nanmin([lowest, *values, *ends[0]]))
         places = np.arange(len(criteria)) + (index - (len(metrics) - 1) / 2) * width
         axes.bar(places, values, 0.9 * width, color=COLOURS[index % len(COLOURS)], label=metric)
         # A percentile interval need not hold the value itself.
@@ -59,22 +59,20 @@ def correlation_bars(
         axes.errorbar(places, values, yerr=reach, fmt="none", ecolor="#444444", elinewidth=0.9)
     axes.axhline(0, color="#444444", linewidth=0.8)
     axes.set_xticks(np.arange(len(criteria)), [_words(name) for name in criteria])
-    axes.set_ylabel(f"{statistic.capitalize()}, {level} level")
-    axes.set_ylim(max(-1.0, _lowest(table, level, statistic) - 0.05), 1.0)
+    axes.set_ylabel(PEARSON)
+    axes.set_ylim(max(-1.0, lowest - 0.05), 1.0)
     axes.grid(axis="y", color="#dddddd", linewidth=0.6)
     _legend_above(figure, axes, len(metrics))
     return figure
 
 
-def metric_matrix(
-    metrics: Mapping[str, np.ndarray], coefficient: str = "pearson", level: str = "system"
-) -> Figure:
+def metric_matrix(metrics: Mapping[str, np.ndarray]) -> Figure:
     """Figure 2: how the metrics correlate with each other; grids [systems, samples] by name."""
     names = list(metrics)
-    grids = [system_means(grid) if level == "system" else grid.ravel() for grid in metrics.values()]
-    values = np.asarray([[COEFFICIENTS[coefficient](x, y) for y in grids] for x in grids])
+    means = [system_means(grid) for grid in metrics.values()]
+    values = np.asarray([[pearson(x, y) for y in means] for x in means])
     figure, (axes,) = _square(len(names))
-    _heat(figure, axes, values, names, names, "RdBu_r", (-1, 1), f"{coefficient.capitalize()}")
+    _heat(figure, axes, values, names, names, "RdBu_r", (-1, 1), "Pearson")
     return figure
 
 
@@ -164,22 +162,14 @@ def setting_map(drawn: Drawn, pearson: Agreements) -> Figure:
     return figure
 
 
-def p_value_matrix(
-    human: np.ndarray, metrics: Mapping[str, np.ndarray], coefficient: str = "pearson"
-) -> Figure:
+def p_value_matrix(human: np.ndarray, metrics: Mapping[str, np.ndarray]) -> Figure:
     """Figure 22: Williams' test of every two metrics; grids [systems, samples]."""
     names = list(metrics)
     people = system_means(human)
     means = [system_means(grid) for grid in metrics.values()]
-    values = np.asarray(
-        [
-            [
-                np.nan if one is other else compare_metrics(people, one, other, coefficient).p_value
-                for other in means
-            ]
-            for one in means
-        ]
-    )
+    values = np.full((len(names), len(names)), np.nan)
+    for row, column in itertools.permutations(range(len(names)), 2):
+        values[row, column] = compare_metrics(people, means[row], means[column]).p_value
     figure, (axes,) = _square(len(names))
     _heat(figure, axes, values, names, names, "Blues_r", (0, 0.2), "p-value")
     return figure
@@ -258,11 +248,8 @@ def _heat(
     for spine in axes.spines.values():
         spine.set_visible(False)
     axes.tick_params(length=0)
-    figure.colorbar(image, ax=axes, label=label, shrink=0.8, extend=_extend(values, limits))
-
-
-def _extend(values: np.ndarray, limits: tuple[float, float]) -> Any:
-    return "max" if np.nanmax(values) > limits[1] + 1e-9 else "neither"
+    extend = "max" if np.nanmax(values) > limits[1] + 1e-9 else "neither"
+    figure.colorbar(image, ax=axes, label=label, shrink=0.8, extend=extend)
 
 
 def _cell(value: float) -> str:
@@ -289,12 +276,6 @@ def _words(name: str, between: str = "\n") -> str:
     'data coverage'
     """
     return name.replace("_", between)
-
-
-def _lowest(table: AgreementTable, level: str, statistic: str) -> float:
-    """The lowest value or end of an interval, at most 0."""
-    cells = [c for c in table.cells if (c.level, c.statistic) == (level, statistic)]
-    return min([0.0, *(float(np.nanmin([c.value, c.low, 1.0])) for c in cells)])
 
 
 def _legend_above(figure: Figure, axes: Axes, entries: int) -> None:

@@ -39,11 +39,7 @@ def check_characters(name: str, text: str) -> None:
     Traceback (most recent call last):
     ValueError: The candidate has 1,001 characters, and at most 1,000 are taken here; shorten it
     """
-    if len(text) > CHARACTERS:
-        raise ValueError(
-            f"{name} has {len(text):,} characters, and at most {CHARACTERS:,} are taken here; "
-            "shorten it"
-        )
+    _check(name, len(text), CHARACTERS, "characters", "shorten it")
 
 
 def check_tokens(names: Sequence[str], counts: Sequence[int]) -> None:
@@ -54,10 +50,7 @@ def check_tokens(names: Sequence[str], counts: Sequence[int]) -> None:
     ValueError: The candidate has 129 tokens, and at most 128 are taken here; shorten it
     """
     for name, count in zip(names, counts, strict=True):
-        if count > TOKENS:
-            raise ValueError(
-                f"{name} has {count} tokens, and at most {TOKENS} are taken here; shorten it"
-            )
+        _check(name, count, TOKENS, "tokens", "shorten it")
 
 
 def check_rows(count: int) -> None:
@@ -108,14 +101,13 @@ def check_corpus(documents: Sequence[str]) -> None:
     """
     if not documents:
         raise ValueError("the corpus is empty; give one text per line, or switch IDF off")
-    if len(documents) > DOCUMENTS:
-        raise ValueError(
-            f"the corpus has {len(documents):,} lines, and at most {DOCUMENTS:,} are taken here; "
-            "give a part of it"
-        )
+    _check("the corpus", len(documents), DOCUMENTS, "lines", "give a part of it")
     characters = sum(map(len, documents))
-    if characters > CORPUS_CHARACTERS:
+    _check("the corpus", characters, CORPUS_CHARACTERS, "characters", "give a part of it")
+
+
+def _check(name: str, count: int, most: int, unit: str, remedy: str) -> None:
+    if count > most:
         raise ValueError(
-            f"the corpus has {characters:,} characters, and at most {CORPUS_CHARACTERS:,} are "
-            "taken here; give a part of it"
+            f"{name} has {count:,} {unit}, and at most {most:,} are taken here; {remedy}"
         )
