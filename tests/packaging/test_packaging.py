@@ -28,6 +28,7 @@ BUNDLED = {
     )
 }
 LICENSES = {"LICENSE", "NOTICE"}
+TEMPLATE = "infolm_metric/meta_evaluation/report.html.jinja"
 EXACT_PIN = re.compile(r"[\w-]+==[\d.]+(; python_version (<|>=) \"3\.11\")?")
 SCORE = """
 import infolm_metric
@@ -105,11 +106,11 @@ def test_the_sdist_carries_the_bundled_model_and_the_licences(sdist):
     assert names >= BUNDLED | LICENSES
 
 
-def test_the_wheel_carries_the_bundled_model_and_the_licences(wheel):
+def test_the_wheel_carries_the_bundled_model_the_template_and_the_licences(wheel):
     with zipfile.ZipFile(wheel) as archive:
         names = set(archive.namelist())
         weights = archive.read(WEIGHTS)
-    assert names >= BUNDLED
+    assert names >= BUNDLED | {TEMPLATE}
     assert {Path(name).name for name in names if ".dist-info/licenses/" in name} == LICENSES
     assert weights == (ROOT / WEIGHTS).read_bytes()
 
