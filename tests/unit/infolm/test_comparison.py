@@ -15,10 +15,10 @@ from infolm_metric.infolm.settings import Settings
 from infolm_metric.kernel.tokens import TokenizedText
 
 
-def reading(*tokens, table=None, may_warn=True):
+def reading(*tokens, table=None):
     ids = np.array([2, *tokens, 3])
     maskable = np.array([False, *(True for _ in tokens), False])
-    return Reading.of(TokenizedText(ids, maskable), table, may_warn)
+    return Reading.of(TokenizedText(ids, maskable), table)
 
 
 def couples(*pairs):
@@ -166,6 +166,5 @@ def test_a_reading_is_weightless_where_idf_says_nothing_about_its_tokens():
     table[11] = 1.0
     assert reading(10, 12, table=table).weightless is True
     assert reading(10, 11, table=table).weightless is False
-    assert reading(10, 12, table=table, may_warn=False).weightless is False
     assert reading(10, 12).weightless is False
     assert reading(table=table).weightless is False  # without a token there is nothing to weigh

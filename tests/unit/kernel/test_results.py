@@ -16,6 +16,7 @@ import transformers
 from infolm_metric import IDF, InfoLMScorer
 from infolm_metric.infolm import masked_lm
 from infolm_metric.infolm.settings import Settings
+from infolm_metric.kernel.idf.statistics import Statistics
 from infolm_metric.kernel.results import Remarks, Result, View, differences, joined
 
 LIMIT = 40  # positions of the tiny model
@@ -24,7 +25,16 @@ OTHER_TABLE = IDF(4, np.array([0, 2, 3]), "5f2e")
 ONE = {"l1_distance": [0.5, 1.5]}
 SCORES = {"l1_distance": [0.5, 1.5], "kl_divergence": [0.25, 0.0]}
 VIEW = View("similarity", "similarities", {"l1_distance": [0.75, 0.25]})
-COUNTS = {"texts": 4, "too_long": 0, "empty": 1, "zero_weight": 0}
+COUNTS = {
+    "texts": 4,
+    "too_long": 0,
+    "empty": 1,
+    "one_token": 0,
+    "zero_weight": 0,
+    "unknown_tokens": 0,
+    "tokens": 12,
+    "distinct_documents": 0,
+}
 REST = {"higher_is_better": False, "signature": "sig", "remarks": COUNTS}
 
 
@@ -173,7 +183,7 @@ def test_a_similarity_falls_from_1_to_0_as_the_score_rises_to_its_largest_value(
         information_measure=["l1", "kl"], symmetrize="jensen", similarity=True
     )
     scores = {"l1_distance": [0.0, 0.5, 2.0], "kl_divergence": [0.0, 0.1, math.log(2)]}
-    result = scorer.inner._result(scores, settings, Remarks())
+    result = scorer.inner._result(scores, settings, Statistics(), Remarks())
     assert result["similarities"] == {
         "l1_distance": [1.0, 0.75, 0.0],
         "kl_divergence": pytest.approx([1.0, 1 - 0.1 / math.log(2), 0.0]),
@@ -197,13 +207,13 @@ def test_a_list_of_measures_gives_a_result_by_name_even_for_one(scorer, asked, s
 
 def test_remarks_of_parts_add_up_to_those_of_the_whole():
     parts = [
-        Remarks(texts=3, empty=1),
-        Remarks(texts=5, too_long=2, limit=40),
-        Remarks(texts=2, zero_weight=1),
+        Remarks(texts=3, empty=1, tokens=4, distinct_documents=3),
+        Remarks(texts=5, too_long=2, limit=40, one_token=1, distinct_documents=3),
+        Remarks(texts=2, zero_weight=1, unknown_tokens=2, tokens=6, distinct_documents=3),
     ]
-    whole = Remarks(texts=10, too_long=2, empty=1, zero_weight=1, limit=40)
+    whole = Remarks(10, 2, 1, 1, 1, 2, 10, distinct_documents=3, limit=40)
     assert sum(parts, Remarks()) == sum(reversed(parts), Remarks()) == whole
-    assert whole.counts() == {"texts": 10, "too_long": 2, "empty": 1, "zero_weight": 1}
+    assert list(whole.counts().values()) == [10, 2, 1, 1, 1, 2, 10, 3]
 
 
 def test_each_kind_of_text_is_warned_of_once_with_its_count():

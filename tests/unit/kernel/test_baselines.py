@@ -1,0 +1,285 @@
+"""What unrelated texts score, and scores in its light."""
+
+import itertools
+import json
+import random
+
+import pytest
+
+from infolm_metric import InfoLM, InfoLMScorer
+from infolm_metric.kernel import baselines
+from infolm_metric.kernel.baselines import Baseline, NoBaseline, Spread, unrelated
+from infolm_metric.kernel.pairs import Pairs, check_pairs
+from infolm_metric.kernel.rescaling import make_baseline
+from tests.paraphrases import PARAPHRASES
+from tests.toy import Overlap, ToyScorer
+
+WORDS = [
+    "the",
+    "cat",
+    "sat",
+    "on",
+    "mat",
+    "a",
+    "dog",
+    "ran",
+    "in",
+    "park",
+    "rain",
+    "hello",
+    "world",
+    "old",
+    "man",
+    "saw",
+    "boat",
+    "river",
+    "bridge",
+]
+
+
+def made_texts(number):
+    """Distinct texts of the tiny models' words."""
+    draw = random.Random(0)
+    texts = {" ".join(draw.choices(WORDS, k=draw.randint(3, 8))): None for _ in range(3 * number)}
+    return list(texts)[:number]
+
+
+TEXTS = made_texts(80)
+CANDIDATES, REFERENCES = TEXTS[:40], TEXTS[40:]
+
+
+@pytest.fixture(scope="module")
+def scorer(tiny_bert):
+    return InfoLMScorer(model_name_or_path=tiny_bert)
+
+
+@pytest.fixture(scope="module")
+def baseline(scorer):
+    return make_baseline(scorer.inner, scorer.settings, TEXTS, 500, 2)
+
+
+# Drawing
+
+
+def test_drawn_pairs_are_unrelated_whatever_the_order():
+    pairs = list(zip(CANDIDATES, [[text, f"{text} too"] for text in REFERENCES], strict=True))
+    drawn = unrelated(Pairs.of(pairs))
+    own = dict(pairs)
+    assert len(drawn) == len(pairs)
+    for candidate, references in drawn:
+        assert len(references) == 2
+        assert not {candidate, *own[candidate]} & set(references)
+    assert unrelated(Pairs.of(reversed(pairs))) == drawn
+    assert len({tuple(references) for _, references in drawn}) > 15
+
+
+def test_at_most_500_pairs_are_drawn():
+    texts = [f"text {number}" for number in range(1200)]
+    assert len(unrelated(Pairs(texts, [[text] for text in reversed(texts)]))) == 500
+
+
+def test_a_call_of_fewer_than_twenty_groups_has_no_baseline_of_its_own():
+    few = Pairs(CANDIDATES, [[REFERENCES[i % 19]] for i in range(40)])
+    assert unrelated(few) == []
+    enough = Pairs(CANDIDATES, [[REFERENCES[i % 20]] for i in range(40)])
+    assert len(unrelated(enough)) == 40
+
+
+# From the call
+
+
+def test_the_calls_baseline_is_the_mean_of_its_drawn_pairs(scorer):
+    result = scorer.score(CANDIDATES, REFERENCES, idf=False, rescale_with_baseline=True)
+    plain = scorer.score(CANDIDATES, REFERENCES, idf=False)
+    drawn = unrelated(check_pairs(CANDIDATES, REFERENCES))
+    others = scorer.score([c for c, _ in drawn], [group for _, group in drawn], idf=False)
+    baseline = result["baseline"]
+    assert result.scores == plain.scores and result.remarks == plain.remarks
+    assert baseline["mean"] == pytest.approx(others["infolm"], rel=1e-12)
+    assert (baseline["source"], baseline["pairs"]) == ("call", len(drawn))
+    assert list(baseline) == ["mean", "deviation", "deciles", "pairs", "source"]
+    assert len(baseline["deciles"]) == 9 and baseline["deciles"] == sorted(baseline["deciles"])
+    expected = [1 - score / baseline["mean"] for score in plain["scores"]]
+    assert result["rescaled_scores"] == pytest.approx(expected, rel=1e-12)
+    assert result["rescaled"] == pytest.approx(sum(expected) / len(expected))
+    assert f"|baseline:call-{len(drawn)}|" in result.signature
+    assert "baseline" not in plain and "baseline" not in plain.signature
+
+
+def test_a_copy_has_1_and_unrelated_texts_average_0(scorer):
+    copies = scorer.score(CANDIDATES, CANDIDATES, rescale_with_baseline=True)
+    assert copies["rescaled_scores"] == [1.0] * len(CANDIDATES)
+    drawn = unrelated(check_pairs(CANDIDATES, REFERENCES))
+    settings = scorer.settings.replace(idf=False, rescale_with_baseline=True)
+    own = scorer.score_pairs(check_pairs(CANDIDATES, REFERENCES), settings)
+    others = scorer.score([c for c, _ in drawn], [group for _, group in drawn], idf=False)
+    rescaled = [1 - score / own["baseline"]["mean"] for score in others["scores"]]
+    assert sum(rescaled) / len(rescaled) == pytest.approx(0, abs=1e-9)
+
+
+def test_several_measures_are_rescaled_by_name(scorer):
+    asked = {"information_measure": ["l1", "ab"], "alpha": 0.5, "beta": 0.5}
+    result = scorer.score(CANDIDATES, REFERENCES, **asked, rescale_with_baseline=True)
+    names = ["l1_distance", "ab_divergence"]
+    for key in ("rescaled", "rescaled_scores", "baseline"):
+        assert list(result[key]) == names
+    for name in names:
+        alone = scorer.score(
+            CANDIDATES,
+            REFERENCES,
+            **{**asked, "information_measure": name},
+            rescale_with_baseline=True,
+        )
+        assert alone["rescaled"] == result["rescaled"][name]
+        assert alone["baseline"] == result["baseline"][name]
+
+
+def test_pairs_are_rescaled_by_the_number_of_their_references(scorer):
+    groups = [[text] if i < 20 else [text, TEXTS[i]] for i, text in enumerate(REFERENCES)]
+    result = scorer.score(CANDIDATES, groups, idf=False, rescale_with_baseline=True)
+    feet = [
+        score / (1 - rescaled)
+        for score, rescaled in zip(result["scores"], result["rescaled_scores"], strict=True)
+    ]
+    assert len({round(foot, 9) for foot in feet[:20]}) == 1
+    assert len({round(foot, 9) for foot in feet[20:]}) == 1
+    assert feet[20] < feet[0]  # the closest of two is closer
+
+
+# From a file
+
+
+def test_a_file_keeps_a_baseline(baseline, tmp_path):
+    baseline.save(tmp_path / "b")
+    loaded = Baseline.load(tmp_path / "b")
+    assert loaded == baseline and loaded.spreads == baseline.spreads
+    assert str(loaded) == f"file-{baseline.fingerprint}"
+
+
+def test_a_file_holds_all_measures_both_weights_and_numbers_of_references(baseline):
+    kinds = {(weights, count) for _, weights, count in baseline.spreads}
+    assert kinds == set(itertools.product(("uniform", "idf"), (1, 2)))
+    assert len(baseline.spreads) == 9 * 4
+    assert all(spread.pairs == 40 for spread in baseline.spreads.values())
+
+
+@pytest.mark.parametrize("idf", [False, "references"])
+def test_every_way_to_score_is_rescaled_by_a_file(scorer, baseline, tmp_path, idf):
+    path = tmp_path / "b"
+    baseline.save(path)
+    asked = {"idf": idf, "rescale_with_baseline": path}
+    result = scorer.score(CANDIDATES, REFERENCES, **asked)
+    weights = "uniform" if idf is False else "idf"
+    (spread,) = (
+        spread
+        for (signature, used, count), spread in baseline.spreads.items()
+        if "fisher_rao" in signature and (used, count) == (weights, 1)
+    )
+    expected = [1 - score / spread.mean for score in result["scores"]]
+    assert result["rescaled_scores"] == pytest.approx(expected, rel=1e-12)
+    assert result["baseline"]["source"] == "file"
+    assert f"|baseline:file-{baseline.fingerprint}|" in result.signature
+    rows = list(scorer.stream(list(zip(CANDIDATES, REFERENCES, strict=True)), **asked))
+    assert [row["fisher_rao_distance_rescaled"] for row in rows] == result["rescaled_scores"]
+    metric = InfoLM(model_name_or_path=str(scorer.settings.model_name_or_path))
+    found = metric.compute(predictions=CANDIDATES, references=REFERENCES, **asked)
+    assert found["rescaled_scores"] == result["rescaled_scores"]
+
+
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [
+        ({"temperature": 2.0}, "temperature was 1.0 and is 2.0 now"),
+        ({"max_length": 20}, "max_length was 40 and is 20 now"),
+        ({"information_measure": "ab", "alpha": 1, "beta": 1}, "alpha was 0.5 and is 1.0 now"),
+        ({"masks_per_pass": 2}, "masks_per_pass was not given and is 2 now"),
+        ({"symmetrize": "none", "information_measure": "kl"}, "symmetrize was jeffreys"),
+        ({"long_text": "window"}, "long_text was truncate and is window now"),
+    ],
+)
+def test_a_baseline_of_other_settings_is_refused_with_the_remedy(
+    scorer, baseline, settings, told, tiny_bert
+):
+    fresh = InfoLMScorer(model_name_or_path=tiny_bert)
+    with pytest.raises(NoBaseline, match=told) as refusal:
+        fresh.score(CANDIDATES, REFERENCES, **settings, rescale_with_baseline=baseline)
+    assert "infolm baseline" in str(refusal.value)
+    assert fresh.inner.distributions._model is None
+
+
+def test_more_references_than_the_baseline_knows_are_refused(scorer, baseline):
+    groups = [REFERENCES[:3]] * 40
+    with pytest.raises(NoBaseline, match="for up to 2 references, and a pair has 3"):
+        scorer.score(CANDIDATES, groups, rescale_with_baseline=baseline)
+
+
+def test_another_model_needs_another_baseline(baseline, tiny_models):
+    other = InfoLMScorer(model_name_or_path=tiny_models("roberta"))
+    with pytest.raises(NoBaseline, match="model was"):
+        other.score(CANDIDATES, REFERENCES, rescale_with_baseline=baseline)
+
+
+def test_true_needs_the_call_or_a_model_that_the_package_knows(scorer):
+    with pytest.raises(NoBaseline, match="the package's baseline does not fit: model was"):
+        scorer.score(CANDIDATES[:5], REFERENCES[:5], rescale_with_baseline=True)
+
+
+@pytest.mark.parametrize("content", ["", "{}", "[]", '{"format": "infolm baseline", "version": 9}'])
+def test_a_file_that_is_no_baseline_is_refused(tmp_path, content):
+    (tmp_path / "b").write_text(content)
+    with pytest.raises(ValueError, match="is not a baseline, or a damaged one"):
+        InfoLMScorer(rescale_with_baseline=tmp_path / "b")
+
+
+@pytest.mark.parametrize(
+    ("value", "error"), [(3, TypeError), (None, TypeError), ("no/such/file", ValueError)]
+)
+def test_a_wrong_value_is_refused(value, error):
+    with pytest.raises(error, match="rescale_with_baseline must be True, False, 'package' or"):
+        InfoLMScorer(rescale_with_baseline=value)
+
+
+def test_a_sweep_is_not_rescaled(scorer):
+    with pytest.raises(ValueError, match="a sweep is not rescaled"):
+        scorer.sweep(CANDIDATES, REFERENCES, rescale_with_baseline=True)
+
+
+# Another metric
+
+
+def test_a_metric_whose_higher_scores_are_better_is_rescaled_from_its_largest(monkeypatch):
+    monkeypatch.setattr(Overlap, "bounds", lambda self, settings, name: (0.0, 1.0))
+    result = ToyScorer().score(CANDIDATES, REFERENCES, rescale_with_baseline=True)
+    mean = result["baseline"]["mean"]
+    expected = [(mean - score) / (mean - 1.0) for score in result["scores"]]
+    assert result["rescaled_scores"] == pytest.approx(expected)
+    copies = ToyScorer().score(CANDIDATES, CANDIDATES, rescale_with_baseline=True)
+    assert copies["rescaled"] == 1.0
+
+
+def test_a_metric_without_a_best_score_cannot_be_rescaled():
+    with pytest.raises(NoBaseline, match="needs a best score"):
+        ToyScorer().score(CANDIDATES, REFERENCES, rescale_with_baseline=True)
+
+
+# The package's
+
+
+def test_the_packages_baseline_rescales_a_pair_by_the_bundled_model():
+    scorer = InfoLMScorer(model_name_or_path="bundled")
+    (candidate, reference), *_ = PARAPHRASES
+    result = scorer.score([candidate], [reference], rescale_with_baseline=True)
+    assert result["baseline"]["source"] == "package"
+    assert result["baseline"]["pairs"] >= 500
+    assert 0 < result["rescaled"] < 1
+    named = scorer.score([candidate], [reference], rescale_with_baseline="package")
+    assert named["rescaled"] == result["rescaled"]
+
+
+def test_the_packages_baseline_is_for_the_weights_of_the_model_that_is_there():
+    """Whoever retrains the bundled model makes its baseline again."""
+    record = json.loads(baselines.PACKAGE.read_text())
+    identity = InfoLMScorer(model_name_or_path="bundled").signature()
+    model = next(part for part in identity.split("|") if part.startswith("model:"))
+    assert all(f"|{model}|" in spread["signature"] for spread in record["spreads"])
+    assert Spread(**{k: record["spreads"][0][k] for k in ("mean", "deviation", "deciles", "pairs")})
