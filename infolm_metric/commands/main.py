@@ -52,7 +52,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         # What is left in the buffer has nowhere to go; without this the interpreter complains.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return BROKEN_PIPE
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as interrupt:
+        if message := str(interrupt):  # a job says what is kept
+            print(f"infolm: {message}", file=sys.stderr)
         return INTERRUPTED
 
 

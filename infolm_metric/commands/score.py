@@ -50,7 +50,7 @@ def _score(arguments: argparse.Namespace) -> None:
 
 
 def _score_as_job(arguments: argparse.Namespace) -> None:
-    """Scores pair after pair into JSON Lines, from where it was stopped; prints the summary."""
+    """Scores chunk after chunk for JSON Lines, from where it was stopped; prints the summary."""
     source = score_input.open_source(arguments)
 
     from infolm_metric.running.resume import run_job
@@ -181,13 +181,13 @@ COMMAND = Command(
                 "--output",
                 metavar="FILE",
                 default=STANDARD_OUTPUT,
-                help="write to a file; to one whose name ends in .jsonl, an object for each pair "
-                "as soon as it is scored, and the same command goes on where it was stopped",
+                help="write to a file; to one whose name ends in .jsonl, an object for each pair, "
+                "in chunks kept in FILE.shards, from where the same command goes on if stopped",
             ),
             option(
                 "--restart",
                 action="store_true",
-                help="begin anew, over the .jsonl that is there",
+                help="begin anew, over the .jsonl and its .shards that are there",
             ),
         ),
         "where": (

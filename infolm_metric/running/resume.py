@@ -2,46 +2,38 @@
 
 Pairs are scored in chunks of a fixed number, each on its own: neither batches nor reuse cross a
 chunk. So a job that was killed and taken up again writes, on the same machine, the same bytes as
-one that was not. A chunk's rows are written and forced to the disk, then its edge in the journal.
+one that was not. The rows of a chunk are kept as a shard; the output is joined from all of them.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
+import warnings
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
-from itertools import islice
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from io import BytesIO
+from itertools import count, islice
 from pathlib import Path
 from typing import Any
 
 from datasets.utils import tqdm
 
-from infolm_metric.kernel.idf.statistics import CANDIDATES, REFERENCES, Statistics
+from infolm_metric.kernel.idf.statistics import Statistics
 from infolm_metric.kernel.idf.table import IDF
 from infolm_metric.kernel.pairs import Pair, Pairs
-from infolm_metric.kernel.results import Remarks
+from infolm_metric.kernel.results import Remarks, differences
 from infolm_metric.kernel.scorer import MetricScorer
 from infolm_metric.kernel.settings import Settings
-from infolm_metric.running.durable_files import alone, write_durably
 from infolm_metric.running.files import PairSource
-from infolm_metric.running.journal import (
-    Edge,
-    Header,
-    Journal,
-    edge_line,
-    header_line,
-    journal_path,
-    read_journal,
-)
+from infolm_metric.running.shards import SHARD, TABLE, Job, Shard, digest, lock, write_whole
 
 CHUNK = 256  # pairs
 COUNTED = 4096  # pairs whose documents are counted at a time
-FULL, LAST, TORN = "full", "last", "torn"  # chunks: whole, at the end, before a wrong pair
-EMPTY = "has no rows; give one row for each pair"
 ANEW = "name another output, or begin anew with --restart"
+KEPT, CHANGED, NEW = "kept", "changed", "new"  # shards as they were found
+STOPS = (KeyboardInterrupt, OSError, TypeError, ValueError)
 
 
 @dataclass(frozen=True)
@@ -65,15 +57,17 @@ def run_job(
 ) -> JobResult:
     """What the job has written, once it is finished: a JSON object for each pair, a line each.
 
-    If a journal lies beside `output`, the job goes on where it was stopped, or with `restart`
-    begins anew. Where documents are counted, as with idf "references" or "separate", the source is
-    read twice, first to count; the tables are kept beside the output. `progress` shows a bar with
-    rate and time left: True, False, or None for terminals only.
+    If a job was begun in the folder `output`.shards, it goes on where it was stopped, or with
+    `restart` begins anew. Rows that were changed since, there or in the output, are made good, with
+    a warning. A finished job loads no model. Where documents are counted, as with idf "references"
+    or "separate", the source is read twice, first to count. `progress` shows a bar with rate and
+    time left: True, False, or None for terminals only.
 
     Raises:
-        ValueError: a pair cannot be read, and those before it are kept; the job that was begun has
-            other settings or another input; or `output` is no job's.
-        OSError: the output cannot be written, as where the disk is full; what was written is kept.
+        ValueError: a pair cannot be read; the job that was begun has other settings or another
+            input; or `output` is no job's.
+        OSError: something cannot be written, as where the disk is full.
+        KeyboardInterrupt: as any of these, it says how many pairs are kept.
 
     >>> import tempfile
     >>> from infolm_metric import InfoLMScorer
@@ -88,208 +82,170 @@ def run_job(
     (2, {'fisher_rao_distance': 0.0})
     """
     path = Path(output)
-    with alone(path):
-        journal = None if restart else _found(path)
-        settings = scorer.settings.replace(verbose=False)
-        if "reuse_memory" in settings.choices():  # nothing may cross a chunk
-            settings = settings.replace(reuse_memory=0)
-        if journal is None:
-            for old in (path, *_table_paths(path).values(), journal_path(path)):
-                old.unlink(missing_ok=True)
-            # Before the model is loaded, because this finds what is wrong with the input.
-            statistics, corpus = _count(scorer, source, settings, path, progress)
-            header = Header(scorer.signature(), chunk, statistics.fingerprints, corpus)
-            write_durably(journal_path(path), 0, header_line(header))
-            journal = Journal(header, (len(header_line(header)),))
-        else:
-            begun = journal.header
-            asked = Header(scorer.signature(), chunk, begun.tables, begun.corpus)
-            if difference := begun.differences(asked):
-                raise ValueError(
-                    f"{path} was begun otherwise: {difference}; give the same settings to go on, "
-                    f"or {ANEW}"
-                )
-            statistics = _kept_statistics(path, begun, settings)
-            _check_corpus(source, begun, path)
-        run = _Run(scorer, source, path, settings, statistics, journal)
-        try:
-            resumed = run.go(progress)
-        finally:
-            sum(run.remarks, Remarks()).warn()
-        return JobResult(*_means(path), journal.header.signature, resumed)
+    folder = path.with_name(f"{path.name}.shards")
+    if not restart and not Job.begun(folder) and path.exists() and path.stat().st_size:
+        raise ValueError(f"{path} exists, and there is no job to go on with in {folder}; {ANEW}")
+    settings = scorer.settings.replace(verbose=False)
+    if "reuse_memory" in settings.choices():  # nothing may cross a chunk
+        settings = settings.replace(reuse_memory=0)
+    remarks: list[Remarks] = []
 
-
-@dataclass(frozen=True)
-class _Run:
-    """The second pass of a job: everything is decided, pairs are scored and written."""
-
-    scorer: MetricScorer
-    source: PairSource
-    path: Path
-    settings: Settings
-    statistics: Statistics
-    journal: Journal
-    remarks: list[Remarks] = field(default_factory=list)  # of the chunks scored
-
-    def go(self, progress: bool | None) -> int:
-        """Scores and writes what is missing; the number of pairs that were there."""
-        size = self.path.stat().st_size if self.path.exists() else 0
-        whole = self.journal.upto(size, finished=True).last
-        if whole.finished and (whole.pairs, whole.digest) == _digest(self.source):
-            write_durably(self.path, whole.size, b"")  # cuts off what does not belong there
-            return whole.pairs
-        # Where the last chunk was not full, it is scored again: there may be more pairs now.
-        kept = self.journal.upto(size, finished=False)
-        start, rows, seen = kept.last, self.source.read(), hashlib.sha256()
-        for pair in islice(rows, start.pairs):
-            seen.update(_bytes(pair))
-        if start.pairs and seen.hexdigest() != start.digest:
-            raise ValueError(
-                f"{self.path} was begun with another input: the first {start.pairs} pairs of "
-                f"{self.source.name} are not those that were scored; give the same input, or {ANEW}"
-            )
-        corpus = kept.header.corpus
-        total = corpus[0] if corpus else self.source.count()
-        edge, end = start, kept.ends[-1]
-        with _bar(progress, total, self.settings.metric, start.pairs) as bar:
-            for pairs, kind in _chunks(rows, kept.header.chunk):
-                lines = self._lines(pairs, edge.pairs)
-                write_durably(self.path, edge.size, lines, edge.pairs)
-                bar.update(len(pairs))
-                if kind == TORN:
-                    continue  # kept for the eye; it is scored again within the whole chunk
-                for pair in pairs:
-                    seen.update(_bytes(pair))
-                pairs_done, size_done = edge.pairs + len(pairs), edge.size + len(lines)
-                edge = Edge(pairs_done, size_done, seen.hexdigest(), kind == LAST)
-                write_durably(journal_path(self.path), end, edge_line(edge), edge.pairs)
-                end += len(edge_line(edge))
-        if not edge.pairs:
-            raise ValueError(f"{self.source.name} {EMPTY}")
-        return start.pairs
-
-    def _lines(self, pairs: Sequence[Pair], before: int) -> bytes:
-        """The output for a chunk, before which so many pairs were scored."""
-        with self.scorer.lock:
-            result = self.scorer.inner.score(Pairs.of(pairs), self.settings, self.statistics)
-        self.remarks.append(result.remarks)
+    def score(pairs: list[Pair], first: int) -> bytes:
+        with scorer.lock:
+            result = scorer.inner.score(Pairs.of(pairs), settings, statistics)
+        remarks.append(result.remarks)
         columns = result.columns()
-        rows = (
-            {"pair": number, **dict(zip(columns, values, strict=True))}
-            for number, values in enumerate(zip(*columns.values(), strict=True), before + 1)
-        )
-        return "".join(json.dumps(row, allow_nan=False) + "\n" for row in rows).encode()
+        rows = enumerate(zip(*columns.values(), strict=True), first)
+        named = ({"pair": number, **dict(zip(columns, row, strict=True))} for number, row in rows)
+        return "".join(json.dumps(row, allow_nan=False) + "\n" for row in named).encode()
+
+    with lock(folder):
+        job = None if restart else Job.begun(folder)
+        if job:
+            asked = replace(job, signature=scorer.signature(), chunk=chunk)
+            statistics = _take_up(folder, job, asked, settings.counted, source)
+        else:
+            # Before the model is loaded, because this finds what is wrong with the input.
+            statistics, corpus = _count(scorer, source, settings, progress)
+            job = Job(scorer.signature(), chunk, statistics.fingerprints, corpus)
+            path.unlink(missing_ok=True)
+            job.begin(folder, statistics)
+        try:
+            with _bar(progress, source.count(), settings.metric) as bar:
+                shards = _shards(source, folder, chunk, score)
+                return _join(path, folder, job.signature, shards, bar)
+        except STOPS as stop:
+            kept = sum(len(Shard.read(file) or ()) for file in folder.glob("*.rows"))
+            raise next(kind for kind in STOPS if isinstance(stop, kind))(
+                f"{str(stop) or 'interrupted'}; {kept} pairs are kept in {folder}, from where the "
+                "same command goes on"
+            ) from stop
+        finally:
+            sum(remarks, Remarks()).warn()
 
 
-def _found(path: Path) -> Journal | None:
-    """The journal of the job that was begun, if any; raises ValueError if `path` is no job's."""
-    journal = read_journal(journal_path(path))
-    if journal is None and path.exists() and path.stat().st_size:
-        raise ValueError(
-            f"{path} exists, and there is no job to go on with, since {journal_path(path)} is not "
-            f"there; {ANEW}"
-        )
-    return journal
+def _shards(
+    source: PairSource, folder: Path, chunk: int, score: Callable[[list[Pair], int], bytes]
+) -> Iterator[tuple[Path, Shard, str]]:
+    """Where the shard of each chunk is, the shard, scored unless it was there, and if it was."""
+    rows = source.read()
+    for first in count(1, chunk):
+        pairs, file = list(islice(rows, chunk)), folder / SHARD.format(first)
+        state = CHANGED if file.exists() else NEW
+        if shard := Shard.read(file):
+            if digest(pairs[: len(shard)]) != shard.pairs:
+                span = f"{first} to {first + len(shard) - 1}"
+                raise ValueError(
+                    f"{folder} was begun with another input: pairs {span} of {source.name} are not "
+                    f"those that were scored; give the same input, or {ANEW}"
+                )
+            # Where the input has grown, the last shard, too, is another.
+            state = KEPT if len(shard) == len(pairs) else NEW
+        if not pairs:
+            break
+        if not shard or state == NEW:
+            shard = Shard(digest(pairs), score(pairs, first))
+            shard.write(file)
+        yield file, shard, state
+
+
+def _join(
+    path: Path, folder: Path, signature: str, shards: Iterable[tuple[Path, Shard, str]], bar: Any
+) -> JobResult:
+    """Write the output from the shards, unless it is there as it should be."""
+    sums: Counter[str] = Counter()
+    files, pairs, resumed = list[Path](), 0, 0
+    scored, written = list[range](), list[range]()  # pairs that were changed
+    same = path.exists()
+    try:
+        with path.open("rb") if same else BytesIO() as output:
+            for file, shard, state in shards:
+                lines = shard.rows.splitlines(keepends=True)
+                there = list(islice(output, len(lines)))
+                same = same and there == lines
+                here = range(pairs + 1, pairs + len(lines) + 1)
+                if state == CHANGED:
+                    scored.append(here)
+                elif there != lines[: len(there)]:  # one of fewer pairs is only an older output
+                    written.append(here)
+                for row in map(json.loads, lines):
+                    del row["pair"]
+                    sums.update(row)
+                files.append(file)
+                pairs += len(lines)
+                resumed += len(lines) if state == KEPT else 0
+                bar.update(len(lines))
+            same = same and not output.read(1)
+    finally:
+        _warn(scored, folder, "scored")
+        _warn(written, path, "written")
+    if not same:
+        write_whole(folder, path, (file.read_bytes().partition(b"\n")[2] for file in files))
+    return JobResult(pairs, {k: v / pairs for k, v in sums.items()}, signature, resumed)
+
+
+def _warn(changed: list[range], where: Path, done: str) -> None:
+    """Warn of pairs whose rows were changed, consecutive ones together."""
+    spans: list[range] = []
+    for span in changed:
+        start = spans.pop().start if spans and spans[-1].stop == span.start else span.start
+        spans.append(range(start, span.stop))
+    if spans:
+        named = ", ".join(f"{span.start} to {span.stop - 1}" for span in spans)
+        message = f"pairs {named} of {where} were changed since they were written; they are {done}"
+        warnings.warn(f"infolm: {message} again", stacklevel=4)
 
 
 def _count(
-    scorer: MetricScorer, source: PairSource, settings: Settings, path: Path, progress: bool | None
-) -> tuple[Statistics, tuple[int, str] | None]:
-    """The statistics of all pairs, kept beside the output; and the pairs' number and digest.
-
-    Empty ones, and None, if the settings say to count nothing.
-    """
+    scorer: MetricScorer, source: PairSource, settings: Settings, progress: bool | None
+) -> tuple[Statistics, str | None]:
+    """The statistics of all pairs and their digest, or nothing where nothing is counted."""
+    if next(source.read(), None) is None:
+        raise ValueError(f"{source.name} has no rows; give one row for each pair")
     statistics = Statistics()
     if not settings.counted:
         return statistics, None
-    seen, number, rows = hashlib.sha256(), 0, source.read()
-    with _bar(progress, source.total, "counting", 0) as bar:
+
+    def counted() -> Iterator[Pair]:
+        nonlocal statistics
+        rows = source.read()
         while part := list(islice(rows, COUNTED)):
             with scorer.lock:
                 statistics += scorer.inner.count(Pairs.of(part), settings)
-            for pair in part:
-                seen.update(_bytes(pair))
-            number += len(part)
             bar.update(len(part))
-    if not number:
-        raise ValueError(f"{source.name} {EMPTY}")
-    for side, table in statistics.tables.items():
-        table.save(_table_paths(path)[side])
-    return statistics, (number, seen.hexdigest())
+            yield from part
+
+    with _bar(progress, source.total, "counting") as bar:
+        corpus = digest(counted())
+    return statistics, corpus
 
 
-def _table_paths(path: Path) -> dict[str, Path]:
-    """Where the table of each side is kept."""
-    return {side: path.with_name(f"{path.name}.{side}.idf") for side in (CANDIDATES, REFERENCES)}
-
-
-def _kept_statistics(path: Path, header: Header, settings: Settings) -> Statistics:
-    """The tables that the job was begun with; raises ValueError if they are no longer there."""
-    try:
-        paths = _table_paths(path)
-        kept = Statistics({side: IDF.load(paths[side]) for side in settings.counted})
-        if kept.fingerprints == header.tables:
-            return kept
-        problem = "they are others"
-    except (OSError, ValueError) as error:
-        problem = str(error)
-    raise ValueError(f"the idf tables that {path} was begun with are not there: {problem}; {ANEW}")
-
-
-def _check_corpus(source: PairSource, header: Header, path: Path) -> None:
-    """Raise ValueError unless the source holds the pairs that were counted, if any."""
-    if header.corpus is not None and (now := _digest(source)) != header.corpus:
+def _take_up(
+    folder: Path, job: Job, asked: Job, sides: Iterable[str], source: PairSource
+) -> Statistics:
+    """The statistics that the job was begun with; ValueError if another one is asked for now."""
+    then, now = (f"{each.signature}|pairs in a chunk:{each.chunk}" for each in (job, asked))
+    if found := differences(then, now):
         raise ValueError(
-            f"{path} was begun with another input, whose references were counted: "
-            f"{header.corpus[0]} pairs with the digest {header.corpus[1][:12]}, and {source.name} "
-            f"holds {now[0]} with {now[1][:12]}; give the same input, or {ANEW}"
+            f"{folder} was begun otherwise: {found}; give the same settings to go on, or {ANEW}"
         )
-
-
-def _digest(source: PairSource) -> tuple[int, str]:
-    """The number of the source's pairs, and what stands for their texts."""
-    seen, number = hashlib.sha256(), 0
-    for pair in source.read():
-        seen.update(_bytes(pair))
-        number += 1
-    return number, seen.hexdigest()
-
-
-def _bytes(pair: Pair) -> bytes:
-    return json.dumps(pair).encode() + b"\n"
-
-
-def _chunks(rows: Iterable[Pair], size: int) -> Iterator[tuple[list[Pair], str]]:
-    """The pairs in chunks; those before a wrong one are a chunk of its own, then it raises."""
-    pairs: list[Pair] = []
     try:
-        for pair in rows:
-            pairs.append(pair)
-            if len(pairs) == size:
-                yield pairs, FULL
-                pairs = []
-    except (ValueError, TypeError):
-        if pairs:
-            yield pairs, TORN
-        raise
-    if pairs:
-        yield pairs, LAST
+        statistics = Statistics({side: IDF.load(folder / TABLE.format(side)) for side in sides})
+        found = "" if statistics.fingerprints == job.tables else "they are others"
+    except (OSError, ValueError) as error:
+        found = str(error)
+    if found:
+        raise ValueError(f"the idf tables of {folder} are not those of its job: {found}; {ANEW}")
+    if job.corpus and (read := digest(source.read())) != job.corpus:
+        raise ValueError(
+            f"{folder} was begun with another input, whose texts were counted: their number and "
+            f"digest were {job.corpus[:20]}, and those of {source.name} are {read[:20]}; give the "
+            f"same input, or {ANEW}"
+        )
+    return statistics
 
 
-def _means(path: Path) -> tuple[int, dict[str, float]]:
-    """The number of pairs in an output, and the mean of each column."""
-    sums: Counter[str] = Counter()
-    number = 0
-    with path.open(encoding="utf-8") as lines:
-        for line in lines:
-            row = json.loads(line)
-            number = row.pop("pair")
-            for name, value in row.items():
-                sums[name] += value
-    return number, {name: total / number for name, total in sums.items()}
-
-
-def _bar(progress: bool | None, total: int | None, title: str, initial: int) -> Any:
+def _bar(progress: bool | None, total: int | None, title: str) -> Any:
     """A bar with rate and time left; `datasets` can switch it off."""
     disabled = None if progress is None else not progress
-    return tqdm(total=total, initial=initial, unit="pair", desc=title, disable=disabled)
+    return tqdm(total=total, unit="pair", desc=title, disable=disabled)

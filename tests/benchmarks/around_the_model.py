@@ -31,8 +31,8 @@ from infolm_metric.kernel.idf.weights import normalised_log_weights
 from infolm_metric.kernel.pairs import Pairs
 from infolm_metric.kernel.tokens import tokenize
 from infolm_metric.running import resume
-from infolm_metric.running.durable_files import write_durably
 from infolm_metric.running.files import from_table
+from infolm_metric.running.shards import SHARD, Shard
 
 REPEATS = 3
 
@@ -74,8 +74,7 @@ def measure_parts(count: int, folder: Path) -> dict[str, float]:
 
     def write() -> None:
         lines = b'{"pair": 100000, "fisher_rao_distance": 0.1234567890123456}\n' * resume.CHUNK
-        write_durably(folder / "scores.jsonl", 0, lines)
-        write_durably(folder / "scores.jsonl.job", 0, b'{"pairs": 256, "size": 15360}\n')
+        Shard("5f2e", lines).write(folder / SHARD.format(1))
 
     return {
         "reading JSON Lines": pairs_per_second(count, read),

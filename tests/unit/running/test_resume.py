@@ -1,23 +1,30 @@
 """Long jobs: what they write, what they survive, what they refuse to go on with."""
 
+import errno
 import json
 import os
 import subprocess
 import sys
+import warnings
+from dataclasses import replace
 from pathlib import Path
 
 import datasets
 import pyarrow
 import pytest
+from filelock import FileLock
 from pyarrow import parquet
 
 from infolm_metric import IDF, InfoLMScorer
 from infolm_metric.commands.main import main
+from infolm_metric.kernel import checkpoints, text_files
 from infolm_metric.kernel.results import mean
 from infolm_metric.running.files import PairSource, from_dataset, from_parallel, from_table
 from infolm_metric.running.resume import run_job
+from tests.job_files import job_files
 from tests.project_files import ROOT
 from tests.random_pairs import random_pairs, write_lines
+from tests.toy import Overlap, ToyScorer
 
 ROWS = random_pairs(50)
 MEASURE = "fisher_rao_distance"
@@ -231,75 +238,195 @@ def test_a_job_stopped_anywhere_goes_on_to_the_same_bytes(tiny_bert, count):
     job(scorer)
     with pytest.raises(Killed):
         job(scorer, stopping_after(count), "stopped.jsonl")
+    assert not Path("stopped.jsonl").exists()
     assert job(scorer, output="stopped.jsonl").resumed == count // 8 * 8
-    assert Path("stopped.jsonl").read_bytes() == Path("scores.jsonl").read_bytes()
-    assert Path("stopped.jsonl.job").read_bytes() == Path("scores.jsonl.job").read_bytes()
+    assert job_files("stopped.jsonl") == job_files("scores.jsonl")
+
+
+OUTPUT, FIRST, THIRD, LAST = (
+    "scores.jsonl",
+    *(f"scores.jsonl.shards/{first:012}.rows" for first in (1, 17, 49)),
+)
+
+
+def edit(path, old, new):
+    """Change one place in a file."""
+    content = Path(path).read_bytes()
+    assert old in content
+    Path(path).write_bytes(content.replace(old, new, 1))
 
 
 @pytest.mark.parametrize(
-    ("suffix", "lost", "added"),
+    ("edits", "messages", "scored"),
     [
-        ("", 1, b""),
-        ("", 900, b""),
-        ("", 0, b'{"pair": 51, "fish'),
-        (".job", 1, b""),
-        (".job", 20, b"\0\0\0"),
-        (".job", 300, b'{"pair'),
+        ({OUTPUT: (b'17, "toy": 0', b'17, "toy": 9')}, ["pairs 17 to 24 of scores.jsonl were"], []),
+        ({OUTPUT: (b'"pair": 50', b'"pair": 51')}, ["pairs 49 to 50 of scores.jsonl were"], []),
+        ({OUTPUT: (b'{"pair": 2,', b"\n{")}, ["pairs 1 to 50 of scores.jsonl were"], []),
+        ({THIRD: (b'"toy": 0', b'"toy": 9')}, ["17 to 24 of scores.jsonl.shards were"], [8]),
+        ({FIRST: (b"1", b"2")}, ["1 to 8 of scores.jsonl.shards were"], [8]),
+        ({LAST: (b'"pair": 50', b'"pair": 51')}, ["49 to 50 of scores.jsonl.shards were"], [2]),
+        (
+            {FIRST: (b'"toy": 0', b'"toy": 9'), THIRD: (b"}", b""), OUTPUT: (b"40", b"41")},
+            [
+                "pairs 1 to 8, 17 to 24 of scores.jsonl.shards were changed since they were "
+                "written; they are scored again",
+                "pairs 33 to 40 of scores.jsonl were changed since they were written; they are "
+                "written again",
+            ],
+            [8, 8],
+        ),
+        (
+            {file: (b'17, "toy": 0', b'17, "toy": 9') for file in (OUTPUT, THIRD)},
+            ["pairs 17 to 24 of scores.jsonl.shards were"],
+            [8],
+        ),
     ],
 )
-def test_torn_ends_of_either_file_are_made_good(scorer, suffix, lost, added):
-    job(scorer)
-    whole = [Path(name).read_bytes() for name in ("scores.jsonl", "scores.jsonl.job")]
-    torn = Path(f"scores.jsonl{suffix}")
-    content = torn.read_bytes()
-    torn.write_bytes(content[: len(content) - lost] + added)
-    job(scorer)
-    assert [Path(name).read_bytes() for name in ("scores.jsonl", "scores.jsonl.job")] == whole
+def test_rows_that_were_changed_are_named_and_made_good(monkeypatch, edits, messages, scored):
+    job(ToyScorer())
+    whole = job_files(OUTPUT)
+    for path, (old, new) in edits.items():
+        edit(path, old, new)
+    scorer, sizes, score = ToyScorer(), [], Overlap.score
+
+    def counted(self, pairs, *given):
+        sizes.append(len(pairs))
+        return score(self, pairs, *given)
+
+    monkeypatch.setattr(Overlap, "score", counted)
+    with pytest.warns(UserWarning) as caught:
+        result = job(scorer)
+    for warning, expected in zip(caught, messages, strict=True):
+        assert expected in str(warning.message)
+    assert (sizes, result.resumed) == (scored, len(ROWS) - sum(scored))
+    assert job_files(OUTPUT) == whole
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert job(scorer).resumed == len(ROWS)
 
 
-def test_a_full_disk_is_a_clear_error_and_what_was_written_is_kept(tiny_bert):
-    """A limit on the size of files stops writing in the midst of a chunk, as a full disk does."""
-    resource = pytest.importorskip("resource", reason="this system has no limits on files")
-    assert resource
+@pytest.mark.parametrize("change", [None, b"", b'{"pair": 1', b"more"])
+def test_an_output_that_is_not_whole_is_joined_again(change):
+    job(ToyScorer())
+    whole = job_files(OUTPUT)
+    if change is None:
+        Path(OUTPUT).unlink()
+    else:
+        Path(OUTPUT).write_bytes(whole[""] + change if change == b"more" else change)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        assert job(ToyScorer()).resumed == len(ROWS)
+    torn = [str(one.message) for one in caught]
+    assert ["pairs 1 to 8 of scores.jsonl" in message for message in torn] == (
+        [True] if change == b'{"pair": 1' else []
+    )
+    assert job_files(OUTPUT) == whole
+
+
+def test_a_shard_that_is_missing_is_scored_again():
+    job(ToyScorer())
+    whole = job_files(OUTPUT)
+    Path(THIRD).unlink()
+    assert job(ToyScorer()).resumed == len(ROWS) - 8
+    assert job_files(OUTPUT) == whole
+
+
+def test_a_finished_job_is_answered_without_a_model(tiny_bert, monkeypatch):
+    """Only the tokenizer is opened, and the files are hashed for the signature."""
+    done = job(InfoLMScorer(model_name_or_path=str(tiny_bert)))
+    monkeypatch.setattr(checkpoints, "load_weights", None)  # called, it would fail
+    asked = InfoLMScorer(model_name_or_path=str(tiny_bert))
+    again = job(asked)
+    assert again == replace(done, resumed=len(ROWS))
+    assert asked.inner.distributions._model is None
+
+
+@pytest.mark.parametrize(
+    ("room", "kept", "file"),
+    [
+        ("second", 256, "scores.jsonl.shards/000000000257.rows"),
+        ("output", 600, "scores.jsonl"),
+    ],
+)
+def test_a_full_disk_is_a_clear_error_and_what_was_written_is_kept(room, kept, file):
+    """A limit on the size of files stops writing in the midst of one, as a full disk does."""
+    pytest.importorskip("resource", reason="this system has no limits on files")
     write_lines(Path("many.jsonl"), random_pairs(600))
     program = f"""
 import resource, sys
+from pathlib import Path
 from infolm_metric.commands.main import main
+from infolm_metric.metrics import METRICS, Metric
 import infolm_metric.running.resume
-resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, resource.RLIM_INFINITY))
-arguments = ["score", "--model", {str(tiny_bert)!r}, "--idf", "none", "many.jsonl", "-o"]
+METRICS["toy"] = Metric("toy", "tests.toy:ToySettings", "tests.toy:ToyScorer", "tests.toy:Toy")
+arguments = ["score", "--metric", "toy", "many.jsonl", "-o"]
+assert main([*arguments, "whole.jsonl"]) == 0
+shards = sorted(Path("whole.jsonl.shards").glob("*.rows"))
+sizes = [file.stat().st_size for file in shards]
+room = {{"second": sizes[1] - 1, "output": sum(sizes) // 2}}[{room!r}]
+assert sizes[0] < room
+resource.setrlimit(resource.RLIMIT_FSIZE, (room, resource.RLIM_INFINITY))
 code = main([*arguments, "scores.jsonl"])
 resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
-kept = open("scores.jsonl", "rb").read()
-assert main([*arguments, "scores.jsonl"]) == main([*arguments, "whole.jsonl"]) == 0
-whole = open("whole.jsonl", "rb").read()
-assert open("scores.jsonl", "rb").read() == whole and whole.startswith(kept)
-print(code, kept.count(b"\\n"), file=sys.stderr)
+assert not Path("scores.jsonl").exists()
+print(code, len(list(Path("scores.jsonl.shards").glob("*.rows"))), file=sys.stderr)
+assert main([*arguments, "scores.jsonl"]) == 0
 """
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     result = subprocess.run(
-        [sys.executable, "-c", program], env=environment, capture_output=True, text=True
+        [sys.executable, "-c", program],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
     )
     assert result.returncode == 0, result.stderr
-    assert (
-        "error: cannot write scores.jsonl after pair 256: File too large; what was written is"
-        in (result.stderr)
+    error, counts, resumed = result.stderr.splitlines()
+    assert error == (
+        f"infolm score: error: cannot write {file}: File too large; see that it has room; {kept} "
+        "pairs are kept in scores.jsonl.shards, from where the same command goes on"
     )
-    assert "infolm: 256 pairs were there already" in result.stderr
-    assert result.stderr.splitlines()[-1] == "1 256"
+    assert counts == f"1 {-(-kept // 256)}"
+    assert resumed == f"infolm: {kept} pairs were there already"
+    assert job_files("scores.jsonl") == job_files("whole.jsonl")
 
 
-def test_a_wrong_row_is_a_clear_error_and_what_is_before_it_is_kept(infolm, scorer):
+def test_an_interrupted_job_says_what_is_kept(infolm, monkeypatch):
+    read, interrupted = text_files.iterate_pairs, []
+
+    def interrupting(*given):
+        for number, pair in enumerate(read(*given)):
+            if number == 300 and not interrupted:
+                interrupted.append(number)
+                raise KeyboardInterrupt
+            yield pair
+
+    write_lines(Path("pairs.jsonl"), random_pairs(310))
+    monkeypatch.setattr(text_files, "iterate_pairs", interrupting)
+    monkeypatch.setattr(PairSource, "count", lambda self: None)
+    options = ("pairs.jsonl", "-o", "scores.jsonl", "--idf", "none")
+    code, output, errors = infolm(*options)
+    assert (code, output) == (130, "")
+    assert errors == (
+        "infolm: interrupted; 256 pairs are kept in scores.jsonl.shards, from where the same "
+        "command goes on\n"
+    )
+    code, _, errors = infolm(*options)
+    assert (code, errors) == (0, "infolm: 256 pairs were there already\n")
+
+
+def test_a_wrong_row_is_a_clear_error_and_what_is_before_it_is_kept(infolm):
+    write_lines(Path("pairs.jsonl"), random_pairs(310))
     lines = Path("pairs.jsonl").read_text().splitlines(keepends=True)
-    Path("pairs.jsonl").write_text("".join([*lines[:30], '{"prediction": 5}\n', *lines[31:]]))
+    Path("pairs.jsonl").write_text("".join([*lines[:300], '{"prediction": 5}\n', *lines[301:]]))
     code, output, errors = infolm("pairs.jsonl", "-o", "scores.jsonl", "--idf", "none")
     assert (code, output) == (2, "")
-    assert "pairs.jsonl, line 31: 'prediction' must be a string, got 5" in errors
-    assert [row["pair"] for row in rows_of("scores.jsonl")] == list(range(1, 31))
+    assert "pairs.jsonl, line 301: 'prediction' must be a string, got 5" in errors
+    assert "; 256 pairs are kept in scores.jsonl.shards, from where the same command goe" in errors
+    assert not Path("scores.jsonl").exists()
     Path("pairs.jsonl").write_text("".join(lines))
-    assert infolm("pairs.jsonl", "-o", "scores.jsonl", "--idf", "none")[0] == 0
+    code, _, errors = infolm("pairs.jsonl", "-o", "scores.jsonl", "--idf", "none")
+    assert (code, errors) == (0, "infolm: 256 pairs were there already\n")
     assert infolm("pairs.jsonl", "-o", "whole.jsonl", "--idf", "none")[0] == 0
-    assert Path("scores.jsonl").read_bytes() == Path("whole.jsonl").read_bytes()
+    assert job_files("scores.jsonl") == job_files("whole.jsonl")
 
 
 def test_where_references_are_counted_a_wrong_row_is_found_before_any_is_scored(infolm):
@@ -318,7 +445,7 @@ def test_rows_that_were_added_are_scored_and_nothing_else(tiny_bert):
     write_lines(Path("part.jsonl"), ROWS)
     assert job(scorer, "part.jsonl").resumed == 16
     job(scorer, output="whole.jsonl")
-    assert Path("scores.jsonl").read_bytes() == Path("whole.jsonl").read_bytes()
+    assert job_files("scores.jsonl") == job_files("whole.jsonl")
 
 
 # What is refused
@@ -344,18 +471,49 @@ def test_another_input_is_refused(tiny_bert, idf):
     job(scorer)
     before = Path("scores.jsonl").read_bytes()
     write_lines(Path("pairs.jsonl"), [*ROWS[:5], *ROWS[6:], ROWS[5]])
-    with pytest.raises(ValueError, match="scores.jsonl was begun with another input"):
+    with pytest.raises(ValueError, match="scores.jsonl.shards was begun with another input"):
         job(scorer)
     assert Path("scores.jsonl").read_bytes() == before
 
 
-def test_a_table_that_was_changed_is_refused(scorer):
+@pytest.mark.parametrize("rows", [49, 48, 3])
+def test_a_smaller_input_is_refused(rows):
+    job(ToyScorer())
+    before = job_files(OUTPUT)
+    write_lines(Path("pairs.jsonl"), ROWS[:rows])
+    with pytest.raises(
+        ValueError, match="scores.jsonl.shards was begun with another input: pairs "
+    ):
+        job(ToyScorer())
+    assert job_files(OUTPUT) == before
+
+
+def test_another_size_of_chunks_is_refused():
+    job(ToyScorer())
+    with pytest.raises(ValueError, match="pairs in a chunk was 8 and is 9 now"):
+        job(ToyScorer(), chunk=9)
+
+
+@pytest.mark.parametrize("damaged", [False, True])
+def test_a_table_that_was_changed_is_refused(scorer, damaged):
     job(scorer)
-    table = Path("scores.jsonl.references.idf")
+    table = Path("scores.jsonl.shards/references.idf")
     assert IDF.load(table).documents == sum(len(group) for group in columns()[1])
     (IDF.load(table) + IDF.load(table)).save(table)
-    with pytest.raises(ValueError, match="idf tables that scores.jsonl was begun with are not th"):
+    if damaged:
+        edit(table, b'"documents": 1', b'"documents": 9')
+    with pytest.raises(ValueError, match="idf tables of scores.jsonl.shards are not those of it"):
         job(scorer)
+
+
+@pytest.mark.parametrize("content", ["", "[]", '{"format": "another"}'])
+def test_a_folder_of_something_else_is_left_alone(content):
+    Path("scores.jsonl.shards").mkdir()
+    Path("scores.jsonl.shards/job.json").write_text(content)
+    with pytest.raises(ValueError, match="job.json is not a job that this release can take up"):
+        job(ToyScorer())
+    assert Path("scores.jsonl.shards/job.json").read_text() == content
+    assert job(ToyScorer(), restart=True).pairs == len(ROWS)
 
 
 def test_a_file_that_no_job_wrote_is_left_alone(infolm):
@@ -363,17 +521,68 @@ def test_a_file_that_no_job_wrote_is_left_alone(infolm):
     code, _, errors = infolm("pairs.jsonl", "-o", "scores.jsonl")
     assert code == 2 and "scores.jsonl exists, and there is no job to go on with" in errors
     assert Path("scores.jsonl").read_text() == "mine\n"
+    assert not Path("scores.jsonl.shards").exists()
 
 
-def test_two_processes_do_not_work_on_one_job(scorer):
+def test_two_writers_do_not_work_on_one_job():
     source = from_table("pairs.jsonl")
 
     def read():
-        with pytest.raises(ValueError, match="another process is at work on scores.jsonl"):
-            job(scorer)
+        with pytest.raises(ValueError, match="another process is at work in scores.jsonl.shards"):
+            job(ToyScorer())
         return source.read()
 
-    assert job(scorer, PairSource("pairs.jsonl", read)).pairs == len(ROWS)
+    assert job(ToyScorer(), PairSource("pairs.jsonl", read)).pairs == len(ROWS)
+
+
+def test_two_processes_do_not_work_on_one_job():
+    program = "import sys; from infolm_metric.running.shards import lock; from pathlib import Path"
+    with subprocess.Popen(
+        [
+            sys.executable,
+            "-c",
+            f"{program}\nwith lock(Path(sys.argv[1])): print(1, flush=True); input()",
+            f"{OUTPUT}.shards",
+        ],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as other:
+        assert other.stdout.readline() == "1\n"
+        with pytest.raises(ValueError, match="another process is at work in scores.jsonl.shards"):
+            job(ToyScorer())
+        other.kill()
+    assert job(ToyScorer()).pairs == len(ROWS)
+
+
+@pytest.mark.parametrize("began", [False, True])
+def test_a_folder_that_cannot_be_written_to_is_named_with_the_remedy(folder, began):
+    if began:
+        job(ToyScorer())
+    root = hasattr(os, "geteuid") and not os.geteuid()  # whom no folder refuses
+    folder.chmod(0o555)
+    if began:
+        Path("scores.jsonl.shards").chmod(0o555)
+        Path("scores.jsonl.shards/lock").chmod(0o444)
+    if root:
+        os.seteuid(65534)
+    try:
+        with pytest.raises(OSError, match="cannot make and lock scores.jsonl.shards: Permission d"):
+            job(ToyScorer())
+    finally:
+        if root:
+            os.seteuid(0)
+        folder.chmod(0o755)
+
+
+def test_a_disk_without_locks_is_named_with_the_remedy(monkeypatch):
+    def acquire(self, **given):
+        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+
+    monkeypatch.setattr(FileLock, "acquire", acquire)
+    with pytest.raises(OSError, match="No locks available; name an output in a folder that you"):
+        job(ToyScorer())
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ import pytest
 
 from infolm_metric.running.files import from_table
 from infolm_metric.running.resume import run_job
+from tests.job_files import job_files
 from tests.project_files import ROOT
 from tests.random_pairs import random_pairs, write_lines
 from tests.toy import ToyScorer
@@ -59,7 +60,8 @@ def test_a_job_writes_what_one_call_gives(folder):
     assert found.means == pytest.approx({"toy": expected["toy"]}, rel=1e-12)
     assert (found.pairs, found.resumed, found.signature) == (100, 0, expected["signature"])
     assert found.signature.startswith("metric:toy|size:2|")
-    assert {path.name for path in folder.glob("scores*")} == {"scores.jsonl", "scores.jsonl.job"}
+    kept = {path.name for path in folder.glob("scores.jsonl.shards/*")}
+    assert kept == {"lock", "job.json", *(f"{first:012}.rows" for first in range(1, 100, 8))}
 
 
 @pytest.mark.parametrize("stop", [3, 50])
@@ -72,13 +74,10 @@ def test_a_job_that_was_killed_in_the_midst_goes_on_to_the_same_bytes(stop):
         assert process.stdout.readline() == b"here\n"
         process.kill()
     assert process.returncode == -signal.SIGKILL
-    assert Path("scores.jsonl.job").exists()
+    assert Path("scores.jsonl.shards/job.json").exists() and not Path("scores.jsonl").exists()
     assert job(size=2).resumed == stop // 8 * 8
     job("whole.jsonl", size=2)
-    for suffix in ("", ".job"):
-        assert Path(f"scores.jsonl{suffix}").read_bytes() == (
-            Path(f"whole.jsonl{suffix}").read_bytes()
-        )
+    assert job_files("scores.jsonl") == job_files("whole.jsonl")
 
 
 def test_a_job_of_other_settings_is_refused_with_what_is_different():
