@@ -82,6 +82,8 @@ def run_job(
     (2, {'fisher_rao_distance': 0.0})
     """
     path = Path(output)
+    if path.is_symlink():  # the link stays, and the shards lie where there is room for the output
+        path = path.resolve()
     folder = path.with_name(f"{path.name}.shards")
     if not restart and not Job.begun(folder) and path.exists() and path.stat().st_size:
         raise ValueError(f"{path} exists, and there is no job to go on with in {folder}; {ANEW}")

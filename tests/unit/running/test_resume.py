@@ -323,6 +323,15 @@ def test_an_output_that_is_not_whole_is_joined_again(change):
     assert job_files(OUTPUT) == whole
 
 
+def test_an_output_that_is_a_link_is_written_where_it_leads():
+    Path("disk").mkdir()
+    Path(OUTPUT).symlink_to("disk/far.jsonl")
+    for resumed in (0, len(ROWS)):
+        assert job(ToyScorer()).resumed == resumed
+    assert Path(OUTPUT).is_symlink() and len(rows_of("disk/far.jsonl")) == len(ROWS)
+    assert Path("disk/far.jsonl.shards/job.json").exists()
+
+
 def test_a_shard_that_is_missing_is_scored_again():
     job(ToyScorer())
     whole = job_files(OUTPUT)
