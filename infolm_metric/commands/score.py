@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import re
 import sys
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
@@ -103,28 +104,71 @@ def _score_at_once(arguments: argparse.Namespace) -> None:
     """Scores all pairs together and writes the whole result."""
     pairs = score_input.read_pairs(arguments)
 
+    from infolm_metric.kernel.baselines import NoBaseline
     from infolm_metric.kernel.results import mean
 
     scorer = make_scorer(arguments)
-    result = scorer.score_pairs(pairs, scorer.settings)
+    settings = scorer.settings
+    if settings.rescale_with_baseline or arguments.json:
+        result = lit = scorer.score_pairs(pairs, settings)
+    else:  # what the scores mean is told without being asked, where it is known
+        try:
+            lit = scorer.score_pairs(pairs, settings.replace(rescale_with_baseline=True))
+        except NoBaseline:
+            lit = scorer.score_pairs(pairs, settings)
+        result = lit.plain()
     result.remarks.warn()
     if arguments.json:
         lines = [json.dumps(result.as_dict(), allow_nan=False)]
     else:
         means = {name: mean(column) for name, column in result.columns().items()}
-        lines = list(_summary(scorer, means, len(pairs), result.signature))
+        light = dict(zip(settings.names, _light(scorer, lit), strict=False))
+        lines = list(_summary(scorer, means, len(pairs), result.signature, light))
         if arguments.per_pair:
             lines = [*_table(result), *("# " + line for line in lines)]
     write(lines, arguments.output)
 
 
+def _light(scorer: MetricScorer, result: Result) -> Iterator[str]:
+    """For each kind of score what unrelated texts score, and where this one lies, in words."""
+    if result.baseline is None:
+        model = getattr(scorer.settings, "model_name_or_path", "X")
+        command = f"infolm baseline CORPUS --model {model} -o FILE"
+        yield f"unrelated texts: not known for these settings; `{command}` finds out"
+        return
+
+    from infolm_metric.kernel.baselines import Spread
+
+    for name, found in result.baseline.items():
+        spread = Spread(**{key: value for key, value in found.items() if key != "source"})
+        ends = scorer.inner.bounds(scorer.settings, name)
+        verdict = spread.verdict(result.mean(name), ends[int(result.higher_is_better)])
+        if not result.remarks.judged:
+            verdict = "not to be judged: see the warnings"
+        elif verdict != "a copy":
+            verdict += " unrelated texts"
+        yield (
+            f"unrelated texts: {spread.mean:.3g}, eight in ten between {spread.deciles[0]:.3g} and "
+            f"{spread.deciles[-1]:.3g} ({spread.pairs} pairs of the {found['source']}); "
+            f"this is {verdict}"
+        )
+
+
 def _summary(
-    scorer: MetricScorer, means: Mapping[str, float], pairs: int, signature: str
+    scorer: MetricScorer,
+    means: Mapping[str, float],
+    pairs: int,
+    signature: str,
+    light: Mapping[str, str] = {},  # noqa: B006 (it is only read)
 ) -> Iterator[str]:
     """A line for each kind of score, with the mean and what it means; one for the signature."""
     of = f"mean of {pairs} pairs; " if pairs > 1 else ""
     for name in scorer.settings.names:
         yield f"{name}: {means[name]:.6g} ({of}{_meaning(scorer, name)})"
+        if name in light:
+            yield light[name]
+        if (rescaled := means.get(f"{name}_rescaled")) is not None:
+            yield f"{name} rescaled: {rescaled:.6g} ({of}1 = a copy, 0 = unrelated texts)"
         if (similarity := means.get(f"{name}_similarity")) is not None:
             yield (
                 f"{name} similarity: {similarity:.6g} "
@@ -153,7 +197,8 @@ def _meaning(scorer: MetricScorer, name: str) -> str:
 def _table(result: Result) -> Iterator[str]:
     """Tab-separated lines: a header, then each pair's number, from 1, and its scores."""
     columns = result.columns()
-    yield "\t".join(["pair", *(name.replace("_similarity", " similarity") for name in columns)])
+    shown = (re.sub("_(similarity|rescaled)$", r" \1", name) for name in columns)
+    yield "\t".join(["pair", *shown])
     for number, row in enumerate(zip(*columns.values(), strict=True), 1):
         yield "\t".join([str(number), *(f"{value:.6g}" for value in row)])
 

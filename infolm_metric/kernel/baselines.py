@@ -26,6 +26,7 @@ FORMAT, VERSION = "infolm baseline", 1
 PACKAGE = Path(__file__).parents[1] / "bundled" / "baseline.json"
 LEAST_GROUPS = 20  # distinct groups of references without which a call has no baseline of its own
 MOST_PAIRS = 500
+VERDICTS = {"far closer than": 3, "closer than": 2}  # deviations from what unrelated texts score
 UNSIGNED = ("idf", "weights", "similarity", "baseline", "infolm", "transformers", "torch")
 """Fields of a signature that a baseline does not depend on, or that its key holds otherwise."""
 
@@ -56,6 +57,23 @@ class Spread:
         deciles = tuple(statistics.quantiles(scores, n=10, method="inclusive"))
         mean = statistics.fmean(scores)
         return cls(mean, statistics.stdev(scores, mean), deciles, len(scores))
+
+    def verdict(self, score: float, best: float) -> str:
+        """How close two texts of this score are, in words; `best` is what a copy scores.
+
+        Closer is better than the mean of unrelated texts by two deviations, far closer by three.
+
+        >>> spread = Spread.of([0.5, 0.55, 0.6, 0.65, 0.7])
+        >>> [spread.verdict(score, best=0.0) for score in (0.0, 0.2, 0.4, 0.5)]
+        ['a copy', 'far closer than', 'closer than', 'about as far as']
+        """
+        if score == best:
+            return "a copy"
+        gain = (self.mean - score) if best < self.mean else (score - self.mean)
+        for words, deviations in VERDICTS.items():
+            if gain > deviations * self.deviation:
+                return words
+        return "about as far as"
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,7 +18,7 @@ from infolm_metric.kernel.baselines import (
 )
 from infolm_metric.kernel.idf.statistics import Statistics, used_weights
 from infolm_metric.kernel.pairs import Pairs
-from infolm_metric.kernel.results import Result, View
+from infolm_metric.kernel.results import RESCALED, Result, View
 
 if TYPE_CHECKING:
     from infolm_metric.kernel.scorer import Scorer
@@ -125,6 +125,6 @@ def _in_its_light(
     return replace(
         result,
         signature=inner.signature(settings, statistics),
-        views=(*result.views, View("rescaled", "rescaled_scores", columns)),
+        views=(*result.views, View(RESCALED, "rescaled_scores", columns)),
         baseline=shown,
     )

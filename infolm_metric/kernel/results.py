@@ -10,7 +10,8 @@ from typing import Any
 
 from infolm_metric.kernel.wording import spelled
 
-UNKNOWN = 0.1  # share of the tokens beyond which scores say little
+UNKNOWN = 0.1  # share of the tokens, or texts, beyond which scores say little
+RESCALED = "rescaled"
 FEW = 10  # distinct documents
 
 try:
@@ -55,6 +56,12 @@ class Remarks:
         return {
             each.name: getattr(self, each.name) for each in fields(self) if each.name != "limit"
         }
+
+    @property
+    def judged(self) -> bool:
+        """True if the model could read nearly all of the texts."""
+        known = self.unknown_tokens <= UNKNOWN * self.tokens
+        return known and self.one_token + self.empty <= UNKNOWN * self.texts
 
     def sentences(self) -> list[str]:
         """What there is to warn of, a sentence for each kind.
@@ -148,6 +155,12 @@ class Result(Mapping[str, Any]):
     def names(self) -> tuple[str, ...]:
         """Full names of the kinds of score."""
         return tuple(self.scores)
+
+    def plain(self) -> Result:
+        """The result as it is without a baseline."""
+        views = tuple(view for view in self.views if view.mean != RESCALED)
+        signature = without(self.signature, ["baseline"])
+        return replace(self, views=views, signature=signature, baseline=None)
 
     def mean(self, name: str) -> float:
         """The corpus score: the mean of the pairs' scores."""
@@ -257,9 +270,7 @@ def mean(values: Sequence[float]) -> float:
 
 
 def _shown(value: object) -> str:
-    """A value as the signature shows it: a float with all digits, a table by its fingerprint."""
-    if hasattr(value, "fingerprint"):
-        return f"table-{value.fingerprint}"
+    """A value as the signature shows it: a float with all digits, False and None as words."""
     return "no" if value is False else "none" if value is None else str(value)
 
 

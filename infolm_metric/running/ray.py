@@ -26,6 +26,7 @@ from infolm_metric import metrics
 from infolm_metric.kernel import text_files
 from infolm_metric.kernel.idf.statistics import Statistics
 from infolm_metric.kernel.pairs import Pairs
+from infolm_metric.kernel.rescaling import score_part, with_baseline
 from infolm_metric.kernel.results import differences
 from infolm_metric.kernel.scorer import MetricScorer
 from infolm_metric.kernel.settings import Settings
@@ -73,7 +74,7 @@ def score_dataset(
         OSError: the model is not there.
     """
     scorer = metrics.find(metric).scorer_type()(**settings)
-    return _scored(dataset, scorer, candidate_column, reference_columns, workers, batch)
+    return _scored(dataset, scorer, candidate_column, reference_columns, workers, batch)[0]
 
 
 def score_files(
@@ -96,7 +97,8 @@ def score_files(
     output = os.path.abspath(output)  # workers have other working folders
     scorer = metrics.find(metric).scorer_type()(**vars(settings))
     try:
-        write(_scored(source, scorer, **options), output)
+        scored, signature = _scored(source, scorer, **options)
+        write(scored, output)
     except ray.exceptions.RayError as error:
         raise _own_error(error) from error
     written = pyarrow.dataset.dataset(output, format=form)
@@ -108,7 +110,7 @@ def score_files(
         for name in names:
             sums[name] += float(np.sum(rows[name].to_numpy()))
     means = {name: total / pairs for name, total in sums.items()}
-    return pairs, means, scorer.signature()
+    return pairs, means, signature
 
 
 def _scored(
@@ -118,8 +120,11 @@ def _scored(
     reference_columns: Sequence[str] = (),
     workers: int | None = None,
     batch: int = BATCH,
-) -> Dataset:
-    """What `score_dataset` gives; the scorer is sent to the workers as its class and settings."""
+) -> tuple[Dataset, str]:
+    """What `score_dataset` gives, and the signature of the scores.
+
+    The scorer is sent to the workers as its class and settings.
+    """
     pair_of = partial(
         text_files.pair_of,
         candidate_column=candidate_column,
@@ -127,9 +132,10 @@ def _scored(
     )
     _check_new(scorer.settings.names, dataset.columns() or ())
     statistics = count_dataset(dataset, pair_of, scorer)
+    scorer.settings = with_baseline(scorer.inner, scorer.settings, statistics)
     device = getattr(scorer.settings, "device", None) or ""
     gpu = bool(ray.cluster_resources().get("GPU")) and not device.startswith("cpu")
-    return dataset.map_batches(
+    scored = dataset.map_batches(
         _Worker,
         fn_constructor_args=(scorer, scorer.signature(), statistics, pair_of),
         batch_size=batch,
@@ -139,6 +145,7 @@ def _scored(
         num_gpus=1 if gpu else None,
         udf_modifying_row_count=False,
     )
+    return scored, scorer.inner.signature(scorer.settings, statistics)
 
 
 def count_dataset(dataset: Dataset, pair_of: Any, scorer: MetricScorer) -> Statistics:
@@ -177,7 +184,7 @@ class _Worker:
                 "the same model and versions"
             )
         pairs = _pairs(rows, self.pair_of)
-        result = self.scorer.inner.score(pairs, self.scorer.settings, self.statistics)
+        result = score_part(self.scorer.inner, pairs, self.scorer.settings, self.statistics)
         result.remarks.warn()
         _check_new(result.columns(), rows.column_names)
         for name, column in result.columns().items():

@@ -23,6 +23,7 @@ from datasets.utils import tqdm
 from infolm_metric.kernel.idf.statistics import Statistics
 from infolm_metric.kernel.idf.table import IDF
 from infolm_metric.kernel.pairs import Pair, Pairs
+from infolm_metric.kernel.rescaling import score_part, with_baseline
 from infolm_metric.kernel.results import Remarks, differences
 from infolm_metric.kernel.scorer import MetricScorer
 from infolm_metric.kernel.settings import Settings
@@ -90,11 +91,14 @@ def run_job(
     settings = scorer.settings.replace(verbose=False)
     if "reuse_memory" in settings.choices():  # nothing may cross a chunk
         settings = settings.replace(reuse_memory=0)
+    if settings.rescale_with_baseline is True:  # no chunk has pairs enough for one of its own
+        settings = settings.replace(rescale_with_baseline="package")
+    signature = scorer.signature(rescale_with_baseline=settings.rescale_with_baseline)
     remarks: list[Remarks] = []
 
     def score(pairs: list[Pair], first: int) -> bytes:
         with scorer.lock:
-            result = scorer.inner.score(Pairs.of(pairs), settings, statistics)
+            result = score_part(scorer.inner, Pairs.of(pairs), settings, statistics)
         remarks.append(result.remarks)
         columns = result.columns()
         rows = enumerate(zip(*columns.values(), strict=True), first)
@@ -104,18 +108,20 @@ def run_job(
     with lock(folder):
         job = None if restart else Job.begun(folder)
         if job:
-            asked = replace(job, signature=scorer.signature(), chunk=chunk)
+            asked = replace(job, signature=signature, chunk=chunk)
             statistics = _take_up(folder, job, asked, settings.counted, source)
         else:
             # Before the model is loaded, because this finds what is wrong with the input.
             statistics, corpus = _count(scorer, source, settings, progress)
-            job = Job(scorer.signature(), chunk, statistics.fingerprints, corpus)
+            with_baseline(scorer.inner, settings, statistics)  # it fits, or this raises
+            job = Job(signature, chunk, statistics.fingerprints, corpus)
             path.unlink(missing_ok=True)
             job.begin(folder, statistics)
         try:
             with _bar(progress, source.count(), settings.metric) as bar:
                 shards = _shards(source, folder, chunk, score)
-                return _join(path, folder, job.signature, shards, bar)
+                told = scorer.inner.signature(settings, statistics)
+                return _join(path, folder, told, shards, bar)
         except STOPS as stop:
             kept = sum(len(Shard.read(file) or ()) for file in folder.glob("*.rows"))
             raise next(kind for kind in STOPS if isinstance(stop, kind))(

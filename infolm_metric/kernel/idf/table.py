@@ -68,6 +68,10 @@ class IDF:
     def __hash__(self) -> int:
         return hash(self.fingerprint)
 
+    def __str__(self) -> str:
+        """What a signature shows."""
+        return f"table-{self.fingerprint}"
+
     @cached_property
     def weights(self) -> np.ndarray:
         """log((N + 1) / (df + 1)), float64 [vocab]: 0 for a token that every document contains."""

@@ -137,13 +137,13 @@ def test_several_measures_are_rescaled_by_name(scorer):
 def test_pairs_are_rescaled_by_the_number_of_their_references(scorer):
     groups = [[text] if i < 20 else [text, TEXTS[i]] for i, text in enumerate(REFERENCES)]
     result = scorer.score(CANDIDATES, groups, idf=False, rescale_with_baseline=True)
-    feet = [
-        score / (1 - rescaled)
-        for score, rescaled in zip(result["scores"], result["rescaled_scores"], strict=True)
-    ]
-    assert len({round(foot, 9) for foot in feet[:20]}) == 1
-    assert len({round(foot, 9) for foot in feet[20:]}) == 1
-    assert feet[20] < feet[0]  # the closest of two is closer
+    both = list(zip(result["scores"], result["rescaled_scores"], strict=True))
+    one, two = (
+        {round(score / (1 - rescaled), 9) for score, rescaled in part if rescaled < 1}
+        for part in (both[:20], both[20:])
+    )
+    assert len(one) == len(two) == 1
+    assert two.pop() < one.pop()  # the closest of two is closer
 
 
 # From a file
