@@ -11,15 +11,14 @@ if TYPE_CHECKING:
     from infolm_metric.infolm.scorer import InfoLMScorer
     from infolm_metric.infolm_metric import InfoLM
     from infolm_metric.kernel.idf.table import IDF
-    from infolm_metric.kernel.results import VERSION as __version__
 
+__version__ = "0.1.0"
 __all__ = ["IDF", "InfoLM", "InfoLMScorer", "__version__", "measures", "meta_evaluation"]
 
 _HOMES = {
     "IDF": "kernel.idf.table:IDF",
     "InfoLM": "infolm_metric:InfoLM",
     "InfoLMScorer": "infolm.scorer:InfoLMScorer",
-    "__version__": "kernel.results:VERSION",
     "measures": "infolm.measures",
     "meta_evaluation": "meta_evaluation",
 }

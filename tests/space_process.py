@@ -20,8 +20,16 @@ PATIENCE_SECONDS = 180
 
 
 @contextmanager
-def running_space(home: Path, app: Path = ROOT / "space" / "app.py") -> Iterator[str]:
-    """The address of the Space, started by `python app.py` in the folder `home` and ended after."""
+def running_space(
+    home: Path,
+    app: Path = ROOT / "space" / "app.py",
+    python: str | Path = sys.executable,
+    imported: Path | None = ROOT,
+) -> Iterator[str]:
+    """The address of the Space, started by `python app.py` in the folder `home` and ended after.
+
+    `imported` is where the package comes from, if it is not beside the page.
+    """
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -30,11 +38,11 @@ def running_space(home: Path, app: Path = ROOT / "space" / "app.py") -> Iterator
         "GRADIO_SERVER_NAME": "127.0.0.1",
         "GRADIO_TEMP_DIR": str(home / "gradio"),
         "NO_PROXY": "127.0.0.1,localhost",
-        "PYTHONPATH": os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]),
+        "PYTHONPATH": "" if imported is None else str(imported),
     }
     with open(home / "output.txt", "w") as output:
         process = subprocess.Popen(
-            [sys.executable, app],
+            [python, app],
             cwd=home,
             env=os.environ | environment,
             stdout=output,

@@ -18,9 +18,9 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
+from infolm_metric import __version__
 from infolm_metric.commands import baseline, compare, correlate, idf, register, report, score, tune
 from infolm_metric.commands.options import Command, chosen_settings, flag_names
-from infolm_metric.kernel.results import VERSION
 from infolm_metric.kernel.settings import Settings
 from infolm_metric.kernel.wording import as_flags
 
@@ -95,7 +95,7 @@ def _parser(own: type[Settings]) -> argparse.ArgumentParser:
         description="Compares texts with references through what a masked language model predicts.",
         allow_abbrev=False,
     )
-    parser.add_argument("--version", action="version", version=f"infolm {VERSION}")
+    parser.add_argument("--version", action="version", version=f"infolm {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for command in COMMANDS:
         added = commands.add_parser(

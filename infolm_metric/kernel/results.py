@@ -5,19 +5,14 @@ from __future__ import annotations
 import warnings
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
+from infolm_metric import __version__
 from infolm_metric.kernel.wording import spelled
 
 UNKNOWN = 0.1  # share of the tokens, or texts, beyond which scores say little
 RESCALED = "rescaled"
 FEW = 10  # distinct documents
-
-try:
-    VERSION = version("infolm-metric")
-except PackageNotFoundError:  # run from a checkout that was not installed
-    VERSION = "uninstalled"
 
 
 @dataclass(frozen=True)
@@ -278,7 +273,11 @@ def _versions() -> dict[str, str]:
     import torch
     import transformers
 
-    return {"infolm": VERSION, "transformers": transformers.__version__, "torch": torch.__version__}
+    return {
+        "infolm": __version__,
+        "transformers": transformers.__version__,
+        "torch": torch.__version__,
+    }
 
 
 def _appended(parts: Sequence[Mapping[str, list[float]]]) -> dict[str, list[float]]:

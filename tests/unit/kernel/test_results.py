@@ -6,13 +6,13 @@ import os
 import sys
 import warnings
 from dataclasses import replace
-from importlib.metadata import PackageNotFoundError, version
 
 import numpy as np
 import pytest
 import torch
 import transformers
 
+import infolm_metric
 from infolm_metric import IDF, InfoLMScorer
 from infolm_metric.infolm import masked_lm
 from infolm_metric.infolm.settings import Settings
@@ -51,13 +51,6 @@ def scorer(tiny_bert):
 def fields(signature):
     """The signature's entries by name."""
     return dict(entry.split(":", 1) for entry in signature.split("|"))
-
-
-def installed_version():
-    try:
-        return version("infolm-metric")
-    except PackageNotFoundError:
-        return "uninstalled"
 
 
 # Results
@@ -262,7 +255,7 @@ def test_the_signature_names_everything_that_made_the_score(scorer, tiny_bert):
         "max_length": str(LIMIT),
         "long_text": "truncate",
         "dtype": "float32",
-        "infolm": installed_version(),
+        "infolm": infolm_metric.__version__,
         "transformers": transformers.__version__,
         "torch": torch.__version__,
     }

@@ -1,0 +1,77 @@
+"""The folder that deploys: it runs in an environment that has seen nothing but its requirements."""
+
+import subprocess
+import sys
+import tempfile
+import venv
+from pathlib import Path
+
+import evaluate
+import pytest
+from gradio_client import Client
+
+from infolm_metric import InfoLMScorer
+from tests.project_files import ROOT
+from tests.space_process import running_space
+
+PAIR = ("Heavy rain flooded several streets.", "After strong storms, many roads were under water.")
+
+
+def exported(folder: Path) -> subprocess.CompletedProcess:
+    command = [sys.executable, ROOT / "space" / "export.py", folder]
+    return subprocess.run(command, capture_output=True, text=True)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> Path:
+    made = tmp_path_factory.mktemp("export") / "infolm"
+    done = exported(made)
+    assert done.returncode == 0, done.stderr
+    return made
+
+
+def test_the_folder_holds_what_a_space_needs(folder):
+    names = {path.name for path in folder.iterdir()}
+    assert names == {
+        ".gitattributes",
+        "LICENSE",
+        "NOTICE",
+        "README.md",
+        "app.py",
+        "infolm.py",
+        "infolm_metric",
+        "page",
+        "requirements.txt",
+    }
+    assert (folder / "README.md").read_text().startswith("---\ntitle:")
+    assert "*.safetensors filter=lfs" in (folder / ".gitattributes").read_text()
+    assert not list(folder.rglob("__pycache__"))
+    weights = Path("infolm_metric/bundled/model.safetensors")
+    assert (folder / weights).read_bytes() == (ROOT / weights).read_bytes()
+
+
+def test_what_is_there_is_not_overwritten(folder):
+    done = exported(folder)
+    assert done.returncode == 2
+    assert f"{folder} exists and is not an empty folder; name a new one" in done.stderr
+
+
+def test_evaluate_loads_the_metric_from_the_folder(folder, monkeypatch):
+    monkeypatch.chdir(folder.parent)
+    metric = evaluate.load("infolm", model_name_or_path="bundled")
+    assert metric.compute(predictions=["A dog."], references=["A dog."])["infolm"] == 0
+
+
+def test_the_folder_answers_in_an_environment_of_its_requirements_alone(folder):
+    with tempfile.TemporaryDirectory() as home:  # large: not kept as tmp_path is
+        venv.create(Path(home) / "env", with_pip=True)
+        python = Path(home) / "env" / "bin" / "python"
+        install = ["-m", "pip", "install", "-q", "-r", folder / "requirements.txt"]
+        done = subprocess.run([python, *install], capture_output=True, text=True)
+        assert done.returncode == 0, done.stdout + done.stderr
+        with running_space(Path(home), folder / "app.py", python, imported=None) as url:
+            client = Client(url, verbose=False)
+            answer = client.predict(PAIR[0], [PAIR[1]], api_name="/score")
+    own = InfoLMScorer(model_name_or_path="bundled").score([PAIR[0]], [PAIR[1]])
+    assert answer["score"] == pytest.approx(own["infolm"], abs=1e-5)
+    assert "|infolm:" in answer["signature"] and "uninstalled" not in answer["signature"]
