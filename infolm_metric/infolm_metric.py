@@ -72,11 +72,16 @@ Returns:
     infolm (float): the mean of the scores. Not below 0; 0 is best.
     scores (list of float): the score of each pair, unless return_scores=False.
     similarity (float), similarities (list of float): with similarity=True; at most 1, the best.
+        Deprecated: unrelated texts are far from 0.
     higher_is_better (bool): False.
     signature (str): every setting that can change a score, the model and the versions. Report it
         with the score.
-    remarks (dict of int): how many texts there were, and how many of them were too long, empty, or
-        without any weight; warnings are made from these counts.
+    remarks (dict of int): how many texts and tokens there were, how many texts were too long,
+        empty, of one token or without any weight, how many tokens the model does not know, and on
+        how many distinct documents idf rests (10: or more); warnings are made from these counts.
+    rescaled (float), rescaled_scores (list of float), baseline (dict): with
+        rescale_with_baseline; 1 is a copy, 0 what unrelated texts score. The baseline holds their
+        mean, deviation and deciles, the number of pairs, and its source.
 
     For a list of measures, the numbers are in dictionaries from the name of the measure.
 

@@ -19,8 +19,10 @@ BUNDLED = {
     f"infolm_metric/bundled/{name}"
     for name in (
         "README.md",
+        "baseline.json",
         "config.json",
         "evaluate.py",
+        "idf.json",
         "model.safetensors",
         "tokenizer.json",
         "tokenizer_config.json",
