@@ -147,9 +147,13 @@ def nearest_window(index: int, starts: Sequence[int], window: int) -> int:
 
 
 class ReferenceInfoLM:
-    """The metric of one model: positions, distributions and scores, as the design states them."""
+    """The metric of one model: positions, distributions and scores, as the design states them.
 
-    def __init__(self, folder: str | Path) -> None:
+    `masked` False reads every token in sight, as with masks_per_pass=0.
+    """
+
+    def __init__(self, folder: str | Path, masked: bool = True) -> None:
+        self.masked = masked
         self.tokenizer = AutoTokenizer.from_pretrained(folder)
         self.model = AutoModelForMaskedLM.from_pretrained(folder).double().eval()
         ids, body = self._encode("a")
@@ -193,7 +197,13 @@ class ReferenceInfoLM:
             return self._windowed_positions([ids[index] for index in maskable], max_length)
         ids, maskable = self._encode(text, truncation=True, max_length=max_length)
         return [
-            ([*ids[:index], mask_id, *ids[index + 1 :]], index, ids[index]) for index in maskable
+            (
+                [*ids[:index], mask_id if self.masked else ids[index], *ids[index + 1 :]],
+                index,
+                token,
+            )
+            for index in maskable
+            for token in (ids[index],)
         ]
 
     def _windowed_positions(self, tokens: list[int], max_length: int) -> list[Position]:
@@ -205,7 +215,8 @@ class ReferenceInfoLM:
             start = nearest_window(index, starts, window)
             context = [*self.prefix, *tokens[start : start + window], *self.suffix]
             position = len(self.prefix) + index - start
-            context[position] = self.tokenizer.mask_token_id
+            if self.masked:
+                context[position] = self.tokenizer.mask_token_id
             found.append((context, position, token))
         return found
 
@@ -216,8 +227,9 @@ class ReferenceInfoLM:
         weights: Mapping[int, float] | None = None,
         max_length: int | None = None,
         long_text: str = "truncate",
+        interpolation: float = 0.0,
     ) -> Tensor:
-        """log p(. | text), float64 [vocab].
+        """log p(. | text), float64 [vocab], mixed with the text's own tokens.
 
         `weights` gives each token id its weight (None: uniform); if all of the text's tokens weigh
         0, they are weighed uniformly.
@@ -232,7 +244,15 @@ class ReferenceInfoLM:
         if sum(gammas) == 0:
             gammas = [1.0] * len(gammas)
         gamma = torch.tensor(gammas, dtype=torch.float64) / sum(gammas)
-        return torch.logsumexp(torch.stack(log_predictions) + gamma.log()[:, None], 0)
+        log_p = torch.logsumexp(torch.stack(log_predictions) + gamma.log()[:, None], 0)
+        if not interpolation or not self._encode(text)[1]:
+            return log_p
+        mixed = (1 - interpolation) * log_p.exp()
+        for (_, _, token), weight in zip(
+            self.positions(text, max_length, long_text), gamma.tolist(), strict=True
+        ):
+            mixed[token] += interpolation * weight
+        return mixed.log()
 
     def idf_table(
         self,
@@ -256,6 +276,16 @@ class ReferenceInfoLM:
             for token in range(self.model.config.vocab_size)
         }
 
+    def distinct(self, documents: Sequence[str], max_length: int | None, long_text: str) -> int:
+        """How many of the documents are different texts to the model, after the cut."""
+        read = (
+            tuple(token for _, _, token in self.positions(document, max_length, long_text))
+            if self._encode(document)[1]
+            else ()
+            for document in documents
+        )
+        return len(set(read))
+
     def score(
         self,
         candidates: Sequence[str],
@@ -269,6 +299,7 @@ class ReferenceInfoLM:
         multi_reference: str = "min",
         max_length: int | None = None,
         long_text: str = "truncate",
+        interpolation: float = 0.0,
     ) -> list[float]:
         """One score for each candidate, against its reference or references.
 
@@ -281,14 +312,17 @@ class ReferenceInfoLM:
             temperature=temperature,
             max_length=max_length,
             long_text=long_text,
+            interpolation=interpolation,
         )
         weights_of_p: Mapping[int, float] | None = None
         weights_of_q: Mapping[int, float] | None = None
         if isinstance(idf, Mapping):
             weights_of_p = weights_of_q = idf
         elif idf:
-            weights_of_p = table([text for texts in listed for text in texts])
-            weights_of_q = table(candidates) if idf == "separate" else weights_of_p
+            documents = [[text for texts in listed for text in texts]]
+            documents += [list(candidates)] if idf == "separate" else []
+            if all(self.distinct(side, max_length, long_text) > 1 for side in documents):
+                weights_of_p, weights_of_q = table(documents[0]), table(documents[-1])
 
         scores = []
         for candidate, texts in zip(candidates, listed, strict=True):

@@ -37,24 +37,18 @@ class Accumulator:
         self._sums: dict[int, Tensor] = {}  # text -> [weightings, temperatures, vocab]
         self._far: dict[int, dict[tuple[int, int], Tensor]] = {}  # text -> what is in log space
 
-    def add(
-        self, logits: Tensor, log_weights: Tensor, texts: Sequence[int], sizes: Sequence[int]
-    ) -> None:
-        """Add a batch's contexts, `sizes[i]` of them for text `texts[i]`, which may come twice.
+    def add(self, logits: Tensor, log_weights: Tensor, texts: Tensor) -> None:
+        """Add positions of some texts, in the order that each text has them.
 
-        logits [contexts, masks, vocab], log_weights [contexts, masks, weightings].
+        logits [positions, vocab], log_weights [positions, weightings], texts int64 [positions].
         """
-        masks, vocab = logits.shape[1:]
-        log_weights = log_weights.flatten(0, 1).to(logits.device)
-        logits = logits.flatten(0, 1)
-        names = list(dict.fromkeys(texts))
-        met = {text: index for index, text in enumerate(names)}
-        counts = torch.tensor(sizes, device=logits.device) * masks
-        indices = torch.tensor([met[text] for text in texts], device=logits.device)
-        owner = indices.repeat_interleave(counts, output_size=len(logits))
+        vocab = logits.shape[-1]
+        log_weights = log_weights.to(logits.device)
+        met, owner = torch.unique(texts, return_inverse=True)
+        names, owner = met.tolist(), owner.to(logits.device)
         shape = (log_weights.shape[1], len(self.temperatures), vocab)
-        sums = torch.zeros((len(met), *shape), dtype=torch.float64, device=logits.device)
-        for text, index in met.items():
+        sums = torch.zeros((len(names), *shape), dtype=torch.float64, device=logits.device)
+        for index, text in enumerate(names):
             if text in self._sums:
                 sums[index] = self._sums[text]
             self._sums[text] = sums[index]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -58,9 +59,36 @@ class Reading:
         return cls((text.ids.tobytes(), log_weights.tobytes()), text, log_weights, weightless)
 
     @property
+    def own(self) -> tuple[np.ndarray, np.ndarray]:
+        """Its distinct tokens, int64, and the logarithms of their weights in it, float64."""
+        tokens, owner = np.unique(self.text.tokens, return_inverse=True)
+        with np.errstate(divide="ignore"):
+            return tokens, np.log(np.bincount(owner, np.exp(self.log_weights), len(tokens)))
+
+    @property
     def masks(self) -> int:
         """Number of masked contexts the model has to read for it."""
         return max(1, int((self.log_weights > -np.inf).sum()))
+
+
+def interpolated(log_p: Tensor, readings: Sequence[Reading], share: float) -> Tensor:
+    """log((1 - share) p + share m), m being a text's own tokens by weight: [texts, vocab], float64.
+
+    Jelinek-Mercer interpolation (Zhai and Lafferty 2004). A text without tokens keeps its p.
+    """
+    if not share:
+        return log_p
+    owns = [reading.own for reading in readings]
+    counts = torch.tensor([len(tokens) for tokens, _ in owns])
+    rows = torch.arange(len(owns)).repeat_interleave(counts).to(log_p.device)
+    columns, log_mass = (
+        torch.from_numpy(np.concatenate([own[part] for own in owns])).to(log_p.device)
+        for part in (0, 1)
+    )
+    rest = torch.tensor(1.0 - share, dtype=torch.float64).log()
+    mixed = log_p + torch.where(counts > 0, rest, 0.0).to(log_p.device)[:, None]
+    mixed[rows, columns] = torch.logaddexp(mixed[rows, columns], log_mass + math.log(share))
+    return mixed
 
 
 @dataclass(frozen=True)
@@ -76,6 +104,7 @@ class Comparison:
     multi_reference: str
     temperature: int = 0  # index
     weighting: int = 0  # index
+    interpolation: float = 0.0
 
     @classmethod
     def of(cls, measure: str, settings: Settings, temperature: int, weighting: int) -> Comparison:
@@ -88,6 +117,7 @@ class Comparison:
             settings.multi_reference,
             temperature,
             weighting,
+            settings.interpolation,
         )
 
 
@@ -99,39 +129,46 @@ class Couples:
     references: list[Reading]  # [couples]
     counts: np.ndarray  # int [pairs]
 
-    def keys(self) -> list[tuple[Key, Key]]:
-        """(candidate, reference) of every couple, [couples]."""
+    @property
+    def sides(self) -> tuple[list[Reading], list[Reading]]:
+        """The candidate and the reference of every couple, [couples] each."""
         owners = np.repeat(np.arange(len(self.candidates)), self.counts)
-        return [
-            (self.candidates[owner].key, reference.key)
-            for owner, reference in zip(owners, self.references, strict=True)
-        ]
+        return [self.candidates[owner] for owner in owners], self.references
 
     def compare(self, found: Mapping[Key, Tensor], comparisons: Sequence[Comparison]) -> np.ndarray:
         """Every comparison of every couple, float64 [comparisons, couples].
 
         `found` holds log p [temperatures, vocab] of every text.
         """
-        keys = self.keys()
+        candidates, references = self.sides
         step = max(1, COMPARED_ELEMENTS // next(iter(found.values())).numel())
-        values = []
-        for start in range(0, len(keys), step):
-            part = keys[start : start + step]
-            log_q = torch.stack([found[candidate] for candidate, _ in part])
-            log_p = torch.stack([found[reference] for _, reference in part])
-            rows = [
-                measures.compare(
-                    c.measure,
-                    log_p[:, c.temperature],
-                    log_q[:, c.temperature],
-                    symmetrize=c.symmetrize,
-                    alpha=c.alpha,
-                    beta=c.beta,
+        values = np.empty((len(comparisons), len(references)))
+        alike: dict[tuple[int, float], list[int]] = {}
+        for row, c in enumerate(comparisons):
+            alike.setdefault((c.temperature, c.interpolation), []).append(row)
+        for start in range(0, len(references), step):
+            part = slice(start, start + step)
+            for (heat, share), rows in alike.items():
+                log_q, log_p = (
+                    interpolated(
+                        torch.stack([found[reading.key][heat] for reading in side[part]]),
+                        side[part],
+                        share,
+                    )
+                    for side in (candidates, references)
                 )
-                for c in comparisons
-            ]
-            values.append(torch.stack(rows).cpu().numpy())
-        return np.concatenate(values, axis=1)
+                for row in rows:
+                    c = comparisons[row]
+                    compared = measures.compare(
+                        c.measure,
+                        log_p,
+                        log_q,
+                        symmetrize=c.symmetrize,
+                        alpha=c.alpha,
+                        beta=c.beta,
+                    )
+                    values[row, part] = compared.cpu().numpy()
+        return values
 
     def combine(self, values: np.ndarray, multi_reference: str) -> np.ndarray:
         """One score a pair from those of its couples: [..., couples] -> [..., pairs]."""

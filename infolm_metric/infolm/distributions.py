@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from torch import Tensor
 
 from infolm_metric.infolm import masked_lm, masking
 from infolm_metric.infolm.aggregation import Accumulator, log_predictions
-from infolm_metric.infolm.comparison import Key, Reading
+from infolm_metric.infolm.comparison import Key, Reading, interpolated
 from infolm_metric.infolm.explanation import TextView, view_text
 from infolm_metric.infolm.settings import Settings
 from infolm_metric.kernel.checkpoints import Checkpoint
@@ -105,9 +106,9 @@ class Distributions:
         done, total = sum(masks[key] for key in found), sum(masks.values())
         groups = _alike(missing.values(), settings.masks_per_pass)
         sums = Accumulator(temperatures)
-        for batch, logits in self._predict(groups, model, limit, settings):
-            sums.add(logits, batch.log_weights, batch.texts, batch.sizes)
-            done += int(batch.log_weights.isfinite().sum())
+        for owner, log_weights, logits in self._predict(groups, model, limit, settings):
+            sums.add(logits, log_weights, owner)
+            done += int(log_weights.isfinite().sum())
             report(done / total)
         report(1.0)
         for index, group in enumerate(groups):
@@ -123,10 +124,11 @@ class Distributions:
         model: masked_lm.MaskedLM,
         limit: int | None,
         settings: Settings,
-    ) -> Iterator[tuple[masking.Batch, Tensor]]:
-        """Every masked context of the texts, in batches, with its logits [contexts, masks, vocab].
+    ) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
+        """Every position of the texts that is read: whose, its log weights, and its logits.
 
-        The readings of a group are of one text, and differ in the weights of its positions.
+        int64 [positions], float64 [positions, weightings] and [positions, vocab]; those of a text
+        come in order. The readings of a group are of one text, and differ in their weights.
         """
         template, size = model.checkpoint.template, model.checkpoint.size
         windows = [
@@ -143,7 +145,14 @@ class Distributions:
         ]
         count = None if settings.batch_size == "auto" else int(settings.batch_size)
         for batch in masking.batches(windows, template.mask, count, size, model.device.type):
-            yield batch, model.logits(batch.ids, batch.positions, batch.sizes)
+            owner = torch.tensor(batch.texts).repeat_interleave(torch.tensor(batch.sizes))
+            owner = owner.repeat_interleave(batch.positions.shape[1])
+            log_weights = batch.log_weights.flatten(0, 1)
+            done = 0
+            for logits in model.logits(batch.ids, batch.positions, batch.sizes):
+                part = slice(done, done + len(logits))
+                yield owner[part], log_weights[part], logits
+                done += len(logits)
 
     def view(self, reading: Reading, settings: Settings) -> TextView:
         """The predictions at every position of a text, those of weight 0 included."""
@@ -151,13 +160,15 @@ class Distributions:
         limit = self.limit(settings)
         uniform = Reading.of(reading.text, None)
         steps = self._predict([[uniform]], model, limit, settings)
-        logits = torch.cat([logits[:, 0] for _, logits in steps])
-        return view_text(
+        logits = torch.cat([logits for _, _, logits in steps])
+        view = view_text(
             reading.text.tokens,
             reading.log_weights,
             log_predictions(logits, settings.temperature),
             model.checkpoint.tokenizer,
         )
+        (mixed,) = interpolated(view.log_distribution[None], [reading], settings.interpolation)
+        return replace(view, log_distribution=mixed)
 
 
 def _alike(readings: Iterable[Reading], masks: int) -> list[list[Reading]]:
@@ -167,6 +178,6 @@ def _alike(readings: Iterable[Reading], masks: int) -> list[list[Reading]]:
     """
     groups: dict[tuple[bytes, bytes], list[Reading]] = {}
     for reading in readings:
-        kept = b"" if masks == 1 else (reading.log_weights > -np.inf).tobytes()
+        kept = b"" if masks <= 1 else (reading.log_weights > -np.inf).tobytes()
         groups.setdefault((reading.key[0], kept), []).append(reading)
     return list(groups.values())

@@ -20,7 +20,7 @@ class TextView:
     tokens: list[str]  # [positions]; a lone mask token for a text without a maskable one
     weights: Tensor  # float64 [positions], summing to 1
     log_predictions: Tensor  # float64 [positions, vocab], at the settings' temperature
-    log_distribution: Tensor  # float64 [vocab]: their weighted mean, in log space
+    log_distribution: Tensor  # float64 [vocab]: their weighted mean, interpolated if asked for
 
 
 class Share(NamedTuple):
@@ -30,6 +30,7 @@ class Share(NamedTuple):
     share: float
     in_reference: float  # its probability in the reference's distribution
     in_candidate: float
+    own: bool  # it stands in one of the texts
 
 
 @dataclass(frozen=True, repr=False)
@@ -51,9 +52,16 @@ class Explanation:
     def top(self, count: int = 10) -> list[Share]:
         """The entries with the largest shares, the largest first."""
         largest = self.shares.topk(min(count, len(self.shares))).indices
+        own = {*self.candidate.tokens, *self.reference.tokens}
         p, q = self.reference.log_distribution.exp(), self.candidate.log_distribution.exp()
         return [
-            Share(self.vocabulary[i], float(self.shares[i]), float(p[i]), float(q[i]))
+            Share(
+                self.vocabulary[i],
+                float(self.shares[i]),
+                float(p[i]),
+                float(q[i]),
+                self.vocabulary[i] in own,
+            )
             for i in largest.tolist()
         ]
 

@@ -201,9 +201,14 @@ class FastMaskedLM(nn.Module):
         fast = MaskedEncoder(layers, family.entry(base), family.bias(encoder))
         return cls(base.embeddings, fast, family.head(model)).eval()
 
+    def states(self, ids: Tensor, plan: Plan) -> Tensor:
+        """States at the masks: ids int64 [contexts, tokens] -> [contexts, masks, hidden]."""
+        states: Tensor = self.encoder(self.embeddings(ids), plan)
+        return states
+
     def forward(self, ids: Tensor, plan: Plan) -> Tensor:
         """Logits at the masks: ids int64 [contexts, tokens] -> [contexts, masks, vocab]."""
-        return by_rows(self.head, self.encoder(self.embeddings(ids), plan))
+        return by_rows(self.head, self.states(ids, plan))
 
 
 def by_rows(module: Callable[[Tensor], Tensor], states: Tensor) -> Tensor:

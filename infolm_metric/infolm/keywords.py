@@ -21,6 +21,7 @@ class Keywords(TypedDict, total=False):
     temperature: float
     idf: bool | str | os.PathLike[str] | IDF
     multi_reference: str
+    interpolation: float
     masks_per_pass: int
     similarity: bool
     model_name_or_path: str | os.PathLike[str] | None

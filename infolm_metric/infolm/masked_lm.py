@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,8 +12,10 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from transformers import AutoModelForMaskedLM
 
-from infolm_metric.infolm.fast_encoders import ROWS, FastMaskedLM, Plan
+from infolm_metric.infolm.fast_encoders import ROWS, FastMaskedLM, Plan, by_rows
 from infolm_metric.kernel.checkpoints import Checkpoint, load_weights, open_checkpoint, place
+
+LOGITS_AT_ONCE = {True: 1 << 24, False: 1 << 28}  # on a CPU, and on a GPU
 
 
 @dataclass(frozen=True)
@@ -23,28 +26,38 @@ class MaskedLM:
     checkpoint: Checkpoint
     device: torch.device
 
-    @torch.inference_mode()
-    def logits(self, ids: Tensor, positions: Tensor, sizes: Sequence[int]) -> Tensor:
-        """Logits at the masked positions of each context.
+    def logits(self, ids: Tensor, positions: Tensor, sizes: Sequence[int]) -> Iterator[Tensor]:
+        """Logits at the read positions, context by context, in pieces [positions, V].
 
-        ids int64 [contexts, tokens], positions int64 [contexts, masks] -> [contexts, masks, V]. The
-        contexts have no padding; `sizes` of them side by side are of one text and differ only at
-        their masks. The vocabulary head runs at the masks only.
+        ids int64 [contexts, tokens], positions int64 [contexts, masks]. The contexts have no
+        padding; `sizes` of them side by side are of one text and differ only at their masks. The
+        vocabulary head runs at these positions only, for as many at once as LOGITS allows.
         """
-        ids, positions = ids.to(self.device), positions.to(self.device)
+        with self._exactly():
+            ids, positions = ids.to(self.device), positions.to(self.device)
+            if not isinstance(self.model, FastMaskedLM):
+                pieces: Iterable[Tensor] = [self._own_logits(ids, positions)]
+            else:
+                states = self.model.states(ids, Plan(positions, sizes)).flatten(0, 1)
+                at_once = LOGITS_AT_ONCE[self.device.type == "cpu"]
+                pieces = states.split(max(1, at_once // self.checkpoint.size))
+        for piece in pieces:
+            with self._exactly():
+                if isinstance(self.model, FastMaskedLM):
+                    piece = by_rows(self.model.head, piece)
+            # Apple's GPUs have no float64, in which all that follows is computed.
+            yield piece.cpu() if self.device.type == "mps" else piece
+
+    @contextmanager
+    def _exactly(self) -> Iterator[None]:
+        """Neither gradients nor the caller's autocast and matrix precision change a score."""
         precision = torch.get_float32_matmul_precision()
         torch.set_float32_matmul_precision("highest")
         try:
-            # The caller's autocast and matrix precision must not change a score.
-            with torch.autocast(self.device.type, enabled=False):
-                if isinstance(self.model, FastMaskedLM):
-                    logits = self.model(ids, Plan(positions, sizes))
-                else:
-                    logits = self._own_logits(ids, positions)
+            with torch.inference_mode(), torch.autocast(self.device.type, enabled=False):
+                yield
         finally:
             torch.set_float32_matmul_precision(precision)
-        # Apple's GPUs have no float64, in which all that follows is computed.
-        return logits.cpu() if self.device.type == "mps" else logits
 
     def _own_logits(self, ids: Tensor, positions: Tensor) -> Tensor:
         """The logits of the family's own model, whose head is shown only the masked positions."""
@@ -66,7 +79,8 @@ class MaskedLM:
             ).logits
         finally:
             hook.remove()
-        return logits[0, : positions.numel()].unflatten(0, positions.shape)
+        own: Tensor = logits[0, : positions.numel()]
+        return own
 
 
 def open_masked_lm(name: str, revision: str | None = None) -> Checkpoint:

@@ -29,6 +29,7 @@ class MaskedWindow:
     ids: np.ndarray  # int64 [tokens]
     positions: np.ndarray  # int64 [contexts, masks]
     log_weights: np.ndarray  # float64 [contexts, masks, weightings]
+    masked: bool = True  # False: the positions are read as they stand
 
 
 @dataclass(frozen=True)
@@ -54,20 +55,22 @@ def split(
 
     `log_weights` [maskable, weightings]. A text without a maskable token is read as a lone mask
     between the special tokens. Positions of weight 0 in all weightings are left out. `masks` is how
-    many positions a context masks at most.
+    many positions a context masks at most; 0 masks none, and reads a window's positions at once.
     """
     if not text.maskable.any():
         ids = np.asarray([*template.prefix, template.mask, *template.suffix], dtype=np.int64)
         lone = np.zeros((1, 1, log_weights.shape[1]))
         return [MaskedWindow(index, ids, np.asarray([[len(template.prefix)]]), lone)]
     kept = np.isfinite(log_weights).any(1)
+    if not masks:  # so that texts of a length stay alike
+        kept[:] = True
     found = []
     for window in windows(text, template, max_length):
         weighed = kept[window.own]
         if weighed.any():
             own = window.own[weighed]
-            grouped = _group(window.positions[weighed], log_weights[own], masks)
-            found.append(MaskedWindow(index, window.ids, *grouped))
+            grouped = _group(window.positions[weighed], log_weights[own], masks or len(own))
+            found.append(MaskedWindow(index, window.ids, *grouped, masked=masks > 0))
     return found
 
 
@@ -98,11 +101,12 @@ def batches(
     """
     alike: dict[tuple[int, ...], list[MaskedWindow]] = {}
     for window in pieces:
-        alike.setdefault((len(window.ids), *window.log_weights.shape[1:]), []).append(window)
+        key = (len(window.ids), *window.log_weights.shape[1:], window.masked)
+        alike.setdefault(key, []).append(window)
     most_tokens = TOKENS_PER_BATCH.get(device, TOKENS_PER_BATCH["cpu"])
     most_logits = LOGITS_PER_BATCH.get(device, LOGITS_PER_BATCH["cpu"])
-    for length, masks, weightings in sorted(alike, reverse=True):
-        group = alike[length, masks, weightings]
+    for key in sorted(alike, reverse=True):
+        group, (length, masks, _, masked) = alike[key], key
         fitting = min(most_tokens // length, most_logits // (vocabulary * masks))
         size = contexts_per_batch or max(1, fitting)
         counts = np.asarray([len(window.positions) for window in group])
@@ -113,7 +117,8 @@ def batches(
         for start in range(0, len(owner), size):
             part = slice(start, start + size)
             ids = rows[owner[part]]
-            ids.scatter_(1, positions[part], mask)
+            if masked:
+                ids.scatter_(1, positions[part], mask)
             texts, sizes = torch.unique_consecutive(owner[part], return_counts=True)
             yield Batch(
                 ids,

@@ -13,7 +13,7 @@ import torch
 from datasets.utils import tqdm
 from torch import Tensor
 
-from infolm_metric.infolm.comparison import Comparison, Couples, Reading, portions
+from infolm_metric.infolm.comparison import Comparison, Couples, Reading, interpolated, portions
 from infolm_metric.infolm.distributions import Distributions
 from infolm_metric.infolm.explanation import Explanation, explain_score
 from infolm_metric.infolm.settings import Settings
@@ -101,10 +101,7 @@ class InfoLMPasses(Scorer):
             rows = iter(table)
             for index, each, tables in zip(indices, asked, weighed, strict=True):
                 scores = {name: next(rows).tolist() for name in each.names}
-                found = replace(
-                    remarks[weightings.index(tables)],
-                    distinct_documents=statistics[index].distinct,
-                )
+                found = _fitting(remarks[weightings.index(tables)], each, statistics[index])
                 results[index] = self._result(scores, each, statistics[index], found)
         return [results[index] for index in range(len(settings))]
 
@@ -261,12 +258,13 @@ class InfoLMScorer(MetricScorer):
         references: Any,
         *,
         temperatures: Sequence[float] | None = None,
+        interpolations: Sequence[float] | None = None,
         alphas: Sequence[float] | None = None,
         betas: Sequence[float] | None = None,
         idfs: Sequence[bool | str | IDF] | None = None,
         **settings: Unpack[Keywords],
     ) -> list[tuple[Settings, Result]]:
-        """Results for every idf, temperature, measure, alpha and beta, from one pass of the model.
+        """Results for all combinations of what the lists hold, from one pass of the model.
 
         Each result comes with its settings and equals what `score` gives for them. Measures are
         those of `information_measure`; a measure takes part once for every value of the parameters
@@ -276,7 +274,13 @@ class InfoLMScorer(MetricScorer):
         pairs = check_pairs(predictions, references)
         if settings.get("rescale_with_baseline", self.settings.rescale_with_baseline):
             raise ValueError("a sweep is not rescaled; leave rescale_with_baseline out")
-        lists = {"idfs": idfs, "temperatures": temperatures, "alphas": alphas, "betas": betas}
+        lists = {
+            "idfs": idfs,
+            "temperatures": temperatures,
+            "interpolations": interpolations,
+            "alphas": alphas,
+            "betas": betas,
+        }
         grid = swept_settings(self.settings, lists, **settings)
         with self.lock:
             forms = {each.idf: each for each in grid}
@@ -304,9 +308,9 @@ class InfoLMScorer(MetricScorer):
             table, _ = weighting(chosen, statistics, kept.checkpoint(chosen))
             (readings,) = kept.read([checked], [table], chosen)
             found = kept.of(readings, chosen, [chosen.temperature])
-            remarks = self.inner.remark(readings, chosen)
-            replace(remarks, distinct_documents=statistics.distinct).warn()
-            return torch.stack([found[reading.key][0] for reading in readings])
+            _fitting(self.inner.remark(readings, chosen), chosen, statistics).warn()
+            log_p = torch.stack([found[reading.key][0] for reading in readings])
+            return interpolated(log_p, readings, chosen.interpolation)
 
     def explain(self, candidate: str, reference: str, **settings: Unpack[Keywords]) -> Explanation:
         """What the model predicts at each position of two texts, and what drives their score.
@@ -321,8 +325,8 @@ class InfoLMScorer(MetricScorer):
             )
         if chosen.masks_per_pass > 1:
             raise ValueError(
-                "masks_per_pass must be 1 for explain, which shows what the model predicts where "
-                f"one token is masked, got {chosen.masks_per_pass}"
+                "masks_per_pass must be 1 or 0 for explain, which shows what the model predicts at "
+                f"each position, got {chosen.masks_per_pass}"
             )
         with self.lock:
             kept = self.inner.distributions
@@ -351,12 +355,21 @@ def _how_texts_are_read(settings: Settings) -> Settings:
         beta=None,
         symmetrize="jeffreys",
         temperature=1.0,
+        interpolation=0.0,
         idf=False,
         multi_reference="min",
         similarity=False,
         return_scores=True,
         rescale_with_baseline=False,
     )
+
+
+def _fitting(remarks: Remarks, settings: Settings, statistics: Statistics) -> Remarks:
+    """The remarks on texts as these settings read them."""
+    # Read without a mask, or mixed with its own token, a text of one token is heard.
+    heard = settings.masks_per_pass == 0 or settings.interpolation > 0
+    one_token = 0 if heard else remarks.one_token
+    return replace(remarks, one_token=one_token, distinct_documents=statistics.distinct)
 
 
 def _most(results: Sequence[Result]) -> Remarks:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from infolm_metric.kernel.checks import flag, number, one_of, optional, whole_number
+from infolm_metric.kernel.checks import flag, natural_number, number, one_of, optional
 from infolm_metric.kernel.settings import (
     Drawn,
     ModelSettings,
@@ -47,6 +47,13 @@ def measure_names(name: str, value: Any) -> str | tuple[str, ...]:
         if not isinstance(entry, str):
             raise TypeError(f"{name} must hold names, got {entry!r}")
     return tuple(dict.fromkeys(measures.resolve(entry).name for entry in value))
+
+
+def _share(name: str, value: Any) -> float:
+    checked = number(name, value)
+    if not 0 <= checked <= 1:
+        raise ValueError(f"{name} must lie between 0, the paper's InfoLM, and 1, got {value!r}")
+    return checked
 
 
 def _temperature(name: str, value: Any) -> float:
@@ -111,10 +118,18 @@ class Settings(ModelSettings):
     )
     idf: bool | str | IDF = idf_choice()
     multi_reference: str = multi_reference_choice()
+    interpolation: float = choice(
+        0.0,
+        _share,
+        "share of a text's own tokens in its distribution, from 0 (default, the paper's) to 1",
+        "--interpolation",
+        tunable=True,
+    )
     masks_per_pass: int = choice(
         1,
-        whole_number,
-        "tokens masked at once (default: 1, exact); more is an approximation, and faster",
+        natural_number,
+        "tokens masked at once (default: 1, exact); more is an approximation, and faster; 0 masks "
+        "nothing, another metric at one pass a text",
         "--masks-per-pass",
     )
     similarity: bool = choice(
@@ -130,6 +145,14 @@ class Settings(ModelSettings):
 
         for measure in self.names:
             measures.check_parameters(measure, self.alpha, self.beta)
+            if self.interpolation == 1 and not math.isfinite(self.largest_value(measure)):
+                raise ValueError(
+                    f"{spelled('interpolation', 1)} needs a measure with a largest value, because "
+                    f"texts may share no token; {measure} with "
+                    f"{spelled('symmetrize', self.symmetrize)} has none; use a smaller share, "
+                    f"{spelled('symmetrize', 'jensen')} or a bounded measure such as "
+                    "fisher_rao_distance"
+                )
             if self.similarity and not math.isfinite(self.largest_value(measure)):
                 raise ValueError(
                     f"{spelled('similarity', True)} needs a measure with a largest value; "
@@ -175,7 +198,9 @@ class Settings(ModelSettings):
         unused = {"alpha", "beta"} - used
         if all(MEASURES[name].symmetric for name in self.names):
             unused.add("symmetrize")
-        if self.masks_per_pass > 1:
+        if not self.interpolation:
+            unused.add("interpolation")
+        if self.masks_per_pass != 1:
             fields["masks_per_pass"] = self.masks_per_pass
         if self.similarity:
             fields["similarity"] = "1-score/largest"

@@ -9,7 +9,13 @@ import numpy as np
 
 from infolm_metric.infolm.settings import Settings, measure_names
 
-SETTING = {"idfs": "idf", "temperatures": "temperature", "alphas": "alpha", "betas": "beta"}
+SETTING = {
+    "idfs": "idf",
+    "temperatures": "temperature",
+    "interpolations": "interpolation",
+    "alphas": "alpha",
+    "betas": "beta",
+}
 
 
 def swept_settings(
@@ -17,7 +23,7 @@ def swept_settings(
 ) -> list[Settings]:
     """The settings of a sweep, of one measure each: those of `plain` with the changes `given`.
 
-    `lists` holds `idfs`, `temperatures`, `alphas` and `betas`; in the place of a list that is None
+    `lists` holds the values by the names in SETTING; in the place of a list that is None
     stands the value without it. Parameters outside a measure's domain are left out.
 
     Raises:

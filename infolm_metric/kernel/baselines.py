@@ -248,21 +248,27 @@ def of_the_call(
 
 
 def mixed(texts: Sequence[str], pairs: int, references: int) -> Iterator[Pairs]:
-    """Pairs of different texts, for each number of references up to `references`.
+    """Up to `pairs` pairs of different texts, for each number of references up to `references`.
 
-    Half of at most 2 * `pairs` texts are candidates; each has other texts as its references.
+    At most 2 * `pairs` texts are read; where there are fewer, each is paired with several others.
 
     >>> [len(each) for each in mixed([f"text {i}" for i in range(40)], 500, 2)]
-    [20, 20]
+    [360, 360]
     """
-    chosen = sorted(set(texts), key=_digest)[: 2 * pairs]
-    half = len(chosen) // 2
-    candidates, others = chosen[:half], chosen[half:]
-    stride = max(1, len(others) // references)
+    ring = sorted(set(texts), key=_digest)[: 2 * pairs]
+    size = len(ring)
+    laps = min(-(-pairs // size), max(1, (size - 1) // (2 * references)))
+    stride = max(1, size // (laps * references + 1))
+
+    def others(position: int, count: int) -> list[str]:
+        """The references of a pair, all of them away from its candidate and its other pairs'."""
+        first = position // size * references + 1
+        return [ring[(position + (first + step) * stride) % size] for step in range(count)]
+
     for count in range(1, references + 1):
         yield Pairs.of(
-            (text, [others[(index + stride * step) % len(others)] for step in range(count)])
-            for index, text in enumerate(candidates)
+            (ring[position % size], others(position, count))
+            for position in range(min(pairs, laps * size))
         )
 
 

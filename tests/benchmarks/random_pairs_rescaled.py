@@ -2,9 +2,10 @@
 
     python tests/benchmarks/random_pairs_rescaled.py RATINGS.jsonl [--model bundled] [--pairs 200]
 
-RATINGS.jsonl has rows with `id` and `references`, such as WebNLG 2020. Half of the samples give the
-pairs, each one sample's first reference against another's; the baseline from a file is made of the
-other half. Prints the mean of the rescaled scores by each source of a baseline, and of copies.
+RATINGS.jsonl has rows with `id` and `references`, such as WebNLG 2020. Half of the distinct
+references, drawn at random, give the pairs, each of two samples; the baseline from a file is made
+of the other half. Prints the mean of the rescaled scores by each source of a baseline, and of
+copies.
 """
 
 from __future__ import annotations
@@ -27,19 +28,22 @@ def main() -> None:
     parser.add_argument("--pairs", type=int, default=200)
     options = parser.parse_args()
     warnings.simplefilter("ignore")
-    samples: dict[str, list[str]] = {}
+    samples: dict[str, str] = {}  # text -> sample
     for line in options.ratings.open(encoding="utf-8"):
         row = json.loads(line)
-        samples.setdefault(str(row["id"]), row["references"])
+        samples.update(dict.fromkeys(row["references"], str(row["id"])))
     draw = random.Random(0)
-    names = sorted(samples)
-    draw.shuffle(names)
-    own, others = names[: len(names) // 2], names[len(names) // 2 :]
-    pairs = [draw.sample(own, 2) for _ in range(options.pairs)]
-    candidates, references = ([samples[pair[side]][0] for pair in pairs] for side in (0, 1))
+    texts = sorted(samples)
+    draw.shuffle(texts)
+    own, others = texts[: len(texts) // 2], texts[len(texts) // 2 :]
+    candidates, references = list[str](), list[str]()
+    while len(candidates) < options.pairs:
+        one, other = draw.sample(own, 2)
+        if samples[one] != samples[other]:
+            candidates.append(one)
+            references.append(other)
     scorer = InfoLMScorer(model_name_or_path=options.model)
-    texts = [text for name in others for text in samples[name]]
-    baseline = make_baseline(scorer.inner, scorer.settings, texts, 500, 1)
+    baseline = make_baseline(scorer.inner, scorer.settings, others, 500, 1)
     with tempfile.TemporaryDirectory() as folder:
         baseline.save(f"{folder}/file")
         for source in (True, f"{folder}/file", "package"):

@@ -15,6 +15,13 @@ WEIGHTINGS = 2
 TEMPERATURES = (0.01, 0.25, 1.0, 2.0, 100.0)
 
 
+def add(sums, logits, log_weights, texts, sizes):
+    """Add contexts [contexts, masks, ...], `sizes[i]` of them for text `texts[i]`."""
+    owner = torch.tensor(list(texts)).repeat_interleave(torch.tensor(list(sizes)))
+    owner = owner.repeat_interleave(logits.shape[1])
+    sums.add(logits.flatten(0, 1), log_weights.flatten(0, 1), owner)
+
+
 def contexts(sizes, seed=0, scale=3.0):
     """Logits [contexts, vocab] in float32, and log weights [contexts, weightings].
 
@@ -32,7 +39,7 @@ def contexts(sizes, seed=0, scale=3.0):
 def aggregate(logits, log_weights, sizes, temperatures):
     """The log distributions of texts whose contexts come in one batch."""
     sums = Accumulator(temperatures)
-    sums.add(logits[:, None], log_weights[:, None], range(len(sizes)), sizes)
+    add(sums, logits[:, None], log_weights[:, None], range(len(sizes)), sizes)
     return torch.stack([sums.log_sums(text) for text in range(len(sizes))])
 
 
@@ -119,7 +126,7 @@ def test_it_does_not_matter_how_the_contexts_are_spread_over_batches(sizes, cut,
     for rows in batches:
         texts = list(dict.fromkeys(owners[row] for row in rows))
         counts = [sum(owners[row] == text for row in rows) for text in texts]
-        sums.add(logits[rows, None], log_weights[rows, None], texts, counts)
+        add(sums, logits[rows, None], log_weights[rows, None], texts, counts)
     found = torch.stack([sums.log_sums(text) for text in range(len(sizes))])
     torch.testing.assert_close(found, whole, rtol=1e-13, atol=1e-13)
 
@@ -135,14 +142,14 @@ def test_batches_in_order_give_the_same_bits_wherever_they_are_cut(sizes, cut):
         part = slice(start, start + cut)
         texts = list(dict.fromkeys(owners[part]))
         counts = [owners[part].count(text) for text in texts]
-        sums.add(logits[part, None], log_weights[part, None], texts, counts)
+        add(sums, logits[part, None], log_weights[part, None], texts, counts)
     assert torch.equal(torch.stack([sums.log_sums(i) for i in range(len(sizes))]), whole)
 
 
 def test_a_text_met_twice_in_a_batch_is_one_text():
     logits, log_weights = contexts([4])
     sums = Accumulator([1.0])
-    sums.add(logits[:, None], log_weights[:, None], [7, 7], [1, 3])
+    add(sums, logits[:, None], log_weights[:, None], [7, 7], [1, 3])
     whole = aggregate(logits, log_weights, [4], [1.0])[0]
     torch.testing.assert_close(sums.log_sums(7), whole, rtol=1e-13, atol=1e-13)
 
@@ -154,7 +161,7 @@ def test_a_mask_that_is_no_mask_of_its_own_adds_nothing():
     log_weights = torch.cat([log_weights, nothing])
     sums = Accumulator(TEMPERATURES)
     repeated = torch.cat([logits, logits[3:], logits[3:]])
-    sums.add(repeated.view(2, 3, VOCABULARY), log_weights.view(2, 3, WEIGHTINGS), [0], [2])
+    add(sums, repeated.view(2, 3, VOCABULARY), log_weights.view(2, 3, WEIGHTINGS), [0], [2])
     whole = aggregate(logits, log_weights[:4], [4], TEMPERATURES)[0]
     torch.testing.assert_close(sums.log_sums(0), whole, rtol=1e-13, atol=1e-13)
 
@@ -165,7 +172,7 @@ def test_a_weighting_may_leave_out_all_the_contexts_of_a_batch():
     whole = aggregate(logits, log_weights, [4], TEMPERATURES)[0]
     sums = Accumulator(TEMPERATURES)
     for part in (slice(0, 2), slice(2, 4)):
-        sums.add(logits[part, None], log_weights[part, None], [0], [2])
+        add(sums, logits[part, None], log_weights[part, None], [0], [2])
     assert bool(whole.isfinite().all())
     torch.testing.assert_close(sums.log_sums(0), whole, rtol=1e-13, atol=1e-13)
 
@@ -186,6 +193,6 @@ def test_what_is_kept_of_a_text_does_not_keep_its_batch_alive():
     sizes = [1] * 50
     logits, log_weights = contexts(sizes)
     sums = Accumulator([1.0, 2.0])
-    sums.add(logits[:, None], log_weights[:, None], range(50), sizes)
+    add(sums, logits[:, None], log_weights[:, None], range(50), sizes)
     kept = sums.log_sums(0)
     assert kept.untyped_storage().nbytes() == kept.nbytes == WEIGHTINGS * 2 * VOCABULARY * 8

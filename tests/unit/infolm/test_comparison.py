@@ -71,7 +71,8 @@ def test_pairs_are_read_no_further_than_the_portion_needs():
 def test_the_couples_are_each_candidate_with_each_of_its_references():
     made = couples((10, [11, 12]), (13, [14]), (10, [15, 11]))
     expected = [(10, 11), (10, 12), (13, 14), (10, 15), (10, 11)]
-    assert made.keys() == [(reading(c).key, reading(r).key) for c, r in expected]
+    keys = [(one.key, other.key) for one, other in zip(*made.sides, strict=True)]
+    assert keys == [(reading(c).key, reading(r).key) for c, r in expected]
 
 
 VALUES = np.array([[3.0, 1.0, 2.0, 5.0, 4.0, 9.0], [0.0, 7.0, 7.0, 1.0, 2.0, 2.0]])
@@ -129,9 +130,9 @@ def test_every_couple_is_compared_by_every_measure_at_its_temperature(elements, 
     values = made.compare(found, COMPARISONS)
     assert values.shape == (4, 5) and values.dtype == np.float64
     for row, c in zip(values, COMPARISONS, strict=True):
-        for value, (candidate, reference) in zip(row, made.keys(), strict=True):
-            log_p = found[reference][c.temperature]
-            log_q = found[candidate][c.temperature]
+        for value, candidate, reference in zip(row, *made.sides, strict=True):
+            log_p = found[reference.key][c.temperature]
+            log_q = found[candidate.key][c.temperature]
             parameters = {"symmetrize": c.symmetrize, "alpha": c.alpha, "beta": c.beta}
             assert value == measures.compare(c.measure, log_p, log_q, **parameters).item()
 

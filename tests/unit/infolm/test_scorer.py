@@ -343,8 +343,207 @@ def test_several_masks_a_pass_need_fewer_passes_and_do_not_mix_with_others(score
     assert fresh.score(CANDIDATES, REFERENCES).scores == exact.scores
 
 
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("idf", [False, "references"])
+def test_without_masks_scores_are_those_of_a_literal_reading(tiny_models, family, idf):
+    folder = tiny_models(family)
+    literal = ReferenceInfoLM(folder, masked=False)
+    scorer = InfoLMScorer(model_name_or_path=folder, masks_per_pass=0, idf=idf, temperature=0.5)
+    candidates, references = [*CANDIDATES, LONG, "yes"], [*REFERENCES, "a boat", "no"]
+    for cut in ({}, {"max_length": 17, "long_text": "window"}, {"max_length": 17}):
+        result = scorer.score(candidates, references, **cut)
+        expected = literal.score(
+            candidates, references, "fisher_rao_distance", temperature=0.5, idf=idf, **cut
+        )
+        assert_close(result["scores"], expected, 0.5)
+
+
+def test_without_masks_a_text_is_read_once_and_scores_do_not_depend_on_the_batch(
+    scorer, monkeypatch
+):
+    texts = [*CANDIDATES, *REFERENCES, LONG]
+    own = {"masks_per_pass": 0, "idf": False, "reuse_memory": 0}
+    together = scorer.distributions(texts, **own)
+    for text, log_p in zip(texts, together, strict=True):
+        assert torch.equal(scorer.distributions([text], **own)[0], log_p)
+    for size in (1, 3, 64):
+        assert torch.equal(scorer.distributions(texts, batch_size=size, **own), together)
+    with counted_contexts(monkeypatch) as contexts:
+        scorer.distributions(texts, **own)
+    assert len(contexts) == len({*texts})
+
+
+def test_the_head_runs_in_pieces_without_a_change_of_bits(scorer, monkeypatch):
+    from infolm_metric.infolm import masked_lm
+
+    own = {"masks_per_pass": 0, "idf": False, "reuse_memory": 0}
+    whole = scorer.distributions([LONG, "a cat"], **own)
+    vocabulary = whole.shape[1]
+    monkeypatch.setattr(masked_lm, "LOGITS_AT_ONCE", {True: 5 * vocabulary})
+    assert torch.equal(scorer.distributions([LONG, "a cat"], **own), whole)
+
+
+def test_an_explanation_without_masks_shows_what_is_predicted_in_sight(scorer):
+    plain, seen = (scorer.explain("a cat", "the cat", masks_per_pass=k) for k in (1, 0))
+    assert seen.score == scorer.score(["a cat"], ["the cat"], masks_per_pass=0)["infolm"]
+    assert not torch.equal(plain.candidate.log_predictions, seen.candidate.log_predictions)
+    assert seen.candidate.tokens == ["a", "cat"]
+
+
+# Interpolation with the text's own tokens
+
+
+@pytest.mark.parametrize("family", ["bert", "roberta"])
+@pytest.mark.parametrize("share", [0.1, 0.5])
+def test_interpolated_scores_equal_the_literal_implementation(tiny_models, family, share):
+    folder = tiny_models(family)
+    literal, ours = Literal(folder), InfoLMScorer(model_name_or_path=folder)
+    for temperature in (0.25, 1.0):
+        for measure, alpha, beta in PARAMETERS:
+            parameters = {"information_measure": measure, "alpha": alpha, "beta": beta}
+            result = ours.score(
+                CANDIDATES,
+                REFERENCES,
+                **parameters,
+                temperature=temperature,
+                interpolation=share,
+            )
+            expected = literal.score(
+                CANDIDATES,
+                REFERENCES,
+                measure,
+                alpha,
+                beta,
+                temperature,
+                "references",
+                interpolation=share,
+            )
+            assert_close(result.scores[measure], expected, temperature)
+
+
+BOUNDED = [
+    ("l1_distance", {}),
+    ("l2_distance", {}),
+    ("l_infinity_distance", {}),
+    ("fisher_rao_distance", {}),
+    ("alpha_divergence", {"alpha": 0.3}),
+    ("kl_divergence", {"symmetrize": "jensen"}),
+    ("alpha_divergence", {"alpha": 2.0, "symmetrize": "jensen"}),
+    ("renyi_divergence", {"alpha": 2.0, "symmetrize": "jensen"}),
+    ("ab_divergence", {"alpha": 0.3, "beta": 0.7, "symmetrize": "jensen"}),
+]
+
+
+def from_counts(measure, p, q, alpha=None, beta=None):
+    """A measure of two distributions that may hold zeros, as its definition has it."""
+    both = (p > 0) & (q > 0)
+    m = (p + q) / 2
+    if measure == "fisher_rao_distance":
+        return 2 / np.pi * np.arccos(min(1.0, np.sqrt(p * q).sum()))
+    if measure == "alpha_divergence" and alpha < 1:
+        sums = [(x[both] ** alpha * y[both] ** (1 - alpha)).sum() for x, y in ((p, q), (q, p))]
+        return np.mean([(total - 1) / (alpha * (alpha - 1)) for total in sums])
+    gap = np.abs(p - q)
+    if measure.endswith("_distance"):
+        return {"l1": gap.sum(), "l2": np.sqrt((gap**2).sum()), "l_infinity": gap.max()}[
+            measure.removesuffix("_distance")
+        ]
+    values = []
+    for x in (p, q):
+        on = x > 0
+        if measure == "kl_divergence":
+            values.append((x[on] * np.log(x[on] / m[on])).sum())
+            continue
+        total = (x[on] ** alpha * m[on] ** (1 - alpha)).sum()
+        if measure == "alpha_divergence":
+            values.append((total - 1) / (alpha * (alpha - 1)))
+        elif measure == "renyi_divergence":
+            values.append(np.log(total) / (alpha - 1))
+        else:  # with a + b = 1, Renyi's divergence over a
+            values.append(np.log(total) / (alpha - 1) / alpha)
+    return np.mean(values)
+
+
+@pytest.mark.parametrize(("measure", "parameters"), BOUNDED)
+@pytest.mark.parametrize("idf", [False, "references"])
+def test_wholly_interpolated_scores_are_those_of_the_tokens_counts(
+    scorer, measure, parameters, idf
+):
+    candidates = ["the cat sat on the mat", "a dog ran", "rain", "the cat"]
+    references = ["the cat is on the mat", "hello world", "rain rain", "a dog"]
+    result = scorer.score(
+        candidates,
+        references,
+        information_measure=measure,
+        interpolation=1,
+        idf=idf,
+        **parameters,
+    )
+    table = IDF.from_corpus(references, scorer.tokenizer).weights if idf else None
+    for candidate, reference, score in zip(candidates, references, result["scores"], strict=True):
+        p, q = (counted(text, scorer.tokenizer, table) for text in (reference, candidate))
+        own = {k: v for k, v in parameters.items() if k != "symmetrize"}
+        assert score == pytest.approx(from_counts(measure, p, q, **own), abs=1e-9)
+
+
+def counted(text, tokenizer, table):
+    """The weights of a text's own tokens, [vocab]."""
+    ids = tokenizer(text, add_special_tokens=False)["input_ids"]
+    weights = np.ones(len(ids)) if table is None or not table[ids].any() else table[ids]
+    return np.bincount(
+        ids, weights / weights.sum(), minlength=max(tokenizer.get_vocab().values()) + 1
+    )
+
+
+def test_an_unbounded_measure_is_not_wholly_interpolated():
+    for measure, parameters in (
+        ("kl", {}),
+        ("renyi", {"alpha": 0.5}),
+        ("ab", {"alpha": 1, "beta": 1}),
+    ):
+        with pytest.raises(ValueError, match="interpolation=1 needs a measure with a largest"):
+            InfoLMScorer(information_measure=measure, interpolation=1, **parameters)
+
+
+@pytest.mark.parametrize("measure", ["fisher_rao", "kl", "linf"])
+def test_an_interpolated_token_is_heard(scorer, measure):
+    own = {"information_measure": measure, "idf": False, "interpolation": 0.1}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        result = scorer.score(["cat", "cat"], ["dog", "cat"], **own)
+    assert result["scores"][0] > 0.01 and result["scores"][1] == 0.0
+    assert result["remarks"]["one_token"] == 0
+
+
+def test_a_text_without_tokens_keeps_its_distribution_when_interpolated(scorer):
+    plain, mixed = (scorer.distributions([""], interpolation=share) for share in (0, 0.5))
+    assert torch.equal(plain, mixed)
+
+
+def test_another_interpolation_needs_no_pass(scorer, monkeypatch):
+    fresh = InfoLMScorer(model_name_or_path=scorer.settings.model_name_or_path, idf=False)
+    fresh.score(CANDIDATES, REFERENCES)
+    with counted_contexts(monkeypatch) as contexts:
+        found = fresh.score(CANDIDATES, REFERENCES, interpolation=0.3)
+    assert contexts == []
+    rows = fresh.sweep(CANDIDATES, REFERENCES, interpolations=[0, 0.3], temperatures=[1, 2])
+    assert [(each.temperature, each.interpolation) for each, _ in rows] == [
+        (1.0, 0.0),
+        (1.0, 0.3),
+        (2.0, 0.0),
+        (2.0, 0.3),
+    ]
+    assert rows[1][1].scores == found.scores and "|interpolation:0.3|" in rows[1][1].signature
+
+
+@pytest.mark.parametrize("wrong", [-0.1, 1.1, float("nan"), "much", None])
+def test_an_interpolation_outside_its_range_is_refused(wrong):
+    with pytest.raises((ValueError, TypeError), match="interpolation must"):
+        InfoLMScorer(interpolation=wrong)
+
+
 def test_an_explanation_is_of_single_masks(scorer):
-    with pytest.raises(ValueError, match="masks_per_pass must be 1 for explain.*got 3"):
+    with pytest.raises(ValueError, match="masks_per_pass must be 1 or 0 for explain.*got 3"):
         scorer.explain("a cat", "the cat", masks_per_pass=3)
 
 

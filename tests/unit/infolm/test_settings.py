@@ -55,7 +55,7 @@ REFUSED = [
     ({"information_measure": ["l1", "renyi"]}, ["renyi_divergence needs alpha", "None"]),
     ({"symmetrize": "jeffrey"}, ["symmetrize 'jeffrey'", "did you mean 'jeffreys'?"]),
     ({"symmetrize": True}, ["symmetrize True", "'jeffreys', 'jensen', 'none', 'reverse'"]),
-    ({"masks_per_pass": 0}, ["masks_per_pass must be at least 1, got 0"]),
+    ({"masks_per_pass": -1}, ["masks_per_pass must be at least 0, got -1"]),
     ({"masks_per_pass": 1.5}, ["masks_per_pass must be a whole number, got 1.5"]),
     ({"similarity": "yes"}, ["similarity must be True or False, got 'yes'"]),
 ]

@@ -8,7 +8,7 @@ import pytest
 
 from infolm_metric import InfoLM, InfoLMScorer
 from infolm_metric.kernel import baselines
-from infolm_metric.kernel.baselines import Baseline, NoBaseline, Spread, unrelated
+from infolm_metric.kernel.baselines import Baseline, NoBaseline, Spread, mixed, unrelated
 from infolm_metric.kernel.pairs import Pairs, check_pairs
 from infolm_metric.kernel.rescaling import make_baseline
 from tests.paraphrases import PARAPHRASES
@@ -160,7 +160,16 @@ def test_a_file_holds_all_measures_both_weights_and_numbers_of_references(baseli
     kinds = {(weights, count) for _, weights, count in baseline.spreads}
     assert kinds == set(itertools.product(("uniform", "idf"), (1, 2)))
     assert len(baseline.spreads) == 9 * 4
-    assert all(spread.pairs == 40 for spread in baseline.spreads.values())
+    assert all(spread.pairs == 500 for spread in baseline.spreads.values())
+
+
+@pytest.mark.parametrize(("number", "count"), [(40, 4), (80, 1), (300, 2), (1500, 4)])
+def test_the_pairs_of_a_file_are_of_different_texts_and_come_once(number, count):
+    texts = [f"text {i}" for i in range(number)]
+    for references, pairs in enumerate(mixed(texts, 500, count), 1):
+        found = [(candidate, *group) for candidate, group in pairs]
+        assert len(set(found)) == len(found) > 100
+        assert all(len(set(pair)) == references + 1 for pair in found)
 
 
 @pytest.mark.parametrize("idf", [False, "references"])
