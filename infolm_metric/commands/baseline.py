@@ -37,7 +37,7 @@ def _baseline(arguments: argparse.Namespace) -> None:
             f"the corpus has {len(set(texts))} distinct texts; a baseline needs at least "
             f"{2 * LEAST_GROUPS}, and 1000 are better"
         )
-    scorer = make_scorer(arguments, verbose=True)
+    scorer = make_scorer(arguments)
 
     from infolm_metric.kernel.rescaling import make_baseline
 

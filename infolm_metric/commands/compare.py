@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import sys
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -34,14 +33,17 @@ def _compare(arguments: argparse.Namespace) -> None:
     if arguments.resamples < 1:
         raise ValueError(f"--resamples must be at least 1, got {arguments.resamples}")
     names = _names(arguments.systems)
-    systems = []
-    for path in arguments.systems:
-        candidates, references = text_files.read_parallel(path, arguments.references)
-        systems.append(candidates)
+    count = len(names)
+    # All at once, because standard input can be read once.
+    first, others = text_files.read_parallel(
+        arguments.systems[0], [*arguments.systems[1:], *arguments.references]
+    )
+    systems = [first, *([row[index] for row in others] for index in range(count - 1))]
+    references = [row[count - 1 :] for row in others]
 
     from infolm_metric.meta_evaluation.grid import score_measures
 
-    scorer = make_scorer(arguments, verbose=sys.stderr.isatty())
+    scorer = make_scorer(arguments)
     if "candidates" in scorer.settings.counted:
         raise ValueError(
             "--idf separate weighs each system by its own texts, so that systems cannot be "
@@ -54,9 +56,12 @@ def _compare(arguments: argparse.Namespace) -> None:
         corpus=[text for group in references for text in group],
     )
     results = {
-        label: _rows(names, column.reshape(len(systems), -1), arguments)
+        label: _rows(names, column.reshape(count, -1), arguments)
         for label, column in scored.scores.items()
     }
+    for label, column in scored.rescaled.items():
+        for row, own in zip(results[label], column.reshape(count, -1), strict=True):
+            row["rescaled"] = float(own.mean())
     if arguments.json:
         made = {
             "systems": results,
@@ -118,12 +123,14 @@ def _lines(
     layout = LAYOUTS["markdown" if arguments.markdown else "text"]
     for label, rows in results.items():
         first = rows[0]
+        rescaled = ["rescaled"] if "rescaled" in first else []
         yield from layout(
-            ["system", label, "95% interval", "difference", "p"],
+            ["system", label, *rescaled, "95% interval", "difference", "p"],
             [
                 [
                     row["system"],
                     f"{row['mean']:.4f}",
+                    *(f"{row[name]:.4f}" for name in rescaled),
                     f"[{row['low']:.4f}, {row['high']:.4f}]",
                     "the first" if row is first else f"{row['mean'] - first['mean']:+.4f}",
                     p_value(row["p_value"]),
@@ -138,6 +145,8 @@ def _lines(
         f"{TESTS[arguments.test]} against {first['system']} "
         f"({arguments.resamples} resamples, seed {arguments.seed})."
     )
+    if scored.rescaled:
+        yield "Rescaled: 1 is a copy, 0 is what unrelated texts score; the tests are of the others."
     yield f"signature: {scored.signature}"
 
 
@@ -177,7 +186,8 @@ COMMAND = Command(
     },
     epilogue="""\
 Every text is read by the model once, however many systems share a reference or an output. The means
-are those that infolm score gives for each system alone.
+are those that infolm score gives for each system alone; with --rescale-with-baseline they stand
+there rescaled, too, by one baseline for all systems. One of the files can be -, standard input.
 
 example:
   infolm compare theirs.txt mine.txt another.txt -r references.txt --model bundled

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 
 from infolm_metric.commands import ratings as shared
 from infolm_metric.commands.options import Command, make_scorer, option, refused, setting_options
@@ -32,7 +31,7 @@ def _correlate(arguments: argparse.Namespace) -> None:
     else:
         from infolm_metric.meta_evaluation.grid import score_measures
 
-        scorer = make_scorer(arguments, verbose=sys.stderr.isatty())
+        scorer = make_scorer(arguments)
         labels = map(scorer.settings.label, scorer.settings.names)
         shared.check_against(arguments, [*labels, *compared])
         scored = score_measures(scorer, found.predictions, found.references)
@@ -91,7 +90,7 @@ COMMAND = Command(
             ),
             refused("--no-infolm", "--no-infolm is now --no-metric"),
         ),
-        "how to score": (shared.METRIC, *setting_options(own)),
+        "how to score": (shared.METRIC, *setting_options(own, shared.settings(own))),
         "output": (JSON, MARKDOWN, OUTPUT),
     },
     epilogue=f"""\

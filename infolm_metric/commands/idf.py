@@ -24,7 +24,7 @@ def _idf(arguments: argparse.Namespace) -> None:
     check_writable(arguments.output)
     if "idf" not in metrics.find(arguments.metric).settings_type().choices():
         raise ValueError(f"{arguments.metric} has no use for a table: it weighs no tokens")
-    scorer = make_scorer(arguments, idf="references", verbose=True)
+    scorer = make_scorer(arguments, idf="references")
     # Read here and not by load_dataset: its text loader also splits at lone carriage returns and
     # keeps byte order marks, its CSV loader takes "NA" for a missing value. A stream is not cached
     # either, so a file that has changed is counted anew.

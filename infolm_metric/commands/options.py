@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -121,8 +122,14 @@ def setting(own: type[Settings], name: str, several: bool = False) -> Option:
     return Option(declared.flags, keywords)
 
 
+QUIET = option("-q", "--quiet", dest="quiet", action="store_true", help="no progress bar")
+
+
 def setting_options(own: type[Settings], names: Container[str] | None = None) -> tuple[Option, ...]:
-    """The options of a metric's settings, or of those of `names`; other metrics' are refused."""
+    """The options of a metric's settings, or of those of `names`; other metrics' are refused.
+
+    With the setting `verbose` comes its opposite, which is no setting.
+    """
     choices = own.choices()
     flags = {flag for declared in choices.values() for flag in declared.flags}
     mine = [name for name in choices if choices[name].flags and (names is None or name in names)]
@@ -134,6 +141,7 @@ def setting_options(own: type[Settings], names: Container[str] | None = None) ->
                     owners.setdefault(flag, []).append(metric.name)
     return (
         *(setting(own, name) for name in mine),
+        *([QUIET] if "verbose" in mine else []),
         *(
             refused(flag, f"{flag} is a setting of {' and '.join(of)}, not of {own.metric}")
             for flag, of in owners.items()
@@ -156,9 +164,13 @@ def given_settings(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def make_scorer(arguments: argparse.Namespace, **usual: Any) -> MetricScorer:
-    """A scorer of the chosen metric with the settings given, and where none is, the usual ones."""
+    """A scorer of the chosen metric with the settings given, and where none is, the usual ones.
+
+    It shows progress on a terminal, unless told to be quiet.
+    """
     kind = metrics.find(arguments.metric).scorer_type()
-    return kind(**{**usual, **given_settings(arguments)})
+    shown = sys.stderr.isatty() and not arguments.quiet
+    return kind(**{**usual, **given_settings(arguments), "verbose": shown})
 
 
 def flag_names(own: type[Settings]) -> dict[str, str]:

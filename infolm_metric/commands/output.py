@@ -32,9 +32,16 @@ def check_writable(output: str) -> None:
     ValueError: cannot write missing/scores.txt: no folder 'missing'; name a file in one that exists
     """
     path = Path(output)
+    if output == STANDARD_OUTPUT:
+        raise ValueError("standard output cannot hold this; name a file with -o")
     if path.is_dir() or not path.parent.is_dir():
         problem = "it is a folder" if path.is_dir() else f"no folder {str(path.parent)!r}"
         raise ValueError(f"cannot write {output}: {problem}; name a file in one that exists")
+    if not os.access(path if path.exists() else path.parent, os.W_OK):
+        raise ValueError(
+            f"cannot write {output}: permission denied; name a file in a folder that you may "
+            "write to"
+        )
 
 
 def write(lines: Iterable[str], output: str) -> None:
@@ -43,7 +50,10 @@ def write(lines: Iterable[str], output: str) -> None:
     if output == STANDARD_OUTPUT:
         sys.stdout.write(text)
     else:
-        Path(output).write_text(text, encoding="utf-8", newline="\n")
+        try:
+            Path(output).write_text(text, encoding="utf-8", newline="\n")
+        except OSError as error:
+            raise OSError(f"cannot write {output}: {error.strerror}; name another file") from error
 
 
 def folder_for(output: str) -> Path:

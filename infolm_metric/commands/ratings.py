@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from infolm_metric.commands.options import metric_option, option, refused
 
 if TYPE_CHECKING:
+    from infolm_metric.kernel.settings import Settings
     from infolm_metric.meta_evaluation.rows import Ratings
 
 ROWS = """\
@@ -58,6 +59,13 @@ DATA = (
     ),
 )
 METRIC = metric_option("; a column of scores is named with --scores {}")
+
+
+def settings(own: type[Settings]) -> list[str]:
+    """The settings that can change an agreement: to rescale scores does not."""
+    return [name for name in own.choices() if name != "rescale_with_baseline"]
+
+
 AGAINST = (
     option(
         "--against",

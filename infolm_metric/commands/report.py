@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 
 from infolm_metric.commands import ratings as shared
 from infolm_metric.commands.options import Command, make_scorer, option, setting_options
@@ -17,15 +16,13 @@ def _report(arguments: argparse.Namespace) -> None:
     shared.check_against(arguments, columns)
     folder = folder_for(arguments.output)
 
-    from datasets.utils import tqdm
-
+    from infolm_metric.kernel.progress import bar
     from infolm_metric.meta_evaluation.report import write_report
     from infolm_metric.meta_evaluation.study import scored
 
-    scorer = make_scorer(arguments, verbose=sys.stderr.isatty())
+    scorer = make_scorer(arguments)
     total = len(scored(scorer.settings)) * len(found.predictions)
-    quiet = not scorer.settings.verbose
-    with tqdm(total=total, unit="score", desc="settings", disable=quiet) as bar:
+    with bar(scorer.settings.verbose, total=total, unit="score", desc="settings") as shown:
         page = write_report(
             found,
             scorer,
@@ -36,7 +33,7 @@ def _report(arguments: argparse.Namespace) -> None:
             missing=arguments.missing,
             resamples=arguments.resamples,
             seed=arguments.seed,
-            report=bar.update,
+            report=shown.update,
         )
     print(page)
 
@@ -48,7 +45,7 @@ COMMAND = Command(
     lambda own: {
         "what people said": shared.DATA,
         "how to correlate": (*shared.AGAINST, *shared.RESAMPLING),
-        "how to score": (shared.METRIC, *setting_options(own)),
+        "how to score": (shared.METRIC, *setting_options(own, shared.settings(own))),
         "output": (
             option("-o", "--output", metavar="DIR", required=True, help="folder to write to"),
             option(
@@ -58,7 +55,7 @@ COMMAND = Command(
     },
     epilogue=f"""\
 Writes index.html, which holds its figures and can be sent alone, and each figure as a file. Needs
-matplotlib: pip install 'infolm-metric[plots]'.
+matplotlib (pip install matplotlib).
 
 {shared.ROWS}
 

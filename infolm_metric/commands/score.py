@@ -62,7 +62,7 @@ def _score_as_job(arguments: argparse.Namespace) -> None:
         source,
         arguments.output,
         restart=arguments.restart,
-        progress=True if scorer.settings.verbose else None,
+        progress=scorer.settings.verbose,
     )
     if result.resumed:
         print(f"infolm: {result.resumed} pairs were there already", file=sys.stderr)
@@ -77,13 +77,14 @@ def _score_on_ray(arguments: argparse.Namespace) -> None:
         import ray
     except ImportError as error:
         raise ModuleNotFoundError(
-            "--engine ray needs Ray: pip install 'infolm-metric[ray]'"
+            "--engine ray needs Ray; install it with: pip install 'ray[data]'"
         ) from error
 
     from infolm_metric.running import ray as ray_engine
 
     scorer = make_scorer(arguments)
     ray_engine.start()
+    ray.data.DataContext.get_current().enable_progress_bars = scorer.settings.verbose
     if arguments.data:
         source = ray_engine.open_files(arguments.data)
     else:
@@ -92,7 +93,7 @@ def _score_on_ray(arguments: argparse.Namespace) -> None:
         source,
         arguments.output,
         metric=arguments.metric,
-        settings=scorer.settings,
+        settings=scorer.settings.replace(verbose=False),
         workers=arguments.workers,
         candidate_column=arguments.candidate_column,
         reference_columns=arguments.reference_column,
@@ -247,8 +248,9 @@ COMMAND = Command(
         ),
     },
     epilogue="""\
-Arguments without a flag are always texts, files always come with one. Plain text files hold one
-text per line, and an empty line is an empty text. Files are UTF-8; .gz is decompressed. Put --
+Arguments without a flag are texts, the candidate first, unless there is only one: that is a table,
+as if --data stood before it. Plain text files come with -c and -r; they hold one text per line, and
+an empty line is an empty text. Files are UTF-8; .gz is decompressed; - is standard input. Put --
 before a text that starts with a dash.
 
 examples:

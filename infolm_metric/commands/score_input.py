@@ -25,9 +25,10 @@ def check_way(arguments: argparse.Namespace) -> None:
     Traceback (most recent call last):
     ValueError: give both files: -c FILE with the candidates, -r FILE with references
     """
-    lone_table = len(arguments.texts) == 1 and text_files.is_table(arguments.texts[0])
-    if lone_table and arguments.data is None:
-        (arguments.data,), arguments.texts = arguments.texts, []
+    if len(arguments.texts) == 1 and arguments.data is None:
+        (lone,) = arguments.texts
+        if lone == text_files.STANDARD_INPUT or text_files.is_table(lone):
+            arguments.data, arguments.texts = lone, []
     files = bool(arguments.candidates or arguments.references)
     table = bool(arguments.data) + bool(arguments.dataset)
     if (ways := bool(arguments.texts) + table + files) != 1:
@@ -118,7 +119,7 @@ OPTIONS: tuple[Option, ...] = (
         "texts",
         nargs="*",
         metavar="TEXT",
-        help="the candidate, then its references; or one table, as with --data",
+        help="the candidate, then its references; or, alone, a table FILE, as with --data",
     ),
     option("-c", "--candidates", metavar="FILE", help="plain text; - is standard input"),
     option(

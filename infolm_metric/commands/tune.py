@@ -5,9 +5,8 @@ from __future__ import annotations
 import argparse
 import json
 import shlex
-import sys
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
 
 from infolm_metric import metrics
 from infolm_metric.commands import ratings as shared
@@ -44,16 +43,16 @@ def _tune(arguments: argparse.Namespace) -> None:
         if name in arguments
     }
 
-    from datasets.utils import tqdm
-
+    from infolm_metric.kernel.progress import bar
     from infolm_metric.meta_evaluation.tuning import candidates, tune
 
-    scorer = make_scorer(arguments, verbose=sys.stderr.isatty())
+    scorer = make_scorer(arguments)
     grids = own.tried(**given)
+    choices = own.choices()
+    words = {choices[name].check(name, each): each for name in given for each in given[name]}
     texts = len(found.select(found.samples[:1]).predictions) * development
     total = len(candidates(scorer.settings, grids)) * texts
-    quiet = not scorer.settings.verbose
-    with tqdm(total=total, unit="score", desc="settings", disable=quiet) as bar:
+    with bar(scorer.settings.verbose, total=total, unit="score", desc="settings") as shown:
         result = tune(
             found,
             scorer,
@@ -64,13 +63,16 @@ def _tune(arguments: argparse.Namespace) -> None:
             level=arguments.level,
             missing=arguments.missing,
             resamples=arguments.resamples,
-            report=bar.update,
+            report=shown.update,
         )
-    write(_json(result) if arguments.json else _report(result, arguments), arguments.output)
+    lines = _json(result, words) if arguments.json else _report(result, words, arguments)
+    write(lines, arguments.output)
 
 
-def _report(result: Tuning, arguments: argparse.Namespace) -> Iterator[str]:
-    """What was found, in words, tables, and settings to paste."""
+def _report(
+    result: Tuning, words: Mapping[Any, Any], arguments: argparse.Namespace
+) -> Iterator[str]:
+    """What was found, in words, tables, and settings to paste; `words` are the values as given."""
     from infolm_metric.meta_evaluation.tables import aligned, number, p_value, with_interval
     from infolm_metric.meta_evaluation.tuning import DEFAULTS, TUNED
 
@@ -107,26 +109,37 @@ def _report(result: Tuning, arguments: argparse.Namespace) -> Iterator[str]:
     yield ""
     yield "To use them:"
     yield ""
-    yield " ".join(["infolm score", *_flags(result.best), "..."])
-    keywords = ", ".join(f"{name}={value!r}" for name, value in result.best.chosen().items())
+    chosen = _chosen(result.best, words)
+    yield " ".join(["infolm score", *_flags(result.best, chosen), "..."])
+    keywords = ", ".join(f"{name}={value!r}" for name, value in chosen.items())
     kind = metrics.find(result.best.metric).evaluate.partition(":")[2]
     yield f"{kind}({keywords})"
+    yield f"signature: {result.signature}"
 
 
-def _flags(best: Settings) -> Iterator[str]:
+def _chosen(settings: Settings, words: Mapping[Any, Any]) -> dict[str, Any]:
+    """The choices that `tune` made, a table by the path that it was given by."""
+    return {
+        name: value if isinstance(value, bool | int | float | str) else words.get(value, str(value))
+        for name, value in settings.chosen().items()
+    }
+
+
+def _flags(best: Settings, chosen: Mapping[str, Any]) -> Iterator[str]:
     """The metric and its settings as options of the command line."""
     if best.metric != metrics.DEFAULT:
         yield f"--metric {best.metric}"
-    for name, value in best.chosen().items():
+    for name, value in chosen.items():
         flag = best.choices()[name].flags[-1]
         yield f"{flag} {shlex.quote('none' if value is False else str(value))}"
 
 
-def _json(result: Tuning) -> Iterator[str]:
+def _json(result: Tuning, words: Mapping[Any, Any]) -> Iterator[str]:
     fields = ("metric", "criterion", "value", "low", "high", "p_values")
     yield json.dumps(
         {
-            "best": result.best.chosen(),
+            "best": _chosen(result.best, words),
+            "signature": result.signature,
             "coefficient": result.coefficient,
             "level": result.level,
             "criteria": list(result.criteria),
@@ -134,7 +147,7 @@ def _json(result: Tuning) -> Iterator[str]:
             "development_ids": list(result.development_ids),
             "held_out_ids": list(result.held_out_ids),
             "trials": [
-                {"settings": trial.settings.chosen(), "development": trial.development}
+                {"settings": _chosen(trial.settings, words), "development": trial.development}
                 for trial in result.trials
             ],
         }
@@ -151,7 +164,7 @@ def _to_try(own: type[Settings]) -> tuple[Option, ...]:
 
 
 def _the_same(own: type[Settings]) -> tuple[Option, ...]:
-    return setting_options(own, own.choices().keys() - _tunable(own))
+    return setting_options(own, set(shared.settings(own)) - {*_tunable(own)})
 
 
 COMMAND = Command(

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
-from datasets.utils import tqdm
 from torch import Tensor
 
 from infolm_metric.infolm.comparison import Comparison, Couples, Reading, interpolated, portions
@@ -28,6 +27,7 @@ from infolm_metric.kernel.idf.statistics import (
 )
 from infolm_metric.kernel.idf.table import IDF
 from infolm_metric.kernel.pairs import Pair, Pairs, check_pairs, check_texts
+from infolm_metric.kernel.progress import bar
 from infolm_metric.kernel.results import Remarks, Result, View, make_signature
 from infolm_metric.kernel.scorer import MetricScorer, Report, Scorer, silent
 
@@ -379,9 +379,9 @@ def _most(results: Sequence[Result]) -> Remarks:
 
 @contextmanager
 def _bar(pairs: int, settings: Settings) -> Iterator[Callable[[int, int, float], object]]:
-    """A progress bar over so many pairs.
+    """A progress bar over so many pairs, if there are several.
 
     It is told the pairs done before a portion, those of the portion, and the share of these done.
     """
-    with tqdm(total=pairs, unit="pair", desc="infolm", disable=not settings.verbose) as bar:
-        yield lambda before, size, share: bar.update(before + int(size * share) - bar.n)
+    with bar(settings.verbose and pairs > 1, total=pairs, unit="pair", desc="infolm") as shown:
+        yield lambda before, size, share: shown.update(before + int(size * share) - shown.n)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -12,7 +13,13 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from huggingface_hub import try_to_load_from_cache
+from huggingface_hub import (
+    get_hf_file_metadata,
+    hf_hub_url,
+    is_offline_mode,
+    try_to_load_from_cache,
+)
+from huggingface_hub.errors import HfHubHTTPError
 from safetensors import SafetensorError
 from torch import nn
 from transformers import AutoConfig, AutoTokenizer
@@ -33,6 +40,7 @@ HASHED = (
 WORKING_MEMORY = 2 << 30  # bytes
 # Share of a GPU's memory that stays free for whoever else is at work there.
 HEADROOM = 0.1
+PATIENCE = 4.0  # seconds that the Hub has for its first answer
 
 
 @dataclass(frozen=True)
@@ -47,6 +55,7 @@ class Checkpoint:
     size: int  # entries of the model's vocabulary, V
     limit: int | None  # tokens a text may have by default, special ones included; None: any
     positions: int | None  # tokens the model can read at most; None: any
+    silence: str = ""  # why the Hub is not asked for files, if it is not
 
     @cached_property
     def identity(self) -> str:
@@ -106,8 +115,9 @@ def open_checkpoint(
         ValueError: it has no such architecture, or its tokenizer knows no words.
     """
     source = _source(name, revision)
-    config = _fetch(AutoConfig.from_pretrained, name, source, revision)
-    tokenizer = _fetch(AutoTokenizer.from_pretrained, name, source, revision)
+    asked = (name, source, revision, _silence(source, revision))
+    config = _fetch(AutoConfig.from_pretrained, *asked)
+    tokenizer = _fetch(AutoTokenizer.from_pretrained, *asked)
     check(name, tokenizer)
     try:
         with torch.device("meta"):  # modules without memory for weights
@@ -127,7 +137,9 @@ def open_checkpoint(
             "trained with"
         )
     template = find_template(tokenizer)
-    return Checkpoint(name, source, revision, tokenizer, template, size, limit, positions)
+    return Checkpoint(
+        name, source, revision, tokenizer, template, size, limit, positions, asked[-1]
+    )
 
 
 def load_weights(
@@ -144,6 +156,7 @@ def load_weights(
             checkpoint.name,
             checkpoint.source,
             checkpoint.revision,
+            checkpoint.silence,
             # Given even for float32: transformers 5 otherwise keeps a checkpoint's own dtype.
             dtype=getattr(torch, dtype),
             use_safetensors=True,
@@ -218,23 +231,58 @@ def _source(name: str, revision: str | None) -> str:
     return path
 
 
+def _silence(source: str, revision: str | None) -> str:
+    """Why the Hub gives nothing, or "" if it answers or is not needed.
+
+    Left alone, its client asks for every file again for half a minute, and says so each time. The
+    thread bounds the wait for names and addresses, too, to which time limits do not apply.
+    """
+    if os.path.isdir(source) or is_offline_mode():
+        return ""
+    reasons = [f"no answer in {PATIENCE:g} s"]
+
+    def ask() -> None:
+        try:
+            get_hf_file_metadata(hf_hub_url(source, "config.json", revision=revision))
+            reasons.clear()
+        except HfHubHTTPError:  # an answer all the same, which loading explains
+            reasons.clear()
+        except Exception as error:
+            reasons[:] = [str(error) or type(error).__name__]
+
+    thread = threading.Thread(target=ask, daemon=True)
+    thread.start()
+    thread.join(PATIENCE)
+    return "".join(reasons)
+
+
 def _fetch(
-    loader: Callable[..., Any], name: str, source: str, revision: str | None, **options: Any
+    loader: Callable[..., Any],
+    name: str,
+    source: str,
+    revision: str | None,
+    silence: str = "",
+    **options: Any,
 ) -> Any:
     """What `loader` gives, with errors that say what to do."""
     if revision is not None:
         options["revision"] = revision
+    if silence:
+        options["local_files_only"] = True
     try:
         # Said outright, because transformers would otherwise ask at the terminal whether to run it.
         return loader(source, trust_remote_code=False, **options)
     except (OSError, ValueError, SafetensorError) as error:
         at = "" if revision is None else f" at revision {revision!r}"
         reason = str(error).strip().partition("\n")[0].rstrip(" .:")
+        if silence:
+            reason += f" (the Hub: {silence})"
         raise OSError(
             f"cannot load the model {name!r}{at}: {reason}. Check the name or path; weights must "
-            "be safetensors files, others are not read. Without a "
-            "connection to the Hub use a local folder or the model that ships with infolm: "
-            f"{spelled('model_name_or_path', BUNDLED)}"
+            "be safetensors files, others are not read. Without a connection to the Hub use a "
+            "folder or the model that ships with infolm, "
+            f"{spelled('model_name_or_path', BUNDLED)}, for every call with "
+            f"{ModelSettings.model_variable}={BUNDLED}; HF_HUB_OFFLINE=1 saves the wait for the Hub"
         ) from error
 
 

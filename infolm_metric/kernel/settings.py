@@ -100,7 +100,12 @@ class Settings:
         given="bool | str | os.PathLike[str] | Baseline",
     )
     verbose: bool = choice(
-        False, flag, "show progress, and where in the code an error arose", "-v", "--verbose"
+        False,
+        flag,
+        "show progress; on the command line, which does so on terminals unless told --quiet, show "
+        "where in the code an error arose",
+        "-v",
+        "--verbose",
     )
 
     def __post_init__(self) -> None:

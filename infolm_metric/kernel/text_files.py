@@ -20,7 +20,7 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
-from itertools import zip_longest
+from itertools import chain, zip_longest
 from pathlib import PurePath
 from typing import Any
 
@@ -252,11 +252,18 @@ def _json_rows(path: str) -> Iterator[Row]:
         yield where, row
 
 
-def _delimited_rows(path: str, delimiter: str) -> Iterator[Row]:
-    """The rows of a CSV or TSV file with a header, quoted as spreadsheet programs do."""
+def _delimited_rows(path: str, delimiters: str) -> Iterator[Row]:
+    """The rows of a CSV or TSV file with a header, quoted as spreadsheet programs do.
+
+    Its separator is the first of `delimiters` that is in the first line.
+    """
     csv.field_size_limit(LONGEST_CELL)
     # Without `strict` a stray quote would silently swallow the lines up to the next one.
-    reader = csv.reader((line for _, line in _lines(path)), delimiter=delimiter, strict=True)
+    lines = (line for _, line in _lines(path))
+    first = next(lines, "")
+    # Spreadsheets write a "CSV" with semicolons where the comma is the decimal mark.
+    separator = next((each for each in delimiters if each in first), delimiters[0])
+    reader = csv.reader(chain([first], lines), delimiter=separator, strict=True)
     header: list[str] = []
     try:
         for cells in reader:
@@ -303,8 +310,8 @@ def _parquet_rows(path: str) -> Iterator[Row]:
 TABLES: dict[str, Callable[[str], Iterator[Row]]] = {
     ".jsonl": _json_rows,
     ".ndjson": _json_rows,
-    ".csv": partial(_delimited_rows, delimiter=","),
-    ".tsv": partial(_delimited_rows, delimiter="\t"),
+    ".csv": partial(_delimited_rows, delimiters=",;\t"),
+    ".tsv": partial(_delimited_rows, delimiters="\t"),
     ".parquet": _parquet_rows,
 }
 """How a table is read, by the end of its name."""

@@ -190,7 +190,7 @@ def need_matplotlib() -> None:
         import matplotlib  # noqa: F401
     except ImportError as error:
         raise ImportError(
-            "figures need matplotlib; install it with: pip install 'infolm-metric[plots]'"
+            "figures need matplotlib; install it with: pip install matplotlib"
         ) from error
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from infolm_metric.kernel.idf.statistics import CANDIDATES
 from infolm_metric.kernel.pairs import Pairs, check_pairs
-from infolm_metric.kernel.results import Remarks
+from infolm_metric.kernel.rescaling import score_whole
+from infolm_metric.kernel.results import RESCALED, Remarks
 from infolm_metric.kernel.scorer import MetricScorer, Report, silent
 from infolm_metric.kernel.settings import Settings
 from infolm_metric.kernel.wording import spelled
@@ -18,11 +19,15 @@ from infolm_metric.kernel.wording import spelled
 
 @dataclass(frozen=True)
 class Columns:
-    """Scores by label, each [pairs], and the signature of a `score` call that gives them."""
+    """Scores by label, each [pairs], and the signature of a `score` call that gives them.
+
+    `rescaled` holds them rescaled, too, if the settings ask for it.
+    """
 
     scores: dict[str, np.ndarray]
     signature: str
     higher_is_better: bool
+    rescaled: dict[str, np.ndarray] = field(default_factory=dict)
 
 
 def score_grid(
@@ -117,7 +122,11 @@ def _columns(
         alike = {_counting(each): each for each in settings}
         counted = {key: scorer.inner.count(documents, each) for key, each in alike.items()}
         statistics = [counted[_counting(each)] for each in settings]
-        results = scorer.inner.score_many(pairs, settings, statistics, report)
+        if any(each.rescale_with_baseline for each in settings):
+            both = zip(settings, statistics, strict=True)
+            results = [score_whole(scorer.inner, pairs, *each) for each in both]
+        else:
+            results = scorer.inner.score_many(pairs, settings, statistics, report)
     _warn([result.remarks for result in results])
     back = np.argsort(order)
     return [
@@ -125,6 +134,12 @@ def _columns(
             {each.label(name): np.asarray(one)[back] for name, one in result.scores.items()},
             result.signature,
             result.higher_is_better,
+            {
+                each.label(name): np.asarray(one)[back]
+                for view in result.views
+                if view.mean == RESCALED
+                for name, one in view.values.items()
+            },
         )
         for each, result in zip(settings, results, strict=True)
     ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -22,6 +23,7 @@ Grids = Sequence[Mapping[str, Sequence[Any]]]
 """Lists of values by the name of a setting, of which every combination is tried."""
 DEFAULTS = "the default settings"
 TUNED = "the tuned settings"
+FEW = 20  # samples
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,8 @@ class Tuning:
     criteria: tuple[str, ...]
     coefficient: str
     level: str
+    signature: str
+    """Of the best settings."""
 
     @property
     def best(self) -> Settings:
@@ -101,6 +105,12 @@ def tune(
     if development is None:
         development = len(ratings.samples) // 2
     chosen, held_out = split_samples(ratings.samples, development, seed)
+    if min(len(chosen), len(held_out)) < FEW:
+        warnings.warn(
+            f"infolm: {len(chosen)} samples to choose settings on and {len(held_out)} to judge "
+            f"them; with fewer than {FEW} either is largely chance: rate more samples",
+            stacklevel=2,
+        )
     here, there = ratings.select(chosen), ratings.select(held_out)
     corpus = [text for group in ratings.references for text in group]
     tried = candidates(scorer.settings, grids)
@@ -133,4 +143,6 @@ def tune(
         seed=seed,
     )
     cells = tuple(cell for cell in table.cells if cell.statistic == coefficient)
-    return Tuning(tuple(trials), cells, chosen, held_out, criteria, coefficient, level)
+    with scorer.lock:
+        signature = scorer.inner.signature(trials[0].settings)
+    return Tuning(tuple(trials), cells, chosen, held_out, criteria, coefficient, level, signature)

@@ -18,11 +18,10 @@ from itertools import count, islice
 from pathlib import Path
 from typing import Any
 
-from datasets.utils import tqdm
-
 from infolm_metric.kernel.idf.statistics import Statistics
 from infolm_metric.kernel.idf.table import IDF
 from infolm_metric.kernel.pairs import Pair, Pairs
+from infolm_metric.kernel.progress import bar
 from infolm_metric.kernel.rescaling import score_part, with_baseline
 from infolm_metric.kernel.results import Remarks, differences
 from infolm_metric.kernel.scorer import MetricScorer
@@ -118,10 +117,10 @@ def run_job(
             path.unlink(missing_ok=True)
             job.begin(folder, statistics)
         try:
-            with _bar(progress, source.count(), settings.metric) as bar:
+            with _bar(progress, source.count(), settings.metric) as shown:
                 shards = _shards(source, folder, chunk, score)
                 told = scorer.inner.signature(settings, statistics)
-                return _join(path, folder, told, shards, bar)
+                return _join(path, folder, told, shards, shown)
         except STOPS as stop:
             kept = sum(len(Shard.read(file) or ()) for file in folder.glob("*.rows"))
             raise next(kind for kind in STOPS if isinstance(stop, kind))(
@@ -158,7 +157,7 @@ def _shards(
 
 
 def _join(
-    path: Path, folder: Path, signature: str, shards: Iterable[tuple[Path, Shard, str]], bar: Any
+    path: Path, folder: Path, signature: str, shards: Iterable[tuple[Path, Shard, str]], shown: Any
 ) -> JobResult:
     """Write the output from the shards, unless it is there as it should be."""
     sums: Counter[str] = Counter()
@@ -182,7 +181,7 @@ def _join(
                 files.append(file)
                 pairs += len(lines)
                 resumed += len(lines) if state == KEPT else 0
-                bar.update(len(lines))
+                shown.update(len(lines))
             same = same and not output.read(1)
     finally:
         _warn(scored, folder, "scored")
@@ -220,10 +219,10 @@ def _count(
         while part := list(islice(rows, COUNTED)):
             with scorer.lock:
                 statistics += scorer.inner.count(Pairs.of(part), settings)
-            bar.update(len(part))
+            shown.update(len(part))
             yield from part
 
-    with _bar(progress, source.total, "counting") as bar:
+    with _bar(progress, source.total, "counting") as shown:
         corpus = digest(counted())
     return statistics, corpus
 
@@ -254,6 +253,5 @@ def _take_up(
 
 
 def _bar(progress: bool | None, total: int | None, title: str) -> Any:
-    """A bar with rate and time left; `datasets` can switch it off."""
-    disabled = None if progress is None else not progress
-    return tqdm(total=total, unit="pair", desc=title, disable=disabled)
+    """A bar with rate and time left."""
+    return bar(progress, total=total, unit="pair", desc=title)

@@ -1,4 +1,7 @@
-"""How many documents of a corpus contain each token, counted with `datasets`."""
+"""How many documents of a corpus contain each token, counted with `datasets`.
+
+It takes a second to import, and so is left alone where a short list is counted.
+"""
 
 from __future__ import annotations
 
@@ -9,22 +12,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from itertools import chain, islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from datasets import (
-    Column,
-    Dataset,
-    Features,
-    IterableColumn,
-    IterableDataset,
-    List,
-    Value,
-    is_caching_enabled,
-)
-from datasets.utils import tqdm
 
 from infolm_metric.kernel.pairs import as_list, check_text
+from infolm_metric.kernel.progress import bar
+
+if TYPE_CHECKING:
+    from datasets import Dataset, Features, IterableDataset
 
 VERSION = 2  # of the counts that datasets keeps in files
 BATCH = 1000  # rows that become one row of counts
@@ -34,14 +30,11 @@ TITLE = "Counting documents"
 LARGE = 10_000  # rows from which a corpus in memory is worth a progress bar
 PATIENCE = 2.0  # seconds before a stream, whose length is unknown, shows a progress bar
 PARALLELISM = "TOKENIZERS_PARALLELISM"
-COUNTS = Features(
-    {
-        "documents": Value("int64"),
-        "token_ids": List(Value("int32")),
-        "counts": List(Value("int32")),
-        "digests": List(Value("string")),
-    }
-)
+
+
+def is_small(corpus: Any) -> bool:
+    """True for a list that is counted in one go, without `datasets`."""
+    return isinstance(corpus, list) and len(corpus) <= BATCH
 
 
 def count_documents(
@@ -187,11 +180,19 @@ def _document(name: str, text: Any) -> str:
     return text
 
 
-def _as_dataset(corpus: Any, column: str) -> tuple[Dataset | IterableDataset | Iterator[str], str]:
+def _as_dataset(
+    corpus: Any, column: str
+) -> tuple[Dataset | IterableDataset | Iterator[str] | list[str], str]:
     """The corpus as a data set with no more than the column of its texts, and that column.
 
-    What can be read only once stays an iterator, so that it need not fit in memory.
+    What can be read only once stays an iterator, so that it need not fit in memory, and what is
+    small a list.
     """
+    if is_small(corpus):
+        return list(_documents(enumerate(corpus))), "text"
+
+    from datasets import Column, Dataset, Features, IterableColumn, IterableDataset, Value
+
     if isinstance(corpus, Column | IterableColumn) and isinstance(
         corpus.source, Dataset | IterableDataset
     ):
@@ -234,16 +235,22 @@ def _holds_text(feature: Any) -> bool:
 
 
 def _counted(
-    dataset: Dataset | IterableDataset | Iterator[str],
+    dataset: Dataset | IterableDataset | Iterator[str] | list[str],
     count: _Counter,
     fingerprint: str,
     processes: int,
 ) -> Iterator[Mapping[str, Any]]:
-    """Rows of COUNTS, one for each batch of the data set."""
+    """Rows of counts, one for each batch of the data set."""
+    if isinstance(dataset, list):
+        yield from _counted_here(iter(dataset), count)
+        return
+
+    from datasets import Dataset, Features, List, Value
+
     if not isinstance(dataset, Dataset):
-        with tqdm(desc=TITLE, unit=" documents", delay=PATIENCE) as bar:
+        with bar(True, desc=TITLE, unit=" documents", delay=PATIENCE) as shown:
             for row in _counted_here(dataset, count):
-                bar.update(row["documents"][0])
+                shown.update(row["documents"][0])
                 yield row
         return
     processes = min(processes, -(-len(dataset) // BATCH))  # none without a batch of its own
@@ -259,7 +266,14 @@ def _counted(
             batched=True,
             batch_size=BATCH,
             remove_columns=dataset.column_names,
-            features=COUNTS,
+            features=Features(
+                {
+                    "documents": Value("int64"),
+                    "token_ids": List(Value("int32")),
+                    "counts": List(Value("int32")),
+                    "digests": List(Value("string")),
+                }
+            ),
             num_proc=processes if processes > 1 else None,
             keep_in_memory=not _can_keep(dataset),
             # Left to itself, datasets makes it from the tokenizer object, which use changes.
@@ -290,6 +304,8 @@ def _slices(texts: Iterator[str]) -> Iterator[list[str]]:
 
 def _can_keep(dataset: Dataset) -> bool:
     """True if counts can be kept beside the data set: it lies in files, in an open folder."""
+    from datasets import is_caching_enabled
+
     files = dataset.cache_files
     folder = os.path.dirname(files[0]["filename"]) or "." if files else ""
     return is_caching_enabled() and os.access(folder, os.W_OK)

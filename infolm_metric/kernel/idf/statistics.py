@@ -7,17 +7,12 @@ each part of a corpus is counted, the counts are added, and every part is scored
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from datasets.utils import (
-    are_progress_bars_disabled,
-    disable_progress_bars,
-    enable_progress_bars,
-)
-
 from infolm_metric.kernel.checkpoints import Checkpoint
+from infolm_metric.kernel.idf.counting import is_small
 from infolm_metric.kernel.idf.table import IDF
 from infolm_metric.kernel.pairs import Pair, Pairs
 
@@ -99,7 +94,7 @@ def count(pairs: Iterable[Pair], settings: Any, checkpoint: Checkpoint) -> Stati
 def count_texts(texts: Iterable[str], settings: Any, checkpoint: Checkpoint) -> IDF:
     """The table of a corpus, its texts cut as they are in scoring."""
     limit = checkpoint.text_limit(settings.max_length)
-    with _bars(settings.verbose):
+    with nullcontext() if is_small(texts) else _bars(settings.verbose):
         table = IDF.from_corpus(
             texts,
             checkpoint.tokenizer,
@@ -161,6 +156,12 @@ def signed_weights(
 @contextmanager
 def _bars(shown: bool) -> Iterator[None]:
     """Keeps the bars of `datasets` away unless `shown`; leaves its switch as it was."""
+    from datasets.utils import (
+        are_progress_bars_disabled,
+        disable_progress_bars,
+        enable_progress_bars,
+    )
+
     quiet = not shown and not are_progress_bars_disabled()
     if quiet:
         disable_progress_bars()

@@ -3,7 +3,10 @@
 import io
 import json
 import os
+import pty
+import re
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -134,6 +137,21 @@ def test_csv_scores_as_in_python(score, scorer):
     assert score("--data", "data.csv") == expected
 
 
+def test_the_semicolons_of_a_spreadsheet_and_tabs_separate_cells_too(score, infolm):
+    expected = score("-c", "sys.txt", "-r", "ref.txt")
+    for separator in ";\t":
+        rows = [("id, group", "prediction", "reference")][separator == ";" :]
+        rows = rows or [("id", "prediction", "reference")]
+        rows += [("1,5", *row) for row in zip(CANDIDATES, REFERENCES, strict=True)]
+        lines = (separator.join(row) + "\n" for row in rows)
+        Path("data.csv").write_text("".join(lines).replace("id, group", "id"))
+        assert score("data.csv") == expected
+    Path("data.csv").write_text("prediction,reference\na; b,c; d\n")
+    assert score("data.csv")["scores"] == score("a; b", "c; d")["scores"]
+    Path("data.csv").write_text("prediction|reference\na|b\n")
+    assert "'prediction|reference'" in infolm("score", "data.csv")[2]
+
+
 def test_columns_can_be_named(score, scorer):
     Path("data.tsv").write_text("out\ta\tb\nthe cat\ta cat\tthe dog\n")
     columns = ("--candidate-column", "out", "--reference-column", "a", "--reference-column", "b")
@@ -153,13 +171,22 @@ def test_standard_input_is_plain_text_or_json_lines(score, scorer, monkeypatch):
     assert score("--data", "-") == expected
 
 
+def test_a_lone_dash_is_a_table_on_standard_input(score, monkeypatch):
+    rows = [{"candidate": "the cat", "reference": "a cat"}]
+    content = "".join(json.dumps(row) + "\n" for row in rows).encode()
+    expected = score("the cat", "a cat")
+    for arguments in (["-"], ["--data", "-"]):
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(content)))
+        assert score(*arguments)["scores"] == expected["scores"]
+
+
 # Settings
 
 
 def test_every_setting_but_return_scores_has_an_option():
     names = {entry.keywords["dest"] for entry in setting_options(Settings)}
     fields = set(Settings.choices())
-    assert names <= fields
+    assert names <= {*fields, "quiet"}
     assert fields - names <= {"return_scores", "reuse_memory"}
 
 
@@ -252,6 +279,35 @@ def test_output_goes_to_a_file(infolm):
     assert (code, output) == (0, "")
     _, printed, _ = infolm("score", *FILES, "--json", "-o", "-")
     assert Path("scores.json").read_text() == printed
+
+
+def test_an_output_that_cannot_be_written_is_refused_before_the_work(infolm, monkeypatch):
+    Path("there.txt").write_text("kept")
+    for closed, output in ((".", "new.txt"), ("there.txt", "there.txt")):
+        # Whoever may write anywhere, as root does, cannot be kept out of a folder.
+        monkeypatch.setattr("os.access", lambda path, mode, closed=closed: str(path) != closed)
+        for command in (("score", *FILES), ("idf", "ref.txt"), ("baseline", "ref.txt")):
+            code, printed, errors = infolm(*command, "-o", output)
+            assert (code, printed) == (2, "")
+            assert f"cannot write {output}: permission denied; name a file in" in errors
+
+
+@pytest.mark.parametrize("command", ["idf", "baseline"])
+def test_what_is_read_again_later_does_not_go_to_standard_output(infolm, command):
+    code, _, errors = infolm(command, "ref.txt", "-o", "-")
+    assert code == 2 and "name a file with -o" in errors
+    assert not Path("-").exists()
+
+
+def test_help_says_what_an_argument_without_a_flag_is(infolm):
+    shown = " ".join(infolm("score", "--help")[1].split())
+    assert "without a flag are texts, the candidate first, unless there is only one" in shown
+    assert "always" not in shown
+
+
+def test_nothing_recommends_a_package_that_no_index_has():
+    for file in [ROOT / "README.md", *(ROOT / "infolm_metric").rglob("*.py")]:
+        assert not re.search(r"pip install \S?infolm", file.read_text()), file
 
 
 # What is refused
@@ -429,6 +485,85 @@ def test_after_register_evaluate_finds_the_metric(infolm, tiny_bert):
 # As a process
 
 
+@pytest.mark.parametrize("options", [(), ("-q",), ("-o", "s.jsonl"), ("-o", "s.jsonl", "--quiet")])
+def test_progress_is_shown_on_a_terminal_unless_told_otherwise(tiny_bert, options):
+    main_end, terminal = pty.openpty()
+    command = [sys.executable, "-m", "infolm_metric", "score", "--model", tiny_bert, *FILES]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    with subprocess.Popen([*command, *options], stderr=terminal, env=environment) as process:
+        os.close(terminal)
+        shown = b""
+        with suppress(OSError):  # the terminal closes with the process
+            while part := os.read(main_end, 1 << 16):
+                shown += part
+    os.close(main_end)
+    assert process.returncode == 0, shown
+    assert (b"pair" in re.sub(rb"warning.*", b"", shown)) is (not {"-q", "--quiet"} & {*options})
+
+
+def test_no_progress_is_shown_in_a_pipe(tiny_bert):
+    for options in ((), ("--verbose",), ("-o", "s.jsonl")):
+        with start("score", "--model", tiny_bert, *FILES, *options) as process:
+            errors = process.communicate()[1].decode()
+        assert process.returncode == 0
+        assert all(line.startswith("infolm: warning:") for line in errors.splitlines())
+
+
+def test_one_pair_needs_neither_datasets_nor_evaluate_nor_pandas():
+    program = """
+import sys
+from infolm_metric.commands.main import main
+code = main(["score", "--model", "bundled", "the cat sat", "a cat sat"])
+heavy = {"datasets", "evaluate", "pandas", "sklearn", "pyarrow", "ray"} & set(sys.modules)
+sys.exit(f"{code} {heavy}" if heavy or code else 0)
+"""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    subprocess.run([sys.executable, "-c", program], env=environment, check=True)
+
+
+def test_an_interrupted_job_says_what_is_kept_and_goes_on(tiny_bert):
+    rows = [
+        {"prediction": f"the cat {i} sat on the mat " * 8, "reference": f"a cat {i} sat"}
+        for i in range(3000)
+    ]
+    Path("rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    command = ("score", "--model", tiny_bert, "rows.jsonl", "-o", "s.jsonl", "--idf", "none")
+    with start(*command) as process:
+        while not list(Path().glob("s.jsonl.shards/*.rows")):
+            assert process.poll() is None, process.stderr.read()
+            time.sleep(0.01)
+        interrupt(process)
+        errors = process.stderr.read().decode()
+    assert process.returncode == 130
+    assert "Traceback" not in errors
+    kept = int(re.search(r"(\d+) pairs are kept in .*, from where the same command", errors)[1])
+    assert kept == 256 * len(list(Path().glob("s.jsonl.shards/*.rows"))) > 0
+
+
+@pytest.mark.parametrize("kind", ["closed", "silent"])
+def test_the_hub_out_of_reach_is_said_once_and_soon(kind):
+    with socket.create_server(("127.0.0.1", 0)) as server:  # takes connections, answers none
+        address = f"http://127.0.0.1:{server.getsockname()[1]}"
+        if kind == "closed":
+            server.close()
+        program = """
+from infolm_metric.kernel import checkpoints
+checkpoints.PATIENCE = 0.5
+from infolm_metric.commands.main import main
+raise SystemExit(main(["score", "a cat", "the cat"]))
+"""
+        environment = {**os.environ, "PYTHONPATH": str(ROOT), "HF_ENDPOINT": address}
+        environment |= {"HF_HUB_OFFLINE": "", "HF_HOME": os.getcwd()}
+        done = subprocess.run(
+            [sys.executable, "-c", program], env=environment, capture_output=True, text=True
+        )
+    assert done.returncode == 1
+    (line,) = done.stderr.splitlines()
+    reason = "Connection refused" if kind == "closed" else "no answer in 0.5 s"
+    for part in (reason, "--model bundled", "INFOLM_MODEL=bundled", "HF_HUB_OFFLINE=1"):
+        assert part in line
+
+
 def test_help_and_wrong_arguments_load_no_heavy_library():
     program = """
 import sys
@@ -467,7 +602,7 @@ def test_an_interrupt_gives_exit_code_130_and_no_stack_trace(folder):
         os.close(writer)  # a process that heard nothing ends here, with another exit code
         errors = process.stderr.read().decode()
     assert process.returncode == 130
-    assert "Traceback" not in errors
+    assert errors == "infolm: interrupted\n"
 
 
 def interrupt(process: subprocess.Popen) -> None:

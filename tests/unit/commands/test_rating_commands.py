@@ -1,6 +1,7 @@
 """correlate, tune, compare and report: real use on a tiny model, and what they refuse."""
 
 import base64
+import io
 import json
 import re
 import sys
@@ -11,6 +12,7 @@ import pytest
 
 from infolm_metric import InfoLMScorer
 from infolm_metric.commands.main import main
+from infolm_metric.kernel.idf.table import IDF
 from infolm_metric.meta_evaluation import (
     correlation,
     read_ratings,
@@ -382,7 +384,7 @@ def test_compare_prints_a_table(infolm):
     [
         (["good.txt"], "at least two files"),
         (["good.txt", "good.txt"], "good.txt is given twice"),
-        (["good.txt", "short.txt"], "short.txt has 1, ref.txt has 4"),
+        (["good.txt", "short.txt"], "good.txt has 4, short.txt has 1"),
         (["good.txt", "no.txt"], "cannot read no.txt"),
         (["good.txt", "weak.txt", "--resamples", "0"], "--resamples"),
         (["good.txt", "weak.txt", "--idf", "separate"], "--idf separate"),
@@ -434,3 +436,64 @@ def test_without_matplotlib_the_error_names_the_extra(scorer, folder, monkeypatc
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(ImportError, match=r"infolm-metric\[plots\]"):
         write_report(read_ratings(ROWS), scorer, folder / "out")
+
+
+# What the answer says
+
+
+def test_tune_warns_of_few_samples_and_prints_a_signature(infolm):
+    code, output, errors = infolm("tune", "rows.jsonl", "-m", "l1", "-t", 1, "-t", 2)
+    assert code == 0, errors
+    assert "2 samples to choose settings on and 2 to judge them; with fewer than 20" in errors
+    assert "signature: metric:infolm|measure:l1_distance|" in output.splitlines()[-1]
+
+
+def test_tune_names_a_table_by_its_path(infolm, scorer):
+    IDF.from_corpus(["the cat", "a dog"], scorer.tokenizer).save("own.idf")
+    options = ("rows.jsonl", "-m", "l1", "-t", 1, "--idf", "own.idf")
+    code, output, errors = infolm("tune", *options)
+    assert code == 0, errors
+    assert "--idf own.idf" in output and "idf='own.idf'" in output
+    code, output, errors = infolm("tune", *options, "--json")
+    assert code == 0, errors
+    made = json.loads(output)
+    assert made["best"] == {"information_measure": "l1_distance", "idf": "own.idf"}
+    assert f"|idf:{IDF.load('own.idf')}|" in made["signature"]
+
+
+def test_compare_reads_one_file_from_standard_input(infolm, monkeypatch):
+    expected = infolm("compare", "good.txt", "fair.txt", "-r", "ref.txt")
+    content = io.TextIOWrapper(io.BytesIO(Path("ref.txt").read_bytes()))
+    monkeypatch.setattr("sys.stdin", content)
+    assert infolm("compare", "good.txt", "fair.txt", "-r", "-") == expected
+    assert expected[0] == 0
+
+
+def test_compare_shows_rescaled_means_beside_the_others(infolm, tiny_bert):
+    texts = [f"the {a} {b}" for a in ("cat", "dog", "rain", "wind", "house") for b in WORDS]
+    Path("corpus.txt").write_text("".join(f"{text}\n" for text in texts * 2))
+    Path("more.txt").write_text("".join(f"a {text}\n" for text in texts))
+    for name in ("one", "two", "refs"):
+        shift = ("refs", "one", "two").index(name)
+        Path(f"{name}.txt").write_text("".join(f"{t}\n" for t in texts[shift:] + texts[:shift]))
+    files = ("one.txt", "two.txt", "-r", "refs.txt")
+    assert "rescaled" not in infolm("compare", *files)[1]
+    code, output, errors = infolm("compare", *files, "--rescale-with-baseline", "--json")
+    assert code == 0, errors
+    made = json.loads(output)
+    assert "|baseline:call-" in made["signature"]
+    (rows,) = made["systems"].values()
+    # 1 - mean / baseline, of one baseline for both
+    ratios = [(1 - row["rescaled"]) / row["mean"] for row in rows]
+    assert ratios[0] == pytest.approx(ratios[1])
+    assert rows[0]["mean"] > 0 and rows[0]["rescaled"] < 1
+    code, output, errors = infolm("compare", *files, "--rescale-with-baseline")
+    assert output.splitlines()[0].split()[2] == "rescaled"
+    assert f"{rows[0]['rescaled']:.4f}" in output
+
+
+@pytest.mark.parametrize("command", ["correlate", "tune", "report"])
+def test_rescaling_is_refused_where_it_changes_nothing(infolm, command):
+    code, _, errors = infolm(command, "rows.jsonl", "-o", "out", "--rescale-with-baseline")
+    assert code == 2
+    assert "unrecognized arguments: --rescale-with-baseline" in errors
