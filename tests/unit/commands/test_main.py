@@ -1,5 +1,6 @@
 """The command line: what it prints, what it refuses, and how it exits."""
 
+import fcntl
 import io
 import json
 import os
@@ -7,8 +8,10 @@ import pty
 import re
 import signal
 import socket
+import struct
 import subprocess
 import sys
+import termios
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -488,6 +491,7 @@ def test_after_register_evaluate_finds_the_metric(infolm, tiny_bert):
 @pytest.mark.parametrize("options", [(), ("-q",), ("-o", "s.jsonl"), ("-o", "s.jsonl", "--quiet")])
 def test_progress_is_shown_on_a_terminal_unless_told_otherwise(tiny_bert, options):
     main_end, terminal = pty.openpty()
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 100, 0, 0))
     command = [sys.executable, "-m", "infolm_metric", "score", "--model", tiny_bert, *FILES]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     with subprocess.Popen([*command, *options], stderr=terminal, env=environment) as process:

@@ -1,0 +1,80 @@
+"""How long the command line takes to answer, before and after a change.
+
+    python tests/benchmarks/startup.py --old CHECKOUT --new CHECKOUT
+
+Both checkouts run in this Python, one after the other in turn, so that a machine that is also at
+other work treats them alike. Measured is the wall clock of the whole process, imports and all, and
+printed is the median of the repetitions, with the range: one pair on the bundled model, --help, an
+argument that is wrong, the default model where nothing answers in the Hub's place, and a job that
+is finished asked for again. What the libraries keep on the disk is warmed up by a run before.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+PAIRS = 1000
+JOB = ("score", "--model", "bundled", "--idf", "none", "rows.jsonl", "-o", "scores.jsonl")
+ASKED: dict[str, tuple[str, ...]] = {
+    "one pair, bundled model": ("score", "--model", "bundled", "The cat sat.", "A cat sat down."),
+    "--help": ("score", "--help"),
+    "an argument that is wrong": ("score", "-t", "0", "a cat", "the cat"),
+    "default model, no Hub": ("score", "a cat", "the cat"),
+    f"a finished job of {PAIRS} pairs": JOB,
+}
+
+
+def run(checkout: Path, arguments: tuple[str, ...], folder: Path) -> float:
+    """Seconds that `infolm` takes with these arguments."""
+    environment = {**os.environ, "PYTHONPATH": str(checkout), "HF_HOME": str(folder / "home")}
+    environment |= {"HF_ENDPOINT": "http://127.0.0.1:9"}  # where nothing listens
+    for name in ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE", "INFOLM_MODEL"):
+        environment.pop(name, None)
+    command = [sys.executable, "-m", "infolm_metric", *arguments]
+    start = time.perf_counter()
+    subprocess.run(command, cwd=folder, env=environment, capture_output=True)
+    return time.perf_counter() - start
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--old", type=Path, required=True, help="checkout to compare with")
+    parser.add_argument("--new", type=Path, required=True, help="checkout to measure")
+    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--only", default="", help="only what is asked under such a name")
+    args = parser.parse_args()
+    checkouts = {"old": args.old.resolve(), "new": args.new.resolve()}
+    print("| | old, s | new, s | ratio |\n|---|---:|---:|---:|")
+    with tempfile.TemporaryDirectory() as temporary:
+        folders = {name: Path(temporary, name) for name in checkouts}
+        for name, folder in folders.items():
+            folder.mkdir()
+            row = {"prediction": "The cat sat.", "reference": "A cat sat down."}
+            (folder / "rows.jsonl").write_text((json.dumps(row) + "\n") * PAIRS)
+            run(checkouts[name], JOB, folder)
+        for title, arguments in ASKED.items():
+            if args.only not in title:
+                continue
+            seconds: dict[str, list[float]] = {name: [] for name in checkouts}
+            for _ in range(args.repeats):
+                for name, checkout in checkouts.items():
+                    seconds[name].append(run(checkout, arguments, folders[name]))
+            medians = {name: statistics.median(found) for name, found in seconds.items()}
+            shown = (
+                f"{medians[name]:.2f} ({min(found):.2f} to {max(found):.2f})"
+                for name, found in seconds.items()
+            )
+            ratio = medians["new"] / medians["old"]
+            print(f"| {title} | {' | '.join(shown)} | {ratio:.2f} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
