@@ -18,6 +18,7 @@ from transformers import (
     NystromformerForMaskedLM,
 )
 
+from infolm_metric.kernel import checkpoints
 from infolm_metric.kernel.checkpoints import load_weights, open_checkpoint
 from tests.model_families import FAMILIES, edited
 
@@ -136,6 +137,32 @@ def test_a_hub_name_without_a_network_leads_to_the_bundled_model():
         opened("some-one/some-model", "v1")
     message = str(error.value)
     assert 'model_name_or_path="bundled"' in message and "'v1'" in message
+
+
+def test_what_is_here_is_used_where_the_hub_does_not_answer(monkeypatch):
+    asked = []
+
+    def fail(url):
+        asked.append(url)
+        raise ConnectionError("no route")
+
+    monkeypatch.setattr(checkpoints, "is_offline_mode", lambda: False)
+    monkeypatch.setattr(checkpoints, "get_hf_file_metadata", fail)
+    tried = []
+
+    def load(source, **options):
+        tried.append(options)
+        raise OSError("none here")
+
+    monkeypatch.setattr(checkpoints.AutoConfig, "from_pretrained", load)
+    with pytest.raises(OSError, match=r"none here \(the Hub: no route\)\. .*HF_HUB_OFFLINE=1"):
+        opened("some-one/some-model")
+    assert len(asked) == 1 and asked[0].endswith("/some-one/some-model/resolve/main/config.json")
+    assert [options["local_files_only"] for options in tried] == [True]
+    monkeypatch.setattr(checkpoints, "get_hf_file_metadata", lambda url: None)
+    with pytest.raises(OSError, match="none here. Check"):
+        opened("some-one/some-model")
+    assert "local_files_only" not in tried[-1]
 
 
 def test_the_bundled_model_has_no_revisions():
