@@ -168,9 +168,12 @@ def make_scorer(arguments: argparse.Namespace, **usual: Any) -> MetricScorer:
 
     It shows progress on a terminal, unless told to be quiet.
     """
-    kind = metrics.find(arguments.metric).scorer_type()
+    metric = metrics.find(arguments.metric)
     shown = sys.stderr.isatty() and not arguments.quiet
-    return kind(**{**usual, **given_settings(arguments), "verbose": shown})
+    # Checked before the scorer, and torch with it, is imported.
+    settings = metric.settings_type()(**{**usual, **given_settings(arguments), "verbose": shown})
+    scorer: MetricScorer = metric.scorer_type()(**vars(settings))
+    return scorer
 
 
 def flag_names(own: type[Settings]) -> dict[str, str]:

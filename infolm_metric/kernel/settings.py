@@ -109,7 +109,8 @@ class Settings:
     )
 
     def __post_init__(self) -> None:
-        for name, declared in self.choices().items():
+        # Names of scores last: they are known with their formulas, which wait for torch.
+        for name, declared in sorted(self.choices().items(), key=lambda each: each[1].repeated):
             object.__setattr__(self, name, declared.check(spelled(name), getattr(self, name)))
 
     @classmethod

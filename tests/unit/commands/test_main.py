@@ -573,9 +573,10 @@ def test_help_and_wrong_arguments_load_no_heavy_library():
 import sys
 from infolm_metric.commands.main import main
 codes = [main(arguments.split()) for arguments in ("--help", "--version", "score --help")]
-codes += [main(arguments.split()) for arguments in ("score --alpha x", "score -c no -r no", "idf")]
+codes += [main(arguments.split()) for arguments in ("score -t 0 a b", "score --alpha x")]
+codes += [main(arguments.split()) for arguments in ("score -c no -r no", "idf")]
 heavy = {"torch", "transformers", "datasets", "evaluate", "numpy"} & set(sys.modules)
-sys.exit(f"{codes} {heavy}" if heavy or codes != [0, 0, 0, 2, 2, 2] else 0)
+sys.exit(f"{codes} {heavy}" if heavy or codes != [0, 0, 0, 2, 2, 2, 2] else 0)
 """
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     subprocess.run([sys.executable, "-c", program], env=environment, check=True)
