@@ -114,8 +114,9 @@ def test_a_table_as_the_only_argument_is_scored(infolm):
     assert infolm("pairs.jsonl") == infolm("--data", "pairs.jsonl")
 
 
-def test_the_bar_shows_rate_and_time_left(infolm):
-    code, _, errors = infolm("pairs.jsonl", "-o", "scores.jsonl", "--verbose")
+def test_the_bar_shows_rate_and_time_left(infolm, monkeypatch):
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    code, _, errors = infolm("pairs.jsonl", "-o", "scores.jsonl")
     assert code == 0
     assert "50/50" in errors and "pair/s" in errors
 
