@@ -9,12 +9,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import torch
+
 from infolm_metric import IDF, InfoLMScorer
+from infolm_metric.kernel.checks import BUNDLED, idf_source
+
+from .limits import COMPARED_TOKENS
 
 MODELS = {
     "bundled": "bundled: small, English, offline",
-    "google-bert/bert-base-uncased": "BERT-base uncased, as in the paper",
+    "google-bert/bert-base-uncased": "BERT-base uncased, as in the paper (texts up to {} tokens)",
 }
+MODELS = {name: words.format(COMPARED_TOKENS[name]) for name, words in MODELS.items()}
 """The names that are allowed, the first being the default, and what the page says of each."""
 
 REUSED_BYTES = 1 << 28  # distributions kept for texts that come again
@@ -36,6 +42,17 @@ class AllowedModel:
         """The number of tokens of each text, special ones included."""
         with self._lock:
             return [len(ids) for ids in self.tokenizer(list(texts), verbose=False)["input_ids"]]
+
+    @functools.cached_property
+    def rarity(self) -> torch.Tensor:
+        """How rare each entry of the vocabulary is in English, [vocab]; 1 where that is unknown."""
+        table = idf_source("idf", BUNDLED)
+        assert isinstance(table, IDF)
+        try:
+            table.check_tokenizer(self.tokenizer)
+        except ValueError:
+            return torch.ones(len(self.tokenizer), dtype=torch.float64)
+        return torch.tensor(table.weights)
 
     def document_frequencies(self, corpus: Sequence[str]) -> IDF:
         """The table of inverse document frequencies of a corpus, one text a document."""

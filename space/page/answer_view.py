@@ -7,7 +7,7 @@ from typing import Any
 import gradio as gr
 
 from . import charts
-from .comparison import SWEPT, Answer, MaskedToken, TextAnswer
+from .comparison import SWEPT, Answer, MaskedToken
 from .recipe import code_for
 
 SIDES = ("Candidate", "Reference")
@@ -20,35 +20,28 @@ Predictions = dict[str, list[tuple[str, float]]]
 
 def make_answer_view() -> dict[str, Any]:
     """The components that show an answer, by name, from the top to the end."""
-    view: dict[str, Any] = {"predictions": gr.State({}, time_to_live=STATE_SECONDS)}  # a visitor's
-    with gr.Row(equal_height=False):
-        with gr.Column(scale=6, min_width=300):
-            view["card"] = gr.HTML(elem_id="score", padding=False)
-        with gr.Column(scale=5, min_width=300):
-            view["table"] = gr.Dataframe(
-                headers=["measure", "score", "max"],
-                datatype="str",
-                interactive=False,
-                label="All nine measures",
-                elem_id="measures",
-                column_widths=["60%", "21%", "19%"],
-                max_height=520,
-                buttons=[],
-            )
-            view["parameters"] = gr.Markdown(elem_classes="fine")
+    view: dict[str, Any] = {
+        "predictions": gr.State({}, time_to_live=STATE_SECONDS),  # a visitor's
+        "answer": gr.State(None, time_to_live=STATE_SECONDS),  # the same
+    }
     gr.Markdown(
         "### What each text makes the model expect\n"
-        "Each token is hidden in turn, and the model predicts what could stand there. The "
-        "predictions, averaged over the text, are what the two texts are compared by. These are "
-        "the most probable entries of the vocabulary; `##` marks a piece that continues a word."
+        "Each word is hidden in turn, and the model guesses what could stand there. The guesses, "
+        "averaged over the text, are what the two texts are compared by. These are the most "
+        "probable ones; `##` marks a piece that continues a word."
+    )
+    view["everything"] = gr.Checkbox(
+        False,
+        label="All entries of the vocabulary, also function words and punctuation",
+        elem_id="everything",
     )
     with gr.Row():
         for side, colour in zip(SIDES, (charts.CANDIDATE, charts.REFERENCE), strict=True):
             view[f"{side.lower()}_bars"] = _bar_plot(side, colour, f"expected-{side.lower()}")
     gr.Markdown(
         "### What drives the score\n"
-        "The entries that add most to this measure. Above the line, the candidate makes the model "
-        "expect the entry more; below it, the reference does."
+        "The guesses that add most to the score. Above the line, the candidate makes the model "
+        "expect the word more; below it, the reference does."
     )
     view["drivers"] = gr.BarPlot(
         x="token",
@@ -70,6 +63,18 @@ def make_answer_view() -> dict[str, Any]:
         elem_id="drivers",
     )
     view |= _make_token_view()
+    gr.Markdown("### The same texts by all nine measures")
+    view["table"] = gr.Dataframe(
+        headers=["measure", "score", "max"],
+        datatype="str",
+        interactive=False,
+        show_label=False,
+        elem_id="measures",
+        column_widths=["60%", "21%", "19%"],
+        max_height=520,
+        buttons=[],
+    )
+    view["parameters"] = gr.Markdown(elem_classes="fine")
     gr.Markdown(
         "### How the score moves with the settings\n"
         "The upright line is your choice. Where a curve is flat, the choice matters little."
@@ -100,25 +105,23 @@ def make_answer_view() -> dict[str, Any]:
     return view
 
 
-def shown(answer: Answer) -> dict[str, Any]:
-    """What the components, by name, show of an answer."""
+def shown(answer: Answer, everything: bool) -> dict[str, Any]:
+    """What the components, by name, show of an answer; of all entries, or of content words."""
     predictions: Predictions = {
         label: token.predictions
-        for side, text in zip(SIDES, (answer.candidate, answer.reference), strict=True)
-        for label, token in _labelled(side, text)
+        for side, tokens in zip(SIDES, (answer.candidate, answer.reference), strict=True)
+        for label, token in _labelled(side, tokens)
     }
     first = next(iter(predictions))
-    several = len(answer.reference_texts) > 1
-    reference = f"Reference {answer.explained + 1}, the closest" if several else SIDES[1]
     return {
-        "card": charts.score_card(answer),
         "table": gr.update(value=charts.measure_table(answer.all_measures)),
         "parameters": charts.parameters_note(answer.all_measures),
-        "candidate_bars": charts.bars(answer.candidate.expected),
-        "reference_bars": gr.update(value=charts.bars(answer.reference.expected), label=reference),
-        "drivers": gr.update(value=charts.driver_bars(answer), visible=bool(answer.drivers)),
+        **shown_entries(answer, everything),
+        "answer": answer,
         "candidate_tokens": charts.coloured(answer.candidate),
-        "reference_tokens": gr.update(value=charts.coloured(answer.reference), label=reference),
+        "reference_tokens": gr.update(
+            value=charts.coloured(answer.reference), label=_labels(answer)[1]
+        ),
         "token": gr.update(choices=list(predictions), value=first),
         "token_bars": charts.bars(predictions[first]),
         **{name: _curve(answer, name) for name in SWEPT},
@@ -128,12 +131,27 @@ def shown(answer: Answer) -> dict[str, Any]:
     }
 
 
+def shown_entries(answer: Answer, everything: bool) -> dict[str, Any]:
+    """What the plots of entries, by name, show: both texts on one scale."""
+    entries = answer.entries[everything]
+    sides = {"candidate_bars": entries.candidate, "reference_bars": entries.reference}
+    highest = max(100 * probability for side in sides.values() for _, probability in side)
+    drivers = charts.driver_bars(entries.drivers, answer.score)
+    return {
+        **{
+            name: gr.update(value=charts.bars(side), y_lim=[0, highest], label=label)
+            for (name, side), label in zip(sides.items(), _labels(answer), strict=True)
+        },
+        "drivers": gr.update(value=drivers, visible=bool(entries.drivers)),
+    }
+
+
 def _make_token_view() -> dict[str, Any]:
     view: dict[str, Any] = {}
     gr.Markdown(
         "### Token by token\n"
-        "The stronger its colour, the more a token weighs; with IDF off all weigh the same. Choose "
-        "a token, here or in the list, to see what the model predicts in its place."
+        "A token is a word or a piece of one; the stronger its colour, the more it weighs. Choose "
+        "one, here or in the list, to see what the model predicts in its place."
     )
     with gr.Row(equal_height=False):
         with gr.Column(scale=6, min_width=300):
@@ -189,8 +207,14 @@ def _line_plot(name: str) -> gr.LinePlot:
     )
 
 
-def _labelled(side: str, text: TextAnswer) -> list[tuple[str, MaskedToken]]:
-    return [(f"{side} {i}: {token.token}", token) for i, token in enumerate(text.tokens, 1)]
+def _labels(answer: Answer) -> tuple[str, str]:
+    """What the page calls the two texts that are explained."""
+    several = len(answer.reference_texts) > 1
+    return SIDES[0], f"Reference {answer.explained + 1}, the closest" if several else SIDES[1]
+
+
+def _labelled(side: str, tokens: list[MaskedToken]) -> list[tuple[str, MaskedToken]]:
+    return [(f"{side} {i}: {token.token}", token) for i, token in enumerate(tokens, 1)]
 
 
 def _curve(answer: Answer, name: str) -> Any:

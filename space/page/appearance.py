@@ -6,15 +6,20 @@ import gradio as gr
 
 SANS = ["system-ui", "-apple-system", "Segoe UI", "Roboto", "Helvetica", "Arial", "sans-serif"]
 MONO = ["ui-monospace", "SFMono-Regular", "Menlo", "Consolas", "monospace"]
+QUIET_TEXT = ("body_text_color_subdued", "block_info_text_color", "input_placeholder_color")
 THEME = gr.themes.Soft(
     primary_hue="indigo", neutral_hue="slate", font=SANS, font_mono=MONO, radius_size="md"
+).set(
+    **dict.fromkeys(QUIET_TEXT, "*neutral_600"),
+    **dict.fromkeys([f"{name}_dark" for name in QUIET_TEXT], "*neutral_300"),
+    **dict.fromkeys(["block_label_text_color", "block_title_text_color"], "*primary_700"),
+    button_primary_background_fill="*primary_600",
 )
 
 INTRODUCTION = """\
-# InfoLM: see why two texts score as they do
-InfoLM judges a text against a reference without needing the same words in both. It hides each
-token in turn, lets a language model predict what could stand there, and compares what the model
-expects of the two texts. **Lower is better, and 0 is a copy.**
+# How close is a text to what it should say?
+InfoLM hides each word in turn, lets a language model guess what could stand there, and compares the
+guesses for the two texts. They need not share a word. **0 is a copy; lower is closer.**
 """
 
 USE_IT = """\
@@ -64,22 +69,24 @@ CSS = """
   background: var(--block-background-fill); padding: 1.1rem 1.3rem; color: var(--body-text-color);
 }
 .score-line { display: flex; flex-wrap: wrap; align-items: baseline; gap: .2rem .8rem; }
-.score { font-size: 2.8rem; font-weight: 700; line-height: 1.1; color: var(--color-accent); }
-.measure { font-family: var(--font-mono); color: var(--body-text-color-subdued); }
-.verdict { margin: .5rem 0 1rem; }
-.gauge { position: relative; padding: 1.7rem 0; }
-.bar {
-  height: .8rem; border-radius: 1rem; background: var(--border-color-primary); overflow: hidden;
-}
+.score { font-size: 1.8rem; font-weight: 700; line-height: 1.2; color: var(--primary-700); }
+.measure { color: var(--body-text-color-subdued); }
+.verdict { font-size: 1.5rem; font-weight: 700; margin: 0 0 .3rem; color: var(--primary-700); }
+.waiting, .refused { min-height: 8rem; }
+.refused { border-left: 4px solid #dc2626; }
+.dark .score, .dark .verdict { color: var(--primary-200); }
+.score-card ul.fine { margin: .6rem 0 0; padding-left: 1.1rem; list-style: disc; }
+.gauge { padding: .8rem 0 1.3rem; }
+.bar { position: relative; height: .8rem; background: var(--border-color-primary); }
 .fill { height: 100%; background: var(--color-accent); }
-.mark { position: absolute; width: 0; border-left: 2px solid var(--body-text-color); }
-.mark span {
-  position: absolute; white-space: nowrap; font-size: .78rem;
-  color: var(--body-text-color-subdued);
-}
-.mark.above { top: 1.3rem; height: 1.2rem; } .mark.above span { bottom: 1.25rem; }
-.mark.below { top: 1.7rem; height: 1.2rem; } .mark.below span { top: 1.2rem; }
-.dark .tokens span { color: var(--body-text-color) !important; }
+.band { position: absolute; top: -.3rem; height: 1.4rem; border: 2px solid var(--body-text-color); }
+.band-name { position: absolute; top: 1.15rem; font-size: .78rem; white-space: nowrap; }
+body:not(.dark) .tokens span.text { color: #0f172a !important; }
+.dark .tokens span.text { color: #fff !important; }
 .ends { display: flex; justify-content: space-between; font-size: .8rem; margin-top: .3rem; }
 .ends span { color: var(--body-text-color-subdued); }
+button[role="tab"][aria-selected="true"] { color: var(--body-text-color) !important; }
+body:not(.dark) .cm-content span { color: var(--body-text-color) !important; }
+footer .show-api { display: flex !important; }
+.lead { margin-bottom: -.6rem; }
 """

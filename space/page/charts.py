@@ -1,7 +1,7 @@
 """The data of the page's plots, tables and coloured texts; pandas frames and plain lists.
 
-Plots draw their labels as text; tables have columns of type "str"; nothing here is markup but
-`score_card`, which holds numbers and names of this project alone.
+Plots draw their labels as text; tables have columns of type "str"; nothing here is markup but the
+cards, in which what may come from a visitor is escaped.
 """
 
 from __future__ import annotations
@@ -12,11 +12,20 @@ from html import escape
 
 import pandas as pd
 
-from .comparison import Answer, Curve, MeasureRow, TextAnswer
+from infolm_metric.infolm.measures import MEASURES
+from infolm_metric.kernel.baselines import Spread
+
+from .comparison import Answer, Curve, Driver, MaskedToken, MeasureRow
+from .messages import notes
 
 CANDIDATE, REFERENCE, NEUTRAL = "#e07a3f", "#2a9d8f", "#6366f1"  # colours
 MORE_IN = ("candidate", "reference")
 GAUGE_ROOM = 1.25  # how far the scale of an unbounded measure goes beyond what it shows
+BLIND_SPOT = "Close is not true: a wrong number or a missing “not” moves the score little."
+UNKNOWN = (
+    "What unrelated texts score with these settings is not known, so there is no verdict. Compare "
+    "the score only with others made with the same settings."
+)
 BINS = 10
 WEIGHTS = ("none", "light", "medium", "heavy", "heaviest")
 WEIGHT_COLOURS = dict(
@@ -40,9 +49,9 @@ def bars(entries: Sequence[tuple[str, float]]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["token", "percent", "text"])
 
 
-def driver_bars(answer: Answer) -> pd.DataFrame:
+def driver_bars(drivers: Sequence[Driver], score: float) -> pd.DataFrame:
     """The entries that drive the score, with their signed share of it in percent."""
-    total = answer.score or 1.0
+    total = score or 1.0
     return pd.DataFrame(
         [
             (
@@ -50,7 +59,7 @@ def driver_bars(answer: Answer) -> pd.DataFrame:
                 100 * driver.signed_share / total,
                 MORE_IN[driver.signed_share < 0],
             )
-            for driver in answer.drivers
+            for driver in drivers
         ],
         columns=["token", "percent", "side"],
     )
@@ -64,15 +73,15 @@ def curve_line(curve: Curve, here: float, name: str) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=[name, "score", "line"])
 
 
-def coloured(text: TextAnswer) -> list[tuple[str, str]]:
+def coloured(tokens: Sequence[MaskedToken]) -> list[tuple[str, str]]:
     """The tokens of a text with the level of their weight; the heaviest has the last of WEIGHTS,
     unless all weigh the same.
     """
-    heaviest = max(token.weight for token in text.tokens)
-    if heaviest - min(token.weight for token in text.tokens) < EQUAL * heaviest:
-        return [(token.token, WEIGHTS[len(WEIGHTS) // 2]) for token in text.tokens]
+    heaviest = max(token.weight for token in tokens)
+    if heaviest - min(token.weight for token in tokens) < EQUAL * heaviest:
+        return [(token.token, WEIGHTS[len(WEIGHTS) // 2]) for token in tokens]
     steps = len(WEIGHTS) - 1
-    return [(token.token, WEIGHTS[round(steps * token.weight / heaviest)]) for token in text.tokens]
+    return [(token.token, WEIGHTS[round(steps * token.weight / heaviest)]) for token in tokens]
 
 
 def measure_table(rows: Sequence[MeasureRow]) -> list[list[str]]:
@@ -115,56 +124,58 @@ def histogram(scores: Sequence[float]) -> pd.DataFrame:
     return pd.DataFrame({"score": middles, "pairs": counts})
 
 
-def score_card(answer: Answer) -> str:
-    """The score in large, where it lies, and what that means, as HTML.
+def notice(text: str, kind: str = "waiting") -> str:
+    """A card that holds a message in the place of an answer, as HTML."""
+    role = "alert" if kind == "refused" else "status"
+    return f'<div class="score-card {kind}" role="{role}"><p>{escape(text)}</p></div>'
 
-    It holds nothing that a visitor wrote.
+
+def unrelated_words(spread: Spread) -> str:
+    """What unrelated texts score.
+
+    >>> unrelated_words(Spread.of([0.5, 0.75, 1.0]))
+    'Unrelated texts score about 0.75 (eight in ten between 0.55 and 0.95).'
     """
-    paraphrase, unrelated = answer.anchors
-    bounded = math.isfinite(answer.largest)
-    end = answer.largest if bounded else GAUGE_ROOM * max(answer.score, unrelated, paraphrase, 1e-9)
-    marks = "".join(
-        f'<div class="mark {where}" style="left:{place:.2f}%">'
-        f'<span style="transform:translateX(-{place:.0f}%)">{label}</span></div>'
-        for place, label, where in (
-            (100 * min(1.0, paraphrase / end), "example paraphrase", "above"),
-            (100 * min(1.0, unrelated / end), "example of an unrelated pair", "below"),
-        )
-    )
-    limit = (
-        f"The largest value is {answer.largest:.4g}."
-        if bounded
-        else "This measure has no largest value."
-    )
-    place = f"{100 * min(1.0, answer.score / end):.2f}"
+    low, high = spread.deciles[0], spread.deciles[-1]
     return (
-        f'<div class="score-card"><div class="score-line"><span class="score">'
-        f"{shown(answer.score)}</span>"
-        f'<span class="measure">{escape(answer.choices.information_measure)}</span></div>'
-        f'<p class="verdict"><strong>Lower is better.</strong> {_verdict(answer)}</p>'
-        f'<div class="gauge" role="img" aria-label="{shown(answer.score)} on a scale from 0 to '
-        f'{end:.4g}"><div class="bar"><div class="fill" style="width:{place}%"></div></div>'
-        f'{marks}</div><div class="ends"><span>0: a copy</span>'
-        f"<span>{f'{end:.4g}: nothing in common' if bounded else 'no limit'}</span></div>"
-        f'<p class="fine">{limit} The two marks are example pairs of this page, scored with the '
-        "same settings.</p></div>"
+        f"Unrelated texts score about {spread.mean:.2g} (eight in ten between {low:.2g} and "
+        f"{high:.2g})."
     )
 
 
-def _verdict(answer: Answer) -> str:
-    paraphrase, unrelated = answer.anchors
-    for bound, words in (
-        (0.0, "0 is the best score there is: the texts make the model expect exactly the same."),
-        (
-            min(paraphrase, unrelated),
-            "The model expects much the same of both texts: they are as close as the paraphrase "
-            "among the examples, or closer.",
-        ),
-        (
-            max(paraphrase, unrelated),
-            "The texts lie between the paraphrase and the unrelated pair among the examples.",
-        ),
-    ):
-        if answer.score <= bound:
-            return words
-    return "The texts are further apart than the unrelated pair among the examples."
+def score_card(answer: Answer) -> str:
+    """The verdict, the score, where it lies, and what to keep in mind, as HTML."""
+    judged, spread = answer.remarks.judged, answer.unrelated
+    said = [escape(note) for note in notes(answer.remarks)]
+    if spread is None:
+        said.insert(0, UNKNOWN)
+    elif judged:
+        said.insert(0, unrelated_words(spread))
+    if judged:
+        said.append(BLIND_SPOT)
+    name = MEASURES[answer.choices.information_measure].name
+    return (
+        f'<div class="score-card"><p class="verdict">{answer.verdict or "No verdict"}</p>'
+        f'<div class="score-line"><span class="score">{shown(answer.score)}</span>'
+        f'<span class="measure">0 is a copy, lower is closer ({escape(name)})</span></div>'
+        f"{_gauge(answer) if judged else ''}"
+        f'<ul class="fine">{"".join(f"<li>{each}</li>" for each in said)}</ul></div>'
+    )
+
+
+def _gauge(answer: Answer) -> str:
+    """The score as a bar on a scale, and where unrelated texts lie on it, as HTML."""
+    spread, bounded = answer.unrelated, math.isfinite(answer.largest)
+    low, high = (spread.deciles[0], spread.deciles[-1]) if spread else (0.0, 0.0)
+    end = answer.largest if bounded else GAUGE_ROOM * max(answer.score, high, 1e-9)
+    start, stop, place = (100 * min(1.0, value / end) for value in (low, high, answer.score))
+    band = (
+        f'<div class="band" style="left:{start:.1f}%;width:{stop - start:.1f}%"></div>'
+        f'<span class="band-name" style="left:{start:.1f}%">unrelated texts</span>'
+    )
+    return (
+        f'<div class="gauge" role="img" aria-label="{shown(answer.score)} on a scale from 0 to '
+        f'{end:.4g}"><div class="bar"><div class="fill" style="width:{place:.2f}%"></div>'
+        f'{band if spread else ""}</div></div><div class="ends"><span>0: a copy</span>'
+        f"<span>{f'{end:.4g}: nothing in common' if bounded else 'no limit'}</span></div>"
+    )

@@ -17,9 +17,9 @@ from .allowed_models import MODELS, AllowedModel, check_model, model_named
 OFF, REFERENCES, CORPUS = "off", "references", "corpus"
 IDF_FORMS = {OFF: False, REFERENCES: "references"}  # as the scorer's setting `idf`
 IDF_WORDS = {
-    OFF: "Off: all tokens alike",
-    REFERENCES: "From the references of the file",
-    CORPUS: "From a corpus that I give",
+    REFERENCES: "From the references given",
+    OFF: "Off: all words alike",
+    CORPUS: "From texts that I give",
 }
 SYMMETRY_WORDS = {
     "jeffreys": "jeffreys: mean of both directions",
@@ -74,7 +74,7 @@ class Choices:
 
     information_measure: str = asked(
         DEFAULT_MEASURE,
-        "Information measure",
+        "How the difference is measured (information measure)",
         "a name that the endpoint measures gives",
         words={name: name for name in measures.MEASURES},
     )
@@ -82,38 +82,41 @@ class Choices:
     beta: float | None = asked(None, "beta", "for the measures that have it", info=" ")
     temperature: float = asked(
         Settings.temperature,
-        "Temperature",
+        "How bold the model's guesses are (temperature)",
         "from {} to {:g}".format(*limits.TEMPERATURES),
-        info="Higher: the model's expectations become flatter. The paper finds 1 to 2 best.",
+        info="Higher: it spreads them over more words. The paper finds 1 to 2 best.",
     )
     symmetrize: str = asked(
         Settings.symmetrize,
-        "Direction",
+        "Which text is compared with which (direction)",
         alternatives(SYMMETRIZATIONS),
         info="How a divergence is made symmetric; the four distances already are.",
         words={name: SYMMETRY_WORDS[name] for name in SYMMETRIZATIONS},
     )
     multi_reference: str = asked(
         Settings.multi_reference,
-        "Several references",
+        "Which of several references counts",
         alternatives(MULTI_REFERENCE),
         words={name: MULTI_REFERENCE_WORDS[name] for name in MULTI_REFERENCE},
     )
     idf: str = asked(
-        OFF,
-        "Weights (IDF)",
+        REFERENCES,
+        "How much each word counts (IDF weights)",
         alternatives([REFERENCES, OFF]),
-        info="With inverse document frequencies, rare tokens count more than common ones.",
+        info="Rare words count more than common ones, if two references or more tell which are.",
         words=IDF_WORDS,
     )
     corpus: tuple[str, ...] = asked(
         (),
-        "Corpus, one text per line",
-        "texts whose inverse document frequencies weigh the tokens; none: all alike",
+        "Texts that tell rare words, one per line",
+        "texts whose inverse document frequencies weigh the tokens; none: the references",
         info=limits.CORPUS_LIMITS,
     )
     model: str = asked(
-        next(iter(MODELS)), "Masked language model", ", or ".join(MODELS), words=MODELS
+        next(iter(MODELS)),
+        "Which model guesses (masked language model)",
+        ", or ".join(MODELS),
+        words=MODELS,
     )
 
     def __post_init__(self) -> None:

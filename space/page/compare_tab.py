@@ -2,67 +2,99 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import gradio as gr
 from gradio.components import Component
 
 from . import charts, limits
-from .answer_view import SIDES, Predictions, make_answer_view, shown
-from .choices import CORPUS, OFF, Choices
+from .answer_view import SIDES, Predictions, make_answer_view, shown, shown_entries
+from .choices import Choices
 from .comparison import Answer, compare
 from .controls import QUIET, chosen, make_controls
 from .examples import EXAMPLES, PARAPHRASE, Example
-from .messages import on_the_page
+from .messages import EXPECTED, sentence
+
+WAITING = "Press “Compare” to see how close the two texts are."
 
 
 def build(page: gr.Blocks, limit: dict[str, Any]) -> None:
     """Builds the tab in the page; `limit` holds the concurrency settings of its events."""
+    gr.Markdown("**Try an example:**", elem_classes="lead")
+    with gr.Row(elem_classes="examples"):
+        buttons = [gr.Button(example.name, size="sm", min_width=140) for example in EXAMPLES]
     with gr.Row(equal_height=False):
-        with gr.Column(scale=6, min_width=300):
-            texts, add, lesson, buttons = _make_texts()
-        with gr.Column(scale=4, min_width=300):
-            controls = make_controls([OFF, CORPUS])
-            run = gr.Button("Compare", variant="primary", size="lg", elem_id="compare")
-    view = make_answer_view()
+        with gr.Column(scale=1, min_width=300):
+            texts, add, run = _make_texts()
+        with gr.Column(scale=1, min_width=300):
+            card = gr.HTML(elem_id="score", padding=False)
+            lesson = gr.Markdown(PARAPHRASE.lesson, elem_classes="lesson", elem_id="lesson")
+    controls = make_controls()
+    with gr.Column(elem_id="why") as why:
+        view = make_answer_view()
 
-    def updates(answer: Answer) -> dict[Component, Any]:
-        return {view[name]: update for name, update in shown(answer).items()}
+    def updates(answer: Answer, everything: bool = False) -> dict[Component, Any]:
+        own = {view[name]: update for name, update in shown(answer, everything).items()}
+        return {card: charts.score_card(answer), why: gr.update(visible=True), **own}
 
-    def answer(*values: Any) -> dict[Component, Any]:
-        with on_the_page():
-            written = list(values[: len(texts)])
+    def cleared(notice: str) -> dict[Component, Any]:
+        return {card: notice, why: gr.update(visible=False), lesson: gr.update(visible=False)}
+
+    def answer(everything: bool, *values: Any) -> Iterator[dict[Component, Any]]:
+        yield {card: charts.notice("Comparing …")}
+        try:
             choices = chosen(*values[len(texts) :])
-            candidate, first, *others = (text or "" for text in written)
+            candidate, first, *others = (text or "" for text in values[: len(texts)])
             more = [text for text in others if text.strip()]
             references = [first, *more] if first.strip() or not more else more
-            return updates(compare(candidate, references, choices))
+            yield updates(compare(candidate, references, choices), everything)
+        except EXPECTED as error:
+            yield cleared(charts.notice(sentence(error), "refused"))
 
     event = {
         "fn": answer,
-        "inputs": [*texts, *controls.values()],
-        "outputs": [*view.values()],
+        "inputs": [view["everything"], *texts, *controls.values()],
+        "outputs": [card, why, lesson, *view.values()],
         "api_visibility": "private",
-        "show_progress_on": [view["card"]],
+        "show_progress": "hidden",
         **limit,
     }
-    gr.on([run.click, *(text.submit for text in texts)], **event)
-    _answer_at_once(controls, event)
+    running = [gr.on([run.click, *(text.submit for text in texts)], **event)]
+    running += _answer_at_once(controls, event)
     for button, example in zip(buttons, EXAMPLES, strict=True):
-        button.click(_filler(example), None, [*texts, add, lesson], **QUIET).then(**event)
+        filled = button.click(_filler(example), None, [*texts, add, lesson], **QUIET)
+        running.append(filled.then(**event))
+    typed = [text.input for text in (*texts, controls["idf"], controls["corpus"])]
+    gr.on(
+        [*typed, controls["corpus_file"].change],
+        lambda: cleared(charts.notice(WAITING)),
+        None,
+        [card, why, lesson],
+        cancels=running,
+        trigger_mode="always_last",
+        **QUIET,
+    )
     add.click(_one_more, texts, [*texts, add], **QUIET)
     _wire_tokens(view)
+    plots = ["candidate_bars", "reference_bars", "drivers"]
+    view["everything"].input(
+        lambda answer, everything: [shown_entries(answer, everything)[name] for name in plots],
+        [view["answer"], view["everything"]],
+        [view[name] for name in plots],
+        **QUIET,
+    )
     first = compare(PARAPHRASE.candidate, [PARAPHRASE.reference], Choices())
-    page.load(lambda: updates(first), None, [*view.values()], **QUIET)
+    page.load(lambda: updates(first), None, [card, why, *view.values()], **QUIET)
 
 
-def _make_texts() -> tuple[list[gr.Textbox], gr.Button, gr.Markdown, list[gr.Button]]:
-    """The boxes of candidate and references, and the examples."""
+def _make_texts() -> tuple[list[gr.Textbox], gr.Button, gr.Button]:
+    """The boxes of candidate and references, and the buttons below them."""
     texts = [
         gr.Textbox(
             PARAPHRASE.candidate,
-            label="Candidate: the text to judge",
+            label="The text to judge (candidate)",
+            info=limits.TEXT_LIMITS,
             lines=2,
             max_lines=8,
             elem_id="candidate",
@@ -72,7 +104,7 @@ def _make_texts() -> tuple[list[gr.Textbox], gr.Button, gr.Markdown, list[gr.But
         texts.append(
             gr.Textbox(
                 "" if index else PARAPHRASE.reference,
-                label=f"Reference {index + 1}" if index else "Reference: what it should say",
+                label=f"Reference {index + 1}" if index else "What it should say (reference)",
                 lines=2,
                 max_lines=8,
                 visible=index == 0,
@@ -80,27 +112,25 @@ def _make_texts() -> tuple[list[gr.Textbox], gr.Button, gr.Markdown, list[gr.But
             )
         )
     add = gr.Button("Add a reference", size="sm")
-    gr.Markdown(limits.TEXT_LIMITS, elem_classes="fine")
-    gr.Markdown("**Examples that teach**")
-    with gr.Row(elem_classes="examples"):
-        buttons = [gr.Button(example.name, size="sm", min_width=140) for example in EXAMPLES]
-    lesson = gr.Markdown(PARAPHRASE.lesson, elem_classes="lesson")
-    return texts, add, lesson, buttons
+    run = gr.Button("Compare", variant="primary", size="lg", elem_id="compare")
+    return texts, add, run
 
 
-def _answer_at_once(controls: dict[str, Any], event: dict[str, Any]) -> None:
-    """Another choice is answered without a click; typing a number, once it is finished."""
+def _answer_at_once(controls: dict[str, Any], event: dict[str, Any]) -> list[Any]:
+    """The events by which another choice is answered without a click; a number, once finished."""
+    triggers = []
     for name, control in controls.items():
         if isinstance(control, gr.Number):
-            gr.on([control.submit, control.blur], **event, trigger_mode="always_last")
+            triggers += [control.submit, control.blur]
         elif name not in ("idf", "corpus", "corpus_file"):
-            control.input(**event, trigger_mode="always_last")
+            triggers.append(control.input)
+    return [gr.on([trigger], **event, trigger_mode="always_last") for trigger in triggers]
 
 
 def _filler(example: Example) -> Callable[[], list[Any]]:
     """A function that puts an example into the boxes, and hides those it does not need."""
     spare = [gr.update(value="", visible=False)] * (limits.REFERENCES - 1)
-    lesson = example.lesson
+    lesson = gr.update(value=example.lesson, visible=True)
     return lambda: [example.candidate, example.reference, *spare, gr.update(visible=True), lesson]
 
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import functools
-import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
 
@@ -14,13 +12,13 @@ from infolm_metric import InfoLMScorer
 from infolm_metric.infolm import measures
 from infolm_metric.infolm.explanation import Explanation, TextView
 from infolm_metric.infolm.settings import Settings
-from infolm_metric.kernel.idf.statistics import Statistics
+from infolm_metric.kernel.baselines import NoBaseline, Spread
 from infolm_metric.kernel.pairs import Pairs, check_pairs
-from infolm_metric.kernel.results import Result
+from infolm_metric.kernel.rescaling import spread_of, with_baseline
+from infolm_metric.kernel.results import Remarks
 
 from . import limits
-from .choices import CORPUS, REFERENCES, Choices, names_of, parameters_for
-from .examples import PARAPHRASE, UNRELATED
+from .choices import Choices, names_of, parameters_for
 
 TOP = 8  # vocabulary entries shown of a distribution
 DRIVERS = 12  # entries shown of what drives the score
@@ -30,6 +28,7 @@ SWEPT = {
     "alpha": EIGHTHS,
     "beta": EIGHTHS,
 }
+ALIKE = torch.ones(())  # prefers no entry of the vocabulary
 SMALLEST_STEP = 1e-12  # a share below it is rounding
 
 Curve = list[tuple[float, float]]
@@ -71,11 +70,14 @@ class MaskedToken:
 
 
 @dataclass(frozen=True)
-class TextAnswer:
-    """What one text makes the model expect."""
+class Entries:
+    """Vocabulary entries that stand out: what each text makes the model expect, and what drives
+    the score; the largest first.
+    """
 
-    tokens: list[MaskedToken]
-    expected: list[tuple[str, float]]  # vocabulary entries, most probable first
+    candidate: list[tuple[str, float]]
+    reference: list[tuple[str, float]]
+    drivers: list[Driver]
 
 
 @dataclass(frozen=True)
@@ -87,14 +89,26 @@ class Answer:
     reference_texts: tuple[str, ...]
     score: float
     largest: float
-    anchors: tuple[float, float]  # the scores of the paraphrase and of the unrelated example
+    unrelated: Spread | None  # how unrelated texts score, where it is known
+    remarks: Remarks
     all_measures: list[MeasureRow]
     explained: int  # which reference is explained: the closest
-    candidate: TextAnswer
-    reference: TextAnswer
-    drivers: list[Driver]
+    candidate: list[MaskedToken]
+    reference: list[MaskedToken]
+    entries: dict[bool, Entries]  # False: content words, as rare words are; True: whatever they are
     curves: dict[str, Curve]  # by temperature, alpha and beta
     signature: str
+
+    @property
+    def verdict(self) -> str:
+        """How close the texts are, in words; nothing where that is not known."""
+        if not self.remarks.judged:
+            return "These texts cannot be judged"
+        if self.score == 0:
+            return "The same as a copy"
+        if self.unrelated is None:
+            return ""
+        return f"{self.unrelated.verdict(self.score, best=0.0)} unrelated texts".capitalize()
 
 
 def score_pair(candidate: str, references: Sequence[str], choices: Choices) -> tuple[float, str]:
@@ -107,7 +121,7 @@ def score_pair(candidate: str, references: Sequence[str], choices: Choices) -> t
 def compare(candidate: str, references: Sequence[str], choices: Choices) -> Answer:
     """The score of a candidate with its explanation; raises ValueError or TypeError if refused."""
     request = _prepared(candidate, references, choices)
-    own = request.settings
+    own, scorer = request.settings, request.scorer
     parameters = {name: parameters_for(name, choices) for name in measures.MEASURES}
     rows = {
         name: own.replace(information_measure=name, **given) for name, given in parameters.items()
@@ -117,25 +131,41 @@ def compare(candidate: str, references: Sequence[str], choices: Choices) -> Answ
         for name, steps in SWEPT.items()
         if getattr(own, name) is not None
     }
-    results = request.score([own, *rows.values(), *chain(*curves.values())])
+    asked = list(dict.fromkeys([own, *rows.values(), *chain(*curves.values())]))
+    with scorer.lock:
+        counted = scorer.inner.count(request.pairs, own)
+        found = scorer.inner.score_many(request.pairs, asked, [counted] * len(asked))
+    results = dict(zip(asked, found, strict=True))
     scores = {settings: result["infolm"] for settings, result in results.items()}
+    try:
+        rescaled = own.replace(rescale_with_baseline=True)
+        lit = with_baseline(scorer.inner, rescaled, counted, [len(references)])
+        unrelated = spread_of(scorer.inner, lit, counted, own.names[0], len(references))
+    except NoBaseline:
+        unrelated = None
     closest = _closest(request)
-    explanation = request.scorer.explain(candidate, references[closest], **vars(own))
+    # The weights are those of all references, of which the explanation knows one.
+    table = next(iter(counted.tables.values())) if counted.tell else own.idf
+    explanation = scorer.explain(candidate, references[closest], **vars(own) | {"idf": table})
     return Answer(
         choices,
         candidate,
         tuple(references),
         scores[own],
         own.largest_value(choices.information_measure),
-        _anchors(request.scorer, own),
+        unrelated,
+        results[own].remarks,
         [
             MeasureRow(name, parameters[name], scores[row], row.largest_value(name))
             for name, row in rows.items()
         ],
         closest,
-        _text_answer(explanation.candidate, explanation.vocabulary),
-        _text_answer(explanation.reference, explanation.vocabulary),
-        _drivers(explanation),
+        _tokens(explanation.candidate, explanation.vocabulary),
+        _tokens(explanation.reference, explanation.vocabulary),
+        {
+            False: _entries(explanation, choices.load().rarity),
+            True: _entries(explanation, ALIKE),
+        },
         {
             name: [(getattr(each, name), scores[each]) for each in grid]
             for name, grid in curves.items()
@@ -162,24 +192,16 @@ class _Request:
     pairs: Pairs
     settings: Settings
 
-    def score(self, settings: Iterable[Settings]) -> dict[Settings, Result]:
-        """The result for each of the settings, from one pass of the model."""
-        asked = list(dict.fromkeys(settings))
-        with self.scorer.lock:  # nothing is counted: weights are uniform, or a corpus' table
-            found = self.scorer.inner.score_many(self.pairs, asked, [Statistics()] * len(asked))
-        return dict(zip(asked, found, strict=True))
-
 
 def _prepared(candidate: str, references: Sequence[str], choices: Choices) -> _Request:
     """The request, after all checks."""
     limits.check_references(len(references))
-    if choices.idf == REFERENCES:
-        raise ValueError(f"a single pair is no corpus; choose idf {CORPUS!r} and give one")
     names = names_of(references)
     check_texts(names, [candidate, *references])
     pairs = check_pairs([candidate], [references])
     model = choices.load()
-    limits.check_tokens(names, model.token_counts(list(pairs.texts)))
+    counts = model.token_counts([candidate, *references])
+    limits.check_compared(names, counts, choices.model)
     return _Request(model.scorer, pairs, choices.settings(model))
 
 
@@ -193,35 +215,42 @@ def _closest(request: _Request) -> int:
     return scores.index(min(scores))
 
 
-def _text_answer(view: TextView, vocabulary: Sequence[str]) -> TextAnswer:
-    tokens = [
-        MaskedToken(token, weight, _most_probable(log_predictions, vocabulary))
+def _tokens(view: TextView, vocabulary: Sequence[str]) -> list[MaskedToken]:
+    return [
+        MaskedToken(token, weight, _expected(log_predictions.exp(), vocabulary))
         for token, weight, log_predictions in zip(
             view.tokens, view.weights.tolist(), view.log_predictions, strict=True
         )
     ]
-    return TextAnswer(tokens, _most_probable(view.log_distribution, vocabulary))
 
 
-def _most_probable(
-    log_probabilities: torch.Tensor, vocabulary: Sequence[str]
+def _expected(
+    probabilities: torch.Tensor, vocabulary: Sequence[str], preference: torch.Tensor = ALIKE
 ) -> list[tuple[str, float]]:
-    """The TOP entries of log-probabilities [vocab], with their probabilities."""
-    best = log_probabilities.topk(min(TOP, len(vocabulary)))
-    return [
-        (vocabulary[index], math.exp(value))
-        for index, value in zip(best.indices.tolist(), best.values.tolist(), strict=True)
+    """The TOP entries of probabilities [vocab], with these, the most probable first."""
+    best = _largest(probabilities * preference, TOP)
+    found = [(vocabulary[index], float(probabilities[index])) for index in best]
+    return sorted(found, key=lambda entry: -entry[1])
+
+
+def _largest(values: torch.Tensor, count: int) -> list[int]:
+    return values.topk(min(count, len(values))).indices.tolist()
+
+
+def _entries(explanation: Explanation, preference: torch.Tensor) -> Entries:
+    """What stands out among entries that are preferred by these factors, [vocab] or one."""
+    reference, candidate = (
+        text.log_distribution.exp() for text in (explanation.reference, explanation.candidate)
+    )
+    words, shares = explanation.vocabulary, explanation.shares
+    drivers = [
+        Driver(words[i], float(shares[i]), float(reference[i]), float(candidate[i]))
+        for i in _largest(shares * preference, DRIVERS)
+        if shares[i] > SMALLEST_STEP  # none where the texts do not differ
     ]
-
-
-def _drivers(explanation: Explanation) -> list[Driver]:
-    """The entries with the largest shares; none where the texts do not differ."""
-    return [Driver(*entry) for entry in explanation.top(DRIVERS) if entry[1] > SMALLEST_STEP]
-
-
-@functools.lru_cache(maxsize=256)
-def _anchors(scorer: InfoLMScorer, settings: Settings) -> tuple[float, float]:
-    """The scores of two examples with the same settings, for scale."""
-    examples = Pairs.of([(each.candidate, [each.reference]) for each in (PARAPHRASE, UNRELATED)])
-    paraphrase, unrelated = scorer.score_pairs(examples, settings)["scores"]
-    return paraphrase, unrelated
+    largest_first = sorted(drivers, key=lambda driver: -driver.share)
+    return Entries(
+        _expected(candidate, words, preference),
+        _expected(reference, words, preference),
+        largest_first,
+    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +20,13 @@ VALUES = (*list(CONTROLS)[:-1], "corpus_file", list(CONTROLS)[-1])
 """The names of the controls, in the order of the page and of the arguments of `chosen`."""
 
 
-def make_controls(idf_forms: Sequence[str]) -> dict[str, Any]:
-    """The components by the names in VALUES, with `idf_forms` as the sources of weights."""
+def make_controls() -> dict[str, Any]:
+    """The components by the names in VALUES, folded away."""
+    with gr.Accordion("Settings", open=False):
+        return _make_controls()
+
+
+def _make_controls() -> dict[str, Any]:
     controls = {
         "information_measure": _control("information_measure", info=_about(DEFAULT_MEASURE))
     }
@@ -29,25 +34,23 @@ def make_controls(idf_forms: Sequence[str]) -> dict[str, Any]:
         for name, value in DEFAULT_PARAMETERS.items():
             controls[name] = _control(name, value=value, visible=False, min_width=120)
     controls["temperature"] = _control("temperature")
-    with gr.Accordion("More settings", open=False):
-        controls["symmetrize"] = _control("symmetrize")
-        controls["multi_reference"] = _control("multi_reference")
-        forms = [(CONTROLS["idf"].words[form], form) for form in idf_forms]
-        controls["idf"] = _control("idf", choices=forms, value=idf_forms[0])
-        controls["corpus"] = gr.Textbox(
-            label=CONTROLS["corpus"].label,
-            info=CONTROLS["corpus"].info,
-            lines=4,
-            max_lines=8,
-            visible=False,
-        )
-        controls["corpus_file"] = gr.File(
-            label="or a .txt file, one text per line",
-            file_types=[".txt"],
-            height=110,
-            visible=False,
-        )
-        controls["model"] = _control("model")
+    controls["symmetrize"] = _control("symmetrize")
+    controls["multi_reference"] = _control("multi_reference")
+    controls["idf"] = _control("idf")
+    controls["corpus"] = gr.Textbox(
+        label=CONTROLS["corpus"].label,
+        info=CONTROLS["corpus"].info,
+        lines=4,
+        max_lines=8,
+        visible=False,
+    )
+    controls["corpus_file"] = gr.File(
+        label="or a .txt file, one text per line",
+        file_types=[".txt"],
+        height=110,
+        visible=False,
+    )
+    controls["model"] = _control("model")
     measure, idf = controls["information_measure"], controls["idf"]
     numbers = [controls[name] for name in DEFAULT_PARAMETERS]
     measure.change(_parameters_shown, measure, [measure, parameters, *numbers], **QUIET)

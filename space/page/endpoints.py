@@ -13,11 +13,11 @@ from infolm_metric.kernel.pairs import check_pairs
 from infolm_metric.kernel.results import Result
 
 from . import limits
-from .choices import CONTROLS, CORPUS, OFF, REFERENCES, Choices
+from .choices import CONTROLS, CORPUS, REFERENCES, Choices
 from .comparison import compare, score_pair
 from .controls import parameter, show_parameters
 from .file_scores import score_in_parts
-from .messages import in_the_answer
+from .messages import in_the_answer, notes
 from .recipe import code_for
 
 
@@ -56,8 +56,8 @@ def score(candidate: str, references: list[str], *settings: Any) -> dict[str, An
     Score a candidate against its references; lower is better, 0 is a copy.
 
     Parameters:
-        candidate: the text to judge, up to 1,000 characters and 128 tokens
-        references: one to five texts of what it should say
+        candidate: the text to judge, up to 64 tokens (with BERT-base 24)
+        references: one to five texts of what it should say, with twice as many together
     Returns:
         a dictionary with score, signature and the code that reproduces it
     """
@@ -95,7 +95,8 @@ def score_many(
         for step in score_in_parts(pairs, places, choices):
             # What is reported on the way tells whether the client is still there.
             if isinstance(step, Result):
-                yield {name: step[name] for name in ("infolm", "scores", "signature")}
+                done = step.plain()
+                yield {name: done[name] for name in ("infolm", "scores", "signature")}
             else:
                 yield {"done": step, "of": len(pairs)}
 
@@ -106,30 +107,33 @@ def explain(candidate: str, references: list[str], *settings: Any) -> dict[str, 
     Score a candidate and tell why: all that the page shows, as plain values.
 
     Parameters:
-        candidate: the text to judge, up to 1,000 characters and 128 tokens
-        references: one to five texts of what it should say
+        candidate: the text to judge, up to 64 tokens (with BERT-base 24)
+        references: one to five texts of what it should say, with twice as many together
     Returns:
-        a dictionary with the score, the scores of all measures, what each text makes the model
-        expect, what drives the score, the predictions for each hidden token, the curves, the
-        signature and the code
+        a dictionary with the score, the verdict, the warnings, the scores of all measures, what
+        each text makes the model expect, what drives the score, the predictions for each hidden
+        token, the curves, the signature and the code
     """
     with in_the_answer():
         choices = _choices(*settings)
         answer = compare(candidate, _list("references", references), choices)
+        entries = answer.entries[True]
         return {
             "score": answer.score,
+            "verdict": answer.verdict,
+            "warnings": notes(answer.remarks),
             "measures": {row.name: row.score for row in answer.all_measures},
             "explained_reference": answer.explained,
             "drivers": [
                 {"token": driver.token, "signed_share": driver.signed_share}
-                for driver in answer.drivers
+                for driver in entries.drivers
             ],
             **{
                 side: {
-                    "expected": text.expected,
-                    "tokens": [vars(token) for token in text.tokens],
+                    "expected": getattr(entries, side),
+                    "tokens": [vars(token) for token in getattr(answer, side)],
                 }
-                for side, text in (("candidate", answer.candidate), ("reference", answer.reference))
+                for side in ("candidate", "reference")
             },
             "curves": answer.curves,
             "signature": answer.signature,
@@ -156,13 +160,13 @@ def measures() -> list[dict[str, Any]]:
 
 
 def _choices(*settings: Any) -> Choices:
-    """The choices of one pair, whose weights are uniform or those of a corpus that is given."""
+    """The choices of one pair, weighed by its references or by a corpus that is given."""
     *plain, idf_corpus, model = settings
     corpus = () if idf_corpus is None else tuple(_list("idf_corpus", idf_corpus))
     for index, text in enumerate(corpus):
         if not isinstance(text, str):
             raise TypeError(f"idf_corpus[{index}] must be a text")
-    return Choices(*[*plain, OFF if idf_corpus is None else CORPUS, corpus, model])
+    return Choices(*[*plain, REFERENCES if idf_corpus is None else CORPUS, corpus, model])
 
 
 def _list(name: str, value: Any) -> list[Any]:

@@ -20,30 +20,30 @@ PARAPHRASE = Example(
     "Heavy rain flooded several streets yesterday.",
     "After strong storms, many roads were under water.",
     "No word is shared, so metrics that count common words see nothing in common. InfoLM compares "
-    "what the model expects, and finds the two closer than the unrelated pair.",
+    "what the model expects, and sees that the two are close.",
 )
 UNRELATED = Example(
     "An unrelated text",
     "She painted the old fence green.",
     "After strong storms, many roads were under water.",
-    "Nothing in common: the model expects other words, and the score is much higher than that of "
-    "the paraphrase.",
+    "Nothing in common: the model expects other words, and the score is that of any two texts that "
+    "have nothing to do with each other.",
 )
 EXAMPLES = (
     PARAPHRASE,
     Example(
-        "One changed number",
+        "Blind spot: a wrong number",
         "The company sold 900 cars in May.",
         "The company sold 300 cars in May.",
-        "A fact is wrong, and the score hardly moves: InfoLM compares what a model expects, not "
-        "facts. Mask the number below to see that the model expects much the same in both.",
+        "**A blind spot.** The number is wrong, and the score says “close” all the same: InfoLM "
+        "compares what a model expects, not facts. Do not trust it with numbers, names or dates.",
     ),
     Example(
-        "A negation",
+        "Blind spot: a negation",
         "The medicine is not safe for children.",
         "The medicine is safe for children.",
-        "One word turns the meaning round, and the score stays low: InfoLM notices the word, and "
-        "not how much depends on it. See what drives the score.",
+        "**A blind spot.** One word turns the meaning round, and the score says “close” all the "
+        "same: InfoLM notices the word, and not how much depends on it.",
     ),
     UNRELATED,
     Example(

@@ -5,21 +5,25 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path, PurePath
 from typing import Any
 
+from infolm_metric.kernel.baselines import NoBaseline
 from infolm_metric.kernel.pairs import Pairs, check_pairs, check_text
+from infolm_metric.kernel.rescaling import score_part, with_baseline
 from infolm_metric.kernel.results import Result, joined
 from infolm_metric.kernel.text_files import CANDIDATE_COLUMNS, REFERENCE_COLUMNS, TABLES, cell
 
 from . import limits
 from .allowed_models import AllowedModel
-from .choices import Choices
+from .choices import Choices, alternatives
 
 CANDIDATE_NAMES = (*CANDIDATE_COLUMNS, "predictions", "candidates", "hypothesis", "output")
 REFERENCE_NAMES = (*REFERENCE_COLUMNS, "target", "targets", "label")
+FILE_TYPES = (".csv", ".tsv", ".jsonl", ".ndjson")
 PART_TOKENS_SQUARED = 20_000  # work between two reports of progress: a second or two
 
 
@@ -46,28 +50,30 @@ class Table:
 def read_table(path: str) -> Table:
     """The table in a CSV, TSV or JSON Lines file; ValueError if it is none, empty or too long."""
     name = PurePath(path).name
-    read = TABLES.get(PurePath(path.lower()).suffix)
-    if read is None:
-        raise ValueError(f"{name!r}: the name of a file must end in {', '.join(TABLES)}")
+    suffix = PurePath(path.lower()).suffix
+    if suffix not in FILE_TYPES:
+        raise ValueError(
+            f"{name!r}: the name of a file must end in {alternatives(FILE_TYPES)}; rename it"
+        )
     if Path(path).stat().st_size > limits.FILE_BYTES:
         raise ValueError(f"{name!r} is larger than {limits.FILE_BYTES // 1_000_000} MB; split it")
     try:
-        found = list(islice(read(path), limits.ROWS + 1))
+        found = list(islice(TABLES[suffix](path), limits.ROWS + 1))
     except ValueError as error:  # speaks of the path, which is the server's own matter
         raise ValueError(str(error).replace(path, name)) from None
     limits.check_rows(len(found))
     rows = [dict(row) for _, row in found]
-    return Table(name, rows, [place.rpartition(", ")[2] for place, _ in found])
+    return Table(name, rows, [place.removeprefix(f"{path}, ") for place, _ in found])
 
 
 def read_pairs(table: Table, candidate: str | None, columns: Sequence[str]) -> Pairs:
     """The pairs in those columns; ValueError or TypeError that names the line and the column."""
     if not candidate or not columns:
-        missing = "references" if candidate else "candidates"
-        raise ValueError(
-            f"choose the column that holds the {missing}; there are "
-            f"{', '.join(map(repr, table.columns))}"
-        )
+        missing, names = "references" if candidate else "candidates", table.columns
+        there = f"there {'is' if len(names) == 1 else 'are'} {', '.join(map(repr, names))}"
+        if len(names) == 1 and {";", "\t"} & set(names[0]):
+            there += "; separate the cells of a .csv by commas, or of a .tsv by tabs"
+        raise ValueError(f"choose the column that holds the {missing}; {there}")
     predictions: list[Any] = []
     references: list[Any] = []
     for place, row in zip(table.places, table.rows, strict=True):
@@ -90,17 +96,24 @@ def score_in_parts(pairs: Pairs, places: Sequence[str], choices: Choices) -> Ite
 
     Between two parts others get their turn, and a visitor who has left is noticed. The weights
     come from all pairs, so that the scores are those of one call of `compute`. ValueError if the
-    pairs, each of which stands at one of the `places`, are too much work.
+    pairs, each of which stands at one of the `places`, are too much work. The result is seen in
+    the light of the package's baseline where it fits.
     """
     model = choices.load()
     parts = list(_parts(_work(pairs, places, model)))
     settings, scorer = choices.settings(model), model.scorer
     with scorer.lock:
         statistics = scorer.inner.count(pairs, settings)
+        lit: Any = settings
+        with suppress(NoBaseline):
+            asked = settings.replace(rescale_with_baseline=True)
+            counts = map(len, pairs.references)
+            lit = with_baseline(scorer.inner, asked, statistics, counts)
     results = []
     for start, stop in parts:
         with scorer.lock:
-            results.append(scorer.inner.score(pairs.part(start, stop), settings, statistics))
+            part = pairs.part(start, stop)
+            results.append(score_part(scorer.inner, part, lit, statistics))
         yield stop
     yield joined(results)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -9,17 +10,17 @@ from typing import Any
 
 import gradio as gr
 
+from infolm_metric.kernel.baselines import Spread
 from infolm_metric.kernel.pairs import Pairs
 from infolm_metric.kernel.results import Result
 
 from . import charts, limits
-from .choices import CORPUS, OFF, REFERENCES
-from .controls import VALUES, chosen, make_controls, parameter, show_parameters
-from .file_scores import read_pairs, read_table, score_in_parts, write_scores
-from .messages import on_the_page
+from .controls import QUIET, VALUES, chosen, make_controls, parameter, show_parameters
+from .file_scores import FILE_TYPES, read_pairs, read_table, score_in_parts, write_scores
+from .messages import notes, on_the_page
 from .recipe import code_for_file
 
-FILE_TYPES = [".csv", ".tsv", ".jsonl", ".ndjson"]
+SAMPLE = Path(__file__).with_name("sample.csv")
 SHOWN_CHARACTERS = 300  # of a text in the table; the download has it whole
 
 
@@ -32,7 +33,10 @@ def build(limit: dict[str, Any]) -> None:
     gr.Markdown(limits.FILE_LIMITS, elem_classes="fine", elem_id="file-limits")
     with gr.Row(equal_height=False):
         with gr.Column(scale=6, min_width=300):
-            file = gr.File(label="CSV or JSON Lines", file_types=FILE_TYPES, elem_id="upload")
+            file = gr.File(
+                label="CSV, TSV or JSON Lines", file_types=list(FILE_TYPES), elem_id="upload"
+            )
+            sample = gr.Button("Try a sample file", size="sm", elem_id="sample")
             candidate = gr.Dropdown(
                 [],
                 label="Column of candidates",
@@ -49,11 +53,11 @@ def build(limit: dict[str, Any]) -> None:
                 elem_id="reference-columns",
             )
         with gr.Column(scale=4, min_width=300):
-            controls = make_controls([REFERENCES, OFF, CORPUS])
             run = gr.Button("Score the file", variant="primary", size="lg", elem_id="score-file")
-    progress_place = gr.Markdown(" ", min_height=60, elem_id="file-progress")
+            state = gr.HTML(elem_id="file-progress", padding=False)
+            controls = make_controls()
     with gr.Column(visible=False) as results:
-        summary = gr.Textbox(label="Result", interactive=False, lines=2, elem_id="file-summary")
+        summary = gr.Textbox(label="Result", interactive=False, lines=3, elem_id="file-summary")
         download = gr.DownloadButton("Download the scores as CSV", elem_id="download")
         histogram = gr.BarPlot(
             x="score",
@@ -66,6 +70,7 @@ def build(limit: dict[str, Any]) -> None:
             buttons=[],
             elem_id="histogram",
         )
+        gr.Markdown("The table scrolls, down and sideways.", elem_classes="fine scrolls")
         table = gr.Dataframe(
             headers=["row", "score", "candidate", "references"],
             datatype=["number", "number", "str", "str"],
@@ -86,6 +91,7 @@ def build(limit: dict[str, Any]) -> None:
             wrap_lines=True,
         )
 
+    sample.click(_sample, None, file, api_visibility="private", show_progress="hidden")
     file.change(
         _columns_found,
         file,
@@ -94,16 +100,34 @@ def build(limit: dict[str, Any]) -> None:
         show_progress="hidden",
         **limit,
     )
-    run.click(
+    running = run.click(
         score_file,
         [file, candidate, references, *controls.values()],
-        [summary, download, histogram, table, code, results],
+        [summary, download, histogram, table, code, results, state],
         api_name="score_file",
         api_description="Scores the pairs of a CSV or JSON Lines file; gives the summary, the path "
         "of a CSV with all scores, a histogram, the table and code. " + limits.FILE_LIMITS,
-        show_progress_on=[progress_place],
+        show_progress="hidden",
         **limit,
     )
+    running.failure(lambda: "", None, state, **QUIET)
+    corpus = (controls["corpus"].input, controls["corpus_file"].change)
+    choices = (each.input for name, each in controls.items() if not name.startswith("corpus"))
+    gr.on(
+        [file.change, candidate.input, references.input, *corpus, *choices],
+        lambda: ["", gr.update(visible=False)],
+        None,
+        [state, results],
+        cancels=[running],
+        trigger_mode="always_last",
+        **QUIET,
+    )
+
+
+def _sample() -> Iterator[str]:
+    """A copy of the sample, which gradio may serve, for as long as gradio takes its own."""
+    with tempfile.TemporaryDirectory() as folder:
+        yield shutil.copy(SAMPLE, folder)
 
 
 def _columns_found(path: str | None) -> list[Any]:
@@ -122,12 +146,12 @@ def score_file(
     *values: Any,
 ) -> Iterator[tuple[Any, ...]]:
     """Scores the pairs of a CSV or JSON Lines file, with the values of the controls."""
-    *settings, progress = values
+    skipped = (gr.skip(),) * 5
+    yield (*skipped, gr.update(visible=False), _progress("Reading the file"))
     with on_the_page():
-        choices = chosen(*settings)
+        choices = chosen(*values)
         if file is None:
             raise ValueError("there is no file yet; choose one first")
-        progress(0.0, desc="Reading the file")
         read = read_table(file)
         guessed, usual = read.guess()
         own, others = candidate_column or guessed or "", reference_columns or usual
@@ -136,9 +160,9 @@ def score_file(
             if isinstance(step, Result):
                 done = step
                 continue
-            progress((step, len(pairs)), desc="Scoring", unit="pairs")
             # A visitor who has left is noticed here.
-            yield (gr.skip(),) * 6
+            words = f"Scored {step} of {_count(len(pairs), 'pair')}"
+            yield (*skipped, gr.skip(), _progress(words, step / len(pairs)))
     scores = done["scores"]
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "infolm_scores.csv")
@@ -150,18 +174,37 @@ def score_file(
             _rows(pairs, scores),
             code_for_file(read.name, own, others, choices),
             gr.update(visible=True),
+            _progress(f"Scored {_count(len(pairs), 'pair')}: see below", 1.0),
         )
 
 
-show_parameters(score_file, [*map(parameter, VALUES), parameter("progress", default=gr.Progress())])
+show_parameters(score_file, map(parameter, VALUES))
+
+
+def _progress(words: str, share: float = 0.0) -> str:
+    """How far the work is, as HTML; it promises no time."""
+    return f'<div role="status"><progress value="{share:.3f}"></progress><p>{words}</p></div>'
+
+
+def _count(number: int, noun: str) -> str:
+    """
+    >>> _count(1, "pair"), _count(1234, "pair")
+    ('1 pair', '1,234 pairs')
+    """
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def _summary(done: Result) -> str:
     scores, mean = done["scores"], done["infolm"]
-    return (
-        f"Mean of {len(scores)} pairs: {charts.shown(mean)} (lower is better; best pair "
-        f"{charts.shown(min(scores))}, worst {charts.shown(max(scores))})\n{done.signature}"
-    )
+    lines = [
+        f"Mean of {_count(len(scores), 'pair')}: {charts.shown(mean)} (0 is a copy, lower is "
+        f"closer; closest pair {charts.shown(min(scores))}, furthest {charts.shown(max(scores))})"
+    ]
+    for found in (done.baseline or {}).values():
+        spread = Spread(**{name: value for name, value in found.items() if name != "source"})
+        lines.append(charts.unrelated_words(spread))
+    lines += notes(done.remarks)
+    return "\n".join([*lines, f"Signature: {done.plain().signature}"])
 
 
 def _rows(pairs: Pairs, scores: Sequence[float]) -> list[list[Any]]:

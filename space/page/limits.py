@@ -9,8 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 CHARACTERS = 1_000  # of a text
-TOKENS = 128  # of a text, special ones included
-REFERENCES = 5  # of a candidate
+TOKENS = 128  # of a text in a file, special ones included
+COMPARED_TOKENS = {"bundled": 64, "google-bert/bert-base-uncased": 24}
+"""Of a text that is explained, by model, so that the answer takes less than five seconds."""
+REFERENCES = 5  # of a candidate; explained, they may have twice COMPARED_TOKENS together
 ROWS = 500  # of a file
 FILE_BYTES = 1_000_000
 TYPICAL_TOKENS = 32  # what a file's texts may have on average, if it has ROWS rows of two texts
@@ -22,10 +24,12 @@ BODY_BYTES = 4_000_000  # of a request; a file comes with a little around it
 WAITING = 64  # requests in the queue
 AT_ONCE = 4  # comparisons under way, and files
 
-TEXT_LIMITS = f"A text may have {CHARACTERS:,} characters and {TOKENS} tokens (about 90 words)."
+TEXT_LIMITS = "Up to {} tokens (about 45 words); longer ones in a file.".format(
+    COMPARED_TOKENS["bundled"]
+)
 FILE_LIMITS = (
-    f"CSV or JSON Lines in UTF-8, up to {FILE_BYTES // 1_000_000} MB and {ROWS} rows. A text may "
-    f"have {CHARACTERS:,} characters and {TOKENS} tokens (about 90 words); {ROWS} rows fit if "
+    f"CSV, TSV or JSON Lines in UTF-8, up to {FILE_BYTES // 1_000_000} MB and {ROWS} rows. A text "
+    f"may have {CHARACTERS:,} characters and {TOKENS} tokens (about 90 words); {ROWS} rows fit if "
     f"their texts have about {TYPICAL_TOKENS} tokens each, fewer if they are longer. For more, use "
     "`infolm score` on your own machine."
 )
@@ -42,15 +46,27 @@ def check_characters(name: str, text: str) -> None:
     _check(name, len(text), CHARACTERS, "characters", "shorten it")
 
 
-def check_tokens(names: Sequence[str], counts: Sequence[int]) -> None:
-    """Raise ValueError that names the first text of more than TOKENS tokens, if one is.
+def check_tokens(names: Sequence[str], counts: Sequence[int], most: int = TOKENS) -> None:
+    """Raise ValueError that names the first text of more than `most` tokens, if one is.
 
     >>> check_tokens(["The candidate"], [129])
     Traceback (most recent call last):
     ValueError: The candidate has 129 tokens, and at most 128 are taken here; shorten it
     """
     for name, count in zip(names, counts, strict=True):
-        _check(name, count, TOKENS, "tokens", "shorten it")
+        _check(name, count, most, "tokens", "shorten it")
+
+
+def check_compared(names: Sequence[str], counts: Sequence[int], model: str) -> None:
+    """Raise ValueError unless a candidate and its references are short enough to be explained.
+
+    >>> check_compared(["The candidate", "Reference 1", "Reference 2"], [9, 64, 65], "bundled")
+    Traceback (most recent call last):
+    ValueError: Reference 2 has 65 tokens, and at most 64 are taken here; shorten it
+    """
+    most = COMPARED_TOKENS[model]
+    check_tokens(names, counts, most)
+    _check("the text of all references", sum(counts[1:]), 2 * most, "tokens", "leave one out")
 
 
 def check_rows(count: int) -> None:
