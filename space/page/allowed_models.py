@@ -45,14 +45,19 @@ class AllowedModel:
 
     @functools.cached_property
     def rarity(self) -> torch.Tensor:
-        """How rare each entry of the vocabulary is in English, [vocab]; 1 where that is unknown."""
+        """How rare each entry of the vocabulary is in English, [vocab]; 1 where that is unknown.
+
+        Squared, because a function word can be a hundred times as probable as a content word.
+        """
         table = idf_source("idf", BUNDLED)
         assert isinstance(table, IDF)
         try:
             table.check_tokenizer(self.tokenizer)
         except ValueError:
             return torch.ones(len(self.tokenizer), dtype=torch.float64)
-        return torch.tensor(table.weights)
+        weights = torch.tensor(table.weights) ** 2
+        weights[self.tokenizer.all_special_ids] = 0  # in no corpus, and so the rarest
+        return weights
 
     def document_frequencies(self, corpus: Sequence[str]) -> IDF:
         """The table of inverse document frequencies of a corpus, one text a document."""

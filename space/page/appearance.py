@@ -7,13 +7,18 @@ import gradio as gr
 SANS = ["system-ui", "-apple-system", "Segoe UI", "Roboto", "Helvetica", "Arial", "sans-serif"]
 MONO = ["ui-monospace", "SFMono-Regular", "Menlo", "Consolas", "monospace"]
 QUIET_TEXT = ("body_text_color_subdued", "block_info_text_color", "input_placeholder_color")
+PRIMARY_BUTTONS = [
+    f"button_primary_background_fill{state}" for state in ("", "_hover", "_dark", "_hover_dark")
+]
 THEME = gr.themes.Soft(
     primary_hue="indigo", neutral_hue="slate", font=SANS, font_mono=MONO, radius_size="md"
 ).set(
     **dict.fromkeys(QUIET_TEXT, "*neutral_600"),
     **dict.fromkeys([f"{name}_dark" for name in QUIET_TEXT], "*neutral_300"),
     **dict.fromkeys(["block_label_text_color", "block_title_text_color"], "*primary_700"),
-    button_primary_background_fill="*primary_600",
+    **dict.fromkeys(PRIMARY_BUTTONS, "*primary_600"),
+    link_text_color_dark="*primary_300",
+    background_fill_primary="*neutral_50",  # as it was: `set` loses it
 )
 
 INTRODUCTION = """\
@@ -74,7 +79,8 @@ CSS = """
 .verdict { font-size: 1.5rem; font-weight: 700; margin: 0 0 .3rem; color: var(--primary-700); }
 .waiting, .refused { min-height: 8rem; }
 .refused { border-left: 4px solid #dc2626; }
-.dark .score, .dark .verdict { color: var(--primary-200); }
+.dark .score { color: var(--primary-200); }
+.dark .verdict { color: var(--primary-200); }
 .score-card ul.fine { margin: .6rem 0 0; padding-left: 1.1rem; list-style: disc; }
 .gauge { padding: .8rem 0 1.3rem; }
 .bar { position: relative; height: .8rem; background: var(--border-color-primary); }
@@ -87,6 +93,14 @@ body:not(.dark) .tokens span.text { color: #0f172a !important; }
 .ends span { color: var(--body-text-color-subdued); }
 button[role="tab"][aria-selected="true"] { color: var(--body-text-color) !important; }
 body:not(.dark) .cm-content span { color: var(--body-text-color) !important; }
+.dark .download-link { color: var(--primary-300) !important; }
+.toast-close { opacity: 1 !important; color: #0f172a !important; }
 footer .show-api { display: flex !important; }
-.lead { margin-bottom: -.6rem; }
+#score { padding: 0 !important; }
+progress { width: 100%; accent-color: var(--primary-600); }
+.scrolls { display: none; }
+@media (max-width: 640px) {
+  .scrolls { display: block; }
+  .examples button { flex-basis: 45% !important; }
+}
 """

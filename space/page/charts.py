@@ -12,7 +12,6 @@ from html import escape
 
 import pandas as pd
 
-from infolm_metric.infolm.measures import MEASURES
 from infolm_metric.kernel.baselines import Spread
 
 from .comparison import Answer, Curve, Driver, MaskedToken, MeasureRow
@@ -153,11 +152,11 @@ def score_card(answer: Answer) -> str:
         said.insert(0, unrelated_words(spread))
     if judged:
         said.append(BLIND_SPOT)
-    name = MEASURES[answer.choices.information_measure].name
+    reading = "0 is a copy, lower is closer" if judged else "says nothing here"
     return (
         f'<div class="score-card"><p class="verdict">{answer.verdict or "No verdict"}</p>'
         f'<div class="score-line"><span class="score">{shown(answer.score)}</span>'
-        f'<span class="measure">0 is a copy, lower is closer ({escape(name)})</span></div>'
+        f'<span class="measure">{reading} ({answer.choices.information_measure})</span></div>'
         f"{_gauge(answer) if judged else ''}"
         f'<ul class="fine">{"".join(f"<li>{each}</li>" for each in said)}</ul></div>'
     )

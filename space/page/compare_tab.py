@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import gradio as gr
@@ -12,7 +13,7 @@ from . import charts, limits
 from .answer_view import SIDES, Predictions, make_answer_view, shown, shown_entries
 from .choices import Choices
 from .comparison import Answer, compare
-from .controls import QUIET, chosen, make_controls
+from .controls import QUIET, chosen, clear_when, make_controls
 from .examples import EXAMPLES, PARAPHRASE, Example
 from .messages import EXPECTED, sentence
 
@@ -21,7 +22,7 @@ WAITING = "Press “Compare” to see how close the two texts are."
 
 def build(page: gr.Blocks, limit: dict[str, Any]) -> None:
     """Builds the tab in the page; `limit` holds the concurrency settings of its events."""
-    gr.Markdown("**Try an example:**", elem_classes="lead")
+    gr.Markdown("**Try an example:**")
     with gr.Row(elem_classes="examples"):
         buttons = [gr.Button(example.name, size="sm", min_width=140) for example in EXAMPLES]
     with gr.Row(equal_height=False):
@@ -66,15 +67,8 @@ def build(page: gr.Blocks, limit: dict[str, Any]) -> None:
         filled = button.click(_filler(example), None, [*texts, add, lesson], **QUIET)
         running.append(filled.then(**event))
     typed = [text.input for text in (*texts, controls["idf"], controls["corpus"])]
-    gr.on(
-        [*typed, controls["corpus_file"].change],
-        lambda: cleared(charts.notice(WAITING)),
-        None,
-        [card, why, lesson],
-        cancels=running,
-        trigger_mode="always_last",
-        **QUIET,
-    )
+    waiting = partial(cleared, charts.notice(WAITING))
+    clear_when([*typed, controls["corpus_file"].change], waiting, [card, why, lesson], running)
     add.click(_one_more, texts, [*texts, add], **QUIET)
     _wire_tokens(view)
     plots = ["candidate_bars", "reference_bars", "drivers"]

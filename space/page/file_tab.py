@@ -15,7 +15,7 @@ from infolm_metric.kernel.pairs import Pairs
 from infolm_metric.kernel.results import Result
 
 from . import charts, limits
-from .controls import QUIET, VALUES, chosen, make_controls, parameter, show_parameters
+from .controls import QUIET, VALUES, chosen, clear_when, make_controls, parameter, show_parameters
 from .file_scores import FILE_TYPES, read_pairs, read_table, score_in_parts, write_scores
 from .messages import notes, on_the_page
 from .recipe import code_for_file
@@ -70,7 +70,7 @@ def build(limit: dict[str, Any]) -> None:
             buttons=[],
             elem_id="histogram",
         )
-        gr.Markdown("The table scrolls, down and sideways.", elem_classes="fine scrolls")
+        gr.Markdown("The table scrolls: there is more below.", elem_classes="fine scrolls")
         table = gr.Dataframe(
             headers=["row", "score", "candidate", "references"],
             datatype=["number", "number", "str", "str"],
@@ -113,15 +113,8 @@ def build(limit: dict[str, Any]) -> None:
     running.failure(lambda: "", None, state, **QUIET)
     corpus = (controls["corpus"].input, controls["corpus_file"].change)
     choices = (each.input for name, each in controls.items() if not name.startswith("corpus"))
-    gr.on(
-        [file.change, candidate.input, references.input, *corpus, *choices],
-        lambda: ["", gr.update(visible=False)],
-        None,
-        [state, results],
-        cancels=[running],
-        trigger_mode="always_last",
-        **QUIET,
-    )
+    edits = [file.change, candidate.input, references.input, *corpus, *choices]
+    clear_when(edits, lambda: ["", gr.update(visible=False)], [state, results], [running])
 
 
 def _sample() -> Iterator[str]:
@@ -183,7 +176,8 @@ show_parameters(score_file, map(parameter, VALUES))
 
 def _progress(words: str, share: float = 0.0) -> str:
     """How far the work is, as HTML; it promises no time."""
-    return f'<div role="status"><progress value="{share:.3f}"></progress><p>{words}</p></div>'
+    bar = f'<progress value="{share:.3f}"></progress>' if share < 1 else ""
+    return f'<div role="status">{bar}<p>{words}</p></div>'
 
 
 def _count(number: int, noun: str) -> str:

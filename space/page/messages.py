@@ -58,5 +58,5 @@ def notes(remarks: Remarks) -> list[str]:
     if few == 1:
         known.append("With one reference all words weigh alike.")
     elif 0 < few < FEW:
-        known.append(f"What is a rare word rests on {few} references alone.")
+        known.append(f"Which words are rare is known from {few} references only.")
     return known
