@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import partial
 from typing import Any
 
 import gradio as gr
 from gradio.components import Component
 
 from . import charts, limits
-from .answer_view import SIDES, Predictions, make_answer_view, shown, shown_entries
+from .answer_view import SIDES, STATE_SECONDS, Predictions, make_answer_view, shown, shown_entries
 from .choices import Choices
 from .comparison import Answer, compare
-from .controls import QUIET, chosen, clear_when, make_controls
+from .controls import QUIET, chosen, make_controls
 from .examples import EXAMPLES, PARAPHRASE, Example
 from .messages import EXPECTED, sentence
 
@@ -32,6 +31,9 @@ def build(page: gr.Blocks, limit: dict[str, Any]) -> None:
             card = gr.HTML(elem_id="score", padding=False)
             lesson = gr.Markdown(PARAPHRASE.lesson, elem_classes="lesson", elem_id="lesson")
     controls = make_controls()
+    watched = [*texts, *(controls[name] for name in ("idf", "corpus", "corpus_file"))]
+    held = [box.value or "" for box in watched]
+    asked = gr.State(held, time_to_live=STATE_SECONDS)  # what they held when they were answered
     with gr.Column(elem_id="why") as why:
         view = make_answer_view()
 
@@ -43,32 +45,42 @@ def build(page: gr.Blocks, limit: dict[str, Any]) -> None:
         return {card: notice, why: gr.update(visible=False), lesson: gr.update(visible=False)}
 
     def answer(everything: bool, *values: Any) -> Iterator[dict[Component, Any]]:
-        yield {card: charts.notice("Comparing …")}
+        own = values[: len(texts)]
+        *_, idf, corpus, corpus_file, _ = values
+        held = [text or "" for text in (*own, idf, corpus, corpus_file)]
+        yield {card: charts.notice("Comparing …"), asked: held}
         try:
             choices = chosen(*values[len(texts) :])
-            candidate, first, *others = (text or "" for text in values[: len(texts)])
+            candidate, first, *others = (text or "" for text in own)
             more = [text for text in others if text.strip()]
             references = [first, *more] if first.strip() or not more else more
             yield updates(compare(candidate, references, choices), everything)
         except EXPECTED as error:
             yield cleared(charts.notice(sentence(error), "refused"))
 
+    def checked(answered: list[Any], *written: Any) -> dict[Component, Any]:
+        """Nothing stale: what is written is what was answered, or the answer is cleared."""
+        same = answered == [text or "" for text in written]
+        return {card: gr.skip()} if same else cleared(charts.notice(WAITING))
+
+    check = {"fn": checked, "inputs": [asked, *watched], "outputs": [card, why, lesson]}
     event = {
         "fn": answer,
         "inputs": [view["everything"], *texts, *controls.values()],
-        "outputs": [card, why, lesson, *view.values()],
+        "outputs": [card, why, lesson, asked, *view.values()],
         "api_visibility": "private",
         "show_progress": "hidden",
         **limit,
     }
-    running = [gr.on([run.click, *(text.submit for text in texts)], **event)]
-    running += _answer_at_once(controls, event)
+    gr.on([run.click, *(text.submit for text in texts)], **event).then(**check, **QUIET)
+    for finished in _answer_at_once(controls, event):
+        finished.then(**check, **QUIET)
     for button, example in zip(buttons, EXAMPLES, strict=True):
-        filled = button.click(_filler(example), None, [*texts, add, lesson], **QUIET)
-        running.append(filled.then(**event))
-    typed = [text.input for text in (*texts, controls["idf"], controls["corpus"])]
-    waiting = partial(cleared, charts.notice(WAITING))
-    clear_when([*typed, controls["corpus_file"].change], waiting, [card, why, lesson], running)
+        filled = button.click(
+            _filler(example), watched[len(texts) :], [*texts, add, lesson, asked], **QUIET
+        )
+        filled.then(**event).then(**check, **QUIET)
+    gr.on([box.change for box in watched], **check, **QUIET, trigger_mode="always_last")
     add.click(_one_more, texts, [*texts, add], **QUIET)
     _wire_tokens(view)
     plots = ["candidate_bars", "reference_bars", "drivers"]
@@ -121,11 +133,19 @@ def _answer_at_once(controls: dict[str, Any], event: dict[str, Any]) -> list[Any
     return [gr.on([trigger], **event, trigger_mode="always_last") for trigger in triggers]
 
 
-def _filler(example: Example) -> Callable[[], list[Any]]:
+def _filler(example: Example) -> Callable[..., list[Any]]:
     """A function that puts an example into the boxes, and hides those it does not need."""
-    spare = [gr.update(value="", visible=False)] * (limits.REFERENCES - 1)
+    blank = [""] * (limits.REFERENCES - 1)
+    spare = [gr.update(value=text, visible=False) for text in blank]
     lesson = gr.update(value=example.lesson, visible=True)
-    return lambda: [example.candidate, example.reference, *spare, gr.update(visible=True), lesson]
+    own = [example.candidate, example.reference]
+    return lambda *others: [
+        *own,
+        *spare,
+        gr.update(visible=True),
+        lesson,
+        [*own, *blank, *(o or "" for o in others)],
+    ]
 
 
 def _one_more(candidate: str, first: str, *others: str) -> list[Any]:

@@ -145,7 +145,7 @@ def compare(candidate: str, references: Sequence[str], choices: Choices) -> Answ
         unrelated = None
     closest = _closest(request)
     # The weights are those of all references, of which the explanation knows one.
-    table = next(iter(counted.tables.values())) if counted.tell else own.idf
+    table = next(iter(counted.tables.values())) if counted.tell else not own.counted and own.idf
     explanation = scorer.explain(candidate, references[closest], **vars(own) | {"idf": table})
     return Answer(
         choices,

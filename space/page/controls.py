@@ -72,12 +72,6 @@ def chosen(*values: Any) -> Choices:
     return Choices(*[*plain, idf, lines, model])
 
 
-def clear_when(edits: Any, cleared: Any, outputs: list[Any], running: list[Any]) -> None:
-    """Let any of the edits clear the outputs, and stop the answers to what was there before."""
-    gr.on(edits, cleared, None, outputs, trigger_mode="always_last", **QUIET)
-    gr.on(edits, None, None, None, cancels=running, api_visibility="private")
-
-
 def parameter(name: str, annotation: Any = "Any", default: Any = inspect.Parameter.empty) -> Any:
     """A parameter as `inspect` shows it."""
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD

@@ -15,7 +15,7 @@ from infolm_metric.kernel.pairs import Pairs
 from infolm_metric.kernel.results import Result
 
 from . import charts, limits
-from .controls import QUIET, VALUES, chosen, clear_when, make_controls, parameter, show_parameters
+from .controls import QUIET, VALUES, chosen, make_controls, parameter, show_parameters
 from .file_scores import FILE_TYPES, read_pairs, read_table, score_in_parts, write_scores
 from .messages import notes, on_the_page
 from .recipe import code_for_file
@@ -111,10 +111,10 @@ def build(limit: dict[str, Any]) -> None:
         **limit,
     )
     running.failure(lambda: "", None, state, **QUIET)
-    corpus = (controls["corpus"].input, controls["corpus_file"].change)
-    choices = (each.input for name, each in controls.items() if not name.startswith("corpus"))
-    edits = [file.change, candidate.input, references.input, *corpus, *choices]
-    clear_when(edits, lambda: ["", gr.update(visible=False)], [state, results], [running])
+    edits = [file.change, candidate.input, references.input]
+    edits += [control.change for control in controls.values()]
+    gr.on(edits, lambda: ["", gr.update(visible=False)], None, [state, results], **QUIET)
+    gr.on(edits, cancels=[running], api_visibility="private")
 
 
 def _sample() -> Iterator[str]:
