@@ -25,7 +25,7 @@ def code_for(candidate: str, references: Sequence[str], choices: Choices) -> str
         references=['The cat.'],
         information_measure='fisher_rao_distance',
         temperature=1.5,
-        idf=False,
+        idf="references",
     )
     print(results["infolm"])
     """

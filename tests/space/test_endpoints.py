@@ -79,7 +79,6 @@ def test_the_score_is_that_of_compute_to_the_last_shown_digit(measure, client, i
         predictions=[PAIR[0]],
         references=[PAIR[1]],
         information_measure=measure,
-        idf=False,
         **given,
     )
     assert charts.shown(answer["score"]) == charts.shown(expected["infolm"])
@@ -240,7 +239,7 @@ def test_twenty_clients_at_once_get_twenty_right_answers(space_url, infolm):
 
     with ThreadPoolExecutor(20) as pool:
         answers = list(pool.map(ask, texts))
-    expected = infolm.compute(predictions=texts, references=[PAIR[1]] * 20, idf=False)["scores"]
+    expected = infolm.compute(predictions=texts, references=[PAIR[1]] * 20)["scores"]
     for number, (answer, score) in enumerate(zip(answers, expected, strict=True)):
         assert answer["score"] == pytest.approx(score, abs=1e-6)
         tokens = [token["token"] for token in answer["candidate"]["tokens"]]
@@ -268,6 +267,6 @@ def test_a_client_that_is_killed_leaves_the_server_answering(space_url, client, 
     victim.wait()
     others = [client.submit([PAIR[0]] * 2, [PAIR[1]] * 2, api_name="/score_many") for _ in "four"]
     answer = client.predict(PAIR[0], [PAIR[1]], api_name="/score")
-    expected = infolm.compute(predictions=[PAIR[0]], references=[PAIR[1]], idf=False)["infolm"]
+    expected = infolm.compute(predictions=[PAIR[0]], references=[PAIR[1]])["infolm"]
     assert answer["score"] == pytest.approx(expected, abs=1e-6)
     assert all(len(other.result(timeout=120)["scores"]) == 2 for other in others)

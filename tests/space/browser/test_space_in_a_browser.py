@@ -10,11 +10,13 @@ from playwright.sync_api import expect
 from infolm_metric import InfoLM
 from infolm_metric.infolm.measures import MEASURES
 from space.page import charts, limits
+from space.page.choices import CONTROLS
 from space.page.examples import EXAMPLES, PARAPHRASE
 
 CANDIDATE, REFERENCE = "The cat slept on the sofa.", "A cat was asleep on the couch."
 ATTACK = "<script>document.title='taken'</script><img src=x onerror=\"document.title='taken'\">"
 LONG = {"timeout": 60_000}
+MEASURE = CONTROLS["information_measure"].label
 BEYOND_THE_EDGE = """
 () => [...document.querySelectorAll('.gradio-container *')]
     .filter(element => element.checkVisibility({opacityProperty: true, visibilityProperty: true}))
@@ -41,6 +43,10 @@ def compare(page, candidate=CANDIDATE, reference=REFERENCE):
     write(page, candidate, reference)
     page.locator("#compare").click()
     expect(page.locator("#code")).to_contain_text(candidate[-5:], **LONG)
+
+
+def open_settings(page):
+    page.get_by_text("Settings", exact=True).locator("visible=true").click()
 
 
 def choose(page, label, option):
@@ -84,11 +90,12 @@ def test_two_texts_are_compared(page, infolm):
 
 def test_another_measure_is_answered_at_once_with_its_parameters(page, infolm):
     compare(page)
+    open_settings(page)
     alpha = page.get_by_label("alpha", exact=True).locator("visible=true")
     expect(alpha).to_have_count(0)
     for name, measure in MEASURES.items():
-        choose(page, "Information measure", name)
-        expect(page.locator(".score-card .measure")).to_have_text(name, **LONG)
+        choose(page, MEASURE, name)
+        expect(page.locator(".score-card .measure")).to_contain_text(f"({name})", **LONG)
         given = {parameter.name: 0.5 for parameter in measure.parameters}
         expect(page.locator(".score")).to_have_text(shown_by_compute(infolm, name, **given))
         row = page.locator("#measures").get_by_role("row").filter(has_text=name)
@@ -99,11 +106,13 @@ def test_another_measure_is_answered_at_once_with_its_parameters(page, infolm):
 
 
 def test_a_parameter_outside_its_domain_is_refused_in_words(page):
-    choose(page, "Information measure", "renyi_divergence")
+    open_settings(page)
+    choose(page, MEASURE, "renyi_divergence")
     alpha = page.get_by_label("alpha", exact=True).locator("visible=true")
     alpha.fill("-1")
     alpha.press("Enter")
-    expect(message(page)).to_contain_text("any number > 0 but 1", **LONG)
+    expect(page.locator("#score .refused")).to_contain_text("any number > 0 but 1", **LONG)
+    expect(page.locator("#why, #lesson").locator("visible=true")).to_have_count(0)
 
 
 def test_an_example_fills_the_boxes_and_is_answered(page):
@@ -135,13 +144,13 @@ def test_a_token_is_chosen_by_a_click(page):
 def test_an_empty_text_gets_a_message(page):
     write(page, "", REFERENCE)
     page.locator("#compare").click()
-    expect(message(page)).to_contain_text("The candidate is empty", **LONG)
+    expect(page.locator("#score .refused")).to_contain_text("The candidate is empty", **LONG)
 
 
 def test_a_text_over_the_limit_gets_a_message(page):
     write(page, "x" * (limits.CHARACTERS + 1), REFERENCE)
     page.locator("#compare").click()
-    expect(message(page)).to_contain_text("1,001 characters", **LONG)
+    expect(page.locator("#score .refused")).to_contain_text("1,001 characters", **LONG)
 
 
 def test_markup_in_a_text_is_shown_as_text(page):
@@ -233,12 +242,13 @@ def test_two_texts_are_compared_with_the_keyboard_alone(page, infolm):
 @pytest.mark.parametrize("width", [390])
 def test_nothing_is_cut_off_in_a_narrow_window(page):
     compare(page)
-    choose(page, "Information measure", "ab_divergence")
+    open_settings(page)
+    choose(page, MEASURE, "ab_divergence")
     expect(page.locator("#by-beta svg, #by-beta canvas").first).to_be_visible(**LONG)
-    page.get_by_text("More settings").locator("visible=true").click()
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     assert page.evaluate(BEYOND_THE_EDGE) == []
     page.get_by_role("tab", name="Score a file").click()
     expect(page.locator("#upload")).to_be_visible()
+    expect(page.get_by_text("Use via API")).to_be_visible()
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     assert page.evaluate(BEYOND_THE_EDGE) == []

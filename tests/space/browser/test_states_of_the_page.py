@@ -1,0 +1,165 @@
+"""The states of the page: contrast as rendered, nothing beyond the edge, nothing stale."""
+
+import pytest
+from playwright.sync_api import expect
+
+from space.page.examples import EXAMPLES, PARAPHRASE
+from tests.space.browser.test_space_in_a_browser import BEYOND_THE_EDGE, LONG, write
+
+LEAST = 4.5  # contrast of text, by WCAG 2
+CONTRASTS = """
+() => {
+  const canvas = document.createElement('canvas').getContext('2d', {willReadFrequently: true});
+  const parts = colour => {
+    canvas.clearRect(0, 0, 1, 1); canvas.fillStyle = colour; canvas.fillRect(0, 0, 1, 1);
+    const [r, g, b, a] = canvas.getImageData(0, 0, 1, 1).data; return [r, g, b, a / 255];
+  };
+  const over = (top, ground) => [0, 1, 2].map(i => top[i] * top[3] + ground[i] * (1 - top[3]));
+  const ancestors = e => e ? [...ancestors(e.parentElement), e] : [];
+  const light = c => c.map(v => v / 255)
+      .map(v => v <= .03928 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4)
+      .reduce((sum, v, i) => sum + v * [.2126, .7152, .0722][i], 0);
+  const contrast = (e, colour) => {
+    const ground = ancestors(e).map(n => parts(getComputedStyle(n).backgroundColor))
+        .reduce((below, top) => over(top, below), [255, 255, 255]);
+    const opacity = ancestors(e).reduce((o, n) => o * getComputedStyle(n).opacity, 1);
+    const [r, g, b, a] = parts(colour);
+    const pair = [light(over([r, g, b, a * opacity], ground)), light(ground)];
+    return (Math.max(...pair) + .05) / (Math.min(...pair) + .05);
+  };
+  const found = [];
+  const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  for (let node; (node = walk.nextNode());) {
+    const e = node.parentElement, box = e.getBoundingClientRect(), style = getComputedStyle(e);
+    if (!node.data.trim() || box.width < 2 || box.height < 2 || /SCRIPT|STYLE/.test(e.tagName) ||
+        !e.checkVisibility({opacityProperty: true, visibilityProperty: true})) continue;
+    const colour = e instanceof SVGElement ? style.fill : style.color;
+    found.push([contrast(e, colour), node.data.trim().slice(0, 40)]);
+  }
+  for (const e of document.querySelectorAll('textarea, input:not([type=file], [type=checkbox])'))
+    if (e.checkVisibility() && e.value) found.push([contrast(e, getComputedStyle(e).color), e.value]);
+  return found;
+}
+"""
+
+
+def ask(page, candidate, reference):
+    write(page, candidate, reference)
+    expect(page.locator("#score .waiting")).to_contain_text("Press", **LONG)
+    page.locator("#compare").click()
+    expect(page.locator("#score .verdict, #score .refused")).to_be_visible(**LONG)
+
+
+def score_the_sample(page):
+    page.get_by_role("tab", name="Score a file").click()
+    page.locator("#sample").click()
+    expect(page.locator("#candidate-column input")).to_have_value("prediction", **LONG)
+    page.locator("#score-file").click()
+    expect(page.locator("#file-summary")).to_be_visible(**LONG)
+
+
+def refuse_a_file(page):
+    score_the_sample(page)
+    page.locator("#upload").get_by_label("Clear").or_(
+        page.locator("#upload").get_by_label("Remove")
+    ).first.click()
+    expect(page.locator("#file-summary")).to_be_hidden(**LONG)
+    content = b"prediction;reference\na;b\n"
+    page.locator("#upload input[type=file]").set_input_files(
+        {"name": "bad.csv", "mimeType": "text/csv", "buffer": content}
+    )
+    expect(page.locator("#upload")).to_contain_text("bad.csv", **LONG)
+    page.locator("#score-file").click()
+    expect(page.locator(".toast-body").last).to_contain_text("by commas", **LONG)
+    expect(page.locator("#file-summary")).to_be_hidden()
+
+
+def use_example(number):
+    def use(page):
+        page.get_by_role("button", name=EXAMPLES[number].name).click()
+        expect(page.locator("#code")).to_contain_text(EXAMPLES[number].candidate, **LONG)
+        expect(page.locator("#lesson")).to_be_visible()
+        blind = EXAMPLES[number].name.startswith("Blind spot")
+        assert ("A blind spot." in page.locator("#lesson").inner_text()) == blind
+
+    return use
+
+
+def ask_with_two_references(page):
+    page.get_by_role("button", name="Add a reference").click()
+    page.locator("#reference-2 textarea").fill("Rain put the streets under water.")
+    expect(page.locator("#score")).to_contain_text("Press", **LONG)
+    page.locator("#compare").click()
+    expect(page.locator("#score .verdict")).to_have_text("No verdict", **LONG)
+
+
+def ask_after_an_error(page):
+    ask(page, "", "A cat slept.")
+    expect(page.locator("#why, #lesson").locator("visible=true")).to_have_count(0)
+    ask(page, "The cat slept.", "A cat slept.")
+
+
+STATES = {
+    "empty": (lambda page: ask(page, "", ""), "The candidate is empty"),
+    **{example.name: (use_example(i), "unrelated") for i, example in enumerate(EXAMPLES)},
+    "a copy": (lambda page: ask(page, "A cat sat.", "A cat sat."), "The same as a copy"),
+    "one token": (lambda page: ask(page, "yes", "no"), "cannot be judged"),
+    "unknown script": (lambda page: ask(page, "ᏣᎳᎩ ᎦᏬᏂ", "ᚠᚢᚦ ᚨᚱᚲ"), "cannot be judged"),
+    "too long": (lambda page: ask(page, "word " * 90, "A cat."), "92 tokens, and at most 64"),
+    "file scored": (score_the_sample, ""),
+    "file refused": (refuse_a_file, ""),
+    "two references": (ask_with_two_references, "is not known"),
+    "after an error": (ask_after_an_error, "closer than unrelated texts"),
+}
+
+
+@pytest.mark.parametrize("state", STATES)
+def test_a_state_can_be_read_and_fits(state, page):
+    reach, words = STATES[state]
+    reach(page)
+    expect(page.locator("#score")).to_contain_text(words)
+    check(page)
+
+
+@pytest.mark.parametrize("width", [390])
+def test_on_a_phone_the_answer_is_right_below_the_button(page, width):
+    button, card = (page.locator(each).bounding_box() for each in ("#compare", "#score"))
+    assert 0 <= card["y"] - button["y"] - button["height"] < 50
+    check(page)
+    score_the_sample(page)
+    check(page)
+
+
+def test_the_answer_is_above_the_fold(page):
+    for part in ("#candidate", "#reference-1", "#compare", "#score", "#lesson"):
+        box = page.locator(part).bounding_box()
+        assert box["y"] + box["height"] <= 800, part
+
+
+def test_in_the_dark_all_can_be_read(page):
+    page.emulate_media(color_scheme="dark")
+    page.reload()
+    page.locator("#score .verdict").wait_for()
+    assert page.locator("body.dark").count()
+    check(page)
+    score_the_sample(page)
+    check(page)
+
+
+def test_an_edit_clears_the_answer_even_one_that_is_on_its_way(page):
+    box = page.locator("#candidate textarea")
+    box.press("Backspace")
+    expect(page.locator("#score .waiting")).to_be_visible(**LONG)
+    expect(page.locator("#why, #lesson").locator("visible=true")).to_have_count(0)
+    box.fill("The river was high and wide after the long rain of the night " * 3)
+    page.locator("#compare").click()
+    box.fill(PARAPHRASE.candidate + " Today.")
+    page.wait_for_timeout(8000)
+    expect(page.locator("#score .waiting")).to_contain_text("Press")
+
+
+def check(page):
+    page.mouse.move(0, 0)
+    page.wait_for_timeout(500)  # colours fade
+    assert [each for each in page.evaluate(CONTRASTS) if each[0] < LEAST] == []
+    assert page.evaluate(BEYOND_THE_EDGE) == []
