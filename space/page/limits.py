@@ -24,10 +24,8 @@ BODY_BYTES = 4_000_000  # of a request; a file comes with a little around it
 WAITING = 64  # requests in the queue
 AT_ONCE = 4  # comparisons under way, and files
 
-TEXT_LIMITS = (
-    "Up to {} tokens (about 45 words), references together {}; longer: score a file.".format(
-        COMPARED_TOKENS["bundled"], 2 * COMPARED_TOKENS["bundled"]
-    )
+TEXT_LIMITS = "Up to {} tokens (about 45 words), references together {}; more in a file.".format(
+    COMPARED_TOKENS["bundled"], 2 * COMPARED_TOKENS["bundled"]
 )
 FILE_LIMITS = (
     f"CSV, TSV or JSON Lines in UTF-8, up to {FILE_BYTES // 1_000_000} MB and {ROWS} rows. A text "

@@ -37,7 +37,8 @@ CONTRASTS = """
     found.push([contrast(e, colour), node.data.trim().slice(0, 40)]);
   }
   for (const e of document.querySelectorAll('textarea, input:not([type=file], [type=checkbox])'))
-    if (e.checkVisibility() && e.value) found.push([contrast(e, getComputedStyle(e).color), e.value]);
+    if (e.checkVisibility() && e.value)
+      found.push([contrast(e, getComputedStyle(e).color), e.value]);
   return found;
 }
 """
