@@ -52,6 +52,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         code = _run(argv)
         sys.stdout.flush()
+        if argv is None:
+            gc.freeze()  # nor is there a use in looking at the end, which takes a second
         return code
     except BrokenPipeError:
         # What is left in the buffer has nowhere to go; without this the interpreter complains.

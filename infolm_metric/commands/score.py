@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 import math
-import re
 import sys
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
     from infolm_metric.kernel.results import Result
     from infolm_metric.kernel.scorer import MetricScorer
 
+UNKNOWN = "unknown"
 JOB_OUTPUTS = (".jsonl", ".ndjson")
 
 
@@ -123,36 +123,41 @@ def _score_at_once(arguments: argparse.Namespace) -> None:
         lines = [json.dumps(result.as_dict(), allow_nan=False)]
     else:
         means = {name: mean(column) for name, column in result.columns().items()}
-        light = dict(zip(settings.names, _light(scorer, lit), strict=False))
-        lines = list(_summary(scorer, means, len(pairs), result.signature, light))
+        lines = list(_summary(scorer, means, len(pairs), result.signature, _light(scorer, lit)))
         if arguments.per_pair:
             lines = [*_table(result), *("# " + line for line in lines)]
     write(lines, arguments.output)
 
 
-def _light(scorer: MetricScorer, result: Result) -> Iterator[str]:
-    """For each kind of score what unrelated texts score, and where this one lies, in words."""
-    if result.baseline is None:
-        model = getattr(scorer.settings, "model_name_or_path", "X")
-        command = f"infolm baseline CORPUS --model {model} -o FILE"
-        yield f"unrelated texts: not known for these settings; `{command}` finds out"
-        return
+def _light(scorer: MetricScorer, result: Result) -> dict[str, str]:
+    """By name of a score what unrelated texts score and where this one lies, in words.
 
+    Under UNKNOWN how to find out, where there is no baseline.
+    """
     from infolm_metric.kernel.baselines import Spread
 
+    settings, side = scorer.settings, int(result.higher_is_better)
+    best = {name: scorer.inner.bounds(settings, name)[side] for name in settings.names}
+    if result.baseline is None:
+        model = getattr(settings, "model_name_or_path", None)
+        own = f"--metric {settings.metric}" if model is None else f"--model {model}"
+        command = f"infolm baseline CORPUS {own} -o FILE"
+        told = f"what unrelated texts score is not known for these settings; `{command}` finds out"
+        return {UNKNOWN: told} if all(map(math.isfinite, best.values())) else {}
+    lines = {}
     for name, found in result.baseline.items():
         spread = Spread(**{key: value for key, value in found.items() if key != "source"})
-        ends = scorer.inner.bounds(scorer.settings, name)
-        verdict = spread.verdict(result.mean(name), ends[int(result.higher_is_better)])
+        verdict = spread.verdict(result.mean(name), best[name])
         if not result.remarks.judged:
             verdict = "not to be judged: see the warnings"
         elif verdict != "a copy":
             verdict += " unrelated texts"
-        yield (
+        lines[name] = (
             f"unrelated texts: {spread.mean:.3g}, eight in ten between {spread.deciles[0]:.3g} and "
             f"{spread.deciles[-1]:.3g} ({spread.pairs} pairs of the {found['source']}); "
             f"this is {verdict}"
         )
+    return lines
 
 
 def _summary(
@@ -175,6 +180,8 @@ def _summary(
                 f"{name} similarity: {similarity:.6g} "
                 f"({of}higher is better; 1 = {scorer.inner.best_means}, smallest 0)"
             )
+    if UNKNOWN in light:
+        yield light[UNKNOWN]
     yield f"signature: {signature}"
 
 
@@ -198,8 +205,9 @@ def _meaning(scorer: MetricScorer, name: str) -> str:
 def _table(result: Result) -> Iterator[str]:
     """Tab-separated lines: a header, then each pair's number, from 1, and its scores."""
     columns = result.columns()
-    shown = (re.sub("_(similarity|rescaled)$", r" \1", name) for name in columns)
-    yield "\t".join(["pair", *shown])
+    words = ("similarity", "rescaled")
+    shown = {f"{name}_{word}": f"{name} {word}" for name in result.names for word in words}
+    yield "\t".join(["pair", *(shown.get(column, column) for column in columns)])
     for number, row in enumerate(zip(*columns.values(), strict=True), 1):
         yield "\t".join([str(number), *(f"{value:.6g}" for value in row)])
 

@@ -228,13 +228,20 @@ def test_without_a_model_option_the_environment_names_it(tiny_bert, capsys, monk
 # What is printed
 
 
-def test_one_pair_is_shown_in_two_lines(infolm, scorer):
+def how_to_know(scorer):
+    """What is said where it is not known what unrelated texts score."""
+    command = f"infolm baseline CORPUS --model {scorer.settings.model_name_or_path} -o FILE"
+    return f"what unrelated texts score is not known for these settings; `{command}` finds out"
+
+
+def test_one_pair_is_shown_in_three_lines(infolm, scorer):
     code, output, _ = infolm("score", "the cat sat", "the dog ran")
     result = scorer.score(["the cat sat"], ["the dog ran"])
     assert code == 0
     assert output.splitlines() == [
         f"fisher_rao_distance: {result.mean('fisher_rao_distance'):.6g} "
         "(lower is better; 0 = the same distribution, largest 1)",
+        how_to_know(scorer),
         f"signature: {result.signature}",
     ]
 
@@ -247,6 +254,7 @@ def test_the_summary_tells_pairs_directions_and_bounds(infolm, scorer):
         "(mean of 3 pairs; lower is better; 0 = the same distribution, largest 1.41421)",
         f"kl_divergence: {result.mean('kl_divergence'):.6g} "
         "(mean of 3 pairs; lower is better; 0 = the same distribution, no largest value)",
+        how_to_know(scorer),
         f"signature: {result.signature}",
     ]
 
@@ -272,7 +280,7 @@ def test_warnings_go_to_standard_error_with_flags_for_settings(infolm):
     code, output, errors = infolm("score", "the cat " * 50, "the cat", "--json")
     assert code == 0
     assert json.loads(output)
-    (warning,) = [line for line in errors.splitlines() if "warning" in line]
+    warning, _ = [line for line in errors.splitlines() if "warning" in line]
     assert warning.startswith("infolm: warning: 1 of 2 texts longer than 40 tokens")
     assert "--long-text window" in warning
 
@@ -626,3 +634,57 @@ def open_when_read(pipe: str, process: subprocess.Popen) -> int:
         except OSError:
             assert process.poll() is None, process.stderr.read()
             time.sleep(0.01)
+
+
+# What a score means
+
+
+def lines_of(output):
+    """The lines of a summary but the signature."""
+    return [line for line in output.splitlines() if not line.startswith("signature")]
+
+
+@pytest.mark.parametrize(
+    ("texts", "verdict"),
+    [
+        (("The cat sat on the mat.", "The cat sat on the mat."), "a copy"),
+        (("The cat sat on the mat.", "The cat sat on a mat."), "far closer than unrelated texts"),
+        (("Farmers fear a dry summer.", "The bus stops here."), "about as far as unrelated texts"),
+        (("yes", "no"), "not to be judged: see the warnings"),
+        (
+            ("\u6771\u4eac\u306f\u96e8 \U0001f642 \U0001f680", "a dog"),
+            "not to be judged: see the warnings",
+        ),
+    ],
+)
+def test_the_summary_says_how_close_texts_are_in_words(infolm, texts, verdict):
+    code, output, _ = infolm("score", "--model", "bundled", *texts)
+    score, light = lines_of(output)
+    assert code == 0 and score.startswith("fisher_rao_distance: ")
+    assert light.startswith("unrelated texts: 0.652, eight in ten between 0.567 and 0.733 (500 ")
+    assert light.endswith(f"this is {verdict}")
+
+
+def test_the_scores_are_rescaled_if_asked(infolm, scorer, tmp_path):
+    texts = ("the cat sat", "the cat sat")
+    lines = lines_of(infolm("score", *texts, "--model", "bundled", "--rescale-with-baseline")[1])
+    assert lines[-1] == "fisher_rao_distance rescaled: 1 (1 = a copy, 0 = unrelated texts)"
+    (tmp_path / "corpus.txt").write_text("\n".join(f"the cat {i} sat {i * i}" for i in range(50)))
+    model = ("--model", scorer.settings.model_name_or_path)
+    made = infolm("baseline", tmp_path / "corpus.txt", "--pairs", 50, "-o", tmp_path / "b", *model)
+    assert made[0] == 0, made[2]
+    assert "fisher_rao_distance, uniform weights: " in made[1]
+    asked = ("--rescale-with-baseline", tmp_path / "b", "--per-pair")
+    table = infolm("score", *texts, *asked)[1].splitlines()
+    assert table[0] == "pair\tfisher_rao_distance\tfisher_rao_distance rescaled"
+    assert table[1] == "1\t0\t1"
+    code, _, errors = infolm("score", *texts, "-t", 2, *asked)
+    assert code == 2 and "temperature was 1.0 and is 2.0 now" in errors
+    code, _, errors = infolm("baseline", "--column", "x", tmp_path / "b", "-o", tmp_path / "c")
+    assert code == 2
+
+
+def test_a_corpus_too_small_for_a_baseline_is_refused(infolm, tmp_path):
+    (tmp_path / "corpus.txt").write_text("a\nb\na\n")
+    code, _, errors = infolm("baseline", tmp_path / "corpus.txt", "-o", tmp_path / "b")
+    assert code == 2 and "the corpus has 2 distinct texts; a baseline needs at least 40" in errors

@@ -144,7 +144,9 @@ def test_tune_chooses_among_the_toys_sizes(infolm):
     assert code == 0, errors
     assert output.startswith("2 settings on 2 samples")
     assert "toy, size 2" in output
-    assert output.splitlines()[-2:] == ["infolm score --metric toy --size 2 ...", "Toy(size=2)"]
+    command, call, signature = output.splitlines()[-3:]
+    assert (command, call) == ("infolm score --metric toy --size 2 ...", "Toy(size=2)")
+    assert signature.startswith("signature: metric:toy|size:2|")
     result = json.loads(infolm(*asked, "--size", "3", "--size", "1", "--json")[1])
     assert result["best"] == {"size": 3}
     assert [trial["settings"] for trial in result["trials"]] == [{"size": 3}, {}]

@@ -283,6 +283,9 @@ CHANGES = [
     {"dtype": "float16"},
     {"masks_per_pass": 2},
     {"masks_per_pass": 3},
+    {"masks_per_pass": 0},
+    {"interpolation": 0.1},
+    {"interpolation": 0.5},
 ]
 
 
@@ -334,7 +337,7 @@ def test_every_setting_is_known_to_change_scores_or_not_to():
     checked = {name for change in CHANGES for name in change}
     beside = {"model_name_or_path", "model_revision", "max_length"}
     harmless = {"batch_size", "device", "tokenize_processes", "return_scores", "reuse_memory"}
-    harmless |= {"verbose", "similarity"}
+    harmless |= {"verbose", "similarity", "rescale_with_baseline"}
     assert checked | beside | harmless == set(Settings.choices())
 
 
