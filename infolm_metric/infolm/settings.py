@@ -135,7 +135,8 @@ class Settings(ModelSettings):
     similarity: bool = choice(
         False,
         flag,
-        "give also 1 - score/largest value, where higher is better; bounded measures only",
+        "give also 1 - score/largest value, where higher is better; bounded measures only "
+        "(deprecated: unrelated texts are far from 0; see rescale_with_baseline)",
         "--similarity",
     )
 

@@ -680,8 +680,6 @@ def test_the_scores_are_rescaled_if_asked(infolm, scorer, tmp_path):
     assert table[1] == "1\t0\t1"
     code, _, errors = infolm("score", *texts, "-t", 2, *asked)
     assert code == 2 and "temperature was 1.0 and is 2.0 now" in errors
-    code, _, errors = infolm("baseline", "--column", "x", tmp_path / "b", "-o", tmp_path / "c")
-    assert code == 2
 
 
 def test_a_corpus_too_small_for_a_baseline_is_refused(infolm, tmp_path):
