@@ -11,11 +11,12 @@ if TYPE_CHECKING:
     from infolm_metric.infolm.scorer import InfoLMScorer
     from infolm_metric.infolm_metric import InfoLM
     from infolm_metric.kernel.idf.table import IDF
+    from infolm_metric.kernel.version import __version__
 
-__version__ = "0.1.0"
 __all__ = ["IDF", "InfoLM", "InfoLMScorer", "__version__", "measures", "meta_evaluation"]
 
 _HOMES = {
+    "__version__": "kernel.version:__version__",
     "IDF": "kernel.idf.table:IDF",
     "InfoLM": "infolm_metric:InfoLM",
     "InfoLMScorer": "infolm.scorer:InfoLMScorer",

@@ -19,10 +19,10 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
-from infolm_metric import __version__
 from infolm_metric.commands import baseline, compare, correlate, idf, register, report, score, tune
 from infolm_metric.commands.options import Command, chosen_settings, flag_names
 from infolm_metric.kernel.settings import Settings
+from infolm_metric.kernel.version import __version__
 from infolm_metric.kernel.wording import as_flags
 
 FAILED, WRONG_INPUT, INTERRUPTED, BROKEN_PIPE = 1, 2, 130, 141

@@ -7,7 +7,7 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
-from infolm_metric import __version__
+from infolm_metric.kernel.version import __version__
 from infolm_metric.kernel.wording import spelled
 
 UNKNOWN = 0.1  # share of the tokens, or texts, beyond which scores say little
