@@ -87,12 +87,14 @@ def test_an_empty_text_is_explained_by_a_lone_mask(scorer):
 def test_top_names_the_entries_with_the_largest_shares(scorer):
     explanation = scorer.explain("a dog", "the cat", information_measure="l1")
     top = explanation.top(3)
-    assert [share for _, share, _, _ in top] == explanation.shares.sort(descending=True)[0][
+    assert [entry.share for entry in top] == explanation.shares.sort(descending=True)[0][
         :3
     ].tolist()
-    for name, share, p, q in top:
-        assert name in explanation.vocabulary
-        assert share == pytest.approx(abs(p - q), rel=1e-6)
+    for entry in top:
+        assert entry.token in explanation.vocabulary
+        gap = entry.in_reference - entry.in_candidate
+        assert entry.share == pytest.approx(abs(gap), rel=1e-6)
+        assert entry.own is (entry.token in ("a", "dog", "the", "cat"))
 
 
 def test_several_measures_are_refused(scorer):

@@ -284,15 +284,16 @@ def test_a_wrong_pair_in_a_stream_is_named(scorer, pairs, error, message):
 
 def test_a_stream_counts_its_remarks_over_all_its_parts(scorer, monkeypatch):
     monkeypatch.setattr("infolm_metric.kernel.scorer.READ_AHEAD", 2)
-    pairs = [("", "the cat"), ("the dog", "rain"), ("", "the dog")]
+    pairs = [("", "the cat"), ("the dog", "the rain"), ("", "the dog")]
     with pytest.warns(UserWarning, match="2 of 6 texts without a token to mask") as caught:
         list(scorer.stream(pairs, idf=False))
     assert len(caught) == 1 and caught[0].filename == __file__
 
 
 def test_the_signature_can_be_had_without_scores(scorer):
-    result = scorer.score(["a cat"], ["the cat"], masks_per_pass=2)
-    assert scorer.signature(masks_per_pass=2) == result.signature != scorer.signature()
+    result = scorer.score(["a cat"], ["the cat"], masks_per_pass=2, idf=False)
+    found = scorer.signature(masks_per_pass=2, idf=False)
+    assert found == result.signature != scorer.signature(idf=False)
     assert "|masks_per_pass:2|" in result.signature
     assert "masks_per_pass" not in scorer.signature()
 
@@ -718,7 +719,7 @@ def test_repeated_texts_in_a_call_are_read_once(scorer, monkeypatch):
 def test_one_warning_counts_the_texts_of_each_kind(scorer):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        scorer.score(["", LONG, LONG], ["a", "the", "the"], idf=False)
+        scorer.score(["", LONG, LONG], ["a cat", "the dog", "the dog"], idf=False)
     messages = [str(w.message) for w in caught if str(w.message).startswith("infolm")]
     assert len(messages) == 2
     assert any("2 of 6 texts longer than 40 tokens" in message for message in messages)
@@ -853,6 +854,6 @@ def test_bars_are_shown_only_if_asked_for(scorer, capsys, verbose):
     assert "documents" in capsys.readouterr().err  # large enough for a bar of its own
     pairs, chosen = check_pairs(texts, texts), scorer.settings.replace(verbose=verbose)
     scorer.inner.count(pairs, chosen)
-    scorer.score(["the cat"], ["a dog"], verbose=verbose)
+    scorer.score(["the cat", "a dog"], ["a dog", "the rain"], verbose=verbose)
     assert ("documents" in (shown := capsys.readouterr().err)) is verbose
     assert ("infolm" in shown) is verbose
