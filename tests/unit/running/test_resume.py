@@ -123,7 +123,7 @@ def test_the_bar_shows_rate_and_time_left(infolm, monkeypatch):
 
 def test_a_warning_counts_the_texts_of_all_chunks(tiny_bert):
     scorer = InfoLMScorer(model_name_or_path=str(tiny_bert), idf=False)
-    write_lines(Path("long.jsonl"), [{"prediction": "the cat " * 30, "reference": "a"}] * 20)
+    write_lines(Path("long.jsonl"), [{"prediction": "the cat " * 30, "reference": "a cat"}] * 20)
     with pytest.warns(UserWarning, match="infolm: 20 of 40 texts longer than 40 tokens") as caught:
         job(scorer, "long.jsonl")
     assert len(caught) == 1
@@ -399,6 +399,11 @@ assert main([*arguments, "scores.jsonl"]) == 0
     assert job_files("scores.jsonl") == job_files("whole.jsonl")
 
 
+def told(errors):
+    """What is on standard error but the warning that some of the texts are of one token."""
+    return "".join(line for line in errors.splitlines(True) if "of one token" not in line)
+
+
 def test_an_interrupted_job_says_what_is_kept(infolm, monkeypatch):
     read, interrupted = text_files.iterate_pairs, []
 
@@ -415,12 +420,12 @@ def test_an_interrupted_job_says_what_is_kept(infolm, monkeypatch):
     options = ("pairs.jsonl", "-o", "scores.jsonl", "--idf", "none")
     code, output, errors = infolm(*options)
     assert (code, output) == (130, "")
-    assert errors == (
+    assert told(errors) == (
         "infolm: interrupted; 256 pairs are kept in scores.jsonl.shards, from where the same "
         "command goes on\n"
     )
     code, _, errors = infolm(*options)
-    assert (code, errors) == (0, "infolm: 256 pairs were there already\n")
+    assert (code, told(errors)) == (0, "infolm: 256 pairs were there already\n")
 
 
 def test_a_wrong_row_is_a_clear_error_and_what_is_before_it_is_kept(infolm):
@@ -434,7 +439,7 @@ def test_a_wrong_row_is_a_clear_error_and_what_is_before_it_is_kept(infolm):
     assert not Path("scores.jsonl").exists()
     Path("pairs.jsonl").write_text("".join(lines))
     code, _, errors = infolm("pairs.jsonl", "-o", "scores.jsonl", "--idf", "none")
-    assert (code, errors) == (0, "infolm: 256 pairs were there already\n")
+    assert (code, told(errors)) == (0, "infolm: 256 pairs were there already\n")
     assert infolm("pairs.jsonl", "-o", "whole.jsonl", "--idf", "none")[0] == 0
     assert job_files("scores.jsonl") == job_files("whole.jsonl")
 
