@@ -118,7 +118,7 @@ STATES = {
 def test_a_state_can_be_read_and_fits(state, page):
     reach, words = STATES[state]
     reach(page)
-    expect(page.locator("#score")).to_contain_text(words)
+    expect(page.locator("#score")).to_contain_text(words, **LONG)
     check(page)
 
 
