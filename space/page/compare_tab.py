@@ -79,7 +79,9 @@ def build(page: gr.Blocks, limit: dict[str, Any]) -> None:
         filled = button.click(
             _filler(example), watched[len(texts) :], [*texts, add, lesson, asked], **QUIET
         )
-        filled.then(**event).then(**check, **QUIET)
+        answered = filled.then(**event).then(**check, **QUIET)
+        # Once more: what reaches a page that is still being built can be lost.
+        answered.then(_lesson_of(example), [view["answer"], *texts], lesson, **QUIET)
     gr.on([box.change for box in watched], **check, **QUIET, trigger_mode="always_last")
     add.click(_one_more, texts, [*texts, add], **QUIET)
     _wire_tokens(view)
@@ -146,6 +148,18 @@ def _filler(example: Example) -> Callable[..., list[Any]]:
         lesson,
         [*own, *blank, *(o or "" for o in others)],
     ]
+
+
+def _lesson_of(example: Example) -> Callable[..., Any]:
+    """A function that shows an example's lesson if it is what was answered, and is written."""
+
+    def shown(answer: Answer | None, *written: str) -> Any:
+        own = (example.candidate, example.reference)
+        answered = (answer.candidate_text, *answer.reference_texts) if answer else ()
+        told = answered == own == written[:2]
+        return gr.update(value=example.lesson, visible=True) if told else gr.skip()
+
+    return shown
 
 
 def _one_more(candidate: str, first: str, *others: str) -> list[Any]:
