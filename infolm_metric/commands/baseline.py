@@ -85,7 +85,7 @@ COMMAND = Command(
     epilogue="""\
 A plain text file holds one text per line; from a table (.jsonl, .ndjson, .csv, .tsv) one column is
 taken. Texts like those that are to be scored make the best baseline: scores of unrelated texts
-differ by 10% and more between kinds of text. Then, with the same settings:
+differ between kinds of text. Then, with the same settings:
 infolm score --rescale-with-baseline FILE ...
 
 example:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 CHARACTERS = 1_000  # of a text
 TOKENS = 128  # of a text in a file, special ones included
 COMPARED_TOKENS = {"bundled": 64, "google-bert/bert-base-uncased": 24}
-"""Of a text that is explained, by model, so that the answer takes less than five seconds."""
+"""Of a text that is explained, by model: its cost grows with their square."""
 REFERENCES = 5  # of a candidate; explained, they may have twice COMPARED_TOKENS together
 ROWS = 500  # of a file
 FILE_BYTES = 1_000_000
