@@ -1,0 +1,117 @@
+"""Evaluates a natural-language-inference model on held-out labelled pairs, source by source.
+
+    python -m infolm_metric.bundled.nli.evaluate NLI/valid.tsv.gz [--model MODEL] [--calibrate]
+
+Prints the accuracy of each source in percent, and how well the probabilities are calibrated.
+`--calibrate` first divides the head of the model in the folder by one temperature. That is fitted
+on the rows whose premise falls into one half by its hash, and only the others are reported.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+from transformers import AutoModelForSequenceClassification, AutoTokenizer
+
+from infolm_metric.bundled.nli.train import LABELS, Rows, encode, nli_loss, pad, read_rows
+
+PAIRS_PER_BATCH = 64
+TEMPERATURES = np.geomspace(0.5, 4, 121)
+BINS = 10
+
+
+@torch.inference_mode()
+def read_logits(model: Any, tokenizer: Any, rows: Rows) -> Tensor:
+    """Logits of every row in the order of LABELS, float64 [rows, 3]."""
+    pairs = encode(tokenizer, rows)
+    order = sorted(range(len(pairs)), key=lambda row: len(pairs[row][0]))
+    logits = torch.empty(len(pairs), len(LABELS), dtype=torch.float64)
+    for start in range(0, len(order), PAIRS_PER_BATCH):
+        batch = order[start : start + PAIRS_PER_BATCH]
+        logits[batch] = model(**pad([pairs[row] for row in batch])).logits.double()
+    return logits[:, [model.config.label2id[label] for label in LABELS]]
+
+
+def right(logits: Tensor, labels: np.ndarray) -> np.ndarray:
+    """Whether each row's most probable label is its own, bool [rows]; -1 is "not entailment"."""
+    found = logits.argmax(-1).numpy()
+    return np.where(labels < 0, found != 0, found == labels)
+
+
+def expected_calibration_error(logits: Tensor, labels: np.ndarray) -> float:
+    """Mean distance of confidence and accuracy over ten bins, weighed by rows (Guo et al. 2017)."""
+    confidence = torch.softmax(logits, dim=-1).amax(-1).numpy()
+    bins = np.minimum((confidence * BINS).astype(int), BINS - 1)
+    distances = np.bincount(bins, weights=right(logits, labels) - confidence, minlength=BINS)
+    return float(np.abs(distances).sum() / len(labels))
+
+
+def fit_temperature(logits: Tensor, labels: np.ndarray) -> float:
+    """The temperature, of a grid, under which the labels have the smallest cross entropy."""
+    targets = torch.from_numpy(labels)
+    return float(min(TEMPERATURES, key=lambda each: nli_loss(logits / each, targets).item()))
+
+
+def fitted_on(premises: Sequence[str]) -> np.ndarray:
+    """Whether each row is one that temperatures are fitted on, by its premise's hash, bool."""
+    return np.asarray([hashlib.sha256(text.encode()).digest()[0] % 2 == 0 for text in premises])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("rows", type=Path, help="valid.tsv.gz: source, label, premise, hypothesis")
+    parser.add_argument("--model", type=Path, default=Path(__file__).parent, help="its folder")
+    parser.add_argument("--calibrate", action="store_true", help="fit the head's temperature first")
+    parser.add_argument("--json", action="store_true")
+    args = parser.parse_args()
+    rows = read_rows(args.rows)
+    tokenizer = AutoTokenizer.from_pretrained(args.model)
+    model = AutoModelForSequenceClassification.from_pretrained(args.model, dtype=torch.float32)
+    logits = read_logits(model.eval(), tokenizer, rows)
+    three_way, fitted = rows.labels >= 0, fitted_on(rows.premises)
+    temperature = 1.0
+    if args.calibrate:
+        chosen = three_way & fitted
+        temperature = fit_temperature(logits[chosen], rows.labels[chosen])
+        with torch.no_grad():
+            for parameter in model.classifier.parameters():
+                parameter /= temperature
+        model.half().save_pretrained(args.model)
+    correct, sources = right(logits, rows.labels), np.asarray(rows.sources)
+    groups = {name: sources == name for name in sorted(set(rows.sources))}
+    groups["SNLI (snli_dev, snli_test)"] = np.isin(sources, ["snli_dev", "snli_test"])
+    groups["all, three-way"] = three_way
+    table: dict[str, Any] = {
+        name: {"pairs": int(chosen.sum()), "accuracy": round(100 * correct[chosen].mean(), 1)}
+        for name, chosen in groups.items()
+    }
+    other = three_way & ~fitted
+    table["calibration"] = {
+        "pairs": int(other.sum()),
+        "temperature": round(temperature, 3),
+        "error_before": _calibration(logits[other], rows.labels[other]),
+        "error_after": _calibration(logits[other] / temperature, rows.labels[other]),
+    }
+    if args.json:
+        print(json.dumps(table, indent=1))
+        return
+    print(f"{'source':28}{'pairs':>7}{'accuracy':>10}")
+    for name in groups:
+        print(f"{name:28}{table[name]['pairs']:>7}{table[name]['accuracy']:>10.1f}")
+    print("calibration:", ", ".join(f"{name} {v}" for name, v in table["calibration"].items()))
+
+
+def _calibration(logits: Tensor, labels: np.ndarray) -> float:
+    return round(expected_calibration_error(logits, labels), 3)
+
+
+if __name__ == "__main__":
+    main()
