@@ -63,11 +63,10 @@ Args:
     ranks (str): None (default): this process scores what it was given, whatever others do.
         "share": every rank was given a share, and scores it. "same": every rank was given all the
         pairs, as a Trainer does, and the ranks divide the work. All ranks must call `compute`.
-    gather (str): which ranks get the result: "all" (default; "main" if num_process > 1) or "main".
+    gather (str): which ranks get the result: "all" (default) or "main".
 
 Returns:
-    A dictionary, or None in the processes other than the first if num_process > 1 or
-    gather="main":
+    A dictionary, or None on the ranks other than the first if gather="main":
 
     infolm (float): the mean of the scores. Not below 0; 0 is best.
     scores (list of float): the score of each pair, unless return_scores=False.
@@ -129,13 +128,12 @@ class InfoLM(evaluate_metric.EvaluateMetric):
     """The metric: `compute(predictions=[...], references=[...])` gives scores, lower is better.
 
     Args:
-        given: settings, by name, which become the defaults of every `compute`; and what every
-            metric of evaluate takes: config_name, keep_in_memory, cache_dir, num_process,
-            process_id, seed, experiment_id, hash, max_concurrent_cache_files, timeout.
+        given: settings, by name, which become the defaults of every `compute`; and what
+            `evaluate.load` gives every metric: config_name, keep_in_memory, cache_dir, seed, hash,
+            max_concurrent_cache_files, timeout. Its num_process, process_id and experiment_id are
+            refused: several processes meet through `compute(ranks=...)`.
 
-    Pairs wait in memory. Nothing is written to disk, except where num_process > 1: then the
-    processes meet in `compute`, each within `timeout` seconds of the first, and hand their pairs to
-    process 0 through locked files in `cache_dir`.
+    Pairs wait in memory; nothing is written to disk.
 
     Raises TypeError or ValueError if a setting is unknown or wrong. No model is loaded yet.
 
@@ -154,10 +152,7 @@ class InfoLM(evaluate_metric.EvaluateMetric):
             *,
             keep_in_memory: bool = False,
             cache_dir: str | None = None,
-            num_process: int = 1,
-            process_id: int = 0,
             seed: int | None = None,
-            experiment_id: str | None = None,
             hash: str | None = None,
             max_concurrent_cache_files: int = 10000,
             timeout: float = 100,

@@ -1,5 +1,7 @@
 """What every test stands on: no network, caches of its own, and tiny models that are built once.
 
+Each worker of pytest-xdist is a process with its own caches, temporary folders, models and Space.
+
 The environment is set before a test module imports the libraries that read it at import.
 """
 
@@ -15,6 +17,16 @@ import pytest
 ENVIRONMENT = {"HF_HUB_OFFLINE": "1", "HF_EVALUATE_OFFLINE": "1"}
 UNSET = ("HF_DATASETS_CACHE", "HF_METRICS_CACHE", "HF_MODULES_CACHE", "INFOLM_MODEL")
 
+# What a path, or a folder and all below it, is marked with. `pytest -m "not slow"` leaves out what
+# starts browsers, clusters, ranks or servers, builds packages, or takes longer than its neighbours.
+MARKS = {
+    "tests/integration": ("slow",),
+    "tests/packaging": ("slow",),
+    "tests/space": ("slow",),
+    "tests/space/browser": ("browser",),
+    "tests/unit/running/test_ray.py": ("ray", "slow"),
+}
+
 
 def pytest_configure(config: pytest.Config) -> None:
     """Keeps the libraries off the network, and off the caches and choices of whoever runs this."""
@@ -23,6 +35,18 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ.update(ENVIRONMENT, HF_HOME=home)
     for name in UNSET:
         os.environ.pop(name, None)
+    # Workers that each took all cores would wait for each other.
+    workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    os.environ.setdefault("OMP_NUM_THREADS", str(max(1, (os.cpu_count() or 1) // workers)))
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Marks every test as MARKS says of its path."""
+    for item in items:
+        path = item.path.relative_to(config.rootpath)
+        for place in (path, *path.parents):
+            for mark in MARKS.get(place.as_posix(), ()):
+                item.add_marker(mark)
 
 
 @pytest.fixture(scope="session")

@@ -13,17 +13,19 @@ from evaluate.utils import is_progress_bar_enabled
 
 from infolm_metric.kernel.checks import nearest
 from infolm_metric.kernel.completion import name_settings
-from infolm_metric.kernel.evaluate_processes import FEATURES, gather_pairs
 from infolm_metric.kernel.pairs import Pairs, check_pairs
-from infolm_metric.kernel.ranks import check_held, number_of_ranks, score_held
+from infolm_metric.kernel.ranks import check_held, score_held
 from infolm_metric.kernel.results import Result
 from infolm_metric.kernel.scorer import MetricScorer
 from infolm_metric.kernel.settings import Settings
 
-_ONE_REFERENCE = datasets.Features(
-    {"predictions": datasets.Value("string"), "references": datasets.Value("string")}
-)
-_INPUTS = tuple(_ONE_REFERENCE)
+_INPUTS = ("predictions", "references")
+_TEXT = datasets.Value("string")
+_FEATURES = [  # the two kinds of input: one reference each, or several
+    datasets.Features(dict(zip(_INPUTS, (_TEXT, references), strict=True)))
+    for references in (_TEXT, datasets.List(_TEXT))
+]
+_PROCESSES = {"num_process": 1, "process_id": 0, "experiment_id": None}  # what evaluate.load gives
 _NAMES_ELSEWHERE = {  # what other metrics call the inputs
     **dict.fromkeys(("candidate", "candidates", "cands", "hypotheses", "hyps"), "predictions"),
     **dict.fromkeys(("refs", "target", "targets", "labels"), "references"),
@@ -33,10 +35,8 @@ _NAMES_ELSEWHERE = {  # what other metrics call the inputs
 class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
     """A metric of `evaluate` whose scores come from `scorer_type`.
 
-    A metric is a subclass that names its scorer and holds its documentation. Pairs wait in memory.
-    Nothing is written to disk, except where num_process > 1: then the processes meet in `compute`,
-    each within `timeout` seconds of the first, and hand their pairs to process 0 through locked
-    files in `cache_dir`.
+    A metric is a subclass that names its scorer and holds its documentation. Pairs wait in memory,
+    and nothing is written to disk; several processes meet through `compute(ranks=...)`.
     """
 
     scorer_type: ClassVar[type[MetricScorer]]
@@ -52,6 +52,7 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
                 'give settings by name, such as model_name_or_path="bundled"'
             )
         own = {name: settings.pop(name) for name in _arguments_of_evaluate() if name in settings}
+        _check_processes(own)
         self._settings: Settings = self._settings_type().of(**settings)
         self._scorer: MetricScorer | None = None
         self._added: list[Pairs] = []
@@ -96,9 +97,7 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
         return metric_info()
 
     def _build_data_dir(self) -> str:
-        """The folder for the files of several processes; one process makes none."""
-        if self.num_process > 1:
-            return str(super()._build_data_dir())
+        """Where evaluate would write; nothing is written, so nothing is made."""
         return os.path.join(self._data_dir_root, self.name, self.config_name)
 
     # evaluate extends the docstrings of the next three by the inputs description.
@@ -135,22 +134,14 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
         Settings given here hold for this call; `ranks` and `gather` are those of
         `distributed_score`.
         """
-        result: Result | None = None
+        result: Result | None
         if ranks is not None:
+            gather = gather or "all"
             result = self._score_on_ranks(predictions, references, ranks, gather, settings)
         elif gather is not None:
             raise ValueError(f'gather={gather!r} needs ranks="share" or ranks="same"')
         else:
-            chosen = self._checked(settings)
-            held = self._held(predictions, references)
-            pairs = self._gathered(held) if self.num_process > 1 else held
-            if pairs is not None and not len(pairs):
-                raise ValueError(
-                    "there is nothing to compute; give predictions and references, "
-                    "or add them before with add or add_batch"
-                )
-            if pairs is not None:
-                result = self.scorer.score_pairs(pairs, chosen)
+            result = self._score_here(predictions, references, settings)
         self._added = []
         if result is None:
             return None
@@ -166,34 +157,31 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
             self._check_kind(parts[-1])
         return Pairs.joined(parts)
 
-    def _gathered(self, pairs: Pairs) -> Pairs | None:
-        """The pairs of all processes in the main one, else None."""
-        gathered = gather_pairs(self, pairs)
-        if gathered is not None and len(gathered) > len(pairs):
-            # The others keep theirs no longer, so here they wait if something fails from now on.
-            self._added.append(gathered.part(len(pairs)))
-        return gathered
+    def _score_here(self, predictions: Any, references: Any, settings: dict[str, Any]) -> Result:
+        """The result for the pairs that this process holds."""
+        chosen = self._checked(settings)
+        pairs = self._held(predictions, references)
+        if not len(pairs):
+            raise ValueError(
+                "there is nothing to compute; give predictions and references, "
+                "or add them before with add or add_batch"
+            )
+        result: Result = self.scorer.score_pairs(pairs, chosen)
+        return result
 
     def _score_on_ranks(
         self,
         predictions: Any,
         references: Any,
         ranks: str,
-        gather: str | None,
+        gather: str,
         settings: dict[str, Any],
     ) -> Result | None:
         """The result for the pairs of all ranks; None where another rank has it."""
 
         def hold() -> tuple[Pairs, Settings]:
-            if self.num_process not in (1, number_of_ranks()):
-                raise ValueError(
-                    f"num_process={self.num_process}, but torch.distributed has "
-                    f"{number_of_ranks()} ranks; leave ranks out, and the processes meet through "
-                    "files as evaluate does, or leave num_process out"
-                )
             return self._held(predictions, references, check_held), self._checked(settings)
 
-        gather = gather or ("main" if self.num_process > 1 else "all")
         return score_held(self.scorer, hold, ranks=ranks, gather=gather)
 
     @classmethod
@@ -227,6 +215,17 @@ def _arguments_of_evaluate() -> Collection[str]:
     return [each.name for each in parameters if each.kind is each.POSITIONAL_OR_KEYWORD]
 
 
+def _check_processes(given: dict[str, Any]) -> None:
+    """Raise ValueError if evaluate's own way for several processes is asked for."""
+    for name, only in _PROCESSES.items():
+        if given.get(name, only) != only:
+            raise ValueError(
+                f"{name} must be left out, got {given[name]!r}: processes do not meet through "
+                "evaluate's files; start them with torchrun or accelerate launch, and give compute "
+                'ranks="share" (each has pairs of its own) or ranks="same" (each has all pairs)'
+            )
+
+
 def _check_names(method: str, given: Iterable[str], known: tuple[str, ...]) -> None:
     """Raise TypeError if a name is none of the known ones, with the nearest of them."""
     for name in given:
@@ -236,6 +235,6 @@ def _check_names(method: str, given: Iterable[str], known: tuple[str, ...]) -> N
 
 
 def metric_info(**documentation: Any) -> evaluate.MetricInfo:
-    """What evaluate knows of a metric: its documentation, and the two kinds of input."""
+    """What evaluate knows of a metric: its documentation, and the kinds of input."""
     given = {"description": "", "citation": "", "license": "Apache-2.0", **documentation}
-    return evaluate.MetricInfo(features=[_ONE_REFERENCE, FEATURES], **given)
+    return evaluate.MetricInfo(features=_FEATURES, **given)

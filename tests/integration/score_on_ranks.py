@@ -28,7 +28,7 @@ def outcome(call):
     return None if result is None else dict(result)
 
 
-def run(case, model, folder):
+def run(case, model):
     """The outcome of one case on this rank."""
     rank = dist.get_rank()
     predictions, references = case["shares"][rank]
@@ -43,21 +43,17 @@ def run(case, model, folder):
     if case["call"] == "scorer":
         scorer = scorer_type(**settings)
         return outcome(lambda: distributed_score(scorer, predictions, references, **ways))
-    protocol = {}
-    if case["call"] == "metric with num_process":
-        protocol = {"num_process": 2, "process_id": rank, "cache_dir": str(folder), "timeout": 600}
-    metric = metric_type(**settings, **protocol)
+    metric = metric_type(**settings)
     if case.get("add_batch") and predictions:
         metric.add_batch(predictions=predictions, references=references)
         predictions = references = None
-    found = outcome(lambda: metric.compute(predictions=predictions, references=references, **ways))
-    return found
+    return outcome(lambda: metric.compute(predictions=predictions, references=references, **ways))
 
 
 def main():
     model, cases, folder = sys.argv[1], json.loads(Path(sys.argv[2]).read_text()), sys.argv[3]
     dist.init_process_group("gloo")
-    outcomes = {name: run(case, model, folder) for name, case in cases.items()}
+    outcomes = {name: run(case, model) for name, case in cases.items()}
     Path(folder, f"rank-{dist.get_rank()}.json").write_text(json.dumps(outcomes))
     dist.destroy_process_group()
 

@@ -87,17 +87,12 @@ CASES = {
     },
 }
 MAIN_ONLY = {
-    "the main rank by choice": {
-        "call": "scorer",
+    call: {
+        "call": call,
         "shares": shares(0, 4, 7),
-        "ways": {"gather": "main"},
-    },
-    "evaluate's protocol": {"call": "metric with num_process", "shares": shares(0, 4, 7)},
-    "evaluate's protocol, ranks scoring": {
-        "call": "metric with num_process",
-        "shares": shares(0, 4, 7),
-        "ways": {"ranks": "share"},
-    },
+        "ways": {"ranks": "share", "gather": "main"},
+    }
+    for call in ("scorer", "metric")
 }
 APART = {"metric, as in a Trainer": {"call": "metric", "shares": ALL}}
 MISSING = {"model_name_or_path": "./no/such/model"}
@@ -268,9 +263,3 @@ def test_ranks_that_cannot_talk_are_an_error_and_not_a_partial_score(tiny_bert, 
 def test_unknown_ways_are_refused(arguments, problem):
     with pytest.raises(ValueError, match=problem):
         InfoLM().compute(predictions=["a"], references=["b"], **arguments)
-
-
-def test_processes_of_evaluate_that_are_no_ranks_are_refused(tmp_path):
-    metric = InfoLM(num_process=2, process_id=0, cache_dir=str(tmp_path))
-    with pytest.raises(ValueError, match="num_process=2, but torch.distributed has 1 ranks"):
-        metric.compute(predictions=["a"], references=["b"], ranks="share")

@@ -7,6 +7,7 @@ import evaluate
 import pytest
 
 from infolm_metric.infolm_metric import InfoLM
+from tests.project_files import ROOT
 from tests.toy import Toy, ToyScorer
 
 PREDICTIONS = ["abcd", "abab", ""]
@@ -66,6 +67,30 @@ def test_a_wrong_setting_is_refused_and_what_was_added_before_remains(given, err
     with pytest.raises(error, match=message):
         toy.compute(predictions=["a"], references=["b"], **given)
     assert len(toy) == 1
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"num_process": 2}, "num_process must be left out, got 2: .*torchrun .* ranks="),
+        ({"num_process": 2, "process_id": 1}, "num_process must be left out"),
+        ({"process_id": 1}, "process_id must be left out, got 1"),
+        ({"experiment_id": "mine"}, "experiment_id must be left out, got 'mine'"),
+    ],
+)
+def test_processes_that_would_meet_through_files_are_refused_with_the_way_to_meet(given, message):
+    with pytest.raises(ValueError, match=message):
+        Toy(**given)
+    with pytest.raises(ValueError, match=message):
+        evaluate.load(str(ROOT / "infolm_metric"), **given)
+
+
+def test_what_evaluate_load_gives_every_metric_is_taken(tmp_path):
+    given = {"num_process": 1, "process_id": 0, "experiment_id": None, "keep_in_memory": True}
+    toy = Toy(**given, cache_dir=str(tmp_path), timeout=1, max_concurrent_cache_files=2, seed=3)
+    toy.add_batch(predictions=PREDICTIONS, references=REFERENCES)
+    assert len(toy.compute()["scores"]) == 3
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_inputs_by_another_name_are_refused_with_the_right_one():

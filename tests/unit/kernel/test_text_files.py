@@ -103,7 +103,7 @@ def test_references_may_be_a_text_or_a_list_and_come_from_several_columns(file):
         ("a.csv", "", "has no rows"),
         ("a.csv", b"candidate,reference\na,\xe9\n", "line 2: not valid UTF-8 (byte 0xe9)"),
         ("a.csv.gz", b"candidate", "Not a gzipped file"),
-        ("a.jsonl.gz", gzip.compress(b"candidate")[:-9], "cannot read"),
+        ("a.jsonl.gz", gzip.compress(b"candidate", mtime=0)[:-9], "cannot read"),
         ("a.json", "{}", "the name of a table ends in .jsonl, .ndjson, .csv, .tsv"),
     ],
 )
