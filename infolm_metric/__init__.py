@@ -1,4 +1,4 @@
-"""Metrics that compare texts by what a language model makes of them: InfoLM, for `evaluate`."""
+"""Metrics that compare texts by what a language model makes of them, for `evaluate`."""
 
 from __future__ import annotations
 
@@ -7,16 +7,29 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from infolm_metric import meta_evaluation
+    from infolm_metric.baryscore.baryscore import BaryScore
+    from infolm_metric.baryscore.scorer import BaryScorer
     from infolm_metric.infolm import measures
     from infolm_metric.infolm.scorer import InfoLMScorer
     from infolm_metric.infolm_metric import InfoLM
     from infolm_metric.kernel.idf.table import IDF
     from infolm_metric.kernel.version import __version__
 
-__all__ = ["IDF", "InfoLM", "InfoLMScorer", "__version__", "measures", "meta_evaluation"]
+__all__ = [
+    "IDF",
+    "BaryScore",
+    "BaryScorer",
+    "InfoLM",
+    "InfoLMScorer",
+    "__version__",
+    "measures",
+    "meta_evaluation",
+]
 
 _HOMES = {
     "__version__": "kernel.version:__version__",
+    "BaryScore": "baryscore.baryscore:BaryScore",
+    "BaryScorer": "baryscore.scorer:BaryScorer",
     "IDF": "kernel.idf.table:IDF",
     "InfoLM": "infolm_metric:InfoLM",
     "InfoLMScorer": "infolm.scorer:InfoLMScorer",

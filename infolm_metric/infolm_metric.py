@@ -13,7 +13,7 @@ import evaluate
 
 from infolm_metric.infolm.scorer import InfoLMScorer
 from infolm_metric.infolm.settings import Settings
-from infolm_metric.kernel import evaluate_metric
+from infolm_metric.kernel import evaluate_metric, manual
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -47,50 +47,7 @@ _CITATION = r"""
 }
 """
 
-_INPUTS_DESCRIPTION = f"""
-Args:
-    predictions (list of str): the texts to judge, at least one.
-    references (list of str, or list of lists of str): for each prediction its reference, or its
-        references, at least one each.
-
-    Every setting below can be given to `compute`, and to `evaluate.load` or `InfoLM`, where it
-    becomes the default of every `compute`.
-
-{Settings.documentation()}
-
-    Given to `compute` alone, under torchrun or accelerate launch:
-
-    ranks (str): None (default): this process scores what it was given, whatever others do.
-        "share": every rank was given a share, and scores it. "same": every rank was given all the
-        pairs, as a Trainer does, and the ranks divide the work. All ranks must call `compute`.
-    gather (str): which ranks get the result: "all" (default) or "main".
-
-Returns:
-    A dictionary, or None on the ranks other than the first if gather="main":
-
-    infolm (float): the mean of the scores. Not below 0; 0 is best.
-    scores (list of float): the score of each pair, unless return_scores=False.
-    similarity (float), similarities (list of float): with similarity=True; at most 1, the best.
-        Deprecated: unrelated texts are far from 0.
-    higher_is_better (bool): False.
-    signature (str): every setting that can change a score, the model and the versions. Report it
-        with the score.
-    remarks (dict of int): how many texts and tokens there were, how many texts were too long,
-        empty, of one token or without any weight, how many tokens the model does not know, and on
-        how many distinct documents idf rests (10: or more); warnings are made from these counts.
-    rescaled (float), rescaled_scores (list of float), baseline (dict): with
-        rescale_with_baseline; 1 is a copy, 0 what unrelated texts score. The baseline holds their
-        mean, deviation and deciles, the number of pairs, and its source.
-
-    For a list of measures, the numbers are in dictionaries from the name of the measure.
-
-Raises:
-    TypeError, ValueError: an argument or a setting is wrong; found before a model is loaded. What
-        was added with `add` and `add_batch` remains, the arguments of the failing call do not.
-    OSError: the model is not there.
-
-Examples:
-
+_EXAMPLES = """
     >>> from infolm_metric import InfoLM
     >>> infolm = InfoLM(model_name_or_path="bundled")  # or evaluate.load("infolm", ...)
     >>> results = infolm.compute(
@@ -111,7 +68,7 @@ Examples:
     ...     temperature=1.5,
     ... )
     >>> results["scores"]
-    {{'l1_distance': [0.0], 'kl_divergence': [0.0]}}
+    {'l1_distance': [0.0], 'kl_divergence': [0.0]}
 
     Pair by pair, or batch by batch:
 
@@ -120,6 +77,20 @@ Examples:
     >>> infolm.compute(return_scores=False)["infolm"]
     0.0
 """
+
+_INPUTS_DESCRIPTION = manual.manual(
+    "InfoLM",
+    Settings,
+    _EXAMPLES,
+    range="Not below 0; 0 is best.",
+    more="""\
+    similarity (float), similarities (list of float): with similarity=True; at most 1, the best.
+        Deprecated: unrelated texts are far from 0.
+""",
+    several="""
+    For a list of measures, the numbers are in dictionaries from the name of the measure.
+""",
+)
 
 __test__ = {"inputs_description": _INPUTS_DESCRIPTION}  # its examples are doctests
 

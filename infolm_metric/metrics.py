@@ -41,6 +41,12 @@ METRICS: dict[str, Metric] = {
         scorer="infolm_metric.infolm.scorer:InfoLMScorer",
         evaluate="infolm_metric.infolm_metric:InfoLM",
     ),
+    "baryscore": Metric(
+        "baryscore",
+        settings="infolm_metric.baryscore.settings:Settings",
+        scorer="infolm_metric.baryscore.scorer:BaryScorer",
+        evaluate="infolm_metric.baryscore.baryscore:BaryScore",
+    ),
 }
 DEFAULT = "infolm"
 

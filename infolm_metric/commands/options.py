@@ -100,6 +100,7 @@ READ: dict[str, dict[str, Any]] = {
     "float": {"type": float, "metavar": "N"},
     "bool | Baseline": {"nargs": "?", "const": True, "metavar": "FILE"},
     "int | str": {"type": _number_or_word, "metavar": "N"},
+    "int | str | tuple[int, ...]": {"type": _number_or_word, "metavar": "N"},
 }
 """How argparse reads a setting, by its annotation; any other is a word."""
 

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from infolm_metric import metrics
 from infolm_metric.commands import score_input
 from infolm_metric.commands.options import (
     Command,
@@ -140,8 +141,9 @@ def _light(scorer: MetricScorer, result: Result) -> dict[str, str]:
     best = {name: scorer.inner.bounds(settings, name)[side] for name in settings.names}
     if result.baseline is None:
         model = getattr(settings, "model_name_or_path", None)
-        own = f"--metric {settings.metric}" if model is None else f"--model {model}"
-        command = f"infolm baseline CORPUS {own} -o FILE"
+        own = [] if settings.metric == metrics.DEFAULT else [f"--metric {settings.metric}"]
+        own += [] if model is None else [f"--model {model}"]
+        command = " ".join(["infolm baseline CORPUS", *own, "-o FILE"])
         told = f"what unrelated texts score is not known for these settings; `{command}` finds out"
         return {UNKNOWN: told} if all(map(math.isfinite, best.values())) else {}
     lines = {}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import torch
@@ -12,69 +11,21 @@ from torch import Tensor
 
 from infolm_metric.infolm import masked_lm, masking
 from infolm_metric.infolm.aggregation import Accumulator, log_predictions
-from infolm_metric.infolm.comparison import Key, Reading, interpolated
+from infolm_metric.infolm.comparison import interpolated, masks_of
 from infolm_metric.infolm.explanation import TextView, view_text
 from infolm_metric.infolm.settings import Settings
 from infolm_metric.kernel.checkpoints import Checkpoint
-from infolm_metric.kernel.idf.table import IDF
-from infolm_metric.kernel.reuse import Store
-from infolm_metric.kernel.tokens import TokenizedText, tokenize
+from infolm_metric.kernel.reading import Key, Reader, Reading
 
 
-class Distributions:
-    """What is kept between calls; every method is told the settings of the call."""
+class Distributions(Reader[masked_lm.MaskedLM]):
+    """A masked language model and the distributions of texts, kept between calls."""
 
-    def __init__(self) -> None:
-        self._store = Store(0)
-        self._checkpoint: Checkpoint | None = None
-        self._checkpoint_key: tuple[Any, ...] = ()
-        self._model: masked_lm.MaskedLM | None = None
-        self._model_key: tuple[Any, ...] = ()
+    def _open(self, name: str, revision: str | None) -> Checkpoint:
+        return masked_lm.open_masked_lm(name, revision)
 
-    def unload(self) -> None:
-        """Free the model and the distributions kept."""
-        self._model, self._model_key = None, ()
-        self._store = Store(0)
-
-    def checkpoint(self, settings: Settings) -> Checkpoint:
-        """The tokenizer with its facts, opened once."""
-        key = (settings.model_name_or_path, settings.model_revision)
-        if self._checkpoint is None or key != self._checkpoint_key:
-            self._checkpoint, self._checkpoint_key = masked_lm.open_masked_lm(*key), key
-        return self._checkpoint
-
-    def limit(self, settings: Settings) -> int | None:
-        """Tokens of the longest text that is read in one piece."""
-        return self.checkpoint(settings).text_limit(settings.max_length)
-
-    def model(self, settings: Settings) -> masked_lm.MaskedLM:
-        """The model, loaded unless the last call used the same one."""
-        checkpoint = self.checkpoint(settings)
-        key = (*self._checkpoint_key, settings.device, settings.dtype)
-        if self._model is None or key != self._model_key:
-            self.unload()
-            self._model = masked_lm.load(checkpoint, settings.device, settings.dtype)
-            self._model_key = key
-        return self._model
-
-    def tokenize(self, texts: Iterable[str], settings: Settings) -> dict[str, TokenizedText]:
-        """Each text as the model reads it."""
-        tokenizer, limit = self.checkpoint(settings).tokenizer, self.limit(settings)
-        distinct = list(dict.fromkeys(texts))
-        tokenized = tokenize(tokenizer, distinct, limit, settings.long_text)
-        return dict(zip(distinct, tokenized, strict=True))
-
-    def read(
-        self, sides: Sequence[list[str]], weighting: Sequence[IDF | None], settings: Settings
-    ) -> list[list[Reading]]:
-        """The texts of each side, tokenised and weighed."""
-        texts = self.tokenize((text for side in sides for text in side), settings)
-        readings: list[list[Reading]] = []
-        for side, table in zip(sides, weighting, strict=True):
-            weights = None if table is None else table.weights
-            known = {text: Reading.of(texts[text], weights) for text in dict.fromkeys(side)}
-            readings.append([known[text] for text in side])
-        return readings
+    def _load(self, checkpoint: Checkpoint, device: str | None, dtype: str) -> masked_lm.MaskedLM:
+        return masked_lm.load(checkpoint, device, dtype)
 
     def of(
         self,
@@ -102,7 +53,7 @@ class Distributions:
                     found[reading.key] = torch.stack(kept)
                 else:
                     missing[reading.key] = reading
-        masks = {reading.key: reading.masks for reading in readings}
+        masks = {reading.key: masks_of(reading) for reading in readings}
         done, total = sum(masks[key] for key in found), sum(masks.values())
         groups = _alike(missing.values(), settings.masks_per_pass)
         sums = Accumulator(temperatures)

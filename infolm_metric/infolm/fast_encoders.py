@@ -17,11 +17,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from infolm_metric.kernel.exactness import ROWS, by_rows
+
 # Up to this length batched matrix products beat the fused attention kernel on a CPU.
 SHORT = 128
-# Rows of a matrix product at least: for fewer a thread, a CPU's libraries compute in other orders,
-# and a score's last bits would depend on the batch it is in.
-ROWS = max(16, 8 * torch.get_num_threads())
 
 
 @dataclass(frozen=True)
@@ -209,13 +208,6 @@ class FastMaskedLM(nn.Module):
     def forward(self, ids: Tensor, plan: Plan) -> Tensor:
         """Logits at the masks: ids int64 [contexts, tokens] -> [contexts, masks, vocab]."""
         return by_rows(self.head, self.states(ids, plan))
-
-
-def by_rows(module: Callable[[Tensor], Tensor], states: Tensor) -> Tensor:
-    """What a module that treats rows alike gives, [..., in] -> [..., out], for ROWS at least."""
-    flat = states.flatten(0, -2)
-    found = module(F.pad(flat, (0, 0, 0, max(0, ROWS - len(flat)))))
-    return found[: len(flat)].unflatten(0, states.shape[:-1])
 
 
 class MaskedEncoder(nn.Module):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,8 +11,9 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from transformers import AutoModelForMaskedLM
 
-from infolm_metric.infolm.fast_encoders import ROWS, FastMaskedLM, Plan, by_rows
+from infolm_metric.infolm.fast_encoders import FastMaskedLM, Plan
 from infolm_metric.kernel.checkpoints import Checkpoint, load_weights, open_checkpoint, place
+from infolm_metric.kernel.exactness import ROWS, by_rows, exactly, repeated
 
 LOGITS_AT_ONCE = {True: 1 << 24, False: 1 << 28}  # on a CPU, and on a GPU
 
@@ -33,7 +33,7 @@ class MaskedLM:
         padding; `sizes` of them side by side are of one text and differ only at their masks. The
         vocabulary head runs at these positions only, for as many at once as LOGITS allows.
         """
-        with self._exactly():
+        with exactly(self.device):
             ids, positions = ids.to(self.device), positions.to(self.device)
             if not isinstance(self.model, FastMaskedLM):
                 pieces: Iterable[Tensor] = [self._own_logits(ids, positions)]
@@ -42,27 +42,16 @@ class MaskedLM:
                 at_once = LOGITS_AT_ONCE[self.device.type == "cpu"]
                 pieces = states.split(max(1, at_once // self.checkpoint.size))
         for piece in pieces:
-            with self._exactly():
+            with exactly(self.device):
                 if isinstance(self.model, FastMaskedLM):
                     piece = by_rows(self.model.head, piece)
             # Apple's GPUs have no float64, in which all that follows is computed.
             yield piece.cpu() if self.device.type == "mps" else piece
 
-    @contextmanager
-    def _exactly(self) -> Iterator[None]:
-        """Neither gradients nor the caller's autocast and matrix precision change a score."""
-        precision = torch.get_float32_matmul_precision()
-        torch.set_float32_matmul_precision("highest")
-        try:
-            with torch.inference_mode(), torch.autocast(self.device.type, enabled=False):
-                yield
-        finally:
-            torch.set_float32_matmul_precision(precision)
-
     def _own_logits(self, ids: Tensor, positions: Tensor) -> Tensor:
         """The logits of the family's own model, whose head is shown only the masked positions."""
-        contexts, tokens = ids.shape
-        ids = ids.repeat(-(-ROWS // (contexts * tokens)), 1)
+        contexts = len(ids)
+        ids = repeated(ids)
 
         def narrow(module: nn.Module, inputs: Any, output: Any) -> Any:
             states = output["last_hidden_state"][:contexts]

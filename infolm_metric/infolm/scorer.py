@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -12,11 +11,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from infolm_metric.infolm.comparison import Comparison, Couples, Reading, interpolated, portions
+from infolm_metric.infolm.comparison import Comparison, compare_couples, interpolated
 from infolm_metric.infolm.distributions import Distributions
 from infolm_metric.infolm.explanation import Explanation, explain_score
 from infolm_metric.infolm.settings import Settings
 from infolm_metric.infolm.sweeps import swept_settings
+from infolm_metric.kernel.couples import Couples, counts_of, portions, sides_of
 from infolm_metric.kernel.idf.statistics import (
     Statistics,
     Weighting,
@@ -27,7 +27,7 @@ from infolm_metric.kernel.idf.statistics import (
 )
 from infolm_metric.kernel.idf.table import IDF
 from infolm_metric.kernel.pairs import Pair, Pairs, check_pairs, check_texts
-from infolm_metric.kernel.progress import bar
+from infolm_metric.kernel.progress import pair_bar
 from infolm_metric.kernel.results import Remarks, Result, View, make_signature
 from infolm_metric.kernel.scorer import MetricScorer, Report, Scorer, silent
 
@@ -132,7 +132,7 @@ class InfoLMPasses(Scorer):
         table = np.empty((len(plan.comparisons), len(pairs)))
         remarks = [Remarks() for _ in plan.weightings]
         done = 0
-        with _bar(len(pairs), settings) as bar:
+        with pair_bar(len(pairs), settings.verbose) as bar:
             for portion in portions(pairs, self._room(plan)):
                 where = slice(done, done + len(portion))
                 found = self._compare(portion, plan, table[:, where], partial(bar, done))
@@ -159,11 +159,7 @@ class InfoLMPasses(Scorer):
 
         `report` is told the pairs of the portion and the share of them that is done.
         """
-        sides = [
-            [candidate for candidate, _ in portion],
-            [t for _, group in portion for t in group],
-        ]
-        counts = np.asarray([len(group) for _, group in portion])
+        sides, counts = sides_of(portion), counts_of(portion)
         read = self.distributions.read
         weighed = [read(sides, each, plan.settings) for each in plan.weightings]
         readings = [reading for sides in weighed for side in sides for reading in side]
@@ -174,26 +170,10 @@ class InfoLMPasses(Scorer):
             couples = Couples(candidates, references, counts)
             rows = [row for row, c in enumerate(plan.comparisons) if c.weighting == index]
             compared = [plan.comparisons[row] for row in rows]
-            values = couples.compare(found, compared)
+            values = compare_couples(couples, found, compared)
             for row, comparison, column in zip(rows, compared, values, strict=True):
                 scores[row] = couples.combine(column, comparison.multi_reference)
-        return [self.remark([*one, *other], plan.settings) for one, other in weighed]
-
-    def remark(self, readings: Sequence[Reading], settings: Settings) -> Remarks:
-        """What there is to remark on some texts."""
-        tokens = np.concatenate([reading.text.tokens for reading in readings])
-        lengths = np.asarray([len(reading.log_weights) for reading in readings])
-        unknown = self.distributions.checkpoint(settings).tokenizer.unk_token_id
-        return Remarks(
-            texts=len(readings),
-            too_long=sum(reading.text.too_long for reading in readings),
-            empty=int((lengths == 0).sum()),
-            one_token=int((lengths == 1).sum()),
-            zero_weight=sum(reading.weightless for reading in readings),
-            unknown_tokens=0 if unknown is None else int((tokens == unknown).sum()),
-            tokens=len(tokens),
-            limit=self.distributions.limit(settings) if settings.long_text == "truncate" else None,
-        )
+        return [self.distributions.remark([*one, *other], plan.settings) for one, other in weighed]
 
     def _result(
         self,
@@ -308,7 +288,7 @@ class InfoLMScorer(MetricScorer):
             table, _ = weighting(chosen, statistics, kept.checkpoint(chosen))
             (readings,) = kept.read([checked], [table], chosen)
             found = kept.of(readings, chosen, [chosen.temperature])
-            _fitting(self.inner.remark(readings, chosen), chosen, statistics).warn()
+            _fitting(kept.remark(readings, chosen), chosen, statistics).warn()
             log_p = torch.stack([found[reading.key][0] for reading in readings])
             return interpolated(log_p, readings, chosen.interpolation)
 
@@ -375,13 +355,3 @@ def _fitting(remarks: Remarks, settings: Settings, statistics: Statistics) -> Re
 def _most(results: Sequence[Result]) -> Remarks:
     """The remarks of the result that has most to remark: they are on the same texts."""
     return max((each.remarks for each in results), key=lambda remarks: remarks.zero_weight)
-
-
-@contextmanager
-def _bar(pairs: int, settings: Settings) -> Iterator[Callable[[int, int, float], object]]:
-    """A progress bar over so many pairs, if there are several.
-
-    It is told the pairs done before a portion, those of the portion, and the share of these done.
-    """
-    with bar(settings.verbose and pairs > 1, total=pairs, unit="pair", desc="infolm") as shown:
-        yield lambda before, size, share: shown.update(before + int(size * share) - shown.n)

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 # The choices of infolm.measures.SYMMETRIZATIONS, without waiting for torch.
 SYMMETRIZATIONS = ("jeffreys", "jensen", "none", "reverse")
-SIDES = {"references": ("references",), "separate": ("candidates", "references")}
 TRIED_TEMPERATURES = (0.5, 1.0, 1.5, 2.0)
 REPORTED = ("fisher_rao_distance", "l1_distance", "kl_divergence")
 MAPPED = (0.25, 0.5, 1.0, 2.0)
@@ -172,15 +171,6 @@ class Settings(ModelSettings):
     def several(self) -> bool:
         """True if a list of measures was asked for, even of one."""
         return not isinstance(self.information_measure, str)
-
-    @property
-    def counted(self) -> tuple[str, ...]:
-        """The sides whose documents are counted for the setting `idf`.
-
-        >>> Settings(idf="separate").counted, Settings(idf=False).counted
-        (('candidates', 'references'), ())
-        """
-        return SIDES[self.idf] if isinstance(self.idf, str) else ()
 
     def largest_value(self, measure: str) -> float:
         """The largest value `measure` can take under these settings, or infinity."""

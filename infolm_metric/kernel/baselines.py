@@ -23,7 +23,8 @@ from infolm_metric.kernel.results import differences, without
 from infolm_metric.kernel.wording import spelled
 
 FORMAT, VERSION = "infolm baseline", 1
-PACKAGE = Path(__file__).parents[1] / "bundled" / "baseline.json"
+PACKAGE = "package"
+PACKAGED = Path(__file__).parents[1] / "bundled"
 LEAST_GROUPS = 20  # distinct groups of references without which a call has no baseline of its own
 MOST_PAIRS = 500
 VERDICTS = {"far closer than": 3, "closer than": 2}  # deviations from what unrelated texts score
@@ -105,6 +106,8 @@ class Baseline:
         key = key_of(signature, weights, references)
         if key in self.spreads:
             return self.spreads[key]
+        if not self.spreads:
+            raise NoBaseline(f"the {self.source} has no baseline for this metric; {self._remedy}")
         counts = [number for one, used, number in self.spreads if (one, used) == key[:2]]
         if counts and max(counts) < references:
             raise NoBaseline(
@@ -169,12 +172,12 @@ def key_of(signature: str, weights: str, references: int) -> Key:
     return without(signature, left_out), weights, references
 
 
-def baseline_source(name: str, value: Any) -> bool | Baseline:
+def baseline_source(name: str, value: Any) -> bool | str | Baseline:
     """What the setting `rescale_with_baseline` can be: False, True, "package" or a file's path."""
     if isinstance(value, bool | Baseline):
         return value
-    if value == "package":
-        return Baseline.load(PACKAGE, "package")
+    if value == PACKAGE:
+        return PACKAGE  # which of the package's is known with the metric
     if not isinstance(value, str | os.PathLike):
         raise TypeError(
             f"{name} must be True, False, 'package' or the path of a baseline, got {value!r}"
@@ -186,6 +189,16 @@ def baseline_source(name: str, value: Any) -> bool | Baseline:
             f"{path!r}; make one with `infolm baseline`"
         )
     return Baseline.load(path)
+
+
+def of_the_package(metric: str) -> Baseline:
+    """The baseline that ships with the package for a metric; an empty one if there is none.
+
+    >>> str(of_the_package("infolm"))[:8], len(of_the_package("another").spreads)
+    ('package-', 0)
+    """
+    path = PACKAGED / f"{metric}_baseline.json"
+    return Baseline.load(path, PACKAGE) if path.is_file() else Baseline({}, PACKAGE)
 
 
 # A baseline from the pairs of a call.

@@ -56,6 +56,7 @@ class Checkpoint:
     limit: int | None  # tokens a text may have by default, special ones included; None: any
     positions: int | None  # tokens the model can read at most; None: any
     silence: str = ""  # why the Hub is not asked for files, if it is not
+    states: int | None = None  # hidden states: the embeddings and every layer's; None: not known
 
     @cached_property
     def identity(self) -> str:
@@ -137,8 +138,10 @@ def open_checkpoint(
             "trained with"
         )
     template = find_template(tokenizer)
+    depth = getattr(config, "num_hidden_layers", None)
+    states = None if depth is None else depth + 1
     return Checkpoint(
-        name, source, revision, tokenizer, template, size, limit, positions, asked[-1]
+        name, source, revision, tokenizer, template, size, limit, positions, asked[-1], states
     )
 
 
@@ -147,10 +150,12 @@ def load_weights(
 ) -> tuple[Any, dict[str, Any]]:
     """The model of a checkpoint on the CPU, and what transformers reports of its weights.
 
+    The caller is to judge the report, of which transformers says nothing on its own.
+
     Raises OSError if the weights are not there, are damaged, or are not safetensors.
     """
     # Random numbers that transformers draws for missing weights must not move the caller's.
-    with torch.random.fork_rng(devices=[]), _no_progress_bar():
+    with torch.random.fork_rng(devices=[]), _quietly():
         model, report = _fetch(
             architecture.from_pretrained,
             checkpoint.name,
@@ -203,13 +208,15 @@ def choose_device(weights: int) -> torch.device:
 
 
 @contextmanager
-def _no_progress_bar() -> Iterator[None]:
-    """Loads without transformers' progress bar, and leaves its switch as it was."""
-    shown = logging.is_progress_bar_enabled()
+def _quietly() -> Iterator[None]:
+    """Loads without transformers' progress bar and table of weights; leaves both as they were."""
+    shown, told = logging.is_progress_bar_enabled(), logging.get_verbosity()
     logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+    logging.set_verbosity(max(told, logging.ERROR))
     try:
         yield
     finally:
+        logging.set_verbosity(told)
         if shown:
             logging.enable_progress_bar()  # type: ignore[no-untyped-call]
 

@@ -62,13 +62,13 @@ class Remarks:
         """What there is to warn of, a sentence for each kind.
 
         >>> Remarks(texts=8, empty=3).sentences()
-        ['3 of 8 texts without a token to mask: scored by the prediction for a lone mask']
+        ['3 of 8 texts without a token of their own: scored by what the model makes of no text']
         """
         whole = spelled("long_text", "window")
         cut = f"longer than {self.limit} tokens: cut there; {whole} reads texts whole"
         kinds = {
             cut: self.too_long if self.limit is not None else 0,
-            "without a token to mask: scored by the prediction for a lone mask": self.empty,
+            "without a token of their own: scored by what the model makes of no text": self.empty,
             "of one token: the model reads a lone mask, whatever the token, so that 'yes' and 'no' "
             "score as copies": self.one_token,
             "with an inverse document frequency of 0 for every token: weighed uniformly; a table "

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, TypeVar
 
 from infolm_metric.kernel import checks
-from infolm_metric.kernel.baselines import Baseline, baseline_source
+from infolm_metric.kernel.baselines import PACKAGE, Baseline, baseline_source, of_the_package
 from infolm_metric.kernel.checks import (
     BUNDLED,
     flag,
@@ -31,6 +31,7 @@ from infolm_metric.kernel.wording import spelled
 
 LONG_TEXT = ("truncate", "window", "error")
 MULTI_REFERENCE = ("min", "mean")
+SIDES = {"references": ("references",), "separate": ("candidates", "references")}
 REUSED_BYTES = 1 << 30
 FILL = textwrap.TextWrapper(100, "    ", " " * 8, break_on_hyphens=False)
 
@@ -112,6 +113,8 @@ class Settings:
         # Names of scores last: they are known with their formulas, which wait for torch.
         for name, declared in sorted(self.choices().items(), key=lambda each: each[1].repeated):
             object.__setattr__(self, name, declared.check(spelled(name), getattr(self, name)))
+        if self.rescale_with_baseline == PACKAGE:
+            object.__setattr__(self, "rescale_with_baseline", of_the_package(self.metric))
 
     @classmethod
     def choices(cls) -> dict[str, Choice]:
@@ -169,8 +172,13 @@ class Settings:
 
     @property
     def counted(self) -> tuple[str, ...]:
-        """The sides of the pairs whose documents are counted before any is scored."""
-        return ()
+        """The sides of the pairs whose documents are counted for the setting `idf`.
+
+        >>> Settings().counted
+        ()
+        """
+        idf = getattr(self, "idf", False)
+        return SIDES[idf] if isinstance(idf, str) else ()
 
     def signed(self) -> dict[str, object]:
         """What can change a score under these settings, as the signature shows it."""

@@ -19,10 +19,11 @@ BUNDLED = {
     f"infolm_metric/bundled/{name}"
     for name in (
         "README.md",
-        "baseline.json",
+        "baryscore_baseline.json",
         "config.json",
         "evaluate.py",
         "idf.json",
+        "infolm_baseline.json",
         "model.safetensors",
         "tokenizer.json",
         "tokenizer_config.json",
@@ -31,7 +32,7 @@ BUNDLED = {
 }
 LICENSES = {"LICENSE", "NOTICE"}
 TEMPLATE = "infolm_metric/meta_evaluation/report.html.jinja"
-EXACT_PIN = re.compile(r"[\w-]+==[\d.]+(; python_version (<|>=) \"3\.11\")?")
+EXACT_PIN = re.compile(r"[\w-]+==[\d.]+(\.post\d+)?(; python_version (<|>=) \"3\.11\")?")
 SCORE = """
 import infolm_metric
 scorer = infolm_metric.InfoLMScorer(model_name_or_path="bundled")

@@ -42,7 +42,7 @@ def test_registering_again_changes_nothing_and_repairs_what_is_damaged(tmp_path)
     script = register(tmp_path)["infolm"]
     files = sorted(tmp_path.rglob("*"))
     script.write_text("broken")
-    assert register(str(tmp_path)) == {"infolm": script}
+    assert register(str(tmp_path))["infolm"] == script
     assert script.read_text() == module_script(METRICS["infolm"])
     assert sorted(tmp_path.rglob("*")) == files
 
@@ -53,7 +53,7 @@ def test_scripts_of_other_versions_go_whatever_their_date(tmp_path):
     old.parent.mkdir()
     old.write_text("raise RuntimeError")
     os.utime(old, (2**32, 2**32))
-    assert register(tmp_path) == {"infolm": script}
+    assert register(tmp_path)["infolm"] == script
     assert [path.name for path in script.parent.parent.iterdir() if path.is_dir()] == [
         script.parent.name
     ]

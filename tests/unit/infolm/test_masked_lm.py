@@ -11,8 +11,8 @@ from transformers import AutoModelForMaskedLM, AutoTokenizer
 from transformers.utils import logging
 
 from infolm_metric.infolm import masked_lm
-from infolm_metric.infolm.fast_encoders import ROWS
 from infolm_metric.infolm.masking import batches, split
+from infolm_metric.kernel.exactness import ROWS
 from infolm_metric.kernel.idf.weights import normalised_log_weights
 from infolm_metric.kernel.tokens import tokenize
 from tests.model_families import FAMILIES, SENTENCES, edited

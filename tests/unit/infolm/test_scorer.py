@@ -285,7 +285,7 @@ def test_a_wrong_pair_in_a_stream_is_named(scorer, pairs, error, message):
 def test_a_stream_counts_its_remarks_over_all_its_parts(scorer, monkeypatch):
     monkeypatch.setattr("infolm_metric.kernel.scorer.READ_AHEAD", 2)
     pairs = [("", "the cat"), ("the dog", "the rain"), ("", "the dog")]
-    with pytest.warns(UserWarning, match="2 of 6 texts without a token to mask") as caught:
+    with pytest.warns(UserWarning, match="2 of 6 texts without a token of their own") as caught:
         list(scorer.stream(pairs, idf=False))
     assert len(caught) == 1 and caught[0].filename == __file__
 

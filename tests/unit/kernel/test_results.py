@@ -216,7 +216,8 @@ def test_each_kind_of_text_is_warned_of_once_with_its_count():
     assert [str(warning.message) for warning in caught] == [
         'infolm: 2 of 8 texts longer than 40 tokens: cut there; long_text="window" reads texts '
         "whole",
-        "infolm: 3 of 8 texts without a token to mask: scored by the prediction for a lone mask",
+        "infolm: 3 of 8 texts without a token of their own: scored by what the model makes of no "
+        "text",
     ]
 
 

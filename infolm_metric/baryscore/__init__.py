@@ -1,0 +1,1 @@
+"""BaryScore: how far two texts' tokens lie apart in a model's layers, by optimal transport."""

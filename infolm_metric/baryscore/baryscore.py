@@ -1,0 +1,131 @@
+"""BaryScore as `evaluate` loads it: the class and its documentation.
+
+`evaluate.load("./infolm_metric/baryscore")` copies this file away and imports the copy: so imports
+are absolute, and nothing is kept here. It takes the first metric class it finds among the names of
+the module: so other metric classes are named through their modules.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import evaluate
+
+from infolm_metric.baryscore.scorer import BaryScorer
+from infolm_metric.baryscore.settings import Settings
+from infolm_metric.kernel import evaluate_metric, manual
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from infolm_metric.baryscore.keywords import Keywords
+
+_DESCRIPTION = """\
+BaryScore compares a text with a reference by optimal transport. A language model reads each text
+once; a token's place is the mean of its states over the model's last layers; the score is what it
+costs to move the tokens of the one text onto those of the other, rare tokens weighing more. A score
+is 0 for equal texts, and lower is better. It needs one pass of the model a text.
+"""
+
+_CITATION = r"""
+@inproceedings{colombo2021automatic,
+  title = {Automatic Text Evaluation through the Lens of {W}asserstein Barycenters},
+  author = {Colombo, Pierre and Staerman, Guillaume and Clavel, Chlo{\'e} and Piantanida, Pablo},
+  booktitle = {Proceedings of the 2021 Conference on Empirical Methods in Natural Language
+    Processing},
+  pages = {10450--10466},
+  year = {2021},
+  doi = {10.18653/v1/2021.emnlp-main.817},
+}
+@software{infolm_metric,
+  title = {infolm: {InfoLM} as an evaluate metric},
+  author = {{The infolm authors}},
+  year = {2026},
+  license = {Apache-2.0},
+}
+"""
+
+_EXAMPLES = """
+    >>> from infolm_metric import BaryScore
+    >>> baryscore = BaryScore(model_name_or_path="bundled")  # or evaluate.load("baryscore", ...)
+    >>> results = baryscore.compute(
+    ...     predictions=["The cat sat on the mat.", "It rained all day."],
+    ...     references=["The cat sat on the mat.", "The sun shone from morning to evening."],
+    ... )
+    >>> list(results)
+    ['baryscore', 'scores', 'higher_is_better', 'signature', 'remarks']
+    >>> results["scores"][0], results["scores"][1] > 0
+    (0.0, True)
+
+    Several references, all layers, all tokens weighing alike:
+
+    >>> results = baryscore.compute(
+    ...     predictions=["It rained all day."],
+    ...     references=[["It was dry all day.", "It rained all day."]],
+    ...     layers="all",
+    ...     idf=False,
+    ... )
+    >>> results["scores"]
+    [0.0]
+"""
+
+_INPUTS_DESCRIPTION = manual.manual(
+    "BaryScore",
+    Settings,
+    _EXAMPLES,
+    range="From 0, the best, to 4.",
+    raises="    ModuleNotFoundError: POT is not installed.\n",
+)
+
+__test__ = {"inputs_description": _INPUTS_DESCRIPTION}  # its examples are doctests
+
+
+class BaryScore(evaluate_metric.EvaluateMetric):
+    """The metric: `compute(predictions=[...], references=[...])` gives scores, lower is better.
+
+    Args:
+        given: settings, by name, which become the defaults of every `compute`; and what every
+            metric of evaluate takes: config_name, keep_in_memory, cache_dir, seed, hash,
+            max_concurrent_cache_files, timeout.
+
+    Raises TypeError or ValueError if a setting is unknown or wrong. No model is loaded yet.
+
+    >>> BaryScore(layers=0)
+    Traceback (most recent call last):
+    ValueError: layers must be at least 1, got 0
+    """
+
+    scorer_type = BaryScorer
+
+    if TYPE_CHECKING:  # what is inherited, with the settings by name
+
+        def __init__(
+            self,
+            config_name: str | None = None,
+            *,
+            keep_in_memory: bool = False,
+            cache_dir: str | None = None,
+            seed: int | None = None,
+            hash: str | None = None,
+            max_concurrent_cache_files: int = 10000,
+            timeout: float = 100,
+            **settings: Unpack[Keywords],
+        ) -> None: ...
+
+        def compute(  # type: ignore[override]
+            self,
+            *,
+            predictions: Any = None,
+            references: Any = None,
+            ranks: str | None = None,
+            gather: str | None = None,
+            **settings: Unpack[Keywords],
+        ) -> dict[str, Any] | None: ...
+
+    def _info(self) -> evaluate.MetricInfo:
+        return evaluate_metric.metric_info(
+            description=_DESCRIPTION,
+            citation=_CITATION,
+            inputs_description=_INPUTS_DESCRIPTION,
+            reference_urls=["https://aclanthology.org/2021.emnlp-main.817"],
+        )

@@ -1,0 +1,99 @@
+"""Why two texts score as they do: which token's mass moves where, how far."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from infolm_metric.baryscore.transport import Cloud, best_plan, costs
+
+
+@dataclass(frozen=True, eq=False)
+class TokenPoints:
+    """The tokens of a text with their points and the logarithms of their weights."""
+
+    tokens: list[str]  # [tokens]; the special ones for a text that has no other
+    points: np.ndarray  # float64 [tokens, hidden]
+    log_weights: np.ndarray  # float64 [tokens]; empty for special ones, which weigh alike
+
+
+@dataclass(frozen=True)
+class TextView:
+    """The tokens of a text that are moved, or moved onto."""
+
+    tokens: list[str]  # [tokens]; the special ones for a text that has no other
+    weights: np.ndarray  # float64 [tokens], summing to 1
+
+
+class Move(NamedTuple):
+    """Mass of a candidate's token that goes to a token of the reference."""
+
+    candidate: int  # index of the token
+    reference: int
+    mass: float
+    distance: float  # squared
+    share: float  # of the score: mass times distance
+
+
+@dataclass(frozen=True, repr=False)
+class Explanation:
+    """A score as the plan that it is the cost of."""
+
+    score: float
+    signature: str
+    candidate: TextView
+    reference: TextView
+    plan: np.ndarray  # float64 [candidate's tokens, reference's tokens]: mass, summing to 1
+    distances: np.ndarray  # float64, the same shape: squared
+
+    def __repr__(self) -> str:
+        words = (
+            f"{self.candidate.tokens[move.candidate]} -> {self.reference.tokens[move.reference]} "
+            f"{move.share:.3g}"
+            for move in self.moves()[:3]
+        )
+        return f"<Explanation of baryscore {self.score:.6g}: {', '.join(words)}, ...>"
+
+    def moves(self) -> list[Move]:
+        """Every move of some mass, the costliest first."""
+        rows, columns = np.nonzero(self.plan)
+        masses, distances = self.plan[rows, columns], self.distances[rows, columns]
+        shares = masses * distances
+        order = np.argsort(-shares, kind="stable")
+        return [
+            Move(int(i), int(j), float(mass), float(distance), float(share))
+            for i, j, mass, distance, share in zip(
+                *(column[order] for column in (rows, columns, masses, distances, shares)),
+                strict=True,
+            )
+        ]
+
+
+def explain_score(
+    candidate: TokenPoints, reference: TokenPoints, score: float, signature: str
+) -> Explanation:
+    """The explanation of a score by the two texts' points."""
+    clouds = [Cloud.of(each.points, each.log_weights) for each in (candidate, reference)]
+    distances = costs(candidate.points, reference.points)
+    kept = np.ix_(clouds[0].kept, clouds[1].kept)
+    plan = np.zeros(distances.shape)
+    if score:
+        plan[kept] = best_plan(clouds[0].weights, clouds[1].weights, distances[kept])
+    else:  # the same tokens in the same places: nothing moves
+        plan[kept] = np.diag(clouds[0].weights)
+        np.fill_diagonal(distances, 0.0)
+    weights = []
+    for each, cloud in zip((candidate, reference), clouds, strict=True):
+        own = np.zeros(len(each.tokens))
+        own[cloud.kept] = cloud.weights
+        weights.append(own)
+    return Explanation(
+        score,
+        signature,
+        TextView(candidate.tokens, weights[0]),
+        TextView(reference.tokens, weights[1]),
+        plan,
+        distances,
+    )

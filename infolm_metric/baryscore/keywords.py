@@ -1,0 +1,31 @@
+"""The settings of baryscore as typed keywords; made by `python -m tests.packaging.generated`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, TypedDict
+
+if TYPE_CHECKING:
+    from infolm_metric.kernel.baselines import Baseline
+    from infolm_metric.kernel.idf.table import IDF
+
+
+class Keywords(TypedDict, total=False):
+    """What can be given to the scorer, to its methods and to `compute`."""
+
+    layers: int | str | Sequence[int]
+    idf: bool | str | os.PathLike[str] | IDF
+    multi_reference: str
+    model_name_or_path: str | os.PathLike[str] | None
+    model_revision: str | None
+    max_length: int | None
+    long_text: str
+    batch_size: int | str
+    device: str | None
+    dtype: str
+    tokenize_processes: int | None
+    reuse_memory: int
+    return_scores: bool
+    rescale_with_baseline: bool | str | os.PathLike[str] | Baseline
+    verbose: bool

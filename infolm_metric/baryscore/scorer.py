@@ -1,0 +1,312 @@
+"""Scores of BaryScore: one reading of the texts by the model serves every setting."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from torch import Tensor
+
+from infolm_metric.baryscore import transport
+from infolm_metric.baryscore.explanation import Explanation, TokenPoints, explain_score
+from infolm_metric.baryscore.settings import LAST, Settings
+from infolm_metric.baryscore.states import Layers, States, own_tokens
+from infolm_metric.baryscore.transport import Cloud
+from infolm_metric.kernel.couples import Couples, counts_of, portions, sides_of
+from infolm_metric.kernel.idf.statistics import (
+    Statistics,
+    Weighting,
+    count,
+    signed_weights,
+    weighting,
+)
+from infolm_metric.kernel.pairs import Pair, Pairs, check_pairs
+from infolm_metric.kernel.progress import pair_bar
+from infolm_metric.kernel.reading import Key, Reading
+from infolm_metric.kernel.results import Remarks, Result, make_signature
+from infolm_metric.kernel.scorer import MetricScorer, Report, Scorer, silent
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from infolm_metric.baryscore.keywords import Keywords
+
+# What is held at once while pairs are compared: texts, and bytes of their points.
+PORTION_TEXTS = 2048
+PORTION_BYTES = 1 << 28
+TOKEN_BYTES = 4  # of a text, about
+
+
+class Row(NamedTuple):
+    """What one setting makes of a pass: indices of its weights and layers, and its rule."""
+
+    weighting: int
+    layers: int
+    multi_reference: str
+
+
+@dataclass(frozen=True)
+class Plan:
+    """One reading of the texts by the model, and all that is made of it."""
+
+    settings: Settings  # those that say how texts are read
+    weightings: Sequence[Weighting]
+    layers: Sequence[Layers]
+    rows: Sequence[Row]
+
+
+class BaryScorePasses(Scorer):
+    """Scores pairs under any settings, in as few passes of the model as these allow."""
+
+    settings_type = Settings
+    best_means = "the same tokens in the same places"
+
+    def __init__(self) -> None:
+        self.states = States()
+
+    def count(self, pairs: Iterable[Pair], settings: Settings) -> Statistics:
+        """The document frequencies that the setting `idf` asks for."""
+        if not settings.counted:
+            return Statistics()
+        return count(pairs, settings, self.states.checkpoint(settings))
+
+    def score(self, pairs: Pairs, settings: Settings, statistics: Statistics) -> Result:
+        """The result for the pairs of a corpus, or of a part of one, of which `statistics` tell."""
+        return self.score_many(pairs, [settings], [statistics])[0]
+
+    def score_many(
+        self,
+        pairs: Pairs,
+        settings: Sequence[Settings],
+        statistics: Sequence[Statistics],
+        report: Report = silent,
+    ) -> list[Result]:
+        """The results for several settings; texts are read once by all that read them alike."""
+        transport.solver()  # which may not be installed
+        alike: dict[Settings, list[int]] = {}
+        for index, each in enumerate(settings):
+            alike.setdefault(_how_texts_are_read(each), []).append(index)
+        results: dict[int, Result] = {}
+        for read, indices in alike.items():
+            own = [(settings[index], statistics[index]) for index in indices]
+            plan = self._plan(read, own)
+            table, remarks = self._run(pairs, plan, report)
+            rows = zip(indices, own, plan.rows, table, strict=True)
+            for index, (each, counted), row, scores in rows:
+                results[index] = Result(
+                    each.metric,
+                    {each.metric: scores.tolist()},
+                    self.signature(each, counted),
+                    self.higher_is_better(each),
+                    _fitting(remarks[row.weighting], counted),
+                )
+        return [results[index] for index in range(len(settings))]
+
+    def bounds(self, settings: Settings, name: str) -> tuple[float, float]:
+        """0, for equal points, and the squared diameter of the ball in which points lie."""
+        return 0.0, transport.LARGEST
+
+    def signature(self, settings: Settings, statistics: Statistics | None = None) -> str:
+        """All that can change a score; the model's files are hashed for it, and not loaded."""
+        read = self.states.checkpoint(settings).signed(settings)
+        signed = signed_weights(settings.signed(), settings, statistics)
+        return make_signature(settings.metric, {**signed, **read})
+
+    def unload(self) -> None:
+        """Free the model and the points kept."""
+        self.states.unload()
+
+    def layers(self, settings: Settings) -> Layers:
+        """Which hidden states of the model are read."""
+        states = self.states.checkpoint(settings).states
+        assert states is not None  # such models are not opened
+        return settings.indices(states)
+
+    # The steps of a pass, in order.
+
+    def _plan(self, read: Settings, own: Sequence[tuple[Settings, Statistics]]) -> Plan:
+        """The plan of a pass for settings that read texts alike, each with its statistics."""
+        checkpoint = self.states.checkpoint(read)
+        weighed = [weighting(each, counted, checkpoint) for each, counted in own]
+        chosen = [self.layers(each) for each, _ in own]
+        weightings, layers = list(dict.fromkeys(weighed)), list(dict.fromkeys(chosen))
+        rows = [
+            Row(weightings.index(tables), layers.index(indices), each.multi_reference)
+            for (each, _), tables, indices in zip(own, weighed, chosen, strict=True)
+        ]
+        return Plan(read, weightings, layers, rows)
+
+    def _run(self, pairs: Pairs, plan: Plan, report: Report) -> tuple[np.ndarray, list[Remarks]]:
+        """Scores of every pair by every row of the plan, float64 [rows, pairs].
+
+        And what there is to remark on the texts by each weighting.
+        """
+        settings = plan.settings
+        if settings.long_text == "error":  # before time goes into the model
+            self.states.tokenize(pairs.texts, settings)
+        table = np.empty((len(plan.rows), len(pairs)))
+        remarks = [Remarks() for _ in plan.weightings]
+        done = 0
+        with pair_bar(len(pairs), settings.verbose) as bar:
+            for portion in portions(pairs, PORTION_TEXTS, self._size(plan)):
+                where = slice(done, done + len(portion))
+                told = partial(bar, done, len(portion))
+                found = self._compare(portion, plan, table[:, where], told)
+                remarks = [one + other for one, other in zip(remarks, found, strict=True)]
+                done += len(portion)
+                report(len(portion) * len(plan.rows))
+        return table, remarks
+
+    def _size(self, plan: Plan) -> Callable[[str], float]:
+        """What a text takes of the room for PORTION_TEXTS, by the points it may have."""
+        hidden = int(self.states.model(plan.settings).model.config.hidden_size)
+        limit = self.states.limit(plan.settings)
+        cut = plan.settings.long_text == "truncate" and limit is not None
+        own = 8 * hidden * len(plan.layers) * PORTION_TEXTS / PORTION_BYTES
+
+        def size(text: str) -> float:
+            tokens = len(text.encode()) / TOKEN_BYTES
+            return max(1.0, own * (min(tokens, limit) if cut and limit else tokens))
+
+        return size
+
+    def _compare(
+        self,
+        portion: Sequence[Pair],
+        plan: Plan,
+        scores: np.ndarray,
+        report: Callable[[float], object],
+    ) -> list[Remarks]:
+        """Fill in the scores of a portion of pairs, float64 [rows, pairs].
+
+        `report` is told the share of the portion that is done.
+        """
+        sides, counts = sides_of(portion), counts_of(portion)
+        weighed = [self.states.read(sides, each, plan.settings) for each in plan.weightings]
+        couples = [Couples(one, other, counts) for one, other in weighed]
+        readings = [reading for each in couples for reading in each.readings]
+        found = self.states.of(readings, plan.settings, plan.layers, report)
+        known: dict[tuple[int, int], np.ndarray] = {}
+        for row, (weights, layers, multi_reference) in enumerate(plan.rows):
+            if (weights, layers) not in known:
+                points = {ids: each[layers] for ids, each in found.items()}
+                known[weights, layers] = _distances(couples[weights], points)
+            scores[row] = couples[weights].combine(known[weights, layers], multi_reference)
+        return [self.states.remark(each.readings, plan.settings) for each in couples]
+
+
+def _distances(couples: Couples, found: dict[bytes, Tensor]) -> np.ndarray:
+    """The distance of every couple, float64 [couples]; `found` has points by token ids."""
+    clouds: dict[Key, Cloud] = {}
+    known: dict[tuple[Key, Key], float] = {}
+
+    def cloud(reading: Reading) -> Cloud:
+        if reading.key not in clouds:
+            clouds[reading.key] = _cloud(reading, found[reading.key[0]])
+        return clouds[reading.key]
+
+    values = np.empty(len(couples.references))
+    for index, (candidate, reference) in enumerate(zip(*couples.sides, strict=True)):
+        both = (candidate.key, reference.key)
+        if both not in known:
+            same = candidate.key == reference.key  # which rounding would not let be 0
+            known[both] = (
+                0.0 if same else transport.squared_distance(cloud(candidate), cloud(reference))
+            )
+        values[index] = known[both]
+    return values
+
+
+def _cloud(reading: Reading, points: Tensor) -> Cloud:
+    return Cloud.of(points.numpy(), reading.log_weights)
+
+
+class BaryScorer(MetricScorer):
+    """Scores candidates against references; the model is loaded at the first use and kept.
+
+    Takes the settings of `Settings` as keywords; every method takes them too, for one call.
+
+    >>> scorer = BaryScorer(model_name_or_path="bundled")
+    >>> result = scorer.score(["The cat sat down."], ["The cat sat down."])
+    >>> result.scores
+    {'baryscore': [0.0]}
+    >>> next(scorer.stream([("The cat sat down.", "The cat sat down.")], idf=False))
+    {'baryscore': 0.0}
+    """
+
+    inner_type = BaryScorePasses
+    inner: BaryScorePasses
+
+    if TYPE_CHECKING:  # what is inherited, with the settings by name
+
+        def __init__(self, **settings: Unpack[Keywords]) -> None: ...
+
+        def score(  # type: ignore[override]
+            self, predictions: Any, references: Any, **settings: Unpack[Keywords]
+        ) -> Result: ...
+
+        def stream(  # type: ignore[override]
+            self, pairs: Iterable[Any], **settings: Unpack[Keywords]
+        ) -> Iterator[dict[str, float]]: ...
+
+        def signature(  # type: ignore[override]
+            self, **settings: Unpack[Keywords]
+        ) -> str: ...
+
+    def explain(self, candidate: str, reference: str, **settings: Unpack[Keywords]) -> Explanation:
+        """Which token of a text goes where in its reference, with what mass and at what cost.
+
+        With idf="references" the reference is the corpus, as in `score`; give an `IDF` for another.
+
+        >>> scorer = BaryScorer(model_name_or_path="bundled", idf=False)
+        >>> found = scorer.explain("A cat sat.", "The cat sat.")
+        >>> found.candidate.tokens, found.reference.tokens
+        (['a', 'cat', 'sat', '.'], ['the', 'cat', 'sat', '.'])
+        >>> [found.candidate.tokens[move.candidate] for move in found.moves()][0]
+        'a'
+        """
+        chosen = self.settings.replace(**settings)
+        pairs = check_pairs([candidate], [reference])
+        with self.lock:
+            kept = self.inner.states
+            statistics = self.inner.count(pairs, chosen)
+            result = self.inner.score(pairs, chosen, statistics)
+            result.remarks.warn()
+            tables = weighting(chosen, statistics, kept.checkpoint(chosen))
+            (one,), (other,) = kept.read([[candidate], [reference]], tables, chosen)
+            found = kept.of([one, other], chosen, [self.inner.layers(chosen)])
+            tokenizer = kept.checkpoint(chosen).tokenizer
+        sides = [
+            TokenPoints(
+                tokenizer.convert_ids_to_tokens(own_tokens(each).tolist()),
+                found[each.key[0]][0].numpy(),
+                each.log_weights,
+            )
+            for each in (one, other)
+        ]
+        ((score,),) = result.scores.values()
+        return explain_score(sides[0], sides[1], score, result.signature)
+
+    @property
+    def tokenizer(self) -> Any:
+        """The tokenizer of the model in the settings; `IDF.from_corpus` needs it."""
+        return self.inner.states.checkpoint(self.settings).tokenizer
+
+
+def _how_texts_are_read(settings: Settings) -> Settings:
+    """What the model does for these settings: the same for all that one reading serves."""
+    return settings.replace(
+        layers=LAST,
+        idf=False,
+        multi_reference="min",
+        return_scores=True,
+        rescale_with_baseline=False,
+    )
+
+
+def _fitting(remarks: Remarks, statistics: Statistics) -> Remarks:
+    """The remarks on texts as they are read here: one of one token is heard as any other."""
+    return replace(remarks, one_token=0, distinct_documents=statistics.distinct)

@@ -1,0 +1,131 @@
+"""Weighted points, and what it costs to move those of one text onto those of another.
+
+The cost is the squared 2-Wasserstein distance: the least sum of mass times squared Euclidean
+distance over all ways to move the mass (a linear program, solved exactly). POT, the one library
+for it, is imported when the first distance is asked for.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+LARGEST = 4.0  # of points in the unit ball
+ITERATIONS = 1_000_000
+UNUSED_BACKENDS = ("TENSORFLOW", "JAX", "CUPY")
+
+
+@dataclass(frozen=True, eq=False)
+class Cloud:
+    """The points of a text that weigh something."""
+
+    points: np.ndarray  # float64 [points, hidden]
+    weights: np.ndarray  # float64 [points], > 0, summing to 1
+    kept: np.ndarray  # int [points]: which of the text's tokens they are
+
+    @classmethod
+    def of(cls, points: np.ndarray, log_weights: np.ndarray) -> Cloud:
+        """The cloud of a text's points [tokens, hidden] with the logarithms of their weights.
+
+        No weights, of a text that has its special tokens alone, stand for equal ones.
+
+        >>> Cloud.of(np.eye(3), np.log([0.5, 1e-300, 0.5])).weights.round(2)
+        array([0.5, 0. , 0.5])
+        """
+        weights = np.exp(log_weights) if len(log_weights) else np.ones(len(points))
+        kept = np.flatnonzero(weights)
+        own = weights[kept]
+        return cls(points[kept], own / own.sum(), kept)
+
+
+def costs(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Squared distances between points [n, hidden] and [m, hidden] of the unit ball, [n, m]."""
+    squares = (x * x).sum(1)[:, None] + (y * y).sum(1)
+    return np.clip(squares - 2 * (x @ y.T), 0.0, LARGEST)
+
+
+def best_plan(a: np.ndarray, b: np.ndarray, cost: np.ndarray) -> np.ndarray:
+    """The cheapest way to move masses `a` [n] onto `b` [m] at `cost` [n, m]: float64 [n, m].
+
+    Raises ModuleNotFoundError if POT is not installed.
+
+    >>> best_plan(np.array([0.5, 0.5]), np.array([1.0]), np.array([[1.0], [3.0]])).tolist()
+    [[0.5], [0.5]]
+    """
+    if min(cost.shape) == 1:  # there is only one way
+        return np.outer(a, b)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of what is looked at below
+        plan, log = solver().emd(a, b, cost, numItermax=ITERATIONS, log=True)
+    if log["warning"] is None:
+        return np.asarray(plan)
+    return linear_program(a, b, cost)
+
+
+def linear_program(a: np.ndarray, b: np.ndarray, cost: np.ndarray) -> np.ndarray:
+    """What `best_plan` gives, by HiGHS: slower, for what POT reports trouble with."""
+    from scipy.optimize import linprog
+    from scipy.sparse import eye_array, kron, vstack
+
+    n, m = cost.shape
+    rows = kron(eye_array(n), np.ones((1, m)))
+    columns = kron(np.ones((1, n)), eye_array(m))
+    found = linprog(
+        cost.ravel(),
+        A_eq=vstack([rows, columns]).tocsr(),
+        b_eq=np.concatenate([a, b * (a.sum() / b.sum())]),
+        bounds=(0, None),
+        method="highs",
+    )
+    if found.x is None:
+        raise ArithmeticError(f"no transport plan of {n} onto {m} points: {found.message}")
+    return np.asarray(found.x).reshape(n, m)
+
+
+def squared_distance(one: Cloud, other: Cloud) -> float:
+    """The squared 2-Wasserstein distance between two clouds, from 0 to LARGEST."""
+    cost = costs(one.points, other.points)
+    return float((best_plan(one.weights, other.weights, cost) * cost).sum())
+
+
+@functools.cache
+def solver() -> Any:
+    """POT; raises ModuleNotFoundError that says how to install it.
+
+    Its backends for libraries that are not used here are left out, for they take seconds.
+    """
+    try:
+        with _without_backends():
+            import ot
+    except ModuleNotFoundError as error:
+        if error.name != "ot":
+            raise
+        raise ModuleNotFoundError(
+            "BaryScore needs POT, Python Optimal Transport, which is not installed; install it "
+            'with: pip install "POT>=0.9.6,<0.10"',
+            name="ot",
+        ) from None
+    return ot
+
+
+@contextmanager
+def _without_backends() -> Iterator[None]:
+    """The environment in which POT takes numpy and torch alone; restored for whoever comes next."""
+    names = [f"POT_BACKEND_DISABLE_{name}" for name in UNUSED_BACKENDS]
+    before = {name: os.environ.get(name) for name in names}
+    os.environ.update(dict.fromkeys(names, "1"))
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value

@@ -1,0 +1,88 @@
+"""Each candidate with each of its references: portions that fit, and one score from several."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from infolm_metric.kernel.pairs import Pair
+from infolm_metric.kernel.reading import Reading
+
+Array = np.ndarray[Any, Any]
+
+
+def portions(
+    pairs: Iterable[Pair], room: int, size: Callable[[str], float] = lambda text: 1.0
+) -> Iterator[list[Pair]]:
+    """The pairs in order, in portions of at most `room` pairs, whose distinct texts fit the room.
+
+    `size` tells what room a text takes, by default 1. A pair with larger texts than that is a
+    portion of its own.
+
+    >>> [len(portion) for portion in portions([("a", ["b"]), ("b", ["a"]), ("c", ["d"])], 2)]
+    [2, 1]
+    """
+    portion: list[Pair] = []
+    seen: set[str] = set()
+    filled = 0.0
+    for candidate, references in pairs:
+        texts = {candidate, *references}
+        new = sum(size(text) for text in texts - seen)
+        if portion and (filled + new > room or len(portion) == room):
+            yield portion
+            portion, seen, filled = [], set(), 0.0
+            new = sum(size(text) for text in texts)
+        portion.append((candidate, references))
+        seen |= texts
+        filled += new
+    if portion:
+        yield portion
+
+
+@dataclass(frozen=True)
+class Couples:
+    """Each candidate with each of its references: pair i has `counts[i]` couples."""
+
+    candidates: list[Reading]  # [pairs]
+    references: list[Reading]  # [couples]
+    counts: Array  # int [pairs]
+
+    @property
+    def sides(self) -> tuple[list[Reading], list[Reading]]:
+        """The candidate and the reference of every couple, [couples] each."""
+        owners = np.repeat(np.arange(len(self.candidates)), self.counts)
+        return [self.candidates[owner] for owner in owners], self.references
+
+    @property
+    def readings(self) -> list[Reading]:
+        """All texts: the candidates, then the references."""
+        return [*self.candidates, *self.references]
+
+    def combine(self, values: Array, multi_reference: str) -> Array:
+        """One score a pair from those of its couples: [..., couples] -> [..., pairs]."""
+        starts = np.cumsum(self.counts) - self.counts
+        closest: Array = np.minimum.reduceat(values, starts, axis=-1)
+        if multi_reference == "min":
+            return closest
+        # Divided first, because the sum of very large scores could overflow, and held between the
+        # smallest and the largest, because rounding could still carry it beyond.
+        shares = values / np.repeat(self.counts, self.counts)
+        with np.errstate(over="ignore"):
+            mean = np.add.reduceat(shares, starts, axis=-1)
+        return np.clip(mean, closest, np.maximum.reduceat(values, starts, axis=-1))
+
+
+def sides_of(portion: Sequence[Pair]) -> tuple[list[str], list[str]]:
+    """The candidates of a portion [pairs], and all references [couples]."""
+    return (
+        [candidate for candidate, _ in portion],
+        [text for _, group in portion for text in group],
+    )
+
+
+def counts_of(portion: Sequence[Pair]) -> Array:
+    """The number of references of each pair, int [pairs]."""
+    return np.asarray([len(group) for _, group in portion])
