@@ -1,0 +1,137 @@
+"""BaryScore spelled out, slowly: the definition, the authors' algorithm, and the linear program.
+
+Nothing here is shared with the package but the tokenizer's files and POT, as the authors use it.
+"""
+
+import itertools
+import math
+
+import numpy as np
+import ot
+import torch
+from transformers import AutoModel, AutoTokenizer
+
+from infolm_metric.baryscore.transport import linear_program
+
+
+class ReferenceBaryScore:
+    """A model in float64, which reads one text at a time."""
+
+    def __init__(self, folder):
+        self.tokenizer = AutoTokenizer.from_pretrained(folder)
+        self.model = AutoModel.from_pretrained(folder, dtype=torch.float64).eval()
+
+    def tokens(self, text, special=False):
+        """The ids of a text, and where the tokens stand that have points."""
+        found = self.tokenizer(text, return_special_tokens_mask=True)
+        own = [i for i, flag in enumerate(found["special_tokens_mask"]) if special or not flag]
+        return found["input_ids"], own or list(range(len(found["input_ids"])))
+
+    def layers(self, text, layers=5, special=False):
+        """The normalised states of the last layers, [layers, tokens, hidden]."""
+        ids, own = self.tokens(text, special)
+        rows = torch.tensor([ids])
+        with torch.no_grad():
+            output = self.model(
+                input_ids=rows, attention_mask=torch.ones_like(rows), output_hidden_states=True
+            )
+        chosen = output.hidden_states[-layers:]
+        return np.stack(
+            [
+                [state[0, i].numpy() / math.sqrt(float(state[0, i] @ state[0, i])) for i in own]
+                for state in chosen
+            ]
+        )
+
+    def weights(self, text, documents=None):
+        """The weights of a text's tokens; uniform without documents."""
+        ids, own = self.tokens(text)
+        values = np.ones(len(own))
+        special = not any(self.tokenizer(text, return_special_tokens_mask=True)["input_ids"][1:-1])
+        if documents is not None and not special:
+            sets = [set(self.tokenizer(document)["input_ids"]) for document in documents]
+            for place, position in enumerate(own):
+                seen = sum(ids[position] in each for each in sets)
+                values[place] = math.log((len(sets) + 1) / (seen + 1))
+        return values / values.sum() if values.any() else np.full(len(own), 1 / len(own))
+
+    def score(self, candidate, reference, layers=5, documents=None):
+        """The least cost of moving one text's mean points onto the other's."""
+        x, y = (self.layers(text, layers).mean(0) for text in (candidate, reference))
+        a, b = (self.weights(text, documents) for text in (candidate, reference))
+        return transport_cost(a, b, squared(x, y))
+
+    def authors_score(self, candidate, reference, layers=5):
+        """What the authors' code gives: special tokens kept, uniform, barycentres from zeros."""
+        points = [
+            literal_barycentre(self.layers(text, layers, special=True))
+            for text in (candidate, reference)
+        ]
+        sizes = [len(each) for each in points]
+        return transport_cost(*(np.full(n, 1 / n) for n in sizes), squared(*points))
+
+
+def squared(x, y):
+    """Squared distances, [n, m], by differences."""
+    return np.array([[float((one - other) @ (one - other)) for other in y] for one in x])
+
+
+def transport_cost(a, b, cost):
+    """The least cost, by HiGHS."""
+    return float((linear_program(a, b, cost) * cost).sum())
+
+
+def literal_barycentre(layers, start=None):
+    """The free-support barycentre of layers [layers, tokens, hidden], as the authors' code asks POT
+    for it: with uniform weights, from zeros.
+    """
+    count = layers.shape[1]
+    uniform = np.full(count, 1 / count)
+    return ot.lp.free_support_barycenter(
+        list(layers),
+        [uniform] * len(layers),
+        np.zeros(layers.shape[1:]) if start is None else start,
+        b=uniform,
+        numItermax=1000,
+    )
+
+
+def iterated_barycentre(layers, weights, start, steps=100):
+    """The iteration of Cuturi and Doucet (2014), written out, and how far its first step goes.
+
+    Each point goes to the mean over the layers of what its mass is moved onto.
+    """
+    points, first = start, None
+    for _ in range(steps):
+        moved = np.zeros_like(points)
+        for layer in layers:
+            plan = linear_program(weights, weights, squared(points, layer))
+            moved += plan @ layer / weights[:, None] / len(layers)
+        step = float(((moved - points) ** 2).sum())
+        first = step if first is None else first
+        points = moved
+        if step < 1e-14:
+            break
+    return points, first
+
+
+def objective(points, layers):
+    """What a barycentre minimises: the mean squared distance to the layers, uniform weights."""
+    uniform = np.full(len(points), 1 / len(points))
+    return np.mean([transport_cost(uniform, uniform, squared(points, layer)) for layer in layers])
+
+
+def least_cost_by_hand(a, b, cost):
+    """The least cost over all vertices of the transport polytope, for few points."""
+    n, m = cost.shape
+    rows = [[float(i == k) for i in range(n) for _ in range(m)] for k in range(n)]
+    columns = [[float(j == k) for _ in range(n) for j in range(m)] for k in range(m - 1)]
+    equations, right = np.array(rows + columns), np.array([*a, *b[:-1]])
+    bases = np.array(list(itertools.combinations(range(n * m), n + m - 1)))
+    matrices = equations[:, bases].transpose(1, 0, 2)
+    regular = np.abs(np.linalg.det(matrices)) > 0.5  # the determinants are -1, 0 and 1
+    right = np.broadcast_to(right, (int(regular.sum()), len(right)))[..., None]
+    masses = np.linalg.solve(matrices[regular], right)[..., 0]
+    feasible = (masses > -1e-12).all(1)
+    totals = (masses * cost.ravel()[bases[regular]]).sum(1)
+    return float(totals[feasible].min())

@@ -1,0 +1,433 @@
+"""BaryScorer against the literal float64 implementation, and what a score must not depend on."""
+
+import copy
+import sys
+
+import numpy as np
+import pytest
+import torch
+
+from infolm_metric import IDF, BaryScorer
+from infolm_metric.baryscore import encoder, transport
+from infolm_metric.kernel.checkpoints import BUNDLED_FOLDER
+from infolm_metric.kernel.idf.statistics import Statistics
+from infolm_metric.kernel.pairs import check_pairs
+from infolm_metric.kernel.results import joined
+from tests.model_families import FAMILIES, edited
+from tests.paraphrases import PARAPHRASES
+from tests.reference_baryscore import (
+    ReferenceBaryScore,
+    iterated_barycentre,
+    literal_barycentre,
+    objective,
+    squared,
+    transport_cost,
+)
+
+CANDIDATES = [
+    "the cat sat on the mat",
+    "a dog ran in the park 42 times, didn't it?",
+    "",
+    "hello world again and again",
+    "the cat",
+    "rain",
+]
+REFERENCES = [
+    "the cat is on the mat",
+    "dogs run in parks",
+    "the rain in spain",
+    "",
+    "the cat",
+    "snow",
+]
+LONG = " ".join(["the old man saw a small red boat near the river and the bridge"] * 5)
+KNOWN = [
+    ("I like my cakes very much", "I like my cakes very much"),
+    ("I hate these cakes!", "I like my cakes very much"),
+    ("A dog was lying on the rug.", "The cat sat on the mat."),
+    (
+        "Bilateral trade has increased to more than one hundred billion dollars a year.",
+        "Bilateral trade has increased to more than $100 billion a year.",
+    ),
+    ("cats", "dogs"),
+]
+
+pytestmark = pytest.mark.filterwarnings("ignore:infolm")
+
+
+@pytest.fixture(scope="module")
+def scorer(tiny_bert):
+    return BaryScorer(model_name_or_path=tiny_bert, layers="all")
+
+
+@pytest.fixture(scope="module")
+def bundled():
+    return BaryScorer(model_name_or_path="bundled")
+
+
+@pytest.fixture(scope="module")
+def literal():
+    """The bundled model, read by the literal implementation."""
+    return ReferenceBaryScore(BUNDLED_FOLDER)
+
+
+@pytest.fixture
+def read(monkeypatch):
+    """The rows of token ids that any model reads."""
+    rows = []
+    plain = encoder.Encoder.states
+
+    def counting(self, ids):
+        rows.extend(map(tuple, ids.tolist()))
+        return plain(self, ids)
+
+    monkeypatch.setattr(encoder.Encoder, "states", counting)
+    return rows
+
+
+# Values.
+
+
+@pytest.mark.parametrize(
+    ("idf", "layers", "expected"),
+    [
+        (False, 5, [0, 0.514342, 0.328931, 0.160569, 0.380785]),
+        (False, "all", [0, 0.483334, 0.336171, 0.144945, 0.406573]),
+        ("references", 5, [0, 0.613900, 0.389130, 0.235951, 0.380785]),
+        ("references", "all", [0, 0.587945, 0.403955, 0.216239, 0.406573]),
+        ("references", 1, [0, 0.687064, 0.531359, 0.300622, 0.854341]),
+    ],
+)
+def test_the_bundled_model_gives_known_values(bundled, idf, layers, expected):
+    """They were found before this was written, by other code; another model gives others."""
+    result = bundled.score(*map(list, zip(*KNOWN, strict=True)), idf=idf, layers=layers)
+    assert result["scores"] == pytest.approx(expected, abs=1e-5)
+
+
+def test_what_has_no_tokens_or_unknown_ones_has_known_values_too(bundled):
+    found = bundled.score(["", "", "😀"], ["a cat", "", "a"], idf=False)
+    assert found["scores"] == pytest.approx([0.988172, 0, 0.887851], abs=1e-5)
+    assert found["scores"][1] == 0
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_scores_equal_the_literal_implementation_for_every_family(tiny_models, family):
+    folder = tiny_models(family)
+    ours, slowly = BaryScorer(model_name_or_path=folder), ReferenceBaryScore(folder)
+    for layers, count in ((2, 2), ("all", 3)):
+        found = ours.score(CANDIDATES, REFERENCES, layers=layers, idf=False)["scores"]
+        expected = [
+            slowly.score(candidate, reference, count)
+            for candidate, reference in zip(CANDIDATES, REFERENCES, strict=True)
+        ]
+        assert found == pytest.approx(expected, abs=3e-5)
+
+
+def test_weights_equal_the_literal_implementation(bundled, literal):
+    texts = [text for text, _ in PARAPHRASES[:6]]
+    others = [other for _, other in PARAPHRASES[:6]]
+    expected = [
+        literal.score(one, other, documents=others)
+        for one, other in zip(texts, others, strict=True)
+    ]
+    assert bundled.score(texts, others)["scores"] == pytest.approx(expected, abs=1e-5)
+
+
+@pytest.mark.parametrize("family", ["bert-without-head", "mpnet", "distilbert"])
+def test_an_encoder_needs_no_masked_lm_head(tiny_models, family):
+    found = BaryScorer(model_name_or_path=tiny_models(family), layers=2).score(["a cat"], ["rain"])
+    assert 0 < found["baryscore"] < 4
+
+
+# What the authors do.
+
+
+def test_the_closed_form_is_a_fixed_point_of_the_authors_iteration(literal):
+    """From the mean the first step leads nowhere, in our words and in POT's."""
+    for text, _ in PARAPHRASES[:8]:
+        layers = literal.layers(text)
+        mean, count = layers.mean(0), layers.shape[1]
+        found, first = iterated_barycentre(layers, np.full(count, 1 / count), mean)
+        assert first < 1e-20
+        np.testing.assert_allclose(found, mean, atol=1e-12)
+        np.testing.assert_allclose(literal_barycentre(layers, mean), mean, atol=1e-12)
+
+
+def test_it_is_one_with_idf_weights_too(literal):
+    documents = [text for text, _ in PARAPHRASES]
+    for text in documents[:4]:
+        layers, weights = literal.layers(text), literal.weights(text, documents)
+        kept = weights > 0
+        layers, weights = layers[:, kept], weights[kept] / weights[kept].sum()
+        assert iterated_barycentre(layers, weights, layers.mean(0), steps=1)[1] < 1e-20
+
+
+def test_the_authors_algorithm_is_reproduced_where_its_first_step_is_determined(bundled, literal):
+    """From zeros every point of a layer is as far as any other: only one token leaves no choice."""
+    pairs = [("cats", "dogs"), ("rain", "snow"), ("water", "wine")]
+    for candidate, reference in pairs:
+        points = [literal_barycentre(literal.layers(text)) for text in (candidate, reference)]
+        expected = transport_cost(np.ones(1), np.ones(1), squared(*points))
+        ours = bundled.score([candidate], [reference], idf=False)["baryscore"]
+        assert ours == pytest.approx(expected, abs=1e-6)
+
+
+def test_no_barycentre_of_the_authors_is_better_than_the_closed_form(literal):
+    gains = []
+    for text, _ in PARAPHRASES:
+        layers = literal.layers(text)
+        theirs, ours = (
+            objective(literal_barycentre(layers), layers),
+            objective(layers.mean(0), layers),
+        )
+        assert ours <= theirs + 1e-9
+        gains.append(theirs - ours)
+    assert len(gains) == 100 and max(gains) > 1e-6  # rounding chose another barycentre somewhere
+
+
+# What a score must not depend on.
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_score_has_the_same_bits_in_any_company_order_batch_or_portion(
+    family, tiny_models, monkeypatch
+):
+    scorer = BaryScorer(model_name_or_path=tiny_models(family), layers=2, reuse_memory=0)
+    options = {
+        "idf": IDF.from_corpus([*CANDIDATES, *REFERENCES], scorer.tokenizer),
+        "long_text": "window",
+        "max_length": 12,
+    }
+
+    def scores(candidates, references, **more):
+        return scorer.score(candidates, references, **options, **more)["scores"]
+
+    together = scores(CANDIDATES, REFERENCES)
+    pairs = list(zip(CANDIDATES, REFERENCES, strict=True))
+    assert [scores([candidate], [reference])[0] for candidate, reference in pairs] == together
+    assert scores(CANDIDATES[::-1], REFERENCES[::-1])[::-1] == together
+    assert scores([*CANDIDATES, "rain"], [*REFERENCES, "a dog"])[:-1] == together
+    for batch_size in (1, 3, 64):
+        assert scores(CANDIDATES, REFERENCES, batch_size=batch_size) == together
+    monkeypatch.setattr("infolm_metric.baryscore.scorer.PORTION_TEXTS", 1)
+    assert scores(CANDIDATES, REFERENCES) == together
+
+
+def test_swapping_the_sides_changes_nothing_for_given_weights(scorer):
+    for idf in (False, IDF.from_corpus(CANDIDATES, scorer.tokenizer)):
+        there = scorer.score(CANDIDATES, REFERENCES, idf=idf)["scores"]
+        back = scorer.score(REFERENCES, CANDIDATES, idf=idf)["scores"]
+        assert there == pytest.approx(back, abs=1e-12)
+
+
+def test_what_is_kept_and_what_is_read_anew_score_alike(tiny_bert, read):
+    fresh = BaryScorer(model_name_or_path=tiny_bert, layers=2)
+    first = fresh.score(CANDIDATES, REFERENCES)["scores"]
+    count = len(read)
+    assert count == len(set(read)) == len({*CANDIDATES, *REFERENCES})
+    assert fresh.score(CANDIDATES, REFERENCES)["scores"] == first
+    assert fresh.score(CANDIDATES, REFERENCES, idf=False)["scores"] != first
+    assert len(read) == count  # the states do not depend on the weights
+    fresh.unload()
+    assert fresh.score(CANDIDATES, REFERENCES, reuse_memory=0)["scores"] == first
+    assert len(read) == 2 * count
+
+
+def test_several_settings_need_one_reading_and_equal_each_alone(scorer, read):
+    pairs = check_pairs(CANDIDATES, REFERENCES)
+    grid = scorer.settings.replace(reuse_memory=0).grid(
+        {"layers": [1, 2, (0, 2)], "idf": ["references", False], "multi_reference": ["min", "mean"]}
+    )
+    counted = [scorer.inner.count(pairs, each) for each in grid]
+    told = []
+    results = scorer.inner.score_many(pairs, grid, counted, told.append)
+    assert len(read) == len({*CANDIDATES, *REFERENCES})
+    assert sum(told) == len(grid) * len(pairs)
+    for each, known, result in zip(grid, counted, results, strict=True):
+        alone = scorer.inner.score(pairs, each, known)
+        assert result.as_dict() == alone.as_dict()
+
+
+def test_a_part_is_scored_as_within_the_whole_corpus(scorer):
+    settings = scorer.settings
+    halves = (
+        check_pairs(CANDIDATES[:3], REFERENCES[:3]),
+        check_pairs(CANDIDATES[3:], REFERENCES[3:]),
+    )
+    counted = sum((scorer.inner.count(half, settings) for half in halves), Statistics())
+    parts = [scorer.inner.score(half, settings, counted) for half in halves]
+    assert joined(parts).as_dict() == scorer.score(CANDIDATES, REFERENCES).as_dict()
+
+
+def test_a_stream_gives_the_scores_of_the_pairs_in_order(scorer, monkeypatch):
+    monkeypatch.setattr("infolm_metric.kernel.scorer.READ_AHEAD", 2)
+    rows = scorer.stream(list(zip(CANDIDATES, REFERENCES, strict=True)))
+    expected = scorer.score(CANDIDATES, REFERENCES)["scores"]
+    assert [row["baryscore"] for row in rows] == expected
+
+
+def test_a_callers_autocast_and_gradients_change_nothing(tiny_bert):
+    plain = BaryScorer(model_name_or_path=tiny_bert, layers=2, reuse_memory=0)
+    expected = plain.score(CANDIDATES, REFERENCES)["scores"]
+    with torch.autocast("cpu", dtype=torch.bfloat16), torch.enable_grad():
+        assert plain.score(CANDIDATES, REFERENCES)["scores"] == expected
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+def test_half_precision_is_close_and_named_in_the_signature(bundled, dtype):
+    pairs = list(map(list, zip(*KNOWN, strict=True)))
+    found = bundled.score(*pairs, dtype=dtype)
+    assert f"|dtype:{dtype}|" in found["signature"]
+    assert found["scores"] == pytest.approx(bundled.score(*pairs)["scores"], abs=0.02)
+
+
+# Texts.
+
+
+def test_equal_tokens_with_equal_weights_score_exactly_zero(scorer):
+    texts = ["The  CAT sat", "", LONG]
+    found = scorer.score(texts, ["the cat SAT", "", LONG])
+    assert found["scores"] == [0.0] * 3
+
+
+def test_with_separate_weights_a_copy_need_not_score_zero(scorer):
+    found = scorer.score(CANDIDATES, [*CANDIDATES[:-1], "the mat"], idf="separate")
+    assert found["scores"][0] > 0
+
+
+def test_a_text_of_one_token_is_heard(scorer):
+    result = scorer.score(["yes", "rain"], ["no", "rain"], idf=False)
+    assert result["scores"][0] > 0 == result["scores"][1]
+    assert result.remarks.one_token == 0
+
+
+def test_tokens_of_weight_zero_take_no_part(scorer):
+    documents = ["the cat", "the dog", "the rain"]  # "the" says nothing
+    table = IDF.from_corpus(documents, scorer.tokenizer)
+    heard = scorer.score(["the cat the"], ["dog"], idf=table)
+    assert heard["scores"] != scorer.score(["the cat the"], ["dog"], idf=False)["scores"]
+    found = scorer.explain("the cat the", "dog", idf=table)
+    assert found.candidate.weights.tolist() == [0, 1, 0]
+    nothing = scorer.score(["the the"], ["dog"], idf=table)
+    assert nothing.remarks.zero_weight == 1
+    assert nothing["scores"] == scorer.score(["the the"], ["dog"], idf=False)["scores"]
+
+
+@pytest.mark.parametrize(("rule", "combine"), [("min", min), ("mean", np.mean)])
+def test_several_references_are_scored_each_and_combined(scorer, rule, combine):
+    groups = [[one, other] for one, other in zip(REFERENCES, REFERENCES[::-1], strict=True)]
+    found = scorer.score(CANDIDATES, groups, multi_reference=rule, idf=False)["scores"]
+    apart = [
+        scorer.score(CANDIDATES, list(side), idf=False)["scores"]
+        for side in zip(*groups, strict=True)
+    ]
+    assert found == pytest.approx([combine(pair) for pair in zip(*apart, strict=True)], abs=1e-15)
+
+
+def test_long_texts_are_cut_read_in_windows_or_refused(scorer, tiny_bert):
+    cut = scorer.score([LONG], ["the boat"], max_length=12)
+    assert cut.remarks.too_long == 1 and cut.remarks.limit == 12
+    short = scorer.tokenizer.decode(scorer.tokenizer(LONG)["input_ids"][1:11])
+    assert scorer.score([short], ["the boat"], max_length=12)["scores"] == cut["scores"]
+    whole = scorer.score([LONG], ["the boat"], max_length=12, long_text="window")
+    assert whole["scores"] != cut["scores"]
+    fresh = BaryScorer(model_name_or_path=tiny_bert, layers=2)
+    with pytest.raises(ValueError, match="more than max_length=12"):
+        fresh.score([LONG], ["the boat"], max_length=12, long_text="error", idf=False)
+    assert fresh.inner.states._model is None
+
+
+def test_every_token_of_a_window_has_the_states_that_window_gives(scorer):
+    (reading,), _ = scorer.inner.states.read([[LONG], []], (None, None), scorer.settings)
+    chosen = scorer.settings.replace(max_length=12, long_text="window")
+    (reading,), _ = scorer.inner.states.read([[LONG], []], (None, None), chosen)
+    found = scorer.inner.states.of([reading], chosen, [(2,)])[reading.key[0]][0]
+    ids, width = reading.text.tokens, 10
+    assert found.shape == (len(ids), 32)
+    starts = sorted({*range(0, len(ids) - width, width // 2), len(ids) - width})
+    template = scorer.inner.states.checkpoint(chosen).template
+    for position in range(len(ids)):
+        start = min(starts, key=lambda s: (abs(s + (width - 1) / 2 - position), s))
+        window = [*template.prefix, *ids[start : start + width], *template.suffix]
+        states = scorer.inner.states.model(chosen).states(torch.tensor([window]))[2][0]
+        expected = torch.nn.functional.normalize(states[1 + position - start].double(), dim=0)
+        torch.testing.assert_close(found[position], expected, atol=1e-6, rtol=0)
+
+
+# What is refused.
+
+
+def test_layers_that_the_model_has_not_are_refused_before_it_is_loaded(tiny_bert):
+    fresh = BaryScorer(model_name_or_path=tiny_bert)
+    with pytest.raises(ValueError, match="layers must be at most 3, .* got 5"):
+        fresh.score(["a"], ["b"])
+    with pytest.raises(ValueError, match=r"from 0, the embeddings, to 2, .* got 3"):
+        fresh.score(["a"], ["b"], layers=[0, 3])
+    assert fresh.inner.states._model is None
+
+
+def test_a_decoder_is_refused_with_what_to_choose(tiny_models):
+    with pytest.raises(
+        ValueError, match="is a gpt2 model, and not an encoder .* choose an encoder"
+    ):
+        BaryScorer(model_name_or_path=tiny_models("gpt2")).score(["a"], ["b"])
+
+
+def test_a_model_whose_layers_are_missing_is_refused(tiny_bert, tmp_path):
+    deeper = edited(tiny_bert, tmp_path / "deeper", "config.json", num_hidden_layers=3)
+    with pytest.raises(ValueError, match=r"lacks \d+ weights of BertModel \(encoder\.layer\.2"):
+        BaryScorer(model_name_or_path=deeper, layers=2).score(["a"], ["b"])
+
+
+def test_a_model_without_its_hidden_states_is_refused(tiny_bert, monkeypatch):
+    scorer = BaryScorer(model_name_or_path=tiny_bert, layers=2)
+    model = scorer.inner.states.model(scorer.settings).model
+    monkeypatch.setattr(model, "forward", lambda **given: object())
+    with pytest.raises(ValueError, match="gives 0 hidden states, and its configuration says 3"):
+        scorer.score(["a"], ["b"])
+
+
+def test_without_pot_nothing_is_loaded(tiny_bert, monkeypatch):
+    transport.solver.cache_clear()
+    monkeypatch.setitem(sys.modules, "ot", None)
+    fresh = BaryScorer(model_name_or_path=tiny_bert, layers=2)
+    with pytest.raises(ModuleNotFoundError, match="BaryScore needs POT"):
+        fresh.score(["a"], ["b"])
+    assert fresh.inner.states._model is None
+
+
+def test_a_table_of_another_tokenizer_is_refused(scorer, tiny_models):
+    other = BaryScorer(model_name_or_path=tiny_models("mpnet")).tokenizer
+    with pytest.raises(ValueError, match="tokenizer"):
+        scorer.score(["a"], ["b"], idf=IDF.from_corpus(["a", "b"], other))
+
+
+# The result, and more.
+
+
+def test_the_result_says_what_was_done(bundled):
+    texts = [text for text, _ in PARAPHRASES]
+    others = [other for _, other in PARAPHRASES]
+    result = bundled.score(texts, others, rescale_with_baseline=True)
+    assert result.signature.startswith(
+        "metric:baryscore|layers:last5|idf:references|weights:idf|ground:sqeuclidean|"
+        "multi_reference:min|baseline:call-100|model:bundled@"
+    )
+    assert result["higher_is_better"] is False
+    assert bundled.inner.bounds(bundled.settings, "baryscore") == (0.0, 4.0)
+    assert result["baryscore"] < result["baseline"]["mean"]
+    assert 0 < result["rescaled"] < 1
+    few = bundled.score(texts[:1], others[:1], rescale_with_baseline=True)
+    assert few["baseline"]["source"] == "package"
+
+
+def test_a_paraphrase_is_closer_than_an_unrelated_sentence(bundled):
+    texts, paraphrases = map(list, zip(*PARAPHRASES, strict=True))
+    near = bundled.score(paraphrases, texts)["scores"]
+    far = bundled.score(paraphrases[1:] + paraphrases[:1], texts)["scores"]
+    assert sum(one < other for one, other in zip(near, far, strict=True)) >= 95
+
+
+def test_a_copy_carries_the_settings_and_loads_its_own_model(scorer):
+    twin = copy.deepcopy(scorer)
+    assert twin.settings == scorer.settings and twin.inner.states._model is None

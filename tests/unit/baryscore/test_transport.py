@@ -1,0 +1,174 @@
+"""The cost of moving one weighted set of points onto another: exact, symmetric, a distance."""
+
+import os
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from infolm_metric.baryscore import transport
+from infolm_metric.baryscore.transport import Cloud, best_plan, costs, squared_distance
+from tests.reference_baryscore import least_cost_by_hand, squared, transport_cost
+
+
+def random_cloud(draw, count, hidden=3):
+    """Points in the unit ball, with weights."""
+    points = draw.normal(size=(count, hidden))
+    points /= 1.0001 * np.linalg.norm(points, axis=1, keepdims=True)
+    return Cloud.of(points, np.log(draw.random(count) + 1e-3))
+
+
+def cost_of(one, other):
+    return squared(one.points, other.points)
+
+
+def test_a_thousand_random_problems_agree_with_another_solver():
+    draw = np.random.default_rng(0)
+    for _ in range(1000):
+        one, other = (random_cloud(draw, int(draw.integers(1, 9))) for _ in range(2))
+        expected = transport_cost(one.weights, other.weights, cost_of(one, other))
+        assert squared_distance(one, other) == pytest.approx(expected, abs=1e-9)
+
+
+@pytest.mark.parametrize("size", [30, 60])
+def test_problems_of_a_sentence_agree_with_another_solver(size):
+    draw = np.random.default_rng(size)
+    one, other = random_cloud(draw, size, 20), random_cloud(draw, size + 6, 20)
+    expected = transport_cost(one.weights, other.weights, cost_of(one, other))
+    assert squared_distance(one, other) == pytest.approx(expected, abs=1e-9)
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (1, 4), (2, 2), (2, 3), (3, 3), (4, 3), (4, 4)])
+def test_few_points_agree_with_every_vertex_tried(shape):
+    draw = np.random.default_rng(sum(shape))
+    for _ in range(5):
+        one, other = (random_cloud(draw, count) for count in shape)
+        expected = least_cost_by_hand(one.weights, other.weights, cost_of(one, other))
+        assert squared_distance(one, other) == pytest.approx(expected, abs=1e-12)
+
+
+def test_equal_numbers_of_equal_weights_are_assigned_one_to_one():
+    from scipy.optimize import linear_sum_assignment
+
+    draw = np.random.default_rng(2)
+    x, y = draw.normal(size=(2, 7, 3)) / 10
+    one, other = (Cloud.of(points, np.log(np.full(7, 1 / 7))) for points in (x, y))
+    cost = squared(x, y)
+    expected = cost[linear_sum_assignment(cost)].mean()
+    assert squared_distance(one, other) == pytest.approx(expected, abs=1e-15)
+
+
+def test_one_point_against_one_costs_its_squared_distance():
+    one, other = Cloud.of(np.array([[0.6, 0.0]]), np.zeros(1)), Cloud.of(np.eye(2)[1:], np.zeros(1))
+    assert squared_distance(one, other) == pytest.approx(1.36, abs=1e-15)
+
+
+CLOUDS = st.integers(1, 5).flatmap(
+    lambda count: st.builds(
+        Cloud.of,
+        arrays(np.float64, (count, 2), elements=st.floats(-0.5, 0.5, width=16)),
+        arrays(np.float64, count, elements=st.floats(-3.0, 0.0, width=16)),
+    )
+)
+PROPERTY = settings(deadline=None, max_examples=150)
+
+
+def masses(cloud):
+    """The mass at every place."""
+    found = {}
+    for point, weight in zip(cloud.points, cloud.weights, strict=True):
+        place = tuple(point + 0.0)
+        found[place] = found.get(place, 0.0) + weight
+    return found
+
+
+@PROPERTY
+@given(CLOUDS, CLOUDS)
+def test_it_is_symmetric_and_zero_only_for_equal_masses_at_equal_places(one, other):
+    value = squared_distance(one, other)
+    assert 0 <= value <= transport.LARGEST
+    assert value == pytest.approx(squared_distance(other, one), abs=1e-12)
+    here, there = masses(one), masses(other)
+    gap = max(abs(here.get(place, 0) - there.get(place, 0)) for place in {**here, **there})
+    if gap < 1e-15:
+        assert value < 1e-14
+    else:  # the grid of places bounds how little any mass can cost
+        assert value > 0 or gap < 1e-6
+
+
+@PROPERTY
+@given(CLOUDS, st.randoms())
+def test_the_order_of_the_points_does_not_matter(cloud, random):
+    order = list(range(len(cloud.points)))
+    random.shuffle(order)
+    turned = Cloud.of(cloud.points[order], np.log(cloud.weights[order]))
+    assert squared_distance(cloud, turned) < 1e-14
+
+
+@PROPERTY
+@given(CLOUDS, CLOUDS, CLOUDS)
+def test_its_root_obeys_the_triangle_inequality(one, other, third):
+    def root(first, second):
+        return np.sqrt(squared_distance(first, second))
+
+    assert root(one, third) <= root(one, other) + root(other, third) + 1e-7
+
+
+def test_a_plan_moves_all_mass_and_points_of_no_weight_take_no_part():
+    points = np.eye(4)
+    with np.errstate(divide="ignore"):
+        cloud = Cloud.of(points, np.log([0.0, 0.25, 0.0, 0.75]))
+    assert cloud.kept.tolist() == [1, 3] and cloud.weights.tolist() == [0.25, 0.75]
+    other = Cloud.of(points[:3], np.zeros(0))  # the special tokens of an empty text
+    assert other.weights.tolist() == [1 / 3] * 3
+    plan = best_plan(cloud.weights, other.weights, costs(cloud.points, other.points))
+    np.testing.assert_allclose(plan.sum(1), cloud.weights, atol=1e-15)
+    np.testing.assert_allclose(plan.sum(0), other.weights, atol=1e-15)
+
+
+def test_costs_lie_between_0_and_4():
+    points = np.array([[1.0, 0.0], [1.0 - 1e-16, 1e-9], [-1.0, 0.0]])
+    found = costs(points, points)
+    assert found.min() >= 0 and found.max() == 4
+    np.testing.assert_allclose(found, squared(points, points), atol=1e-15)
+
+
+def test_where_the_solver_reports_trouble_another_one_answers(monkeypatch, recwarn):
+    draw = np.random.default_rng(4)
+    one, other = random_cloud(draw, 20), random_cloud(draw, 25)
+    expected = squared_distance(one, other)
+    monkeypatch.setattr(transport, "ITERATIONS", 1)
+    cost = cost_of(one, other)
+    _, log = transport.solver().emd(one.weights, other.weights, cost, numItermax=1, log=True)
+    assert log["warning"]
+    recwarn.clear()
+    assert squared_distance(one, other) == pytest.approx(expected, abs=1e-12)
+    assert not recwarn.list
+
+
+@pytest.fixture
+def no_solver_yet():
+    """POT as if it had not been asked for yet."""
+    transport.solver.cache_clear()
+    yield
+    transport.solver.cache_clear()
+
+
+def test_without_pot_the_error_says_how_to_install_it(no_solver_yet, monkeypatch):
+    monkeypatch.setitem(sys.modules, "ot", None)
+    with pytest.raises(ModuleNotFoundError, match=r'pip install "POT>=0\.9\.6,<0\.10"'):
+        transport.solver()
+
+
+def test_the_environment_is_the_callers_own_again(no_solver_yet, monkeypatch):
+    monkeypatch.setenv("POT_BACKEND_DISABLE_JAX", "0")
+    monkeypatch.delenv("POT_BACKEND_DISABLE_CUPY", raising=False)
+    before = dict(os.environ)
+    with transport._without_backends():
+        names = [f"POT_BACKEND_DISABLE_{name}" for name in ("TENSORFLOW", "JAX", "CUPY")]
+        assert [os.environ[name] for name in names] == ["1"] * 3
+    transport.solver()
+    assert dict(os.environ) == before
