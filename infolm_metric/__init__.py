@@ -6,14 +6,22 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from infolm_metric import meta_evaluation
+    from infolm_metric import meta_evaluation, robustness
     from infolm_metric.infolm import measures
     from infolm_metric.infolm.scorer import InfoLMScorer
     from infolm_metric.infolm_metric import InfoLM
     from infolm_metric.kernel.idf.table import IDF
     from infolm_metric.kernel.version import __version__
 
-__all__ = ["IDF", "InfoLM", "InfoLMScorer", "__version__", "measures", "meta_evaluation"]
+__all__ = [
+    "IDF",
+    "InfoLM",
+    "InfoLMScorer",
+    "__version__",
+    "measures",
+    "meta_evaluation",
+    "robustness",
+]
 
 _HOMES = {
     "__version__": "kernel.version:__version__",
@@ -22,6 +30,7 @@ _HOMES = {
     "InfoLMScorer": "infolm.scorer:InfoLMScorer",
     "measures": "infolm.measures",
     "meta_evaluation": "meta_evaluation",
+    "robustness": "robustness",
 }
 
 
