@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from infolm_metric import meta_evaluation
+    from infolm_metric import meta_evaluation, robustness
     from infolm_metric.baryscore.baryscore import BaryScore
     from infolm_metric.baryscore.scorer import BaryScorer
     from infolm_metric.infolm import measures
@@ -24,6 +24,7 @@ __all__ = [
     "__version__",
     "measures",
     "meta_evaluation",
+    "robustness",
 ]
 
 _HOMES = {
@@ -35,6 +36,7 @@ _HOMES = {
     "InfoLMScorer": "infolm.scorer:InfoLMScorer",
     "measures": "infolm.measures",
     "meta_evaluation": "meta_evaluation",
+    "robustness": "robustness",
 }
 
 

@@ -129,8 +129,19 @@ def pair_of(
     column = candidate_column or _known(where, row, CANDIDATE_COLUMNS, "--candidate-column")
     prediction = cell(where, row, column)
     check_text(f"{where}: {column!r}", prediction)
+    return prediction, references_of(where, row, reference_columns)
+
+
+def references_of(
+    where: str, row: Mapping[str, Any], reference_columns: Sequence[str] = ()
+) -> list[str]:
+    """The checked references of a row.
+
+    >>> references_of("line 1", {"references": ["the cat", "cats"]})
+    ['the cat', 'cats']
+    """
     columns = reference_columns or [_known(where, row, REFERENCE_COLUMNS, "--reference-column")]
-    return prediction, [text for name in columns for text in _texts(where, row, name)]
+    return [text for name in columns for text in _texts(where, row, name)]
 
 
 def cell(where: str, row: Mapping[str, Any], column: str) -> Any:

@@ -1,0 +1,110 @@
+"""What English words can be, and their forms: a thin side of lemminflect, which is an extra."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+from infolm_metric.robustness.words import (
+    FUNCTION_WORDS,
+    Word,
+    outside_quotes,
+    stands_alone,
+    words_of,
+)
+
+SHORTEST = 3  # letters of a content word
+TAGS = {
+    "NOUN": ("NN", "NNS"),
+    "VERB": ("VBZ", "VBG", "VBD", "VBN", "VB"),
+    "ADJ": ("JJ", "JJR", "JJS"),
+}
+"""The inflections of a part of speech; of equal forms the first counts."""
+
+
+@lru_cache(maxsize=1 << 16)
+def readings(word: str) -> Mapping[str, str]:
+    """The parts of speech that a word can be, each with its lemma.
+
+    >>> readings("ran"), readings("of")
+    ({'VERB': 'run'}, {})
+    """
+    found = _lemminflect().getAllLemmas(word)
+    return {part: lemmas[0] for part, lemmas in sorted(found.items())}
+
+
+@lru_cache(maxsize=1 << 16)
+def forms(lemma: str, part: str) -> Mapping[str, Sequence[str]]:
+    """The forms of a lemma by tag.
+
+    >>> forms("city", "NOUN")["NNS"]
+    ('cities',)
+    """
+    found: dict[str, Sequence[str]] = _lemminflect().getAllInflections(lemma, upos=part)
+    if "VBD" in found:  # the dictionary leaves a participle out that is the past tense
+        found.setdefault("VBN", found["VBD"])
+    return found
+
+
+def inflected(lemma: str, part: str, tag: str) -> str | None:
+    """The usual form of a lemma for a tag, or None if the dictionary has none.
+
+    >>> inflected("measure", "VERB", "VBD"), inflected("wooden", "ADJ", "JJS")
+    ('measured', None)
+    """
+    found = forms(lemma, part).get(tag)
+    return found[0] if found else None
+
+
+def tag_of(word: str, part: str) -> str | None:
+    """Which form of its lemma a word is; None if it cannot be this part of speech.
+
+    >>> tag_of("cities", "NOUN"), tag_of("located", "VERB"), tag_of("city", "VERB")
+    ('NNS', 'VBD', None)
+    """
+    lemma = readings(word).get(part)
+    if lemma is None:
+        return None
+    found = forms(lemma, part)
+    return next((tag for tag in TAGS[part] if word in found.get(tag, ())), None)
+
+
+def is_content(word: str, part: str) -> bool:
+    """True if a word in lower case can be nothing but this part of speech.
+
+    >>> is_content("city", "NOUN"), is_content("rock", "NOUN"), is_content("was", "VERB")
+    (True, False, False)
+    """
+    if len(word) < SHORTEST or not (word.isalpha() and word.islower()) or word in FUNCTION_WORDS:
+        return False  # for the dictionary "which" is a noun
+    found = readings(word)
+    return list(found) == [part] and found[part] not in FUNCTION_WORDS
+
+
+def content_words(text: str, part: str) -> list[Word]:
+    """The words of a text that can be nothing but this part of speech.
+
+    Not the capitalised ones, nor what stands in a title in quotes or in a compound with a hyphen.
+
+    >>> found = content_words("Her city rock band left the city-state.", "NOUN")
+    >>> [word.text for word in found]
+    ['city']
+    """
+    found = outside_quotes(text, words_of(text))
+    return [word for word in found if is_content(word.text, part) and stands_alone(text, word)]
+
+
+def need_lemminflect() -> None:
+    """Raise ModuleNotFoundError, which says how to get it, unless lemminflect is there."""
+    _lemminflect()
+
+
+def _lemminflect() -> Any:
+    try:
+        import lemminflect
+    except ImportError as error:
+        raise ModuleNotFoundError(
+            "attacks on words need lemminflect; install it with: pip install 'lemminflect<0.3'"
+        ) from error
+    return lemminflect

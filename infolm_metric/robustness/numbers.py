@@ -1,0 +1,77 @@
+"""Numbers in a text, those of dates apart, and the attack that changes them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from random import Random
+
+MONTH = (
+    r"(?:January|February|March|April|May|June|July|August|September|October|November|December|"
+    r"Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept|Sep|Oct|Nov|Dec)\b\.?"
+)
+DAY = r"\d{1,2}(?:st|nd|rd|th)?"
+DATES = re.compile(
+    rf"\b{DAY}\s+(?:of\s+)?{MONTH}(?:\s*,?\s*\d{{3,4}}\b)?"
+    rf"|\b{MONTH}\s+{DAY}\b(?!,\d)(?:\s*,?\s*\d{{3,4}}\b)?"
+    rf"|\b{MONTH}\s*,?\s+(?:of\s+)?\d{{3,4}}\b"
+    r"|\b\d+(?:-\d+){2,}"  # also what a book or a telephone has
+    r"|\b\d{1,4}([./])\d{1,2}\1\d{1,4}\b"
+    r"|\b\d{1,2}:\d{2}(?::\d{2})?\b"
+)
+NUMBER = re.compile(r"(?<![\w.,])(?<![A-Za-z][-–])\d+(?:[.,]\d+)*(?![\w])")
+YEAR = re.compile(r"(?:19|20)\d\d")
+UNIT = re.compile(
+    r"\s*[%°]|[\s-]*(?:square |cubic |nautical |light[- ])?"
+    r"(?:kilomet(?:re|er)|centimet(?:re|er)|millimet(?:re|er)|met(?:re|er)|mile|yard|inch|foot|feet|"
+    r"acre|hectare|lit(?:re|er)|gallon|gram(?:me)?|kilogram(?:me)?|tonne|ton|pound|ounce|second|"
+    r"minute|hour|day|week|month|year|degree|kelvin|watt|kilowatt|megawatt|volt|horsepower|"
+    r"people|person|inhabitant|resident|citizen|employee|worker|student|member|seat|passenger|"
+    r"spectator|copy|copies|page|book|vehicle|car|time|point|dollar|euro|"
+    r"percent|per cent|million|billion|thousand|hundred|km|cm|mm|nm|mi|ft|in²|km2|m2|sq|kg|mg|lb|"
+    r"kph|mph|rpm|hp|kw|mw|m|g|l)(?:s|es|²|2|³)?\b",
+    re.IGNORECASE,
+)
+CURRENCY = "$€£¥"
+
+
+def numbers_of(text: str) -> Iterator[re.Match[str]]:
+    """The numbers of a text but those in dates and in words such as "A380".
+
+    A number from 1900 to 2099 is a year, unless a unit follows or a currency precedes it.
+
+    >>> text = "On 3 May 1999 the B-2 flew 1,250.5 km, in 1998 2000 km, with 3 of 20 on board."
+    >>> [number[0] for number in numbers_of(text)]
+    ['1,250.5', '2000', '3', '20']
+    """
+    dates = [found.span() for found in DATES.finditer(text)]
+    for found in NUMBER.finditer(text):
+        start, end = found.span()
+        if any(first <= start < last for first, last in dates):
+            continue
+        counted = UNIT.match(text, end) or text[:start].rstrip()[-1:] in tuple(CURRENCY)
+        if counted or not YEAR.fullmatch(found[0]):
+            yield found
+
+
+def other_numbers(text: str, random: Random) -> str | None:
+    """Every number by another of the same form; the same one by the same wherever it occurs."""
+    new: dict[str, str] = {}
+    parts, done = [], 0
+    for found in numbers_of(text):
+        number = found[0]
+        if number not in new:
+            new[number] = _other(number, random)
+        parts += [text[done : found.start()], new[number]]
+        done = found.end()
+    return "".join([*parts, text[done:]]) if new else None
+
+
+def _other(number: str, random: Random) -> str:
+    """Other digits in the same places; the first is not 0, the whole is not what it was."""
+    other = number
+    while other == number:
+        digits = [str(random.randrange(10)) if each.isdigit() else each for each in number]
+        digits[0] = str(random.randrange(1, 10))
+        other = "".join(digits)
+    return other

@@ -1,0 +1,164 @@
+"""Attacks that put in a word of another meaning: a noun, a verb, an adjective, or one noun more."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from random import Random
+
+from infolm_metric.robustness.articles import with_article
+from infolm_metric.robustness.lexicon import (
+    SHORTEST,
+    content_words,
+    forms,
+    inflected,
+    is_content,
+    readings,
+    tag_of,
+)
+from infolm_metric.robustness.listed import listed
+from infolm_metric.robustness.verbs import BE
+from infolm_metric.robustness.word_pools import ADJECTIVES, NOUNS, VERBS
+from infolm_metric.robustness.words import (
+    AUXILIARIES,
+    DETERMINERS,
+    FUNCTION_WORDS,
+    PREPOSITIONS,
+    Word,
+    changed,
+    neighbour,
+    outside_quotes,
+    stands_alone,
+    words_of,
+)
+
+QUANTITIES = frozenset(
+    listed(
+        """
+        other many more most much same own such several few fewer less least last next first
+        second third only former latter very due able square cubic
+        """
+    )
+)
+"""Adjectives for the dictionary that no other adjective can stand for."""
+OWNING = DETERMINERS - {"that", "which", "all", "both", "either", "neither"}
+"""What a noun follows, sooner or later, and no verb."""
+
+
+def add_noun(text: str, random: Random) -> str | None:
+    """ "city" becomes "city and lamp"."""
+    found = _heads(text)
+    if not found:
+        return None
+    word = random.choice(found)
+    new = _draw(NOUNS, "NOUN", word.text, random)
+    return new and changed(text, [(word, f"{word.text} and {new}")])
+
+
+def other_noun(text: str, random: Random) -> str | None:
+    """ "city" becomes "lamp"."""
+    return _replace(text, _heads(text), NOUNS, "NOUN", random)
+
+
+def other_verb(text: str, random: Random) -> str | None:
+    """ "located" becomes "painted"."""
+    return _replace(text, content_words(text, "VERB"), VERBS, "VERB", random)
+
+
+def other_adjective(text: str, random: Random) -> str | None:
+    """ "large" becomes "wooden"."""
+    return _replace(text, _adjectives(text), ADJECTIVES, "ADJ", random)
+
+
+def _replace(
+    text: str, found: Sequence[Word], pool: Sequence[str], part: str, random: Random
+) -> str | None:
+    """The text with one of the words found replaced by one of the pool in the same form."""
+    if not found:
+        return None
+    word = random.choice(found)
+    new = _draw(pool, part, word.text, random)
+    return new and changed(text, with_article(text, word, new))
+
+
+def _draw(pool: Sequence[str], part: str, word: str, random: Random) -> str | None:
+    """A word of the pool in the form that this word has; None if its form is not known."""
+    tag = tag_of(word, part)
+    if tag is None:
+        return None
+    own = readings(word)[part]
+    fitting = [new for lemma in pool if lemma != own and (new := inflected(lemma, part, tag))]
+    return random.choice(fitting)
+
+
+def _heads(text: str) -> list[Word]:
+    """The nouns that end their phrase: not "genre" in "genre rock", nor "year" in "year 1999".
+
+    A name may follow, as in "the song Imagine": "the song and lamp Imagine" is none the worse.
+    """
+    words = words_of(text)
+    plain = set(outside_quotes(text, words))
+    return [
+        word
+        for place, word in enumerate(words)
+        if word in plain and stands_alone(text, word)
+        if is_content(word.text, "NOUN") or _stands_as_noun(text, words, place)
+        if _ends_phrase(text, words, place)
+    ]
+
+
+def _stands_as_noun(text: str, words: Sequence[Word], index: int) -> bool:
+    """True for what can be a noun and also something else, where only a noun can stand.
+
+    So "band" in "the band Train": an article or an adjective comes before.
+    """
+    word, before = words[index].text, neighbour(text, words, index, -1)
+    found = readings(word)
+    if "NOUN" not in found or len(word) < SHORTEST or not word.islower() or not word.isalpha():
+        return False
+    if word in FUNCTION_WORDS or before is None or "ADV" in found:
+        return False
+    if before.lower not in OWNING and not is_content(before.text, "ADJ"):
+        return False
+    if "VERB" in found and tag_of(word, "VERB") not in ("VB", "VBZ"):  # "the known", "a running"
+        return False
+    after = neighbour(text, words, index, 1)
+    return "ADJ" not in found or after is None or after.lower in PREPOSITIONS | AUXILIARIES
+
+
+def _ends_phrase(text: str, words: Sequence[Word], index: int) -> bool:
+    after = neighbour(text, words, index, 1)
+    if after is None:
+        return not text[words[index].end :].lstrip()[:1].isalnum()
+    if after.lower in FUNCTION_WORDS or after.capitalised:
+        return True
+    found = readings(after.text)
+    if "VERB" in found and after.text in forms(found["VERB"], "VERB").get("VBN", ()):
+        return after.text != found["VERB"]  # "the city known as"
+    return bool(found) and not {"NOUN", "ADJ"} & set(found)
+
+
+def _adjectives(text: str) -> list[Word]:
+    """Adjectives: words that can be nothing else, or that stand where an adjective does."""
+    words = words_of(text)
+    return [
+        word
+        for place, word in enumerate(words)
+        if word.text.islower() and word.text not in QUANTITIES | FUNCTION_WORDS
+        if stands_alone(text, word) and word in outside_quotes(text, [word])
+        if is_content(word.text, "ADJ") or _in_its_place(text, words, place)
+    ]
+
+
+def _in_its_place(text: str, words: Sequence[Word], index: int) -> bool:
+    """True for what can be an adjective, before a content noun or after "is"."""
+    word = words[index]
+    if "ADJ" not in readings(word.text) or not word.text.isalpha():
+        return False
+    before, after = (neighbour(text, words, index, step) for step in (-1, 1))
+    verb = "VERB" in readings(word.text)
+    if after is not None and is_content(after.text, "NOUN"):
+        return not verb or (before is not None and before.lower in DETERMINERS)
+    # In "is resident of" it is a noun, in "was born" a verb, in "is light rock" before a noun.
+    if before is None or before.lower not in BE or verb:
+        return False
+    return after is None or after.lower in FUNCTION_WORDS - {"of"}
