@@ -20,20 +20,20 @@ def _correlate(arguments: argparse.Namespace) -> None:
             "--no-metric leaves no metric: the data has none; name columns by --scores"
         )
 
-    from infolm_metric.meta_evaluation.agreement_table import agreement
+    from infolm_metric.meta_evaluation.agreement_table import LENGTH, agreement
     from infolm_metric.meta_evaluation.tables import agreement_lines
 
     signature, remarks = None, []
     if found.people:
         remarks.append(f"{found.people} rows of human texts were passed over.")
     if arguments.no_metric:
-        shared.check_against(arguments, compared)
+        shared.check_against(arguments, [*compared, LENGTH])
     else:
         from infolm_metric.meta_evaluation.grid import score_measures
 
         scorer = make_scorer(arguments)
         labels = map(scorer.settings.label, scorer.settings.names)
-        shared.check_against(arguments, [*labels, *compared])
+        shared.check_against(arguments, [*labels, *compared, LENGTH])
         scored = score_measures(scorer, found.predictions, found.references)
         ours = {name: found.grid(values) for name, values in scored.scores.items()}
         if not scored.higher_is_better:
@@ -47,6 +47,7 @@ def _correlate(arguments: argparse.Namespace) -> None:
         found.human,
         compared,
         against=arguments.against,
+        length=found.lengths,
         levels=arguments.level or ("system", "text"),
         missing=arguments.missing,
         resamples=arguments.resamples,

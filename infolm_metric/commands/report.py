@@ -13,7 +13,7 @@ def _report(arguments: argparse.Namespace) -> None:
     """Scores the rows and writes figures and page."""
     found = shared.read(arguments)
     columns = shared.columns(found, arguments)
-    shared.check_against(arguments, columns)
+    shared.check_against(arguments, [*columns, "length"])
     folder = folder_for(arguments.output)
 
     from infolm_metric.kernel.progress import bar

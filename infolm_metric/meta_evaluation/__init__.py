@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from .correlations import spearman as spearman
     from .grid import score_grid as score_grid
     from .grid import turned as turned
+    from .partial import partial_correlation as partial_correlation
     from .report import write_report as write_report
     from .resampling import approximate_randomization as approximate_randomization
     from .resampling import bootstrap_interval as bootstrap_interval
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from .rows import Ratings as Ratings
     from .rows import read_ratings as read_ratings
     from .splits import split_samples as split_samples
+    from .tie_calibration import CalibratedAccuracy as CalibratedAccuracy
+    from .tie_calibration import calibrated_accuracy as calibrated_accuracy
     from .tuning import Tuning as Tuning
     from .tuning import tune as tune
     from .williams import WilliamsTest as WilliamsTest
@@ -37,10 +40,12 @@ _NAMES = {
     "agreement_table": ("Agreement", "AgreementTable", "agreement"),
     "correlations": ("correlation", "kendall", "pairwise_accuracy", "pearson", "spearman"),
     "grid": ("score_grid", "turned"),
+    "partial": ("partial_correlation",),
     "report": ("write_report",),
     "resampling": ("approximate_randomization", "bootstrap_interval", "paired_bootstrap"),
     "rows": ("Ratings", "read_ratings"),
     "splits": ("split_samples",),
+    "tie_calibration": ("CalibratedAccuracy", "calibrated_accuracy"),
     "tuning": ("Tuning", "tune"),
     "williams": ("WilliamsTest", "compare_metrics", "williams_test"),
 }

@@ -17,6 +17,7 @@ from infolm_metric.meta_evaluation.correlations import (
     pair,
     system_means,
 )
+from infolm_metric.meta_evaluation.partial import partial_correlation
 from infolm_metric.meta_evaluation.resampling import (
     CONFIDENCE,
     RESAMPLES,
@@ -26,7 +27,11 @@ from infolm_metric.meta_evaluation.resampling import (
     resampled,
 )
 from infolm_metric.meta_evaluation.rows import check_varies
+from infolm_metric.meta_evaluation.tie_calibration import calibrated_accuracy
 from infolm_metric.meta_evaluation.williams import compare_metrics
+
+LENGTH = "length"
+"""The rival that stands beside every metric: how long the text is."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +43,7 @@ class Agreement:
     level: str
     """"system" or "text"."""
     statistic: str
-    """A coefficient, in [-1, 1], or at the system level "accuracy", in [0, 1]."""
+    """A coefficient or "partial", Pearson's given length, in [-1, 1]; "accuracy", in [0, 1]."""
     value: float
     """NaN where it is not defined."""
     low: float
@@ -111,6 +116,7 @@ def agreement(
     metrics: Mapping[str, np.ndarray],
     *,
     against: Sequence[str] = (),
+    length: np.ndarray | None = None,
     levels: Sequence[str] = LEVELS,
     missing: str = "drop",
     over: str = "both",
@@ -123,8 +129,9 @@ def agreement(
     `human` and `metrics` hold grids [systems, samples] by name, NaN for missing, higher is better:
     negate a metric of which that is not true. On a criterion all metrics are judged by the same
     samples, those for which none lacks a score, and by the same resamples. `against` names the
-    rivals, metrics that the others are tested against. `missing` is as for `pair`, `over` as for
-    `draw`.
+    rivals, metrics that the others are tested against. With a grid `length`, of the texts' lengths,
+    length is a metric and a rival too, unless all are equal, and correlations given it are there.
+    `missing` is as for `pair`, `over` as for `draw`.
 
     Raises:
         ValueError: a name or a grid is wrong, or the scores of one are all equal.
@@ -144,6 +151,9 @@ def agreement(
         check_known("level", level, LEVELS)
     for name, grid in {**human, **metrics}.items():
         check_varies(f"{name!r}", grid)
+    if length is not None and np.nanmin(length) < np.nanmax(length):
+        metrics = with_length(metrics, length)
+        against = [*(name for name in against if name != LENGTH), LENGTH]
     cells: list[Agreement] = []
     samples, dropped, systems = {}, {}, 0
     for criterion, people in human.items():
@@ -156,9 +166,10 @@ def agreement(
         systems, samples[criterion] = first.human.shape
         dropped[criterion] = first.dropped
         draws = draw(systems, samples[criterion], resamples, seed, over)
+        given = pairs[LENGTH].metric if length is not None and LENGTH in pairs else None
         for level in levels:
             spread = {
-                name: resampled(both.human, both.metric, draws, level)
+                name: resampled(both.human, both.metric, draws, level, given)
                 for name, both in pairs.items()
             }
             for name, both in pairs.items():
@@ -168,7 +179,7 @@ def agreement(
                         for other in against
                         if other != name
                     }
-                    value = _value(both.human, both.metric, level, statistic)
+                    value = _value(both, level, statistic, given)
                     low, high = percentile_interval(values, confidence)
                     cells.append(
                         Agreement(name, criterion, level, statistic, value, low, high, p_values)
@@ -178,12 +189,25 @@ def agreement(
     )
 
 
-def _value(human: np.ndarray, metric: np.ndarray, level: str, statistic: str) -> float:
+def with_length(metrics: Mapping[str, np.ndarray], length: np.ndarray) -> dict[str, np.ndarray]:
+    """The metrics and the length of the texts; ValueError if a metric has its name."""
+    if LENGTH in metrics:
+        raise ValueError(
+            f"a metric is named {LENGTH!r}, which is the name of the texts' length here; rename it"
+        )
+    return {**metrics, LENGTH: length}
+
+
+def _value(both: Paired, level: str, statistic: str, given: np.ndarray | None) -> float:
+    if statistic == "partial" and given is not None:
+        return partial_correlation(both.human, both.metric, given, level, "available")
+    if level == "text" and statistic == "accuracy":
+        return calibrated_accuracy(both.human, both.metric, "available").value
     if level == "text":
-        values = COEFFICIENTS[statistic](human.T, metric.T)
+        values = COEFFICIENTS[statistic](both.human.T, both.metric.T)
         return float("nan") if np.isnan(values).all() else float(np.nanmean(values))
     function = ordered_alike if statistic == "accuracy" else COEFFICIENTS[statistic]
-    return float(function(system_means(human), system_means(metric)))
+    return float(function(system_means(both.human), system_means(both.metric)))
 
 
 def _p_value(
@@ -200,4 +224,5 @@ def _p_value(
         people = system_means(pairs[name].human)
         one, another = (system_means(pairs[key].metric) for key in (name, other))
         return compare_metrics(people, one, another, statistic).p_value
-    return difference_p_value(spread[name][statistic], spread[other][statistic])
+    ours, theirs = spread[name][statistic], spread[other][statistic]
+    return difference_p_value(ours, theirs) if np.isfinite(ours - theirs).any() else float("nan")

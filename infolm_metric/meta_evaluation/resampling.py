@@ -14,12 +14,15 @@ import numpy as np
 
 from infolm_metric.kernel.checks import check_known
 from infolm_metric.meta_evaluation.correlations import COEFFICIENTS, ordered_alike, pair
+from infolm_metric.meta_evaluation.partial import partial, partial_of
+from infolm_metric.meta_evaluation.repetition import repeated, repeated_pearson
+from infolm_metric.meta_evaluation.tie_calibration import calibrated_shares
 
 RESAMPLES = 1000
 CONFIDENCE = 0.95
 AXES = ("both", "samples", "systems")
 ELEMENTS = 1 << 23  # scores that a portion of the resamples holds at a time
-STATISTICS = (*COEFFICIENTS, "accuracy")
+STATISTICS = (*COEFFICIENTS, "accuracy", "partial")
 
 
 @dataclass(frozen=True)
@@ -31,6 +34,11 @@ class Draws:
 
     def __len__(self) -> int:
         return len(self.systems)
+
+    @property
+    def times(self) -> np.ndarray:
+        """How often each system was drawn, int [resamples, systems]."""
+        return np.stack([np.bincount(row, minlength=row.size) for row in self.systems])
 
 
 def draw(
@@ -58,90 +66,43 @@ def draw(
 
 
 def resampled(
-    human: np.ndarray, metric: np.ndarray, draws: Draws, level: str = "system"
+    human: np.ndarray,
+    metric: np.ndarray,
+    draws: Draws,
+    level: str = "system",
+    given: np.ndarray | None = None,
 ) -> dict[str, np.ndarray]:
-    """Each coefficient for every resample, by name, [resamples]; at the system level accuracy too.
+    """Each statistic for every resample, by name, [resamples].
 
-    Grids [systems, samples] as `pair` gives them, NaN in both where a score is missing. NaN where a
-    resample has no correlation, as when one system was drawn only.
+    Grids [systems, samples] as `pair` gives them, NaN in all where a score is missing. NaN where a
+    resample has no correlation, as when one system was drawn only. With a grid `given` there is
+    "partial" too. What a threshold of ties is chosen for at the text level, it is chosen for in
+    every resample anew.
     """
     if level == "system":
         people, ours = (_means(grid, draws) for grid in (human, metric))
         found = {name: function(people, ours) for name, function in COEFFICIENTS.items()}
-        return found | {"accuracy": ordered_alike(people, ours)}
-    found = {name: np.empty(len(draws)) for name in COEFFICIENTS}
+        found["accuracy"] = ordered_alike(people, ours)
+        if given is not None:
+            found["partial"] = partial(people, ours, _means(given, draws))
+        return found
+    names = STATISTICS if given is not None else (*COEFFICIENTS, "accuracy")
+    found = {name: np.empty(len(draws)) for name in names}
     step = max(1, ELEMENTS // (human.size + len(human) ** 2))
     for start in range(0, len(draws), step):
         part = slice(start, start + step)
-        times = (draws.systems[part, :, None] == np.arange(len(human))).sum(1)
-        for name, values in repeated(human, metric, times).items():
-            weights = np.where(np.isnan(values), 0, draws.samples[part])
+        times, samples = draws.times[part], draws.samples[part]
+        by_sample = repeated(human, metric, times)
+        if given is not None:
+            others = [repeated_pearson(grid, given, times) for grid in (human, metric)]
+            count = times @ ~np.isnan(human)
+            by_sample["partial"] = partial_of(by_sample["pearson"], *others, count)
+        for name, values in by_sample.items():
+            weights = np.where(np.isnan(values), 0, samples)
             with np.errstate(invalid="ignore", divide="ignore"):
                 found[name][part] = (np.nan_to_num(values) * weights).sum(-1) / weights.sum(-1)
+    found["accuracy"] = calibrated_shares(human, metric, draws.times, draws.samples)
     return found
-
-
-def repeated(human: np.ndarray, metric: np.ndarray, times: np.ndarray) -> dict[str, np.ndarray]:
-    """Each sample's coefficients over systems of which each counts several times, by name.
-
-    Grids [systems, samples], NaN in both where a score is missing; `times` int [resamples, systems]
-    -> [resamples, samples]. What `COEFFICIENTS` give for the systems written out as often as
-    `times` says, but by matrix products: every coefficient is a ratio of sums over systems or pairs
-    of systems, in which a system drawn twice counts twice.
-
-    >>> human, metric = np.array([[1.0], [2.0], [4.0]]), np.array([[1.0], [3.0], [2.0]])
-    >>> found = repeated(human, metric, np.array([[1, 2, 1]]))
-    >>> direct = COEFFICIENTS["kendall"](human[[0, 1, 1, 2], 0], metric[[0, 1, 1, 2], 0])
-    >>> found["kendall"][0, 0] == direct
-    np.True_
-    """
-    grids = (human, metric)
-    sides = [np.nan_to_num(g - np.nanmean(g, 0, keepdims=True)).T for g in grids]
-    there = (~np.isnan(human)).astype(float).T  # [samples, systems]
-    counts = times @ there.T
-    with np.errstate(invalid="ignore", divide="ignore"):
-        x, y = sides
-        means = [times @ side.T / counts for side in sides]
-        found = {
-            "pearson": _ratio(
-                times @ (x * y).T / counts - means[0] * means[1],
-                *(
-                    times @ (side**2).T / counts - mean**2
-                    for side, mean in zip(sides, means, strict=True)
-                ),
-                *(1e-12 * (side**2).max(1) for side in sides),
-            )
-        }
-    # [samples, systems, systems]: is the score of the first above that of the second?
-    signs = [np.nan_to_num(np.sign(g.T[:, :, None] - g.T[:, None, :])) for g in grids]
-    # A rank less the mean rank is half of (systems below - systems above).
-    ranks = [np.einsum("rj,sij->rsi", times, sign, optimize=True) for sign in signs]
-    found["spearman"] = _ratio(
-        *(
-            np.einsum("ri,rsi->rs", times, one * other)
-            for one, other in (ranks, (ranks[0],) * 2, (ranks[1],) * 2)
-        )
-    )
-    first, second = np.triu_indices(len(human), 1)
-    pairs = (times[:, first] * times[:, second]).astype(float)
-    signs = [sign[:, first, second] for sign in signs]
-    found["kendall"] = _ratio(
-        *(pairs @ (one * other).T for one, other in (signs, (signs[0],) * 2, (signs[1],) * 2))
-    )
-    return found
-
-
-def _ratio(
-    both: np.ndarray,
-    one: np.ndarray,
-    other: np.ndarray,
-    least_one: np.ndarray | float = 0.0,
-    least_other: np.ndarray | float = 0.0,
-) -> np.ndarray:
-    """both / sqrt(one other), NaN where a side does not exceed what counts as no variation."""
-    varies = (one > least_one) & (other > least_other)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.where(varies, both / np.sqrt(one * other), np.nan).clip(-1, 1)
 
 
 def _means(grid: np.ndarray, draws: Draws) -> np.ndarray:
@@ -183,16 +144,15 @@ def bootstrap_interval(
 ) -> tuple[float, float]:
     """The percentile bootstrap interval of a correlation.
 
-    Grids, `coefficient`, `level` and `missing` as for `correlation`; at the system level
-    `coefficient` may be "accuracy", for `pairwise_accuracy`.
+    Grids, `coefficient`, `level` and `missing` as for `correlation`; `coefficient` may be
+    "accuracy" too: `pairwise_accuracy` at the system level, else `calibrated_accuracy`.
 
     >>> human = np.random.default_rng(0).normal(size=(8, 40)) + np.arange(8.0)[:, None]
     >>> low, high = bootstrap_interval(human, human + 1, resamples=50)
     >>> round(low, 6), round(high, 6)
     (1.0, 1.0)
     """
-    names = STATISTICS if level == "system" else tuple(COEFFICIENTS)
-    check_known("coefficient", coefficient, names)
+    check_known("coefficient", coefficient, (*COEFFICIENTS, "accuracy"))
     both = pair(human, metric, missing)
     systems, samples = both.human.shape
     draws = draw(systems, samples, resamples, seed, over)

@@ -50,6 +50,11 @@ class Ratings:
         laid[self.places[:, 0], self.places[:, 1]] = values
         return laid
 
+    @property
+    def lengths(self) -> np.ndarray:
+        """The characters of each text, [systems, samples]."""
+        return self.grid([float(len(text)) for text in self.predictions])
+
     def select(self, samples: Iterable[str]) -> Ratings:
         """The ratings of some samples, which keep their order here."""
         wanted = set(samples)

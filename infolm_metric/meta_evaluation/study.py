@@ -9,7 +9,12 @@ import numpy as np
 
 from infolm_metric.kernel.scorer import MetricScorer, Report, silent
 from infolm_metric.kernel.settings import Drawn, Settings
-from infolm_metric.meta_evaluation.agreement_table import AgreementTable, agreement
+from infolm_metric.meta_evaluation.agreement_table import (
+    LENGTH,
+    AgreementTable,
+    agreement,
+    with_length,
+)
 from infolm_metric.meta_evaluation.correlations import correlation
 from infolm_metric.meta_evaluation.grid import score_grid, turned
 from infolm_metric.meta_evaluation.resampling import RESAMPLES
@@ -79,8 +84,16 @@ def make_study(
     ours = {each.describe(): grids[each] for each in own(settings)}
     metrics = {**ours, **columns}
     table = agreement(
-        ratings.human, metrics, against=against, missing=missing, resamples=resamples, seed=seed
+        ratings.human,
+        metrics,
+        against=against,
+        length=ratings.lengths,
+        missing=missing,
+        resamples=resamples,
+        seed=seed,
     )
+    if LENGTH in table.names("metric"):
+        metrics = with_length(metrics, ratings.lengths)
     pearson = {
         each: {
             criterion: correlation(human, grid, missing=missing)

@@ -5,9 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
-from infolm_metric.meta_evaluation.agreement_table import Agreement, AgreementTable
+from infolm_metric.meta_evaluation.agreement_table import LENGTH, Agreement, AgreementTable
 
-TITLES = {"pearson": "Pearson", "spearman": "Spearman", "kendall": "Kendall"}
+TITLES = {
+    "pearson": "Pearson",
+    "spearman": "Spearman",
+    "kendall": "Kendall",
+    "partial": "given length",
+}
 
 
 def aligned(header: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> list[str]:
@@ -102,6 +107,17 @@ def notes(table: AgreementTable) -> Iterator[str]:
         f"{' or '.join(counts)}; in brackets {table.confidence:.0%} bootstrap intervals over "
         f"systems and samples ({table.resamples} resamples, seed {table.seed})."
     )
+    if "text" in table.names("level"):
+        yield (
+            "accuracy: at the text level the share of pairs of a sample's texts of which the "
+            "metric says what people say, that one is better or neither; differences up to a "
+            "threshold, chosen on these data for each metric, count as neither."
+        )
+    if LENGTH in table.names("metric"):
+        yield (
+            "length: the characters of the text; given length: Pearson's partial correlation, of "
+            "what length does not predict."
+        )
     if table.against:
         yield (
             "p: two-sided, for Pearson, not corrected for the number of tests; at the system level "

@@ -16,7 +16,7 @@ import os
 import time
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -227,13 +227,7 @@ def bert_score_entry(title: str, idf: bool) -> Entry:
     """BERTScore F1 with InfoLM's encoder, not rescaled."""
 
     def score(run: Run, rows: Sequence[int], names: Sequence[str]) -> Scores:
-        from bert_score import BERTScorer
-        from transformers.utils import logging
-
-        logging.set_verbosity_error()  # heads that an encoder does not need are no news
-        path = str(Path(bundled.__file__).parent) if run.model == "bundled" else run.model
-        scorer = BERTScorer(model_type=path, num_layers=LAYER, device="cpu", idf=idf,
-                            idf_sents=run.data.corpus if idf else None)  # fmt: skip
+        scorer = _bert_scorer(run.model, tuple(run.data.corpus) if idf else None)
 
         def f1(candidates: list[str], references: list[str]) -> np.ndarray:
             # bert-score 0.3.13 cannot encode an empty text with transformers 5; it means 0 for one.
@@ -244,6 +238,22 @@ def bert_score_entry(title: str, idf: bool) -> Entry:
         return over_references(title, f1).score(run, rows, names)
 
     return Entry((title, f"{title} mean"), score)
+
+
+@cache
+def _bert_scorer(model: str, corpus: tuple[str, ...] | None) -> Any:
+    from bert_score import BERTScorer
+    from transformers.utils import logging
+
+    logging.set_verbosity_error()  # heads that an encoder does not need are no news
+    path = str(Path(bundled.__file__).parent) if model == "bundled" else model
+    return BERTScorer(
+        model_type=path,
+        num_layers=LAYER,
+        device="cpu",
+        idf=corpus is not None,
+        idf_sents=None if corpus is None else list(corpus),
+    )
 
 
 def length_scores(run: Run, rows: Sequence[int], names: Sequence[str]) -> Scores:

@@ -14,7 +14,9 @@ from infolm_metric import InfoLMScorer
 from infolm_metric.commands.main import main
 from infolm_metric.kernel.idf.table import IDF
 from infolm_metric.meta_evaluation import (
+    calibrated_accuracy,
     correlation,
+    partial_correlation,
     read_ratings,
     score_grid,
     tune,
@@ -138,10 +140,51 @@ def test_correlate_reports_what_python_computes(infolm, scorer):
         if (cell["metric"], cell["criterion"]) == ("fisher_rao_distance", "coverage")
     }
     for level, statistic in found:
-        if statistic != "accuracy":
+        if statistic not in ("accuracy", "partial"):
             expected = correlation(ratings.human["coverage"], grid, statistic, level)
             assert found[level, statistic] == pytest.approx(expected, abs=1e-6)
-    assert {cell["metric"] for cell in cells} == {"fisher_rao_distance", "bleu", "ter"}
+    assert {cell["metric"] for cell in cells} == {"fisher_rao_distance", "bleu", "ter", "length"}
+
+
+def test_length_stands_among_the_rivals_and_what_it_predicts_is_taken_out(infolm):
+    ratings = read_ratings(ROWS)
+    table = json.loads(infolm("correlate", "rows.jsonl", "--no-metric", "--json")[1])
+    assert table["against"] == ["length"]
+    human, lengths = ratings.human["coverage"], ratings.lengths
+    assert lengths[0, 0] == len(ROWS[0]["prediction"])
+    found = {
+        (cell["level"], cell["metric"], cell["statistic"]): cell
+        for cell in table["agreement"]
+        if cell["criterion"] == "coverage"
+    }
+    for level in ("system", "text"):
+        length, bleu = (found[level, name, "pearson"] for name in ("length", "bleu"))
+        assert length["value"] == pytest.approx(correlation(human, lengths, level=level))
+        assert set(bleu["p_values"]) == {"length"}
+        given = found[level, "bleu", "partial"]
+        expected = partial_correlation(human, ratings.metrics["bleu"], lengths, level)
+        assert given["value"] == pytest.approx(expected)
+        assert given["low"] <= given["high"]
+        assert found[level, "length", "partial"]["value"] is None
+    accuracy = found["text", "bleu", "accuracy"]
+    assert accuracy["value"] == calibrated_accuracy(human, ratings.metrics["bleu"]).value
+    assert 0 <= accuracy["low"] <= accuracy["high"] <= 1
+
+
+def test_texts_that_are_all_as_long_leave_length_out(infolm):
+    alike = [{**row, "prediction": "word"} for row in ROWS]
+    Path("rows.jsonl").write_text("\n".join(map(json.dumps, alike)))
+    code, output, errors = infolm("correlate", "rows.jsonl", "--no-metric")
+    assert code == 0, errors
+    assert "length" not in output
+
+
+def test_a_column_named_length_is_asked_for_another_name(infolm):
+    named = [{**row, "metrics": {"length": row["metrics"]["ter"]}} for row in ROWS]
+    Path("rows.jsonl").write_text("\n".join(map(json.dumps, named)))
+    code, _, errors = infolm("correlate", "rows.jsonl", "--no-metric")
+    assert code == 2
+    assert "a metric is named 'length'" in errors and "rename it" in errors
 
 
 def test_correlate_takes_the_words_for_lower_is_better(infolm):
@@ -161,9 +204,13 @@ def test_correlate_writes_tables_with_tests_against_a_rival(infolm):
         "correlate", "rows.jsonl", "--no-metric", "--against", "bleu", "--markdown"
     )
     assert code == 0
-    assert "| criterion | metric | Pearson | Spearman | Kendall | accuracy | p vs bleu |" in output
+    header = "| criterion | metric | Pearson | Spearman | Kendall | accuracy | given length "
+    assert header + "| p vs bleu | p vs length |" in output
     row = next(line for line in output.splitlines() if line.startswith("| coverage | ter"))
-    assert re.search(r"-?\d\.\d{3} \[-?\d\.\d\d, -?\d\.\d\d\] \|.* (<0.001|\d\.\d{3}) \|$", row)
+    assert re.search(
+        r"-?\d\.\d{3} \[-?\d\.\d\d, -?\d\.\d\d\] \|.* (<0.001|\d\.\d{3}) \| (<0.001|\d\.\d{3}) \|$",
+        row,
+    )
     assert "Williams' test" in output
 
 
@@ -206,8 +253,8 @@ def test_wrong_arguments_are_refused_before_a_model_is_loaded(capsys, command, a
         ("report", ["--baseline", "bleu"], "--baseline is now --against NAME"),
         ("correlate", ["--no-infolm"], "--no-infolm is now --no-metric"),
         ("correlate", ["--against", "x"], "--against x: no metric of that name; there are 'fisher"),
-        ("correlate", ["--no-metric", "--against", "x"], "there are 'bleu', 'ter'"),
-        ("report", ["-o", "out", "--against", "x"], "there are 'bleu', 'ter'"),
+        ("correlate", ["--no-metric", "--against", "x"], "there are 'bleu', 'ter', 'length'"),
+        ("report", ["-o", "out", "--against", "x"], "there are 'bleu', 'ter', 'length'"),
     ],
 )
 def test_old_flags_and_unknown_rivals_are_answered_with_what_to_give(

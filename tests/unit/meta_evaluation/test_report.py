@@ -38,10 +38,10 @@ def test_a_study_turns_no_scores_of_which_higher_is_better():
     ratings, scorer = rated(), ToyScorer()
     study = make_study(ratings, scorer, ratings.metrics, ["bleu"], resamples=20)
     scores = scorer.score(ratings.predictions, ratings.references).scores["toy"]
-    assert list(study.metrics) == ["toy", "bleu"]
+    assert list(study.metrics) == ["toy", "bleu", "length"]
     assert np.array_equal(study.metrics[study.main], ratings.grid(scores))
     assert study.table.find("toy", "fluency", "system", "pearson").value > 0.9
-    assert study.table.against == ("bleu",)
+    assert study.table.against == ("bleu", "length")
 
 
 def test_a_report_without_curves_leaves_out_their_section_and_their_figures(tmp_path):
@@ -56,6 +56,7 @@ def test_a_report_without_curves_leaves_out_their_section_and_their_figures(tmp_
     assert "Figure 4." in html and "Figure 5." not in html
     assert "p vs bleu" in html
     assert "metric:toy|size:2|" in html
+    assert "given length" in html
     for word in ("temperature", "alpha", "negated", "infolm tune"):
         assert word not in html, word
     assert len(scored(ToyScorer().settings)) == 1
@@ -69,6 +70,8 @@ def test_a_report_of_infolm_compares_at_the_scorers_temperature_and_draws_the_ot
     study = make_study(ratings, scorer, {}, resamples=20, report=seen.append)
     assert sum(seen) == len(scored(scorer.settings)) * len(ratings.predictions)
     for name, grid in study.metrics.items():
+        if name == "length":
+            continue
         result = scorer.score(ratings.predictions, ratings.references, information_measure=name)
         assert grid == pytest.approx(-ratings.grid(result.scores[name]), abs=1e-5)
         expected = correlation(ratings.human["fluency"], grid)
@@ -78,7 +81,8 @@ def test_a_report_of_infolm_compares_at_the_scorers_temperature_and_draws_the_ot
             for each in curve.settings
             if each.names == (name,)
         }[0.7] == expected
-    assert list(study.metrics) == ["fisher_rao_distance", "l1_distance", "kl_divergence"]
+    ours = ["fisher_rao_distance", "l1_distance", "kl_divergence"]
+    assert list(study.metrics) == [*ours, "length"]
     html = write_report(ratings, scorer, tmp_path, resamples=20).read_text()
     assert "<h2>Temperature, alpha and beta</h2>" in html
     assert re.search("infolm, where lower is better, is negated", html)

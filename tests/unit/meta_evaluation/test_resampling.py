@@ -12,7 +12,8 @@ from infolm_metric.meta_evaluation import (
     williams_test,
 )
 from infolm_metric.meta_evaluation.correlations import COEFFICIENTS, ordered_alike
-from infolm_metric.meta_evaluation.resampling import difference_p_value, draw, repeated, resampled
+from infolm_metric.meta_evaluation.repetition import repeated
+from infolm_metric.meta_evaluation.resampling import difference_p_value, draw, resampled
 from infolm_metric.meta_evaluation.williams import compare_metrics
 
 
