@@ -5,7 +5,9 @@
 The convention, for whoever writes the file:
 
 - ```python blocks run in one namespace. With `>>>` prompts a block is a doctest: what each
-  statement prints is compared. Without prompts it is plain code, and must print nothing.
+  statement prints is compared. Without prompts it is plain code, and must print nothing; if its
+  first line is a comment that names a file (`# overlap.py`), it is written there instead, for
+  later blocks to import or run.
 - ```console blocks hold commands, each after `$ ` and continued after a backslash, and under each
   what it prints: to standard output, and if it fails to standard error as well. Of the parts that
   `&&` joins, those that install or test the project do not run.
@@ -22,6 +24,7 @@ from pathlib import Path
 
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 FENCE = re.compile(r"^```(?P<language>\w+)\n(?P<body>.*?)^```$", re.DOTALL | re.MULTILINE)
+FILE = re.compile(r"# (?P<file>\w+\.py)\n")
 COMMAND = re.compile(r"^\$ (?P<command>(?:.*\\\n)*.*)\n(?P<output>(?:(?!\$ ).*\n)*)", re.MULTILINE)
 NOT_RUN = {"git", "pip", "pytest"}
 
@@ -30,6 +33,8 @@ def python_examples(body: str) -> list[doctest.Example]:
     """The statements of a ```python block, or the whole block as one if it has no prompts."""
     if re.search(r"^>>> ", body, re.MULTILINE):
         return doctest.DocTestParser().get_examples(body)
+    if name := FILE.match(body):
+        return [doctest.Example(f"write({name['file']!r}, {body!r})\n", want="")]
     return [doctest.Example(f"exec({body!r}, globals())\n", want="")]
 
 
@@ -55,6 +60,13 @@ def shell(command: str) -> str:
     return result.stdout + (result.stderr if result.returncode else "")
 
 
+def write(file: str, content: str) -> None:
+    """Put a module into the working folder, where imports then find it."""
+    Path(file).write_text(content, encoding="utf-8")
+    if (folder := str(Path.cwd())) not in sys.path:
+        sys.path.insert(0, folder)
+
+
 def examples(markdown: str) -> list[doctest.Example]:
     """Every example of the file, in order, with the line that it stands on."""
     found = []
@@ -74,7 +86,7 @@ def main(path: str) -> int:
     if not shown:
         print(f"{name} shows no example that runs; see the convention in {Path(__file__).name}")
         return 1
-    test = doctest.DocTest(shown, {"shell": shell}, name, path, 0, None)
+    test = doctest.DocTest(shown, {"shell": shell, "write": write}, name, path, 0, None)
     return int(doctest.DocTestRunner(optionflags=OPTIONS).run(test).failed > 0)
 
 

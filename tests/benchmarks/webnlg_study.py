@@ -1,4 +1,4 @@
-"""How well InfoLM and other metrics agree with people on WebNLG 2020; prints the README's tables.
+"""How well InfoLM and other metrics agree with people on WebNLG 2020; prints the tables in docs.
 
     python tests/benchmarks/webnlg_study.py webnlg2020.en.jsonl [--model bundled] [--scores FILE]
 

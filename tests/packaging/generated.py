@@ -63,10 +63,12 @@ def expected() -> dict[Path, str]:
         Path(f"infolm_metric/{name}/keywords.py"): keywords(kind) for name, kind in kinds.items()
     }
     head = (
-        "# Settings\n\nEvery setting can be given to `compute`, to `evaluate.load(...)`, where it "
-        "becomes the default of every `compute`, to the scorer, and to its methods. The same "
-        f"declarations make the checks and the command line's options; `{COMMAND}` makes this "
-        "page.\n\n"
+        "# What can be set?\n\nEvery setting can be given to `compute`, to `evaluate.load(...)`, "
+        "where it becomes the default of every `compute`, to the scorer, and to its methods. The "
+        f"same declarations make the checks and the command line's options; `{COMMAND}` makes this "
+        "page.\n\nMore of [measures](measures.md), of [idf](weights.md), of [models]"
+        "(bundled_model.md), of [baselines](reading_a_score.md#the-same-on-a-scale-from-0-to-1), "
+        "of [several masks at once](speed.md#several-masks-at-once-an-approximation).\n\n"
     )
     found[TABLE] = head + "\n".join(table(kind) for kind in kinds.values())
     return found

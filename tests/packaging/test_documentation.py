@@ -1,6 +1,7 @@
 """The examples in the documentation run, and print what they show.
 
-How README.md marks what runs is said in readme_examples.py.
+How a page marks what runs is said in readme_examples.py. Every page that shows an example is run by
+itself, so that a reader can begin anywhere.
 """
 
 import doctest
@@ -9,17 +10,25 @@ import os
 import pkgutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 import infolm_metric
 from tests import readme_examples
-from tests.project_files import ROOT
+from tests.project_files import ROOT, project_files
 
 MODULES = [infolm_metric.__name__] + [
     module.name
     for module in pkgutil.walk_packages(infolm_metric.__path__, "infolm_metric.")
     if not module.name.endswith("__main__")
+]
+PAGES = [
+    path
+    for path in project_files()
+    if path.suffix == ".md"
+    and path.parts[0] in ("docs", "README.md")
+    and readme_examples.examples((ROOT / path).read_text(encoding="utf-8"))
 ]
 
 
@@ -31,7 +40,13 @@ def test_the_examples_in_docstrings_print_what_they_show(name, monkeypatch, tmp_
     assert doctest.testmod(module, optionflags=readme_examples.OPTIONS).failed == 0
 
 
-def test_the_examples_in_the_readme_print_what_they_show(tmp_path):
+def test_the_readme_and_most_pages_show_examples():
+    assert Path("README.md") in PAGES
+    assert len(PAGES) > 8
+
+
+@pytest.mark.parametrize("page", PAGES, ids=str)
+def test_the_examples_of_a_page_print_what_they_show(page, tmp_path):
     """In a folder that looks like the checkout, with caches and a process of its own."""
     (tmp_path / "infolm_metric").symlink_to(ROOT / "infolm_metric")
     environment = {
@@ -40,7 +55,7 @@ def test_the_examples_in_the_readme_print_what_they_show(tmp_path):
         "PATH": os.pathsep.join([os.path.dirname(sys.executable), os.environ["PATH"]]),
     }
     result = subprocess.run(
-        [sys.executable, readme_examples.__file__, ROOT / "README.md"],
+        [sys.executable, readme_examples.__file__, ROOT / page],
         cwd=tmp_path,
         env=os.environ | environment,
         capture_output=True,
@@ -52,6 +67,7 @@ def test_the_examples_in_the_readme_print_what_they_show(tmp_path):
 TRUE = {
     "prompts, one namespace": "```python\nx = 1\n```\n```python\n>>> x / 8\n0.125\n```\n",
     "commands": "```console\n$ echo 0.125 \\\n    0.25\n0.125 0.25\n$ echo 1\n1\n```\n",
+    "a file": "```python\n# two.py\nx = 2\n```\n```python\n>>> from two import x\n>>> x\n2\n```\n",
     "a command that installs": "```console\n$ pip install . && echo 1\n1\n$ pytest\n```\n",
     "a command that fails": "```console\n$ echo wrong >&2; exit 2\nwrong\n```\n",
 }
@@ -62,17 +78,21 @@ FALSE = {
     "wrong output of a command": "```console\n$ echo 0.125\n0.126\n```\n",
     "no such command": "```console\n$ no-such-command\n```\n",
     "output of a command that does not run": "```console\n$ pytest\n100 passed\n```\n",
+    "a file that is not what is shown": "```python\n# one.py\nx = 1\n```\n```python\n"
+    ">>> import one\n>>> one.x\n2\n```\n",
     "nothing that runs": "```bash\necho 1\n```\n",
 }
 
 
 @pytest.mark.parametrize("document", TRUE.values(), ids=TRUE)
-def test_a_true_example_passes(document, tmp_path):
+def test_a_true_example_passes(document, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     (tmp_path / "document.md").write_text(document)
     assert readme_examples.main(str(tmp_path / "document.md")) == 0
 
 
 @pytest.mark.parametrize("document", FALSE.values(), ids=FALSE)
-def test_a_false_or_unchecked_example_fails(document, tmp_path):
+def test_a_false_or_unchecked_example_fails(document, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     (tmp_path / "document.md").write_text(document)
     assert readme_examples.main(str(tmp_path / "document.md")) == 1

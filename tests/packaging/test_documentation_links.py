@@ -1,0 +1,101 @@
+"""What the pages point to is there: files, anchors, scripts, commands and their options."""
+
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import unquote
+
+import pytest
+
+from infolm_metric.commands.main import COMMANDS, main
+from tests.project_files import ROOT, project_files
+
+PAGES = [path for path in project_files() if path.suffix == ".md"]
+FENCED = re.compile(r"^```\w*\n.*?^```$", re.DOTALL | re.MULTILINE)
+LINK = re.compile(r"!?\[[^\]]*\]\((?P<target>[^)\s]+)\)")
+HEADING = re.compile(r"^#+ (?P<title>.*)$", re.MULTILINE)
+NAMED_FILE = re.compile(
+    r"(?<![\w./-])(?:tests|space|docs|infolm_metric)/[\w/.-]*\.(?:py|md|svg|png)\b"
+)
+COMMAND = re.compile(r"(?:^|[`|$] )(?P<line>infolm (?:\w+) (?:.*\\\n)*.*)$", re.MULTILINE)
+LARGEST_README = 150
+
+
+def content(page: Path) -> str:
+    return (ROOT / page).read_text(encoding="utf-8")
+
+
+def links(page: Path) -> Iterator[tuple[Path, str]]:
+    """(file, anchor) of each link of a page that stays in the project; paths from ROOT."""
+    for link in LINK.finditer(FENCED.sub("", content(page))):
+        target, _, anchor = unquote(link["target"]).partition("#")
+        if not re.match(r"\w+:", target):
+            place = ROOT / page.parent / target if target else ROOT / page
+            yield place.resolve().relative_to(ROOT), anchor
+
+
+def anchors(page: Path) -> set[str]:
+    """The anchors of a page's headings, as GitHub makes them."""
+    found: set[str] = set()
+    for heading in HEADING.finditer(FENCED.sub("", content(page))):
+        title = LINK.sub(lambda link: link[0][1 : link[0].index("]")], heading["title"])
+        slug = re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
+        repeated = sum(
+            re.fullmatch(rf"{re.escape(slug)}(-\d+)?", other) is not None for other in found
+        )
+        found.add(f"{slug}-{repeated}" if repeated else slug)
+    return found
+
+
+def commands(page: Path) -> Iterator[list[str]]:
+    """The words of each `infolm` command in the page's fenced blocks."""
+    for block in FENCED.finditer(content(page)):
+        if block[0].startswith(("```bash", "```console")):
+            for command in COMMAND.finditer(block[0]):
+                yield shlex.split(command["line"].replace("\\\n", " "), comments=True)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=str)
+def test_every_link_leads_to_a_file_and_a_heading_that_are_there(page):
+    broken = []
+    for file, anchor in links(page):
+        if not (ROOT / file).exists():
+            broken.append(f"{file} is not there")
+        elif anchor and anchor not in anchors(file):
+            broken.append(f"{file} has no heading #{anchor}; it has {sorted(anchors(file))}")
+    assert not broken, "\n".join(broken)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=str)
+def test_every_file_that_a_page_names_is_there(page):
+    named = set(NAMED_FILE.findall(content(page)))
+    assert [name for name in sorted(named) if not (ROOT / name).exists()] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=str)
+def test_every_command_and_option_that_a_page_shows_is_there(page, capsys):
+    known = {command.name for command in COMMANDS}
+    for words in commands(page):
+        assert words[1] in known, f"infolm has no command {words[1]}: {words}"
+        metric = words[words.index("--metric") + 1] if "--metric" in words else "infolm"
+        main([words[1], "--metric", metric, "--help"])
+        shown = capsys.readouterr().out
+        for word in words[2:]:
+            if flag := re.match(r"--[a-z-]+", word):
+                assert re.search(rf"{flag[0]}\b", shown), f"no option {flag[0]}: {words}"
+
+
+def test_the_readme_is_one_page():
+    assert len(content(Path("README.md")).splitlines()) <= LARGEST_README
+
+
+def test_the_readme_links_every_page_of_the_documentation():
+    pages = {path for path in PAGES if path.parent == Path("docs")}
+    linked = {file for file, _ in links(Path("README.md"))}
+    assert pages <= linked, f"not linked: {sorted(map(str, pages - linked))}"
+
+
+@pytest.mark.parametrize("page", [path for path in PAGES if path.parent == Path("docs")], ids=str)
+def test_every_page_of_the_documentation_leads_to_another(page):
+    assert {file for file, _ in links(page)} - {page}
