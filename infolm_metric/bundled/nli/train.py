@@ -156,9 +156,7 @@ def warm_start() -> TwoHeads:
     return TwoHeads(model).train()
 
 
-def build_optimiser(
-    model: TwoHeads, body_rate: float, head_rate: float
-) -> torch.optim.Optimizer:
+def build_optimiser(model: TwoHeads, body_rate: float, head_rate: float) -> torch.optim.Optimizer:
     """AdamW with a rate of its own for the two heads."""
     body = list(model.classifier.bert.parameters())
     heads = [*model.classifier.classifier.parameters(), *model.helper.parameters()]
