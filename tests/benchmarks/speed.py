@@ -4,11 +4,13 @@
     python tests/benchmarks/speed.py webnlg2020.en.jsonl -o speed
 
 The data is JSON Lines with "prediction" and "references". Timed are the same pairs on the same
-cores from one float32 copy of the weights: this package (float32, bfloat16, and four masks a pass),
-torchmetrics' InfoLM and BERTScore, the last two with batches of 64. Each runs in a process of its
-own, is warmed up on other texts, and loading is not counted. Pairs are the first of the data whose
-texts are all distinct (mixed lengths), and texts of equal lengths made from it. The table and the
-plot are written to the folder: pairs a second, and memory as infolm / torchmetrics.
+cores from one float32 copy of the weights: this package (InfoLM in float32, in bfloat16 and with
+four masks a pass, and BaryScore), torchmetrics' InfoLM and BERTScore, the last two with batches of
+64. Each runs in a process of its own, is warmed up on other texts, and loading is not counted.
+Pairs are the first of the data whose texts are all distinct (mixed lengths), and texts of equal
+lengths made from it. The table and the plot are written to the folder: pairs a second, and memory
+as infolm / torchmetrics. A second table has more and more pairs, and systems that share references,
+without torchmetrics, which would take long.
 
 "of the machine" is the rate at which the encoder's matrix products were worked off, everything else
 the encoder does included, divided by the rate of one plain product of that shape. FLOPs are counted
@@ -41,6 +43,12 @@ def load_ours(folder: str, **settings: Any) -> Score:
 
     scorer = InfoLMScorer(model_name_or_path=folder, idf=False, reuse_memory=0, **settings)
     return scorer.score
+
+
+def load_baryscore(folder: str) -> Score:
+    from infolm_metric import BaryScorer
+
+    return BaryScorer(model_name_or_path=folder, idf=False, reuse_memory=0).score
 
 
 def load_torchmetrics(folder: str) -> Score:
@@ -78,9 +86,11 @@ RUNNERS: dict[str, Callable[[str], Score]] = {
     "infolm": load_ours,
     "infolm, bfloat16": lambda folder: load_ours(folder, dtype="bfloat16"),
     "infolm, 4 masks a pass": lambda folder: load_ours(folder, masks_per_pass=4),
+    "baryscore": load_baryscore,
     "torchmetrics InfoLM": load_torchmetrics,
     "BERTScore": load_bertscore,
 }
+COMPARED_AT_LENGTH = ("infolm", "baryscore", "BERTScore")
 
 
 @dataclass(frozen=True)
@@ -270,11 +280,19 @@ def run_all(args: argparse.Namespace) -> list[dict[str, Any]]:
 
 def growth(args: argparse.Namespace, folder: Path) -> list[dict[str, Any]]:
     """More and more pairs."""
+    counts = (16, 64, 256)
+    loads = [Workload("growth", distinct_pairs(args.data, count)) for count in counts]
+    return [row for load in loads for row in few_compared(load, folder, args.threads)]
+
+
+def few_compared(load: Workload, folder: Path, threads: int) -> list[dict[str, Any]]:
+    """A row for each of COMPARED_AT_LENGTH."""
     rows = []
-    for count in (16, 64, 256):
-        found = measure("infolm", folder, distinct_pairs(args.data, count), args.threads)
-        rows.append({"model": "bundled", "workload": "growth", "pairs": count} | found)
-        rows[-1] |= {"implementation": "infolm", "pairs_per_second": count / found["seconds"]}
+    for name in COMPARED_AT_LENGTH:
+        found = measure(name, folder, load.pairs, threads)
+        rate = len(load.pairs) / found["seconds"]
+        rows.append({"model": "bundled", "workload": load.name, "pairs": len(load.pairs)} | found)
+        rows[-1] |= {"implementation": name, "pairs_per_second": rate}
     return rows
 
 
@@ -302,12 +320,8 @@ def shared_references(args: argparse.Namespace, folder: Path) -> list[dict[str, 
         return text + " again" * len(seen)
 
     distinct = [(own(candidate), own(reference)) for candidate, reference in shared]
-    rows = []
-    for name, pairs in (("shared references", shared), ("all texts distinct", distinct)):
-        found = measure("infolm", folder, pairs, args.threads)
-        rows.append({"model": "bundled", "workload": name, "pairs": len(pairs)} | found)
-        rows[-1] |= {"implementation": "infolm", "pairs_per_second": len(pairs) / found["seconds"]}
-    return rows
+    loads = [Workload("shared references", shared), Workload("all texts distinct", distinct)]
+    return [row for load in loads for row in few_compared(load, folder, args.threads)]
 
 
 def write_table(rows: list[dict[str, Any]], file: Path) -> str:
@@ -317,20 +331,21 @@ def write_table(rows: list[dict[str, Any]], file: Path) -> str:
         f"| model, texts | {' | '.join(names)} | ours/torchmetrics | of the machine | memory, MB |",
         "|---|" + "---:|" * (len(names) + 3),
     ]
-    alone = ["| ours alone | pairs/s | seconds | memory, MB |", "|---|---:|---:|---:|"]
+    alone = ["| texts | metric | pairs/s | seconds | memory, MB |", "|---|---|---:|---:|---:|"]
     loads: dict[tuple[str, str, int], dict[str, dict[str, Any]]] = {}
     for row in rows:
         key = row["model"], row["workload"], row["pairs"]
         loads.setdefault(key, {})[row["implementation"]] = row
     for (model, workload, pairs), found in loads.items():
-        ours = found["infolm"]
         label = f"{model}, {workload}, {pairs} pairs"
         if "torchmetrics InfoLM" not in found:
-            alone.append(
-                f"| {label} | {ours['pairs_per_second']:.2f} | {ours['seconds']:.1f} "
-                f"| {ours['megabytes']:.0f} |"
-            )
+            alone += [
+                f"| {label} | {name} | {each['pairs_per_second']:.2f} | {each['seconds']:.1f} "
+                f"| {each['megabytes']:.0f} |"
+                for name, each in found.items()
+            ]
             continue
+        ours = found["infolm"]
         rates = " | ".join(f"{found[name]['pairs_per_second']:.3g}" for name in names)
         memory = f"{ours['megabytes']:.0f} / {found['torchmetrics InfoLM']['megabytes']:.0f}"
         lines.append(

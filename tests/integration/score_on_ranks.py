@@ -12,11 +12,15 @@ from pathlib import Path
 
 import torch.distributed as dist
 
-from infolm_metric import InfoLM, InfoLMScorer
+from infolm_metric import BaryScore, BaryScorer, InfoLM, InfoLMScorer
 from infolm_metric.kernel.ranks import distributed_score
 from tests.toy import Toy, ToyScorer
 
-KINDS = {"infolm": (InfoLM, InfoLMScorer), "toy": (Toy, ToyScorer)}
+KINDS = {
+    "infolm": (InfoLM, InfoLMScorer),
+    "baryscore": (BaryScore, BaryScorer),
+    "toy": (Toy, ToyScorer),
+}
 
 
 def outcome(call):
@@ -35,7 +39,7 @@ def run(case, model):
     name = case.get("of", "infolm")
     metric_type, scorer_type = KINDS[name]
     settings = {
-        **({"model_name_or_path": model} if name == "infolm" else {}),
+        **({"model_name_or_path": model} if name != "toy" else {}),
         **case.get("settings", {}),
         **case.get("on_rank", {}).get(str(rank), {}),
     }

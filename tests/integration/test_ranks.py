@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from infolm_metric import InfoLM, InfoLMScorer
+from infolm_metric import BaryScorer, InfoLM, InfoLMScorer
 from infolm_metric.kernel.ranks import distributed_score
 from tests.project_files import ROOT
 from tests.toy import ToyScorer
@@ -75,6 +75,14 @@ CASES = {
         "shares": shares(0, 4, 7),
         "ways": {"ranks": "share"},
         "add_batch": True,
+    },
+    **{
+        f"baryscore, {name}": {"of": "baryscore", "settings": {"layers": 2}, **case}
+        for name, case in {
+            "scorer": {"call": "scorer", "shares": shares(0, 4, 7, references=GROUPS)},
+            "metric": {"call": "metric", "shares": shares(0, 4, 7), "ways": {"ranks": "share"}},
+            "all pairs on each": {"call": "metric", "shares": ALL, "ways": {"ranks": "same"}},
+        }.items()
     },
     **{
         f"toy, {name}": {"of": "toy", "settings": {"size": 2}, **case}
@@ -164,7 +172,8 @@ def alone(case, model):
     settings = case.get("settings", {})
     if case.get("of") == "toy":
         return ToyScorer(**settings).score(predictions, references).as_dict()
-    scorer = InfoLMScorer(model_name_or_path=str(model), **settings)
+    kind = BaryScorer if case.get("of") == "baryscore" else InfoLMScorer
+    scorer = kind(model_name_or_path=str(model), **settings)
     return scorer.score(predictions, references).as_dict()
 
 

@@ -82,17 +82,20 @@ def test_a_new_setting_is_one_field(monkeypatch):
 
 
 RIGHT = """
-from infolm_metric import InfoLM, InfoLMScorer
+from infolm_metric import BaryScore, BaryScorer, InfoLM, InfoLMScorer
 scorer = InfoLMScorer(model_name_or_path="bundled", temperature=2.0)
 mean: float = scorer.score(["a"], ["b"], information_measure=["kl", "l1"], idf=False)["infolm"]
 InfoLM(temperature=1.5).compute(predictions=["a"], references=["b"], batch_size=8)
+BaryScorer(layers="all").explain("a", "b", layers=[1, 2]).moves()[0].mass + 1.0
+BaryScore(layers=2).compute(predictions=["a"], references=["b"], idf=False)
 """
 WRONG = """
-from infolm_metric import InfoLM, InfoLMScorer
+from infolm_metric import BaryScorer, InfoLM, InfoLMScorer
 InfoLMScorer(temprature=2.0)
 InfoLMScorer().score(["a"], ["b"], temperature="warm")
 InfoLM(temprature=2.0)
 InfoLM().compute(predictions=["a"], references=["b"], batch_size=[8])
+BaryScorer(layers=2.5)
 """
 
 
@@ -120,4 +123,4 @@ def test_a_static_checker_knows_the_settings(tmp_path):
     )
     assert done.returncode == 1, done.stdout + done.stderr
     lines = [line.split(" error: ")[0] for line in done.stdout.splitlines() if " error: " in line]
-    assert lines == [f"wrong.py:{number}:" for number in (3, 4, 5, 6)], done.stdout
+    assert lines == [f"wrong.py:{number}:" for number in (3, 4, 5, 6, 7)], done.stdout
