@@ -19,7 +19,18 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
-from infolm_metric.commands import baseline, compare, correlate, idf, register, report, score, tune
+from infolm_metric.commands import (
+    attack,
+    baseline,
+    compare,
+    correlate,
+    idf,
+    register,
+    report,
+    robustness,
+    score,
+    tune,
+)
 from infolm_metric.commands.options import Command, chosen_settings, flag_names
 from infolm_metric.kernel.settings import Settings
 from infolm_metric.kernel.version import __version__
@@ -33,6 +44,8 @@ COMMANDS = (
     correlate.COMMAND,
     tune.COMMAND,
     report.COMMAND,
+    attack.COMMAND,
+    robustness.COMMAND,
     idf.COMMAND,
     baseline.COMMAND,
     register.COMMAND,

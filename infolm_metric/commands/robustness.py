@@ -1,0 +1,183 @@
+"""`infolm robustness`: which attacks metrics notice, on the cases that `infolm attack` made."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from infolm_metric import metrics
+from infolm_metric.commands.options import Command, option
+from infolm_metric.commands.output import JSON, MARKDOWN, OUTPUT, check_output, write
+from infolm_metric.commands.several_metrics import (
+    all_flags,
+    make_scorers,
+    metrics_option,
+    several_setting_options,
+)
+from infolm_metric.kernel.wording import as_flags
+
+if TYPE_CHECKING:
+    from infolm_metric.kernel.text_files import Row
+    from infolm_metric.robustness.report import MetricResult, Robustness
+    from infolm_metric.robustness.scoring import Column
+
+SIDES = ("paraphrase", "adversary", "paraphrase_adversary")
+
+
+def _robustness(arguments: argparse.Namespace) -> None:
+    """Scores the cases and writes what each metric notices."""
+    from infolm_metric.robustness.triples import read_triples
+
+    check_output(arguments)
+    for name in arguments.lower_is_better:
+        if name not in arguments.scores:
+            raise ValueError(f"--lower-is-better {name}: no such column; add --scores {name}")
+    names = arguments.metric or ([] if arguments.scores else [metrics.DEFAULT])
+    found = read_triples(arguments.file)
+    columns = [
+        read_column(name, [row for row, _ in found], name not in arguments.lower_is_better)
+        for name in dict.fromkeys(arguments.scores)
+    ]
+    with as_flags(all_flags()):
+        scorers = make_scorers(names, arguments)
+
+        from infolm_metric.robustness.scoring import measure
+
+        result = measure([triple for _, triple in found], scorers, columns)
+    if arguments.json:
+        lines = [json.dumps(result.as_dict(), allow_nan=False)]
+    else:
+        lines = list(_lines(result, "markdown" if arguments.markdown else "text"))
+    write(lines, arguments.output)
+
+
+def read_column(name: str, rows: Sequence[Row], higher_is_better: bool) -> Column:
+    """The scores that stand in the columns NAME.paraphrase and so on; empty where there are none.
+
+    Raises ValueError unless the cases have the columns, and numbers in them.
+    """
+    from infolm_metric.robustness.scoring import Column
+
+    for side in SIDES[:2]:
+        if not any(f"{name}.{side}" in row for _, row in rows):
+            raise ValueError(
+                f"--scores {name}: no column '{name}.{side}'; outside scores need "
+                + ", ".join(f"{name}.{each}" for each in SIDES)
+            )
+    scores = [tuple(_number(where, row, f"{name}.{side}") for side in SIDES) for where, row in rows]
+    return Column(name, [(one, other, third) for one, other, third in scores], higher_is_better)
+
+
+def _number(where: str, row: Mapping[str, Any], column: str) -> float | None:
+    value = row.get(column)
+    if value is None or value == "":
+        return None
+    try:
+        number = float("x" if isinstance(value, bool) else value)
+    except (TypeError, ValueError):
+        number = math.nan
+    if math.isnan(number):
+        raise ValueError(
+            f"{where}: column {column!r} must hold numbers, got {value!r}; leave it empty (in "
+            "JSON: null) where there is no score"
+        )
+    return number
+
+
+def _lines(result: Robustness, layout: str) -> Iterator[str]:
+    """A table for each metric, the means of all together, and what the columns are."""
+    from infolm_metric.meta_evaluation.tables import LAYOUTS
+
+    table = LAYOUTS[layout]
+    header = ["kind", "cases", "accuracy", "95% interval", "ties", "sensitivity", "of"]
+    for name, metric in result.metrics.items():
+        yield from table([name, *header], list(_rows(metric)), left=2)
+        yield ""
+    if len(result.metrics) > 1:
+        groups = ("all", "adequacy", "fluency")
+        rows = [
+            [name, *(_share(metric.macro(what)[group]) for what in MEANS for group in groups)]
+            for name, metric in result.metrics.items()
+        ]
+        heads = [f"{what}, {group}" for what in MEANS for group in groups]
+        yield from table(["mean over attacks", *heads], rows)
+        yield ""
+    yield (
+        "Accuracy: cases in which the paraphrase scores better than the attacked reference; a tie "
+        "is a miss. Sensitivity: texts that score better than the same text attacked, an easier "
+        "test. Intervals: Wilson. Each attack counts alike in the means."
+    )
+    for name, metric in result.metrics.items():
+        yield f"{name}: {'scores from the file' if metric.signature is None else metric.signature}"
+
+
+MEANS = ("accuracy", "sensitivity")
+
+
+def _rows(metric: MetricResult) -> Iterator[list[str]]:
+    for name, each in metric.attacks.items():
+        interval = "-"
+        if each.low is not None and each.high is not None:
+            interval = f"[{each.low:.1%}, {each.high:.1%}]"
+        yield [
+            name,
+            each.kind,
+            str(each.n),
+            _share(each.accuracy),
+            interval,
+            _share(each.ties),
+            _share(each.sensitivity),
+            str(each.cases),
+        ]
+    means = {what: metric.macro(what) for what in MEANS}
+    for group in means["accuracy"]:
+        shown = {what: _share(means[what][group]) for what in MEANS}
+        yield [
+            "mean", group, "", shown["accuracy"], "", "", shown["sensitivity"], "",
+        ]  # fmt: skip
+
+
+def _share(value: float | None) -> str:
+    return "-" if value is None else f"{value:.1%}"
+
+
+COMMAND = Command(
+    "robustness",
+    "tell which attacks metrics notice",
+    _robustness,
+    lambda _: {
+        "what to score": (
+            option("file", metavar="FILE", help="what infolm attack wrote; - is standard input"),
+            metrics_option(f" (default: {metrics.DEFAULT}, or none beside --scores)"),
+            option(
+                "--scores",
+                action="append",
+                default=[],
+                metavar="NAME",
+                help="another metric's scores against the anchor, in the columns "
+                + ", ".join(f"NAME.{side}" for side in SIDES)
+                + "; repeat for several",
+            ),
+            option(
+                "--lower-is-better",
+                action="append",
+                default=[],
+                metavar="NAME",
+                help="such a column of which this is true",
+            ),
+        ),
+        **several_setting_options(),
+        "output": (JSON, MARKDOWN, OUTPUT),
+    },
+    epilogue="""\
+A setting goes to the metrics that have it; --model bundled stands for each one's own bundled model.
+With idf the corpus is the anchors of the file, each once. Every pair of texts is scored once.
+
+example:
+  infolm attack outputs.jsonl -o attacked.jsonl
+  infolm robustness attacked.jsonl --model bundled --metric infolm
+""",
+)

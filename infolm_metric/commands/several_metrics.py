@@ -1,0 +1,105 @@
+"""Options of commands that take several metrics: a setting goes to those that have it."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from infolm_metric import metrics
+from infolm_metric.commands.options import QUIET, Option, option, setting
+
+if TYPE_CHECKING:
+    from infolm_metric.kernel.scorer import MetricScorer
+    from infolm_metric.kernel.settings import Settings
+
+NOT_HERE = ("rescale_with_baseline",)
+"""Settings that change no order of scores."""
+
+
+def metrics_option(more: str = "") -> Option:
+    """The option that names one metric or several; its help ends with `more`."""
+
+    def known(name: str) -> str:
+        try:
+            return metrics.find(name).name
+        except ValueError as error:
+            raise argparse.ArgumentTypeError(
+                f"{error}; a column of scores is named with --scores {name}"
+            ) from None
+
+    return option(
+        "--metric",
+        metavar="NAME",
+        type=known,
+        action="append",
+        default=[],
+        help=f"a metric: {', '.join(metrics.METRICS)}; repeat for several{more}",
+    )
+
+
+def several_setting_options() -> dict[str, tuple[Option, ...]]:
+    """The settings of all metrics by heading, those that several have first, each once."""
+    owners: dict[str, list[type[Settings]]] = {}
+    for metric in metrics.METRICS.values():
+        own: type[Settings] = metric.settings_type()
+        for name, declared in own.choices().items():
+            if declared.flags and name not in NOT_HERE:
+                owners.setdefault(name, []).append(own)
+    groups: dict[str, tuple[Option, ...]] = {}
+    taken: set[str] = set()
+    for name, those in sorted(owners.items(), key=lambda each: -len(each[1])):
+        heading = f"settings of {' and '.join(each.metric for each in those)}"
+        made = setting(those[0], name)
+        flags = tuple(flag for flag in made.flags if flag not in taken)
+        taken.update(flags)
+        if flags:
+            groups[heading] = (*groups.get(heading, ()), Option(flags, made.keywords))
+    first = next(iter(groups))
+    groups[first] = (*groups[first], QUIET)
+    return groups
+
+
+def make_scorers(names: Sequence[str], arguments: argparse.Namespace) -> dict[str, MetricScorer]:
+    """A scorer of each metric, with those of the settings given that it has.
+
+    Raises ValueError for a setting that none of them has; checked before torch is imported.
+    """
+    found = {name: metrics.find(name) for name in dict.fromkeys(names)}
+    types = {name: metric.settings_type() for name, metric in found.items()}
+    _check_owned(types, arguments)
+    shown = sys.stderr.isatty() and not arguments.quiet
+    settings = {}
+    for name, own in types.items():
+        choices = own.choices()
+        given: dict[str, Any] = {
+            each: value[0] if choices[each].repeated and len(value) == 1 else value
+            for each, value in vars(arguments).items()
+            if each in choices and each != "verbose"
+        }
+        settings[name] = own(**given, verbose=shown)
+    return {name: found[name].scorer_type()(**vars(settings[name])) for name in found}
+
+
+def all_flags() -> dict[str, str]:
+    """The flag of each setting that has one, of any metric, as messages spell it."""
+    return {
+        name: declared.flags[-1]
+        for metric in metrics.METRICS.values()
+        for name, declared in metric.settings_type().choices().items()
+        if declared.flags
+    }
+
+
+def _check_owned(types: Mapping[str, type[Settings]], arguments: argparse.Namespace) -> None:
+    for metric in metrics.METRICS.values():
+        for name, declared in metric.settings_type().choices().items():
+            if name not in arguments or any(name in own.choices() for own in types.values()):
+                continue
+            flag = declared.flags[-1]
+            asked = " or ".join(types) or "scores made elsewhere"
+            raise ValueError(
+                f"{flag} is a setting of {metric.name}, not of {asked}; leave it out or add "
+                f"--metric {metric.name}"
+            )
