@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -39,84 +39,95 @@ class Distributions(Reader[masked_lm.MaskedLM]):
         The model reads a text once, however many readings weigh it. `report` is told the share of
         the masks that is done.
         """
-        model = self.model(settings)
-        limit = self.limit(settings)
+        self.model(settings)  # another one than the last call's empties the store
         self._store.shrink(settings.reuse_memory)
-        found: dict[Key, Tensor] = {}
-        missing: dict[Key, Reading] = {}
-        kind = (limit, settings.masks_per_pass)
-        for reading in readings:
-            if reading.key not in found and reading.key not in missing:
-                stored = [self._store.get((reading.key, *kind, heat)) for heat in temperatures]
-                kept = [distribution for distribution in stored if distribution is not None]
-                if len(kept) == len(stored):
-                    found[reading.key] = torch.stack(kept)
-                else:
-                    missing[reading.key] = reading
-        masks = {reading.key: masks_of(reading) for reading in readings}
-        done, total = sum(masks[key] for key in found), sum(masks.values())
-        groups = _alike(missing.values(), settings.masks_per_pass)
-        sums = Accumulator(temperatures)
-        for owner, log_weights, logits in self._predict(groups, model, limit, settings):
-            sums.add(logits, log_weights, owner)
-            done += int(log_weights.isfinite().sum())
-            report(done / total)
+        distinct = {reading.key: reading for reading in readings}
+        found = self._kept(distinct, settings, temperatures)
+        missing = [reading for key, reading in distinct.items() if key not in found]
+        done = sum(masks_of(distinct[key]) for key in found)
+        total = done + sum(map(masks_of, missing))
+
+        def tell(read: int) -> None:
+            report((done + read) / total)
+
+        made = self._made(_alike(missing, settings.masks_per_pass), settings, temperatures, tell)
         report(1.0)
-        for index, group in enumerate(groups):
-            for reading, log_p in zip(group, sums.log_sums(index), strict=True):
-                found[reading.key] = log_p
-                for heat, distribution in zip(temperatures, log_p, strict=True):
-                    self._store.put((reading.key, *kind, heat), distribution)
+        for key, log_p in made.items():
+            for name, row in zip(self._names(key, settings, temperatures), log_p, strict=True):
+                self._store.put(name, row)
+        return {**found, **made}
+
+    def _names(self, key: Key, settings: Settings, temperatures: Sequence[float]) -> list[Hashable]:
+        """What a text's distributions are stored under, one for each temperature."""
+        kind = (self.limit(settings), settings.masks_per_pass)
+        return [(key, *kind, heat) for heat in temperatures]
+
+    def _kept(
+        self, keys: Iterable[Key], settings: Settings, temperatures: Sequence[float]
+    ) -> dict[Key, Tensor]:
+        """What the store holds, of the texts that it holds at every temperature."""
+        found = {}
+        for key in keys:
+            stored = [self._store.get(name) for name in self._names(key, settings, temperatures)]
+            kept = [row for row in stored if row is not None]
+            if len(kept) == len(stored):
+                found[key] = torch.stack(kept)
         return found
 
-    def _predict(
+    def _made(
         self,
         groups: Sequence[Sequence[Reading]],
-        model: masked_lm.MaskedLM,
-        limit: int | None,
         settings: Settings,
+        temperatures: Sequence[float],
+        tell: Callable[[int], object],
+    ) -> dict[Key, Tensor]:
+        """What the model says of the texts; `tell` is told how many masks it has read."""
+        sums, read = Accumulator(temperatures), 0
+        for owner, log_weights, logits in self._predict(groups, settings):
+            sums.add(logits, log_weights, owner)
+            read += int(log_weights.isfinite().sum())
+            tell(read)
+        return {
+            reading.key: log_p
+            for index, group in enumerate(groups)
+            for reading, log_p in zip(group, sums.log_sums(index), strict=True)
+        }
+
+    def _predict(
+        self, groups: Sequence[Sequence[Reading]], settings: Settings
     ) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
         """Every position of the texts that is read: whose, its log weights, and its logits.
 
         int64 [positions], float64 [positions, weightings] and [positions, vocab]; those of a text
         come in order. The readings of a group are of one text, and differ in their weights.
         """
+        model = self.model(settings)
         template, size = model.checkpoint.template, model.checkpoint.size
-        windows = [
-            window
-            for index, group in enumerate(groups)
-            for window in masking.split(
-                index,
-                group[0].text,
-                np.stack([reading.log_weights for reading in group], axis=1),
-                template,
-                limit,
-                settings.masks_per_pass,
-            )
-        ]
+        limit, masks = self.limit(settings), settings.masks_per_pass
+        windows: list[masking.MaskedWindow] = []
+        for index, group in enumerate(groups):
+            log_weights = np.stack([reading.log_weights for reading in group], axis=1)
+            windows += masking.split(index, group[0].text, log_weights, template, limit, masks)
         count = None if settings.batch_size == "auto" else int(settings.batch_size)
         for batch in masking.batches(windows, template.mask, count, size, model.device.type):
             owner = torch.tensor(batch.texts).repeat_interleave(torch.tensor(batch.sizes))
             owner = owner.repeat_interleave(batch.positions.shape[1])
-            log_weights = batch.log_weights.flatten(0, 1)
+            weights = batch.log_weights.flatten(0, 1)
             done = 0
             for logits in model.logits(batch.ids, batch.positions, batch.sizes):
                 part = slice(done, done + len(logits))
-                yield owner[part], log_weights[part], logits
+                yield owner[part], weights[part], logits
                 done += len(logits)
 
     def view(self, reading: Reading, settings: Settings) -> TextView:
         """The predictions at every position of a text, those of weight 0 included."""
-        model = self.model(settings)
-        limit = self.limit(settings)
-        uniform = Reading.of(reading.text, None)
-        steps = self._predict([[uniform]], model, limit, settings)
+        steps = self._predict([[Reading.of(reading.text, None)]], settings)
         logits = torch.cat([logits for _, _, logits in steps])
         view = view_text(
             reading.text.tokens,
             reading.log_weights,
             log_predictions(logits, settings.temperature),
-            model.checkpoint.tokenizer,
+            self.checkpoint(settings).tokenizer,
         )
         (mixed,) = interpolated(view.log_distribution[None], [reading], settings.interpolation)
         return replace(view, log_distribution=mixed)
