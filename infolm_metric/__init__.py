@@ -14,13 +14,17 @@ if TYPE_CHECKING:
     from infolm_metric.infolm_metric import InfoLM
     from infolm_metric.kernel.idf.table import IDF
     from infolm_metric.kernel.version import __version__
+    from infolm_metric.menli.menli import MENLI
+    from infolm_metric.menli.scorer import MENLIScorer
 
 __all__ = [
     "IDF",
+    "MENLI",
     "BaryScore",
     "BaryScorer",
     "InfoLM",
     "InfoLMScorer",
+    "MENLIScorer",
     "__version__",
     "measures",
     "meta_evaluation",
@@ -34,6 +38,8 @@ _HOMES = {
     "IDF": "kernel.idf.table:IDF",
     "InfoLM": "infolm_metric:InfoLM",
     "InfoLMScorer": "infolm.scorer:InfoLMScorer",
+    "MENLI": "menli.menli:MENLI",
+    "MENLIScorer": "menli.scorer:MENLIScorer",
     "measures": "infolm.measures",
     "meta_evaluation": "meta_evaluation",
     "robustness": "robustness",

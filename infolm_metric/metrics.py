@@ -47,6 +47,12 @@ METRICS: dict[str, Metric] = {
         scorer="infolm_metric.baryscore.scorer:BaryScorer",
         evaluate="infolm_metric.baryscore.baryscore:BaryScore",
     ),
+    "menli": Metric(
+        "menli",
+        settings="infolm_metric.menli.settings:Settings",
+        scorer="infolm_metric.menli.scorer:MENLIScorer",
+        evaluate="infolm_metric.menli.menli:MENLI",
+    ),
 }
 DEFAULT = "infolm"
 

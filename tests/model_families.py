@@ -283,7 +283,7 @@ UNFIT: dict[str, Callable[..., tuple[Any, Any]]] = {
 """What people try and cannot use: no mask token in the tokenizer; no masked-LM head in the file."""
 
 
-def _draw_weights(model: torch.nn.Module, scale: float, seed: int) -> None:
+def draw_weights(model: torch.nn.Module, scale: float, seed: int) -> None:
     """Replaces every parameter, norms and biases included, by seeded random numbers.
 
     Embeddings get the full scale, as the head is tied to them and sharpness comes from there. The
@@ -316,7 +316,7 @@ def build(family: str, folder: Path, seed: int = 0, **config_overrides: Any) -> 
     """
     with torch.random.fork_rng(devices=[]):
         tokenizer, model = {**FAMILIES, **UNFIT}[family](**config_overrides)
-    _draw_weights(model, model.config.initializer_range, seed)
+    draw_weights(model, model.config.initializer_range, seed)
     model.to(model.config.dtype or torch.float32)
     model.save_pretrained(folder)
     tokenizer.save_pretrained(folder)

@@ -17,7 +17,7 @@ from infolm_metric.kernel.baselines import LEAST_GROUPS, MOST_PAIRS
 from infolm_metric.kernel.checks import whole_number
 
 REFERENCES = 4
-OTHERWISE = ("information_measure", "similarity", "rescale_with_baseline")
+OTHERWISE = ("similarity", "rescale_with_baseline")
 
 
 def _baseline(arguments: argparse.Namespace) -> None:
@@ -43,11 +43,14 @@ def _baseline(arguments: argparse.Namespace) -> None:
 
     baseline = make_baseline(scorer.inner, scorer.settings, texts, pairs, references)
     baseline.save(arguments.output)
+    choices = scorer.settings.choices().items()
+    kinds = [each.label or name for name, each in choices if each.repeated]
     for (signature, weights, count), spread in baseline.spreads.items():
         if count == 1:
-            measure = signature.partition("measure:")[2].partition("|")[0] or scorer.settings.metric
+            fields = dict(part.split(":", 1) for part in signature.split("|"))
+            kind = next((fields[label] for label in kinds), scorer.settings.metric)
             print(
-                f"{measure}, {weights} weights: {spread.mean:.6g} "
+                f"{kind}, {weights} weights: {spread.mean:.6g} "
                 f"(deviation {spread.deviation:.2g}, {spread.pairs} pairs)"
             )
     print(f"baseline: {baseline}")
@@ -79,7 +82,14 @@ COMMAND = Command(
         ),
         "how": (
             metric_option(),
-            *setting_options(own, [name for name in own.choices() if name not in OTHERWISE]),
+            *setting_options(
+                own,
+                [
+                    name
+                    for name, each in own.choices().items()
+                    if name not in OTHERWISE and not each.repeated  # it makes all of them
+                ],
+            ),
         ),
     },
     epilogue="""\

@@ -12,7 +12,13 @@ from torch import Tensor, nn
 from transformers import AutoModelForMaskedLM
 
 from infolm_metric.infolm.fast_encoders import FastMaskedLM, Plan
-from infolm_metric.kernel.checkpoints import Checkpoint, load_weights, open_checkpoint, place
+from infolm_metric.kernel.checkpoints import (
+    Checkpoint,
+    check_complete,
+    load_weights,
+    open_checkpoint,
+    place,
+)
 from infolm_metric.kernel.exactness import ROWS, by_rows, exactly, repeated
 
 LOGITS_AT_ONCE = {True: 1 << 24, False: 1 << 28}  # on a CPU, and on a GPU
@@ -112,14 +118,7 @@ def load(checkpoint: Checkpoint, device: str | None, dtype: str, fast: bool = Tr
     if report["missing_keys"] and getattr(model.config, "legacy", False):
         # DeBERTa checkpoints as Microsoft published them name their head differently.
         model, report = load_weights(checkpoint, AutoModelForMaskedLM, dtype, legacy=False)
-    missing = sorted(report["missing_keys"]) + sorted(map(str, report["mismatched_keys"]))
-    if missing:
-        shown = ", ".join(missing[:3]) + (", ..." if len(missing) > 3 else "")
-        raise ValueError(
-            f"the checkpoint {checkpoint.name!r} lacks {len(missing)} weights of "
-            f"{type(model).__name__} ({shown}): its masked-LM head is missing or does not fit, and "
-            "a random one would give random scores; choose a checkpoint with a masked-LM head, or "
-            '"bundled"'
-        )
+    remedy = 'choose a checkpoint with a masked-LM head, or "bundled"'
+    check_complete(checkpoint, model, report, "masked-LM head", remedy)
     model, there = place(model, device)
     return MaskedLM((FastMaskedLM.of(model) if fast else None) or model, checkpoint, there)

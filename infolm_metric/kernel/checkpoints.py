@@ -44,6 +44,14 @@ PATIENCE = 4.0  # seconds that the Hub has for its first answer
 
 
 @dataclass(frozen=True)
+class Home:
+    """Where a metric's bundled model lies, and the variable by which users choose another."""
+
+    folder: Path = BUNDLED_FOLDER
+    variable: str = ModelSettings.model_variable
+
+
+@dataclass(frozen=True)
 class Checkpoint:
     """A model's tokenizer with the facts that turn texts into what it reads; needs no weights."""
 
@@ -57,6 +65,8 @@ class Checkpoint:
     positions: int | None  # tokens the model can read at most; None: any
     silence: str = ""  # why the Hub is not asked for files, if it is not
     states: int | None = None  # hidden states: the embeddings and every layer's; None: not known
+    home: Home = Home()
+    config: Any = None
 
     @cached_property
     def identity(self) -> str:
@@ -105,18 +115,20 @@ def open_checkpoint(
     architecture: Any,
     unfit: Callable[[str], str],
     check: Callable[[str, Any], None] = lambda name, tokenizer: None,
+    home: Home = Home(),  # noqa: B008 (it is frozen)
 ) -> Checkpoint:
     """The tokenizer of a model and what its configuration says, without its weights.
 
     `architecture` is the transformers class that will load the model. `check` may refuse the
     tokenizer, and `unfit` gives the message for a kind of model that has no such architecture.
+    `home` tells what "bundled" stands for.
 
     Raises:
         OSError: the model is not there, is damaged or cannot be reached.
         ValueError: it has no such architecture, or its tokenizer knows no words.
     """
-    source = _source(name, revision)
-    asked = (name, source, revision, _silence(source, revision))
+    source = _source(name, revision, home.folder)
+    asked = (name, source, revision, _silence(source, revision), home.variable)
     config = _fetch(AutoConfig.from_pretrained, *asked)
     tokenizer = _fetch(AutoTokenizer.from_pretrained, *asked)
     check(name, tokenizer)
@@ -141,7 +153,11 @@ def open_checkpoint(
     depth = getattr(config, "num_hidden_layers", None)
     states = None if depth is None else depth + 1
     return Checkpoint(
-        name, source, revision, tokenizer, template, size, limit, positions, asked[-1], states
+        *(name, source, revision, tokenizer, template, size, limit, positions),
+        silence=asked[3],
+        states=states,
+        home=home,
+        config=config,
     )
 
 
@@ -162,6 +178,7 @@ def load_weights(
             checkpoint.source,
             checkpoint.revision,
             checkpoint.silence,
+            checkpoint.home.variable,
             # Given even for float32: transformers 5 otherwise keeps a checkpoint's own dtype.
             dtype=getattr(torch, dtype),
             use_safetensors=True,
@@ -170,6 +187,20 @@ def load_weights(
             **options,
         )
     return model, report
+
+
+def check_complete(
+    checkpoint: Checkpoint, model: nn.Module, report: dict[str, Any], part: str, remedy: str
+) -> None:
+    """Raise ValueError if weights are missing of what `load_weights` gave, as those of a `part`."""
+    missing = sorted(report["missing_keys"]) + sorted(map(str, report["mismatched_keys"]))
+    if missing:
+        shown = ", ".join(missing[:3]) + (", ..." if len(missing) > 3 else "")
+        raise ValueError(
+            f"the checkpoint {checkpoint.name!r} lacks {len(missing)} weights of "
+            f"{type(model).__name__} ({shown}): its {part} is missing or does not fit, and a "
+            f"random one would give random scores; {remedy}"
+        )
 
 
 def place(model: nn.Module, device: str | None) -> tuple[nn.Module, torch.device]:
@@ -221,13 +252,13 @@ def _quietly() -> Iterator[None]:
             logging.enable_progress_bar()  # type: ignore[no-untyped-call]
 
 
-def _source(name: str, revision: str | None) -> str:
+def _source(name: str, revision: str | None, bundled: Path) -> str:
     """The folder or Hub name to load from."""
     if name == BUNDLED:
         if revision is not None:
             model = spelled("model_name_or_path", BUNDLED)
             raise ValueError(f"{model} has no revisions, got {revision!r}")
-        return str(BUNDLED_FOLDER)
+        return str(bundled)
     path = os.path.expanduser(name)
     # A name on the Hub has one slash at most and does not begin like a path: no need to ask there.
     if not os.path.isdir(path) and (path.startswith((".", os.sep)) or path.count("/") > 1):
@@ -269,6 +300,7 @@ def _fetch(
     source: str,
     revision: str | None,
     silence: str = "",
+    variable: str = ModelSettings.model_variable,
     **options: Any,
 ) -> Any:
     """What `loader` gives, with errors that say what to do."""
@@ -289,7 +321,7 @@ def _fetch(
             "be safetensors files, others are not read. Without a connection to the Hub use a "
             "folder or the model that ships with infolm, "
             f"{spelled('model_name_or_path', BUNDLED)}, for every call with "
-            f"{ModelSettings.model_variable}={BUNDLED}; HF_HUB_OFFLINE=1 saves the wait for the Hub"
+            f"{variable}={BUNDLED}; HF_HUB_OFFLINE=1 saves the wait for the Hub"
         ) from error
 
 

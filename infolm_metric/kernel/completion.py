@@ -5,14 +5,14 @@ from __future__ import annotations
 import inspect
 import os
 import types
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from inspect import Parameter
 from typing import Any
 
 from infolm_metric.kernel.settings import Settings
 
-KNOWN = {"os": os, "Sequence": Sequence}
+KNOWN = {"os": os, "Mapping": Mapping, "Sequence": Sequence}
 
 
 def name_settings(owner: type, settings: type[Settings]) -> None:

@@ -104,6 +104,7 @@ def score_held(
 
     def count() -> tuple[Pairs, Settings, _Holding]:
         pairs, settings = hold()
+        settings.check_parts()
         digest = _digest(pairs) if ranks == "same" else ""
         with scorer.lock:
             statistics, signature = inner.count(pairs, settings), inner.signature(settings)

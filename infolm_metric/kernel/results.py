@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Container, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from infolm_metric.kernel.version import __version__
@@ -22,7 +22,7 @@ class Remarks:
     `tokens` counts those that can be masked, and `unknown_tokens` those among them that the model
     does not know. `distinct_documents` are those that idf rests on, of the side with fewest: 10
     stands for any more, 0 for weights that rest on no corpus of the call. `limit` is what too long
-    texts were cut to, or None where nothing was cut.
+    texts were cut to, or None where nothing was cut. `words` are a metric's own for a count.
     """
 
     texts: int = 0
@@ -34,6 +34,7 @@ class Remarks:
     tokens: int = 0
     distinct_documents: int = 0
     limit: int | None = None
+    words: Mapping[str, str] = field(default_factory=dict)
 
     def __add__(self, other: Remarks) -> Remarks:
         """The remarks on both parts of a corpus, on which idf rests as a whole.
@@ -44,13 +45,13 @@ class Remarks:
         """
         counts = {name: count + other.counts()[name] for name, count in self.counts().items()}
         counts["distinct_documents"] = max(self.distinct_documents, other.distinct_documents)
-        return Remarks(**counts, limit=self.limit or other.limit)
+        limit, words = self.limit or other.limit, self.words or other.words
+        return Remarks(**counts, limit=limit, words=words)
 
     def counts(self) -> dict[str, int]:
         """The counts by name."""
-        return {
-            each.name: getattr(self, each.name) for each in fields(self) if each.name != "limit"
-        }
+        names = [each.name for each in fields(self) if each.name not in ("limit", "words")]
+        return {name: getattr(self, name) for name in names}
 
     @property
     def judged(self) -> bool:
@@ -67,16 +68,20 @@ class Remarks:
         whole = spelled("long_text", "window")
         cut = f"longer than {self.limit} tokens: cut there; {whole} reads texts whole"
         kinds = {
-            cut: self.too_long if self.limit is not None else 0,
-            "without a token of their own: scored by what the model makes of no text": self.empty,
-            "of one token: the model reads a lone mask, whatever the token, so that 'yes' and 'no' "
-            "score as copies": self.one_token,
-            "with an inverse document frequency of 0 for every token: weighed uniformly; a table "
-            "from a larger corpus (IDF.from_corpus, infolm idf) tells their tokens apart": (
-                self.zero_weight
-            ),
+            "too_long": cut,
+            "empty": "without a token of their own: scored by what the model makes of no text",
+            "one_token": "of one token: the model reads a lone mask, whatever the token, so that "
+            "'yes' and 'no' score as copies",
+            "zero_weight": "with an inverse document frequency of 0 for every token: weighed "
+            "uniformly; a table from a larger corpus (IDF.from_corpus, infolm idf) tells their "
+            "tokens apart",
         }
-        found = [f"{count} of {self.texts} texts {what}" for what, count in kinds.items() if count]
+        counts = {**self.counts(), "too_long": self.too_long if self.limit is not None else 0}
+        found = [
+            f"{counts[name]} of {self.texts} texts {what}"
+            for name, what in {**kinds, **self.words}.items()
+            if counts[name]
+        ]
         if self.unknown_tokens > UNKNOWN * self.tokens:
             share = self.unknown_tokens / self.tokens
             found.append(
@@ -121,7 +126,8 @@ class Result(Mapping[str, Any]):
     """Scores of every pair, by the full name of each kind of score that was asked for.
 
     Reads like the dictionary that `compute` returns. `several` is True if a list of kinds was
-    asked for, even of one.
+    asked for, even of one. `beside` are more numbers of each pair, and `facts` what holds for all
+    of them, each by its key in the dictionary and by the kind of score.
 
     >>> result = Result("infolm", {"l1_distance": [0.5, 1.5]}, "...", higher_is_better=False)
     >>> result["infolm"], list(result)
@@ -138,6 +144,8 @@ class Result(Mapping[str, Any]):
     several: bool = False
     views: tuple[View, ...] = ()
     baseline: Mapping[str, Mapping[str, Any]] | None = None  # by name, with the rescaled scores
+    beside: Mapping[str, Mapping[str, Mapping[str, list[float]]]] = field(default_factory=dict)
+    facts: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         pairs = len(next(iter(self.scores.values())))
@@ -169,6 +177,9 @@ class Result(Mapping[str, Any]):
         {'l1_distance': [0.5], 'l1_distance_similarity': [0.75]}
         """
         more = {f"{name}_{view.mean}": v for view in self.views for name, v in view.values.items()}
+        for key, by_name in self.beside.items():
+            for name, numbers in by_name.items():
+                more |= {f"{name}_{key}_{part}": column for part, column in numbers.items()}
         return {**self.scores, **more}
 
     def as_dict(self, return_scores: bool = True) -> dict[str, Any]:
@@ -184,6 +195,8 @@ class Result(Mapping[str, Any]):
             result[view.mean] = self._plain(means)
         for view in views if return_scores else ():
             result[view.column] = self._plain(view.values)
+        for key, by_name in {**(self.beside if return_scores else {}), **self.facts}.items():
+            result[key] = self._plain(by_name)
         result["higher_is_better"] = self.higher_is_better
         result["signature"] = self.signature
         result["remarks"] = self.remarks.counts()
@@ -218,9 +231,13 @@ def joined(parts: Sequence[Result]) -> Result:
         replace(view, values=_appended([part.views[index].values for part in parts]))
         for index, view in enumerate(first.views)
     )
+    beside = {
+        key: {name: _appended([part.beside[key][name] for part in parts]) for name in by_name}
+        for key, by_name in first.beside.items()
+    }
     scores = _appended([part.scores for part in parts])
     remarks = sum((part.remarks for part in parts), Remarks())
-    return replace(first, scores=scores, views=views, remarks=remarks)
+    return replace(first, scores=scores, views=views, beside=beside, remarks=remarks)
 
 
 def make_signature(metric: str, values: Mapping[str, object]) -> str:

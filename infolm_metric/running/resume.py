@@ -81,6 +81,7 @@ def run_job(
     >>> result.pairs, result.means
     (2, {'fisher_rao_distance': 0.0})
     """
+    scorer.settings.check_parts()
     path = Path(output)
     if path.is_symlink():  # the link stays, and the shards lie where there is room for the output
         path = path.resolve()

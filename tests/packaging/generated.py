@@ -3,7 +3,8 @@
 python -m tests.packaging.generated        writes the files that are stale
 """
 
-from dataclasses import fields
+import dataclasses
+import re
 from pathlib import Path
 
 from infolm_metric.kernel.settings import Settings
@@ -16,31 +17,34 @@ COMMAND = "python -m tests.packaging.generated"
 
 def keywords(settings: type[Settings]) -> str:
     """The module with the typed keywords of a metric's methods."""
+    fields = [f"    {name}: {each.given}" for name, each in settings.choices().items()]
+    words = set(re.findall(r"\w+", " ".join(fields)))
+    abstract = [name for name in ("Mapping", "Sequence") if name in words]
     lines = [
         f'"""The settings of {settings.metric} as typed keywords; made by `{COMMAND}`."""',
         "",
         "from __future__ import annotations",
         "",
         "import os",
-        "from collections.abc import Sequence",
+        *([f"from collections.abc import {', '.join(abstract)}"] if abstract else []),
         "from typing import TYPE_CHECKING, TypedDict",
         "",
         "if TYPE_CHECKING:",
         "    from infolm_metric.kernel.baselines import Baseline",
-        "    from infolm_metric.kernel.idf.table import IDF",
+        *(["    from infolm_metric.kernel.idf.table import IDF"] if "IDF" in words else []),
         "",
         "",
         "class Keywords(TypedDict, total=False):",
         '    """What can be given to the scorer, to its methods and to `compute`."""',
         "",
-        *(f"    {name}: {each.given}" for name, each in settings.choices().items()),
+        *fields,
     ]
     return "\n".join(lines) + "\n"
 
 
 def table(settings: type[Settings]) -> str:
     """The rows of docs/settings.md for one metric."""
-    defaults = {each.name: each.default for each in fields(settings)}
+    defaults = {each.name: each.default for each in dataclasses.fields(settings)}
     lines = [
         f"## {settings.metric}",
         "",

@@ -1,0 +1,1 @@
+"""MENLI: texts scored by what follows from them, with a natural-language-inference model."""

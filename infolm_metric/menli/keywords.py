@@ -1,0 +1,36 @@
+"""The settings of menli as typed keywords; made by `python -m tests.packaging.generated`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, TypedDict
+
+if TYPE_CHECKING:
+    from infolm_metric.kernel.baselines import Baseline
+
+
+class Keywords(TypedDict, total=False):
+    """What can be given to the scorer, to its methods and to `compute`."""
+
+    formula: str | Sequence[str]
+    direction: str
+    multi_reference: str
+    combine_with: str | Mapping[str, object] | Sequence[float] | None
+    nli_weight: float | None
+    higher_is_better: bool
+    normalize: str | Mapping[str, tuple[float, float]]
+    labels: str | Sequence[str] | None
+    probabilities: bool
+    max_length: int | None
+    long_text: str
+    model_name_or_path: str | os.PathLike[str] | None
+    model_revision: str | None
+    batch_size: int | str
+    device: str | None
+    dtype: str
+    tokenize_processes: int | None
+    reuse_memory: int
+    return_scores: bool
+    rescale_with_baseline: bool | str | os.PathLike[str] | Baseline
+    verbose: bool

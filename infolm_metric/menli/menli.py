@@ -1,0 +1,213 @@
+"""MENLI as `evaluate` loads it: the class and its documentation.
+
+`evaluate.load("./infolm_metric/menli")` copies this file away and imports the copy: so imports are
+absolute, and nothing is kept here. It takes the first metric class it finds among the names of the
+module: so other metric classes are named through their modules.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import evaluate
+
+from infolm_metric.kernel import evaluate_metric
+from infolm_metric.menli.scorer import MENLIScorer, either
+from infolm_metric.menli.settings import Settings
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from infolm_metric.menli.keywords import Keywords
+
+_DESCRIPTION = """\
+MENLI asks a model of natural language inference whether a text follows from its reference, and the
+reference from the text. The score is a formula of the probabilities of entailment, neutrality and
+contradiction; higher is better. It notices a changed number, name or negation, to which metrics of
+similarity are nearly blind, and can be combined with one of these.
+"""
+
+_CITATION = r"""
+@article{chen2023menli,
+  title = {{MENLI}: Robust Evaluation Metrics from Natural Language Inference},
+  author = {Chen, Yanran and Eger, Steffen},
+  journal = {Transactions of the Association for Computational Linguistics},
+  volume = {11},
+  pages = {804--825},
+  year = {2023},
+  doi = {10.1162/tacl_a_00576},
+}
+@software{infolm_metric,
+  title = {infolm: {InfoLM} as an evaluate metric},
+  author = {{The infolm authors}},
+  year = {2026},
+  license = {Apache-2.0},
+}
+"""
+
+_INPUTS_DESCRIPTION = f"""
+Args:
+    predictions (list of str): the texts to judge, at least one.
+    references (list of str, or list of lists of str): for each prediction its reference, or its
+        references, at least one each.
+    sources (list of str, or list of lists of str): what the predictions were made from, in the
+        place of references.
+
+    Every setting below can be given to `compute`, and to `evaluate.load` or `MENLI`, where it
+    becomes the default of every `compute`.
+
+{Settings.documentation()}
+
+    Given to `compute` alone, under torchrun or accelerate launch:
+
+    ranks (str): None (default): this process scores what it was given, whatever others do.
+        "share": every rank was given a share, and scores it. "same": every rank was given all the
+        pairs, as a Trainer does, and the ranks divide the work. All ranks must call `compute`.
+    gather (str): which ranks get the result: "all" (default; "main" if num_process > 1) or "main".
+
+Returns:
+    A dictionary, or None in the processes other than the first if num_process > 1 or
+    gather="main":
+
+    menli (float): the mean of the scores. Higher is better.
+    scores (list of float): the score of each pair, unless return_scores=False. A copy scores less
+        than the largest value: no model is sure of anything.
+    probabilities (dict of lists of float): with probabilities=True; e, n and c behind each score,
+        with several references those of the best one, or their means.
+    ranges (dict): in a combination unless normalize="fixed"; the scores of each part that stand
+        for 0 and 1. Given as normalize, they make another call's scores comparable with these.
+    higher_is_better (bool): True.
+    signature (str): every setting that can change a score, the models and the versions. Report it
+        with the score.
+    remarks (dict of int): how many texts and tokens there were, how many texts were too long or
+        empty, how many tokens the model does not know; warnings are made from these counts.
+    rescaled (float), rescaled_scores (list of float), baseline (dict): with
+        rescale_with_baseline; 1 is the best score, 0 what unrelated texts score.
+
+    For a list of formulas, the numbers are in dictionaries from the name of the formula.
+
+Raises:
+    TypeError, ValueError: an argument or a setting is wrong; found before a model is loaded. What
+        was added with `add` and `add_batch` remains, the arguments of the failing call do not.
+    OSError: the model is not there.
+
+Examples:
+
+    >>> from infolm_metric import MENLI
+    >>> menli = MENLI(model_name_or_path="bundled")  # or evaluate.load("menli", ...)
+    >>> results = menli.compute(
+    ...     predictions=["The cat sat on the mat.", "Nobody was in the garden."],
+    ...     references=["The cat sat on the mat.", "A man was in the garden."],
+    ... )
+    >>> list(results)
+    ['menli', 'scores', 'higher_is_better', 'signature', 'remarks']
+    >>> results["scores"][0] > results["scores"][1]
+    True
+
+    Several references, several formulas in one pass, one direction:
+
+    >>> results = menli.compute(
+    ...     predictions=["It rained all day."],
+    ...     references=[["It was dry all day.", "It rained all day."]],
+    ...     formula=["e", "-c", "e-c"],
+    ...     direction="hr",
+    ... )
+    >>> list(results["scores"])
+    ['e', '-c', 'e-c']
+
+    Combined with another metric; and against sources:
+
+    >>> results = menli.compute(
+    ...     predictions=["It rained all day."],
+    ...     sources=["It rained all day."],
+    ...     combine_with="infolm",
+    ...     nli_weight=0.3,
+    ... )
+    >>> 0.7 < results["menli"] <= 1
+    True
+"""
+
+__test__ = {"inputs_description": _INPUTS_DESCRIPTION}  # its examples are doctests
+
+
+class MENLI(evaluate_metric.EvaluateMetric):
+    """The metric: `compute(predictions=[...], references=[...])` gives scores, higher is better.
+
+    Args:
+        given: settings, by name, which become the defaults of every `compute`; and what every
+            metric of evaluate takes: config_name, keep_in_memory, cache_dir, num_process,
+            process_id, seed, experiment_id, hash, max_concurrent_cache_files, timeout.
+
+    Pairs wait in memory, as those of InfoLM do. Raises TypeError or ValueError if a setting is
+    unknown or wrong. No model is loaded yet.
+
+    >>> MENLI(formula="c-e")
+    Traceback (most recent call last):
+    ValueError: unknown formula 'c-e'; did you mean ...
+    """
+
+    scorer_type = MENLIScorer
+
+    if TYPE_CHECKING:  # what is inherited, with the settings by name
+
+        def __init__(
+            self,
+            config_name: str | None = None,
+            *,
+            keep_in_memory: bool = False,
+            cache_dir: str | None = None,
+            num_process: int = 1,
+            process_id: int = 0,
+            seed: int | None = None,
+            experiment_id: str | None = None,
+            hash: str | None = None,
+            max_concurrent_cache_files: int = 10000,
+            timeout: float = 100,
+            **settings: Unpack[Keywords],
+        ) -> None: ...
+
+    # Sources are references by another name; evaluate extends the docstrings of the next three.
+
+    def add(
+        self, *, prediction: Any = None, reference: Any = None, source: Any = None, **other: Any
+    ) -> None:
+        """Keep one prediction and its reference or references, or its source, for `compute`."""
+        super().add(prediction=prediction, reference=either(reference, source), **other)
+
+    def add_batch(
+        self, *, predictions: Any = None, references: Any = None, sources: Any = None, **other: Any
+    ) -> None:
+        """Keep predictions and their references, or their sources, for `compute`."""
+        super().add_batch(predictions=predictions, references=either(references, sources), **other)
+
+    def compute(  # type: ignore[override]
+        self,
+        *,
+        predictions: Any = None,
+        references: Any = None,
+        sources: Any = None,
+        ranks: str | None = None,
+        gather: str | None = None,
+        **settings: Unpack[Keywords],
+    ) -> dict[str, Any] | None:
+        """Scores of the pairs added before and of those given here; forgets them if all went well.
+
+        Settings given here hold for this call; `ranks` and `gather` are those of
+        `distributed_score`.
+        """
+        given: dict[str, Any] = dict(settings)
+        return super().compute(
+            predictions=predictions,
+            references=either(references, sources),
+            ranks=ranks,
+            gather=gather,
+            **given,
+        )
+
+    def _info(self) -> evaluate.MetricInfo:
+        return evaluate_metric.metric_info(
+            description=_DESCRIPTION,
+            citation=_CITATION,
+            inputs_description=_INPUTS_DESCRIPTION,
+            reference_urls=["https://arxiv.org/abs/2208.07316"],
+        )

@@ -1,0 +1,169 @@
+"""Pairs of texts to probabilities: the model, its tokenizer, and what is kept of pairs read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from hashlib import blake2b
+from typing import Any
+
+import numpy as np
+import torch
+
+from infolm_metric.kernel.pairs import Pair
+from infolm_metric.kernel.results import Remarks
+from infolm_metric.kernel.reuse import Store
+from infolm_metric.kernel.wording import spelled
+from infolm_metric.menli import nli_model
+from infolm_metric.menli.pair_tokens import JoinedPair, check_limit
+from infolm_metric.menli.settings import Settings
+
+Tokens = Mapping[str, np.ndarray]
+"""The tokens of each text, int64 [tokens] without special ones."""
+
+# A pair that is kept takes some 600 bytes, of which 24 are its probabilities.
+OVERHEAD = 25
+WORDS = {
+    "empty": "without a token: read as they are, and what follows from nothing says little",
+}
+
+
+class Probabilities:
+    """What is kept between calls; every method is told the settings of the call."""
+
+    def __init__(self) -> None:
+        self._store = Store(0)
+        self._source: nli_model.NLICheckpoint | None = None
+        self._source_key: tuple[Any, ...] = ()
+        self._model: nli_model.NLIModel | None = None
+        self._model_key: tuple[Any, ...] = ()
+
+    def unload(self) -> None:
+        """Free the model and what is kept of pairs."""
+        self._model, self._model_key = None, ()
+        self._store = Store(0)
+
+    def source(self, settings: Settings) -> nli_model.NLICheckpoint:
+        """The tokenizer with its facts and the labels, opened once.
+
+        Raises ValueError if the labels do not do for the formulas.
+        """
+        key = (settings.model_name_or_path, settings.model_revision, settings.labels)
+        if self._source is None or key != self._source_key:
+            self._source, self._source_key = nli_model.open_nli(*key), key
+        two_way = not self._source.labels.three_way
+        if two_way and (wrong := [name for name in settings.names if name != "e"]):
+            raise ValueError(
+                f"{spelled('formula', wrong[0])} needs a model that tells neutral texts from "
+                f"contradictions; {settings.model_name_or_path!r} has two labels, entailment and "
+                f"not; use {spelled('formula', 'e')}, or a model of three"
+            )
+        return self._source
+
+    def limit(self, settings: Settings) -> int | None:
+        """Tokens that two texts may have together, special ones included."""
+        source = self.source(settings)
+        return check_limit(
+            source.checkpoint.name,
+            source.checkpoint.limit,
+            settings.max_length,
+            source.template.overhead,
+        )
+
+    def model(self, settings: Settings) -> nli_model.NLIModel:
+        """The model, loaded unless the last call used the same one."""
+        source = self.source(settings)
+        key = (*self._source_key, settings.device, settings.dtype)
+        if self._model is None or key != self._model_key:
+            self.unload()
+            self._model = nli_model.load(source, settings.device, settings.dtype)
+            self._model_key = key
+        return self._model
+
+    def tokens(self, texts: Iterable[str], settings: Settings) -> Tokens:
+        """Each text as the model reads it, before it is cut."""
+        distinct = list(dict.fromkeys(texts))
+        found = nli_model.tokens_of(self.source(settings), distinct)
+        return dict(zip(distinct, found, strict=True))
+
+    def check_lengths(self, pairs: Iterable[Pair], settings: Settings) -> None:
+        """Raise ValueError if two texts are too long together."""
+        template, limit = self.source(settings).template, self.limit(settings)
+        listed = list(pairs)
+        tokens = self.tokens((text for one, group in listed for text in (one, *group)), settings)
+        for candidate, group in listed:
+            for reference in group:
+                lengths = len(tokens[reference]), len(tokens[candidate])
+                if template.kept(*lengths, limit) != lengths:
+                    raise ValueError(
+                        f"two texts have {sum(lengths) + template.overhead} tokens together, more "
+                        f"than {spelled('max_length', limit)}: {candidate[:60]!r}... and "
+                        f"{reference[:60]!r}...; shorten them, or give "
+                        f"{spelled('long_text', 'truncate')}"
+                    )
+
+    def of(
+        self,
+        couples: Sequence[tuple[str, str]],
+        tokens: Tokens,
+        settings: Settings,
+        report: Callable[[float], object] = lambda share: None,
+    ) -> np.ndarray:
+        """e, n and c of each (premise, hypothesis), float64 [couples, 3]; equal ones are read once.
+
+        `report` is told the share that is done.
+        """
+        model, limit = self.model(settings), self.limit(settings)
+        template = model.source.template
+        self._store.shrink(settings.reuse_memory // OVERHEAD)
+        keys, missing = [], dict[bytes, JoinedPair]()
+        found: dict[bytes, torch.Tensor] = {}
+        for premise, hypothesis in couples:
+            pair = template.join(tokens[premise], tokens[hypothesis], limit)
+            key = blake2b(repr(pair.lengths).encode() + pair.ids.tobytes()).digest()[:16]
+            keys.append(key)
+            if key not in found and key not in missing:
+                kept = self._store.get(key)
+                if kept is None:
+                    missing[key] = pair
+                else:
+                    found[key] = kept
+        done = 0
+
+        def count(pairs: int) -> None:
+            nonlocal done
+            done += pairs
+            report(done / len(missing))
+
+        rows = None if settings.batch_size == "auto" else int(settings.batch_size)
+        for key, row in zip(
+            missing, model.probabilities(list(missing.values()), rows, count), strict=True
+        ):
+            found[key] = row
+            self._store.put(key, row)
+        report(1.0)
+        return torch.stack([found[key] for key in keys]).numpy()
+
+    def remark(self, pairs: Sequence[Pair], tokens: Tokens, settings: Settings) -> Remarks:
+        """What there is to remark on the texts of some pairs."""
+        source, limit = self.source(settings), self.limit(settings)
+        unknown = source.checkpoint.tokenizer.unk_token_id
+        texts = [text for candidate, group in pairs for text in (candidate, *group)]
+        cut = 0
+        for candidate, group in pairs:
+            lengths = [(len(tokens[text]), len(tokens[candidate])) for text in group]
+            kept = [source.template.kept(*each, limit) for each in lengths]
+            cut += sum(after[0] < before[0] for after, before in zip(kept, lengths, strict=True))
+            cut += any(after[1] < before[1] for after, before in zip(kept, lengths, strict=True))
+        return Remarks(
+            texts=len(texts),
+            too_long=cut,
+            empty=sum(not len(tokens[text]) for text in texts),
+            unknown_tokens=sum(int((tokens[text] == unknown).sum()) for text in texts),
+            tokens=sum(len(tokens[text]) for text in texts),
+            limit=limit,
+            words={
+                **WORDS,
+                "too_long": f"too long for {limit} tokens with the other text of their pair: cut, "
+                "the longer one first",
+            },
+        )

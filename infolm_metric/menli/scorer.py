@@ -1,0 +1,310 @@
+"""Scores of MENLI: one reading of the pairs serves every formula, direction and combination."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from infolm_metric.kernel.idf.statistics import Statistics
+from infolm_metric.kernel.pairs import Pair, Pairs
+from infolm_metric.kernel.progress import bar
+from infolm_metric.kernel.results import Remarks, Result, make_signature
+from infolm_metric.kernel.scorer import HIGHER, MetricScorer, Report, Scorer, silent
+from infolm_metric.kernel.wording import spelled
+from infolm_metric.menli.combination import FIXED, MINMAX, Ranges
+from infolm_metric.menli.companions import Companions, Scored, combined
+from infolm_metric.menli.formulas import FORMULAS, LETTERS
+from infolm_metric.menli.probabilities import Probabilities
+from infolm_metric.menli.settings import Settings
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from infolm_metric.menli.keywords import Keywords
+
+PORTION = 1024  # pairs that are read at a time
+SIDES = {"rh": ("rh",), "hr": ("hr",), "avg": ("rh", "hr")}
+
+
+@dataclass
+class _Reading:
+    """What the model says of the pairs, by side, and what there is to remark on their texts."""
+
+    sides: dict[str, np.ndarray] = field(default_factory=dict)  # float64 [couples, 3] each
+    remarks: Remarks = Remarks()
+
+
+class MENLIPasses(Scorer):
+    """Scores pairs under any settings; each pair of texts is read once in each direction."""
+
+    settings_type = Settings
+
+    def __init__(self) -> None:
+        self.probabilities = Probabilities()
+        self.companions = Companions()
+
+    def count(self, pairs: Iterable[Pair], settings: Settings) -> Statistics:
+        """What the metric that is combined has to know of the whole corpus."""
+        other = settings.other
+        return Statistics() if other is None else self.companions.inner(other).count(pairs, other)
+
+    def score(self, pairs: Pairs, settings: Settings, statistics: Statistics) -> Result:
+        """The result for the pairs of a corpus, or of a part of one, of which `statistics` tell."""
+        return self.score_many(pairs, [settings], [statistics])[0]
+
+    def score_many(
+        self,
+        pairs: Pairs,
+        settings: Sequence[Settings],
+        statistics: Sequence[Statistics],
+        report: Report = silent,
+    ) -> list[Result]:
+        """The results for several settings; pairs are read, and otherwise scored, once."""
+        for each in settings:
+            _check_call(pairs, each)
+            self.probabilities.source(each)  # its labels do for the formulas
+        readings: dict[Settings, _Reading] = {}
+        others: dict[Any, Scored] = {}
+        results = []
+        for each, counted in zip(settings, statistics, strict=True):
+            reading = readings.setdefault(_how_pairs_are_read(each), _Reading())
+            self._read(reading, pairs, each)
+            other = each.other
+            found: Scored | None = None
+            if other is not None:
+                key = (other, each.fixes_other, tuple(counted.fingerprints.items()))
+                if key not in others:
+                    others[key] = self.companions.score(pairs, other, counted, each.fixes_other)
+                found = others[key]
+            elif isinstance(each.combine_with, tuple):
+                found = Scored(np.asarray(each.combine_with), None, each.higher_is_better)
+            results.append(self._result(pairs, reading, found, each, counted))
+            report(len(pairs))
+        return results
+
+    def direction(self, settings: Settings) -> str:
+        """HIGHER: what follows is better."""
+        return HIGHER
+
+    def bounds(self, settings: Settings, name: str) -> tuple[float, float]:
+        """The range of the formula; of a combination 0 and 1, unless its ranges were given."""
+        if settings.combine_with is None:
+            return FORMULAS[name].range
+        return (-math.inf, math.inf) if isinstance(settings.normalize, Ranges) else (0.0, 1.0)
+
+    def signature(self, settings: Settings, statistics: Statistics | None = None) -> str:
+        """All that can change a score; the models' files are hashed for it, and not loaded."""
+        source, signed = self.probabilities.source(settings), settings.signed()
+        nested: dict[str, object] = {}
+        if (other := settings.other) is not None:
+            nested = self.companions.signed(other, statistics, settings.fixes_other)
+            signed["combine_with"] = other.metric
+        elif isinstance(settings.combine_with, tuple):
+            digest = hashlib.sha256(repr(settings.combine_with).encode()).hexdigest()[:12]
+            signed["combine_with"] = f"scores@{digest}"
+            signed["higher_is_better"] = settings.higher_is_better
+        read = {
+            "model": source.checkpoint.identity,
+            "labels": source.labels.order,
+            "max_length": self.probabilities.limit(settings),
+            "long_text": settings.long_text,
+            "dtype": settings.dtype,
+        }
+        return make_signature(settings.metric, {**signed, **nested, **read})
+
+    def unload(self) -> None:
+        """Free the models and what is kept of texts."""
+        self.probabilities.unload()
+        self.companions.unload()
+
+    # The parts of a score, in order.
+
+    def _read(self, reading: _Reading, pairs: Pairs, settings: Settings) -> None:
+        """Add to a reading of the pairs the sides that the settings need and it lacks."""
+        sides = [side for side in SIDES[settings.direction] if side not in reading.sides]
+        if not sides:
+            return
+        if settings.long_text == "error":  # before time goes into the model
+            self.probabilities.check_lengths(pairs, settings)
+        parts: dict[str, list[np.ndarray]] = {side: [] for side in sides}
+        remarks = Remarks()
+        shown = settings.verbose and len(pairs) > 1
+        with bar(shown, total=len(pairs), unit="pair", desc=settings.metric) as progress:
+            for start in range(0, len(pairs), PORTION):
+                portion = pairs.part(start, start + PORTION)
+                tokens = self.probabilities.tokens(portion.texts, settings)
+                remarks += self.probabilities.remark(list(portion), tokens, settings)
+                couples = [(text, candidate) for candidate, group in portion for text in group]
+                both = {"rh": couples, "hr": [(two, one) for one, two in couples]}
+                asked = [couple for side in sides for couple in both[side]]
+
+                def tell(share: float, size: int = len(portion), start: int = start) -> None:
+                    progress.update(start + int(size * share) - progress.n)
+
+                found = self.probabilities.of(asked, tokens, settings, tell)
+                for side, rows in zip(sides, np.split(found, len(sides)), strict=True):
+                    parts[side].append(rows)
+        reading.sides |= {side: np.concatenate(rows) for side, rows in parts.items()}
+        reading.remarks = remarks
+
+    def _result(
+        self,
+        pairs: Pairs,
+        reading: _Reading,
+        other: Scored | None,
+        settings: Settings,
+        statistics: Statistics,
+    ) -> Result:
+        """The scores by the settings, from what the models said."""
+        sides = SIDES[settings.direction]
+        probabilities = np.mean([reading.sides[side] for side in sides], axis=0)
+        counts = [len(group) for group in pairs.references]
+        scores, ranges, beside = {}, {}, {}
+        for name in settings.names:
+            values = FORMULAS[name].value(probabilities.T)
+            best, shown = _over_references(values, probabilities, counts, settings.multi_reference)
+            if other is not None:
+                best, ranges[name] = combined(best, other, name, settings)
+            scores[name] = best.tolist()
+            three = self.probabilities.source(settings).labels.three_way
+            beside[name] = {
+                letter: shown[:, index].tolist()
+                for index, letter in enumerate(LETTERS if three else LETTERS[:1])
+            }
+        signature = self.signature(settings, statistics)
+        if other is not None and settings.normalize == MINMAX:
+            used = "+".join(str(Ranges(**found)) for found in ranges.values())
+            signature = signature.replace("|normalize:minmax|", f"|normalize:minmax {used}|")
+        listed = {
+            name: {part: list(ends) for part, ends in r.items()} for name, r in ranges.items()
+        }
+        return Result(
+            settings.metric,
+            scores,
+            signature,
+            self.higher_is_better(settings),
+            reading.remarks if other is None else _joined(reading.remarks, other.remarks),
+            settings.several,
+            beside={"probabilities": beside} if settings.probabilities else {},
+            facts={"ranges": listed} if listed and settings.normalize != FIXED else {},
+        )
+
+
+class MENLIScorer(MetricScorer):
+    """Scores candidates against references or sources; the model is loaded at the first use.
+
+    Takes the settings of `Settings` as keywords; every method takes them too, for one call.
+
+    >>> scorer = MENLIScorer(model_name_or_path="bundled")
+    >>> result = scorer.score(["Nobody sat down."], ["The cat sat down."], formula=["e", "e-c"])
+    >>> list(result.scores), result.higher_is_better
+    (['e', 'e-c'], True)
+    """
+
+    inner_type = MENLIPasses
+    inner: MENLIPasses
+
+    if TYPE_CHECKING:  # what is inherited, with the settings by name
+
+        def __init__(self, **settings: Unpack[Keywords]) -> None: ...
+
+        def stream(  # type: ignore[override]
+            self, pairs: Iterable[Any], **settings: Unpack[Keywords]
+        ) -> Iterator[dict[str, float]]: ...
+
+        def signature(  # type: ignore[override]
+            self, **settings: Unpack[Keywords]
+        ) -> str: ...
+
+    def score(  # type: ignore[override]
+        self,
+        predictions: Any,
+        references: Any = None,
+        *,
+        sources: Any = None,
+        **settings: Unpack[Keywords],
+    ) -> Result:
+        """The scores of each prediction against its reference or references, or its source.
+
+        `sources` stand in the place of the references: where there are none, or to ask if a text
+        says what it was made from.
+
+        Raises:
+            TypeError, ValueError: an argument is wrong; nothing was loaded yet.
+            OSError: the model cannot be found.
+        """
+        return super().score(predictions, either(references, sources), **settings)
+
+
+def _check_call(pairs: Pairs, settings: Settings) -> None:
+    """Raise ValueError if the settings do not do for so many pairs."""
+    given = settings.combine_with
+    if isinstance(given, tuple) and len(given) != len(pairs):
+        raise ValueError(
+            f"{spelled('combine_with')} must hold a score of each pair, got {len(given)} scores "
+            f"for {len(pairs)} pairs"
+        )
+    if given is not None and settings.normalize == MINMAX and len(pairs) < 2:
+        raise ValueError(
+            f"{spelled('normalize', MINMAX)} needs at least 2 pairs, got {len(pairs)}; give "
+            f"{spelled('normalize', FIXED)}, or the ranges that an earlier call returned"
+        )
+
+
+def _how_pairs_are_read(settings: Settings) -> Settings:
+    """What the model does for these settings: the same for all that one reading serves."""
+    return settings.replace(
+        formula="e",
+        direction="avg",
+        multi_reference="max",
+        combine_with=None,
+        nli_weight=None,
+        higher_is_better=True,
+        normalize=FIXED,
+        probabilities=False,
+        return_scores=True,
+        rescale_with_baseline=False,
+    )
+
+
+def _over_references(
+    values: np.ndarray, probabilities: np.ndarray, counts: Sequence[int], how: str
+) -> tuple[np.ndarray, np.ndarray]:
+    """The score of each pair from those against its references, [couples] -> [pairs].
+
+    And the probabilities behind it, [pairs, 3]: those of the best reference, or their means.
+    """
+    kept: list[tuple[float, np.ndarray]] = []
+    start = 0
+    for count in counts:
+        own, shown = values[start : start + count], probabilities[start : start + count]
+        best = int(own.argmax())
+        kept.append((own.mean(), shown.mean(0)) if how == "mean" else (own[best], shown[best]))
+        start += count
+    return np.array([value for value, _ in kept]), np.stack([shown for _, shown in kept])
+
+
+def _joined(own: Remarks, other: Remarks) -> Remarks:
+    """The remarks on a combination: how the NLI model read, and what the other metric adds."""
+    return replace(
+        own,
+        one_token=other.one_token,
+        zero_weight=other.zero_weight,
+        distinct_documents=other.distinct_documents,
+    )
+
+
+def either(references: Any, sources: Any) -> Any:
+    """The references, or the sources if they were given instead; TypeError for both.
+
+    >>> either(None, ["What was to be said."])
+    ['What was to be said.']
+    """
+    if references is not None and sources is not None:
+        raise TypeError("got both references and sources; give one of them")
+    return references if sources is None else sources
