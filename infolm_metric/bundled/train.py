@@ -212,9 +212,7 @@ def report(log: Path, entry: dict[str, float]) -> None:
         file.write(line + "\n")
 
 
-def load_state(
-    file: Path, model: BertForMaskedLM, optimiser: torch.optim.Optimizer
-) -> tuple[int, int]:
+def load_state(file: Path, model: nn.Module, optimiser: torch.optim.Optimizer) -> tuple[int, int]:
     """The steps done and tokens seen; puts model and optimiser where they were left."""
     state = torch.load(file, weights_only=True)
     model.load_state_dict(state["model"])
@@ -227,7 +225,7 @@ def load_state(
 
 def save_state(
     file: Path,
-    model: BertForMaskedLM,
+    model: nn.Module,
     optimiser: torch.optim.Optimizer,
     step: int,
     tokens: int,
