@@ -46,18 +46,8 @@ def cases(infolm) -> list[dict]:
 
 
 def test_attack_writes_the_rows_of_the_design(cases):
-    assert {tuple(row) for row in cases} == {
-        (
-            "id",
-            "attack",
-            "kind",
-            "anchor",
-            "paraphrase",
-            "adversary",
-            "paraphrase_adversary",
-            "seed",
-        )
-    }
+    columns = "id attack kind anchor paraphrase adversary paraphrase_adversary seed"
+    assert {" ".join(row) for row in cases} == {columns}
     (number,) = [row for row in cases if row["attack"] == "num"]
     assert number["anchor"] == "The city has 12 rooms."
     assert number["paraphrase"] == "There are twelve rooms in the city."
