@@ -29,7 +29,7 @@ class MeanRow:
 
 @dataclass(frozen=True)
 class Noticed:
-    """Results by metric, each with its attacks and means, as `infolm robustness --json` has them."""
+    """Results by metric, with attacks and means, as `infolm robustness --json` has them."""
 
     metrics: Mapping[str, Mapping[str, Any]]
 

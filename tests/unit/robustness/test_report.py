@@ -54,7 +54,7 @@ def test_infinite_scores_tie_and_lose():
 
 def test_every_attack_counts_alike_in_the_means_of_its_kind():
     triples = [case(), case(), case("neg"), case("typo", "fluency"), case("adj")]
-    no, better = CaseScores(None, None, None), CaseScores(1, 0, 0)
+    no = CaseScores(None, None, None)
     scores = [
         CaseScores(1, 0, 2),
         CaseScores(0, 1, 2),
