@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import json
+from pathlib import Path
+from typing import Any
 
 from infolm_metric.commands import ratings as shared
 from infolm_metric.commands.options import Command, make_scorer, option, setting_options
@@ -14,6 +17,7 @@ def _report(arguments: argparse.Namespace) -> None:
     found = shared.read(arguments)
     columns = shared.columns(found, arguments)
     shared.check_against(arguments, [*columns, "length"])
+    noticed = _robustness_of(arguments.robustness)
     folder = folder_for(arguments.output)
 
     from infolm_metric.kernel.progress import bar
@@ -33,9 +37,26 @@ def _report(arguments: argparse.Namespace) -> None:
             missing=arguments.missing,
             resamples=arguments.resamples,
             seed=arguments.seed,
+            robustness=noticed,
             report=shown.update,
         )
     print(page)
+
+
+def _robustness_of(path: str | None) -> Any:
+    """What the file holds; ValueError unless `infolm robustness --json` wrote it."""
+    if path is None:
+        return None
+    remedy = "name a file that `infolm robustness CASES --json -o FILE` wrote"
+    try:
+        found = json.loads(Path(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ValueError(f"cannot read {path}: {error.strerror}; check its name") from None
+    except ValueError:
+        raise ValueError(f"--robustness {path}: not valid JSON; {remedy}") from None
+    if not isinstance(found, dict) or not isinstance(found.get("metrics"), dict):
+        raise ValueError(f"--robustness {path}: no results of metrics; {remedy}")
+    return found
 
 
 COMMAND = Command(
@@ -44,6 +65,13 @@ COMMAND = Command(
     _report,
     lambda own: {
         "what people said": shared.DATA,
+        "what they notice": (
+            option(
+                "--robustness",
+                metavar="FILE",
+                help="what infolm robustness --json wrote: adds which attacks metrics notice",
+            ),
+        ),
         "how to correlate": (*shared.AGAINST, *shared.RESAMPLING),
         "how to score": (shared.METRIC, *setting_options(own, shared.settings(own))),
         "output": (

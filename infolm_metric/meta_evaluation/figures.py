@@ -43,7 +43,7 @@ Agreements = Mapping[Settings, Mapping[str, float]]
 def correlation_bars(table: AgreementTable) -> Figure:
     """Figure 1: each metric's correlation with each criterion, with its interval."""
     criteria, metrics = table.names("criterion"), table.names("metric")
-    figure, (axes,) = _figure(1, width=max(4.5, 0.22 * len(criteria) * (len(metrics) + 1) + 2.2))
+    figure, (axes,) = new_figure(1, width=max(4.5, 0.22 * len(criteria) * (len(metrics) + 1) + 2.2))
     width, lowest = 0.8 / len(metrics), 0.0
     for index, metric in enumerate(metrics):
         cells = [table.find(metric, criterion, "system", "pearson") for criterion in criteria]
@@ -62,7 +62,7 @@ def correlation_bars(table: AgreementTable) -> Figure:
     axes.set_ylabel(PEARSON)
     axes.set_ylim(max(-1.0, lowest - 0.05), 1.0)
     axes.grid(axis="y", color="#dddddd", linewidth=0.6)
-    _legend_above(figure, axes, len(metrics))
+    legend_above(figure, axes, len(metrics))
     return figure
 
 
@@ -83,7 +83,7 @@ def score_distributions(
 
     The best and the worst `share` of all texts by the criterion's scores; grids [systems, samples].
     """
-    figure, panels = _figure(len(metrics), columns=3, height=2.3)
+    figure, panels = new_figure(len(metrics), columns=3, height=2.3)
     for axes, (name, grid) in zip(panels, metrics.items(), strict=True):
         there = ~(np.isnan(human) | np.isnan(grid))
         people, scores = human[there], grid[there]
@@ -106,7 +106,7 @@ def score_distributions(
         axes.set_yticks([])
         axes.spines["left"].set_visible(False)
     panels[0].set_ylabel("density of texts")
-    _legend_above(figure, panels[0], 2)
+    legend_above(figure, panels[0], 2)
     return figure
 
 
@@ -116,7 +116,7 @@ def setting_curves(drawn: Drawn, pearson: Agreements) -> Figure:
     criteria = list(pearson[drawn.settings[0]])
     values = _values(drawn, over)
     names = list(dict.fromkeys(each.describe() for each in drawn.settings))
-    figure, panels = _figure(len(criteria), columns=3, height=2.4, share=True)
+    figure, panels = new_figure(len(criteria), columns=3, height=2.4, share=True)
     for axes, criterion in zip(panels, criteria, strict=True):
         for index, name in enumerate(names):
             line = [each for each in drawn.settings if each.describe() == name]
@@ -135,7 +135,7 @@ def setting_curves(drawn: Drawn, pearson: Agreements) -> Figure:
         axes.grid(color="#dddddd", linewidth=0.6)
         axes.set_xlabel(_words(over, " "))
     panels[0].set_ylabel(PEARSON)
-    _legend_above(figure, panels[0], len(names))
+    legend_above(figure, panels[0], len(names))
     return figure
 
 
@@ -194,7 +194,7 @@ def need_matplotlib() -> None:
         ) from error
 
 
-def _figure(
+def new_figure(
     panels: int, width: float = 0.0, columns: int = 1, height: float = 3.0, share: bool = False
 ) -> tuple[Figure, list[Axes]]:
     """A figure with so many panels in rows of `columns`."""
@@ -215,7 +215,7 @@ def _figure(
 
 def _square(names: int) -> tuple[Figure, list[Axes]]:
     size = 0.62 * names + 1.8
-    return _figure(1, width=size + 1.2, height=size)
+    return new_figure(1, width=size + 1.2, height=size)
 
 
 def _heat(
@@ -278,7 +278,7 @@ def _words(name: str, between: str = "\n") -> str:
     return name.replace("_", between)
 
 
-def _legend_above(figure: Figure, axes: Axes, entries: int) -> None:
+def legend_above(figure: Figure, axes: Axes, entries: int) -> None:
     """The legend over the figure, clear of what is drawn."""
     handles, labels = axes.get_legend_handles_labels()
     longest = max(map(len, labels))

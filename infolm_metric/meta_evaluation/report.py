@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from infolm_metric.kernel.checks import check_known
 from infolm_metric.kernel.scorer import MetricScorer, Report, silent
 from infolm_metric.meta_evaluation import figures
+from infolm_metric.meta_evaluation.attack_figure import ATTACKS, attack_bars, noticed_of
 from infolm_metric.meta_evaluation.report_page import Drawing, page_of, title
 from infolm_metric.meta_evaluation.resampling import RESAMPLES
 from infolm_metric.meta_evaluation.rows import Ratings
@@ -36,13 +37,15 @@ def write_report(
     missing: str = "drop",
     resamples: int = RESAMPLES,
     seed: int = 0,
+    robustness: Mapping[str, Any] | None = None,
     report: Report = silent,
 ) -> Path:
     """Writes the figures and the page; the page's path. The metric scores all in one call.
 
     What is scored are `study.scored` settings; `columns` are other metrics' grids (default: those
     of the ratings), higher is better; `against` names the rivals that the others are tested
-    against; `report` is told of the scores done. `format` is "png" or "svg".
+    against; `robustness` is what `infolm robustness --json` gives for some metrics, if the page is
+    to tell of it; `report` is told of the scores done. `format` is "png" or "svg".
 
     Raises:
         ImportError: matplotlib is missing.
@@ -51,6 +54,7 @@ def write_report(
     figures.need_matplotlib()
     check_known("format", format, figures.FORMATS)
     columns = ratings.metrics if columns is None else columns
+    noticed = None if robustness is None else noticed_of(robustness)
     study = make_study(ratings, scorer, columns, against, missing, resamples, seed, report=report)
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
@@ -59,8 +63,13 @@ def write_report(
         path = folder / f"{name}.{format}"
         figures.save(figure, path)
         drawings[name] = Drawing(path, figure.get_figwidth())
+    if noticed is not None:
+        path = folder / f"{ATTACKS}.{format}"
+        figure = attack_bars(noticed)
+        figures.save(figure, path)
+        drawings[ATTACKS] = Drawing(path, figure.get_figwidth())
     page = folder / PAGE
-    page.write_text(page_of(study, drawings), encoding="utf-8", newline="\n")
+    page.write_text(page_of(study, drawings, noticed), encoding="utf-8", newline="\n")
     return page
 
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from infolm_metric.kernel.settings import Drawn
 from infolm_metric.meta_evaluation.agreement_table import AgreementTable
+from infolm_metric.meta_evaluation.attack_figure import Noticed
 from infolm_metric.meta_evaluation.study import Study
 from infolm_metric.meta_evaluation.tables import level_table, notes, with_interval
 
@@ -35,8 +36,8 @@ class Drawing:
         return f"data:{KINDS[self.path.suffix]};base64,{content}"
 
 
-def page_of(study: Study, drawings: Mapping[str, Drawing]) -> str:
-    """The page as HTML."""
+def page_of(study: Study, drawings: Mapping[str, Drawing], noticed: Noticed | None = None) -> str:
+    """The page as HTML; with `noticed` it tells which attacks the metrics notice."""
     environment = jinja2.Environment(
         autoescape=True,
         undefined=jinja2.StrictUndefined,
@@ -54,6 +55,7 @@ def page_of(study: Study, drawings: Mapping[str, Drawing]) -> str:
         summary=_summary(study.table),
         levels={level: level_table(study.table, level) for level in study.table.names("level")},
         notes=notes(study.table),
+        noticed=None if noticed is None else noticed.rows(),
         disagreements=list(_disagreements(study, criterion)),
     )
 

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from difflib import SequenceMatcher
 from typing import Any
 
-from infolm_metric.kernel.checks import check_known, nearest, whole_number
+from infolm_metric.kernel.checks import nearest, whole_number
 from infolm_metric.kernel.pairs import check_text
 from infolm_metric.kernel.text_files import Row, read_rows
 from infolm_metric.robustness.attacks import ATTACKS, KINDS, attack, check_attacks, number_of
@@ -107,7 +107,8 @@ def triple_of(where: str, row: Mapping[str, Any]) -> Triple:
     if row["attack"] not in ATTACKS:
         hint = nearest(row["attack"], list(ATTACKS))
         raise ValueError(f"{where}: unknown attack {row['attack']!r}; {hint}")
-    check_known(f"kind at {where}:", row["kind"], KINDS)
+    if row["kind"] not in KINDS:
+        raise ValueError(f"{where}: unknown kind {row['kind']!r}; {nearest(row['kind'], KINDS)}")
     texts: dict[str, Any] = {}
     for column in TEXTS:
         text = row.get(column)
@@ -117,8 +118,10 @@ def triple_of(where: str, row: Mapping[str, Any]) -> Triple:
         texts[column] = None if missing else text
     if texts["adversary"] == texts["anchor"]:
         raise ValueError(f"{where}: the adversary is the anchor itself; leave the row out")
-    name, seed = str(row.get("id") or where), int(row.get("seed") or 0)
-    return Triple(name, row["attack"], row["kind"], **texts, seed=seed)
+    name, seed = str(row.get("id") or where), str(row.get("seed") or 0)
+    if not seed.isdecimal():
+        raise ValueError(f"{where}: 'seed' must be a whole number, got {row['seed']!r}")
+    return Triple(name, row["attack"], row["kind"], **texts, seed=int(seed))
 
 
 def _triple(item: Item, anchor: str, name: str, seed: int) -> Triple | None:

@@ -14,6 +14,7 @@ COMPARED_TOKENS = {"bundled": 64, "google-bert/bert-base-uncased": 24}
 """Of a text that is explained, by model: its cost grows with their square."""
 REFERENCES = 5  # of a candidate; explained, they may have twice COMPARED_TOKENS together
 ROWS = 500  # of a file
+ATTACKED = 10  # references
 FILE_BYTES = 1_000_000
 TYPICAL_TOKENS = 32  # what a file's texts may have on average, if it has ROWS rows of two texts
 TOKENS_SQUARED = ROWS * 2 * TYPICAL_TOKENS**2  # of a file
@@ -33,6 +34,7 @@ FILE_LIMITS = (
     f"their texts have about {TYPICAL_TOKENS} tokens each, fewer if they are longer. For more, use "
     "`infolm score` on your own machine."
 )
+ATTACK_LIMITS = f"Up to {ATTACKED} references of {COMPARED_TOKENS['bundled']} tokens each."
 CORPUS_LIMITS = f"Up to {DOCUMENTS:,} lines and {CORPUS_CHARACTERS:,} characters."
 
 

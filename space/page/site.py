@@ -7,7 +7,7 @@ from typing import Any
 import gradio as gr
 from starlette.middleware import Middleware
 
-from . import compare_tab, endpoints, file_tab, limits
+from . import attack_tab, compare_tab, endpoints, file_tab, limits
 from .appearance import CSS, INTRODUCTION, THEME, USE_IT
 from .body_limit import BodyLimit
 
@@ -27,6 +27,8 @@ def build() -> gr.Blocks:
                 compare_tab.build(page, _limit("comparisons"))
             with gr.Tab("Score a file"):
                 file_tab.build(_limit("files"))
+            with gr.Tab("Attack"):
+                attack_tab.build(_limit("files"))
             with gr.Tab("Use it"):
                 gr.Markdown(USE_IT)
         endpoints.build(_limit("comparisons"))

@@ -92,3 +92,33 @@ def test_a_report_of_infolm_compares_at_the_scorers_temperature_and_draws_the_ot
 def test_a_rival_that_is_not_there_is_named():
     with pytest.raises(ValueError, match="unknown rival 'blue'; did you mean 'bleu'"):
         make_study(rated(), ToyScorer(), rated().metrics, ["blue"])
+
+
+def noticed(accuracy):
+    low, high = (None, None) if accuracy is None else (max(0, accuracy - 0.1), accuracy + 0.1)
+    cell = {"n": 9, "accuracy": accuracy, "low": low, "high": high, "ties": 0, "sensitivity": 0.5}
+    means = {"all": accuracy, "adequacy": accuracy, "fluency": None}
+    return {"signature": "metric:m|x:<1>", "attacks": {"num": cell}, "macro": means}
+
+
+def test_a_report_tells_which_attacks_metrics_notice(tmp_path):
+    found = {"metrics": {"mine": noticed(0.25), "other": noticed(None)}}
+    page = write_report(rated(), ToyScorer(), tmp_path, resamples=20, robustness=found)
+    html = page.read_text()
+    assert (tmp_path / "attacks.png").is_file()
+    assert "Which errors do they notice?" in html and "Figure 5." in html
+    assert '<td class="text">mine</td><td>25.0%</td>' in html
+    assert "metric:m|x:&lt;1&gt;" in html
+
+
+@pytest.mark.parametrize(
+    ("found", "message"),
+    [
+        ({}, "no results of metrics"),
+        ({"metrics": {"mine": {}}}, "'mine' has no attacks"),
+        ({"metrics": {"mine": {"attacks": {"num": {"n": 3}}}}}, "no accuracy for 'num'"),
+    ],
+)
+def test_results_of_another_kind_are_refused(tmp_path, found, message):
+    with pytest.raises(ValueError, match=message):
+        write_report(rated(), ToyScorer(), tmp_path, resamples=20, robustness=found)
