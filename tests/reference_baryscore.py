@@ -73,7 +73,7 @@ class ReferenceBaryScore:
 
 def squared(x, y):
     """Squared distances, [n, m], by differences."""
-    return np.array([[float((one - other) @ (one - other)) for other in y] for one in x])
+    return ((x[:, None] - y[None]) ** 2).sum(-1)
 
 
 def transport_cost(a, b, cost):
@@ -83,7 +83,7 @@ def transport_cost(a, b, cost):
 
 def literal_barycentre(layers, start=None):
     """The free-support barycentre of layers [layers, tokens, hidden], as the authors' code asks POT
-    for it: with uniform weights, from zeros.
+    for it: with uniform weights, from zeros. Their layers are float32.
     """
     count = layers.shape[1]
     uniform = np.full(count, 1 / count)
@@ -118,7 +118,7 @@ def iterated_barycentre(layers, weights, start, steps=100):
 def objective(points, layers):
     """What a barycentre minimises: the mean squared distance to the layers, uniform weights."""
     uniform = np.full(len(points), 1 / len(points))
-    return np.mean([transport_cost(uniform, uniform, squared(points, layer)) for layer in layers])
+    return np.mean([ot.emd2(uniform, uniform, squared(points, layer)) for layer in layers])
 
 
 def least_cost_by_hand(a, b, cost):

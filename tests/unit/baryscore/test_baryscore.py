@@ -158,7 +158,9 @@ def ratings() -> list[dict]:
     return rows
 
 
-def test_it_is_correlated_with_people_and_tuned(infolm, folder):
+def test_it_is_correlated_with_people_and_tuned(infolm, tiny_models, monkeypatch):
+    deeper = tiny_models("bert", num_hidden_layers=4)  # which has the default's five states
+    monkeypatch.setenv("INFOLM_MODEL", str(deeper))
     write_lines(Path("rows.jsonl"), ratings())
     asked = ("rows.jsonl", "--metric", "baryscore", "--resamples", "20")
     code, output, errors = infolm("correlate", *asked, "--layers", "2", "--json")
