@@ -1,3 +1,5 @@
+"""Runs the command line: `python -m infolm_metric`."""
+
 from infolm_metric.commands.main import main
 
 raise SystemExit(main())

@@ -54,6 +54,7 @@ def _name(requirement: str) -> str:
 
 
 def main(argv: Sequence[str] | None = None) -> None:
+    """Make the folder that the arguments name."""
     parser = argparse.ArgumentParser(description="Make a folder that deploys as a Space.")
     parser.add_argument("folder", type=Path, metavar="FOLDER", help="a new folder")
     folder = parser.parse_args(argv).folder

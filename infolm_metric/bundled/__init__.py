@@ -1,0 +1,1 @@
+"""The bundled masked language model, and the scripts that trained and judged it."""

@@ -62,6 +62,7 @@ def judge(model: Any, copies: list[tuple[list[int], int, int]]) -> Tensor:
 
 
 def main() -> None:
+    """Print how well a model predicts the held-out texts, file by file."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("corpus", type=Path, help="folder of NAME.valid.txt.gz")
     parser.add_argument("--model", type=Path, default=Path(__file__).parent, help="BERT-like model")

@@ -268,6 +268,7 @@ def save_model(model: BertForMaskedLM, tokenizer: Any, folder: Path) -> None:
 
 
 def main() -> None:
+    """Train the bundled model, or go on where the last run was left."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     add = parser.add_argument
     add("corpus", type=Path, help="folder of NAME.txt.gz, one paragraph a line")

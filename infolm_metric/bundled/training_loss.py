@@ -17,6 +17,7 @@ class TiedCrossEntropy(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, hidden: Tensor, weight: Tensor, bias: Tensor, targets: Tensor) -> Tensor:
+        """The loss of hidden [rows, hidden] at targets [rows]; its gradients are kept."""
         rows = len(hidden)
         grad_hidden, grad_weight = torch.empty_like(hidden), torch.zeros_like(weight)
         grad_bias, total = torch.zeros_like(bias), hidden.new_zeros(())
@@ -39,6 +40,7 @@ class TiedCrossEntropy(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, grad_output: Tensor) -> tuple[Tensor, Tensor, Tensor, None]:
+        """The gradients of hidden, weight and bias."""
         grad_hidden, grad_weight, grad_bias = ctx.saved_tensors
         return grad_hidden * grad_output, grad_weight * grad_output, grad_bias * grad_output, None
 

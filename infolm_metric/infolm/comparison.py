@@ -52,9 +52,7 @@ def interpolated(log_p: Tensor, readings: Sequence[Reading], share: float) -> Te
 
 @dataclass(frozen=True)
 class Comparison:
-    """One row of results: a measure with its parameters, at one of the pass's temperatures, and
-    with one of its ways to weigh tokens.
-    """
+    """One row of results: a measure, its parameters, a temperature and a way to weigh tokens."""
 
     measure: str
     alpha: float | None

@@ -62,8 +62,7 @@ def alpha_divergence(log_p: Tensor, log_q: Tensor, alpha: float) -> Tensor:
 
 
 def renyi_divergence(log_p: Tensor, log_q: Tensor, alpha: float) -> Tensor:
-    """Renyi divergence, log(sum p^a q^(1-a)) / (a-1), in nats, alpha > 0. Shapes [..., vocab]
-    -> [...].
+    """Renyi divergence, log(sum p^a q^(1-a)) / (a-1), in nats, alpha > 0. [..., vocab] -> [...].
 
     KL(p, q) in the limit alpha -> 1.
 

@@ -69,8 +69,13 @@ class Explanation:
 def view_text(
     ids: np.ndarray, log_weights: np.ndarray, log_predictions: Tensor, tokenizer: Any
 ) -> TextView:
-    """The view of a text from its maskable token ids [positions], their log weights, and the
-    model's predictions [positions, vocab] there.
+    """The view of a text from what the model predicts in it.
+
+    Args:
+        ids: its maskable token ids, [positions].
+        log_weights: the logarithms of their weights, [positions].
+        log_predictions: the model's predictions there, [positions, vocab].
+        tokenizer: what spells the ids.
     """
     if not len(ids):
         ids, log_weights = np.asarray([tokenizer.mask_token_id]), np.zeros(1)

@@ -382,10 +382,19 @@ def compare(
     """The measure between references p and candidates q, float64, in [0, `largest_value`].
 
     Shapes [..., vocab] (leading axes broadcast) -> [...]. Both sides are renormalised first.
-    `symmetrize`: "jeffreys", the mean of D(p,q) and D(q,p); "jensen", the mean of D(p,m) and
-    D(q,m) with m = (p+q)/2; "none", D(p,q); "reverse", D(q,p). The distances ignore it.
-    A log-probability of -inf counts as -1e50. ValueError for unknown names, parameters outside
-    their domain, vocabularies that differ, and NaN, +inf or a row of nothing but -inf.
+
+    Args:
+        measure: a measure, its name or an alias.
+        log_p: log-probabilities of the references; -inf counts as -1e50.
+        log_q: those of the candidates.
+        symmetrize: "jeffreys", the mean of D(p,q) and D(q,p); "jensen", the mean of D(p,m) and
+            D(q,m) with m = (p+q)/2; "none", D(p,q); "reverse", D(q,p). The distances ignore it.
+        alpha: for the measures that need it, in their domain.
+        beta: likewise.
+
+    Raises:
+        ValueError: an unknown name, a parameter outside its domain, vocabularies that differ, and
+            NaN, +inf or a row of nothing but -inf.
 
     >>> reference = torch.tensor([[0.5, 0.5], [0.5, 0.5]]).log()
     >>> candidate = torch.tensor([[0.25, 0.75], [0.5, 0.5]]).log()

@@ -220,15 +220,15 @@ class InfoLMScorer(MetricScorer):
 
         def __init__(self, **settings: Unpack[Keywords]) -> None: ...
 
-        def score(  # type: ignore[override]
+        def score(  # type: ignore[override]  # noqa: D102
             self, predictions: Any, references: Any, **settings: Unpack[Keywords]
         ) -> Result: ...
 
-        def stream(  # type: ignore[override]
+        def stream(  # type: ignore[override]  # noqa: D102
             self, pairs: Iterable[Any], **settings: Unpack[Keywords]
         ) -> Iterator[dict[str, float]]: ...
 
-        def signature(  # type: ignore[override]
+        def signature(  # type: ignore[override]  # noqa: D102
             self, **settings: Unpack[Keywords]
         ) -> str: ...
 
@@ -248,8 +248,24 @@ class InfoLMScorer(MetricScorer):
 
         Each result comes with its settings and equals what `score` gives for them. Measures are
         those of `information_measure`; a measure takes part once for every value of the parameters
-        it has, and combinations outside its domain, such as alpha = 1, are left out. `idfs` holds
-        what the setting `idf` can be.
+        it has, and combinations outside its domain, such as alpha = 1, are left out.
+
+        Args:
+            predictions: as for `score`.
+            references: likewise.
+            temperatures: each > 0; None here and below: that of the settings alone.
+            interpolations: each from 0 to 1.
+            alphas: finite numbers.
+            betas: likewise.
+            idfs: what the setting `idf` can be.
+            **settings: override the scorer's own for this call.
+
+        Returns:
+            The settings and the result of each combination.
+
+        Raises:
+            TypeError, ValueError: an argument is wrong; nothing was loaded yet.
+            OSError: the model cannot be found.
         """
         pairs = check_pairs(predictions, references)
         if settings.get("rescale_with_baseline", self.settings.rescale_with_baseline):
@@ -273,6 +289,14 @@ class InfoLMScorer(MetricScorer):
         """log p(. | text) of each text, float64 [texts, vocab].
 
         With idf="references" or "separate" the texts given are the corpus.
+
+        Args:
+            texts: at least one.
+            **settings: override the scorer's own for this call.
+
+        Raises:
+            TypeError, ValueError: an argument is wrong; nothing was loaded yet.
+            OSError: the model cannot be found.
         """
         chosen = self.settings.replace(**settings)
         checked = check_texts("texts", texts)
@@ -296,6 +320,16 @@ class InfoLMScorer(MetricScorer):
         """What the model predicts at each position of two texts, and what drives their score.
 
         With idf="references" the reference is the corpus, as in `score`; give an `IDF` for another.
+
+        Args:
+            candidate: the text to judge.
+            reference: what it is compared with.
+            **settings: override the scorer's own for this call; one measure, and masks_per_pass
+                0 or 1.
+
+        Raises:
+            TypeError, ValueError: an argument is wrong; nothing was loaded yet.
+            OSError: the model cannot be found.
         """
         chosen = self.settings.replace(**settings)
         pairs = check_pairs([candidate], [reference])

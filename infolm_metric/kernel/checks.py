@@ -159,6 +159,7 @@ def idf_source(name: str, value: Any) -> bool | str | IDF:
 
 
 def batch_size(name: str, value: Any) -> int | str:
+    """A number of rows in a forward pass, or "auto"."""
     if isinstance(value, str):
         if value != "auto":
             raise ValueError(f"{name} must be 'auto' or a whole number, got {value!r}")
@@ -167,6 +168,7 @@ def batch_size(name: str, value: Any) -> int | str:
 
 
 def device_name(name: str, value: Any) -> str:
+    """The name of a torch device that this machine has."""
     import torch
 
     try:
@@ -185,5 +187,6 @@ def device_name(name: str, value: Any) -> str:
 
 
 def dtype_name(name: str, value: Any) -> str:
+    """The name of one of DTYPES, given as a string or as torch's own."""
     plain = str(value).removeprefix("torch.") if type(value).__name__ == "dtype" else value
     return one_of(DTYPES)(name, plain)

@@ -54,15 +54,20 @@ def distributed_score(
     all the pairs, and so does the signature. Without `torch.distributed` it is `scorer.score`.
 
     Args:
-        scorer: this rank's scorer; `settings` override its own for this call, and must be the same
-            on all ranks.
-        predictions, references: as for `MetricScorer.score`; empty on a rank that has none.
+        scorer: this rank's scorer.
+        predictions: as for `MetricScorer.score`; empty on a rank that has none.
+        references: likewise, as many.
         ranks: "share" (default): every rank was given pairs of its own, and the result holds those
             of rank 0, then those of rank 1, and so on; `accelerator.split_between_processes` and
             plain slices keep the order of a list. "same": every rank was given all the pairs, as
             a Trainer does, and the ranks divide the work.
         gather: "all" ranks get the result (default), or the "main" one, rank 0, and the others
             None.
+        group: the ranks that take part (default: all).
+        **settings: override the scorer's own for this call; the same on all ranks.
+
+    Returns:
+        The result of the whole, or None on a rank that `gather` leaves out.
 
     Raises:
         TypeError, ValueError: an argument is wrong; found before a model is loaded.

@@ -115,7 +115,14 @@ class MetricScorer:
     def score(self, predictions: Any, references: Any, **settings: Any) -> Result:
         """The scores of each prediction against its reference or references.
 
-        `predictions` is a list of strings; `references` a list of strings, or of lists of strings.
+        Args:
+            predictions: the candidates, a list of strings.
+            references: for each its reference, or a list of its references.
+            **settings: override the scorer's own for this call.
+
+        Returns:
+            A mapping: the mean under the metric's name, "scores" of each pair,
+            "higher_is_better", "signature" and "remarks".
 
         Raises:
             TypeError, ValueError: an argument is wrong; nothing was loaded yet.
@@ -136,9 +143,16 @@ class MetricScorer:
     def stream(self, pairs: Iterable[Any], **settings: Any) -> Iterator[dict[str, float]]:
         """The scores of each pair by name, in order, as the pairs come; for any number of them.
 
-        `pairs` gives (candidate, reference) or (candidate, list of references). A few hundred are
-        read ahead. With idf "references" or "separate" they are read twice, so that they must not
-        be an iterator, which can be read only once; `idf=False` or a table needs one reading.
+        A few hundred pairs are read ahead. With idf "references" or "separate" they are read twice,
+        so that they must not be an iterator, which can be read only once; `idf=False` or a table
+        needs one reading.
+
+        Args:
+            pairs: gives (candidate, reference) or (candidate, list of references).
+            **settings: override the scorer's own for this call.
+
+        Returns:
+            An iterator of dictionaries, the scores of a pair by name.
 
         Raises:
             TypeError, ValueError: an argument is wrong, or, later, a pair.

@@ -39,14 +39,14 @@ Row = tuple[str, Mapping[str, Any]]
 
 
 def read_texts(path: str) -> Iterator[str]:
-    """The lines of a plain text file as texts; an empty line is an empty text.
+    r"""The lines of a plain text file as texts; an empty line is an empty text.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = folder + "/candidates.txt"
-    ...     _ = open(path, "wb").write("a\\u2028b\\r\\n\\nc".encode())
+    ...     _ = open(path, "wb").write("a\u2028b\r\n\nc".encode())
     ...     list(read_texts(path))
-    ['a\\u2028b', '', 'c']
+    ['a\u2028b', '', 'c']
     """
     for _, line in _lines(path):
         yield line.removesuffix("\n").removesuffix("\r")
@@ -159,14 +159,14 @@ def cell(where: str, row: Mapping[str, Any], column: str) -> Any:
 
 
 def read_rows(path: str) -> Iterator[Row]:
-    """Each row of a table as (where it stands, its values by column); cells of CSV are strings.
+    r"""Each row of a table as (where it stands, its values by column); cells of CSV are strings.
 
     Standard input is read as JSON Lines.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = folder + "/data.tsv"
-    ...     _ = open(path, "w").write("system\\tfluency\\nA\\t80\\n")
+    ...     _ = open(path, "w").write("system\tfluency\nA\t80\n")
     ...     [row for _, row in read_rows(path)]
     [{'system': 'A', 'fluency': '80'}]
     """
@@ -180,12 +180,12 @@ def read_rows(path: str) -> Iterator[Row]:
 
 
 def read_documents(path: str, column: str) -> Iterator[str]:
-    """The texts of a file one by one: lines of plain text, or what a column of a table holds.
+    r"""The texts of a file one by one: lines of plain text, or what a column of a table holds.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = folder + "/corpus.csv"
-    ...     _ = open(path, "w").write('id,text\\n1,"a, b"\\n2,NA\\n')
+    ...     _ = open(path, "w").write('id,text\n1,"a, b"\n2,NA\n')
     ...     list(read_documents(path, "text"))
     ['a, b', 'NA']
     """

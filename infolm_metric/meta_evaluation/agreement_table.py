@@ -126,12 +126,21 @@ def agreement(
 ) -> AgreementTable:
     """The agreement of every metric with every criterion.
 
-    `human` and `metrics` hold grids [systems, samples] by name, NaN for missing, higher is better:
-    negate a metric of which that is not true. On a criterion all metrics are judged by the same
-    samples, those for which none lacks a score, and by the same resamples. `against` names the
-    rivals, metrics that the others are tested against. With a grid `length`, of the texts' lengths,
-    length is a metric and a rival too, unless all are equal, and correlations given it are there.
-    `missing` is as for `pair`, `over` as for `draw`.
+    On a criterion all metrics are judged by the same samples, those for which none lacks a score,
+    and by the same resamples.
+
+    Args:
+        human: people's scores by criterion, [systems, samples], NaN for missing, higher is better.
+        metrics: scores by metric, likewise: negate one of which lower is better.
+        against: the rivals, metrics that the others are tested against.
+        length: a grid of the texts' lengths. Then length is a metric and a rival too, unless all
+            are equal, and correlations given it are there.
+        levels: "system", "text" or both.
+        missing: what to do where a score is missing, as in `pair`.
+        over: what is drawn anew, as in `draw`.
+        resamples: how many times.
+        confidence: the share of the draws inside an interval, from 0 to 1.
+        seed: the same gives the same draws.
 
     Raises:
         ValueError: a name or a grid is wrong, or the scores of one are all equal.

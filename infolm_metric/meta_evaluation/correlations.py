@@ -148,8 +148,15 @@ def correlation(
 ) -> float:
     """The agreement of a metric with people, in [-1, 1]; NaN where it is not defined.
 
-    Grids [systems, samples], NaN for missing, higher is better. At the text level samples whose
-    human or metric scores are equal for all systems have no correlation and are left out.
+    At the text level samples whose human or metric scores are equal for all systems have no
+    correlation and are left out.
+
+    Args:
+        human: people's scores, [systems, samples], NaN for missing, higher is better.
+        metric: the metric's, likewise.
+        coefficient: "pearson", "spearman" or "kendall".
+        level: "system", of the systems' means, or "text", the mean over the samples.
+        missing: what to do where a score is missing, as in `pair`.
 
     Raises:
         ValueError: as `pair`, or an unknown coefficient or level.
@@ -182,9 +189,16 @@ def system_means(grid: np.ndarray) -> np.ndarray:
 def pairwise_accuracy(human: np.ndarray, metric: np.ndarray, missing: str = "drop") -> float:
     """The share of system pairs that the metric orders as people do, in [0, 1].
 
-    Grids as for `correlation`. Pairs between which people see no difference are left out; a pair
-    between which the metric sees none is not ordered as people order it. (Kocmi et al. 2021, "To
-    Ship or Not to Ship".)
+    Pairs between which people see no difference are left out; a pair between which the metric sees
+    none is not ordered as people order it. (Kocmi et al. 2021, "To Ship or Not to Ship".)
+
+    Args:
+        human: people's scores, as for `correlation`.
+        metric: the metric's, likewise.
+        missing: what to do where a score is missing, as in `pair`.
+
+    Raises:
+        ValueError: as `pair`.
 
     >>> pairwise_accuracy(np.array([[1.0], [2.0], [3.0]]), np.array([[1.0], [3.0], [2.0]]))
     0.6666666666666666

@@ -42,10 +42,21 @@ def write_report(
 ) -> Path:
     """Writes the figures and the page; the page's path. The metric scores all in one call.
 
-    What is scored are `study.scored` settings; `columns` are other metrics' grids (default: those
-    of the ratings), higher is better; `against` names the rivals that the others are tested
-    against; `robustness` is what `infolm robustness --json` gives for some metrics, if the page is
-    to tell of it; `report` is told of the scores done. `format` is "png" or "svg".
+    What is scored are `study.scored` settings.
+
+    Args:
+        ratings: texts of systems with human scores.
+        scorer: the metric, with its settings.
+        folder: where the page and its figures go.
+        columns: other metrics' grids, higher is better (default: those of the ratings).
+        against: the rivals that the others are tested against.
+        robustness: what `infolm robustness --json` gives for some metrics, if the page is to
+            tell of it.
+        format: "png" or "svg".
+        missing: what to do where a score is missing, as in `pair`.
+        resamples: how many, for intervals.
+        seed: the same gives the same draws.
+        report: told of the scores done.
 
     Raises:
         ImportError: matplotlib is missing.

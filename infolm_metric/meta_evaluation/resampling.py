@@ -144,8 +144,23 @@ def bootstrap_interval(
 ) -> tuple[float, float]:
     """The percentile bootstrap interval of a correlation.
 
-    Grids, `coefficient`, `level` and `missing` as for `correlation`; `coefficient` may be
-    "accuracy" too: `pairwise_accuracy` at the system level, else `calibrated_accuracy`.
+    Args:
+        human: as for `correlation`.
+        metric: likewise.
+        coefficient: likewise; also "accuracy": at the system level `pairwise_accuracy`, else
+            `calibrated_accuracy`.
+        level: "system" or "text".
+        missing: what to do where a score is missing.
+        over: what is drawn anew: "systems", "samples" or "both".
+        resamples: how many times.
+        seed: the same gives the same draws.
+        confidence: the share of the draws inside, from 0 to 1.
+
+    Returns:
+        The lower and the upper end.
+
+    Raises:
+        ValueError: an unknown name, or as `pair`.
 
     >>> human = np.random.default_rng(0).normal(size=(8, 40)) + np.arange(8.0)[:, None]
     >>> low, high = bootstrap_interval(human, human + 1, resamples=50)
@@ -183,9 +198,14 @@ def paired_bootstrap(
 ) -> float:
     """The p-value of the difference of two systems' mean scores by the paired bootstrap.
 
-    Scores of the same samples by one metric, both [samples]. Counted is how often the difference of
-    a resample is as far from the observed one as that is from 0, as sacreBLEU does (Koehn 2004;
-    Riezler and Maxwell 2005).
+    Counted is how often the difference of a resample is as far from the observed one as that is
+    from 0, as sacreBLEU does (Koehn 2004; Riezler and Maxwell 2005).
+
+    Args:
+        scores: of one system by one metric, [samples].
+        baseline: of the other, for the same samples.
+        resamples: how many times samples are drawn.
+        seed: the same gives the same draws.
 
     >>> paired_bootstrap([1.0, 2.0, 3.0], [1.0, 2.0, 3.0])
     1.0
@@ -205,8 +225,13 @@ def approximate_randomization(
 ) -> float:
     """The p-value of the difference of two systems' mean scores by approximate randomisation.
 
-    Scores of the same samples by one metric, both [samples]; each sample's two scores change places
-    at random (Noreen 1989; Riezler and Maxwell 2005).
+    Each sample's two scores change places at random (Noreen 1989; Riezler and Maxwell 2005).
+
+    Args:
+        scores: of one system by one metric, [samples].
+        baseline: of the other, for the same samples.
+        resamples: how many times places are drawn.
+        seed: the same gives the same draws.
 
     >>> approximate_randomization([1.0, 2.0, 3.0], [1.0, 2.0, 3.0])
     1.0

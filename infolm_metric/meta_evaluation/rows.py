@@ -85,8 +85,17 @@ def read_ratings(
 ) -> Ratings:
     """The ratings in a table file, a `datasets.Dataset` or an iterable of dictionaries.
 
-    `criteria` and `metrics` name what to take; by default every entry of `human` and `metrics`. A
-    name that is no entry there may be a column of its own. Ids and systems are compared as strings.
+    Ids and systems are compared as strings.
+
+    Args:
+        rows: the name of a file, or what gives a dictionary for each row.
+        criteria: human scores to take, by default every entry of `human`; a name that is no entry
+            there may be a column of its own.
+        metrics: other metrics' scores to take, likewise from `metrics`.
+        candidate_column: the name of the column of texts, if it is another than "prediction".
+        reference_columns: those of the columns of references, likewise.
+        exclude_systems: systems to leave out.
+        exclude_ids: samples to leave out.
 
     Raises:
         ValueError, TypeError: the row or the column that is wrong is named. Wrong are a missing

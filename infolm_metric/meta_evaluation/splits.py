@@ -14,6 +14,11 @@ def split_samples(
 
     The same ids and the same seed give the same split, in whatever order the ids come.
 
+    Args:
+        samples: the ids.
+        development: how many of them the development split holds.
+        seed: what the draw begins with.
+
     Raises:
         ValueError: either split would hold fewer than two samples.
 

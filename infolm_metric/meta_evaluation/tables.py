@@ -32,10 +32,10 @@ def aligned(header: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1)
 
 
 def markdown(header: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> list[str]:
-    """The lines of a Markdown table; the first `left` columns are flush left.
+    r"""The lines of a Markdown table; the first `left` columns are flush left.
 
     >>> markdown(["metric", "r"], [["a|b", "0.5"]])
-    ['| metric | r |', '|---|---:|', '| a\\\\|b | 0.5 |']
+    ['| metric | r |', '|---|---:|', '| a\\|b | 0.5 |']
     """
     rule = "|" + "|".join("---" if index < left else "---:" for index in range(len(header))) + "|"
     lines = ["| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in rows]

@@ -88,12 +88,24 @@ def tune(
 ) -> Tuning:
     """Tries all settings on a development split and reports the best one on the samples held out.
 
-    The best are those with the largest correlation, averaged over `criteria` (default: all).
-    Tried are the `candidates`; what they count, they count on the references of all samples.
-    `development` is the number of samples that may be looked at (default: half of them). All are
-    scored in one call of the metric; human scores of the samples held out are not looked at before
-    the settings are chosen. The settings of `scorer` are the starting point of all, and what
-    DEFAULTS means.
+    The best are those with the largest correlation, averaged over the criteria. Tried are the
+    `candidates`; what they count, they count on the references of all samples. All are scored in
+    one call of the metric; human scores of the samples held out are not looked at before the
+    settings are chosen.
+
+    Args:
+        ratings: texts of systems with human scores.
+        scorer: the metric; its settings are the starting point of all, and what DEFAULTS means.
+        criteria: those that count (default: all).
+        grids: lists of values by a setting's name, tried in every combination (default: the
+            metric's own).
+        development: the number of samples that may be looked at (default: half of them).
+        seed: what draws and splits begin with.
+        coefficient: "pearson", "spearman" or "kendall".
+        level: "system" or "text".
+        missing: what to do where a score is missing, as in `pair`.
+        resamples: how many, for intervals.
+        report: told of the scores done.
 
     Raises:
         ValueError: a criterion, a setting or the size of a split is wrong.

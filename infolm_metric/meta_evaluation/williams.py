@@ -22,14 +22,20 @@ class WilliamsTest:
 def williams_test(r12: float, r13: float, r23: float, n: int) -> WilliamsTest:
     """Whether the correlations r12 and r13, which share variable 1, differ.
 
-    Variable 1 is people, 2 and 3 are the metrics, r23 how the metrics agree with each other, n the
-    number of systems. With K = 1 - r12^2 - r13^2 - r23^2 + 2 r12 r13 r23,
+    Variable 1 is people, 2 and 3 are the metrics. With
+    K = 1 - r12^2 - r13^2 - r23^2 + 2 r12 r13 r23,
 
         t(n - 3) = (r12 - r13) sqrt((n - 1)(1 + r23))
                    / sqrt(2K (n - 1)/(n - 3) + (r12 + r13)^2 / 4 (1 - r23)^3).
 
     Source: Williams 1959; Steiger 1980, equation 7; Graham and Baldwin 2014 for metrics. It is made
     for Pearson's r of normal variables; for rank correlations it is an approximation.
+
+    Args:
+        r12: how one metric agrees with people, in [-1, 1].
+        r13: how the other does.
+        r23: how the metrics agree with each other.
+        n: the number of systems, at least 4.
 
     Raises:
         ValueError: n is below 4, or a correlation lies outside [-1, 1].
@@ -59,6 +65,15 @@ def compare_metrics(
     human: np.ndarray, one: np.ndarray, other: np.ndarray, coefficient: str = "pearson"
 ) -> WilliamsTest:
     """Williams' test of two metrics' agreement with people, from the systems' means, [systems].
+
+    Args:
+        human: people's means.
+        one: those of a metric, higher is better.
+        other: those of another.
+        coefficient: "pearson", "spearman" or "kendall".
+
+    Raises:
+        ValueError: there are fewer than 4 systems.
 
     >>> human = np.array([1.0, 2.0, 3.0, 4.0, 5.0, 6.0])
     >>> good, bad = human + [0.1, -0.1, 0.1, 0, 0.1, -0.1], np.array([3.0, 1, 2, 6, 4, 5])

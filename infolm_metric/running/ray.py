@@ -60,12 +60,14 @@ def score_dataset(
         dataset: pairs, with a column of candidates, and columns of references, each a text or a
             list of texts.
         metric: the metric's name.
-        candidate_column, reference_columns: their names; by default "prediction" or "candidate",
-            and "references" or "reference".
+        candidate_column: the name of the column of candidates; by default "prediction" or
+            "candidate".
+        reference_columns: the names of those of references; by default "references" or
+            "reference".
         workers: how many actors at most; by default as many as the cluster offers, one for each
             GPU, or without GPUs (or with device="cpu") one for each CPU.
         batch: pairs scored at a time.
-        settings: those of the metric.
+        **settings: those of the metric.
 
     Raises:
         TypeError, ValueError: a setting is wrong, or a column would be overwritten; what is wrong

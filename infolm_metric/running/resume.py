@@ -57,11 +57,18 @@ def run_job(
 ) -> JobResult:
     """What the job has written, once it is finished: a JSON object for each pair, a line each.
 
-    If a job was begun in the folder `output`.shards, it goes on where it was stopped, or with
-    `restart` begins anew. Rows that were changed since, there or in the output, are made good, with
-    a warning. A finished job loads no model. Where documents are counted, as with idf "references"
-    or "separate", the source is read twice, first to count. `progress` shows a bar with rate and
-    time left: True, False, or None for terminals only.
+    If a job was begun in the folder `output`.shards, it goes on where it was stopped. Rows that
+    were changed since, there or in the output, are made good, with a warning. A finished job loads
+    no model. Where documents are counted, as with idf "references" or "separate", the source is
+    read twice, first to count.
+
+    Args:
+        scorer: the metric, with its settings.
+        source: the pairs.
+        output: the file to write.
+        chunk: pairs that are scored, and kept on the disk, at a time.
+        restart: True to begin anew.
+        progress: a bar with rate and time left: True, False, or None for terminals only.
 
     Raises:
         ValueError: a pair cannot be read; the job that was begun has other settings or another

@@ -24,16 +24,16 @@ JOB, TABLE, SHARD, DRAFT = "job.json", "{}.idf", "{:012}.rows", "draft"
 
 @dataclass(frozen=True)
 class Shard:
-    """The rows of consecutive pairs, a line each, and the digest of these pairs.
+    r"""The rows of consecutive pairs, a line each, and the digest of these pairs.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = Path(folder, SHARD.format(1))
-    ...     Shard("5f2e", b'{"pair": 1, "l1_distance": 0.5}\\n').write(file)
+    ...     Shard("5f2e", b'{"pair": 1, "l1_distance": 0.5}\n').write(file)
     ...     kept = Shard.read(file)
     ...     _ = file.write_bytes(file.read_bytes().replace(b"0.5", b"9.9"))
     ...     kept.rows, Shard.read(file)
-    (b'{"pair": 1, "l1_distance": 0.5}\\n', None)
+    (b'{"pair": 1, "l1_distance": 0.5}\n', None)
     """
 
     pairs: str

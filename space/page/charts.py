@@ -73,8 +73,9 @@ def curve_line(curve: Curve, here: float, name: str) -> pd.DataFrame:
 
 
 def coloured(tokens: Sequence[MaskedToken]) -> list[tuple[str, str]]:
-    """The tokens of a text with the level of their weight; the heaviest has the last of WEIGHTS,
-    unless all weigh the same.
+    """The tokens of a text with the level of their weight, one of WEIGHTS.
+
+    The heaviest has the last level, unless all weigh the same.
     """
     heaviest = max(token.weight for token in tokens)
     if heaviest - min(token.weight for token in tokens) < EQUAL * heaviest:

@@ -158,9 +158,9 @@ CONTROLS: dict[str, Control] = {each.name: each.metadata["control"] for each in 
 
 
 def documents(text: str) -> tuple[str, ...]:
-    """The lines of a pasted corpus that are not blank.
+    r"""The lines of a pasted corpus that are not blank.
 
-    >>> documents("one\\n\\n two ")
+    >>> documents("one\n\n two ")
     ('one', ' two ')
     """
     return tuple(line for line in text.split("\n") if line.strip())

@@ -59,7 +59,7 @@ def build(page: gr.Blocks, limit: dict[str, Any]) -> None:
             yield cleared(charts.notice(sentence(error), "refused"))
 
     def checked(answered: list[Any], *written: Any) -> dict[Component, Any]:
-        """Nothing stale: what is written is what was answered, or the answer is cleared."""
+        """The answer as it is, or cleared where the texts are no longer those it was given for."""
         same = answered == [text or "" for text in written]
         return {card: gr.skip()} if same else cleared(charts.notice(WAITING))
 

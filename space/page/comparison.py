@@ -71,8 +71,9 @@ class MaskedToken:
 
 @dataclass(frozen=True)
 class Entries:
-    """Vocabulary entries that stand out: what each text makes the model expect, and what drives
-    the score; the largest first.
+    """Vocabulary entries that stand out, the largest first.
+
+    They are what each text makes the model expect, and what drives the score.
     """
 
     candidate: list[tuple[str, float]]

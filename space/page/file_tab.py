@@ -181,7 +181,8 @@ def _progress(words: str, share: float = 0.0) -> str:
 
 
 def _count(number: int, noun: str) -> str:
-    """
+    """A number of things, in words.
+
     >>> _count(1, "pair"), _count(1234, "pair")
     ('1 pair', '1,234 pairs')
     """

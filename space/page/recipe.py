@@ -34,9 +34,9 @@ def code_for(candidate: str, references: Sequence[str], choices: Choices) -> str
 
 
 def code_for_file(name: str, candidate: str, references: Sequence[str], choices: Choices) -> str:
-    """Code that scores columns of a file as the page does.
+    r"""Code that scores columns of a file as the page does.
 
-    >>> print(code_for_file("a.csv", "prediction", ["reference"], Choices()).split("\\n\\n")[2])
+    >>> print(code_for_file("a.csv", "prediction", ["reference"], Choices()).split("\n\n")[2])
     with open('a.csv', encoding="utf-8-sig", newline="") as file:
         rows = list(csv.DictReader(file))
     """
