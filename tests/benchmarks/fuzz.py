@@ -71,13 +71,14 @@ USUAL = {  # where a wrong value is not enough to go through all that a setting 
     "long_text": ["truncate", "window", "error"],
     "max_length": [3, 8, 40, 41],
     "batch_size": ["auto", 1, 7],
+    "device": ["cpu", None],
     "dtype": ["float32", "bfloat16", "float16"],
     "similarity": [True, False],
     "rescale_with_baseline": [True, False],
     "reuse_memory": [0, 1000, 1 << 20],
 }
 LEFT_ALONE = {  # which model, on what, and with how many processes: not what is tried here
-    *("model_name_or_path", "model_revision", "device", "tokenize_processes", "verbose"),
+    *("model_name_or_path", "model_revision", "tokenize_processes", "verbose"),
     *("combine_with", "sources"),
 }
 
