@@ -17,14 +17,30 @@ import pytest
 ENVIRONMENT = {"HF_HUB_OFFLINE": "1", "HF_EVALUATE_OFFLINE": "1"}
 UNSET = ("HF_DATASETS_CACHE", "HF_METRICS_CACHE", "HF_MODULES_CACHE", "INFOLM_MODEL")
 
-# What a path, or a folder and all below it, is marked with. `pytest -m "not slow"` leaves out what
-# starts browsers, clusters, ranks or servers, builds packages, or takes longer than its neighbours.
+# What a folder and all below it, a file, or one test is marked with. `pytest -m "not slow"` leaves
+# out what starts browsers, clusters, ranks or servers, builds packages, or takes long.
 MARKS = {
     "tests/integration": ("slow",),
     "tests/packaging": ("slow",),
     "tests/space": ("slow",),
     "tests/space/browser": ("browser",),
+    "tests/unit/bundled": ("slow",),
+    "tests/unit/commands/test_main.py::test_an_interrupted_job_says_what_is_kept_and_goes_on": (
+        "slow",
+    ),
+    "tests/unit/commands/test_main.py::test_the_hub_out_of_reach_is_said_once_and_soon": ("slow",),
+    "tests/unit/infolm/test_measures.py::"
+    "test_shares_are_finite_not_negative_and_add_up_to_the_score": ("slow",),
+    "tests/unit/infolm/test_measures.py::test_identical_inputs_score_exactly_zero": ("slow",),
+    "tests/unit/infolm/test_measures.py::test_only_unbounded_measures_are_called_unbounded": (
+        "slow",
+    ),
+    "tests/unit/infolm/test_model_families.py": ("slow",),
+    "tests/unit/infolm/test_peer_bugs.py": ("slow",),
+    "tests/unit/infolm/test_scorer.py::"
+    "test_every_measure_equals_the_literal_implementation_for_every_family": ("slow",),
     "tests/unit/running/test_ray.py": ("ray", "slow"),
+    "tests/unit/running/test_resume.py": ("slow",),
 }
 
 
@@ -41,12 +57,13 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Marks every test as MARKS says of its path."""
+    """Marks every test as MARKS says of it and of the places it is in."""
     for item in items:
         path = item.path.relative_to(config.rootpath)
-        for place in (path, *path.parents):
-            for mark in MARKS.get(place.as_posix(), ()):
-                item.add_marker(mark)
+        places = [place.as_posix() for place in (path, *path.parents)]
+        test = f"{path.as_posix()}::{item.name.partition('[')[0]}"
+        for mark in [mark for place in (test, *places) for mark in MARKS.get(place, ())]:
+            item.add_marker(mark)
 
 
 @pytest.fixture(scope="session")

@@ -147,8 +147,19 @@ class Baseline:
             spreads = {}
             for each in record["spreads"]:
                 key = (each.pop("signature"), each.pop("weights"), each.pop("references"))
-                spreads[key] = Spread(**{**each, "deciles": tuple(each["deciles"])})
-        except (ValueError, KeyError, TypeError, AttributeError):
+                spread = Spread(**{**each, "deciles": tuple(each["deciles"])})
+                numbers = (spread.mean, spread.deviation, *spread.deciles)
+                if len(spread.deciles) != 9 or not all(map(math.isfinite, numbers)):
+                    raise ValueError
+                spreads[key] = spread
+        except (
+            ArithmeticError,
+            AttributeError,
+            LookupError,
+            RecursionError,
+            TypeError,
+            ValueError,
+        ):
             raise ValueError(
                 f"{os.fspath(path)!r} is not a baseline, or a damaged one; make it again with "
                 "`infolm baseline`"

@@ -276,7 +276,7 @@ def _score(where: str, row: Mapping[str, Any], group: str, name: str) -> float:
         return math.nan
     try:
         number = float("x" if isinstance(value, bool) else value)
-    except (TypeError, ValueError):
+    except (OverflowError, TypeError, ValueError):
         raise ValueError(
             f"{where}: column {name!r} must hold numbers, got {value!r}; leave it empty (in JSON: "
             "null) where there is no score"

@@ -78,7 +78,7 @@ class Job:
         file = folder / JOB
         try:
             return cls(**json.loads(file.read_bytes())) if file.exists() else None
-        except (TypeError, ValueError) as error:
+        except (RecursionError, TypeError, ValueError) as error:
             raise ValueError(
                 f"{file} is not a job that this release can take up again; name another output, or "
                 "begin anew with --restart"

@@ -41,6 +41,11 @@ def finish(process: int) -> None:
         raise SystemExit(f"a job ended with status {status}")
 
 
+def shards_of(output: Path) -> list[Path]:
+    """The shards that a job has written."""
+    return list(Path(f"{output}.shards").glob("*.rows"))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("folder", type=Path)
@@ -55,24 +60,24 @@ def main() -> None:
     draw = random.Random(given.seed)
 
     whole = given.folder / "whole.jsonl"
-    began = time.monotonic()
     finish(start([*command, str(whole)]))
-    duration = time.monotonic() - began
+    last = len(shards_of(whole))
 
     kills = []
     for number in range(given.kills):
         output = given.folder / f"killed-{number}.jsonl"
-        moment = draw.uniform(0, duration)
+        written = draw.randrange(last)
         process = start([*command, str(output)])
-        time.sleep(moment)
+        while len(shards_of(output)) < written:
+            time.sleep(0.001)
+        time.sleep(draw.uniform(0, 0.05))  # and then anywhere in the next shard
         os.kill(process, signal.SIGKILL)
         _, status = os.waitpid(process, 0)
-        shards = Path(f"{output}.shards").glob("*.rows")
-        kept = sum(len(Shard.read(file) or ()) for file in shards)
+        kept = sum(len(Shard.read(file) or ()) for file in shards_of(output))
         finish(start([*command, str(output)]))
         same = output.read_bytes() == whole.read_bytes()
         kills.append(
-            {"seconds": moment, "killed": os.WIFSIGNALED(status), "rows": kept, "same": same}
+            {"after": written, "killed": os.WIFSIGNALED(status), "rows": kept, "same": same}
         )
     print(json.dumps(kills))
     if not all(kill["same"] for kill in kills):

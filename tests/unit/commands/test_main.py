@@ -23,6 +23,7 @@ from infolm_metric.commands.main import main
 from infolm_metric.commands.options import setting_options
 from infolm_metric.infolm.scorer import InfoLMScorer
 from infolm_metric.infolm.settings import Settings
+from infolm_metric.kernel.baselines import Baseline
 from infolm_metric.kernel.idf.table import IDF
 from tests.project_files import ROOT
 
@@ -334,15 +335,15 @@ def test_nothing_recommends_a_package_that_no_index_has():
         ([], "nothing to score; give texts as arguments, -c FILE and -r FILE, or --data FILE"),
         (["a cat"], "got one text; give the candidate, then at least one reference"),
         (["a cat", "a dog", *FILES], "give either texts as arguments, -c FILE and"),
-        (["--data", "data.csv", "-r", "ref.txt"], "give either texts as arguments"),
+        (["--data", "data.csv", "-r", "ref.txt"], "give either texts as arguments, -c FILE and"),
         (["-c", "sys.txt"], "give both files: -c FILE with the candidates, -r FILE with"),
-        (["-r", "sys.txt"], "give both files"),
+        (["-r", "sys.txt"], "give both files: -c FILE with the candidates, -r FILE with"),
         (["sys.txt", "ref.txt"], "'sys.txt' is a file, and texts are expected here; give files"),
         (["a", "b", "--candidate-column", "x"], "--candidate-column and --reference-column need"),
         (["-c", "no.txt", "-r", "ref.txt"], "cannot read no.txt: there is no such file; check its"),
         (["-c", "sys.txt", "-r", "short.txt"], "sys.txt has 3, short.txt has 1"),
         (["-c", "sys.txt", "-r", "latin.txt"], "latin.txt, line 2: not valid UTF-8 (byte 0xe9)"),
-        (["-c", "bad.jsonl", "-r", "ref.txt"], "bad.jsonl is a table"),
+        (["-c", "bad.jsonl", "-r", "ref.txt"], "error: bad.jsonl is a table"),
         (["-c", "-", "-r", "-"], "standard input can be read once"),
         (["--data", "bad.jsonl"], "bad.jsonl, line 2: not valid JSON"),
         (["--data", "bad.jsonl", "--candidate-column", "x"], "bad.jsonl, line 1: no column 'x'"),
@@ -352,18 +353,21 @@ def test_nothing_recommends_a_package_that_no_index_has():
         ([*FILES, "-o", "."], "cannot write .: it is a folder"),
         (["a\udcff", "b"], "predictions[0] has a lone surrogate"),
         (["a", "b", "-m", "fisher"], "unknown --measure 'fisher'; did you mean"),
-        (["a", "b", "-m", "alpha"], "alpha"),
-        (["a", "b", "-m", "kl", "--similarity"], "similarity"),
+        (["a", "b", "-m", "alpha"], "alpha_divergence needs alpha: any number but 0 and 1"),
+        (
+            ["a", "b", "-m", "kl", "--similarity"],
+            "--similarity needs a measure with a largest value",
+        ),
         (["a", "b", "-t", "0"], "temperature must be > 0, got 0.0"),
         (["a", "b", "-t", "nan"], "temperature must be finite"),
         (["a", "b", "--idf", "no.idf"], "there is no file 'no.idf'"),
-        (["a", "b", "--idf", "sys.txt"], "is not an idf table"),
+        (["a", "b", "--idf", "sys.txt"], "'sys.txt' is not an idf table, or a damaged one"),
         (["a", "b", "--symmetrize", "jefreys"], "did you mean 'jeffreys'?"),
         (["a", "b", "--multi-reference", "max"], "unknown --multi-reference 'max'"),
         (["a", "b", "--long-text", "cut"], "unknown --long-text 'cut'"),
         (["a", "b", "--max-length", "2"], "--max-length must be at least 3"),
         (["a", "b", "--max-length", "99"], "--max-length must be at most 40"),
-        (["a", "b", "--batch-size", "big"], "--batch-size must be"),
+        (["a", "b", "--batch-size", "big"], "--batch-size must be 'auto' or a whole number, got"),
         (["a", "b", "--batch-size", "0"], "--batch-size must be at least 1, got 0"),
         (["a", "b", "--dtype", "int8"], "unknown --dtype 'int8'"),
         (["a", "b", "--device", "abacus"], "device must be a torch device"),
@@ -665,7 +669,12 @@ def test_the_summary_says_how_close_texts_are_in_words(infolm, texts, verdict):
     code, output, _ = infolm("score", "--model", "bundled", *texts)
     score, light = lines_of(output)
     assert code == 0 and score.startswith("fisher_rao_distance: ")
-    assert light.startswith("unrelated texts: 0.652, eight in ten between 0.567 and 0.733 (500 ")
+    bundled = Baseline.load(ROOT / "infolm_metric/bundled/baseline.json")
+    signature = InfoLMScorer(model_name_or_path="bundled").signature(idf=False)
+    spread = bundled.spread(signature, "uniform", 1)
+    low, high = spread.deciles[0], spread.deciles[-1]
+    told = f"unrelated texts: {spread.mean:.3f}, eight in ten between {low:.3f} and {high:.3f} ("
+    assert light.startswith(told)
     assert light.endswith(f"this is {verdict}")
 
 

@@ -429,12 +429,12 @@ def test_compare_prints_a_table(infolm):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["good.txt"], "at least two files"),
+        (["good.txt"], "give at least two files of candidates"),
         (["good.txt", "good.txt"], "good.txt is given twice"),
         (["good.txt", "short.txt"], "good.txt has 4, short.txt has 1"),
-        (["good.txt", "no.txt"], "cannot read no.txt"),
-        (["good.txt", "weak.txt", "--resamples", "0"], "--resamples"),
-        (["good.txt", "weak.txt", "--idf", "separate"], "--idf separate"),
+        (["good.txt", "no.txt"], "cannot read no.txt: there is no such file"),
+        (["good.txt", "weak.txt", "--resamples", "0"], "--resamples must be at least 1, got 0"),
+        (["good.txt", "weak.txt", "--idf", "separate"], "--idf separate weighs each system by"),
     ],
 )
 def test_compare_refuses_what_cannot_be_compared(infolm, arguments, message):

@@ -321,10 +321,14 @@ def test_identical_inputs_score_exactly_zero(name):
 @pytest.mark.parametrize(("name", "symmetrize"), ORDINARY)
 @given(pair=logits(2, 40.0))
 @settings(max_examples=10, deadline=None)
-def test_no_score_is_negative_or_above_the_largest_value(name, symmetrize, pair):
+def test_the_printed_formula_is_never_negative_nor_above_the_largest_value(name, symmetrize, pair):
+    """In 50 digits and without the bounds that `compare` holds its values to."""
     parameters = PARAMETERS.get(name, {})
+    exact = literal(name, *pair, symmetrize, parameters)
+    largest = largest_value(name, symmetrize=symmetrize, **parameters)
+    assert -1e-40 < exact <= mpf(largest) * (1 + mpf(10) ** -15)
     value = compare(name, *pair, symmetrize=symmetrize, **parameters).item()
-    assert 0.0 <= value <= min(LARGEST, largest_value(name, symmetrize=symmetrize, **parameters))
+    assert value == pytest.approx(float(min(exact, mpf(LARGEST))), rel=1e-9, abs=1e-13)
 
 
 @pytest.mark.parametrize("name", MEASURES)

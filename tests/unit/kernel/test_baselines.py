@@ -233,8 +233,27 @@ def test_true_needs_the_call_or_a_model_that_the_package_knows(scorer):
         scorer.score(CANDIDATES[:5], REFERENCES[:5], rescale_with_baseline=True)
 
 
-@pytest.mark.parametrize("content", ["", "{}", "[]", '{"format": "infolm baseline", "version": 9}'])
+def spread_of(**changes):
+    """A file of one spread, which `changes` damage."""
+    whole = {"mean": 0.6, "deviation": 0.1, "deciles": [0.1] * 9, "pairs": 500, **changes}
+    spread = {"signature": "metric:toy", "weights": "uniform", "references": 1, **whole}
+    return json.dumps({"format": "infolm baseline", "version": 1, "spreads": [spread]})
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        *("", "{}", "[]", '{"format": "infolm baseline", "version": 9}', "[" * 100_000),
+        spread_of(mean=float("nan")),
+        spread_of(mean="0.6"),
+        spread_of(deviation=10**400),
+        spread_of(deciles=[0.1] * 8),
+        spread_of(deciles=0.1),
+    ],
+)
 def test_a_file_that_is_no_baseline_is_refused(tmp_path, content):
+    (tmp_path / "b").write_text(spread_of())
+    assert len(Baseline.load(tmp_path / "b").spreads) == 1
     (tmp_path / "b").write_text(content)
     with pytest.raises(ValueError, match="is not a baseline, or a damaged one"):
         InfoLMScorer(rescale_with_baseline=tmp_path / "b")

@@ -125,6 +125,10 @@ def test_some_samples_can_be_selected():
     [
         ({"human": {"fluency": "good", "relevance": 1}}, "row 4: column 'fluency' .* got 'good'"),
         ({"human": {"fluency": True, "relevance": 1}}, "row 4: column 'fluency' must hold numbers"),
+        (
+            {"human": {"fluency": 10**400, "relevance": 1}},
+            "row 4: column 'fluency' must hold numbers",
+        ),
         ({"human": {"fluency": float("nan"), "relevance": 1}}, "row 4: column 'fluency' is nan"),
         ({"metrics": {"bleu": float("inf")}}, "row 4: column 'bleu' is inf"),
         ({"id": "1"}, "row 4: system 'B' has a text for id '1' already, in row 3"),

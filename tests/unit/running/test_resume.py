@@ -521,7 +521,7 @@ def test_a_table_that_was_changed_is_refused(scorer, damaged):
         job(scorer)
 
 
-@pytest.mark.parametrize("content", ["", "[]", '{"format": "another"}'])
+@pytest.mark.parametrize("content", ["", "[]", '{"format": "another"}', "[" * 100_000])
 def test_a_folder_of_something_else_is_left_alone(content):
     Path("scores.jsonl.shards").mkdir()
     Path("scores.jsonl.shards/job.json").write_text(content)

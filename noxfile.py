@@ -1,0 +1,63 @@
+"""Runs the unit tests with the lowest versions of setup.cfg and those that requirements.txt pins.
+
+    nox -s lowest          # the lowest that infolm runs with
+    nox -s pinned          # what .ci/run has
+    nox -s transport       # BaryScore with each release of POT that it is promised for
+
+A session needs a few gigabytes for torch, whose CPU wheels are enough: set PIP_INDEX_URL or
+PIP_EXTRA_INDEX_URL to where yours come from. Give pytest's own arguments after `--`.
+"""
+
+import re
+import tempfile
+from configparser import ConfigParser
+from pathlib import Path
+
+import nox
+
+nox.options.sessions = ["lowest", "pinned"]
+LEAST = re.compile(r"([\w-]+)>=([\d.]+)")
+POT = ["0.9.6", "0.9.7"]
+
+
+def lowest() -> list[str]:
+    """The lowest versions of what infolm runs with that setup.cfg allows, pinned.
+
+    >>> [pin for pin in lowest() if pin.startswith("numpy")]
+    ['numpy==2']
+    """
+    setup = ConfigParser()
+    setup.read(Path(__file__).with_name("setup.cfg"))
+    return ["==".join(pin) for pin in LEAST.findall(setup["options"]["install_requires"])]
+
+
+def unit_tests(session: nox.Session) -> None:
+    """The unit tests, or what was asked for after `--`, on the checkout."""
+    session.run("pip", "list", silent=True)
+    session.run("pytest", *(session.posargs or ["tests/unit"]))
+
+
+@nox.session(name="lowest")
+def with_lowest(session: nox.Session) -> None:
+    """The lowest versions of setup.cfg."""
+    with tempfile.NamedTemporaryFile("w", suffix=".txt") as constraints:
+        constraints.write("\n".join(lowest()))
+        constraints.flush()
+        session.install("-c", constraints.name, "-e", ".[test]")
+    unit_tests(session)
+
+
+@nox.session(name="pinned")
+def with_pinned(session: nox.Session) -> None:
+    """The versions of requirements.txt."""
+    session.install("-r", "requirements.txt", "-e", ".[test]")
+    unit_tests(session)
+
+
+@nox.session(name="transport")
+@nox.parametrize("pot", POT)
+def with_pot(session: nox.Session, pot: str) -> None:
+    """The pinned versions, with another release of POT."""
+    session.install("-r", "requirements.txt", "-e", ".[test]")
+    session.install(f"POT=={pot}")
+    session.run("pytest", *(session.posargs or ["tests/unit/baryscore"]))
