@@ -15,7 +15,10 @@ from pathlib import Path
 import pytest
 
 ENVIRONMENT = {"HF_HUB_OFFLINE": "1", "HF_EVALUATE_OFFLINE": "1"}
-UNSET = ("HF_DATASETS_CACHE", "HF_METRICS_CACHE", "HF_MODULES_CACHE", "INFOLM_MODEL")
+UNSET = (
+    *("HF_DATASETS_CACHE", "HF_METRICS_CACHE", "HF_MODULES_CACHE"),
+    *("INFOLM_MODEL", "INFOLM_NLI_MODEL"),
+)
 
 # What a folder and all below it, a file, or one test is marked with. `pytest -m "not slow"` leaves
 # out what starts browsers, clusters, ranks or servers, builds packages, or takes long.
@@ -91,3 +94,15 @@ def space_url(tmp_path_factory) -> Iterator[str]:
 
     with running_space(tmp_path_factory.mktemp("space")) as url:
         yield url
+
+
+@pytest.fixture(scope="session")
+def tiny_nli(tmp_path_factory) -> Callable[..., Path]:
+    """A function from a family and labels to the folder of a tiny model of inference."""
+    from tests import nli_models
+
+    @functools.cache
+    def folder(family: str = "bert", labels: tuple[str, ...] = nli_models.LABELS) -> Path:
+        return nli_models.build(tmp_path_factory.mktemp(f"nli-{family}"), family, labels)
+
+    return folder

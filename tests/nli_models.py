@@ -4,6 +4,7 @@ They know nothing of inference; their probabilities change with the texts and wi
 which is all a test needs.
 """
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,18 +27,29 @@ MODELS: dict[str, Any] = {
 }
 
 
-def build(folder: Path, family: str = "bert", labels: tuple[str, ...] = LABELS) -> Path:
+def build(folder: Path, family: str = "bert", labels: Sequence[str] = LABELS) -> Path:
     """`folder`, with a classifier and tokenizer of the family that the Auto classes load from it.
 
     The same arguments give the same weights.
     """
     with torch.random.fork_rng(devices=[]):
         tokenizer, masked = model_families.FAMILIES[family]()
-        config = masked.config
-        config.id2label = dict(enumerate(labels))
-        config.label2id = {name: index for index, name in enumerate(labels)}
-        model = MODELS[family](config)
-    model_families.draw_weights(model, config.initializer_range, 0)
+        masked.config.id2label = dict(enumerate(labels))
+        masked.config.label2id = {name: index for index, name in enumerate(labels)}
+        model = MODELS[family](masked.config)
+    model_families.draw_weights(model, masked.config.initializer_range, 0)
     model.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
+    return folder
+
+
+def reordered(source: Path, folder: Path, order: Sequence[int], names: Sequence[str]) -> Path:
+    """`folder`, with the BERT of `source` whose outputs are in another order, under these names."""
+    model = transformers.BertForSequenceClassification.from_pretrained(source)
+    for parameter in (model.classifier.weight, model.classifier.bias):
+        parameter.data = parameter.data[list(order)]
+    model.config.id2label = dict(enumerate(names))
+    model.config.label2id = {name: index for index, name in enumerate(names)}
+    model.save_pretrained(folder)
+    transformers.AutoTokenizer.from_pretrained(source).save_pretrained(folder)
     return folder

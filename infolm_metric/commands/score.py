@@ -219,7 +219,7 @@ COMMAND = Command(
     "score texts against references",
     _score,
     lambda own: {
-        "what to score, in one of these ways": score_input.OPTIONS,
+        "what to score, in one of these ways": score_input.options(own),
         "how": (metric_option(), *setting_options(own)),
         "output": (
             option(

@@ -7,9 +7,10 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from infolm_metric.commands.options import Option, option
+from infolm_metric.commands.options import Option, option, refused
 from infolm_metric.kernel import text_files
 from infolm_metric.kernel.pairs import Pairs, check_pairs
+from infolm_metric.kernel.settings import Settings
 
 if TYPE_CHECKING:
     from infolm_metric.running.files import PairSource
@@ -29,6 +30,10 @@ def check_way(arguments: argparse.Namespace) -> None:
         (lone,) = arguments.texts
         if lone == text_files.STANDARD_INPUT or text_files.is_table(lone):
             arguments.data, arguments.texts = lone, []
+    if sources := getattr(arguments, "sources", None):
+        if arguments.references:
+            raise ValueError(f"give -r FILE or --sources FILE, not both, got --sources {sources}")
+        arguments.references = [sources]
     files = bool(arguments.candidates or arguments.references)
     table = bool(arguments.data) + bool(arguments.dataset)
     if (ways := bool(arguments.texts) + table + files) != 1:
@@ -114,7 +119,7 @@ def _like_table(text: str) -> bool:
     return text.lower().endswith(tuple(text_files.TABLES))
 
 
-OPTIONS: tuple[Option, ...] = (
+BEFORE: tuple[Option, ...] = (
     option(
         "texts",
         nargs="*",
@@ -129,6 +134,14 @@ OPTIONS: tuple[Option, ...] = (
         action="append",
         help="plain text with as many lines; repeat for several references each",
     ),
+)
+SOURCES = option(
+    "--sources",
+    metavar="FILE",
+    help="plain text with as many lines, in the place of -r: what the candidates were made from; "
+    "in a table --reference-column names its column",
+)
+AFTER: tuple[Option, ...] = (
     option(
         "--data",
         metavar="FILE",
@@ -157,3 +170,9 @@ OPTIONS: tuple[Option, ...] = (
         help=f"repeat for several (default: {' or '.join(text_files.REFERENCE_COLUMNS)})",
     ),
 )
+
+
+def options(own: type[Settings]) -> tuple[Option, ...]:
+    """What names the pairs, for the metric with these settings."""
+    said = f"--sources is not for {own.metric}, which compares with references: give -r FILE"
+    return (*BEFORE, SOURCES if own.takes_sources else refused("--sources", said), *AFTER)

@@ -90,6 +90,9 @@ class Settings:
     metric: ClassVar[str] = ""
     """The metric's name, which its result and its signature carry."""
 
+    takes_sources: ClassVar[bool] = False
+    """True if sources can stand in the place of references."""
+
     return_scores: bool = choice(True, flag, "give the score of each pair")
     rescale_with_baseline: bool | Baseline = choice(
         False,

@@ -80,5 +80,5 @@ def formula_names(name: str, value: Any) -> str | tuple[str, ...]:
 def _known(name: str, given: str) -> str:
     plain = given.replace(" ", "")
     if plain not in FORMULAS:
-        raise ValueError(f"unknown {name} {given!r}; {nearest(plain, FORMULAS)}")
+        raise ValueError(f"unknown {name} {given!r}; {nearest(plain, list(FORMULAS))}")
     return plain

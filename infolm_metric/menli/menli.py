@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import evaluate
 
-from infolm_metric.kernel import evaluate_metric
+from infolm_metric.kernel import evaluate_metric, manual
 from infolm_metric.menli.scorer import MENLIScorer, either
 from infolm_metric.menli.settings import Settings
 
@@ -45,54 +45,7 @@ _CITATION = r"""
 }
 """
 
-_INPUTS_DESCRIPTION = f"""
-Args:
-    predictions (list of str): the texts to judge, at least one.
-    references (list of str, or list of lists of str): for each prediction its reference, or its
-        references, at least one each.
-    sources (list of str, or list of lists of str): what the predictions were made from, in the
-        place of references.
-
-    Every setting below can be given to `compute`, and to `evaluate.load` or `MENLI`, where it
-    becomes the default of every `compute`.
-
-{Settings.documentation()}
-
-    Given to `compute` alone, under torchrun or accelerate launch:
-
-    ranks (str): None (default): this process scores what it was given, whatever others do.
-        "share": every rank was given a share, and scores it. "same": every rank was given all the
-        pairs, as a Trainer does, and the ranks divide the work. All ranks must call `compute`.
-    gather (str): which ranks get the result: "all" (default; "main" if num_process > 1) or "main".
-
-Returns:
-    A dictionary, or None in the processes other than the first if num_process > 1 or
-    gather="main":
-
-    menli (float): the mean of the scores. Higher is better.
-    scores (list of float): the score of each pair, unless return_scores=False. A copy scores less
-        than the largest value: no model is sure of anything.
-    probabilities (dict of lists of float): with probabilities=True; e, n and c behind each score,
-        with several references those of the best one, or their means.
-    ranges (dict): in a combination unless normalize="fixed"; the scores of each part that stand
-        for 0 and 1. Given as normalize, they make another call's scores comparable with these.
-    higher_is_better (bool): True.
-    signature (str): every setting that can change a score, the models and the versions. Report it
-        with the score.
-    remarks (dict of int): how many texts and tokens there were, how many texts were too long or
-        empty, how many tokens the model does not know; warnings are made from these counts.
-    rescaled (float), rescaled_scores (list of float), baseline (dict): with
-        rescale_with_baseline; 1 is the best score, 0 what unrelated texts score.
-
-    For a list of formulas, the numbers are in dictionaries from the name of the formula.
-
-Raises:
-    TypeError, ValueError: an argument or a setting is wrong; found before a model is loaded. What
-        was added with `add` and `add_batch` remains, the arguments of the failing call do not.
-    OSError: the model is not there.
-
-Examples:
-
+_EXAMPLES = """
     >>> from infolm_metric import MENLI
     >>> menli = MENLI(model_name_or_path="bundled")  # or evaluate.load("menli", ...)
     >>> results = menli.compute(
@@ -127,6 +80,26 @@ Examples:
     True
 """
 
+_INPUTS_DESCRIPTION = manual.manual(
+    "MENLI",
+    Settings,
+    _EXAMPLES,
+    range="Higher is better; a copy scores less than the\n"
+    "        largest value, because no model is sure of anything.",
+    higher=True,
+    more="""\
+    probabilities (dict of lists of float): with probabilities=True; e, n and c behind each score,
+        with several references those of the best one, or their means.
+    ranges (dict): in a combination unless normalize="fixed"; the scores of each part that stand
+        for 0 and 1. Given as normalize, they make another call's scores comparable with these.
+""",
+    several="""
+    For a list of formulas, the numbers are in dictionaries from the name of the formula.
+
+    In place of references, `sources` can be given: what the predictions were made from.
+""",
+)
+
 __test__ = {"inputs_description": _INPUTS_DESCRIPTION}  # its examples are doctests
 
 
@@ -143,7 +116,7 @@ class MENLI(evaluate_metric.EvaluateMetric):
 
     >>> MENLI(formula="c-e")
     Traceback (most recent call last):
-    ValueError: unknown formula 'c-e'; did you mean ...
+    ValueError: unknown formula 'c-e'; known: 'e', '-c', 'e-n', 'e-c', 'e-n-2c'
     """
 
     scorer_type = MENLIScorer

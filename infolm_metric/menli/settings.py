@@ -51,6 +51,7 @@ class Settings(ModelSettings):
     metric = "menli"
     default_model = "microsoft/deberta-large-mnli"  # the authors' NLI-D
     model_variable = "INFOLM_NLI_MODEL"
+    takes_sources = True
 
     formula: str | tuple[str, ...] = choice(
         "e",

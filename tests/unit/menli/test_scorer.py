@@ -1,0 +1,365 @@
+"""MENLI's scores: against a literal implementation, in any company, combined, and as jobs."""
+
+import json
+import math
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+from safetensors.torch import load_file, save_file
+
+from infolm_metric import InfoLMScorer, MENLIScorer
+from infolm_metric.kernel.baselines import NoBaseline
+from infolm_metric.kernel.idf.statistics import Statistics
+from infolm_metric.kernel.pairs import Pairs
+from infolm_metric.kernel.rescaling import make_baseline, score_part
+from infolm_metric.kernel.results import joined
+from infolm_metric.menli import nli_model
+from infolm_metric.menli.formulas import FORMULAS
+from infolm_metric.menli.settings import Settings
+from infolm_metric.running.files import PairSource
+from infolm_metric.running.resume import run_job
+from tests.model_families import SENTENCES
+from tests.nli_models import LABELS, MODELS, reordered
+from tests.reference_menli import ReferenceMENLI, combine
+
+CANDIDATES = [SENTENCES[0], "The dog ran.", "", SENTENCES[5], SENTENCES[0]]
+GROUPS = [
+    [SENTENCES[1], SENTENCES[0]],
+    ["The cat sat."],
+    ["Rain fell."],
+    [SENTENCES[3], SENTENCES[9], "a cup of coffee"],
+    [SENTENCES[1]],
+]
+FIRST = [group[0] for group in GROUPS]
+
+pytestmark = pytest.mark.filterwarnings("ignore:infolm")
+
+
+@pytest.fixture(scope="module")
+def folder(tiny_nli):
+    return tiny_nli()
+
+
+@pytest.fixture(scope="module")
+def scorer(folder):
+    return MENLIScorer(model_name_or_path=folder)
+
+
+@pytest.fixture(scope="module")
+def reference(folder):
+    return ReferenceMENLI(folder, 40)
+
+
+@pytest.mark.parametrize("how", ["max", "mean"])
+@pytest.mark.parametrize("direction", ["rh", "hr", "avg"])
+def test_scores_are_those_of_a_literal_implementation(scorer, reference, direction, how):
+    combined = {"max": max, "mean": lambda values: sum(values) / len(values)}[how]
+    result = scorer.score(
+        CANDIDATES, GROUPS, formula=list(FORMULAS), direction=direction, multi_reference=how
+    )
+    for name in FORMULAS:
+        expected = [
+            combined([reference.score(text, candidate, name, direction) for text in group])
+            for candidate, group in zip(CANDIDATES, GROUPS, strict=True)
+        ]
+        assert result.scores[name] == pytest.approx(expected, abs=1e-6)
+        assert result["menli"][name] == pytest.approx(np.mean(expected), abs=1e-6)
+        low, high = scorer.inner.bounds(scorer.settings, name)
+        assert all(low <= score <= high for score in result.scores[name])
+    assert result.higher_is_better
+
+
+def test_a_min_max_combination_is_that_of_a_literal_implementation(scorer, reference):
+    metric = [0.5, 3.0, 1.0, -2.0, 0.25]
+    nli = [reference.score(*pair, "e-c", "avg") for pair in zip(FIRST, CANDIDATES, strict=True)]
+    options = {"formula": "e-c", "normalize": "minmax", "combine_with": metric}
+    for weight in (0, 0.2, 0.8, 1):
+        result = scorer.score(CANDIDATES, FIRST, nli_weight=weight, **options)
+        assert result["scores"] == pytest.approx(combine(nli, metric, weight), abs=1e-6)
+    negated = [-score for score in metric]
+    turned = scorer.score(
+        CANDIDATES, FIRST, **{**options, "combine_with": negated}, higher_is_better=False
+    )
+    assert turned["scores"] == pytest.approx(combine(nli, metric, 0.2), abs=1e-6)
+    assert turned["ranges"]["metric"] == [-3.0, 2.0]
+
+
+def test_avg_is_the_mean_of_both_directions(scorer):
+    every = [
+        scorer.score(CANDIDATES, FIRST, formula=list(FORMULAS), direction=way).scores
+        for way in ("rh", "hr", "avg")
+    ]
+    rh, hr, avg = (np.array(list(scores.values())) for scores in every)
+    assert avg == pytest.approx((rh + hr) / 2, abs=1e-12)
+    assert not np.allclose(rh, hr)
+    swapped = scorer.score(FIRST, CANDIDATES, direction="hr")
+    assert swapped["scores"] == rh[0].tolist()
+
+
+@pytest.mark.parametrize(
+    ("order", "names"),
+    [
+        ((2, 1, 0), ("contradiction", "neutral", "entailment")),
+        ((2, 0, 1), ("CONTRADICTION", "ENTAILMENT", "NEUTRAL")),
+        ((1, 2, 0), ("LABEL_0", "LABEL_1", "LABEL_2")),
+    ],
+)
+def test_a_head_in_another_order_gives_the_same_scores(scorer, folder, tmp_path, order, names):
+    other = reordered(folder, tmp_path / "other", order, names)
+    given = ("neutral", "contradiction", "entailment") if "LABEL_0" in names else None
+    scores = MENLIScorer(model_name_or_path=other, labels=given).score(
+        CANDIDATES, GROUPS, formula=list(FORMULAS)
+    )
+    own = scorer.score(CANDIDATES, GROUPS, formula=list(FORMULAS))
+    for name in FORMULAS:
+        assert scores.scores[name] == pytest.approx(own.scores[name], abs=1e-6)
+    letters = "".join("enc"[index] for index in order)
+    assert f"|labels:{letters}|" in scores.signature and "|labels:enc|" in own.signature
+
+
+@pytest.mark.parametrize("family", MODELS)
+def test_a_score_is_the_same_to_the_last_bit_in_any_company(tiny_nli, family):
+    scorer = MENLIScorer(model_name_or_path=tiny_nli(family), reuse_memory=0)
+    whole = scorer.score(CANDIDATES, GROUPS)["scores"]
+    assert len(set(whole)) > 3
+    assert scorer.score(CANDIDATES[::-1], GROUPS[::-1], batch_size=1)["scores"] == whole[::-1]
+    for candidate, group, score in zip(CANDIDATES, GROUPS, whole, strict=True):
+        assert scorer.score([candidate], [group])["scores"] == [score]
+
+
+def test_equal_pairs_are_read_once_and_kept(scorer, monkeypatch):
+    read = []
+    own = nli_model.NLIModel.probabilities
+    monkeypatch.setattr(
+        nli_model.NLIModel,
+        "probabilities",
+        lambda self, pairs, *more: (read.append(len(pairs)), own(self, pairs, *more))[1],
+    )
+    scorer.unload()
+    scorer.score(["The Cat sat.", "the cat sat.", "A dog."], ["A dog.", "a dog.", "The cat sat."])
+    assert read == [2, 2]  # the probes, and one couple in both directions
+    scorer.score(["A dog."], ["the cat sat."], formula=["e", "-c"])
+    assert read == [2, 2, 0]
+
+
+def test_probabilities_are_those_behind_the_scores(scorer):
+    result = scorer.score(CANDIDATES, GROUPS, formula="e-c", probabilities=True)
+    found = result["probabilities"]
+    assert list(found) == ["e", "n", "c"]
+    assert np.sum(list(found.values()), axis=0) == pytest.approx(np.ones(5))
+    assert np.subtract(found["e"], found["c"]) == pytest.approx(result["scores"])
+    both = scorer.score(CANDIDATES, GROUPS, formula=["e", "-c"], probabilities=True)
+    assert both["probabilities"]["-c"]["c"] == [-score for score in both["scores"]["-c"]]
+    parts = [
+        scorer.score(CANDIDATES[part], GROUPS[part], formula="e-c", probabilities=True)
+        for part in (slice(2), slice(2, 5))
+    ]
+    assert joined(parts).as_dict()["probabilities"] == found
+    assert "probabilities" not in result.as_dict(return_scores=False)
+
+
+def test_a_model_of_two_labels_does_for_entailment_alone(tiny_nli):
+    folder = tiny_nli(labels=("not_entailment", "entailment"))
+    result = MENLIScorer(model_name_or_path=folder, probabilities=True).score(CANDIDATES, FIRST)
+    assert result["probabilities"] == {"e": result["scores"]}
+    with pytest.raises(ValueError, match='formula="e-c" needs a model .* two labels'):
+        MENLIScorer(model_name_or_path=folder, formula=["e", "e-c"]).score(["a"], ["b"])
+
+
+def test_models_that_cannot_be_used_are_refused_before_their_weights_are_read(
+    tiny_nli, tiny_models, folder, tmp_path
+):
+    nameless = tiny_nli(labels=("LABEL_0", "LABEL_1", "LABEL_2"))
+    with pytest.raises(ValueError, match="give their names in the order of the outputs"):
+        MENLIScorer(model_name_or_path=nameless).score(["a"], ["b"])
+    with pytest.raises(ValueError, match="labels must name the 2 outputs"):
+        MENLIScorer(model_name_or_path=tiny_models("bert"), labels=LABELS).score(["a"], ["b"])
+    headless = reordered(folder, tmp_path / "headless", (0, 1, 2), LABELS)
+    weights = load_file(headless / "model.safetensors")
+    kept = {name: tensor for name, tensor in weights.items() if "classifier" not in name}
+    save_file(kept, headless / "model.safetensors", metadata={"format": "pt"})
+    with pytest.raises(ValueError, match="lacks 2 weights .* its classifier is missing"):
+        MENLIScorer(model_name_or_path=headless).score(["a"], ["b"])
+
+
+@pytest.mark.filterwarnings("default:infolm")
+def test_a_model_that_is_not_what_its_labels_say_is_warned_of_once(folder):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        scorer = MENLIScorer(model_name_or_path=folder)
+        for _ in range(2):
+            scorer.score(["a cat"], ["a dog"])
+    told = [str(each.message) for each in caught if "may not be what its labels say" in str(each)]
+    assert len(told) == 1
+    assert "'entailment': 0, 'neutral': 1, 'contradiction': 2" in told[0]
+
+
+def test_empty_and_too_long_texts_are_scored_and_told_of(scorer):
+    long = " ".join(SENTENCES[:4])
+    with pytest.warns(UserWarning) as caught:
+        result = scorer.score(["", long], ["a cat", "a cat"])
+    told = [str(each.message) for each in caught]
+    assert any("1 of 4 texts without a token" in text for text in told)
+    assert any("1 of 4 texts too long for 40 tokens with the other" in text for text in told)
+    assert all(math.isfinite(score) for score in result["scores"])
+    assert (result.remarks.empty, result.remarks.too_long, result.remarks.texts) == (1, 1, 4)
+    with pytest.raises(ValueError, match=r"tokens together, more than max_length=40: .* long_text"):
+        scorer.score(["", long], ["a cat", "a cat"], long_text="error")
+
+
+# Combinations.
+
+
+def test_a_fixed_combination_is_made_of_both_metrics_alone_and_of_nothing_else_in_the_call(scorer):
+    infolm = InfoLMScorer(model_name_or_path="bundled")
+    other = {"metric": "infolm", "model_name_or_path": "bundled", "idf": False}
+    options = {"combine_with": other, "nli_weight": 0.3}
+    result = scorer.score(CANDIDATES, GROUPS, **options)
+    alone = infolm.score(CANDIDATES, GROUPS, idf=False)
+    lit = infolm.score(["a", "b"], ["b", "a"], idf=False, rescale_with_baseline="package")
+    metric = 1 - np.clip(np.array(alone["scores"]) / lit["baseline"]["mean"], 0, 1)
+    nli = np.array(scorer.score(CANDIDATES, GROUPS)["scores"])
+    assert result["scores"] == pytest.approx(0.3 * nli + 0.7 * metric, abs=1e-12)
+    assert "ranges" not in result
+    for candidate, group, score in zip(CANDIDATES, GROUPS, result["scores"], strict=True):
+        assert scorer.score([candidate], [group], **options)["scores"] == [score]
+    fields = dict(part.split(":", 1) for part in result.signature.split("|"))
+    assert fields["combine_with"] == "infolm" and fields["normalize"] == "fixed"
+    assert fields["infolm.measure"] == "fisher_rao_distance"
+    assert fields["infolm.baseline"].startswith("package-")
+    assert scorer.inner.bounds(scorer.settings.replace(**options), "e") == (0, 1)
+
+
+def test_without_a_baseline_the_bounds_fix_the_range_and_without_bounds_it_is_refused(
+    scorer, tiny_bert
+):
+    own = {"model_name_or_path": str(tiny_bert), "idf": False}
+    other = {"metric": "infolm", **own}
+    result = scorer.score(CANDIDATES, FIRST, combine_with=other, nli_weight=0)
+    alone = InfoLMScorer(**own).score(CANDIDATES, FIRST)
+    expected = 1 - np.array(alone["scores"])  # Fisher-Rao is at most 1
+    assert result["scores"] == pytest.approx(expected, abs=1e-12)
+    with pytest.raises(NoBaseline, match='normalize="fixed" needs .* kl_divergence has neither'):
+        scorer.score(["a"], ["b"], combine_with={**other, "information_measure": "kl"})
+
+
+def test_the_other_metric_counts_for_its_weights(scorer):
+    options = {"combine_with": {"metric": "infolm", "model_name_or_path": "bundled"}}
+    settings = scorer.settings.replace(**options)
+    assert settings.counted == ("references",)
+    statistics = scorer.inner.count(Pairs(CANDIDATES, GROUPS), settings)
+    assert statistics.tables["references"].documents == 8
+    result = scorer.score(CANDIDATES, GROUPS, **options)
+    assert "|infolm.idf:references|infolm.weights:idf|" in result.signature
+    part = score_part(scorer.inner, Pairs(CANDIDATES[:2], GROUPS[:2]), settings, statistics)
+    assert part.scores["e"] == result.scores["e"][:2]
+
+
+def test_minmax_ranges_come_back_are_signed_and_serve_another_call(scorer):
+    metric = [0.5, 3.0, 1.0, -2.0, 0.25]
+    first = scorer.score(CANDIDATES, FIRST, combine_with=metric, normalize="minmax")
+    nli = scorer.score(CANDIDATES, FIRST)["scores"]
+    assert first["ranges"] == {"nli": [min(nli), max(nli)], "metric": [-2.0, 3.0]}
+    assert f"normalize:minmax nli[{min(nli)!r},{max(nli)!r}]+metric[-2.0,3.0]|" in first.signature
+    again = scorer.score(
+        CANDIDATES[:1], FIRST[:1], combine_with=metric[:1], normalize=first["ranges"]
+    )
+    assert again["scores"] == [first["scores"][0]]
+    assert again["ranges"] == first["ranges"]
+    several = scorer.score(
+        CANDIDATES, FIRST, combine_with=metric, normalize="minmax", formula=["e", "-c"]
+    )
+    assert several["ranges"]["e"] == first["ranges"]
+
+
+def test_constant_scores_are_in_the_middle(scorer):
+    result = scorer.score(
+        ["a cat"] * 2, ["a dog"] * 2, combine_with=[7.0, 7.0], normalize="minmax", nli_weight=0.4
+    )
+    assert result["scores"] == pytest.approx([0.5, 0.5], abs=1e-15)
+    result = scorer.score(
+        ["a cat"] * 2, ["a dog"] * 2, combine_with=[7.0, 8.0], normalize="minmax", nli_weight=0.4
+    )
+    assert result["scores"] == pytest.approx([0.2, 0.8], abs=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"combine_with": [1.0], "normalize": "minmax"}, "needs at least 2 pairs, got 1"),
+        (
+            {"combine_with": [1.0, 2.0], "normalize": "minmax"},
+            "combine_with must hold a score of each pair, got 2 scores for 1 pairs",
+        ),
+    ],
+)
+def test_what_does_not_do_for_the_pairs_is_refused_before_a_model_is_loaded(options, message):
+    with pytest.raises(ValueError, match=message):
+        MENLIScorer(model_name_or_path="./nowhere").score(["a"], ["b"], **options)
+
+
+def test_what_needs_the_whole_corpus_is_refused_in_parts(scorer, tmp_path):
+    minmax = {"combine_with": "infolm", "normalize": "minmax"}
+    source = PairSource("one", lambda: iter([("a", ["b"])]))
+    with pytest.raises(ValueError, match='normalize="minmax" needs the whole corpus in one call'):
+        scorer.stream([("a", "b")], **minmax)
+    with pytest.raises(ValueError, match='normalize="minmax" needs the whole corpus in one call'):
+        run_job(MENLIScorer(**minmax), source, tmp_path / "scores.jsonl")
+    listed = {"combine_with": [1.0], "normalize": {"metric": (0, 1)}}
+    with pytest.raises(ValueError, match="a list of scores as combine_with needs the whole"):
+        scorer.stream([("a", "b")], **listed)
+    with pytest.raises(NoBaseline, match="needs scores that depend on their pair alone"):
+        Settings(**minmax, rescale_with_baseline=True)
+
+
+def test_several_settings_are_scored_as_each_alone(scorer):
+    grid = scorer.settings.grid({"formula": ["e", "e-c"], "direction": ["rh", "avg"]})
+    grid.append(scorer.settings.replace(combine_with=[1.0, 2, 3, 4, 5], normalize="minmax"))
+    pairs = Pairs(CANDIDATES, GROUPS)
+    together = scorer.inner.score_many(pairs, grid, [Statistics()] * len(grid))
+    for settings, result in zip(grid, together, strict=True):
+        alone = scorer.score_pairs(pairs, settings)
+        assert (result.scores, result.signature) == (alone.scores, alone.signature)
+
+
+# Beside the kernel.
+
+
+def test_a_job_and_a_stream_score_as_one_call(scorer, tmp_path):
+    result = scorer.score(CANDIDATES, GROUPS, formula=["e", "-c"])
+    pairs = list(zip(CANDIDATES, GROUPS, strict=True))
+    found = list(scorer.stream(pairs, formula=["e", "-c"]))
+    assert {name: [row[name] for row in found] for name in ("e", "-c")} == result.scores
+    own = MENLIScorer(**vars(scorer.settings.replace(formula=["e", "-c"])))
+    job = run_job(own, PairSource("pairs", lambda: iter(pairs)), tmp_path / "s.jsonl", chunk=2)
+    rows = [json.loads(line) for line in (tmp_path / "s.jsonl").read_text().splitlines()]
+    assert [row["-c"] for row in rows] == result.scores["-c"]
+    assert job.signature == result.signature
+
+
+def test_a_baseline_of_a_corpus_serves_every_formula(scorer):
+    texts = [f"{one} {two}" for one in SENTENCES[:7] for two in ("Rain fell.", "It was cold.")]
+    texts += [text.upper() + " again" for text in SENTENCES] + list(SENTENCES)
+    baseline = make_baseline(scorer.inner, scorer.settings, texts, 40, 1)
+    assert len(baseline.spreads) == 5
+    for name, formula in FORMULAS.items():
+        result = scorer.score(CANDIDATES, FIRST, formula=name, rescale_with_baseline=baseline)
+        mean, best = result["baseline"]["mean"], formula.range[1]
+        expected = [(mean - score) / (mean - best) for score in result["scores"]]
+        assert result["rescaled_scores"] == pytest.approx(expected)
+
+
+def test_sources_stand_in_the_place_of_references(scorer):
+    assert scorer.score(CANDIDATES, sources=GROUPS) == scorer.score(CANDIDATES, GROUPS)
+    with pytest.raises(TypeError, match="got both references and sources"):
+        scorer.score(CANDIDATES, GROUPS, sources=GROUPS)
+
+
+def test_a_scorer_can_be_shown_and_copied(scorer):
+    chosen = MENLIScorer(model_name_or_path=scorer.settings.model_name_or_path, formula="e-c")
+    again = pickle.loads(pickle.dumps(chosen))
+    assert again.settings == chosen.settings
+    assert again.score(["a"], ["b"]).scores == chosen.score(["a"], ["b"]).scores
+    assert "formula='e-c'" in repr(chosen)
