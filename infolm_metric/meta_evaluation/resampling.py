@@ -94,9 +94,9 @@ def resampled(
         times, samples = draws.times[part], draws.samples[part]
         by_sample = repeated(human, metric, times)
         if given is not None:
-            others = [repeated_pearson(grid, given, times) for grid in (human, metric)]
+            people, ours = (repeated_pearson(grid, given, times) for grid in (human, metric))
             count = times @ ~np.isnan(human)
-            by_sample["partial"] = partial_of(by_sample["pearson"], *others, count)
+            by_sample["partial"] = partial_of(by_sample["pearson"], people, ours, count)
         for name, values in by_sample.items():
             weights = np.where(np.isnan(values), 0, samples)
             with np.errstate(invalid="ignore", divide="ignore"):

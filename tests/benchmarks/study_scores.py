@@ -273,10 +273,10 @@ ENTRIES: tuple[Entry, ...] = (
     *metric_entry("BaryScore uniform", "baryscore", idf=False),
     *metric_entry("BaryScore layers 1", "baryscore", layers=1),
     *metric_entry("BaryScore layers all", "baryscore", layers="all"),
+    infolm_entry(0, GRIDS),
+    infolm_entry(1, GRIDS),
     infolm_entry(4, FEW),
     infolm_entry(2, FEW),
-    infolm_entry(1, GRIDS),
-    infolm_entry(0, GRIDS),
 )
 
 
