@@ -192,15 +192,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("data", type=Path, help="folder of the three files")
     parser.add_argument("--scores", type=Path, required=True, help="folder that keeps the scores")
-    parser.add_argument("--samples", type=int, default=25)
+    parser.add_argument("--samples", nargs="+", default=["25"], metavar="[NAME=]N")
     parser.add_argument("--model", default="bundled")
     parser.add_argument("--kept", action="store_true", help="score nothing")
     parser.add_argument("--resamples", type=int, default=500)
     parser.add_argument("--set", nargs="+", default=list(study_data.READERS), dest="sets")
     args = parser.parse_args()
+    samples = study_data.samples_of(args.samples)
     sets = {}
     for name in args.sets:
-        data = study_data.read(args.data, name, args.samples)
+        data = study_data.read(args.data, name, samples[name])
         run = study_scores.Run(data, args.model, args.scores)
         scores = (
             study_scores.kept(args.scores, data)
