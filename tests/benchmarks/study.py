@@ -181,7 +181,7 @@ def question_rows(sets: Mapping[str, Judged]) -> Iterator[str]:
                     LEVELS[level],
                     f"{titles[best]}: {bracketed(judged.interval(best, level, criteria=criteria))}",
                     ours,
-                    ", ".join(far) or "none",
+                    "; ".join(far) or "none",
                 ]
             )
     header = ["question", "of", "largest r", "InfoLM by default", "behind it by more than chance"]
@@ -218,7 +218,7 @@ def main() -> None:
             print()
             show(*williams_rows(judged))
     three = [judged for name, judged in sets.items() if DEFAULT in judged.grids]
-    for level in LEVELS:
+    for level in LEVELS if len(three) > 1 else ():
         print(f"\n### Chosen on two data sets, reported on the third, by r over {LEVELS[level]}\n")
         show(*left_out_rows(three, level))
     print("\n### Which metric for which question\n")

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import webnlg_scores
 
 from infolm_metric.meta_evaluation.rows import Ratings, read_ratings
 
-INCOMPLETE = "1124"  # of WebNLG: one system has no rating; left out of the paper's figures too
 TEXTS = 16  # of SFRES in the place of a sample, of which the others have one by each of 16 systems
 
 
@@ -63,7 +63,7 @@ class DataSet:
 
 def webnlg(folder: Path) -> Ratings:
     """The 16 systems and 177 samples of the paper's Table 2."""
-    return read_ratings(folder / "webnlg2020.en.jsonl", exclude_ids=(INCOMPLETE,))
+    return webnlg_scores.read(folder / "webnlg2020.en.jsonl")
 
 
 def summeval(folder: Path, references: int) -> Ratings:
