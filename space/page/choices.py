@@ -86,6 +86,12 @@ class Choices:
         "from {} to {:g}".format(*limits.TEMPERATURES),
         info="Higher: it spreads them over more words. The paper finds 1 to 2 best.",
     )
+    interpolation: float = asked(
+        Settings.interpolation,
+        "How much a text's own words count beside the guesses (interpolation)",
+        "from 0, the paper's InfoLM, to 1, the words alone",
+        info="0: the guesses alone. Above 0 a changed number is noticed, and “yes” is not “no”.",
+    )
     symmetrize: str = asked(
         Settings.symmetrize,
         "Which text is compared with which (direction)",
@@ -120,8 +126,10 @@ class Choices:
     )
 
     def __post_init__(self) -> None:
-        if self.temperature is None:
-            raise ValueError("temperature is empty; write a number such as 1")
+        for name in ("temperature", "interpolation"):
+            if getattr(self, name) is None:
+                usual = getattr(type(self), name)
+                raise ValueError(f"{name} is empty; write a number such as {usual:g}")
         used = measures.check_parameters(self.information_measure, self.alpha, self.beta)
         checked = Settings.of(**self._plain() | {"alpha": None, "beta": None} | used)
         for name in self._plain():

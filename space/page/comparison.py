@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
+from typing import Any
 
 import torch
 
@@ -25,6 +26,7 @@ DRIVERS = 12  # entries shown of what drives the score
 EIGHTHS = tuple(step / 8 for step in range(-4, 17))  # -0.5 to 2
 SWEPT = {
     "temperature": (0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0, 2.5, 3.0, 4.0),
+    "interpolation": (0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 1.0),
     "alpha": EIGHTHS,
     "beta": EIGHTHS,
 }
@@ -97,7 +99,7 @@ class Answer:
     candidate: list[MaskedToken]
     reference: list[MaskedToken]
     entries: dict[bool, Entries]  # False: content words, as rare words are; True: whatever they are
-    curves: dict[str, Curve]  # by temperature, alpha and beta
+    curves: dict[str, Curve]  # by temperature, interpolation, alpha and beta
     signature: str
 
     @property
@@ -125,10 +127,12 @@ def compare(candidate: str, references: Sequence[str], choices: Choices) -> Answ
     own, scorer = request.settings, request.scorer
     parameters = {name: parameters_for(name, choices) for name in measures.MEASURES}
     rows = {
-        name: own.replace(information_measure=name, **given) for name, given in parameters.items()
+        name: row
+        for name, given in parameters.items()
+        for row in _defined(own, [{"information_measure": name, **given}])
     }
     curves = {
-        name: own.grid({name: sorted({*steps, getattr(own, name)})})
+        name: _defined(own, [{name: step} for step in sorted({*steps, getattr(own, name)})])
         for name, steps in SWEPT.items()
         if getattr(own, name) is not None
     }
@@ -173,6 +177,21 @@ def compare(candidate: str, references: Sequence[str], choices: Choices) -> Answ
         },
         results[own].signature,
     )
+
+
+def _defined(own: Settings, changes: Sequence[dict[str, Any]]) -> list[Settings]:
+    """The settings with each of the changes that they allow.
+
+    Left out are parameters outside the measure's domain, and where texts are compared by their
+    words alone (interpolation 1) measures without a largest value.
+    """
+    found = []
+    for change in changes:
+        try:
+            found.append(own.replace(**change))
+        except ValueError:
+            continue
+    return found
 
 
 def check_texts(names: Sequence[str], texts: Sequence[str]) -> None:

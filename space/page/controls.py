@@ -34,6 +34,7 @@ def _make_controls() -> dict[str, Any]:
         for name, value in DEFAULT_PARAMETERS.items():
             controls[name] = _control(name, value=value, visible=False, min_width=120)
     controls["temperature"] = _control("temperature")
+    controls["interpolation"] = _control("interpolation")
     controls["symmetrize"] = _control("symmetrize")
     controls["multi_reference"] = _control("multi_reference")
     controls["idf"] = _control("idf")

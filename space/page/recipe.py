@@ -90,6 +90,8 @@ def _arguments(choices: Choices) -> list[str]:
     lines = [f"information_measure={measure.name!r},"]
     lines += [f"{p.name}={getattr(choices, p.name)!r}," for p in measure.parameters]
     lines.append(f"temperature={choices.temperature!r},")
+    if choices.interpolation != default.interpolation:
+        lines.append(f"interpolation={choices.interpolation!r},")
     lines.append(f"idf={WEIGHTS[choices.idf]},")
     if not measure.symmetric and choices.symmetrize != default.symmetrize:
         lines.append(f"symmetrize={choices.symmetrize!r},")

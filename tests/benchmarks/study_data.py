@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import webnlg_scores
 
 from infolm_metric.meta_evaluation.rows import Ratings, read_ratings
 
-INCOMPLETE = "1124"  # of WebNLG: one system has no rating; left out of the paper's figures too
 TEXTS = 16  # of SFRES in the place of a sample, of which the others have one by each of 16 systems
 
 
@@ -45,6 +45,13 @@ class DataSet:
         """Every reference of the whole data set, on which document frequencies are counted."""
         return [text for group in self.whole.references for text in group]
 
+    def texts(self, rows: Sequence[int] | None = None) -> tuple[list[str], list[list[str]]]:
+        """The predictions and the references of some rows (default: those that take part)."""
+        chosen = self.rows if rows is None else rows
+        whole = self.whole
+        predictions = [whole.predictions[row] for row in chosen]
+        return predictions, [list(whole.references[row]) for row in chosen]
+
     def grid(self, values: np.ndarray) -> np.ndarray:
         """A value for each row of the whole data set, laid out as the ratings that take part."""
         whole = self.whole.grid(values)
@@ -56,7 +63,7 @@ class DataSet:
 
 def webnlg(folder: Path) -> Ratings:
     """The 16 systems and 177 samples of the paper's Table 2."""
-    return read_ratings(folder / "webnlg2020.en.jsonl", exclude_ids=(INCOMPLETE,))
+    return webnlg_scores.read(folder / "webnlg2020.en.jsonl")
 
 
 def summeval(folder: Path, references: int) -> Ratings:
@@ -86,6 +93,21 @@ READERS: Mapping[str, tuple[str, Callable[[Path], Ratings], bool]] = {
     "summeval": ("SummEval, original reference", lambda folder: summeval(folder, 1), True),
     "summeval11": ("SummEval, 11 references", lambda folder: summeval(folder, 11), True),
 }
+
+
+def samples_of(given: Sequence[str]) -> dict[str, int]:
+    """The samples of each data set, from such as "25" for all and "summeval=5" for one.
+
+    >>> samples_of(["25", "summeval=5"])
+    {'webnlg': 25, 'sfres': 25, 'summeval': 5, 'summeval11': 25}
+    """
+    found = dict.fromkeys(READERS, 25)
+    for each in given:
+        name, equals, count = each.rpartition("=")
+        if equals and name not in found:
+            raise ValueError(f"no data set {name!r}; there are {', '.join(found)}")
+        found |= {name: int(count)} if equals else dict.fromkeys(found, int(count))
+    return found
 
 
 def read(folder: Path, name: str, samples: int) -> DataSet:

@@ -11,10 +11,8 @@ entry of ENTRIES is what scores one or more rows of the study's tables.
 from __future__ import annotations
 
 import argparse
-import hashlib
-import os
 import time
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
@@ -22,16 +20,13 @@ from typing import Any
 
 import numpy as np
 import study_data
-import torch
+from study_store import KeptDistributions
 
 from infolm_metric import InfoLMScorer, bundled, metrics
-from infolm_metric.infolm.distributions import Distributions
 from infolm_metric.infolm.settings import Settings
-from infolm_metric.kernel.reuse import Store
 from infolm_metric.meta_evaluation.grid import score_grid, turned
 
 Scores = dict[str, np.ndarray]  # name -> [rows], higher is better
-ROOM = 8 * 10**9  # bytes
 PORTION = 80  # rows that are scored between two savings
 LAYER = 5  # of 6, of which BERTScore takes the states
 
@@ -74,47 +69,6 @@ def key(settings: Settings) -> str:
     )
 
 
-class DiskStore(Store):
-    """What a model says of a text, float32 on disk, by the content of the key."""
-
-    def __init__(self, folder: Path, signature: str) -> None:
-        super().__init__(ROOM)
-        self.folder, self.signature = folder, signature
-        folder.mkdir(parents=True, exist_ok=True)
-        self.size = sum(file.stat().st_size for file in os.scandir(folder))
-
-    def get(self, key: Hashable) -> torch.Tensor | None:
-        path = self._path(key)
-        return torch.from_numpy(np.load(path)).double() if path.exists() else None
-
-    def put(self, key: Hashable, value: torch.Tensor) -> None:
-        path = self._path(key)
-        if not path.exists() and self.size + 4 * value.numel() <= self.limit:
-            part = path.with_suffix(".part.npy")
-            np.save(part, value.float().numpy())
-            part.replace(path)  # whole or not there
-            self.size += 4 * value.numel()
-
-    def shrink(self, limit: int) -> None:
-        """Nothing: what is kept here is not bound by the memory that the settings allow."""
-
-    def _path(self, key: Hashable) -> Path:
-        name = hashlib.sha256(repr((self.signature, key)).encode()).hexdigest()[:32]
-        return self.folder / f"{name}.npy"
-
-
-class KeptDistributions(Distributions):
-    """Distributions whose store is a folder, for the model that a signature names."""
-
-    def __init__(self, folder: Path, signature: str) -> None:
-        super().__init__()
-        self.folder, self.signature = folder, signature
-
-    def unload(self) -> None:
-        super().unload()
-        self._store = DiskStore(self.folder, self.signature)
-
-
 @dataclass(frozen=True)
 class Run:
     """What the entries score with, and where what the model says is kept."""
@@ -149,7 +103,7 @@ def infolm_entry(
         scorer = InfoLMScorer(model_name_or_path=run.model, masks_per_pass=masks)
         scorer.inner.distributions = KeptDistributions(run.folder / "said", scorer.signature())
         asked = [tried[name].replace(model_name_or_path=run.model) for name in names]
-        found = score_grid(scorer, *_texts(run, rows), asked, corpus=run.data.corpus)
+        found = score_grid(scorer, *run.data.texts(rows), asked, corpus=run.data.corpus)
         return {key(each): turned(scorer, each, scores) for each, scores in found}
 
     return Entry(tuple(tried), score, whole)
@@ -177,7 +131,9 @@ def metric_entry(title: str, metric: str, **settings: Any) -> tuple[Entry, ...]:
         given = {"model_name_or_path": "bundled", **settings}
         scorer = metrics.find(metric).scorer_type()(**given)
         corpus = run.data.corpus if scorer.settings.counted else None
-        ((each, found),) = score_grid(scorer, *_texts(run, rows), [scorer.settings], corpus=corpus)
+        ((each, found),) = score_grid(
+            scorer, *run.data.texts(rows), [scorer.settings], corpus=corpus
+        )
         return {title: turned(scorer, each, found)}
 
     return (Entry((title,), score),)
@@ -190,7 +146,7 @@ def over_references(title: str, score: Callable[[list[str], list[str]], np.ndarr
     """A metric of candidates with one reference each, [couples]."""
 
     def combined(run: Run, rows: Sequence[int], names: Sequence[str]) -> Scores:
-        predictions, references = _texts(run, rows)
+        predictions, references = run.data.texts(rows)
         counts = np.asarray([len(group) for group in references])
         values = score(
             np.repeat(np.asarray(predictions, dtype=object), counts).tolist(),
@@ -258,7 +214,7 @@ def _bert_scorer(model: str, corpus: tuple[str, ...] | None) -> Any:
 
 def length_scores(run: Run, rows: Sequence[int], names: Sequence[str]) -> Scores:
     """The candidate's characters."""
-    return {"length": np.asarray([float(len(text)) for text in _texts(run, rows)[0]])}
+    return {"length": np.asarray([float(len(text)) for text in run.data.texts(rows)[0]])}
 
 
 ENTRIES: tuple[Entry, ...] = (
@@ -273,10 +229,10 @@ ENTRIES: tuple[Entry, ...] = (
     *metric_entry("BaryScore uniform", "baryscore", idf=False),
     *metric_entry("BaryScore layers 1", "baryscore", layers=1),
     *metric_entry("BaryScore layers all", "baryscore", layers="all"),
+    infolm_entry(0, GRIDS),
+    infolm_entry(1, GRIDS),
     infolm_entry(4, FEW),
     infolm_entry(2, FEW),
-    infolm_entry(1, GRIDS),
-    infolm_entry(0, GRIDS),
 )
 
 
@@ -315,21 +271,17 @@ def complete(run: Run, say: Callable[[str], object] = print) -> Scores:
     return scores
 
 
-def _texts(run: Run, rows: Sequence[int]) -> tuple[list[str], list[list[str]]]:
-    whole = run.data.whole
-    return [whole.predictions[row] for row in rows], [list(whole.references[row]) for row in rows]
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("data", type=Path, help="folder of the three files")
     parser.add_argument("--scores", type=Path, required=True, help="folder to keep the scores in")
-    parser.add_argument("--samples", type=int, default=25)
+    parser.add_argument("--samples", nargs="+", default=["25"], metavar="[NAME=]N")
     parser.add_argument("--model", default="bundled")
     parser.add_argument("--set", nargs="+", default=list(study_data.READERS), dest="sets")
     args = parser.parse_args()
+    samples = study_data.samples_of(args.samples)
     for name in args.sets:
-        data = study_data.read(args.data, name, args.samples)
+        data = study_data.read(args.data, name, samples[name])
         complete(Run(data, args.model, args.scores), partial(print, flush=True))
 
 

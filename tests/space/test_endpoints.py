@@ -21,7 +21,7 @@ from space.page.allowed_models import MODELS
 
 PAIR = ("The cat slept on the sofa.", "A cat was asleep on the couch.")
 DOCUMENTED = (space_endpoints.score, space_endpoints.score_many, space_endpoints.explain)
-SETTINGS = (None, None, 1.0, "jeffreys", "min", "references", "", None, "bundled")
+SETTINGS = (None, None, 1.0, 0.0, "jeffreys", "min", "references", "", None, "bundled")
 
 
 @pytest.fixture(scope="module")
@@ -111,7 +111,7 @@ def test_an_explanation_holds_all_that_the_page_shows(client):
     assert set(answer["measures"]) == set(MEASURES)
     assert answer["measures"]["renyi_divergence"] == answer["score"]
     assert [token["token"] for token in answer["candidate"]["tokens"]][1] == "cat"
-    assert set(answer["curves"]) == {"temperature", "alpha"}
+    assert set(answer["curves"]) == {"temperature", "interpolation", "alpha"}
     assert answer["drivers"][0]["signed_share"] != 0
 
 
@@ -151,6 +151,7 @@ def test_a_file_comes_back_with_the_scores_of_compute(client, table, infolm):
         ({"information_measure": "fisher"}, "did you mean 'fisher_rao_distance'"),
         ({"information_measure": "renyi", "alpha": 1}, "any number > 0 but 1"),
         ({"temperature": "hot"}, "temperature must be a number"),
+        ({"interpolation": 1.5}, "interpolation must lie between 0"),
         ({"model": "someone/model"}, "model must be one of bundled"),
         ({"symmetrize": "<b>no</b>"}, "unknown symmetrize '<b>no</b>'"),
     ],

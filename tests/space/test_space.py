@@ -157,10 +157,37 @@ def test_the_closest_reference_is_the_one_explained():
 
 def test_a_parameter_is_swept_only_by_measures_that_have_it():
     answer = compare(*PAIR, Choices("ab_divergence", alpha=1.0, beta=-0.5))
-    assert set(answer.curves) == {"temperature", "alpha", "beta"}
+    assert set(answer.curves) == {"temperature", "interpolation", "alpha", "beta"}
     alphas = [alpha for alpha, _ in answer.curves["alpha"]]
     assert 1.0 in alphas and 0.0 not in alphas and 0.5 not in alphas  # alpha + beta is not 0
-    assert set(compare(*PAIR, Choices("l1_distance")).curves) == {"temperature"}
+    assert set(compare(*PAIR, Choices("l1_distance")).curves) == {"temperature", "interpolation"}
+
+
+def test_the_curve_of_interpolation_goes_as_far_as_the_measure_has_a_largest_value():
+    answer = compare(*PAIR, Choices("kl_divergence", interpolation=0.3))
+    curve = dict(answer.curves["interpolation"])
+    assert (min(curve), max(curve)) == (0.0, 0.9)
+    assert curve[0.3] == answer.score == score_pair(*PAIR, answer.choices)[0]
+    assert curve[0.0] == score_pair(*PAIR, Choices("kl_divergence"))[0]
+
+
+def test_texts_compared_by_their_words_alone_are_judged_by_bounded_measures():
+    choices = Choices("alpha_divergence", alpha=0.5, interpolation=1.0)
+    answer = compare("yes", ["no"], choices)
+    assert answer.score == pytest.approx(answer.largest) == 4.0
+    bounded = {"alpha_divergence", "fisher_rao_distance", "l1_distance", "l2_distance"}
+    assert {row.name for row in answer.all_measures} == bounded | {"l_infinity_distance"}
+    alphas = [alpha for alpha, _ in answer.curves["alpha"]]
+    assert min(alphas) > 0 and max(alphas) < 1
+    assert dict(answer.curves["interpolation"])[0.0] == 0.0  # a lone mask, whatever the token
+    with pytest.raises(ValueError, match="needs a measure with a largest value"):
+        Choices("kl_divergence", interpolation=1.0)
+
+
+@pytest.mark.parametrize("name", ["temperature", "interpolation"])
+def test_an_empty_number_is_asked_for(name):
+    with pytest.raises(ValueError, match=f"{name} is empty; write a number such as"):
+        Choices(**{name: None})
 
 
 @pytest.mark.parametrize(
@@ -170,6 +197,7 @@ def test_a_parameter_is_swept_only_by_measures_that_have_it():
         Choices("kl_divergence", temperature=2.0, symmetrize="none"),
         Choices(idf=CORPUS, corpus=("the cat", "the dog", 'a "quoted" \\ line')),
         Choices(multi_reference="mean"),
+        Choices(interpolation=0.25),
     ],
     ids=str,
 )
@@ -298,7 +326,7 @@ def test_a_file_that_cannot_be_scored_is_refused_without_its_path(name, content,
 
 def test_a_corpus_comes_from_the_box_and_from_the_file(tmp_path):
     (tmp_path / "corpus.txt").write_bytes(b"\xef\xbb\xbfone\r\n\r\ntwo\n")
-    values = ["fisher_rao_distance", None, None, 1.0, "jeffreys", "min", CORPUS]
+    values = ["fisher_rao_distance", None, None, 1.0, 0.0, "jeffreys", "min", CORPUS]
     choices = chosen(*values, "zero\n", str(tmp_path / "corpus.txt"), "bundled")
     assert choices.corpus == ("zero", "one", "two")
 

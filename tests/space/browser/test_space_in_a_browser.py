@@ -76,7 +76,8 @@ def message(page):
 
 def test_the_page_needs_nothing_from_elsewhere_and_shows_an_example(page):
     expect(page.locator("#code")).to_contain_text(PARAPHRASE.candidate)
-    for plot in ("#expected-candidate", "#expected-reference", "#drivers", "#by-temperature"):
+    expected = ("#expected-candidate", "#expected-reference", "#drivers")
+    for plot in (*expected, "#by-temperature", "#by-interpolation"):
         expect(page.locator(f"{plot} svg, {plot} canvas").first).to_be_visible()
     assert (page.elsewhere, page.problems) == ([], [])
 
