@@ -112,7 +112,7 @@ class BaryScore(evaluate_metric.EvaluateMetric):
             **settings: Unpack[Keywords],
         ) -> None: ...
 
-        def compute(  # type: ignore[override]
+        def compute(  # type: ignore[override]  # noqa: D102
             self,
             *,
             predictions: Any = None,

@@ -244,15 +244,15 @@ class BaryScorer(MetricScorer):
 
         def __init__(self, **settings: Unpack[Keywords]) -> None: ...
 
-        def score(  # type: ignore[override]
+        def score(  # type: ignore[override]  # noqa: D102
             self, predictions: Any, references: Any, **settings: Unpack[Keywords]
         ) -> Result: ...
 
-        def stream(  # type: ignore[override]
+        def stream(  # type: ignore[override]  # noqa: D102
             self, pairs: Iterable[Any], **settings: Unpack[Keywords]
         ) -> Iterator[dict[str, float]]: ...
 
-        def signature(  # type: ignore[override]
+        def signature(  # type: ignore[override]  # noqa: D102
             self, **settings: Unpack[Keywords]
         ) -> str: ...
 

@@ -25,6 +25,7 @@ class RowsLinear(nn.Linear):
     """A linear layer that computes ROWS rows at least, and so the same bits for each."""
 
     def forward(self, input: Tensor) -> Tensor:
+        """The layer of `input` [..., in], [..., out]."""
         enough = input.numel() >= ROWS * input.shape[-1]
         return super().forward(input) if enough else by_rows(super().forward, input)
 

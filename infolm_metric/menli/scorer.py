@@ -213,15 +213,15 @@ class MENLIScorer(MetricScorer):
 
         def __init__(self, **settings: Unpack[Keywords]) -> None: ...
 
-        def stream(  # type: ignore[override]
+        def stream(  # type: ignore[override]  # noqa: D102
             self, pairs: Iterable[Any], **settings: Unpack[Keywords]
         ) -> Iterator[dict[str, float]]: ...
 
-        def signature(  # type: ignore[override]
+        def signature(  # type: ignore[override]  # noqa: D102
             self, **settings: Unpack[Keywords]
         ) -> str: ...
 
-    def score(  # type: ignore[override]
+    def score(  # type: ignore[override]  # noqa: D102
         self,
         predictions: Any,
         references: Any = None,

@@ -22,11 +22,11 @@ class Item:
 
 
 def read_items(path: str, reference_columns: Sequence[str] = ()) -> list[Item]:
-    """The items of a table with the columns references (or reference), and id and paraphrase if
-    they are there.
+    """The items of a table with a column `references` or `reference`.
 
-    Rows of one id, such as the outputs of several systems, are one item, whose references are
-    theirs together; without an id rows with the same references are.
+    The columns `id` and `paraphrase` are read if they are there. Rows of one id, such as the
+    outputs of several systems, are one item, whose references are theirs together; without an id
+    rows with the same references are.
 
     Raises:
         ValueError: there is no row, or no column of references, or an id has two paraphrases.

@@ -41,7 +41,7 @@ def negate(text: str, random: Random) -> str | None:
 
 
 def _contracted(text: str, words: Sequence[Word], index: int) -> list[Edit]:
-    """ "isn't" becomes "is"."""
+    """Turns "isn't" into "is"."""
     word = words[index]
     if not word.lower.endswith(("n't", "n’t")) or word.lower.startswith("ai"):
         return []
@@ -50,7 +50,7 @@ def _contracted(text: str, words: Sequence[Word], index: int) -> list[Edit]:
 
 
 def _not_removed(text: str, words: Sequence[Word], index: int) -> list[Edit]:
-    """ "is not" becomes "is", but not in "is not only"."""
+    """Turns "is not" into "is", but not in "is not only"."""
     word = words[index]
     denied = neighbour(text, words, index, 1)
     if word.lower not in HELPERS or denied is None or denied.text != "not":
@@ -67,13 +67,13 @@ def _cannot(text: str, words: Sequence[Word], index: int) -> list[Edit]:
 
 
 def _not_added(text: str, words: Sequence[Word], index: int) -> list[Edit]:
-    """ "is" becomes "is not"."""
+    """Turns "is" into "is not"."""
     word = words[index]
     return [(word, f"{word.text} not")] if helps(text, words, index) else []
 
 
 def _did_not(text: str, words: Sequence[Word], index: int) -> list[Edit]:
-    """ "wrote" becomes "did not write"."""
+    """Turns "wrote" into "did not write"."""
     word = words[index]
     if word.text in ("had", "did") and _has_an_object(text, words, index):
         return [(word, f"did not {readings(word.text)['VERB']}")]
@@ -81,7 +81,7 @@ def _did_not(text: str, words: Sequence[Word], index: int) -> list[Edit]:
 
 
 def _does_not(text: str, words: Sequence[Word], index: int) -> list[Edit]:
-    """ "writes" becomes "does not write"."""
+    """Turns "writes" into "does not write"."""
     word = words[index]
     if word.text in ("has", "does") and _has_an_object(text, words, index):
         return [(word, f"does not {readings(word.text)['VERB']}")]

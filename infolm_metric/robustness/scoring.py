@@ -17,8 +17,11 @@ from infolm_metric.robustness.triples import Triple
 
 @dataclass(frozen=True)
 class Column:
-    """Scores made elsewhere, of every case in order: of the paraphrase, the adversary, the
-    paraphrase's adversary; None where there is none."""
+    """Scores made elsewhere of every case, in order.
+
+    Each is of the paraphrase, the adversary and the paraphrase's adversary; None where there is
+    none.
+    """
 
     name: str
     scores: Sequence[tuple[float | None, float | None, float | None]]

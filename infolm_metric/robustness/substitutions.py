@@ -45,7 +45,7 @@ OWNING = DETERMINERS - {"that", "which", "all", "both", "either", "neither"}
 
 
 def add_noun(text: str, random: Random) -> str | None:
-    """ "city" becomes "city and lamp"."""
+    """Turns "city" into "city and lamp"."""
     found = _heads(text)
     if not found:
         return None
@@ -55,17 +55,17 @@ def add_noun(text: str, random: Random) -> str | None:
 
 
 def other_noun(text: str, random: Random) -> str | None:
-    """ "city" becomes "lamp"."""
+    """Turns "city" into "lamp"."""
     return _replace(text, _heads(text), NOUNS, "NOUN", random)
 
 
 def other_verb(text: str, random: Random) -> str | None:
-    """ "located" becomes "painted"."""
+    """Turns "located" into "painted"."""
     return _replace(text, content_words(text, "VERB"), VERBS, "VERB", random)
 
 
 def other_adjective(text: str, random: Random) -> str | None:
-    """ "large" becomes "wooden"."""
+    """Turns "large" into "wooden"."""
     return _replace(text, _adjectives(text), ADJECTIVES, "ADJ", random)
 
 

@@ -41,9 +41,9 @@ class Attacked:
 
 
 def items_of(text: str) -> list[Item]:
-    """The references in a text, one per line; a blank line begins another item.
+    r"""The references in a text, one per line; a blank line begins another item.
 
-    >>> [item.references for item in items_of("A cat.\\nThe cat.\\n\\nA dog.\\n")]
+    >>> [item.references for item in items_of("A cat.\nThe cat.\n\nA dog.\n")]
     [('A cat.', 'The cat.'), ('A dog.',)]
     """
     groups: list[dict[str, None]] = [{}]

@@ -66,6 +66,7 @@ def fitted_on(premises: Sequence[str]) -> np.ndarray:
 
 
 def main() -> None:
+    """Print what the model gets right, by source, after calibrating it if asked to."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("rows", type=Path, help="valid.tsv.gz: source, label, premise, hypothesis")
     parser.add_argument("--model", type=Path, default=Path(__file__).parent, help="its folder")

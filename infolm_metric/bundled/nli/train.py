@@ -233,6 +233,7 @@ def save_model(model: BertForSequenceClassification, tokenizer: Any, folder: Pat
 
 
 def main() -> None:
+    """Train the bundled model, or go on where the last run was left."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     add = parser.add_argument
     add("rows", type=Path, help="train.tsv.gz: source, label, premise, hypothesis")
