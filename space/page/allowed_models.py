@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from infolm_metric import IDF, InfoLMScorer
+from infolm_metric import IDF, BaryScorer, InfoLMScorer
 from infolm_metric.kernel.checks import BUNDLED, idf_source
 
 from .limits import COMPARED_TOKENS
@@ -42,6 +42,12 @@ class AllowedModel:
         """The number of tokens of each text, special ones included."""
         with self._lock:
             return [len(ids) for ids in self.tokenizer(list(texts), verbose=False)["input_ids"]]
+
+    @functools.cached_property
+    def transport(self) -> BaryScorer:
+        """The scorer of BaryScore over the same model, loaded when it is first asked for."""
+        name = self.scorer.settings.model_name_or_path
+        return BaryScorer(model_name_or_path=name, idf=False, reuse_memory=REUSED_BYTES)
 
     @functools.cached_property
     def rarity(self) -> torch.Tensor:

@@ -97,6 +97,25 @@ body:not(.dark) .cm-content span { color: var(--body-text-color) !important; }
 .toast-close { opacity: 1 !important; color: #0f172a !important; }
 footer .show-api { display: flex !important; }
 #score { padding: 0 !important; }
+.plan { margin: 0; max-width: 40rem; }
+.plan svg { width: 100%; height: auto; display: block; }
+.plan text { fill: var(--body-text-color); font-size: 14px; }
+.plan text.head { fill: var(--body-text-color-subdued); font-size: 12px; }
+.plan path { fill: none; stroke: var(--cost); stroke-linecap: round; }
+.plan figcaption { font-size: .85rem; color: var(--body-text-color); }
+.plan .legend {
+  display: flex; flex-wrap: wrap; gap: .2rem .9rem; margin: .3rem 0 0; padding: 0; list-style: none;
+}
+.plan .swatch {
+  display: inline-block; width: 1.2rem; height: .6rem; margin-right: .35rem;
+  background: var(--cost);
+}
+.cost-0 { --cost: #0f766e; } .dark .cost-0 { --cost: #5eead4; }
+.cost-1 { --cost: #3f6212; } .dark .cost-1 { --cost: #bef264; }
+.cost-2 { --cost: #854d0e; } .dark .cost-2 { --cost: #fde047; }
+.cost-3 { --cost: #c2410c; } .dark .cost-3 { --cost: #fdba74; }
+.cost-4 { --cost: #991b1b; } .dark .cost-4 { --cost: #fca5a5; }
+#moves td, #moves th { font-size: .82rem; }
 progress { width: 100%; accent-color: var(--primary-600); }
 .scrolls { display: none; }
 @media (max-width: 640px) {

@@ -16,6 +16,7 @@ from infolm_metric.kernel.baselines import Spread
 
 from .comparison import Answer, Curve, Driver, MaskedToken, MeasureRow
 from .messages import notes
+from .transport import TransportAnswer
 
 CANDIDATE, REFERENCE, NEUTRAL = "#e07a3f", "#2a9d8f", "#6366f1"  # colours
 MORE_IN = ("candidate", "reference")
@@ -143,7 +144,7 @@ def unrelated_words(spread: Spread) -> str:
     )
 
 
-def score_card(answer: Answer) -> str:
+def score_card(answer: Answer | TransportAnswer) -> str:
     """The verdict, the score, where it lies, and what to keep in mind, as HTML."""
     judged, spread = answer.remarks.judged, answer.unrelated
     said = [escape(note) for note in notes(answer.remarks)]
@@ -157,13 +158,13 @@ def score_card(answer: Answer) -> str:
     return (
         f'<div class="score-card"><p class="verdict">{answer.verdict or "No verdict"}</p>'
         f'<div class="score-line"><span class="score">{shown(answer.score)}</span>'
-        f'<span class="measure">{reading} ({answer.choices.information_measure})</span></div>'
+        f'<span class="measure">{reading} ({answer.name})</span></div>'
         f"{_gauge(answer) if judged else ''}"
         f'<ul class="fine">{"".join(f"<li>{each}</li>" for each in said)}</ul></div>'
     )
 
 
-def _gauge(answer: Answer) -> str:
+def _gauge(answer: Answer | TransportAnswer) -> str:
     """The score as a bar on a scale, and where unrelated texts lie on it, as HTML."""
     spread, bounded = answer.unrelated, math.isfinite(answer.largest)
     low, high = (spread.deciles[0], spread.deciles[-1]) if spread else (0.0, 0.0)

@@ -15,7 +15,15 @@ from .comparison import Answer, compare
 from .controls import QUIET, chosen, make_controls
 from .examples import EXAMPLES, PARAPHRASE, Example
 from .messages import EXPECTED, sentence
+from .transport import move_texts
+from .transport_view import make_transport_view, shown_plan
 
+INFOLM, BARYSCORE = "infolm", "baryscore"
+COMPARED_BY = [
+    ("InfoLM: what the model expects in each word's place", INFOLM),
+    ("BaryScore: how far the words lie apart in the model", BARYSCORE),
+]
+OF_INFOLM = ("information_measure", "temperature", "symmetrize")  # controls
 WAITING = "Press “Compare” to see how close the two texts are."
 
 
@@ -30,21 +38,33 @@ def build(page: gr.Blocks, limit: dict[str, Any]) -> None:
         with gr.Column(scale=1, min_width=300):
             card = gr.HTML(elem_id="score", padding=False)
             lesson = gr.Markdown(PARAPHRASE.lesson, elem_classes="lesson", elem_id="lesson")
+    by = gr.Radio(COMPARED_BY, value=INFOLM, label="Compared by", elem_id="compared-by")
     controls = make_controls()
     watched = [*texts, *(controls[name] for name in ("idf", "corpus", "corpus_file"))]
     held = [box.value or "" for box in watched]
     asked = gr.State(held, time_to_live=STATE_SECONDS)  # what they held when they were answered
     with gr.Column(elem_id="why") as why:
         view = make_answer_view()
+    with gr.Column(elem_id="moved", visible=False) as moved:
+        plan = make_transport_view()
 
     def updates(answer: Answer, everything: bool = False) -> dict[Component, Any]:
         own = {view[name]: update for name, update in shown(answer, everything).items()}
-        return {card: charts.score_card(answer), why: gr.update(visible=True), **own}
+        seen = {why: gr.update(visible=True), moved: gr.update(visible=False)}
+        return {card: charts.score_card(answer), **seen, **own}
+
+    def plan_updates(candidate: str, references: list[str], choices: Any) -> dict[Component, Any]:
+        answer = move_texts(candidate, references, choices)
+        own = {plan[name]: update for name, update in shown_plan(answer).items()}
+        # The lessons are InfoLM's, and so is what is kept of an answer.
+        hidden = {why: gr.update(visible=False), lesson: gr.update(visible=False)}
+        seen = {**hidden, moved: gr.update(visible=True), view["answer"]: None}
+        return {card: charts.score_card(answer), **seen, **own}
 
     def cleared(notice: str) -> dict[Component, Any]:
-        return {card: notice, why: gr.update(visible=False), lesson: gr.update(visible=False)}
+        return {card: notice, **dict.fromkeys((why, moved, lesson), gr.update(visible=False))}
 
-    def answer(everything: bool, *values: Any) -> Iterator[dict[Component, Any]]:
+    def answer(everything: bool, compared_by: str, *values: Any) -> Iterator[dict[Component, Any]]:
         own = values[: len(texts)]
         *_, idf, corpus, corpus_file, _ = values
         held = [text or "" for text in (*own, idf, corpus, corpus_file)]
@@ -54,7 +74,10 @@ def build(page: gr.Blocks, limit: dict[str, Any]) -> None:
             candidate, first, *others = (text or "" for text in own)
             more = [text for text in others if text.strip()]
             references = [first, *more] if first.strip() or not more else more
-            yield updates(compare(candidate, references, choices), everything)
+            if compared_by == BARYSCORE:
+                yield plan_updates(candidate, references, choices)
+            else:
+                yield updates(compare(candidate, references, choices), everything)
         except EXPECTED as error:
             yield cleared(charts.notice(sentence(error), "refused"))
 
@@ -63,17 +86,23 @@ def build(page: gr.Blocks, limit: dict[str, Any]) -> None:
         same = answered == [text or "" for text in written]
         return {card: gr.skip()} if same else cleared(charts.notice(WAITING))
 
-    check = {"fn": checked, "inputs": [asked, *watched], "outputs": [card, why, lesson]}
+    check = {"fn": checked, "inputs": [asked, *watched], "outputs": [card, why, moved, lesson]}
     event = {
         "fn": answer,
-        "inputs": [view["everything"], *texts, *controls.values()],
-        "outputs": [card, why, lesson, asked, *view.values()],
+        "inputs": [view["everything"], by, *texts, *controls.values()],
+        "outputs": [card, why, moved, lesson, asked, *view.values(), *plan.values()],
         "api_visibility": "private",
         "show_progress": "hidden",
         **limit,
     }
     gr.on([run.click, *(text.submit for text in texts)], **event).then(**check, **QUIET)
-    for finished in _answer_at_once(controls, event):
+    by.input(
+        lambda compared_by: [gr.update(visible=compared_by == INFOLM)] * len(OF_INFOLM),
+        by,
+        [controls[name] for name in OF_INFOLM],
+        **QUIET,
+    )
+    for finished in _answer_at_once({"by": by, **controls}, event):
         finished.then(**check, **QUIET)
     for button, example in zip(buttons, EXAMPLES, strict=True):
         filled = button.click(
@@ -93,7 +122,7 @@ def build(page: gr.Blocks, limit: dict[str, Any]) -> None:
         **QUIET,
     )
     first = compare(PARAPHRASE.candidate, [PARAPHRASE.reference], Choices())
-    page.load(lambda: updates(first), None, [card, why, *view.values()], **QUIET)
+    page.load(lambda: updates(first), None, [card, why, moved, *view.values()], **QUIET)
 
 
 def _make_texts() -> tuple[list[gr.Textbox], gr.Button, gr.Button]:

@@ -12,13 +12,17 @@ import torch
 from infolm_metric import InfoLMScorer
 from infolm_metric.infolm import measures
 from infolm_metric.infolm.explanation import Explanation, TextView
-from infolm_metric.infolm.settings import Settings
+from infolm_metric.infolm.settings import Settings as InfoLMSettings
 from infolm_metric.kernel.baselines import NoBaseline, Spread
+from infolm_metric.kernel.idf.statistics import Statistics
 from infolm_metric.kernel.pairs import Pairs, check_pairs
 from infolm_metric.kernel.rescaling import spread_of, with_baseline
 from infolm_metric.kernel.results import Remarks
+from infolm_metric.kernel.scorer import MetricScorer, Scorer
+from infolm_metric.kernel.settings import Settings
 
 from . import limits
+from .allowed_models import AllowedModel
 from .choices import Choices, names_of, parameters_for
 
 TOP = 8  # vocabulary entries shown of a distribution
@@ -105,13 +109,27 @@ class Answer:
     @property
     def verdict(self) -> str:
         """How close the texts are, in words; nothing where that is not known."""
-        if not self.remarks.judged:
-            return "These texts cannot be judged"
-        if self.score == 0:
-            return "The same as a copy"
-        if self.unrelated is None:
-            return ""
-        return f"{self.unrelated.verdict(self.score, best=0.0)} unrelated texts".capitalize()
+        return verdict_on(self.score, self.remarks, self.unrelated)
+
+    @property
+    def name(self) -> str:
+        """What the score is called."""
+        return self.choices.information_measure
+
+
+def verdict_on(score: float, remarks: Remarks, unrelated: Spread | None) -> str:
+    """How close texts of this score are, in words; nothing where that is not known.
+
+    >>> verdict_on(0.0, Remarks(), None)
+    'The same as a copy'
+    """
+    if not remarks.judged:
+        return "These texts cannot be judged"
+    if score == 0:
+        return "The same as a copy"
+    if unrelated is None:
+        return ""
+    return f"{unrelated.verdict(score, best=0.0)} unrelated texts".capitalize()
 
 
 def score_pair(candidate: str, references: Sequence[str], choices: Choices) -> tuple[float, str]:
@@ -142,13 +160,8 @@ def compare(candidate: str, references: Sequence[str], choices: Choices) -> Answ
         found = scorer.inner.score_many(request.pairs, asked, [counted] * len(asked))
     results = dict(zip(asked, found, strict=True))
     scores = {settings: result["infolm"] for settings, result in results.items()}
-    try:
-        rescaled = own.replace(rescale_with_baseline=True)
-        lit = with_baseline(scorer.inner, rescaled, counted, [len(references)])
-        unrelated = spread_of(scorer.inner, lit, counted, own.names[0], len(references))
-    except NoBaseline:
-        unrelated = None
-    closest = _closest(request)
+    unrelated = spread_of_unrelated(scorer.inner, own, counted, len(references))
+    closest = closest_reference(scorer, request.pairs, own)
     # The weights are those of all references, of which the explanation knows one.
     table = next(iter(counted.tables.values())) if counted.tell else not own.counted and own.idf
     explanation = scorer.explain(candidate, references[closest], **vars(own) | {"idf": table})
@@ -210,11 +223,19 @@ class _Request:
 
     scorer: InfoLMScorer
     pairs: Pairs
-    settings: Settings
+    settings: InfoLMSettings
 
 
 def _prepared(candidate: str, references: Sequence[str], choices: Choices) -> _Request:
     """The request, after all checks."""
+    pairs, model = checked_pair(candidate, references, choices)
+    return _Request(model.scorer, pairs, choices.settings(model))
+
+
+def checked_pair(
+    candidate: str, references: Sequence[str], choices: Choices
+) -> tuple[Pairs, AllowedModel]:
+    """The one pair and the model that is chosen, after all checks."""
     limits.check_references(len(references))
     names = names_of(references)
     check_texts(names, [candidate, *references])
@@ -222,16 +243,28 @@ def _prepared(candidate: str, references: Sequence[str], choices: Choices) -> _R
     model = choices.load()
     counts = model.token_counts([candidate, *references])
     limits.check_compared(names, counts, choices.model)
-    return _Request(model.scorer, pairs, choices.settings(model))
+    return pairs, model
 
 
-def _closest(request: _Request) -> int:
-    """Which reference has the lowest score, the first of equals."""
-    ((candidate, references),) = request.pairs
+def spread_of_unrelated(
+    inner: Scorer, settings: Settings, counted: Statistics, references: int
+) -> Spread | None:
+    """How unrelated texts score under these settings, where the package knows it."""
+    try:
+        rescaled = settings.replace(rescale_with_baseline=True)
+        lit = with_baseline(inner, rescaled, counted, [references])
+        return spread_of(inner, lit, counted, settings.names[0], references)
+    except NoBaseline:
+        return None
+
+
+def closest_reference(scorer: MetricScorer, pairs: Pairs, settings: Settings) -> int:
+    """Which reference of the one pair has the lowest score, the first of equals."""
+    ((candidate, references),) = pairs
     if len(references) == 1:
         return 0
     alone = Pairs([candidate] * len(references), [[text] for text in references])
-    scores = request.scorer.score_pairs(alone, request.settings)["scores"]
+    scores: list[float] = scorer.score_pairs(alone, settings)["scores"]
     return scores.index(min(scores))
 
 

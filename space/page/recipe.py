@@ -9,6 +9,7 @@ from infolm_metric.infolm.settings import Settings
 
 from .choices import CORPUS, OFF, REFERENCES, Choices
 
+BARYSCORE = "BaryScore"
 SHORT_CORPUS = 12  # lines that are written into the code
 WEIGHTS = {OFF: "False", REFERENCES: '"references"', CORPUS: "idf"}
 
@@ -31,6 +32,25 @@ def code_for(candidate: str, references: Sequence[str], choices: Choices) -> str
     """
     single = references[0] if len(references) == 1 else list(references)
     return _code([f"predictions=[{candidate!r}],", f"references=[{single!r}],"], choices)
+
+
+def transport_code_for(candidate: str, references: Sequence[str], choices: Choices) -> str:
+    """Code that prints the score of a candidate by BaryScore.
+
+    >>> print(transport_code_for("A cat.", ["The cat."], Choices()))
+    from infolm_metric import BaryScore
+    <BLANKLINE>
+    baryscore = BaryScore(model_name_or_path='bundled')
+    results = baryscore.compute(
+        predictions=['A cat.'],
+        references=['The cat.'],
+        idf="references",
+    )
+    print(results["baryscore"])
+    """
+    single = references[0] if len(references) == 1 else list(references)
+    texts = [f"predictions=[{candidate!r}],", f"references=[{single!r}],"]
+    return _code(texts, choices, metric=BARYSCORE)
 
 
 def code_for_file(name: str, candidate: str, references: Sequence[str], choices: Choices) -> str:
@@ -65,10 +85,12 @@ def _code(
     choices: Choices,
     imports: Sequence[str] = (),
     reading: Sequence[str] = (),
+    metric: str = "InfoLM",
 ) -> str:
+    name = metric.lower()
     with_corpus = choices.idf == CORPUS
-    names = "IDF, InfoLM" if with_corpus else "InfoLM"
-    made = [f"infolm = InfoLM(model_name_or_path={choices.model!r})"]
+    names = f"IDF, {metric}" if with_corpus else metric
+    made = [f"{name} = {metric}(model_name_or_path={choices.model!r})"]
     if with_corpus:
         corpus = repr(list(choices.corpus))
         if len(choices.corpus) > SHORT_CORPUS:
@@ -76,11 +98,11 @@ def _code(
             made.append('    corpus = [line for line in file.read().split("\\n") if line.strip()]')
         else:
             made.append(f"corpus = {corpus}")
-        made.append("idf = IDF.from_corpus(corpus, infolm.scorer.tokenizer)")
-    arguments = [f"    {line}" for line in [*texts, *_arguments(choices)]]
-    body = [*reading, *made, "results = infolm.compute(", *arguments, ")"]
+        made.append(f"idf = IDF.from_corpus(corpus, {name}.scorer.tokenizer)")
+    arguments = [f"    {line}" for line in [*texts, *ARGUMENTS[metric](choices)]]
+    body = [*reading, *made, f"results = {name}.compute(", *arguments, ")"]
     return "\n".join(
-        [*imports, f"from infolm_metric import {names}", "", *body, 'print(results["infolm"])']
+        [*imports, f"from infolm_metric import {names}", "", *body, f'print(results["{name}"])']
     )
 
 
@@ -92,9 +114,20 @@ def _arguments(choices: Choices) -> list[str]:
     lines.append(f"temperature={choices.temperature!r},")
     if choices.interpolation != default.interpolation:
         lines.append(f"interpolation={choices.interpolation!r},")
-    lines.append(f"idf={WEIGHTS[choices.idf]},")
+    weights, *rules = _weights(choices)
+    lines.append(weights)
     if not measure.symmetric and choices.symmetrize != default.symmetrize:
         lines.append(f"symmetrize={choices.symmetrize!r},")
-    if choices.multi_reference != default.multi_reference:
+    return [*lines, *rules]
+
+
+def _weights(choices: Choices) -> list[str]:
+    """The arguments that every metric takes: the weights, and the rule for several references."""
+    lines = [f"idf={WEIGHTS[choices.idf]},"]
+    if choices.multi_reference != Settings().multi_reference:
         lines.append(f"multi_reference={choices.multi_reference!r},")
     return lines
+
+
+ARGUMENTS = {"InfoLM": _arguments, BARYSCORE: _weights}
+"""What each metric's `compute` is given, by the name of its class."""

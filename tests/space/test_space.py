@@ -12,7 +12,7 @@ import evaluate
 import gradio as gr
 import pytest
 
-from infolm_metric import InfoLM
+from infolm_metric import BaryScorer, InfoLM
 from infolm_metric.commands.register import module_script
 from infolm_metric.infolm.measures import MEASURES
 from infolm_metric.metrics import METRICS
@@ -21,7 +21,9 @@ from space.page.choices import CORPUS, REFERENCES, Choices
 from space.page.comparison import compare, score_pair
 from space.page.controls import chosen
 from space.page.examples import EXAMPLES, PARAPHRASE, UNRELATED
-from space.page.recipe import code_for, code_for_file
+from space.page.recipe import code_for, code_for_file, transport_code_for
+from space.page.transport import move_texts
+from space.page.transport_view import shown_plan
 from tests import space_process
 from tests.project_files import ROOT
 
@@ -345,3 +347,39 @@ def test_no_component_renders_markdown_or_html_that_a_visitor_can_fill():
 
 def _texts(example):
     return example.candidate, [example.reference]
+
+
+# By transport.
+
+
+def test_the_plan_is_that_of_the_score_and_its_code_gives_it():
+    candidate, references = PAIR
+    answer = move_texts(candidate, references, Choices(idf="off"))
+    expected = BaryScorer(model_name_or_path="bundled").score([candidate], references, idf=False)
+    assert (answer.score, answer.signature) == (expected["baryscore"], expected.signature)
+    assert answer.verdict.endswith("than unrelated texts")
+    assert sum(move.share for move in answer.explanation.moves()) == pytest.approx(answer.score)
+    shown = shown_plan(answer)
+    tokens = answer.explanation.candidate.tokens
+    assert len(shown["moves"]["value"]) <= 12 and shown["moves"]["value"][0][0] in tokens
+    assert shown["plan"].count("<path") == sum(m.mass > 1e-4 for m in answer.explanation.moves())
+    printed = {}
+    code = transport_code_for(candidate, references, answer.choices)
+    exec(code.replace("print(", "printed.update(score="), {"printed": printed})
+    assert printed["score"] == answer.score
+
+
+def test_the_plan_is_that_of_the_closest_reference_with_the_weights_of_all():
+    references = ["Rain fell all day.", "A cat was asleep on the couch."]
+    answer = move_texts(PAIR[0], references, Choices())
+    expected = BaryScorer(model_name_or_path="bundled").score([PAIR[0]], [references])
+    assert (answer.explained, answer.score) == (1, expected["baryscore"])
+    assert answer.explanation.score == pytest.approx(answer.score, abs=1e-12)
+    assert "reference 2, the closest" in shown_plan(answer)["reference"]["value"]
+
+
+def test_nothing_moves_in_a_copy_and_what_a_visitor_writes_is_no_markup():
+    copied = move_texts("A cat.", ["A cat."], Choices())
+    assert (copied.verdict, shown_plan(copied)["moves"]["value"]) == ("The same as a copy", [])
+    drawn = shown_plan(move_texts(ATTACK, [ATTACK[::-1]], Choices()))["plan"]
+    assert "<script" not in drawn and "<img" not in drawn

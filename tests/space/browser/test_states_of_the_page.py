@@ -36,9 +36,12 @@ CONTRASTS = """
     const colour = e instanceof SVGElement ? style.fill : style.color;
     found.push([contrast(e, colour), node.data.trim().slice(0, 40)]);
   }
-  for (const e of document.querySelectorAll('textarea, input:not([type=file], [type=checkbox])'))
+  const written = 'textarea, input:not([type=file], [type=checkbox], [type=radio])';
+  for (const e of document.querySelectorAll(written))
     if (e.checkVisibility() && e.value)
       found.push([contrast(e, getComputedStyle(e).color), e.value]);
+  for (const e of document.querySelectorAll('.plan path'))
+    if (e.checkVisibility()) found.push([contrast(e, getComputedStyle(e).stroke), 'a move']);
   return found;
 }
 """
@@ -100,7 +103,15 @@ def ask_after_an_error(page):
     ask(page, "The cat slept.", "A cat slept.")
 
 
+def compare_by_transport(page):
+    page.locator("#compared-by").get_by_label("BaryScore").check()
+    expect(page.locator("#plan svg")).to_be_visible(**LONG)
+    expect(page.locator("#score .measure")).to_contain_text("(baryscore)", **LONG)
+    expect(page.locator("#why, #lesson").locator("visible=true")).to_have_count(0)
+
+
 STATES = {
+    "by BaryScore": (compare_by_transport, "unrelated texts"),
     "empty": (lambda page: ask(page, "", ""), "The candidate is empty"),
     **{example.name: (use_example(i), "unrelated") for i, example in enumerate(EXAMPLES)},
     "a copy": (lambda page: ask(page, "A cat sat.", "A cat sat."), "The same as a copy"),
@@ -127,6 +138,8 @@ def test_on_a_phone_the_answer_is_right_below_the_button(page, width):
     button, card = (page.locator(each).bounding_box() for each in ("#compare", "#score"))
     assert 0 <= card["y"] - button["y"] - button["height"] < 50
     check(page)
+    compare_by_transport(page)
+    check(page)
     score_the_sample(page)
     check(page)
 
@@ -142,6 +155,8 @@ def test_in_the_dark_all_can_be_read(page):
     page.reload()
     page.locator("#score .verdict").wait_for()
     assert page.locator("body.dark").count()
+    check(page)
+    compare_by_transport(page)
     check(page)
     score_the_sample(page)
     check(page)
@@ -169,3 +184,11 @@ def check(page):
         if not pale and not beyond:
             return
     assert (pale, beyond) == ([], [])
+
+
+def test_back_at_infolm_its_answer_is_shown_again(page):
+    compare_by_transport(page)
+    page.locator("#compared-by").get_by_label("InfoLM").check()
+    expect(page.locator("#score .measure")).to_contain_text("fisher_rao_distance", **LONG)
+    expect(page.locator("#drivers")).to_be_visible(**LONG)
+    expect(page.locator("#moved").locator("visible=true")).to_have_count(0)
