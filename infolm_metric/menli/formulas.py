@@ -63,7 +63,7 @@ def formula_names(name: str, value: Any) -> str | tuple[str, ...]:
     ('e', 'e-c')
     >>> formula_names("formula", "c")
     Traceback (most recent call last):
-    ValueError: unknown formula 'c'; known: 'e', '-c', 'e-n', 'e-c', 'e-n-2c'
+    ValueError: unknown formula 'c'; did you mean '-c'?
     """
     if isinstance(value, str):
         return _known(name, value)

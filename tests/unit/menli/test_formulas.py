@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from infolm_metric.menli.formulas import FORMULAS, formula_names
@@ -28,6 +28,7 @@ def test_there_are_the_papers_five_formulas():
     assert list(FORMULAS) == list(RANGES) == list(reference_menli.FORMULAS)
 
 
+@settings(deadline=None)
 @given(LOGITS)
 def test_formulas_are_what_they_are_called_and_functions_of_e_and_n(logits):
     e, n, c = softmax(logits)
@@ -39,6 +40,7 @@ def test_formulas_are_what_they_are_called_and_functions_of_e_and_n(logits):
         assert formula.range == RANGES[name]
 
 
+@settings(deadline=None)
 @given(LOGITS, LOGITS)
 def test_the_formula_of_a_mean_is_the_mean_of_the_formulas(one, other):
     one, other = softmax(one), softmax(other)

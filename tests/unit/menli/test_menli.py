@@ -87,7 +87,7 @@ def test_score_says_that_higher_is_better_and_takes_a_formula_that_begins_with_a
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--formula", "c"], "unknown --formula 'c'; known: 'e'"),
+        (["--formula", "c"], "unknown --formula 'c'; did you mean '-c'?"),
         (["--nli-weight", "1.5"], "--nli-weight must lie between 0"),
         (["--sources", "ref.txt"], "give -r FILE or --sources FILE, not both"),
         (["-t", "2"], "-t is a setting of infolm, not of menli"),
