@@ -167,3 +167,20 @@ class Probabilities:
                 "the longer one first",
             },
         )
+
+
+def over_references(
+    values: np.ndarray, probabilities: np.ndarray, counts: Sequence[int], how: str
+) -> tuple[np.ndarray, np.ndarray]:
+    """The score of each pair from those against its references, [couples] -> [pairs].
+
+    And the probabilities behind it, [pairs, 3]: those of the best reference, or their means.
+    """
+    kept: list[tuple[float, np.ndarray]] = []
+    start = 0
+    for count in counts:
+        own, shown = values[start : start + count], probabilities[start : start + count]
+        best = int(own.argmax())
+        kept.append((own.mean(), shown.mean(0)) if how == "mean" else (own[best], shown[best]))
+        start += count
+    return np.array([value for value, _ in kept]), np.stack([shown for _, shown in kept])

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from infolm_metric.kernel.idf.statistics import Statistics
-from infolm_metric.kernel.pairs import Pair, Pairs
+from infolm_metric.kernel.pairs import Pair, Pairs, check_pairs
 from infolm_metric.kernel.progress import bar
 from infolm_metric.kernel.results import Remarks, Result, make_signature
 from infolm_metric.kernel.scorer import HIGHER, MetricScorer, Report, Scorer, silent
@@ -19,7 +19,7 @@ from infolm_metric.kernel.wording import spelled
 from infolm_metric.menli.combination import FIXED, MINMAX, Ranges
 from infolm_metric.menli.companions import Companions, Scored, combined
 from infolm_metric.menli.formulas import FORMULAS, LETTERS
-from infolm_metric.menli.probabilities import Probabilities
+from infolm_metric.menli.probabilities import Probabilities, over_references
 from infolm_metric.menli.settings import Settings
 
 if TYPE_CHECKING:
@@ -167,7 +167,7 @@ class MENLIPasses(Scorer):
         scores, ranges, beside = {}, {}, {}
         for name in settings.names:
             values = FORMULAS[name].value(probabilities.T)
-            best, shown = _over_references(values, probabilities, counts, settings.multi_reference)
+            best, shown = over_references(values, probabilities, counts, settings.multi_reference)
             if other is not None:
                 best, ranges[name] = combined(best, other, name, settings)
             scores[name] = best.tolist()
@@ -238,7 +238,11 @@ class MENLIScorer(MetricScorer):
             TypeError, ValueError: an argument is wrong; nothing was loaded yet.
             OSError: the model cannot be found.
         """
-        return super().score(predictions, either(references, sources), **settings)
+        chosen = self.settings.replace(**settings)
+        pairs = check_pairs(predictions, either(references, sources))
+        result = self.score_pairs(pairs, chosen)
+        result.remarks.warn()
+        return result
 
 
 def _check_call(pairs: Pairs, settings: Settings) -> None:
@@ -270,23 +274,6 @@ def _how_pairs_are_read(settings: Settings) -> Settings:
         return_scores=True,
         rescale_with_baseline=False,
     )
-
-
-def _over_references(
-    values: np.ndarray, probabilities: np.ndarray, counts: Sequence[int], how: str
-) -> tuple[np.ndarray, np.ndarray]:
-    """The score of each pair from those against its references, [couples] -> [pairs].
-
-    And the probabilities behind it, [pairs, 3]: those of the best reference, or their means.
-    """
-    kept: list[tuple[float, np.ndarray]] = []
-    start = 0
-    for count in counts:
-        own, shown = values[start : start + count], probabilities[start : start + count]
-        best = int(own.argmax())
-        kept.append((own.mean(), shown.mean(0)) if how == "mean" else (own[best], shown[best]))
-        start += count
-    return np.array([value for value, _ in kept]), np.stack([shown for _, shown in kept])
 
 
 def _joined(own: Remarks, other: Remarks) -> Remarks:
