@@ -14,7 +14,11 @@ import pytest
 
 from tests.project_files import ROOT, project_files
 
-WEIGHTS = "infolm_metric/bundled/model.safetensors"
+WEIGHTS = (
+    "infolm_metric/bundled/model.safetensors",
+    "infolm_metric/bundled/nli/model.safetensors",
+)
+LARGEST_WHEEL = 100_000_000  # bytes
 BUNDLED = {
     f"infolm_metric/bundled/{name}"
     for name in (
@@ -24,7 +28,15 @@ BUNDLED = {
         "evaluate.py",
         "idf.json",
         "infolm_baseline.json",
+        "menli_baseline.json",
         "model.safetensors",
+        "nli/README.md",
+        "nli/config.json",
+        "nli/evaluate.py",
+        "nli/model.safetensors",
+        "nli/tokenizer.json",
+        "nli/tokenizer_config.json",
+        "nli/train.py",
         "tokenizer.json",
         "tokenizer_config.json",
         "train.py",
@@ -112,10 +124,11 @@ def test_the_sdist_carries_the_bundled_model_and_the_licences(sdist):
 def test_the_wheel_carries_the_bundled_model_the_template_and_the_licences(wheel):
     with zipfile.ZipFile(wheel) as archive:
         names = set(archive.namelist())
-        weights = archive.read(WEIGHTS)
+        weights = {name: archive.read(name) for name in WEIGHTS}
     assert names >= BUNDLED | {TEMPLATE}
     assert {Path(name).name for name in names if ".dist-info/licenses/" in name} == LICENSES
-    assert weights == (ROOT / WEIGHTS).read_bytes()
+    assert weights == {name: (ROOT / name).read_bytes() for name in WEIGHTS}
+    assert Path(wheel).stat().st_size < LARGEST_WHEEL
 
 
 def test_the_wheel_carries_nothing_but_the_package(wheel):

@@ -11,6 +11,7 @@ from infolm_metric.kernel import baselines
 from infolm_metric.kernel.baselines import Baseline, NoBaseline, Spread, mixed, unrelated
 from infolm_metric.kernel.pairs import Pairs, check_pairs
 from infolm_metric.kernel.rescaling import make_baseline
+from infolm_metric.metrics import METRICS, find
 from tests.paraphrases import PARAPHRASES
 from tests.toy import Overlap, ToyScorer
 
@@ -304,11 +305,12 @@ def test_the_packages_baseline_rescales_a_pair_by_the_bundled_model():
     assert named["rescaled"] == result["rescaled"]
 
 
-@pytest.mark.parametrize("metric", ["infolm", "baryscore"])
+@pytest.mark.parametrize("metric", METRICS)
 def test_the_packages_baseline_is_for_the_weights_of_the_model_that_is_there(metric):
     """Whoever retrains the bundled model makes its baseline again."""
     record = json.loads((baselines.PACKAGED / f"{metric}_baseline.json").read_text())
-    identity = InfoLMScorer(model_name_or_path="bundled").signature()
+    scorer = find(metric).scorer_type()(model_name_or_path="bundled")
+    identity = scorer.signature()
     model = next(part for part in identity.split("|") if part.startswith("model:"))
     assert all(f"|{model}|" in spread["signature"] for spread in record["spreads"])
     assert Spread(**{k: record["spreads"][0][k] for k in ("mean", "deviation", "deciles", "pairs")})
