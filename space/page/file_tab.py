@@ -16,7 +16,7 @@ from infolm_metric.kernel.results import Result
 
 from . import charts, limits
 from .controls import QUIET, VALUES, chosen, make_controls, parameter, show_parameters
-from .file_scores import FILE_TYPES, read_pairs, read_table, score_in_parts, write_scores
+from .file_scores import FILE_TYPES, Table, read_pairs, read_table, score_in_parts, write_scores
 from .messages import notes, on_the_page
 from .recipe import code_for_file
 
@@ -33,65 +33,25 @@ def build(limit: dict[str, Any]) -> None:
     gr.Markdown(limits.FILE_LIMITS, elem_classes="fine", elem_id="file-limits")
     with gr.Row(equal_height=False):
         with gr.Column(scale=6, min_width=300):
-            file = gr.File(
-                label="CSV, TSV or JSON Lines", file_types=list(FILE_TYPES), elem_id="upload"
-            )
-            sample = gr.Button("Try a sample file", size="sm", elem_id="sample")
-            candidate = gr.Dropdown(
-                [],
-                label="Column of candidates",
-                info="Found by its name where it has a usual one.",
-                allow_custom_value=True,
-                elem_id="candidate-column",
-            )
-            references = gr.Dropdown(
-                [],
-                multiselect=True,
-                label="Columns of references",
-                info="Several: the references of each candidate.",
-                allow_custom_value=True,
-                elem_id="reference-columns",
-            )
+            upload = _make_upload()
         with gr.Column(scale=4, min_width=300):
             run = gr.Button("Score the file", variant="primary", size="lg", elem_id="score-file")
             state = gr.HTML(elem_id="file-progress", padding=False)
             controls = make_controls()
     with gr.Column(visible=False) as results:
-        summary = gr.Textbox(label="Result", interactive=False, lines=3, elem_id="file-summary")
-        download = gr.DownloadButton("Download the scores as CSV", elem_id="download")
-        histogram = gr.BarPlot(
-            x="score",
-            y="pairs",
-            x_title="score (lower is better)",
-            y_title="pairs",
-            x_label_angle=-40,
-            height=260,
-            label="How the scores are spread",
-            buttons=[],
-            elem_id="histogram",
-        )
-        gr.Markdown("The table scrolls: there is more below.", elem_classes="fine scrolls")
-        table = gr.Dataframe(
-            headers=["row", "score", "candidate", "references"],
-            datatype=["number", "number", "str", "str"],
-            interactive=False,
-            label="The worst pairs first; click a heading to sort",
-            column_widths=["14%", "20%", "33%", "33%"],
-            wrap=True,
-            line_breaks=False,
-            max_height=560,
-            buttons=[],
-            elem_id="pairs",
-        )
-        code = gr.Code(
-            label="Python for these scores",
-            language="python",
-            interactive=False,
-            show_line_numbers=False,
-            wrap_lines=True,
-        )
-
-    sample.click(_sample, None, file, api_visibility="private", show_progress="hidden")
+        answer = _make_answer()
+    running = run.click(
+        score_file,
+        [*upload, *controls.values()],
+        [*answer, results, state],
+        api_name="score_file",
+        api_description="Scores the pairs of a CSV or JSON Lines file; gives the summary, the path "
+        "of a CSV with all scores, a histogram, the table and code. " + limits.FILE_LIMITS,
+        show_progress="hidden",
+        **limit,
+    )
+    running.failure(lambda: "", None, state, **QUIET)
+    file, candidate, references = upload
     file.change(
         _columns_found,
         file,
@@ -100,21 +60,71 @@ def build(limit: dict[str, Any]) -> None:
         show_progress="hidden",
         **limit,
     )
-    running = run.click(
-        score_file,
-        [file, candidate, references, *controls.values()],
-        [summary, download, histogram, table, code, results, state],
-        api_name="score_file",
-        api_description="Scores the pairs of a CSV or JSON Lines file; gives the summary, the path "
-        "of a CSV with all scores, a histogram, the table and code. " + limits.FILE_LIMITS,
-        show_progress="hidden",
-        **limit,
-    )
-    running.failure(lambda: "", None, state, **QUIET)
     edits = [file.change, candidate.input, references.input]
     edits += [control.change for control in controls.values()]
     gr.on(edits, lambda: ["", gr.update(visible=False)], None, [state, results], **QUIET)
     gr.on(edits, cancels=[running], api_visibility="private")
+
+
+def _make_upload() -> tuple[Any, ...]:
+    """The file, the column of candidates and those of references; and a sample to try."""
+    file = gr.File(label="CSV, TSV or JSON Lines", file_types=list(FILE_TYPES), elem_id="upload")
+    sample = gr.Button("Try a sample file", size="sm", elem_id="sample")
+    sample.click(_sample, None, file, api_visibility="private", show_progress="hidden")
+    candidate = gr.Dropdown(
+        [],
+        label="Column of candidates",
+        info="Found by its name where it has a usual one.",
+        allow_custom_value=True,
+        elem_id="candidate-column",
+    )
+    references = gr.Dropdown(
+        [],
+        multiselect=True,
+        label="Columns of references",
+        info="Several: the references of each candidate.",
+        allow_custom_value=True,
+        elem_id="reference-columns",
+    )
+    return file, candidate, references
+
+
+def _make_answer() -> tuple[Any, ...]:
+    """What `score_file` fills in first: the summary, the download, a histogram, table and code."""
+    summary = gr.Textbox(label="Result", interactive=False, lines=3, elem_id="file-summary")
+    download = gr.DownloadButton("Download the scores as CSV", elem_id="download")
+    histogram = gr.BarPlot(
+        x="score",
+        y="pairs",
+        x_title="score (lower is better)",
+        y_title="pairs",
+        x_label_angle=-40,
+        height=260,
+        label="How the scores are spread",
+        buttons=[],
+        elem_id="histogram",
+    )
+    gr.Markdown("The table scrolls: there is more below.", elem_classes="fine scrolls")
+    table = gr.Dataframe(
+        headers=["row", "score", "candidate", "references"],
+        datatype=["number", "number", "str", "str"],
+        interactive=False,
+        label="The worst pairs first; click a heading to sort",
+        column_widths=["14%", "20%", "33%", "33%"],
+        wrap=True,
+        line_breaks=False,
+        max_height=560,
+        buttons=[],
+        elem_id="pairs",
+    )
+    code = gr.Code(
+        label="Python for these scores",
+        language="python",
+        interactive=False,
+        show_line_numbers=False,
+        wrap_lines=True,
+    )
+    return summary, download, histogram, table, code
 
 
 def _sample() -> Iterator[str]:
@@ -143,12 +153,7 @@ def score_file(
     yield (*skipped, gr.update(visible=False), _progress("Reading the file"))
     with on_the_page():
         choices = chosen(*values)
-        if file is None:
-            raise ValueError("there is no file yet; choose one first")
-        read = read_table(file)
-        guessed, usual = read.guess()
-        own, others = candidate_column or guessed or "", reference_columns or usual
-        pairs = read_pairs(read, own, others)
+        read, columns, pairs = _pairs_of(file, candidate_column, reference_columns)
         for step in score_in_parts(pairs, read.places, choices):
             if isinstance(step, Result):
                 done = step
@@ -165,10 +170,22 @@ def score_file(
             str(path),
             charts.histogram(scores),
             _rows(pairs, scores),
-            code_for_file(read.name, own, others, choices),
+            code_for_file(read.name, *columns, choices),
             gr.update(visible=True),
             _progress(f"Scored {_count(len(pairs), 'pair')}: see below", 1.0),
         )
+
+
+def _pairs_of(
+    file: str | None, candidate_column: str | None, reference_columns: list[str] | None
+) -> tuple[Table, tuple[str, list[str]], Pairs]:
+    """The file, its columns, found by their names where none is given, and the pairs in them."""
+    if file is None:
+        raise ValueError("there is no file yet; choose one first")
+    read = read_table(file)
+    guessed, usual = read.guess()
+    columns = (candidate_column or guessed or "", reference_columns or usual)
+    return read, columns, read_pairs(read, *columns)
 
 
 show_parameters(score_file, map(parameter, VALUES))

@@ -68,7 +68,8 @@ def main() -> None:
         output = given.folder / f"killed-{number}.jsonl"
         written = draw.randrange(last)
         process = start([*command, str(output)])
-        while len(shards_of(output)) < written:
+        ended = os.WEXITED | os.WNOHANG | os.WNOWAIT
+        while len(shards_of(output)) < written and not os.waitid(os.P_PID, process, ended):
             time.sleep(0.001)
         time.sleep(draw.uniform(0, 0.05))  # and then anywhere in the next shard
         os.kill(process, signal.SIGKILL)
