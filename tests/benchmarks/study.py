@@ -115,8 +115,9 @@ def setting_rows(judged: Judged) -> Iterator[str]:
         if name.startswith("InfoLM"):
             cells = []
             for level in judged.levels:
-                gain = judged.value(name, level) - judged.value(DEFAULT, level)
-                cells += [percent(judged.value(name, level)), percent(gain, "+")]
+                value = judged.value(name, level)
+                default = judged.value(DEFAULT, level) if DEFAULT in judged.grids else math.nan
+                cells += [percent(value), percent(value - default, "+")]
             rows.append([name.removeprefix("InfoLM "), *cells])
     header = ["InfoLM with"]
     for level in judged.levels:
@@ -124,32 +125,37 @@ def setting_rows(judged: Judged) -> Iterator[str]:
     yield from markdown(header, rows)
 
 
-def choices(sets: Sequence[Judged]) -> list[str]:
+def choices(sets: Sequence[Judged], masks: Sequence[int]) -> list[str]:
     """The settings that every data set has, among which one may be chosen."""
     tried = Settings().grid(study_scores.CHOSEN_AMONG)
     names = [
-        study_scores.key(each.replace(masks_per_pass=masks)) for masks in (1, 0) for each in tried
+        study_scores.key(each.replace(masks_per_pass=count)) for count in masks for each in tried
     ]
     return [name for name in names if all(name in judged.grids for judged in sets)]
 
 
-def left_out_rows(sets: Sequence[Judged], level: str) -> Iterator[str]:
-    """The setting that gains most on all sets but one, and what it gains on that one."""
+def left_out_rows(sets: Sequence[Judged], level: str, masks: Sequence[int]) -> Iterator[str]:
+    """The setting that gains most on all sets but one, and what it gains on that one.
+
+    Gains are those on the settings that are the default but for the first of `masks`.
+    """
     rows = []
-    among = choices(sets)
+    among, base = choices(sets, masks), study_scores.default_key(masks_per_pass=masks[0])
+
+    def gain(judged: Judged, name: str) -> float:
+        at = _level(judged, level)
+        return judged.value(name, at) - judged.value(base, at)
+
     for out in sets:
         others = [judged for judged in sets if judged is not out]
-
-        def gained(name: str, others: Sequence[Judged] = others) -> float:
-            return float(np.mean([_level_gain(judged, name, level) for judged in others]))
-
-        best = max(among, key=gained)
+        gained = {name: float(np.mean([gain(other, name) for other in others])) for name in among}
+        best = max(gained, key=gained.__getitem__)
         rows.append(
             [
                 out.data.title,
                 best.removeprefix("InfoLM "),
-                percent(gained(best), "+"),
-                bracketed(out.gain(best, DEFAULT, _level(out, level)), "+"),
+                percent(gained[best], "+"),
+                bracketed(out.gain(best, base, _level(out, level)), "+"),
             ]
         )
     header = ["reported on", f"chosen on the others among {len(among)}", "gain there", "gain here"]
@@ -160,11 +166,6 @@ def _level(judged: Judged, level: str) -> str:
     return level if level in judged.levels else judged.levels[0]
 
 
-def _level_gain(judged: Judged, name: str, level: str) -> float:
-    at = _level(judged, level)
-    return judged.value(name, at) - judged.value(DEFAULT, at)
-
-
 def question_rows(sets: Mapping[str, Judged]) -> Iterator[str]:
     """Which metric answers which question best, and which may be as good."""
     rows = []
@@ -173,7 +174,9 @@ def question_rows(sets: Mapping[str, Judged]) -> Iterator[str]:
         for level in judged.levels if judged else ():
             titles = {scores: title for title, scores in named(judged).items()}
             best, near = judged.best(titles, level, criteria)
-            ours = bracketed(judged.interval(DEFAULT, level, criteria=criteria))
+            ours = "-"
+            if DEFAULT in judged.grids:
+                ours = bracketed(judged.interval(DEFAULT, level, criteria=criteria))
             far = [titles[each] for each in titles if each not in (best, *near)]
             rows.append(
                 [
@@ -217,12 +220,17 @@ def main() -> None:
         if DEFAULT in judged.grids:
             print()
             show(*williams_rows(judged))
-    three = [judged for name, judged in sets.items() if DEFAULT in judged.grids]
-    for level in LEVELS if len(three) > 1 else ():
-        print(f"\n### Chosen on two data sets, reported on the third, by r over {LEVELS[level]}\n")
-        show(*left_out_rows(three, level))
+    three = [judged for name, judged in sets.items() if name != "summeval11"]
+    for masks in ((1, 0), (0,)):
+        base = study_scores.default_key(masks_per_pass=masks[0])
+        if len(three) < 3 or any(base not in judged.grids for judged in three):
+            continue
+        for level in LEVELS:
+            against = f"the default with masks_per_pass {masks[0]}"
+            print(f"\n### Chosen on two sets by r over {LEVELS[level]}, against {against}\n")
+            show(*left_out_rows(three, level, masks))
     print("\n### Which metric for which question\n")
-    show(*question_rows({name: judged for name, judged in sets.items() if judged in three}))
+    show(*question_rows(sets))
     for judged in three:
         print(f"\n### Settings of InfoLM on {judged.data.title}\n")
         show(*setting_rows(judged))
