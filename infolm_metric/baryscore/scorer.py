@@ -16,18 +16,12 @@ from infolm_metric.baryscore.settings import LAST, Settings
 from infolm_metric.baryscore.states import Layers, States, own_tokens
 from infolm_metric.baryscore.transport import Cloud
 from infolm_metric.kernel.couples import Couples, counts_of, portions, sides_of
-from infolm_metric.kernel.idf.statistics import (
-    Statistics,
-    Weighting,
-    count,
-    signed_weights,
-    weighting,
-)
+from infolm_metric.kernel.idf.statistics import Statistics, Weighting, weighting
 from infolm_metric.kernel.pairs import Pair, Pairs, check_pairs
-from infolm_metric.kernel.progress import pair_bar
+from infolm_metric.kernel.passes import Passes, Told
 from infolm_metric.kernel.reading import Key, Reading
-from infolm_metric.kernel.results import Remarks, Result, make_signature
-from infolm_metric.kernel.scorer import MetricScorer, Report, Scorer, silent
+from infolm_metric.kernel.results import Remarks, Result
+from infolm_metric.kernel.scorer import MetricScorer, Report
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -58,7 +52,7 @@ class Plan:
     rows: Sequence[Row]
 
 
-class BaryScorePasses(Scorer):
+class BaryScorePasses(Passes):
     """Scores pairs under any settings, in as few passes of the model as these allow."""
 
     settings_type = Settings
@@ -66,58 +60,50 @@ class BaryScorePasses(Scorer):
 
     def __init__(self) -> None:
         self.states = States()
+        super().__init__(self.states)
 
-    def count(self, pairs: Iterable[Pair], settings: Settings) -> Statistics:
-        """The document frequencies that the setting `idf` asks for."""
-        if not settings.counted:
-            return Statistics()
-        return count(pairs, settings, self.states.checkpoint(settings))
+    def read_by(self, settings: Settings) -> Settings:
+        """These settings without what is made of the states that a reading gives."""
+        return settings.replace(
+            layers=LAST,
+            idf=False,
+            multi_reference="min",
+            return_scores=True,
+            rescale_with_baseline=False,
+        )
 
-    def score(self, pairs: Pairs, settings: Settings, statistics: Statistics) -> Result:
-        """The result for the pairs of a corpus, or of a part of one, of which `statistics` tell."""
-        return self.score_many(pairs, [settings], [statistics])[0]
-
-    def score_many(
+    def score_alike(
         self,
         pairs: Pairs,
-        settings: Sequence[Settings],
-        statistics: Sequence[Statistics],
-        report: Report = silent,
+        read: Settings,
+        asked: Sequence[tuple[Settings, Statistics]],
+        report: Report,
     ) -> list[Result]:
-        """The results for several settings; texts are read once by all that read them alike."""
+        """The results for settings that one reading serves, each with its statistics."""
         transport.solver()  # which may not be installed
-        alike: dict[Settings, list[int]] = {}
-        for index, each in enumerate(settings):
-            alike.setdefault(_how_texts_are_read(each), []).append(index)
-        results: dict[int, Result] = {}
-        for read, indices in alike.items():
-            own = [(settings[index], statistics[index]) for index in indices]
-            plan = self._plan(read, own)
-            table, remarks = self._run(pairs, plan, report)
-            rows = zip(indices, own, plan.rows, table, strict=True)
-            for index, (each, counted), row, scores in rows:
-                results[index] = Result(
-                    each.metric,
-                    {each.metric: scores.tolist()},
-                    self.signature(each, counted),
-                    self.higher_is_better(each),
-                    _fitting(remarks[row.weighting], counted),
-                )
-        return [results[index] for index in range(len(settings))]
+        plan = self._plan(read, asked)
+        table, remarks = self.score_portions(
+            pairs,
+            read,
+            lambda: portions(pairs, PORTION_TEXTS, self._size(plan)),
+            (len(plan.rows), len(plan.weightings)),
+            partial(self._compare, plan),
+            report,
+        )
+        return [
+            Result(
+                each.metric,
+                {each.metric: scores.tolist()},
+                self.signature(each, counted),
+                self.higher_is_better(each),
+                _fitting(remarks[row.weighting], counted),
+            )
+            for (each, counted), row, scores in zip(asked, plan.rows, table, strict=True)
+        ]
 
     def bounds(self, settings: Settings, name: str) -> tuple[float, float]:
         """0, for equal points, and the squared diameter of the ball in which points lie."""
         return 0.0, transport.LARGEST
-
-    def signature(self, settings: Settings, statistics: Statistics | None = None) -> str:
-        """All that can change a score; the model's files are hashed for it, and not loaded."""
-        read = self.states.checkpoint(settings).signed(settings)
-        signed = signed_weights(settings.signed(), settings, statistics)
-        return make_signature(settings.metric, {**signed, **read})
-
-    def unload(self) -> None:
-        """Free the model and the points kept."""
-        self.states.unload()
 
     def layers(self, settings: Settings) -> Layers:
         """Which hidden states of the model are read."""
@@ -139,27 +125,6 @@ class BaryScorePasses(Scorer):
         ]
         return Plan(read, weightings, layers, rows)
 
-    def _run(self, pairs: Pairs, plan: Plan, report: Report) -> tuple[np.ndarray, list[Remarks]]:
-        """Scores of every pair by every row of the plan, float64 [rows, pairs].
-
-        And what there is to remark on the texts by each weighting.
-        """
-        settings = plan.settings
-        if settings.long_text == "error":  # before time goes into the model
-            self.states.tokenize(pairs.texts, settings)
-        table = np.empty((len(plan.rows), len(pairs)))
-        remarks = [Remarks() for _ in plan.weightings]
-        done = 0
-        with pair_bar(len(pairs), settings.verbose) as bar:
-            for portion in portions(pairs, PORTION_TEXTS, self._size(plan)):
-                where = slice(done, done + len(portion))
-                told = partial(bar, done, len(portion))
-                found = self._compare(portion, plan, table[:, where], told)
-                remarks = [one + other for one, other in zip(remarks, found, strict=True)]
-                done += len(portion)
-                report(len(portion) * len(plan.rows))
-        return table, remarks
-
     def _size(self, plan: Plan) -> Callable[[str], float]:
         """What a text takes of the room for PORTION_TEXTS, by the points it may have."""
         hidden = int(self.states.model(plan.settings).model.config.hidden_size)
@@ -174,16 +139,9 @@ class BaryScorePasses(Scorer):
         return size
 
     def _compare(
-        self,
-        portion: Sequence[Pair],
-        plan: Plan,
-        scores: np.ndarray,
-        report: Callable[[float], object],
+        self, plan: Plan, portion: Sequence[Pair], scores: np.ndarray, report: Told
     ) -> list[Remarks]:
-        """Fill in the scores of a portion of pairs, float64 [rows, pairs].
-
-        `report` is told the share of the portion that is done.
-        """
+        """Fill in the scores of a portion of pairs, float64 [rows, pairs]."""
         sides, counts = sides_of(portion), counts_of(portion)
         weighed = [self.states.read(sides, each, plan.settings) for each in plan.weightings]
         couples = [Couples(one, other, counts) for one, other in weighed]
@@ -294,17 +252,6 @@ class BaryScorer(MetricScorer):
     def tokenizer(self) -> Any:
         """The tokenizer of the model in the settings; `IDF.from_corpus` needs it."""
         return self.inner.states.checkpoint(self.settings).tokenizer
-
-
-def _how_texts_are_read(settings: Settings) -> Settings:
-    """What the model does for these settings: the same for all that one reading serves."""
-    return settings.replace(
-        layers=LAST,
-        idf=False,
-        multi_reference="min",
-        return_scores=True,
-        rescale_with_baseline=False,
-    )
 
 
 def _fitting(remarks: Remarks, statistics: Statistics) -> Remarks:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -20,16 +20,14 @@ from infolm_metric.kernel.couples import Couples, counts_of, portions, sides_of
 from infolm_metric.kernel.idf.statistics import (
     Statistics,
     Weighting,
-    count,
     count_texts,
-    signed_weights,
     weighting,
 )
 from infolm_metric.kernel.idf.table import IDF
 from infolm_metric.kernel.pairs import Pair, Pairs, check_pairs, check_texts
-from infolm_metric.kernel.progress import pair_bar
-from infolm_metric.kernel.results import Remarks, Result, View, make_signature
-from infolm_metric.kernel.scorer import MetricScorer, Report, Scorer, silent
+from infolm_metric.kernel.passes import Passes, Told
+from infolm_metric.kernel.results import Remarks, Result, View
+from infolm_metric.kernel.scorer import MetricScorer, Report
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -53,7 +51,7 @@ class Plan:
     comparisons: Sequence[Comparison]
 
 
-class InfoLMPasses(Scorer):
+class InfoLMPasses(Passes):
     """Scores pairs under any settings, in as few passes of the model as these allow."""
 
     settings_type = Settings
@@ -61,85 +59,63 @@ class InfoLMPasses(Scorer):
 
     def __init__(self) -> None:
         self.distributions = Distributions()
+        super().__init__(self.distributions)
 
-    def count(self, pairs: Iterable[Pair], settings: Settings) -> Statistics:
-        """The document frequencies that the setting `idf` asks for."""
-        if not settings.counted:
-            return Statistics()
-        return count(pairs, settings, self.distributions.checkpoint(settings))
+    def read_by(self, settings: Settings) -> Settings:
+        """These settings without what is made of the predictions that a reading gives."""
+        return settings.replace(
+            information_measure="fisher_rao_distance",
+            alpha=None,
+            beta=None,
+            symmetrize="jeffreys",
+            temperature=1.0,
+            interpolation=0.0,
+            idf=False,
+            multi_reference="min",
+            similarity=False,
+            return_scores=True,
+            rescale_with_baseline=False,
+        )
 
-    def score(self, pairs: Pairs, settings: Settings, statistics: Statistics) -> Result:
-        """The result for the pairs of a corpus, or of a part of one, of which `statistics` tell."""
-        return self.score_many(pairs, [settings], [statistics])[0]
-
-    def score_many(
+    def score_alike(
         self,
         pairs: Pairs,
-        settings: Sequence[Settings],
-        statistics: Sequence[Statistics],
-        report: Report = silent,
+        read: Settings,
+        asked: Sequence[tuple[Settings, Statistics]],
+        report: Report,
     ) -> list[Result]:
-        """The results for several settings; texts are read once by all that read them alike."""
-        alike: dict[Settings, list[int]] = {}
-        for index, each in enumerate(settings):
-            alike.setdefault(_how_texts_are_read(each), []).append(index)
-        results: dict[int, Result] = {}
-        for read, indices in alike.items():
-            asked = [settings[index] for index in indices]
-            checkpoint = self.distributions.checkpoint(read)
-            weighed = [
-                weighting(settings[index], statistics[index], checkpoint) for index in indices
-            ]
-            weightings = list(dict.fromkeys(weighed))
-            heats = list(dict.fromkeys(each.temperature for each in asked))
-            comparisons = [
-                Comparison.of(name, each, heats.index(each.temperature), weightings.index(tables))
-                for each, tables in zip(asked, weighed, strict=True)
-                for name in each.names
-            ]
-            table, remarks = self._run(pairs, Plan(read, weightings, heats, comparisons), report)
-            rows = iter(table)
-            for index, each, tables in zip(indices, asked, weighed, strict=True):
-                scores = {name: next(rows).tolist() for name in each.names}
-                found = _fitting(remarks[weightings.index(tables)], each, statistics[index])
-                results[index] = self._result(scores, each, statistics[index], found)
-        return [results[index] for index in range(len(settings))]
+        """The results for settings that one reading serves, each with its statistics."""
+        checkpoint = self.distributions.checkpoint(read)
+        weighed = [weighting(each, counted, checkpoint) for each, counted in asked]
+        weightings = list(dict.fromkeys(weighed))
+        heats = list(dict.fromkeys(each.temperature for each, _ in asked))
+        comparisons = [
+            Comparison.of(name, each, heats.index(each.temperature), weightings.index(tables))
+            for (each, _), tables in zip(asked, weighed, strict=True)
+            for name in each.names
+        ]
+        plan = Plan(read, weightings, heats, comparisons)
+        table, remarks = self.score_portions(
+            pairs,
+            read,
+            lambda: portions(pairs, self._room(plan)),
+            (len(comparisons), len(weightings)),
+            partial(self._compare, plan),
+            report,
+        )
+        rows = iter(table)
+        results = []
+        for (each, counted), tables in zip(asked, weighed, strict=True):
+            scores = {name: next(rows).tolist() for name in each.names}
+            found = _fitting(remarks[weightings.index(tables)], each, counted)
+            results.append(self._result(scores, each, counted, found))
+        return results
 
     def bounds(self, settings: Settings, name: str) -> tuple[float, float]:
         """0, for equal distributions, and the largest value of the measure."""
         return 0.0, settings.largest_value(name)
 
-    def signature(self, settings: Settings, statistics: Statistics | None = None) -> str:
-        """All that can change a score; the model's files are hashed for it, and not loaded."""
-        read = self.distributions.checkpoint(settings).signed(settings)
-        signed = signed_weights(settings.signed(), settings, statistics)
-        return make_signature(settings.metric, {**signed, **read})
-
-    def unload(self) -> None:
-        """Free the model and the distributions kept."""
-        self.distributions.unload()
-
     # The steps of a pass, in order.
-
-    def _run(self, pairs: Pairs, plan: Plan, report: Report) -> tuple[np.ndarray, list[Remarks]]:
-        """Scores of every pair by every comparison, float64 [comparisons, pairs].
-
-        And what there is to remark on the texts by each weighting.
-        """
-        settings = plan.settings
-        if settings.long_text == "error":  # before time goes into the model
-            self.distributions.tokenize(pairs.texts, settings)
-        table = np.empty((len(plan.comparisons), len(pairs)))
-        remarks = [Remarks() for _ in plan.weightings]
-        done = 0
-        with pair_bar(len(pairs), settings.verbose) as bar:
-            for portion in portions(pairs, self._room(plan)):
-                where = slice(done, done + len(portion))
-                found = self._compare(portion, plan, table[:, where], partial(bar, done))
-                remarks = [one + other for one, other in zip(remarks, found, strict=True)]
-                done += len(portion)
-                report(len(portion) * len(plan.comparisons))
-        return table, remarks
 
     def _room(self, plan: Plan) -> int:
         """The number of texts whose distributions are held at once."""
@@ -149,23 +125,14 @@ class InfoLMPasses(Scorer):
         return max(2, min(PORTION_TEXTS, held // size))
 
     def _compare(
-        self,
-        portion: Sequence[Pair],
-        plan: Plan,
-        scores: np.ndarray,
-        report: Callable[[int, float], object],
+        self, plan: Plan, portion: Sequence[Pair], scores: np.ndarray, report: Told
     ) -> list[Remarks]:
-        """Fill in the scores of a portion of pairs, float64 [comparisons, pairs].
-
-        `report` is told the pairs of the portion and the share of them that is done.
-        """
+        """Fill in the scores of a portion of pairs, float64 [comparisons, pairs]."""
         sides, counts = sides_of(portion), counts_of(portion)
         read = self.distributions.read
         weighed = [read(sides, each, plan.settings) for each in plan.weightings]
         readings = [reading for sides in weighed for side in sides for reading in side]
-        found = self.distributions.of(
-            readings, plan.settings, plan.temperatures, partial(report, len(portion))
-        )
+        found = self.distributions.of(readings, plan.settings, plan.temperatures, report)
         for index, (candidates, references) in enumerate(weighed):
             couples = Couples(candidates, references, counts)
             rows = [row for row, c in enumerate(plan.comparisons) if c.weighting == index]
@@ -359,23 +326,6 @@ class InfoLMScorer(MetricScorer):
     def tokenizer(self) -> Any:
         """The tokenizer of the model in the settings; `IDF.from_corpus` needs it."""
         return self.inner.distributions.checkpoint(self.settings).tokenizer
-
-
-def _how_texts_are_read(settings: Settings) -> Settings:
-    """What the model does for these settings: the same for all that one reading serves."""
-    return settings.replace(
-        information_measure="fisher_rao_distance",
-        alpha=None,
-        beta=None,
-        symmetrize="jeffreys",
-        temperature=1.0,
-        interpolation=0.0,
-        idf=False,
-        multi_reference="min",
-        similarity=False,
-        return_scores=True,
-        rescale_with_baseline=False,
-    )
 
 
 def _fitting(remarks: Remarks, settings: Settings, statistics: Statistics) -> Remarks:
