@@ -192,7 +192,7 @@ def compare(candidate: str, references: Sequence[str], choices: Choices) -> Answ
     )
 
 
-def _defined(own: Settings, changes: Sequence[dict[str, Any]]) -> list[Settings]:
+def _defined(own: InfoLMSettings, changes: Sequence[dict[str, Any]]) -> list[InfoLMSettings]:
     """The settings with each of the changes that they allow.
 
     Left out are parameters outside the measure's domain, and where texts are compared by their

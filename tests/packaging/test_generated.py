@@ -48,7 +48,7 @@ def test_compute_of_an_instance_names_the_settings():
 
 def test_the_package_lists_its_public_names():
     scorers = {"InfoLM", "InfoLMScorer", "BaryScore", "BaryScorer", "MENLI", "MENLIScorer"}
-    names = {"IDF", "measures", "meta_evaluation", "__version__"} | scorers
+    names = {"IDF", "measures", "meta_evaluation", "robustness", "__version__"} | scorers
     assert names == set(dir(infolm_metric))
     assert all(getattr(infolm_metric, name) for name in names)
 
