@@ -329,7 +329,7 @@ def test_the_printed_formula_is_never_negative_nor_above_the_largest_value(name,
     largest = largest_value(name, symmetrize=symmetrize, **parameters)
     assert -1e-40 < exact <= mpf(largest) * (1 + mpf(10) ** -15)
     value = compare(name, *pair, symmetrize=symmetrize, **parameters).item()
-    assert value == pytest.approx(float(min(exact, mpf(LARGEST))), rel=1e-9, abs=1e-13)
+    assert value == pytest.approx(float(min(exact, mpf(LARGEST))), rel=1e-9, abs=1e-9)
 
 
 @pytest.mark.parametrize("name", MEASURES)
