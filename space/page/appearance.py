@@ -10,13 +10,14 @@ QUIET_TEXT = ("body_text_color_subdued", "block_info_text_color", "input_placeho
 PRIMARY_BUTTONS = [
     f"button_primary_background_fill{state}" for state in ("", "_hover", "_dark", "_hover_dark")
 ]
+CHOSEN = [f"checkbox_label_background_fill_selected{state}" for state in ("", "_dark")]
 THEME = gr.themes.Soft(
     primary_hue="indigo", neutral_hue="slate", font=SANS, font_mono=MONO, radius_size="md"
 ).set(
     **dict.fromkeys(QUIET_TEXT, "*neutral_600"),
     **dict.fromkeys([f"{name}_dark" for name in QUIET_TEXT], "*neutral_300"),
     **dict.fromkeys(["block_label_text_color", "block_title_text_color"], "*primary_700"),
-    **dict.fromkeys(PRIMARY_BUTTONS, "*primary_600"),
+    **dict.fromkeys([*PRIMARY_BUTTONS, *CHOSEN], "*primary_600"),
     link_text_color_dark="*primary_300",
     background_fill_primary="*neutral_50",  # as it was: `set` loses it
 )
@@ -43,7 +44,8 @@ print(results["infolm"], results["signature"])
 
 ### From a program
 Every comparison and file can be asked for with `gradio_client`; the link "Use via API" at the foot
-of the page lists the endpoints `score`, `score_many`, `explain`, `score_file` and `measures`.
+of the page lists the endpoints `score`, `score_many`, `explain`, `score_file`, `attack` and
+`measures`.
 
 ### What to keep in mind
 - The number depends on the model, the measure, the temperature and the weights: compare scores

@@ -62,7 +62,14 @@ def post(url, path, body, **headers):
 
 def test_every_endpoint_is_documented(client):
     endpoints = client.view_api(return_format="dict")["named_endpoints"]
-    assert set(endpoints) == {"/score", "/score_many", "/explain", "/measures", "/score_file"}
+    assert set(endpoints) == {
+        "/score",
+        "/score_many",
+        "/explain",
+        "/measures",
+        "/score_file",
+        "/attack",
+    }
     names = [p["parameter_name"] for p in endpoints["/score"]["parameters"]]
     assert names[:4] == ["candidate", "references", "information_measure", "alpha"]
     assert all(endpoint["description"] for endpoint in endpoints.values())
