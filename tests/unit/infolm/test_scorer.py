@@ -83,7 +83,7 @@ def assert_close(ours, theirs, temperature=1.0, tolerance=3e-5):
 def assert_as_literal(ours, theirs, temperature=1.0):
     """Within the design's bound taken relative to the score itself, however small the score.
 
-    Below 1e-9, which is promised of the measures themselves, the literal implementation rounds, too.
+    Below 1e-9, what the design promises of the measures, the literal implementation rounds, too.
     """
     assert_close(ours, theirs, temperature)
     allowed = 3e-5 * max(1.0, 1.0 / temperature)
