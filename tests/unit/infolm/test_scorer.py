@@ -80,15 +80,15 @@ def assert_close(ours, theirs, temperature=1.0, tolerance=3e-5):
         assert abs(one - other) <= allowed * max(1.0, abs(other)), (one, other)
 
 
-def assert_as_literal(ours, theirs, temperature=1.0):
+def assert_as_literal(ours, theirs, temperature=1.0, floor=1e-9):
     """Within the design's bound taken relative to the score itself, however small the score.
 
-    Below 1e-9, what the design promises of the measures, the literal implementation rounds, too.
+    Below `floor` the literal implementation rounds, too.
     """
     assert_close(ours, theirs, temperature)
     allowed = 3e-5 * max(1.0, 1.0 / temperature)
     for one, other in zip(ours, theirs, strict=True):
-        assert abs(one - other) <= allowed * abs(other) + 1e-9, (one, other)
+        assert abs(one - other) <= allowed * abs(other) + floor, (one, other)
 
 
 @pytest.fixture(scope="module")
@@ -113,7 +113,9 @@ def test_every_measure_equals_the_literal_implementation_for_every_family(tiny_m
             expected = literal.score(
                 CANDIDATES, REFERENCES, measure, alpha, beta, temperature, "references"
             )
-            assert_as_literal(result.scores[measure], expected, temperature)
+            # The literal arccos loses half of its digits near 1.
+            floor = 3e-8 if measure == "fisher_rao_distance" else 1e-9
+            assert_as_literal(result.scores[measure], expected, temperature, floor)
 
 
 @pytest.mark.parametrize("idf", [False, "references", "separate"])
