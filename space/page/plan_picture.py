@@ -52,14 +52,12 @@ def picture(explanation: Explanation) -> str:
 
 
 def move_table(explanation: Explanation) -> list[list[str]]:
-    """The costliest moves: from, to, what of the text moves, how far, share of the score."""
+    """The costliest moves: from, to, share of the score; the picture shows how much and how far."""
     total = explanation.score or 1.0
     return [
         [
             explanation.candidate.tokens[move.candidate],
             explanation.reference.tokens[move.reference],
-            f"{100 * move.mass:.1f}%",
-            f"{move.distance:.3f}",
             f"{100 * move.share / total:.1f}%",
         ]
         for move in costliest(explanation)

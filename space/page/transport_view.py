@@ -24,11 +24,12 @@ def make_transport_view() -> dict[str, Any]:
     view["plan"] = gr.HTML(elem_id="plan", padding=False)
     gr.Markdown("### The costliest moves")
     view["moves"] = gr.Dataframe(
-        headers=["from", "to", "moves", "distance", "of score"],
+        headers=["from", "to", "of score"],
         datatype="str",
         interactive=False,
         show_label=False,
         elem_id="moves",
+        column_widths=["37%", "36%", "27%"],  # which fit a phone
         max_height=520,
         buttons=[],
     )
