@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,6 +21,7 @@ from infolm_metric.meta_evaluation.partial import partial_correlation
 from infolm_metric.meta_evaluation.resampling import (
     CONFIDENCE,
     RESAMPLES,
+    Draws,
     difference_p_value,
     draw,
     percentile_interval,
@@ -160,41 +161,28 @@ def agreement(
         check_known("level", level, LEVELS)
     for name, grid in {**human, **metrics}.items():
         check_varies(f"{name!r}", grid)
-    if length is not None and np.nanmin(length) < np.nanmax(length):
+    differs = length is not None and bool(np.nanmin(length) < np.nanmax(length))
+    if length is not None and differs:
         metrics = with_length(metrics, length)
         against = [*(name for name in against if name != LENGTH), LENGTH]
+    judged = {
+        criterion: _judged(criterion, people, metrics, missing, differs)
+        for criterion, people in human.items()
+    }
     cells: list[Agreement] = []
-    samples, dropped, systems = {}, {}, 0
-    for criterion, people in human.items():
-        common = sum(metrics.values()) + people  # NaN wherever a score is missing
-        pairs = {
-            name: pair(np.where(np.isnan(common), np.nan, people), grid, missing)
-            for name, grid in metrics.items()
-        }
-        first = next(iter(pairs.values()))
-        systems, samples[criterion] = first.human.shape
-        dropped[criterion] = first.dropped
-        draws = draw(systems, samples[criterion], resamples, seed, over)
-        given = pairs[LENGTH].metric if length is not None and LENGTH in pairs else None
+    for each in judged.values():
+        draws = draw(each.systems, each.samples, resamples, seed, over)
         for level in levels:
-            spread = {
-                name: resampled(both.human, both.metric, draws, level, given)
-                for name, both in pairs.items()
-            }
-            for name, both in pairs.items():
-                for statistic, values in spread[name].items():
-                    p_values = {
-                        other: _p_value(pairs, spread, name, other, level, statistic)
-                        for other in against
-                        if other != name
-                    }
-                    value = _value(both, level, statistic, given)
-                    low, high = percentile_interval(values, confidence)
-                    cells.append(
-                        Agreement(name, criterion, level, statistic, value, low, high, p_values)
-                    )
+            cells += each.cells(level, draws, against, confidence)
     return AgreementTable(
-        tuple(cells), systems, samples, dropped, tuple(against), resamples, confidence, seed
+        tuple(cells),
+        each.systems,
+        {name: one.samples for name, one in judged.items()},
+        {name: one.dropped for name, one in judged.items()},
+        tuple(against),
+        resamples,
+        confidence,
+        seed,
     )
 
 
@@ -207,31 +195,79 @@ def with_length(metrics: Mapping[str, np.ndarray], length: np.ndarray) -> dict[s
     return {**metrics, LENGTH: length}
 
 
-def _value(both: Paired, level: str, statistic: str, given: np.ndarray | None) -> float:
-    if statistic == "partial" and given is not None:
-        return partial_correlation(both.human, both.metric, given, level, "available")
-    if level == "text" and statistic == "accuracy":
-        return calibrated_accuracy(both.human, both.metric, "available").value
-    if level == "text":
-        values = COEFFICIENTS[statistic](both.human.T, both.metric.T)
-        return float("nan") if np.isnan(values).all() else float(np.nanmean(values))
-    function = ordered_alike if statistic == "accuracy" else COEFFICIENTS[statistic]
-    return float(function(system_means(both.human), system_means(both.metric)))
+@dataclass(frozen=True)
+class _Criterion:
+    """Every metric beside what people say of one criterion, on the same samples."""
+
+    name: str
+    pairs: Mapping[str, Paired]
+    systems: int
+    samples: int
+    dropped: int
+    length: np.ndarray | None
+    """The texts' lengths, where they are a rival."""
+
+    def cells(
+        self, level: str, draws: Draws, against: Sequence[str], confidence: float
+    ) -> Iterator[Agreement]:
+        """Every metric by every statistic at a level."""
+        spread = {
+            metric: resampled(both.human, both.metric, draws, level, self.length)
+            for metric, both in self.pairs.items()
+        }
+        for metric, found in spread.items():
+            rivals = [other for other in against if other != metric]
+            for statistic, values in found.items():
+                p_values = {
+                    other: self._p_value(metric, other, level, statistic, spread)
+                    for other in rivals
+                }
+                value = self._value(metric, level, statistic)
+                low, high = percentile_interval(values, confidence)
+                yield Agreement(metric, self.name, level, statistic, value, low, high, p_values)
+
+    def _value(self, metric: str, level: str, statistic: str) -> float:
+        both = self.pairs[metric]
+        if statistic == "partial" and self.length is not None:
+            return partial_correlation(both.human, both.metric, self.length, level, "available")
+        if level == "text" and statistic == "accuracy":
+            return calibrated_accuracy(both.human, both.metric, "available").value
+        if level == "text":
+            values = COEFFICIENTS[statistic](both.human.T, both.metric.T)
+            return float("nan") if np.isnan(values).all() else float(np.nanmean(values))
+        function = ordered_alike if statistic == "accuracy" else COEFFICIENTS[statistic]
+        return float(function(system_means(both.human), system_means(both.metric)))
+
+    def _p_value(
+        self,
+        metric: str,
+        other: str,
+        level: str,
+        statistic: str,
+        spread: Mapping[str, Mapping[str, np.ndarray]],
+    ) -> float:
+        if level == "system" and statistic in COEFFICIENTS:
+            if self.systems < 4:  # too few for Williams' test
+                return float("nan")
+            people = system_means(self.pairs[metric].human)
+            one, another = (system_means(self.pairs[key].metric) for key in (metric, other))
+            return compare_metrics(people, one, another, statistic).p_value
+        ours, theirs = spread[metric][statistic], spread[other][statistic]
+        told = np.isfinite(ours - theirs).any()
+        return difference_p_value(ours, theirs) if told else float("nan")
 
 
-def _p_value(
-    pairs: Mapping[str, Paired],
-    spread: Mapping[str, Mapping[str, np.ndarray]],
+def _judged(
     name: str,
-    other: str,
-    level: str,
-    statistic: str,
-) -> float:
-    if level == "system" and statistic in COEFFICIENTS:
-        if len(pairs[name].human) < 4:  # too few for Williams' test
-            return float("nan")
-        people = system_means(pairs[name].human)
-        one, another = (system_means(pairs[key].metric) for key in (name, other))
-        return compare_metrics(people, one, another, statistic).p_value
-    ours, theirs = spread[name][statistic], spread[other][statistic]
-    return difference_p_value(ours, theirs) if np.isfinite(ours - theirs).any() else float("nan")
+    people: np.ndarray,
+    metrics: Mapping[str, np.ndarray],
+    missing: str,
+    with_length: bool,
+) -> _Criterion:
+    """The criterion on the samples for which no metric lacks a score."""
+    common = sum(metrics.values()) + people  # NaN wherever a score is missing
+    shared = np.where(np.isnan(common), np.nan, people)
+    pairs = {metric: pair(shared, grid, missing) for metric, grid in metrics.items()}
+    first = next(iter(pairs.values()))
+    length = pairs[LENGTH].metric if with_length else None
+    return _Criterion(name, pairs, *first.human.shape, first.dropped, length)
