@@ -4,24 +4,25 @@
     python tests/benchmarks/speed.py webnlg2020.en.jsonl -o speed
 
 The data is JSON Lines with "prediction" and "references". Timed are the same pairs on the same
-cores from one float32 copy of the weights: this package (InfoLM in float32, in bfloat16 and with
-four masks a pass, and BaryScore), torchmetrics' InfoLM and BERTScore, the last two with batches of
-64. Each runs in a process of its own, is warmed up on other texts, and loading is not counted.
-Pairs are the first of the data whose texts are all distinct (mixed lengths), and texts of equal
-lengths made from it. The table and the plot are written to the folder: pairs a second, and memory
-as infolm / torchmetrics. A second table has more and more pairs, and systems that share references,
-without torchmetrics, which would take long.
+cores from one float32 copy of the weights: this package (InfoLM in float32, in bfloat16, with four
+masks a pass and with none, and BaryScore), torchmetrics' InfoLM and BERTScore, the last two with
+batches of 64. Each runs in a process of its own, is warmed up on other texts, and loading is not
+counted. Pairs are the first of the data whose texts are all distinct (mixed lengths), and texts of
+equal lengths made from it. The table and the plot are written to the folder: pairs a second, and
+memory as infolm / torchmetrics. A second table has more and more pairs, and systems that share
+references, without torchmetrics, which would take long.
 
 "of the machine" is the rate at which the encoder's matrix products were worked off, everything else
 the encoder does included, divided by the rate of one plain product of that shape. FLOPs are counted
-by torch. "memory" is how far the timed call raised the process's peak.
+by torch. "memory" is how far the timed call raised the process's peak, which Linux tells. With
+--repeats, times are medians of so many calls.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import resource
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -86,11 +87,12 @@ RUNNERS: dict[str, Callable[[str], Score]] = {
     "infolm": load_ours,
     "infolm, bfloat16": lambda folder: load_ours(folder, dtype="bfloat16"),
     "infolm, 4 masks a pass": lambda folder: load_ours(folder, masks_per_pass=4),
+    "infolm, nothing masked": lambda folder: load_ours(folder, masks_per_pass=0),
     "baryscore": load_baryscore,
     "torchmetrics InfoLM": load_torchmetrics,
     "BERTScore": load_bertscore,
 }
-COMPARED_AT_LENGTH = ("infolm", "baryscore", "BERTScore")
+COMPARED_AT_LENGTH = ("infolm", "infolm, nothing masked", "baryscore", "BERTScore")
 
 
 @dataclass(frozen=True)
@@ -102,20 +104,28 @@ class Workload:
 
 
 def read_pairs(data: Path) -> list[tuple[str, str]]:
-    """(prediction, first reference) of each row that has a prediction."""
+    """(prediction, reference) of each row that has a prediction, by its first reference, and on."""
     with data.open(encoding="utf-8") as lines:
-        rows = [json.loads(line) for line in lines]
-    return [(row["prediction"], row["references"][0]) for row in rows if row["prediction"]]
+        rows = [row for row in map(json.loads, lines) if row["prediction"]]
+    most = max(len(row["references"]) for row in rows)
+    return [
+        (row["prediction"], row["references"][place])
+        for place in range(most)
+        for row in rows
+        if place < len(row["references"])
+    ]
 
 
 def distinct_pairs(data: Path, count: int) -> list[tuple[str, str]]:
-    """The first pairs (prediction, first reference) of the data whose texts are all distinct."""
+    """The first pairs (prediction, reference) of the data whose texts are all distinct."""
     pairs: list[tuple[str, str]] = []
     seen: set[str] = set()
     for pair in read_pairs(data):
         if len({*pair} - seen) == 2 and len(pairs) < count:
             seen |= {*pair}
             pairs.append(pair)
+    if len(pairs) < count:
+        raise SystemExit(f"{data} has {len(pairs)} pairs of distinct texts, and {count} are asked")
     return pairs
 
 
@@ -193,18 +203,25 @@ def encoder_rate(score: Score, pairs: list[tuple[str, str]]) -> float:
     return counted[0] / spent[0]
 
 
+def peak_memory() -> float:
+    """The largest resident size of this process, MB: getrusage counts its parent's, too."""
+    status = Path("/proc/self/status").read_text()
+    return int(status.partition("VmHWM:")[2].split()[0]) / 1024
+
+
 def run_one(
-    name: str, folder: str, pairs: list[tuple[str, str]], with_share: bool
+    name: str, folder: str, pairs: list[tuple[str, str]], with_share: bool, repeats: int
 ) -> dict[str, float]:
     """What one implementation needs for the pairs; `with_share` of the machine's rate."""
     score = RUNNERS[name](folder)
     score(WARM_UP, WARM_UP[::-1])
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    start = time.perf_counter()
-    score(*(list(column) for column in zip(*pairs, strict=True)))
-    seconds = time.perf_counter() - start
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    found = {"seconds": seconds, "megabytes": (peak - before) / 1024}
+    before = peak_memory()
+    spent = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        score(*(list(column) for column in zip(*pairs, strict=True)))
+        spent.append(time.perf_counter() - start)
+    found = {"seconds": statistics.median(spent), "megabytes": peak_memory() - before}
     if with_share:
         from transformers import AutoConfig
 
@@ -219,13 +236,13 @@ def measure(
     name: str,
     folder: Path,
     pairs: list[tuple[str, str]],
-    threads: int,
+    args: argparse.Namespace,
     with_share: bool = False,
 ) -> dict:
     """`run_one` in a process of its own."""
     with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
         job = {"name": name, "folder": str(folder), "pairs": pairs, "with_share": with_share}
-        json.dump(job | {"threads": threads}, file)
+        json.dump(job | {"repeats": args.repeats, "threads": args.threads}, file)
         file.flush()
         command = [sys.executable, __file__, "--one", file.name]
         done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
@@ -262,7 +279,7 @@ def run_all(args: argparse.Namespace) -> list[dict[str, Any]]:
                 for name in RUNNERS:
                     if name == "infolm, bfloat16" and not has_bfloat16():
                         continue
-                    found = measure(name, folder, load.pairs, args.threads, name == "infolm")
+                    found = measure(name, folder, load.pairs, args, name == "infolm")
                     rate[name] = len(load.pairs) / found["seconds"]
                     rows.append({"model": model, "workload": load.name, "pairs": len(load.pairs)})
                     rows[-1] |= {"implementation": name, "pairs_per_second": rate[name]} | found
@@ -280,16 +297,15 @@ def run_all(args: argparse.Namespace) -> list[dict[str, Any]]:
 
 def growth(args: argparse.Namespace, folder: Path) -> list[dict[str, Any]]:
     """More and more pairs."""
-    counts = (16, 64, 256)
-    loads = [Workload("growth", distinct_pairs(args.data, count)) for count in counts]
-    return [row for load in loads for row in few_compared(load, folder, args.threads)]
+    loads = [Workload("growth", distinct_pairs(args.data, count)) for count in args.growth]
+    return [row for load in loads for row in few_compared(load, folder, args)]
 
 
-def few_compared(load: Workload, folder: Path, threads: int) -> list[dict[str, Any]]:
+def few_compared(load: Workload, folder: Path, args: argparse.Namespace) -> list[dict[str, Any]]:
     """A row for each of COMPARED_AT_LENGTH."""
     rows = []
     for name in COMPARED_AT_LENGTH:
-        found = measure(name, folder, load.pairs, threads)
+        found = measure(name, folder, load.pairs, args)
         rate = len(load.pairs) / found["seconds"]
         rows.append({"model": "bundled", "workload": load.name, "pairs": len(load.pairs)} | found)
         rows[-1] |= {"implementation": name, "pairs_per_second": rate}
@@ -321,7 +337,7 @@ def shared_references(args: argparse.Namespace, folder: Path) -> list[dict[str, 
 
     distinct = [(own(candidate), own(reference)) for candidate, reference in shared]
     loads = [Workload("shared references", shared), Workload("all texts distinct", distinct)]
-    return [row for load in loads for row in few_compared(load, folder, args.threads)]
+    return [row for load in loads for row in few_compared(load, folder, args)]
 
 
 def write_table(rows: list[dict[str, Any]], file: Path) -> str:
@@ -388,7 +404,9 @@ def main() -> None:
     parser.add_argument("-o", "--output", type=Path, default=Path("speed"), help="folder")
     parser.add_argument("--pairs", type=int, default=64, help="of mixed lengths, bundled model")
     parser.add_argument("--base-pairs", type=int, default=16, help="the same, BERT-base shape")
+    parser.add_argument("--growth", type=int, nargs="+", default=[16, 64, 256], metavar="PAIRS")
     parser.add_argument("--samples", type=int, default=8, help="that 16 systems share")
+    parser.add_argument("--repeats", type=int, default=1, help="calls, whose median time counts")
     parser.add_argument("--only", default="", help="only rows such as 'BERT-base shape, mixed'")
     parser.add_argument("--threads", type=int, default=torch.get_num_threads())
     parser.add_argument("--one", type=Path, help=argparse.SUPPRESS)
@@ -397,7 +415,11 @@ def main() -> None:
         job = json.loads(args.one.read_text())
         torch.set_num_threads(job["threads"])
         pairs = [(candidate, reference) for candidate, reference in job["pairs"]]
-        print(json.dumps(run_one(job["name"], job["folder"], pairs, job["with_share"])))
+        print(
+            json.dumps(
+                run_one(job["name"], job["folder"], pairs, job["with_share"], job["repeats"])
+            )
+        )
         return
     if args.data is None:
         parser.error("name the data: JSON Lines with prediction and references")
