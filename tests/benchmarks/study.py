@@ -36,7 +36,8 @@ OURS = {
 }
 RIVALS = ("BERTScore", "BERTScore idf", "chrF", "TER", "ROUGE-L", "BLEU", "length")
 FURTHER = (
-    "BaryScore", "BaryScore uniform", "BaryScore layers 1", "BaryScore layers all", "MENLI",
+    "BaryScore", "BaryScore uniform", "BaryScore layers 1", "BaryScore layers all",
+    "BaryScore NLI encoder", "MENLI",
 )  # fmt: skip
 LEVELS = {"system": "systems", "text": "texts"}
 # Question -> data set and criteria that answer it.

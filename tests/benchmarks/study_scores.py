@@ -29,6 +29,7 @@ from infolm_metric.meta_evaluation.grid import score_grid, turned
 Scores = dict[str, np.ndarray]  # name -> [rows], higher is better
 PORTION = 80  # rows that are scored between two savings
 LAYER = 5  # of 6, of which BERTScore takes the states
+NLI_ENCODER = Path(bundled.__file__).parent / "nli"  # that of the NLI model, as in BaryScore+
 
 MEASURES = (
     "fisher_rao_distance", "l1_distance", "l2_distance", "l_infinity_distance", "kl_divergence",
@@ -229,6 +230,7 @@ ENTRIES: tuple[Entry, ...] = (
     *metric_entry("BaryScore uniform", "baryscore", idf=False),
     *metric_entry("BaryScore layers 1", "baryscore", layers=1),
     *metric_entry("BaryScore layers all", "baryscore", layers="all"),
+    *metric_entry("BaryScore NLI encoder", "baryscore", model_name_or_path=NLI_ENCODER),
     infolm_entry(0, GRIDS),
     infolm_entry(1, GRIDS),
     infolm_entry(4, FEW),

@@ -5,137 +5,242 @@
 
 DATA is the folder of study.py's three data sets. For each metric to combine with and each weight of
 the NLI model are printed: the macro accuracy on the attacks (a paraphrase has to score better than
-the attacked text), and r with people over texts, averaged over each set's criteria, all x 100. The
-weight with the largest mean of accuracy and agreement is chosen on one half of the cases and of the
-samples, and reported on the other. The parts are scored once and kept in FOLDER: a combination is
-(1 - nli_weight) of the other metric and nli_weight of the NLI model, each scaled to [0, 1].
+the attacked text), and r with people over texts and over systems, averaged over each set's
+criteria, all x 100. "alone" is the other metric as it is; a combination is (1 - nli_weight) of it,
+brought to [0, 1] and cut off there, and nli_weight of the NLI model. Intervals are 95%, by the
+bootstrap over anchors, and over systems and samples. One half of the anchors and of the samples
+chooses a weight: that of the largest accuracy among those that lose nothing on any set, where the
+interval of the loss holds 0; the other half reports it. The parts are scored once and kept in
+FOLDER; --figure FILE draws the curves. Needs: pip install -e ".[study]".
 """
 
 from __future__ import annotations
 
 import argparse
+import functools
 import hashlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import study_data
+import study_scores
+from attack_accuracy import GROUPS, Attacks
+from study_judged import Interval, Judged
+from study_store import KeptDistributions
 
-from infolm_metric import metrics
-from infolm_metric.meta_evaluation.correlations import correlation
+from infolm_metric import InfoLMScorer, metrics
+from infolm_metric.meta_evaluation.figures import COLOURS, new_figure
 from infolm_metric.meta_evaluation.grid import score_grid
 from infolm_metric.meta_evaluation.tables import markdown
-from infolm_metric.robustness.report import CaseScores, MetricResult, summarise
-from infolm_metric.robustness.triples import Triple, read_triples
+from infolm_metric.robustness.triples import read_triples
 
-OTHERS = ("infolm", "baryscore")
+OTHERS: Mapping[str, Mapping[str, Any]] = {
+    "InfoLM": {"metric": "infolm"},
+    "InfoLM, interpolation 0.5": {"metric": "infolm", "interpolation": 0.5},
+    "BaryScore": {"metric": "baryscore"},
+}
+RIVALS = ("chrF", "BERTScore")
+ALONE = "alone"
 WEIGHTS = tuple(step / 10 for step in range(11))
-SETS = ("webnlg", "summeval", "sfres")
-
-
-@dataclass(frozen=True)
-class Parts:
-    """The scores that are combined, each scaled to [0, 1], higher is better, [pairs]."""
-
-    other: np.ndarray
-    nli: np.ndarray
-
-    def combined(self, weight: float) -> np.ndarray:
-        """The scores with this weight of the NLI model."""
-        return (1 - weight) * self.other + weight * self.nli
-
+SETS = ("webnlg", "sfres", "summeval")
+BOUNDS: Mapping[str, tuple[float, float]] = {"infolm": (0.0, 1.0), "baryscore": (0.0, 4.0)}
+"""Of the other metrics: a range that cuts nothing off."""
 
 Pairs = tuple[list[str], list[list[str]]]
-
-
-def score(name: str, pairs: Pairs, corpus: Sequence[str], model: str) -> Parts:
-    """The two parts of MENLI combined with a metric; documents are counted on the corpus."""
-    scorer = metrics.find("menli").scorer_type()(model_name_or_path=model, combine_with=name)
-    ends = scorer.settings.grid({"nli_weight": [0.0, 1.0]})
-    counted = corpus if scorer.settings.counted else None
-    (_, other), (_, nli) = score_grid(scorer, *pairs, ends, corpus=counted)
-    return Parts(other, nli)
-
-
-def kept(path: Path, make: Callable[[], Parts]) -> Parts:
-    """The parts that are in a file, or that are made and put there."""
-    if not path.exists():
-        made = make()
-        np.savez(path, other=made.other, nli=made.nli)
-    with np.load(path) as found:
-        return Parts(found["other"], found["nli"])
+Combined = dict[str, np.ndarray]  # weight -> [pairs], higher is better
 
 
 @dataclass(frozen=True)
-class Attacks:
-    """The cases, and the pairs of texts that they need, each once."""
+class Scorers:
+    """What scores pairs, and keeps what it scored."""
 
-    triples: Sequence[Triple]
+    folder: Path
+    nli: str
+
+    def combinations(self, title: str, name: str, pairs: Pairs, corpus: Sequence[str]) -> Combined:
+        """The other metric alone, and its combinations; documents are counted on the corpus."""
+        path = self.folder / f"trade_off-{title.replace(' ', '_')}-{name}.npz"
+        if not path.exists():
+            np.savez(path, **self._parts(OTHERS[title], pairs, corpus))
+        with np.load(path) as found:
+            nli, other = found["nli"], found["other"]
+            combined = {f"{each:g}": each * nli + (1 - each) * other for each in WEIGHTS}
+            return {ALONE: found[ALONE], **combined}
+
+    def _parts(self, other: Mapping[str, Any], pairs: Pairs, corpus: Sequence[str]) -> Combined:
+        given = {"model_name_or_path": "bundled", **other}
+        scorer = menli(self.nli, self.folder)
+        base = scorer.settings.replace(combine_with=given)
+        wide = {"metric": BOUNDS[given["metric"]]}
+        asked = [
+            base.replace(nli_weight=0.0, normalize=wide),
+            base.replace(nli_weight=0.0),
+            base.replace(nli_weight=1.0),
+        ]
+        found = score_grid(scorer, *pairs, asked, corpus=corpus)
+        return dict(zip((ALONE, "other", "nli"), (scores for _, scores in found), strict=True))
+
+    def rival(self, name: str, attacks: Attacks, content: str) -> np.ndarray:
+        """A metric of others on the attacks, [couples]."""
+        path = self.folder / f"trade_off-{name}-attacks-{content}.npz"
+        if not path.exists():
+            predictions, references = attacks.pairs()
+            entry = next(each for each in study_scores.ENTRIES if name in each.names)
+            data = _Texts(predictions, references)
+            run = study_scores.Run(data, "bundled", self.folder)  # type: ignore[arg-type]
+            np.savez(path, scores=entry.score(run, range(len(predictions)), (name,))[name])
+        with np.load(path) as found:
+            return found["scores"]
+
+
+@dataclass(frozen=True)
+class _Texts:
+    """Pairs in the place of a data set."""
+
+    predictions: Sequence[str]
+    references: Sequence[Sequence[str]]
+
+    def texts(self, rows: Sequence[int]) -> Pairs:
+        return [self.predictions[row] for row in rows], [list(self.references[r]) for r in rows]
+
+
+@functools.cache
+def menli(nli: str, folder: Path) -> Any:
+    """The scorer of the combinations, which keeps what InfoLM's model says, as study.py does."""
+    scorer = metrics.find("menli").scorer_type()(model_name_or_path=nli)
+    infolm = InfoLMScorer(model_name_or_path="bundled")
+    kept = KeptDistributions(folder / "said", infolm.signature())
+    scorer.inner.companions.inner(infolm.settings).distributions = kept
+    return scorer
+
+
+def percent(interval: Interval, sign: str = "") -> str:
+    """x 100, with the interval."""
+    value, low, high = (100 * each for each in interval)
+    return f"{value:{sign}.1f} [{low:.0f}, {high:.0f}]"
+
+
+@dataclass(frozen=True)
+class Cases:
+    """Attacks, and the score of each of their couples by weight."""
+
+    attacks: Attacks
+    scores: Mapping[str, Mapping[tuple[str, str], float]]
+
+    def halves(self) -> list[Cases]:
+        """The cases of every other anchor, and the rest."""
+        return [Cases(half, self.scores) for half in self.attacks.halves()]
+
+
+@dataclass(frozen=True)
+class Study:
+    """One metric's combinations, on the attacks and on the sets."""
+
+    attacks: Attacks
+    preferred: Mapping[str, np.ndarray]
+    """Weight -> whether the paraphrase is preferred, [cases]."""
+    sets: Mapping[str, Judged]
+
+    @classmethod
+    def of(
+        cls,
+        cases: Cases,
+        data: Mapping[str, study_data.DataSet],
+        scores: Mapping[str, Combined],
+        resamples: int,
+    ) -> Study:
+        """`scores` are those of the rows of each whole data set, by weight."""
+        preferred = {name: cases.attacks.preferred(each) for name, each in cases.scores.items()}
+        sets = {name: Judged.of(own, scores[name], resamples) for name, own in data.items()}
+        return cls(cases.attacks, preferred, sets)
 
     @property
-    def couples(self) -> list[tuple[str, str]]:
-        """(candidate, anchor), in which the candidate is a paraphrase or an attacked anchor."""
-        return list(dict.fromkeys(couple for each in self.triples for couple in _couples(each)))
+    def levels(self) -> list[tuple[Judged, str]]:
+        """Each set at each level that it has."""
+        return [(judged, level) for judged in self.sets.values() for level in judged.levels]
 
-    def pairs(self) -> Pairs:
-        """The same as candidates and their references."""
-        return [text for text, _ in self.couples], [[anchor] for _, anchor in self.couples]
+    @property
+    def header(self) -> list[str]:
+        return [f"{judged.data.title}, {level}s" for judged, level in self.levels]
 
-    def accuracy(self, scores: np.ndarray, half: int | None = None) -> float:
-        """The macro accuracy on all cases, or on those of the even or the odd places."""
-        table = dict(zip(self.couples, scores.tolist(), strict=True))
-        cases = [
-            each for place, each in enumerate(self.triples) if half is None or place % 2 == half
+    def rows(self) -> Iterator[list[str]]:
+        """Every weight: accuracy on the attacks, and agreement on each set, with intervals."""
+        for name, preferred in self.preferred.items():
+            cells = [self.attacks.accuracy(preferred)]
+            cells += [judged.interval(name, level) for judged, level in self.levels]
+            yield [name, *map(percent, cells)]
+
+    def gains(self, name: str) -> list[Interval]:
+        """What a weight gains on the other metric alone: on the attacks, then on each set."""
+        found = [self.attacks.gain(self.preferred[name], self.preferred[ALONE])]
+        return found + [judged.gain(name, ALONE, level) for judged, level in self.levels]
+
+    def chosen(self) -> str:
+        """The weight of the largest accuracy among those that lose nothing, within intervals."""
+        safe = [
+            name
+            for name in self.preferred
+            if name != ALONE and all(high >= 0 for _, _, high in self.gains(name)[1:])
         ]
-        scored = [CaseScores(*(table[c] for c in _couples(each)), None) for each in cases]
-        value = MetricResult(None, summarise(cases, scored)).macro()["all"]
-        return float("nan") if value is None else value
+        if not safe:
+            return ALONE
+        return max(safe, key=lambda name: self.attacks.accuracy(self.preferred[name])[0])
 
 
-def _couples(triple: Triple) -> list[tuple[str, str]]:
-    return [(str(triple.paraphrase), triple.anchor), (triple.adversary, triple.anchor)]
+def halves(data: study_data.DataSet) -> tuple[study_data.DataSet, study_data.DataSet]:
+    """Every other sample of a data set, and the rest; texts where it has no systems."""
+    owners = data.whole.places[data.rows, 1] if data.systems else np.arange(len(data.rows))
+    places = np.unique(owners, return_inverse=True)[1]
+    first, second = (replace(data, rows=data.rows[places % 2 == half]) for half in (0, 1))
+    return first, second
 
 
-@dataclass(frozen=True)
-class Judged:
-    """A data set with the scores of one of the combinations."""
-
-    data: study_data.DataSet
-    parts: Parts
-
-    def agreement(self, weight: float, half: int | None = None) -> float:
-        """r over texts, averaged over the criteria, of all samples or of every other one."""
-        values = np.full(len(self.data.whole.predictions), np.nan)
-        values[self.data.rows] = self.parts.combined(weight)
-        grid, ratings = self.data.grid(values), self.data.ratings
-        part: tuple[slice, ...] = (slice(None), slice(half, None, None if half is None else 2))
-        if not self.data.systems:  # there texts, of one sample, are halved
-            part = part[::-1]
-        found = [
-            correlation(human[part], grid[part], level="text") for human in ratings.human.values()
-        ]
-        return float(np.mean(found))
+def spread(data: study_data.DataSet, combined: Combined) -> dict[str, np.ndarray]:
+    """The scores by row of the whole data set, NaN where a row does not take part."""
+    lengths = np.asarray([float(len(text)) for text in data.texts()[0]])
+    found = {}
+    for name, scores in {**combined, "length": lengths}.items():
+        found[name] = np.full(len(data.whole.predictions), np.nan)
+        found[name][data.rows] = scores
+    return found
 
 
-def rows(attacks: Attacks, cases: Parts, sets: Mapping[str, Judged]) -> Iterator[list[str]]:
-    """Every weight: accuracy on the attacks, and agreement on each set."""
-    for weight in WEIGHTS:
-        agreed = [judged.agreement(weight) for judged in sets.values()]
-        cells = [attacks.accuracy(cases.combined(weight)), *agreed]
-        yield [f"{weight:g}", *(f"{100 * value:.1f}" for value in cells)]
+def rival_rows(scorers: Scorers, attacks: Attacks, content: str) -> Iterator[list[str]]:
+    """Metrics of others on the attacks."""
+    for name in RIVALS:
+        scores = scorers.rival(name, attacks, content).tolist()
+        preferred = attacks.preferred(dict(zip(attacks.couples, scores, strict=True)))
+        yield [name, *(percent(attacks.accuracy(preferred, group)) for group in GROUPS)]
 
 
-def chosen(attacks: Attacks, cases: Parts, sets: Mapping[str, Judged], half: int) -> list[str]:
-    """The weight that is best on one half, and what it gives on the other, beside weight 0."""
-
-    def both(weight: float, part: int) -> tuple[float, float]:
-        agreed = float(np.mean([judged.agreement(weight, part) for judged in sets.values()]))
-        return attacks.accuracy(cases.combined(weight), part), agreed
-
-    best = max(WEIGHTS, key=lambda weight: sum(both(weight, half)))
-    cells = [*both(best, 1 - half), *both(0.0, 1 - half)]
-    return [("even", "odd")[half], f"{best:g}", *(f"{100 * value:.1f}" for value in cells)]
+def draw_curves(studies: Mapping[str, Study], path: Path) -> None:
+    """Accuracy on the attacks against agreement over texts, a panel for each data set."""
+    sets = next(iter(studies.values())).sets
+    figure, panels = new_figure(len(sets), columns=3, height=2.6)
+    for axes, (name, first) in zip(panels, sets.items(), strict=True):
+        for colour, (title, study) in zip(COLOURS, studies.items(), strict=False):
+            own = study.sets[name]
+            points = {
+                weight: (
+                    100 * own.interval(weight, "text")[0],
+                    100 * study.attacks.accuracy(preferred)[0],
+                )
+                for weight, preferred in study.preferred.items()
+            }
+            line = [point for weight, point in points.items() if weight != ALONE]
+            axes.plot(*zip(*line, strict=True), marker="o", markersize=3, color=colour, label=title)
+            axes.plot(*points[ALONE], marker="x", color=colour, linestyle="none")
+            for weight in ("0", "0.5", "1"):
+                axes.annotate(weight, points[weight], fontsize=7, color=colour)
+        axes.set_title(first.data.title)
+        axes.set_xlabel("r with people over texts, x 100")
+        axes.grid(color="#dddddd", linewidth=0.6)
+    panels[0].set_ylabel("attacks: accuracy, %")
+    panels[0].legend(fontsize=7)
+    figure.savefig(path, dpi=120, **({"metadata": {"Date": None}} if path.suffix == ".svg" else {}))
 
 
 def main() -> None:
@@ -145,36 +250,47 @@ def main() -> None:
     parser.add_argument("--scores", type=Path, required=True, help="folder to keep the scores in")
     parser.add_argument("--samples", nargs="+", default=["25"], metavar="[NAME=]N")
     parser.add_argument("--model", default="bundled", help="the NLI model")
+    parser.add_argument("--resamples", type=int, default=500)
+    parser.add_argument("--figure", type=Path, help="where to draw the curves")
     args = parser.parse_args()
     args.scores.mkdir(parents=True, exist_ok=True)
+    scorers = Scorers(args.scores, args.model)
     samples = study_data.samples_of(args.samples)
-    triples = [each for _, each in read_triples(str(args.attacks)) if each.paraphrase is not None]
-    attacks = Attacks(triples)
+    attacks = Attacks([each for _, each in read_triples(str(args.attacks))], args.resamples)
     content = hashlib.sha256(args.attacks.read_bytes()).hexdigest()[:12]
-    for name in OTHERS:
-        if name not in metrics.METRICS:
-            continue
-        anchors = list(dict.fromkeys(each.anchor for each in triples))
-        cases = kept(
-            args.scores / f"trade_off-{name}-attacks-{content}.npz",
-            lambda name=name, anchors=anchors: score(name, attacks.pairs(), anchors, args.model),
-        )
-        sets = {}
-        for each in SETS:
-            data = study_data.read(args.data, each, samples[each])
-            path = args.scores / f"trade_off-{name}-{each}-{samples[each]}.npz"
-            parts = kept(
-                path,
-                lambda name=name, data=data: score(name, data.texts(), data.corpus, args.model),
+    print(f"\n### Metrics of others: {len(attacks.triples)} attacks\n")
+    print(*markdown(["metric", *GROUPS], list(rival_rows(scorers, attacks, content))), sep="\n")
+    data = {name: study_data.read(args.data, name, samples[name]) for name in SETS}
+    studies = {}
+    for title in OTHERS:
+        scored = {
+            name: scorers.combinations(title, f"{name}-{samples[name]}", own.texts(), own.corpus)
+            for name, own in data.items()
+        }
+        anchors = list(dict.fromkeys(each.anchor for each in attacks.triples))
+        cases = scorers.combinations(title, f"attacks-{content}", attacks.pairs(), anchors)
+        table = [dict(zip(attacks.couples, each.tolist(), strict=True)) for each in cases.values()]
+        preferred = Cases(attacks, dict(zip(cases, table, strict=True)))
+        rows = {name: spread(own, scored[name]) for name, own in data.items()}
+        study = Study.of(preferred, data, rows, args.resamples)
+        studies[title] = study
+        print(f"\n### MENLI combined with {title}\n")
+        print(*markdown(["nli_weight", "attacks", *study.header], list(study.rows())), sep="\n")
+        print("\nChosen on one half; gains on the metric alone, reported on the other\n")
+        parts = [
+            Study.of(half, dict(zip(data, owns, strict=True)), rows, args.resamples)
+            for half, owns in zip(
+                preferred.halves(), zip(*map(halves, data.values()), strict=True), strict=True
             )
-            sets[each] = Judged(data, parts)
-        titles = [judged.data.title for judged in sets.values()]
-        print(f"\n### MENLI with {name}: {len(triples)} attacks\n")
-        print(*markdown(["nli_weight", "attacks", *titles], list(rows(attacks, cases, sets))),
-              sep="\n")  # fmt: skip
-        print("\nChosen on one half, reported on the other\n")
-        header = ["chosen on", "nli_weight", "attacks", "people", "attacks at 0", "people at 0"]
-        print(*markdown(header, [chosen(attacks, cases, sets, half) for half in (0, 1)]), sep="\n")
+        ]
+        found = []
+        for chooser, reporter in (parts, parts[::-1]):
+            weight = chooser.chosen()
+            found.append([weight, *(percent(each, "+") for each in reporter.gains(weight))])
+        header = ["nli_weight", "attacks", *study.header]
+        print(*markdown(header, found), sep="\n", flush=True)
+    if args.figure:
+        draw_curves(studies, args.figure)
 
 
 if __name__ == "__main__":
