@@ -54,10 +54,7 @@ def interpolated(log_p: Tensor, readings: Sequence[Reading], share: float) -> Te
 class Comparison:
     """One row of results: a measure, its parameters, a temperature and a way to weigh tokens."""
 
-    measure: str
-    alpha: float | None
-    beta: float | None
-    symmetrize: str
+    asked: measures.Asked
     multi_reference: str
     temperature: int = 0  # index
     weighting: int = 0  # index
@@ -67,10 +64,7 @@ class Comparison:
     def of(cls, measure: str, settings: Settings, temperature: int, weighting: int) -> Comparison:
         """The comparison that `settings` ask for."""
         return cls(
-            measure,
-            settings.alpha,
-            settings.beta,
-            settings.symmetrize,
+            measures.Asked(measure, settings.symmetrize, settings.alpha, settings.beta),
             settings.multi_reference,
             temperature,
             weighting,
@@ -102,15 +96,6 @@ def compare_couples(
                 )
                 for side in (candidates, references)
             )
-            for row in rows:
-                c = comparisons[row]
-                compared = measures.compare(
-                    c.measure,
-                    log_p,
-                    log_q,
-                    symmetrize=c.symmetrize,
-                    alpha=c.alpha,
-                    beta=c.beta,
-                )
-                values[row, part] = compared.cpu().numpy()
+            asked = [comparisons[row].asked for row in rows]
+            values[rows, part] = measures.compare_each(asked, log_p, log_q).cpu().numpy()
     return values

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import product
 from numbers import Real
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -40,6 +40,7 @@ __all__ = [
     "ALIASES",
     "MEASURES",
     "SYMMETRIZATIONS",
+    "Asked",
     "Measure",
     "Parameter",
     "ab_divergence",
@@ -47,6 +48,7 @@ __all__ = [
     "beta_divergence",
     "check_parameters",
     "compare",
+    "compare_each",
     "fisher_rao_distance",
     "kl_divergence",
     "l1_distance",
@@ -403,9 +405,34 @@ def compare(
     >>> print(", ".join(f"{x:.6f}" for x in compare("fisher_rao", reference, candidate)))
     0.166667, 0.000000
     """
-    measure = resolve(measure)
-    bound = largest_value(measure, symmetrize=symmetrize, alpha=alpha, beta=beta)
-    divergence = partial(measure.formula, **check_parameters(measure, alpha, beta))
+    return compare_each([Asked(measure, symmetrize, alpha, beta)], log_p, log_q)[0]
+
+
+class Asked(NamedTuple):
+    """A measure to compare by; what each is, `compare` says."""
+
+    measure: str | Measure
+    symmetrize: str = "jeffreys"
+    alpha: Any = None
+    beta: Any = None
+
+
+def compare_each(asked: Sequence[Asked], log_p: Tensor, log_q: Tensor) -> Tensor:
+    """What `compare` gives for each that is asked, float64 [asked, ...]; renormalises once.
+
+    ValueError as `compare`.
+
+    >>> p, q = torch.tensor([0.5, 0.5]).log(), torch.tensor([0.25, 0.75]).log()
+    >>> print(", ".join(f"{x:.3f}" for x in compare_each([Asked("kl"), Asked("l1")], p, q)))
+    0.137, 0.500
+    """
+    functions, bounds = [], []
+    for each in asked:
+        measure = resolve(each.measure)
+        given = {"alpha": each.alpha, "beta": each.beta}
+        bounds.append(largest_value(measure, symmetrize=each.symmetrize, **given))
+        divergence = partial(measure.formula, **check_parameters(measure, **given))
+        functions.append(partial(_direction(measure, each.symmetrize), divergence))
     shape = _common_shape(log_p, log_q)
     log_p = log_p.expand(shape).reshape(-1, shape[-1])
     log_q = log_q.expand(shape).reshape(-1, shape[-1])
@@ -414,8 +441,10 @@ def compare(
     for start in range(0, max(1, len(log_p)), step):
         rows = slice(start, start + step)
         p, q = _normalised("log_p", log_p[rows]), _normalised("log_q", log_q[rows])
-        values.append(_direction(measure, symmetrize)(divergence, p, q))
-    return torch.cat(values).clamp(0.0, min(bound, LARGEST)).reshape(shape[:-1])
+        values.append(torch.stack([function(p, q) for function in functions]))
+    most = torch.tensor(bounds, dtype=torch.float64).clamp(max=LARGEST)
+    found = torch.cat(values, dim=1).clamp(min=0.0)
+    return found.minimum(most.to(found.device)[:, None]).reshape(len(functions), *shape[:-1])
 
 
 def shares(

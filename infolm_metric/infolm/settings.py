@@ -130,6 +130,7 @@ class Settings(ModelSettings):
         "tokens masked at once (default: 1, exact); more is an approximation, and faster; 0 masks "
         "nothing, another metric at one pass a text",
         "--masks-per-pass",
+        signed=True,
     )
     similarity: bool = choice(
         False,
@@ -137,6 +138,7 @@ class Settings(ModelSettings):
         "give also 1 - score/largest value, where higher is better; bounded measures only "
         "(deprecated: unrelated texts are far from 0; see rescale_with_baseline)",
         "--similarity",
+        signed=True,
     )
 
     def __post_init__(self) -> None:
@@ -191,10 +193,12 @@ class Settings(ModelSettings):
             unused.add("symmetrize")
         if not self.interpolation:
             unused.add("interpolation")
-        if self.masks_per_pass != 1:
-            fields["masks_per_pass"] = self.masks_per_pass
+        if self.masks_per_pass == 1:
+            unused.add("masks_per_pass")
         if self.similarity:
             fields["similarity"] = "1-score/largest"
+        else:
+            unused.add("similarity")
         return {name: value for name, value in fields.items() if name not in unused}
 
     def only(self, name: str) -> Settings:

@@ -42,6 +42,16 @@ def keywords(settings: type[Settings]) -> str:
     return "\n".join(lines) + "\n"
 
 
+OF_THE_MODEL = {  # what a model adds to every signature -> its name there
+    "model_name_or_path": "model",
+    "model_revision": "model",
+    "max_length": "max_length",
+    "long_text": "long_text",
+    "dtype": "dtype",
+    "rescale_with_baseline": "baseline",
+}
+
+
 def table(settings: type[Settings]) -> str:
     """The rows of docs/settings.md for one metric."""
     defaults = {each.name: each.default for each in dataclasses.fields(settings)}
@@ -54,7 +64,7 @@ def table(settings: type[Settings]) -> str:
     for name, each in settings.choices().items():
         kind = each.given.replace("|", "\\|")
         flag = f"`{each.flags[-1]}`" if each.flags else ""
-        signed = "yes" if each.signed or each.tunable else ""
+        signed = "yes" if each.signed or each.tunable or name in OF_THE_MODEL else ""
         cells = (f"`{name}`", kind, repr(defaults[name]), flag, signed, settings.help(name))
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"

@@ -6,14 +6,15 @@ import torch
 
 from infolm_metric.infolm import comparison, measures
 from infolm_metric.infolm.comparison import Comparison, compare_couples, masks_of
+from infolm_metric.infolm.measures import Asked
 from infolm_metric.infolm.settings import Settings
 from tests.made_readings import couples, reading
 
 COMPARISONS = [
-    Comparison("l1_distance", None, None, "jeffreys", "min", 0),
-    Comparison("kl_divergence", None, None, "none", "min", 1),
-    Comparison("kl_divergence", None, None, "reverse", "min", 1),
-    Comparison("ab_divergence", 0.5, 0.7, "jensen", "min", 0),
+    Comparison(Asked("l1_distance", "jeffreys"), "min", 0),
+    Comparison(Asked("kl_divergence", "none"), "min", 1),
+    Comparison(Asked("kl_divergence", "reverse"), "min", 1),
+    Comparison(Asked("ab_divergence", "jensen", 0.5, 0.7), "min", 0),
 ]
 
 
@@ -32,8 +33,9 @@ def test_every_couple_is_compared_by_every_measure_at_its_temperature(elements, 
         for value, candidate, reference in zip(row, *made.sides, strict=True):
             log_p = found[reference.key][c.temperature]
             log_q = found[candidate.key][c.temperature]
-            parameters = {"symmetrize": c.symmetrize, "alpha": c.alpha, "beta": c.beta}
-            assert value == measures.compare(c.measure, log_p, log_q, **parameters).item()
+            measure, symmetrize, alpha, beta = c.asked
+            parameters = {"symmetrize": symmetrize, "alpha": alpha, "beta": beta}
+            assert value == measures.compare(measure, log_p, log_q, **parameters).item()
 
 
 def test_a_comparison_is_what_the_settings_ask_for():
