@@ -13,6 +13,7 @@ from infolm_metric.kernel.settings import (
     idf_choice,
     multi_reference_choice,
 )
+from infolm_metric.kernel.wording import spelled
 
 if TYPE_CHECKING:
     from infolm_metric.kernel.idf.table import IDF
@@ -94,15 +95,15 @@ class Settings(ModelSettings):
         if isinstance(self.layers, int):
             if self.layers > states:
                 raise ValueError(
-                    f"layers must be at most {states}, the hidden states this model has with its "
-                    f"embeddings, got {self.layers}; 'all' takes them all"
+                    f"{spelled('layers')} must be at most {states}, the hidden states this model "
+                    f"has with its embeddings, got {self.layers}; 'all' takes them all"
                 )
             return tuple(range(states - self.layers, states))
         chosen = tuple(int(index) for index in self.layers)
         if chosen[-1] >= states:
             raise ValueError(
-                f"layers must hold indices from 0, the embeddings, to {states - 1}, the last of "
-                f"this model's hidden states, got {chosen[-1]}"
+                f"{spelled('layers')} must hold indices from 0, the embeddings, to {states - 1}, "
+                f"the last of this model's hidden states, got {chosen[-1]}"
             )
         return chosen
 

@@ -18,6 +18,7 @@ from infolm_metric.kernel.idf.counting import count_documents, merged
 
 FORMAT = "infolm idf table"
 VERSION = 1
+LARGEST_VOCABULARY = 1 << 26  # of which the largest in use have 2^18
 REMEDY = "count it again with IDF.from_corpus and save it"
 PROBE = "The cat's 3rd CAFÉ, naïve   in 東京: ½ #tag 🙂\n[MASK]"
 
@@ -238,6 +239,8 @@ class IDF:
                 f"reads version {VERSION}; update infolm-metric, or {REMEDY}"
             )
         try:
+            if not 0 <= record["vocabulary"] <= LARGEST_VOCABULARY:
+                raise ValueError  # before so much memory is asked for
             frequency = np.zeros(record["vocabulary"], dtype=np.int64)
             frequency[np.asarray(record["token_ids"], dtype=np.int64)] = record["counts"]
             owner = (record["tokenizer"], record["tokenizer_name"])

@@ -1,4 +1,7 @@
-"""The weights of a text's tokens."""
+"""The weights of a text's tokens.
+
+Which table they come from `statistics.weighting` says, and `IDF.weights` how a table has them.
+"""
 
 from __future__ import annotations
 

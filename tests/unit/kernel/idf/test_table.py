@@ -477,6 +477,8 @@ DAMAGES: dict[str, tuple[Callable[[bytes], bytes], str]] = {
     "other documents": (_edited(documents=6), "is damaged"),
     "words for documents": (_edited(documents="five"), "is damaged"),
     "endless vocabulary": (_edited(vocabulary=10**17), "is damaged"),
+    "gigabytes of vocabulary": (_edited(vocabulary=1 << 33), "is damaged"),
+    "less than no vocabulary": (_edited(vocabulary=-1), "is damaged"),
     "other tokenizer": (_edited(tokenizer="5f2e"), "is damaged"),
 }
 
