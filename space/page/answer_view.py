@@ -9,6 +9,7 @@ import gradio as gr
 from . import charts
 from .comparison import SWEPT, Answer, MaskedToken
 from .recipe import code_for
+from .reproduction import make_reproduction
 
 SIDES = ("Candidate", "Reference")
 ANGLE = -40  # of long labels under a plot
@@ -81,28 +82,7 @@ def make_answer_view() -> dict[str, Any]:
     )
     with gr.Row():
         view |= {name: _line_plot(name) for name in SWEPT}
-    gr.Markdown(
-        "### Reproduce it\n"
-        "Report the signature with the score: it names every setting that can change it, the "
-        "model and the versions."
-    )
-    view["signature"] = gr.Textbox(
-        label="Signature",
-        interactive=False,
-        lines=2,
-        max_lines=8,
-        buttons=["copy"],
-        elem_id="signature",
-    )
-    view["code"] = gr.Code(
-        label="Python for this score",
-        language="python",
-        interactive=False,
-        show_line_numbers=False,
-        wrap_lines=True,
-        elem_id="code",
-    )
-    return view
+    return view | make_reproduction()
 
 
 def shown(answer: Answer, everything: bool) -> dict[str, Any]:

@@ -15,17 +15,22 @@ import pandas as pd
 from infolm_metric.kernel.baselines import Spread
 
 from .comparison import Answer, Curve, Driver, MaskedToken, MeasureRow
+from .inference import InferenceAnswer
 from .messages import notes
 from .transport import TransportAnswer
+
+AnyAnswer = Answer | TransportAnswer | InferenceAnswer
 
 CANDIDATE, REFERENCE, NEUTRAL = "#e07a3f", "#2a9d8f", "#6366f1"  # colours
 MORE_IN = ("candidate", "reference")
 GAUGE_ROOM = 1.25  # how far the scale of an unbounded measure goes beyond what it shows
-BLIND_SPOT = "Close is not true: a wrong number or a missing “not” moves the score little."
+BLIND_SPOT = "Close does not mean correct: a wrong number or a missing “not” moves the score little."
 UNKNOWN = (
     "What unrelated texts score with these settings is not known, so there is no verdict. Compare "
     "the score only with others made with the same settings."
 )
+LOWER = "0 is a copy, lower is closer"
+INFERRED = "A small model says so, and it can be wrong; what the texts leave open counts, too."
 BINS = 10
 WEIGHTS = ("none", "light", "medium", "heavy", "heaviest")
 WEIGHT_COLOURS = dict(
@@ -144,17 +149,17 @@ def unrelated_words(spread: Spread) -> str:
     )
 
 
-def score_card(answer: Answer | TransportAnswer) -> str:
+def score_card(answer: AnyAnswer) -> str:
     """The verdict, the score, where it lies, and what to keep in mind, as HTML."""
     judged, spread = answer.remarks.judged, answer.unrelated
-    said = [escape(note) for note in notes(answer.remarks)]
+    said = [INFERRED if answer.best else BLIND_SPOT] if judged else []
     if spread is None:
-        said.insert(0, UNKNOWN)
+        said.append(UNKNOWN)
     elif judged:
-        said.insert(0, unrelated_words(spread))
-    if judged:
-        said.append(BLIND_SPOT)
-    reading = "0 is a copy, lower is closer" if judged else "says nothing here"
+        said.append(unrelated_words(spread))
+    said += [escape(note) for note in notes(answer.remarks)]
+    sense = "1: each says the other, higher is better" if answer.best else LOWER
+    reading = sense if judged else "says nothing here"
     return (
         f'<div class="score-card"><p class="verdict">{answer.verdict or "No verdict"}</p>'
         f'<div class="score-line"><span class="score">{shown(answer.score)}</span>'
@@ -164,7 +169,7 @@ def score_card(answer: Answer | TransportAnswer) -> str:
     )
 
 
-def _gauge(answer: Answer | TransportAnswer) -> str:
+def _gauge(answer: AnyAnswer) -> str:
     """The score as a bar on a scale, and where unrelated texts lie on it, as HTML."""
     spread, bounded = answer.unrelated, math.isfinite(answer.largest)
     low, high = (spread.deciles[0], spread.deciles[-1]) if spread else (0.0, 0.0)
@@ -174,9 +179,12 @@ def _gauge(answer: Answer | TransportAnswer) -> str:
         f'<div class="band" style="left:{start:.1f}%;width:{stop - start:.1f}%"></div>'
         f'<span class="band-name" style="left:{start:.1f}%">unrelated texts</span>'
     )
+    first, last = "0: a copy", f"{end:.4g}: the largest possible" if bounded else "no limit"
+    if answer.best:
+        first, last = "0: neither follows", f"{end:.4g}: each says the other"
     return (
         f'<div class="gauge" role="img" aria-label="{shown(answer.score)} on a scale from 0 to '
         f'{end:.4g}"><div class="bar"><div class="fill" style="width:{place:.2f}%"></div>'
-        f'{band if spread else ""}</div></div><div class="ends"><span>0: a copy</span>'
-        f"<span>{f'{end:.4g}: nothing in common' if bounded else 'no limit'}</span></div>"
+        f'{band if spread else ""}</div></div><div class="ends"><span>{first}</span>'
+        f"<span>{last}</span></div>"
     )

@@ -12,18 +12,25 @@ from . import charts, limits
 from .answer_view import SIDES, STATE_SECONDS, Predictions, make_answer_view, shown, shown_entries
 from .choices import Choices
 from .comparison import Answer, compare
-from .controls import QUIET, chosen, make_controls
+from .controls import QUIET, VALUES, chosen, make_controls, visibility
 from .examples import EXAMPLES, PARAPHRASE, Example
+from .inference import infer
+from .inference_view import make_inference_view, shown_inference
 from .messages import EXPECTED, sentence
 from .transport import move_texts
 from .transport_view import make_transport_view, shown_plan
 
-INFOLM, BARYSCORE = "infolm", "baryscore"
+INFOLM, BARYSCORE, MENLI = "infolm", "baryscore", "menli"
 COMPARED_BY = [
     ("InfoLM: what the model expects in each word's place", INFOLM),
     ("BaryScore: how far the words lie apart in the model", BARYSCORE),
+    ("MENLI: does each text follow from the other?", MENLI),
 ]
-OF_INFOLM = ("information_measure", "temperature", "symmetrize")  # controls
+SETTINGS_OF = {  # what each metric's score depends on
+    INFOLM: VALUES,
+    BARYSCORE: ("multi_reference", "idf", "corpus", "corpus_file", "model"),
+    MENLI: ("multi_reference",),
+}
 WAITING = "Press “Compare” to see how close the two texts are."
 
 
@@ -47,22 +54,35 @@ def build(page: gr.Blocks, limit: dict[str, Any]) -> None:
         view = make_answer_view()
     with gr.Column(elem_id="moved", visible=False) as moved:
         plan = make_transport_view()
+    with gr.Column(elem_id="inferred", visible=False) as inferred:
+        inference = make_inference_view()
+    pages = {INFOLM: why, BARYSCORE: moved, MENLI: inferred}
+
+    further: dict[str, Any] = {
+        BARYSCORE: (move_texts, plan, shown_plan),
+        MENLI: (infer, inference, shown_inference),
+    }
+
+    def only(metric: str) -> dict[Component, Any]:
+        """Of what explains an answer, that of one metric, or nothing."""
+        return {page: gr.update(visible=name == metric) for name, page in pages.items()}
 
     def updates(answer: Answer, everything: bool = False) -> dict[Component, Any]:
         own = {view[name]: update for name, update in shown(answer, everything).items()}
-        seen = {why: gr.update(visible=True), moved: gr.update(visible=False)}
-        return {card: charts.score_card(answer), **seen, **own}
+        return {card: charts.score_card(answer), **only(INFOLM), **own}
 
-    def plan_updates(candidate: str, references: list[str], choices: Any) -> dict[Component, Any]:
-        answer = move_texts(candidate, references, choices)
-        own = {plan[name]: update for name, update in shown_plan(answer).items()}
+    def other_updates(
+        metric: str, candidate: str, references: list[str], choices: Any
+    ) -> dict[Component, Any]:
+        find, components, show = further[metric]
+        answer = find(candidate, references, choices)
+        own = {components[name]: update for name, update in show(answer).items()}
         # The lessons are InfoLM's, and so is what is kept of an answer.
-        hidden = {why: gr.update(visible=False), lesson: gr.update(visible=False)}
-        seen = {**hidden, moved: gr.update(visible=True), view["answer"]: None}
-        return {card: charts.score_card(answer), **seen, **own}
+        hidden = {lesson: gr.update(visible=False), view["answer"]: None}
+        return {card: charts.score_card(answer), **only(metric), **hidden, **own}
 
     def cleared(notice: str) -> dict[Component, Any]:
-        return {card: notice, **dict.fromkeys((why, moved, lesson), gr.update(visible=False))}
+        return {card: notice, **only(""), lesson: gr.update(visible=False)}
 
     def answer(everything: bool, compared_by: str, *values: Any) -> Iterator[dict[Component, Any]]:
         own = values[: len(texts)]
@@ -74,8 +94,8 @@ def build(page: gr.Blocks, limit: dict[str, Any]) -> None:
             candidate, first, *others = (text or "" for text in own)
             more = [text for text in others if text.strip()]
             references = [first, *more] if first.strip() or not more else more
-            if compared_by == BARYSCORE:
-                yield plan_updates(candidate, references, choices)
+            if compared_by in further:
+                yield other_updates(compared_by, candidate, references, choices)
             else:
                 yield updates(compare(candidate, references, choices), everything)
         except EXPECTED as error:
@@ -86,20 +106,23 @@ def build(page: gr.Blocks, limit: dict[str, Any]) -> None:
         same = answered == [text or "" for text in written]
         return {card: gr.skip()} if same else cleared(charts.notice(WAITING))
 
-    check = {"fn": checked, "inputs": [asked, *watched], "outputs": [card, why, moved, lesson]}
+    check = {"fn": checked, "inputs": [asked, *watched], "outputs": [card, *pages.values(), lesson]}
     event = {
         "fn": answer,
         "inputs": [view["everything"], by, *texts, *controls.values()],
-        "outputs": [card, why, moved, lesson, asked, *view.values(), *plan.values()],
+        "outputs": [
+            *(card, *pages.values(), lesson, asked),
+            *(*view.values(), *plan.values(), *inference.values()),
+        ],
         "api_visibility": "private",
         "show_progress": "hidden",
         **limit,
     }
     gr.on([run.click, *(text.submit for text in texts)], **event).then(**check, **QUIET)
     by.input(
-        lambda compared_by: [gr.update(visible=compared_by == INFOLM)] * len(OF_INFOLM),
-        by,
-        [controls[name] for name in OF_INFOLM],
+        lambda metric, measure, idf: visibility(SETTINGS_OF[metric], measure, idf),
+        [by, controls["information_measure"], controls["idf"]],
+        list(controls.values()),
         **QUIET,
     )
     for finished in _answer_at_once({"by": by, **controls}, event):
@@ -122,7 +145,7 @@ def build(page: gr.Blocks, limit: dict[str, Any]) -> None:
         **QUIET,
     )
     first = compare(PARAPHRASE.candidate, [PARAPHRASE.reference], Choices())
-    page.load(lambda: updates(first), None, [card, why, moved, *view.values()], **QUIET)
+    page.load(lambda: updates(first), None, [card, *pages.values(), *view.values()], **QUIET)
 
 
 def _make_texts() -> tuple[list[gr.Textbox], gr.Button, gr.Button]:

@@ -105,11 +105,12 @@ class Answer:
     entries: dict[bool, Entries]  # False: content words, as rare words are; True: whatever they are
     curves: dict[str, Curve]  # by temperature, interpolation, alpha and beta
     signature: str
+    best: float = 0.0
 
     @property
     def verdict(self) -> str:
         """How close the texts are, in words; nothing where that is not known."""
-        return verdict_on(self.score, self.remarks, self.unrelated)
+        return verdict_on(self.score, self.remarks, self.unrelated, self.best)
 
     @property
     def name(self) -> str:
@@ -117,19 +118,19 @@ class Answer:
         return self.choices.information_measure
 
 
-def verdict_on(score: float, remarks: Remarks, unrelated: Spread | None) -> str:
+def verdict_on(score: float, remarks: Remarks, unrelated: Spread | None, best: float) -> str:
     """How close texts of this score are, in words; nothing where that is not known.
 
-    >>> verdict_on(0.0, Remarks(), None)
+    >>> verdict_on(0.0, Remarks(), None, best=0.0)
     'The same as a copy'
     """
     if not remarks.judged:
         return "These texts cannot be judged"
-    if score == 0:
+    if score == best:
         return "The same as a copy"
     if unrelated is None:
         return ""
-    return f"{unrelated.verdict(score, best=0.0)} unrelated texts".capitalize()
+    return f"{unrelated.verdict(score, best)} unrelated texts".capitalize()
 
 
 def score_pair(candidate: str, references: Sequence[str], choices: Choices) -> tuple[float, str]:
@@ -259,13 +260,14 @@ def spread_of_unrelated(
 
 
 def closest_reference(scorer: MetricScorer, pairs: Pairs, settings: Settings) -> int:
-    """Which reference of the one pair has the lowest score, the first of equals."""
+    """Which reference of the one pair scores best, the first of equals."""
     ((candidate, references),) = pairs
     if len(references) == 1:
         return 0
     alone = Pairs([candidate] * len(references), [[text] for text in references])
     scores: list[float] = scorer.score_pairs(alone, settings)["scores"]
-    return scores.index(min(scores))
+    better = max if scorer.inner.higher_is_better(settings) else min
+    return scores.index(better(scores))
 
 
 def _tokens(view: TextView, vocabulary: Sequence[str]) -> list[MaskedToken]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -71,6 +71,14 @@ def chosen(*values: Any) -> Choices:
     if idf == CORPUS and corpus_file:
         lines += _lines_of(corpus_file)
     return Choices(*[*plain, idf, lines, model])
+
+
+def visibility(used: Sequence[str], measure: str, idf: str) -> list[Any]:
+    """Updates that show of all controls those used, but for what another choice makes idle."""
+    hidden = set(DEFAULT_PARAMETERS).difference(p.name for p in MEASURES[measure].parameters)
+    if idf != CORPUS:
+        hidden |= {"corpus", "corpus_file"}
+    return [gr.update(visible=name in used and name not in hidden) for name in VALUES]
 
 
 def parameter(name: str, annotation: Any = "Any", default: Any = inspect.Parameter.empty) -> Any:

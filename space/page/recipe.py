@@ -9,7 +9,7 @@ from infolm_metric.infolm.settings import Settings
 
 from .choices import CORPUS, OFF, REFERENCES, Choices
 
-BARYSCORE = "BaryScore"
+BARYSCORE, MENLI = "BaryScore", "MENLI"
 SHORT_CORPUS = 12  # lines that are written into the code
 WEIGHTS = {OFF: "False", REFERENCES: '"references"', CORPUS: "idf"}
 
@@ -51,6 +51,25 @@ def transport_code_for(candidate: str, references: Sequence[str], choices: Choic
     single = references[0] if len(references) == 1 else list(references)
     texts = [f"predictions=[{candidate!r}],", f"references=[{single!r}],"]
     return _code(texts, choices, metric=BARYSCORE)
+
+
+def inference_code_for(candidate: str, references: Sequence[str], choices: Choices) -> str:
+    """Code that prints the score of a candidate by MENLI, whose model is always the bundled one.
+
+    >>> print(inference_code_for("A cat.", ["The cat."], Choices()))
+    from infolm_metric import MENLI
+    <BLANKLINE>
+    menli = MENLI(model_name_or_path='bundled')
+    results = menli.compute(
+        predictions=['A cat.'],
+        references=['The cat.'],
+    )
+    print(results["menli"])
+    """
+    single = references[0] if len(references) == 1 else list(references)
+    texts = [f"predictions=[{candidate!r}],", f"references=[{single!r}],"]
+    plain = Choices(multi_reference=choices.multi_reference)
+    return _code(texts, plain, metric=MENLI)
 
 
 def code_for_file(name: str, candidate: str, references: Sequence[str], choices: Choices) -> str:
@@ -129,5 +148,9 @@ def _weights(choices: Choices) -> list[str]:
     return lines
 
 
-ARGUMENTS = {"InfoLM": _arguments, BARYSCORE: _weights}
+def _inference_rules(choices: Choices) -> list[str]:
+    return ['multi_reference="mean",'] if choices.multi_reference == "mean" else []
+
+
+ARGUMENTS = {"InfoLM": _arguments, BARYSCORE: _weights, MENLI: _inference_rules}
 """What each metric's `compute` is given, by the name of its class."""

@@ -28,11 +28,12 @@ class TransportAnswer:
     explanation: Explanation
     signature: str
     name: str = "baryscore"
+    best: float = 0.0
 
     @property
     def verdict(self) -> str:
         """How close the texts are, in words; nothing where that is not known."""
-        return verdict_on(self.score, self.remarks, self.unrelated)
+        return verdict_on(self.score, self.remarks, self.unrelated, self.best)
 
 
 def move_texts(candidate: str, references: Sequence[str], choices: Choices) -> TransportAnswer:

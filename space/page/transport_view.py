@@ -8,6 +8,7 @@ import gradio as gr
 
 from . import plan_picture
 from .recipe import transport_code_for
+from .reproduction import make_reproduction
 from .transport import TransportAnswer
 
 
@@ -33,24 +34,7 @@ def make_transport_view() -> dict[str, Any]:
         max_height=520,
         buttons=[],
     )
-    gr.Markdown("### Reproduce it\nReport the signature with the score.")
-    view["signature"] = gr.Textbox(
-        label="Signature",
-        interactive=False,
-        lines=2,
-        max_lines=8,
-        buttons=["copy"],
-        elem_id="transport-signature",
-    )
-    view["code"] = gr.Code(
-        label="Python for this score",
-        language="python",
-        interactive=False,
-        show_line_numbers=False,
-        wrap_lines=True,
-        elem_id="transport-code",
-    )
-    return view
+    return view | make_reproduction("transport-")
 
 
 def shown_plan(answer: TransportAnswer) -> dict[str, Any]:

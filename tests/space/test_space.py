@@ -12,16 +12,18 @@ import evaluate
 import gradio as gr
 import pytest
 
-from infolm_metric import BaryScorer, InfoLM
+from infolm_metric import BaryScorer, InfoLM, MENLIScorer
 from infolm_metric.commands.register import module_script
 from infolm_metric.infolm.measures import MEASURES
 from infolm_metric.metrics import METRICS
 from space.page import allowed_models, charts, file_scores, limits, site
 from space.page.choices import CORPUS, REFERENCES, Choices
 from space.page.comparison import compare, score_pair
-from space.page.controls import chosen
+from space.page.controls import VALUES, chosen, visibility
 from space.page.examples import EXAMPLES, PARAPHRASE, UNRELATED
-from space.page.recipe import code_for, code_for_file, transport_code_for
+from space.page.inference import infer
+from space.page.inference_view import shown_inference
+from space.page.recipe import code_for, code_for_file, inference_code_for, transport_code_for
 from space.page.transport import move_texts
 from space.page.transport_view import shown_plan
 from tests import space_process
@@ -29,6 +31,7 @@ from tests.project_files import ROOT
 
 SPACE = ROOT / "space"
 MODULES = sorted(path.stem for path in (SPACE / "page").glob("*.py") if path.stem != "__init__")
+FILES = ("corpus", "corpus_file")  # of which idf is counted
 PAIR = ("The cat slept on the sofa.", ["A cat was asleep on the couch."])
 ATTACK = "<script>document.title='taken'</script><img src=x onerror=\"document.title='taken'\">"
 
@@ -383,3 +386,48 @@ def test_nothing_moves_in_a_copy_and_what_a_visitor_writes_is_no_markup():
     assert (copied.verdict, shown_plan(copied)["moves"]["value"]) == ("The same as a copy", [])
     drawn = shown_plan(move_texts(ATTACK, [ATTACK[::-1]], Choices()))["plan"]
     assert "<script" not in drawn and "<img" not in drawn
+
+
+# By inference.
+
+
+def test_the_probabilities_are_those_of_the_score_and_its_code_gives_it():
+    candidate, references = PAIR
+    answer = infer(candidate, references, Choices())
+    expected = MENLIScorer(model_name_or_path="bundled").score([candidate], references)
+    assert (answer.score, answer.signature) == (expected["menli"], expected.signature)
+    both = [answer.said[direction]["e"] for direction in ("rh", "hr")]
+    assert sum(both) / 2 == pytest.approx(answer.score)
+    assert answer.verdict.endswith("than unrelated texts")
+    assert "higher is better" in charts.score_card(answer)
+    assert "0: neither follows" in charts.score_card(answer)
+    rows = shown_inference(answer)["said"]["value"]
+    assert [row[1] for row in rows] == [f"{value:.1%}" for value in both]
+    printed = {}
+    code = inference_code_for(candidate, references, answer.choices)
+    exec(code.replace("print(", "printed.update(score="), {"printed": printed})
+    assert printed["score"] == answer.score
+
+
+def test_of_several_references_the_one_with_the_highest_score_is_shown():
+    references = ["Rain fell all day.", PAIR[0]]
+    answer = infer(PAIR[0], references, Choices())
+    assert answer.explained == 1
+    assert answer.score == infer(PAIR[0], [PAIR[0]], Choices()).score
+    mean = infer(PAIR[0], references, Choices(multi_reference="mean"))
+    assert mean.score < answer.score
+    assert 'multi_reference="mean"' in inference_code_for(PAIR[0], references, mean.choices)
+
+
+@pytest.mark.parametrize(
+    ("used", "measure", "idf", "expected"),
+    [
+        (VALUES, "fisher_rao_distance", "off", {*VALUES} - {"alpha", "beta", *FILES}),
+        (VALUES, "ab_divergence", CORPUS, {*VALUES}),
+        (("idf", *FILES), "ab_divergence", "off", {"idf"}),
+        (("idf", *FILES), "ab_divergence", CORPUS, {"idf", *FILES}),
+    ],
+)
+def test_only_controls_that_change_the_score_are_shown(used, measure, idf, expected):
+    updates = dict(zip(VALUES, visibility(used, measure, idf), strict=True))
+    assert {name for name, update in updates.items() if update["visible"]} == expected

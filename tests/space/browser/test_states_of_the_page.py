@@ -110,7 +110,15 @@ def compare_by_transport(page):
     expect(page.locator("#why, #lesson").locator("visible=true")).to_have_count(0)
 
 
+def compare_by_inference(page):
+    page.locator("#compared-by").get_by_label("MENLI").check()
+    expect(page.locator("#score .measure")).to_contain_text("higher is better (menli)", **LONG)
+    expect(page.locator("#said")).to_contain_text("contradicted", **LONG)
+    expect(page.locator("#why, #moved, #lesson").locator("visible=true")).to_have_count(0)
+
+
 STATES = {
+    "by MENLI": (compare_by_inference, "unrelated texts"),
     "by BaryScore": (compare_by_transport, "unrelated texts"),
     "empty": (lambda page: ask(page, "", ""), "The candidate is empty"),
     **{example.name: (use_example(i), "unrelated") for i, example in enumerate(EXAMPLES)},
