@@ -1,4 +1,7 @@
-"""What a sub-command is made of, and the settings of a metric as its options."""
+"""What a sub-command is made of, and the settings of a metric as its options.
+
+A command declares its own options in `COMMAND`, at the foot of its file.
+"""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ import json
 import math
 import sys
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from infolm_metric import metrics
 from infolm_metric.commands import score_input
@@ -67,7 +67,8 @@ def _score_as_job(arguments: argparse.Namespace) -> None:
     )
     if result.resumed:
         print(f"infolm: {result.resumed} pairs were there already", file=sys.stderr)
-    write(_summary(scorer, result.means, result.pairs, result.signature), STANDARD_OUTPUT)
+    light = _light(scorer, result.baseline, result.means, result.pairs)
+    write(_summary(scorer, result.means, result.pairs, result.signature, light), STANDARD_OUTPUT)
 
 
 def _score_on_ray(arguments: argparse.Namespace) -> None:
@@ -124,22 +125,30 @@ def _score_at_once(arguments: argparse.Namespace) -> None:
         lines = [json.dumps(result.as_dict(), allow_nan=False)]
     else:
         means = {name: mean(column) for name, column in result.columns().items()}
-        lines = list(_summary(scorer, means, len(pairs), result.signature, _light(scorer, lit)))
+        light = _light(scorer, lit.baseline, means, len(pairs), lit.remarks.judged)
+        lines = list(_summary(scorer, means, len(pairs), result.signature, light))
         if arguments.per_pair:
             lines = [*_table(result), *("# " + line for line in lines)]
     write(lines, arguments.output)
 
 
-def _light(scorer: MetricScorer, result: Result) -> dict[str, str]:
-    """By name of a score what unrelated texts score and where this one lies, in words.
+def _light(
+    scorer: MetricScorer,
+    baseline: Mapping[str, Mapping[str, Any]] | None,
+    means: Mapping[str, float],
+    pairs: int,
+    judged: bool = True,
+) -> dict[str, str]:
+    """By name of a score what unrelated texts score and where its mean lies, in words.
 
     Under UNKNOWN how to find out, where there is no baseline.
     """
-    from infolm_metric.kernel.baselines import Spread
+    from infolm_metric.kernel.baselines import VERDICTS, Spread
 
-    settings, side = scorer.settings, int(result.higher_is_better)
+    settings = scorer.settings
+    side = int(scorer.inner.higher_is_better(settings))
     best = {name: scorer.inner.bounds(settings, name)[side] for name in settings.names}
-    if result.baseline is None:
+    if baseline is None:
         model = getattr(settings, "model_name_or_path", None)
         own = [] if settings.metric == metrics.DEFAULT else [f"--metric {settings.metric}"]
         own += [] if model is None else [f"--model {model}"]
@@ -147,17 +156,19 @@ def _light(scorer: MetricScorer, result: Result) -> dict[str, str]:
         told = f"what unrelated texts score is not known for these settings; `{command}` finds out"
         return {UNKNOWN: told} if all(map(math.isfinite, best.values())) else {}
     lines = {}
-    for name, found in result.baseline.items():
+    for name, found in baseline.items():
         spread = Spread(**{key: value for key, value in found.items() if key != "source"})
-        verdict = spread.verdict(result.mean(name), best[name])
-        if not result.remarks.judged:
-            verdict = "not to be judged: see the warnings"
+        verdict = spread.verdict(means[name], best[name])
+        if not judged:
+            verdict = "not to be judged: the model had too little to read"
         elif verdict != "a copy":
-            verdict += " unrelated texts"
+            # What follows from its reference, as MENLI asks, is nearer to being correct.
+            close = verdict in VERDICTS and not side
+            verdict += " unrelated texts" + ("; close does not mean correct" if close else "")
         lines[name] = (
             f"unrelated texts: {spread.mean:.3g}, eight in ten between {spread.deciles[0]:.3g} and "
             f"{spread.deciles[-1]:.3g} ({spread.pairs} pairs of the {found['source']}); "
-            f"this is {verdict}"
+            f"{'this pair' if pairs == 1 else 'the mean'} is {verdict}"
         )
     return lines
 

@@ -62,11 +62,12 @@ class Spread:
     def verdict(self, score: float, best: float) -> str:
         """How close two texts of this score are, in words; `best` is what a copy scores.
 
-        Closer is better than the mean of unrelated texts by two deviations, far closer by three.
+        Closer is better than the mean of unrelated texts by two deviations, far closer by three;
+        hardly closer is better than nine in ten of them.
 
         >>> spread = Spread.of([0.5, 0.55, 0.6, 0.65, 0.7])
-        >>> [spread.verdict(score, best=0.0) for score in (0.0, 0.2, 0.4, 0.5)]
-        ['a copy', 'far closer than', 'closer than', 'about as far as']
+        >>> [spread.verdict(score, best=0.0) for score in (0.0, 0.2, 0.4, 0.5, 0.6)]
+        ['a copy', 'far closer than', 'closer than', 'hardly closer than', 'about as far as']
         """
         if score == best:
             return "a copy"
@@ -74,7 +75,10 @@ class Spread:
         for words, deviations in VERDICTS.items():
             if gain > deviations * self.deviation:
                 return words
-        return "about as far as"
+        nine_in_ten = (
+            self.mean - self.deciles[0] if best < self.mean else self.deciles[-1] - self.mean
+        )
+        return "hardly closer than" if gain > nine_in_ten else "about as far as"
 
 
 @dataclass(frozen=True, eq=False)

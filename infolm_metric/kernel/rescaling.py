@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from infolm_metric.kernel.baselines import (
     Baseline,
+    NoBaseline,
     Spread,
     key_of,
     mixed,
@@ -77,6 +78,27 @@ def spread_of(
     return baseline.spread(inner.signature(plain), used_weights(plain, statistics), count)
 
 
+def known_baseline(
+    inner: Scorer, settings: Settings, statistics: Statistics, count: int
+) -> dict[str, Mapping[str, Any]] | None:
+    """What unrelated texts score with so many references, as `Result.baseline`, without a call.
+
+    By the baseline that the settings hold, else by the package's; None where it does not fit.
+    """
+    try:
+        given = isinstance(settings.rescale_with_baseline, Baseline)
+        asked = settings if given else settings.replace(rescale_with_baseline=True)
+        lit = with_baseline(inner, asked, statistics, [count])
+        baseline = lit.rescale_with_baseline
+        assert isinstance(baseline, Baseline)
+        return {
+            name: _shown(spread_of(inner, lit, statistics, name, count), baseline)
+            for name in lit.names
+        }
+    except NoBaseline:
+        return None
+
+
 def make_baseline(
     inner: Scorer, settings: Settings, texts: Sequence[str], pairs: int, references: int
 ) -> Baseline:
@@ -117,14 +139,14 @@ def _in_its_light(
             rescaled(score, spreads[count].mean, best)
             for score, count in zip(scores, counts, strict=True)
         ]
-        shown[name] = {
-            **asdict(spreads[usual]),
-            "deciles": list(spreads[usual].deciles),
-            "source": baseline.source,
-        }
+        shown[name] = _shown(spreads[usual], baseline)
     return replace(
         result,
         signature=inner.signature(settings, statistics),
         views=(*result.views, View(RESCALED, "rescaled_scores", columns)),
         baseline=shown,
     )
+
+
+def _shown(spread: Spread, baseline: Baseline) -> dict[str, Any]:
+    return {**asdict(spread), "deciles": list(spread.deciles), "source": baseline.source}

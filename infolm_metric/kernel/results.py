@@ -95,16 +95,16 @@ class Remarks:
     def _on_the_corpus(self) -> str:
         """What idf rests on, where that is little."""
         number = self.distinct_documents
-        remedy = (
-            f"a table of a larger corpus (IDF.from_corpus, infolm idf) as {spelled('idf')} tells "
-            f"rare tokens from common ones, and {spelled('idf', False)} weighs all alike"
-        )
+        known = f"a table of a larger corpus (IDF.from_corpus, infolm idf) as {spelled('idf')} does"
         if number == 1:
             return (
-                "one distinct text is no corpus for inverse document frequencies: all tokens are "
-                f"weighed alike; {remedy}"
+                "one distinct text does not tell rare tokens from common ones: all are weighed "
+                f"alike, as by {spelled('idf', False)}; {known}"
             )
-        return f"the inverse document frequencies rest on {number} distinct texts; {remedy}"
+        return (
+            f"which tokens are rare is known from {number} distinct texts only; {known} better, "
+            f"and {spelled('idf', False)} weighs all alike"
+        )
 
     def warn(self, stacklevel: int = 1) -> None:
         """Warn once for each kind; `stacklevel` 1 points at the caller's caller."""

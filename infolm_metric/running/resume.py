@@ -11,7 +11,7 @@ import json
 import os
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from io import BytesIO
 from itertools import count, islice
@@ -22,7 +22,7 @@ from infolm_metric.kernel.idf.statistics import Statistics
 from infolm_metric.kernel.idf.table import IDF
 from infolm_metric.kernel.pairs import Pair, Pairs
 from infolm_metric.kernel.progress import bar
-from infolm_metric.kernel.rescaling import score_part, with_baseline
+from infolm_metric.kernel.rescaling import known_baseline, score_part, with_baseline
 from infolm_metric.kernel.results import Remarks, differences
 from infolm_metric.kernel.scorer import MetricScorer
 from infolm_metric.kernel.settings import Settings
@@ -44,6 +44,8 @@ class JobResult:
     means: dict[str, float]
     signature: str
     resumed: int  # pairs that were there before this run
+    baseline: Mapping[str, Mapping[str, Any]] | None = None
+    """What unrelated texts score, by name, where it is known."""
 
 
 def run_job(
@@ -102,6 +104,7 @@ def run_job(
         settings = settings.replace(rescale_with_baseline="package")
     signature = scorer.signature(rescale_with_baseline=settings.rescale_with_baseline)
     remarks: list[Remarks] = []
+    counts: Counter[int] = Counter()  # how many pairs have how many references
 
     def score(pairs: list[Pair], first: int) -> bytes:
         with scorer.lock:
@@ -126,9 +129,12 @@ def run_job(
             job.begin(folder, statistics)
         try:
             with _bar(progress, source.count(), settings.metric) as shown:
-                shards = _shards(source, folder, chunk, score)
+                shards = _shards(source, folder, chunk, score, counts)
                 told = scorer.inner.signature(settings, statistics)
-                return _join(path, folder, told, shards, shown)
+                result = _join(path, folder, told, shards, shown)
+            usual = max(counts, key=counts.__getitem__)
+            known = known_baseline(scorer.inner, settings, statistics, usual)
+            return replace(result, baseline=known)
         except STOPS as stop:
             kept = sum(len(Shard.read(file) or ()) for file in folder.glob("*.rows"))
             raise next(kind for kind in STOPS if isinstance(stop, kind))(
@@ -140,12 +146,20 @@ def run_job(
 
 
 def _shards(
-    source: PairSource, folder: Path, chunk: int, score: Callable[[list[Pair], int], bytes]
+    source: PairSource,
+    folder: Path,
+    chunk: int,
+    score: Callable[[list[Pair], int], bytes],
+    counts: Counter[int],
 ) -> Iterator[tuple[Path, Shard, str]]:
-    """Where the shard of each chunk is, the shard, scored unless it was there, and if it was."""
+    """Where the shard of each chunk is, the shard, scored unless it was there, and if it was.
+
+    `counts` is told how many references each pair has.
+    """
     rows = source.read()
     for first in count(1, chunk):
         pairs, file = list(islice(rows, chunk)), folder / SHARD.format(first)
+        counts.update(len(references) for _, references in pairs)
         state = CHANGED if file.exists() else NEW
         if shard := Shard.read(file):
             if digest(pairs[: len(shard)]) != shard.pairs:

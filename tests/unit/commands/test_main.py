@@ -657,12 +657,18 @@ def lines_of(output):
     ("texts", "verdict"),
     [
         (("The cat sat on the mat.", "The cat sat on the mat."), "a copy"),
-        (("The cat sat on the mat.", "The cat sat on a mat."), "far closer than unrelated texts"),
-        (("Farmers fear a dry summer.", "The bus stops here."), "about as far as unrelated texts"),
-        (("yes", "no"), "not to be judged: see the warnings"),
+        (
+            ("The cat sat on the mat.", "The cat sat on a mat."),
+            "far closer than unrelated texts; close does not mean correct",
+        ),
+        (
+            ("Farmers fear a dry summer.", "The bus stops here."),
+            "hardly closer than unrelated texts",
+        ),
+        (("yes", "no"), "not to be judged: the model had too little to read"),
         (
             ("\u6771\u4eac\u306f\u96e8 \U0001f642 \U0001f680", "a dog"),
-            "not to be judged: see the warnings",
+            "not to be judged: the model had too little to read",
         ),
     ],
 )
@@ -676,7 +682,20 @@ def test_the_summary_says_how_close_texts_are_in_words(infolm, texts, verdict):
     low, high = spread.deciles[0], spread.deciles[-1]
     told = f"unrelated texts: {spread.mean:.3f}, eight in ten between {low:.3f} and {high:.3f} ("
     assert light.startswith(told)
-    assert light.endswith(f"this is {verdict}")
+    assert light.endswith(f"this pair is {verdict}")
+
+
+def test_a_job_says_what_its_mean_means_when_it_is_finished_and_when_asked_again(infolm, tmp_path):
+    (tmp_path / "pairs.jsonl").write_text('{"prediction": "A cat.", "reference": "The cat."}\n' * 2)
+    job = ("score", tmp_path / "pairs.jsonl", "--model", "bundled", "-o", tmp_path / "s.jsonl")
+    first, again = (lines_of(infolm(*job, "--idf", "none")[1]) for _ in range(2))
+    assert first == again
+    assert first[1].startswith("unrelated texts: 0.652, eight in ten between ")
+    assert "; the mean is " in first[1]
+    other = ("--restart", "--temperature", 3)
+    assert lines_of(infolm(*job, "--idf", "none", *other)[1])[1].startswith(
+        "what unrelated texts score is not known for these settings; `infolm baseline CORPUS"
+    )
 
 
 def test_the_scores_are_rescaled_if_asked(infolm, scorer, tmp_path):

@@ -252,7 +252,7 @@ def test_a_float16_checkpoint_is_computed_in_float32_and_gives_no_false_zero(tin
 def test_a_single_pair_with_idf_is_not_perfect(scorer, tiny_bert, literal, idf):
     assert peers(tiny_bert, *ONE, idf=True) == [0.0]
     exact = literal.score(*ONE, "kl_divergence", idf=False, symmetrize="none")
-    with pytest.warns(UserWarning, match="one distinct text is no corpus"):
+    with pytest.warns(UserWarning, match="one distinct text does not tell"):
         score = ours(scorer, *ONE, idf=idf)
     assert score == pytest.approx(exact, rel=1e-4)
     assert score[0] > 0.1

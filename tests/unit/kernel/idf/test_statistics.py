@@ -57,7 +57,7 @@ def test_one_distinct_document_weighs_all_tokens_alike(scorer, references, idf):
     assert weights(result) == (idf, "uniform")
     assert weights(uniform) == ("no", None)
     assert result.remarks.distinct_documents == 1
-    assert len(warned) == 1 and "one distinct text is no corpus" in warned[0]
+    assert len(warned) == 1 and "one distinct text does not tell" in warned[0]
 
 
 def test_separate_is_uniform_on_both_sides_if_one_of_them_says_nothing(scorer):
@@ -71,7 +71,7 @@ def test_a_corpus_of_few_documents_is_used_and_warned_of(scorer, number):
     result, warned = scored(scorer, number)
     assert weights(result) == ("references", "idf")
     assert result.scores != scored(scorer, number, idf=False)[0].scores
-    assert len(warned) == 1 and f"rest on {number} distinct texts" in warned[0]
+    assert len(warned) == 1 and f"known from {number} distinct texts only" in warned[0]
     assert result.remarks.distinct_documents == number
 
 
