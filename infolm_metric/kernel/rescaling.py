@@ -79,20 +79,21 @@ def spread_of(
 
 
 def known_baseline(
-    inner: Scorer, settings: Settings, statistics: Statistics, count: int
+    inner: Scorer, settings: Settings, statistics: Statistics, counts: Counter[int]
 ) -> dict[str, Mapping[str, Any]] | None:
-    """What unrelated texts score with so many references, as `Result.baseline`, without a call.
+    """What unrelated texts score, as `Result.baseline`, for pairs that were scored elsewhere.
 
-    By the baseline that the settings hold, else by the package's; None where it does not fit.
+    `counts` says how many of them have how many references. By the baseline that the settings hold,
+    else by the package's; None where it does not fit.
     """
     try:
         given = isinstance(settings.rescale_with_baseline, Baseline)
         asked = settings if given else settings.replace(rescale_with_baseline=True)
-        lit = with_baseline(inner, asked, statistics, [count])
+        lit = with_baseline(inner, asked, statistics, counts)
         baseline = lit.rescale_with_baseline
         assert isinstance(baseline, Baseline)
         return {
-            name: _shown(spread_of(inner, lit, statistics, name, count), baseline)
+            name: _shown(spread_of(inner, lit, statistics, name, _usual(counts)), baseline)
             for name in lit.names
         }
     except NoBaseline:
@@ -127,7 +128,7 @@ def _in_its_light(
     baseline = settings.rescale_with_baseline
     assert isinstance(baseline, Baseline)
     counts = list(map(len, pairs.references))
-    usual = Counter(counts).most_common(1)[0][0]
+    usual = _usual(Counter(counts))
     columns: dict[str, list[float]] = {}
     shown: dict[str, Mapping[str, Any]] = {}
     for name, scores in result.scores.items():
@@ -150,3 +151,8 @@ def _in_its_light(
 
 def _shown(spread: Spread, baseline: Baseline) -> dict[str, Any]:
     return {**asdict(spread), "deciles": list(spread.deciles), "source": baseline.source}
+
+
+def _usual(counts: Counter[int]) -> int:
+    """The number of references that most pairs have."""
+    return counts.most_common(1)[0][0]

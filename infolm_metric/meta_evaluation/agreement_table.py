@@ -270,4 +270,5 @@ def _judged(
     pairs = {metric: pair(shared, grid, missing) for metric, grid in metrics.items()}
     first = next(iter(pairs.values()))
     length = pairs[LENGTH].metric if with_length else None
-    return _Criterion(name, pairs, *first.human.shape, first.dropped, length)
+    systems, samples = first.human.shape
+    return _Criterion(name, pairs, systems, samples, first.dropped, length)

@@ -132,8 +132,7 @@ def run_job(
                 shards = _shards(source, folder, chunk, score, counts)
                 told = scorer.inner.signature(settings, statistics)
                 result = _join(path, folder, told, shards, shown)
-            usual = max(counts, key=counts.__getitem__)
-            known = known_baseline(scorer.inner, settings, statistics, usual)
+            known = known_baseline(scorer.inner, settings, statistics, counts)
             return replace(result, baseline=known)
         except STOPS as stop:
             kept = sum(len(Shard.read(file) or ()) for file in folder.glob("*.rows"))

@@ -24,7 +24,7 @@ AnyAnswer = Answer | TransportAnswer | InferenceAnswer
 CANDIDATE, REFERENCE, NEUTRAL = "#e07a3f", "#2a9d8f", "#6366f1"  # colours
 MORE_IN = ("candidate", "reference")
 GAUGE_ROOM = 1.25  # how far the scale of an unbounded measure goes beyond what it shows
-BLIND_SPOT = "Close does not mean correct: a wrong number or a missing “not” moves the score little."
+BLIND_SPOT = "Close does not mean correct: a wrong number or a missing “not” moves it little."
 UNKNOWN = (
     "What unrelated texts score with these settings is not known, so there is no verdict. Compare "
     "the score only with others made with the same settings."
