@@ -14,12 +14,9 @@ import pandas as pd
 
 from infolm_metric.kernel.baselines import Spread
 
-from .comparison import Answer, Curve, Driver, MaskedToken, MeasureRow
-from .inference import InferenceAnswer
+from .comparison import Curve, Driver, MaskedToken, MeasureRow
+from .judged import Judged
 from .messages import notes
-from .transport import TransportAnswer
-
-AnyAnswer = Answer | TransportAnswer | InferenceAnswer
 
 CANDIDATE, REFERENCE, NEUTRAL = "#e07a3f", "#2a9d8f", "#6366f1"  # colours
 MORE_IN = ("candidate", "reference")
@@ -149,7 +146,7 @@ def unrelated_words(spread: Spread) -> str:
     )
 
 
-def score_card(answer: AnyAnswer) -> str:
+def score_card(answer: Judged) -> str:
     """The verdict, the score, where it lies, and what to keep in mind, as HTML."""
     judged, spread = answer.remarks.judged, answer.unrelated
     said = [INFERRED if answer.best else BLIND_SPOT] if judged else []
@@ -169,7 +166,7 @@ def score_card(answer: AnyAnswer) -> str:
     )
 
 
-def _gauge(answer: AnyAnswer) -> str:
+def _gauge(answer: Judged) -> str:
     """The score as a bar on a scale, and where unrelated texts lie on it, as HTML."""
     spread, bounded = answer.unrelated, math.isfinite(answer.largest)
     low, high = (spread.deciles[0], spread.deciles[-1]) if spread else (0.0, 0.0)

@@ -13,17 +13,10 @@ from infolm_metric import InfoLMScorer
 from infolm_metric.infolm import measures
 from infolm_metric.infolm.explanation import Explanation, TextView
 from infolm_metric.infolm.settings import Settings as InfoLMSettings
-from infolm_metric.kernel.baselines import NoBaseline, Spread
-from infolm_metric.kernel.idf.statistics import Statistics
-from infolm_metric.kernel.pairs import Pairs, check_pairs
-from infolm_metric.kernel.rescaling import spread_of, with_baseline
-from infolm_metric.kernel.results import Remarks
-from infolm_metric.kernel.scorer import MetricScorer, Scorer
-from infolm_metric.kernel.settings import Settings
+from infolm_metric.kernel.pairs import Pairs
 
-from . import limits
-from .allowed_models import AllowedModel
-from .choices import Choices, names_of, parameters_for
+from .choices import Choices, parameters_for
+from .judged import Judged, checked_pair, explained, judged_by
 
 TOP = 8  # vocabulary entries shown of a distribution
 DRIVERS = 12  # entries shown of what drives the score
@@ -87,50 +80,15 @@ class Entries:
     drivers: list[Driver]
 
 
-@dataclass(frozen=True)
-class Answer:
-    """Everything that the page shows of one comparison."""
+@dataclass(frozen=True, kw_only=True)
+class Answer(Judged):
+    """Everything that the page shows of a comparison by InfoLM."""
 
-    choices: Choices
-    candidate_text: str
-    reference_texts: tuple[str, ...]
-    score: float
-    largest: float
-    unrelated: Spread | None  # how unrelated texts score, where it is known
-    remarks: Remarks
     all_measures: list[MeasureRow]
-    explained: int  # which reference is explained: the closest
     candidate: list[MaskedToken]
     reference: list[MaskedToken]
     entries: dict[bool, Entries]  # False: content words, as rare words are; True: whatever they are
     curves: dict[str, Curve]  # by temperature, interpolation, alpha and beta
-    signature: str
-    best: float = 0.0
-
-    @property
-    def verdict(self) -> str:
-        """How close the texts are, in words; nothing where that is not known."""
-        return verdict_on(self.score, self.remarks, self.unrelated, self.best)
-
-    @property
-    def name(self) -> str:
-        """What the score is called."""
-        return self.choices.information_measure
-
-
-def verdict_on(score: float, remarks: Remarks, unrelated: Spread | None, best: float) -> str:
-    """How close texts of this score are, in words; nothing where that is not known.
-
-    >>> verdict_on(0.0, Remarks(), None, best=0.0)
-    'The same as a copy'
-    """
-    if not remarks.judged:
-        return "These texts cannot be judged"
-    if score == best:
-        return "The same as a copy"
-    if unrelated is None:
-        return ""
-    return f"{unrelated.verdict(score, best)} unrelated texts".capitalize()
 
 
 def score_pair(candidate: str, references: Sequence[str], choices: Choices) -> tuple[float, str]:
@@ -161,35 +119,24 @@ def compare(candidate: str, references: Sequence[str], choices: Choices) -> Answ
         found = scorer.inner.score_many(request.pairs, asked, [counted] * len(asked))
     results = dict(zip(asked, found, strict=True))
     scores = {settings: result["infolm"] for settings, result in results.items()}
-    unrelated = spread_of_unrelated(scorer.inner, own, counted, len(references))
-    closest = closest_reference(scorer, request.pairs, own)
-    # The weights are those of all references, of which the explanation knows one.
-    table = next(iter(counted.tables.values())) if counted.tell else not own.counted and own.idf
-    explanation = scorer.explain(candidate, references[closest], **vars(own) | {"idf": table})
+    judged = judged_by(scorer, request.pairs, own, counted, results[own], choices)
+    explanation = scorer.explain(**explained(judged, own, counted))
     return Answer(
-        choices,
-        candidate,
-        tuple(references),
-        scores[own],
-        own.largest_value(choices.information_measure),
-        unrelated,
-        results[own].remarks,
-        [
+        **judged,
+        all_measures=[
             MeasureRow(name, parameters[name], scores[row], row.largest_value(name))
             for name, row in rows.items()
         ],
-        closest,
-        _tokens(explanation.candidate, explanation.vocabulary),
-        _tokens(explanation.reference, explanation.vocabulary),
-        {
+        candidate=_tokens(explanation.candidate, explanation.vocabulary),
+        reference=_tokens(explanation.reference, explanation.vocabulary),
+        entries={
             False: _entries(explanation, choices.load().rarity),
             True: _entries(explanation, ALIKE),
         },
-        {
+        curves={
             name: [(getattr(each, name), scores[each]) for each in grid]
             for name, grid in curves.items()
         },
-        results[own].signature,
     )
 
 
@@ -208,16 +155,6 @@ def _defined(own: InfoLMSettings, changes: Sequence[dict[str, Any]]) -> list[Inf
     return found
 
 
-def check_texts(names: Sequence[str], texts: Sequence[str]) -> None:
-    """Raise ValueError that names the first text that is blank or too long, if one is."""
-    for name, text in zip(names, texts, strict=True):
-        if not isinstance(text, str):
-            raise TypeError(f"{name} must be a text")
-        if not text.strip():
-            raise ValueError(f"{name} is empty; write a text")
-        limits.check_characters(name, text)
-
-
 @dataclass(frozen=True)
 class _Request:
     """A checked comparison: what the scorer needs for it."""
@@ -231,43 +168,6 @@ def _prepared(candidate: str, references: Sequence[str], choices: Choices) -> _R
     """The request, after all checks."""
     pairs, model = checked_pair(candidate, references, choices)
     return _Request(model.scorer, pairs, choices.settings(model))
-
-
-def checked_pair(
-    candidate: str, references: Sequence[str], choices: Choices
-) -> tuple[Pairs, AllowedModel]:
-    """The one pair and the model that is chosen, after all checks."""
-    limits.check_references(len(references))
-    names = names_of(references)
-    check_texts(names, [candidate, *references])
-    pairs = check_pairs([candidate], [references])
-    model = choices.load()
-    counts = model.token_counts([candidate, *references])
-    limits.check_compared(names, counts, choices.model)
-    return pairs, model
-
-
-def spread_of_unrelated(
-    inner: Scorer, settings: Settings, counted: Statistics, references: int
-) -> Spread | None:
-    """How unrelated texts score under these settings, where the package knows it."""
-    try:
-        rescaled = settings.replace(rescale_with_baseline=True)
-        lit = with_baseline(inner, rescaled, counted, [references])
-        return spread_of(inner, lit, counted, settings.names[0], references)
-    except NoBaseline:
-        return None
-
-
-def closest_reference(scorer: MetricScorer, pairs: Pairs, settings: Settings) -> int:
-    """Which reference of the one pair scores best, the first of equals."""
-    ((candidate, references),) = pairs
-    if len(references) == 1:
-        return 0
-    alone = Pairs([candidate] * len(references), [[text] for text in references])
-    scores: list[float] = scorer.score_pairs(alone, settings)["scores"]
-    better = max if scorer.inner.higher_is_better(settings) else min
-    return scores.index(better(scores))
 
 
 def _tokens(view: TextView, vocabulary: Sequence[str]) -> list[MaskedToken]:

@@ -217,7 +217,7 @@ def test_the_code_shown_prints_the_score_shown(choices, capsys):
     ("candidate", "references", "verdict"),
     [
         (PARAPHRASE.candidate, [PARAPHRASE.reference], "Far closer than unrelated texts"),
-        (UNRELATED.candidate, [UNRELATED.reference], "About as far as unrelated texts"),
+        (UNRELATED.candidate, [UNRELATED.reference], "Hardly closer than unrelated texts"),
         (PAIR[0], [PAIR[0]], "The same as a copy"),
         ("yes", ["no"], "These texts cannot be judged"),
         ("yes", ["yes"], "These texts cannot be judged"),
