@@ -102,7 +102,7 @@ def test_the_bundled_model_comes_with_a_baseline(infolm):
     texts = ("A paraphrase of it.", "It in other words.")
     code, output, errors = infolm("score", "--metric", "baryscore", "--model", "bundled", *texts)
     assert code == 0, errors
-    assert "(500 pairs of the package); this is " in output
+    assert "(500 pairs of the package); this pair is " in output
 
 
 @pytest.mark.parametrize(

@@ -32,11 +32,11 @@ def scorer(tiny_bert):
 
 
 def scored(scorer, number, references=None, **settings):
-    """The result for the first pairs, and the warnings about inverse document frequencies."""
+    """The result for the first pairs, and the warnings about the corpus that idf rests on."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         result = scorer.score(CANDIDATES[:number], (references or REFERENCES)[:number], **settings)
-    return result, [str(w.message) for w in caught if "inverse document" in str(w.message)]
+    return result, [str(w.message) for w in caught if "distinct text" in str(w.message)]
 
 
 def weights(result):
