@@ -27,7 +27,7 @@ UNKNOWN = (
     "the score only with others made with the same settings."
 )
 LOWER = "0 is a copy, lower is closer"
-INFERRED = "A small model says so, and it can be wrong; what the texts leave open counts, too."
+INFERRED = "A small model says so, and it can be wrong; its probabilities stand below."
 BINS = 10
 WEIGHTS = ("none", "light", "medium", "heavy", "heaviest")
 WEIGHT_COLOURS = dict(

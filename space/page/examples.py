@@ -20,7 +20,7 @@ PARAPHRASE = Example(
     "Heavy rain flooded several streets yesterday.",
     "After strong storms, many roads were under water.",
     "No word is shared, so metrics that count common words see nothing in common. InfoLM compares "
-    "what the model expects, and sees that the two are close.",
+    "what the model expects, and scores the two far lower than unrelated texts.",
 )
 UNRELATED = Example(
     "An unrelated text",

@@ -14,7 +14,7 @@ QUESTIONS = {
     "rh": "The reference says so: does the candidate follow?",
     "hr": "The candidate says so: does the reference follow?",
 }
-CLASSES = {"e": "follows", "n": "left open", "c": "contradicted"}
+CLASSES = {"e": "follows", "n": "open", "c": "denied"}
 
 
 def make_inference_view() -> dict[str, Any]:
@@ -35,7 +35,7 @@ def make_inference_view() -> dict[str, Any]:
         show_label=False,
         wrap=True,
         elem_id="said",
-        column_widths=["40%", "18%", "18%", "24%"],  # which fit a phone
+        column_widths=["36%", "23%", "19%", "22%"],  # which fit a phone
         buttons=[],
     )
     return view | make_reproduction("inference-")

@@ -113,7 +113,7 @@ def compare_by_transport(page):
 def compare_by_inference(page):
     page.locator("#compared-by").get_by_label("MENLI").check()
     expect(page.locator("#score .measure")).to_contain_text("higher is better (menli)", **LONG)
-    expect(page.locator("#said")).to_contain_text("contradicted", **LONG)
+    expect(page.locator("#said")).to_contain_text("denied", **LONG)
     expect(page.locator("#why, #moved, #lesson").locator("visible=true")).to_have_count(0)
 
 
