@@ -46,13 +46,23 @@ SWAPPED: dict[type[ast.AST], type[ast.AST]] = {
 
 
 def mutants(tree: ast.Module) -> Iterator[tuple[int, str, ast.Module]]:
-    """Line, description and tree of each mutant."""
+    """Line, description and tree of each mutant; annotations, which nothing executes, stay."""
+    idle = {id(each) for node in annotations(tree) for each in ast.walk(node)}
     for number, node in enumerate(ast.walk(tree)):
+        if id(node) in idle:
+            continue
         for what, change in changes(node):
             mutated = copy.deepcopy(tree)
             changed = next(each for at, each in enumerate(ast.walk(mutated)) if at == number)
             change(changed)
             yield getattr(node, "lineno", 0), what, ast.fix_missing_locations(mutated)
+
+
+def annotations(tree: ast.Module) -> Iterator[ast.AST]:
+    """The annotations of arguments, of what functions give, and of names."""
+    for node in ast.walk(tree):
+        found = [getattr(node, name, None) for name in ("annotation", "returns")]
+        yield from (each for each in found if isinstance(each, ast.AST))
 
 
 def changes(node: ast.AST) -> Iterator[tuple[str, object]]:
