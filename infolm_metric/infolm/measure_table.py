@@ -1,0 +1,299 @@
+"""The table of information measures: formulas, domains of their parameters, and largest values.
+
+p is the reference, q the candidate. Every measure is >= 0, is 0 where p = q, and lower is better.
+`MEASURES` is what the documentation, the argument checks and the demo read: a new measure is a
+formula in `divergences` and an entry here.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import product
+from numbers import Real
+from typing import Any
+
+from torch import Tensor
+
+from infolm_metric.infolm import divergences
+from infolm_metric.infolm.divergences import (
+    ab_divergence,
+    alpha_divergence,
+    beta_divergence,
+    fisher_rao_distance,
+    kl_divergence,
+    l1_distance,
+    l2_distance,
+    l_infinity_distance,
+    renyi_divergence,
+)
+from infolm_metric.kernel.checks import nearest
+from infolm_metric.kernel.wording import spelled
+
+LARGEST_PARAMETER = 1e50  # alpha and beta up to here keep products with log-probabilities finite
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A number that a measure needs: its name, the domain in words, and the domain as a test."""
+
+    name: str
+    domain: str
+    accepts: Callable[[float], bool]
+
+
+def _unbounded(**parameters: float) -> float:
+    return math.inf
+
+
+def _always(**parameters: float) -> bool:
+    return True
+
+
+@dataclass(frozen=True)
+class Measure:
+    """An information measure between two distributions over the vocabulary.
+
+    `formula(log_p, log_q, **parameters)` gives [...] from [..., vocab], and `terms` what each entry
+    adds to it, [..., vocab], >= 0, up to a common factor. `upper_bound(**parameters)` is the
+    largest value over all pairs of distributions, the same for either order of them, and
+    `jensen_bound` that of D(p, (p+q)/2): infinity where no bound holds for every vocabulary.
+    """
+
+    name: str
+    formula: Callable[..., Tensor]
+    terms: Callable[..., Tensor]
+    expression: str
+    description: str
+    parameters: tuple[Parameter, ...] = ()
+    joint_domain: str = ""
+    accepts: Callable[..., bool] = _always
+    symmetric: bool = False
+    upper_bound: Callable[..., float] = _unbounded
+    jensen_bound: Callable[..., float] = _unbounded
+    source: str = "Colombo et al. 2022"
+
+
+def _alpha_bound(alpha: float) -> float:
+    # (1 - S) / (a(1-a)), and S can reach 0; for other alphas S is unbounded.
+    return 1.0 / (alpha * (1.0 - alpha)) if 0.0 < alpha < 1.0 else math.inf
+
+
+def _alpha_jensen_bound(alpha: float) -> float:
+    # p/m lies in [0, 2], so the convex (p/m)^a averages at most 2^a / 2; a < 0 makes 0^a infinite.
+    if alpha <= 0.0 or alpha > 1000.0:  # 2^a would exceed float64
+        return math.inf
+    return math.expm1((alpha - 1.0) * math.log(2)) / (alpha * (alpha - 1.0))
+
+
+def _renyi_jensen_bound(alpha: float) -> float:
+    return math.log(2)  # Renyi grows with alpha towards log max p/m, and p/m <= 2
+
+
+def _ab_jensen_bound(alpha: float, beta: float) -> float:
+    # Renyi / alpha where a + b = 1. Elsewhere log sum p^(a+b) enters, which grows with the
+    # vocabulary, against a different power sum of m: no bound.
+    return math.log(2) / alpha if alpha > 0.0 and alpha + beta == 1.0 else math.inf
+
+
+def _at_most(bound: float) -> Callable[..., float]:
+    return lambda **parameters: bound
+
+
+_CICHOCKI = "Cichocki, Cruces and Amari 2011; Colombo et al. 2022"
+_MEASURES = (
+    Measure(
+        "kl_divergence",
+        kl_divergence,
+        divergences.kl_terms,
+        expression="sum p log(p/q)",
+        description="Kullback-Leibler divergence: nats lost by describing p with q",
+        jensen_bound=_at_most(math.log(2)),
+    ),
+    Measure(
+        "alpha_divergence",
+        alpha_divergence,
+        divergences.alpha_terms,
+        expression="(sum p^alpha q^(1-alpha) - 1) / (alpha (alpha-1))",
+        description="between KL(q, p) at alpha -> 0 and KL(p, q) at alpha -> 1, and beyond",
+        parameters=(Parameter("alpha", "any number but 0 and 1", lambda a: a not in (0.0, 1.0)),),
+        upper_bound=_alpha_bound,
+        jensen_bound=_alpha_jensen_bound,
+    ),
+    Measure(
+        "renyi_divergence",
+        renyi_divergence,
+        divergences.alpha_terms,
+        expression="log(sum p^alpha q^(1-alpha)) / (alpha-1)",
+        description="KL(p, q) at alpha -> 1; larger alphas weigh the worst ratio p/q more",
+        parameters=(Parameter("alpha", "any number > 0 but 1", lambda a: a > 0.0 and a != 1.0),),
+        jensen_bound=_renyi_jensen_bound,
+    ),
+    Measure(
+        "beta_divergence",
+        beta_divergence,
+        divergences.beta_terms,
+        expression="ab_divergence with alpha = 1",
+        description="the paper's gamma divergence; KL(p, q) at beta -> 0",
+        parameters=(Parameter("beta", "any number but 0 and -1", lambda b: b not in (0.0, -1.0)),),
+        source=_CICHOCKI,
+    ),
+    Measure(
+        "ab_divergence",
+        ab_divergence,
+        divergences.ab_terms,
+        expression="log S(a+b,0)/(b(a+b)) + log S(0,a+b)/(a(a+b)) - log S(a,b)/(ab), "
+        "S(s,t) = sum p^s q^t",
+        description="scale-invariant AB divergence: alpha weighs the ratios, alpha + beta the "
+        "probabilities",
+        parameters=(
+            Parameter("alpha", "any number but 0", lambda a: a != 0.0),
+            Parameter("beta", "any number but 0", lambda b: b != 0.0),
+        ),
+        joint_domain="alpha + beta other than 0",
+        accepts=lambda alpha, beta: alpha + beta != 0.0,
+        jensen_bound=_ab_jensen_bound,
+        source=_CICHOCKI,
+    ),
+    Measure(
+        "l1_distance",
+        l1_distance,
+        divergences.l1_terms,
+        expression="sum |p - q|",
+        description="twice the total variation",
+        symmetric=True,
+        upper_bound=_at_most(2.0),
+    ),
+    Measure(
+        "l2_distance",
+        l2_distance,
+        divergences.l2_terms,
+        expression="sqrt(sum (p - q)^2)",
+        description="Euclidean distance: the likeliest tokens decide",
+        symmetric=True,
+        upper_bound=_at_most(math.sqrt(2)),
+    ),
+    Measure(
+        "l_infinity_distance",
+        l_infinity_distance,
+        divergences.l_infinity_terms,
+        expression="max |p - q|",
+        description="the largest difference at a single token",
+        symmetric=True,
+        upper_bound=_at_most(1.0),
+    ),
+    Measure(
+        "fisher_rao_distance",
+        fisher_rao_distance,
+        divergences.fisher_rao_terms,
+        expression="(2/pi) arccos(sum sqrt(p q))",
+        description="the angle between sqrt p and sqrt q, scaled to [0, 1]; no parameter",
+        symmetric=True,
+        upper_bound=_at_most(1.0),
+    ),
+)
+MEASURES: dict[str, Measure] = {measure.name: measure for measure in _MEASURES}
+ALIASES: dict[str, str] = {
+    "kl": "kl_divergence",
+    "alpha": "alpha_divergence",
+    "renyi": "renyi_divergence",
+    "beta": "beta_divergence",
+    "gamma_divergence": "beta_divergence",
+    "ab": "ab_divergence",
+    "l1": "l1_distance",
+    "l2": "l2_distance",
+    "linf": "l_infinity_distance",
+    "fisher_rao": "fisher_rao_distance",
+}
+
+
+def resolve(name: str | Measure) -> Measure:
+    """The measure of a full name or an alias. ValueError, with the nearest known name, if unknown.
+
+    >>> resolve("fisher_rao").name
+    'fisher_rao_distance'
+    """
+    if isinstance(name, Measure):
+        return name
+    if isinstance(name, str) and ALIASES.get(name, name) in MEASURES:
+        return MEASURES[ALIASES.get(name, name)]
+    known = {**{full: full for full in MEASURES}, **ALIASES}
+    raise ValueError(
+        f"unknown {spelled('information_measure')} {name!r}; {nearest(name, known, every=True)}"
+    )
+
+
+def check_parameters(
+    measure: str | Measure, alpha: Any = None, beta: Any = None
+) -> dict[str, float]:
+    """The parameters that `measure` needs, as floats; those it does not use are left out.
+
+    Takes Python, numpy and torch scalars. ValueError for one that is missing, not a finite number,
+    or outside the measure's domain.
+
+    >>> check_parameters("renyi_divergence", alpha=2, beta=7)
+    {'alpha': 2.0}
+    """
+    measure = resolve(measure)
+    given = {"alpha": alpha, "beta": beta}
+    checked: dict[str, float] = {}
+    for parameter in measure.parameters:
+        value = given[parameter.name]
+        number = _number(value)
+        if number is None or not parameter.accepts(number):
+            raise ValueError(
+                f"{measure.name} needs {parameter.name}: {parameter.domain}, such as 0.5; "
+                f"got {value!r}"
+            )
+        if abs(number) > LARGEST_PARAMETER:
+            raise ValueError(
+                f"{measure.name} needs {parameter.name}: at most {LARGEST_PARAMETER:g} in "
+                f"magnitude; got {value!r}"
+            )
+        checked[parameter.name] = number
+    if not measure.accepts(**checked):
+        values = ", ".join(f"{name}={value:g}" for name, value in checked.items())
+        raise ValueError(f"{measure.name} needs {measure.joint_domain}; got {values}")
+    return checked
+
+
+def parameter_grid(
+    measure: str | Measure, alphas: Sequence[Any], betas: Sequence[Any]
+) -> list[tuple[float | None, float | None]]:
+    """Every (alpha, beta) in the measure's domain, with None for a parameter it does not use.
+
+    ValueError for a value that is missing or not a finite number.
+
+    >>> parameter_grid("ab_divergence", [0, 1], [-1, 2])
+    [(1.0, 2.0)]
+    >>> parameter_grid("renyi_divergence", [0.5, 1, 2], [None])
+    [(0.5, None), (2.0, None)]
+    """
+    measure = resolve(measure)
+    values = {"alpha": alphas, "beta": betas}
+    used = [parameter.name for parameter in measure.parameters]
+    grid = []
+    for combination in product(*(values[name] for name in used)):
+        given = dict(zip(used, combination, strict=True))
+        try:
+            checked = check_parameters(measure, **given)
+        except ValueError:
+            if all(_number(value) is not None for value in combination):
+                continue
+            raise
+        grid.append((checked.get("alpha"), checked.get("beta")))
+    return list(dict.fromkeys(grid))
+
+
+def _number(value: Any) -> float | None:
+    """`value` as a float, or None if it is not a finite real number."""
+    if getattr(value, "ndim", None) == 0 and hasattr(value, "item"):  # numpy's and torch's scalars
+        value = value.item()
+    if isinstance(value, bool) or not isinstance(value, Real):
+        return None
+    try:
+        number = float(value)
+    except OverflowError:  # an int beyond float64
+        return None
+    return number if math.isfinite(number) else None
