@@ -67,7 +67,7 @@ def _score_as_job(arguments: argparse.Namespace) -> None:
     )
     if result.resumed:
         print(f"infolm: {result.resumed} pairs were there already", file=sys.stderr)
-    light = _light(scorer, result.baseline, result.means, result.pairs)
+    light = _light(scorer, result.baseline, result.means, result.pairs, result.judged)
     write(_summary(scorer, result.means, result.pairs, result.signature, light), STANDARD_OUTPUT)
 
 

@@ -31,6 +31,7 @@ from infolm_metric.running.shards import SHARD, TABLE, Job, Shard, digest, lock,
 
 CHUNK = 256  # pairs
 COUNTED = 4096  # pairs whose documents are counted at a time
+NO_ROWS = "{} has no rows; give one row for each pair"
 ANEW = "name another output, or begin anew with --restart"
 KEPT, CHANGED, NEW = "kept", "changed", "new"  # shards as they were found
 STOPS = (KeyboardInterrupt, OSError, TypeError, ValueError)
@@ -46,6 +47,8 @@ class JobResult:
     resumed: int  # pairs that were there before this run
     baseline: Mapping[str, Mapping[str, Any]] | None = None
     """What unrelated texts score, by name, where it is known."""
+    judged: bool = True
+    """False if the model had too little to read in what this run scored."""
 
 
 def run_job(
@@ -133,7 +136,7 @@ def run_job(
                 told = scorer.inner.signature(settings, statistics)
                 result = _join(path, folder, told, shards, shown)
             known = known_baseline(scorer.inner, settings, statistics, counts)
-            return replace(result, baseline=known)
+            return replace(result, baseline=known, judged=sum(remarks, Remarks()).judged)
         except STOPS as stop:
             kept = sum(len(Shard.read(file) or ()) for file in folder.glob("*.rows"))
             raise next(kind for kind in STOPS if isinstance(stop, kind))(
@@ -169,6 +172,8 @@ def _shards(
                 )
             # Where the input has grown, the last shard, too, is another.
             state = KEPT if len(shard) == len(pairs) else NEW
+        if not pairs and first == 1:
+            raise ValueError(NO_ROWS.format(source.name))
         if not pairs:
             break
         if not shard or state == NEW:
@@ -229,7 +234,7 @@ def _count(
 ) -> tuple[Statistics, str | None]:
     """The statistics of all pairs and their digest, or nothing where nothing is counted."""
     if next(source.read(), None) is None:
-        raise ValueError(f"{source.name} has no rows; give one row for each pair")
+        raise ValueError(NO_ROWS.format(source.name))
     statistics = Statistics()
     if not settings.counted:
         return statistics, None

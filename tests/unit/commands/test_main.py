@@ -692,6 +692,9 @@ def test_a_job_says_what_its_mean_means_when_it_is_finished_and_when_asked_again
     assert first == again
     assert first[1].startswith("unrelated texts: 0.652, eight in ten between ")
     assert "; the mean is " in first[1]
+    (tmp_path / "words.jsonl").write_text('{"prediction": "yes", "reference": "no"}\n')
+    words = ("score", tmp_path / "words.jsonl", "--model", "bundled", "-o", tmp_path / "w.jsonl")
+    assert "is not to be judged" in lines_of(infolm(*words, "--idf", "none")[1])[1]
     other = ("--restart", "--temperature", 3)
     assert lines_of(infolm(*job, "--idf", "none", *other)[1])[1].startswith(
         "what unrelated texts score is not known for these settings; `infolm baseline CORPUS"

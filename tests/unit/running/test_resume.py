@@ -247,6 +247,14 @@ def test_a_job_stopped_anywhere_goes_on_to_the_same_bytes(tiny_bert):
         assert job_files(output) == job_files("scores.jsonl")
 
 
+def test_an_input_that_is_empty_when_a_job_goes_on_is_refused(tiny_bert):
+    scorer = InfoLMScorer(model_name_or_path=str(tiny_bert), idf=False)
+    with pytest.raises(Killed):
+        job(scorer, stopping_after(0), "stopped.jsonl")
+    with pytest.raises(ValueError, match="nothing has no rows; give one row for each pair"):
+        job(scorer, PairSource("nothing", lambda: iter(())), "stopped.jsonl")
+
+
 OUTPUT, FIRST, THIRD, LAST = (
     "scores.jsonl",
     *(f"scores.jsonl.shards/{first:012}.rows" for first in (1, 17, 49)),
