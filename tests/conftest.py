@@ -31,6 +31,13 @@ MARKS = {
     "tests/unit/commands/test_main.py::test_an_interrupted_job_says_what_is_kept_and_goes_on": (
         "slow",
     ),
+    "tests/unit/commands/test_main.py::test_no_progress_is_shown_in_a_pipe": ("slow",),
+    "tests/unit/commands/test_main.py::"
+    "test_progress_is_shown_on_a_terminal_unless_told_otherwise": ("slow",),
+    "tests/unit/commands/test_main.py::test_a_reader_that_goes_away_is_no_error": ("slow",),
+    "tests/unit/commands/test_main.py::"
+    "test_one_pair_needs_neither_datasets_nor_evaluate_nor_pandas": ("slow",),
+    "tests/unit/commands/test_register.py": ("slow",),
     "tests/unit/commands/test_main.py::test_the_hub_out_of_reach_is_said_once_and_soon": ("slow",),
     "tests/unit/infolm/test_measures.py::"
     "test_shares_are_finite_not_negative_and_add_up_to_the_score": ("slow",),
@@ -44,6 +51,7 @@ MARKS = {
     "test_every_measure_equals_the_literal_implementation_for_every_family": ("slow",),
     "tests/unit/running/test_ray.py": ("ray", "slow"),
     "tests/unit/running/test_resume.py": ("slow",),
+    "tests/unit/running/test_toy.py": ("slow",),
 }
 
 
@@ -54,9 +62,11 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ.update(ENVIRONMENT, HF_HOME=home)
     for name in UNSET:
         os.environ.pop(name, None)
-    # Workers that each took all cores would wait for each other.
-    workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
-    os.environ.setdefault("OMP_NUM_THREADS", str(max(1, (os.cpu_count() or 1) // workers)))
+    # Workers that each took all cores would wait for each other. What starts the workers must not
+    # set this, for they would inherit it.
+    if workers := os.environ.get("PYTEST_XDIST_WORKER_COUNT"):
+        threads = max(1, (os.cpu_count() or 1) // int(workers))
+        os.environ.setdefault("OMP_NUM_THREADS", str(threads))
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
