@@ -268,7 +268,10 @@ def _curvature_terms(log_p: Tensor, log_q: Tensor, a: float, b: float, total: fl
 def _rise(log_w: Tensor, log_v: Tensor, y: Tensor) -> Tensor:
     """log sum v, where v = w exp(y), sum w = 1 and sum w y = 0: >= 0. [..., vocab] -> [...]."""
     excess = _excess(log_w, log_v, y).sum(-1).clamp(min=0.0)
-    return torch.where(excess < 1.0, excess.log1p(), log_v.logsumexp(-1)).clamp(min=0.0)
+    rise, far = excess.log1p(), ~(excess < 1.0)
+    if far.any():
+        rise[far] = log_v[far].logsumexp(-1)
+    return rise.clamp(min=0.0)
 
 
 def _ends(

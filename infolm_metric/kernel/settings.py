@@ -7,11 +7,13 @@ what `infolm tune` tries. Nothing here imports torch: help and wrong arguments a
 from __future__ import annotations
 
 import dataclasses
+import functools
 import itertools
 import os
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, ClassVar, TypeVar
 
 from infolm_metric.kernel import checks
@@ -120,7 +122,8 @@ class Settings:
             object.__setattr__(self, "rescale_with_baseline", of_the_package(self.metric))
 
     @classmethod
-    def choices(cls) -> dict[str, Choice]:
+    @functools.cache
+    def choices(cls) -> Mapping[str, Choice]:
         """The declaration of every setting, by name, the metric's own ones first."""
         fields = {}
         for each in dataclasses.fields(cls):
@@ -130,7 +133,8 @@ class Settings:
                 declared, kind=kind, given=declared.given or kind
             )
         own_first = [name for one in cls.__mro__ for name in vars(one).get("__annotations__", ())]
-        return {name: fields[name] for name in dict.fromkeys(own_first) if name in fields}
+        ordered = {name: fields[name] for name in dict.fromkeys(own_first) if name in fields}
+        return MappingProxyType(ordered)
 
     @classmethod
     def help(cls, name: str) -> str:
