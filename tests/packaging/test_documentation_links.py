@@ -99,3 +99,10 @@ def test_the_readme_links_every_page_of_the_documentation():
 @pytest.mark.parametrize("page", [path for path in PAGES if path.parent == Path("docs")], ids=str)
 def test_every_page_of_the_documentation_leads_to_another(page):
     assert {file for file, _ in links(page)} - {page}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=str)
+def test_every_command_and_example_stands_in_a_block_that_is_checked(page):
+    outside = FENCED.sub("", content(page))
+    assert re.findall(r"^(?: {4}|\t)(?:infolm |>>> |\$ ).*", outside, re.MULTILINE) == []
+    assert re.findall(r"^```\n+(?:infolm |>>> |\$ ).*", content(page), re.MULTILINE) == []
