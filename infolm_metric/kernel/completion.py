@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import os
 import types
@@ -36,16 +37,9 @@ def _gathers(method: Callable[..., Any]) -> bool:
 
 def _copied(method: types.FunctionType, settings: type[Settings]) -> types.FunctionType:
     """The function under its own name; not a wrapper, which warnings would count as a caller."""
-    copy = types.FunctionType(
-        method.__code__,
-        method.__globals__,
-        method.__name__,
-        method.__defaults__,
-        method.__closure__,
-    )
-    copy.__dict__.update(method.__dict__)
-    for name in ("__kwdefaults__", "__annotations__", "__doc__", "__qualname__", "__module__"):
-        setattr(copy, name, getattr(method, name))
+    copy = types.FunctionType(method.__code__, method.__globals__, closure=method.__closure__)
+    functools.update_wrapper(copy, method)
+    copy.__defaults__, copy.__kwdefaults__ = method.__defaults__, method.__kwdefaults__
     plain = inspect.signature(method)
     own = [each for each in plain.parameters.values() if each.name != "settings"]
     defaults = {each.name: each.default for each in fields(settings)}
