@@ -11,6 +11,7 @@ import logging
 import os
 import pickle
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from functools import partial, reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -170,14 +171,14 @@ def count_dataset(dataset: Dataset, pair_of: Any, scorer: MetricScorer) -> Stati
     return statistics
 
 
+@dataclass
 class _Worker:
     """An actor: holds the scorer, and adds scores to batches of rows."""
 
-    def __init__(
-        self, scorer: MetricScorer, signature: str, statistics: Statistics, pair_of: Any
-    ) -> None:
-        self.scorer, self.signature = scorer, signature
-        self.statistics, self.pair_of = statistics, pair_of
+    scorer: MetricScorer
+    signature: str
+    statistics: Statistics
+    pair_of: Any
 
     def __call__(self, rows: pyarrow.Table) -> pyarrow.Table:
         # Here, because Ray does not give back what is raised where an actor is made.
