@@ -135,21 +135,16 @@ class _Counter:
 def _documents(rows: Iterable[tuple[int, Any]]) -> Iterator[str]:
     """The checked documents of numbered rows, each a string or a list of strings."""
     for position, row in rows:
-        if isinstance(row, list | tuple | np.ndarray):
-            for inner, text in enumerate(row):
-                yield _document(f"corpus[{position}][{inner}]", text)
-        else:
-            yield _document(f"corpus[{position}]", row)
-
-
-def _document(name: str, text: Any) -> str:
-    if not isinstance(text, str):
-        raise ValueError(
-            f"{name} must be a string, got {text!r:.60} ({type(text).__name__}); "
-            "remove it or give an empty string"
-        )
-    check_text(name, text)
-    return text
+        several = isinstance(row, list | tuple | np.ndarray)
+        for inner, text in enumerate(row if several else [row]):
+            name = f"corpus[{position}]" + (f"[{inner}]" if several else "")
+            if not isinstance(text, str):
+                raise ValueError(
+                    f"{name} must be a string, got {text!r:.60} ({type(text).__name__}); "
+                    "remove it or give an empty string"
+                )
+            check_text(name, text)
+            yield text
 
 
 def _as_dataset(
@@ -259,7 +254,8 @@ def _counted_here(
     dataset: Dataset | IterableDataset | Iterator[str], count: _Counter
 ) -> Iterator[dict[str, Any]]:
     if isinstance(dataset, Iterator):
-        batches: Iterator[Any] = ({"text": rows} for rows in _slices(dataset))
+        slices = iter(lambda: list(islice(dataset, BATCH)), [])
+        batches: Iterator[Any] = ({"text": rows} for rows in slices)
     else:
         batches = dataset.iter(batch_size=BATCH)
     start = 0
@@ -267,11 +263,6 @@ def _counted_here(
         stop = start + len(next(iter(rows.values())))
         yield count(rows, range(start, stop))
         start = stop
-
-
-def _slices(texts: Iterator[str]) -> Iterator[list[str]]:
-    while rows := list(islice(texts, BATCH)):
-        yield rows
 
 
 def _can_keep(dataset: Dataset) -> bool:
