@@ -6,7 +6,7 @@ import functools
 import inspect
 import os
 import types
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from inspect import Parameter
 from typing import Any
@@ -25,14 +25,10 @@ def name_settings(owner: type, settings: type[Settings]) -> None:
     """
     for name in dir(owner):
         method = getattr(owner, name)
-        if isinstance(method, types.FunctionType) and _gathers(method):
-            setattr(owner, name, _copied(method, settings))
-
-
-def _gathers(method: Callable[..., Any]) -> bool:
-    """True if a method takes the settings of a metric as its other keywords."""
-    other = inspect.signature(method).parameters.get("settings")
-    return other is not None and other.kind is Parameter.VAR_KEYWORD
+        if isinstance(method, types.FunctionType):
+            other = inspect.signature(method).parameters.get("settings")
+            if other is not None and other.kind is Parameter.VAR_KEYWORD:
+                setattr(owner, name, _copied(method, settings))
 
 
 def _copied(method: types.FunctionType, settings: type[Settings]) -> types.FunctionType:
