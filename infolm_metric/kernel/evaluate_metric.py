@@ -114,12 +114,13 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
             if pair[name] is not None:
                 raise TypeError(f"add got both {name.removesuffix('s')} and {name}; give one")
             pair[name] = value
-        self._keep(check_pairs([pair["predictions"]], [pair["references"]]))
+        checked = check_pairs([pair["predictions"]], [pair["references"]])
+        self._added.append(self._alike(checked))
 
     def add_batch(self, *, predictions: Any = None, references: Any = None, **other: Any) -> None:
         """Keep predictions and their references for `compute`."""
         _check_names("add_batch", other, _INPUTS)
-        self._keep(check_pairs(predictions, references))
+        self._added.append(self._alike(check_pairs(predictions, references)))
 
     def compute(
         self,
@@ -164,8 +165,7 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
         """The pairs added before, and those of the call."""
         parts = list(self._added)
         if predictions is not None or references is not None:
-            parts.append(check(predictions, references))
-            self._check_kind(parts[-1])
+            parts.append(self._alike(check(predictions, references)))
         return Pairs.joined(parts)
 
     @classmethod
@@ -178,12 +178,8 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
         chosen = self._settings.replace(**settings)
         return chosen.replace(verbose=chosen.verbose and is_progress_bar_enabled())
 
-    def _keep(self, pairs: Pairs) -> None:
-        self._check_kind(pairs)
-        self._added.append(pairs)
-
-    def _check_kind(self, pairs: Pairs) -> None:
-        """Raise ValueError if strings and lists would be mixed."""
+    def _alike(self, pairs: Pairs) -> Pairs:
+        """The pairs; ValueError if strings and lists would be mixed."""
         if self._added and len(pairs) and self._added[0].several != pairs.several:
             kinds = ("strings", "lists of strings")
             raise ValueError(
@@ -191,6 +187,7 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
                 f"{kinds[pairs.several]} now; give all of them as {kinds[not pairs.several]}, "
                 "or compute what was added first"
             )
+        return pairs
 
 
 def _check_processes(given: dict[str, Any]) -> None:
