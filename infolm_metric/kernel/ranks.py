@@ -122,7 +122,8 @@ def score_held(
             "predictions and references are empty on every rank; give at least one pair"
         )
     if ranks == "same":
-        own, statistics = _part(pairs, held, dist.get_rank(group)), held[0].statistics
+        rank, statistics = dist.get_rank(group), held[0].statistics
+        own = pairs.part(*(len(pairs) * number // len(held) for number in (rank, rank + 1)))
     else:
         own, statistics = pairs, sum((each.statistics for each in held), Statistics())
 
@@ -138,12 +139,18 @@ def score_held(
 
 
 def _check_alike(held: list[_Holding]) -> None:
-    """Raise ValueError unless all ranks would sign their scores alike."""
+    """Raise ValueError unless all ranks sign their scores alike, and hold pairs as they said."""
     for rank, holding in enumerate(held):
         if difference := differences(held[0].signature, holding.signature):
             raise ValueError(
                 f"rank {rank} would score otherwise than rank 0: {difference}; give all ranks the "
                 "same settings, model and versions"
+            )
+        if holding.digest != held[0].digest:
+            raise ValueError(
+                f'ranks="same" needs the same pairs on every rank, but those of rank {rank} '
+                f"({holding.pairs} pairs) differ from those of rank 0 ({held[0].pairs} pairs); "
+                'use ranks="share" if each rank holds pairs of its own'
             )
 
 
@@ -175,19 +182,6 @@ def check_held(predictions: Any, references: Any) -> Pairs:
     if not any(as_list(name, [] if side is None else side) for name, side in sides.items()):
         return Pairs([], [])
     return check_pairs(predictions, references)
-
-
-def _part(pairs: Pairs, held: list[_Holding], rank: int) -> Pairs:
-    """The pairs that this rank scores of those that all hold; raises ValueError if they differ."""
-    for other, holding in enumerate(held):
-        if holding.digest != held[0].digest:
-            raise ValueError(
-                f'ranks="same" needs the same pairs on every rank, but those of rank {other} '
-                f"({holding.pairs} pairs) differ from those of rank 0 ({held[0].pairs} pairs); "
-                'use ranks="share" if each rank holds pairs of its own'
-            )
-    start, stop = (len(pairs) * number // len(held) for number in (rank, rank + 1))
-    return pairs.part(start, stop)
 
 
 def _together(
