@@ -259,11 +259,9 @@ def _own_error(error: BaseException) -> BaseException:
     """The error of ours that Ray has wrapped, if it is one, as what it was."""
     inner: BaseException | None = error
     while inner is not None:
-        cause = getattr(inner, "cause", None) or inner.__cause__
-        for kind in (ValueError, TypeError, OSError):
-            if type(inner) is kind or type(cause) is kind:
-                return kind(str(inner if type(inner) is kind else cause))
-        inner = cause
+        if type(inner) in (ValueError, TypeError, OSError):
+            return type(inner)(str(inner))
+        inner = getattr(inner, "cause", None) or inner.__cause__
     return error
 
 
