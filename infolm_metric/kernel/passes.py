@@ -68,7 +68,7 @@ class Passes(Scorer):
     def signature(self, settings: Any, statistics: Statistics | None = None) -> str:
         """All that can change a score; the model's files are hashed for it, and not loaded."""
         read = self.reader.checkpoint(settings).signed(settings)
-        signed = signed_weights(settings.signed(), settings, statistics)
+        signed = signed_weights(settings, statistics)
         return make_signature(settings.metric, {**signed, **read})
 
     def unload(self) -> None:

@@ -130,23 +130,21 @@ def used_weights(settings: Any, statistics: Statistics) -> str:
     return "idf" if isinstance(getattr(settings, "idf", False), IDF) else "uniform"
 
 
-def signed_weights(
-    signed: Mapping[str, object], settings: Any, statistics: Statistics | None
-) -> dict[str, object]:
+def signed_weights(settings: Any, statistics: Statistics | None) -> dict[str, object]:
     """What a signature shows, and after `idf` what weighed the texts of the corpus counted.
 
     >>> from infolm_metric.infolm.settings import Settings
     >>> import numpy as np
     >>> table = IDF(2, np.array([2]), "5f2e", digests=("a0",))
-    >>> signed_weights({"idf": "references"}, Settings(), Statistics({"references": table}))
-    {'idf': 'references', 'weights': 'uniform'}
+    >>> signed = signed_weights(Settings(), Statistics({"references": table}))
+    >>> signed["idf"], signed["weights"], list(signed).index("weights") - list(signed).index("idf")
+    ('references', 'uniform', 1)
     """
-    if not statistics or not settings.counted:
-        return dict(signed)
-    used = used_weights(settings, statistics)
     fields: dict[str, object] = {}
-    for name, value in signed.items():
-        fields |= {"idf": value, "weights": used} if name == "idf" else {name: value}
+    for name, value in settings.signed().items():
+        fields[name] = value
+        if name == "idf" and statistics and settings.counted:
+            fields["weights"] = used_weights(settings, statistics)
     return fields
 
 
