@@ -18,13 +18,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from infolm_metric.kernel.checks import BUNDLED_FOLDER
 from infolm_metric.kernel.pairs import Pair, Pairs
 from infolm_metric.kernel.results import differences, without
 from infolm_metric.kernel.wording import spelled
 
 FORMAT, VERSION = "infolm baseline", 1
 PACKAGE = "package"
-PACKAGED = Path(__file__).parents[1] / "bundled"
 LEAST_GROUPS = 20  # distinct groups of references without which a call has no baseline of its own
 MOST_PAIRS = 500
 VERDICTS = {"far closer than": 3, "closer than": 2}  # deviations from what unrelated texts score
@@ -211,7 +211,7 @@ def of_the_package(metric: str) -> Baseline:
     >>> str(of_the_package("infolm"))[:8], len(of_the_package("another").spreads)
     ('package-', 0)
     """
-    path = PACKAGED / f"{metric}_baseline.json"
+    path = BUNDLED_FOLDER / f"{metric}_baseline.json"
     return Baseline.load(path, PACKAGE) if path.is_file() else Baseline({}, PACKAGE)
 
 

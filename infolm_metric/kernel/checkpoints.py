@@ -25,12 +25,11 @@ from torch import nn
 from transformers import AutoConfig, AutoTokenizer
 from transformers.utils import logging
 
-from infolm_metric.kernel.checks import BUNDLED
+from infolm_metric.kernel.checks import BUNDLED, BUNDLED_FOLDER
 from infolm_metric.kernel.settings import ModelSettings
 from infolm_metric.kernel.tokens import Template, find_template
 from infolm_metric.kernel.wording import spelled
 
-BUNDLED_FOLDER = Path(__file__).parents[1] / "bundled"
 HASHED = (
     *("*.safetensors", "config.json", "tokenizer*", "vocab*", "merges.txt", "*.model"),
     *("added_tokens.json", "special_tokens_map.json", "*.index.json", "bpe.codes"),
@@ -41,14 +40,6 @@ WORKING_MEMORY = 2 << 30  # bytes
 # Share of a GPU's memory that stays free for whoever else is at work there.
 HEADROOM = 0.1
 PATIENCE = 4.0  # seconds that the Hub has for its first answer
-
-
-@dataclass(frozen=True)
-class Home:
-    """Where a metric's bundled model lies, and the variable by which users choose another."""
-
-    folder: Path = BUNDLED_FOLDER
-    variable: str = ModelSettings.model_variable
 
 
 @dataclass(frozen=True)
@@ -129,21 +120,22 @@ def open_checkpoint(
     architecture: Any,
     unfit: Callable[[str], str],
     check: Callable[[str, Any], None] = lambda name, tokenizer: None,
-    home: Home = Home(),  # noqa: B008 (it is frozen)
+    folder: Path = BUNDLED_FOLDER,
+    variable: str = ModelSettings.model_variable,
 ) -> Checkpoint:
     """The tokenizer of a model and what its configuration says, without its weights.
 
     `architecture` is the transformers class that will load the model. `check` may refuse the
     tokenizer, and `unfit` gives the message for a kind of model that has no such architecture.
-    `home` tells what "bundled" stands for.
+    "bundled" stands for the one in `folder`, and `variable` of the environment names another.
 
     Raises:
         OSError: the model is not there, is damaged or cannot be reached.
         ValueError: it has no such architecture, or its tokenizer knows no words.
     """
-    source = _source(name, revision, home.folder)
+    source = _source(name, revision, folder)
     silence = _silence(source, revision)
-    fetch = partial(_fetch, name, source, revision, silence, home.variable)
+    fetch = partial(_fetch, name, source, revision, silence, variable)
     config = fetch(AutoConfig.from_pretrained)
     tokenizer = fetch(AutoTokenizer.from_pretrained)
     check(name, tokenizer)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from infolm_metric.kernel.idf.table import IDF
 
-BUNDLED_TABLE = Path(__file__).parents[1] / "bundled" / "idf.json"
+BUNDLED_FOLDER = Path(__file__).parents[1] / "bundled"
 DTYPES = ("float32", "bfloat16", "float16")
 IDF_FORMS = ("references", "separate")
 BUNDLED = "bundled"
@@ -141,7 +141,7 @@ def idf_source(name: str, value: Any) -> bool | str | IDF:
     if isinstance(value, IDF):
         return value
     if value == BUNDLED:
-        return IDF.load(BUNDLED_TABLE)
+        return IDF.load(BUNDLED_FOLDER / "idf.json")
     if isinstance(value, str | os.PathLike):
         path = os.path.expanduser(value)
         if not Path(path).is_file():
