@@ -18,13 +18,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from infolm_metric.kernel.checks import BUNDLED_FOLDER
 from infolm_metric.kernel.pairs import Pair, Pairs
 from infolm_metric.kernel.results import differences, without
 from infolm_metric.kernel.wording import spelled
 
 FORMAT, VERSION = "infolm baseline", 1
 PACKAGE = "package"
-PACKAGED = Path(__file__).parents[1] / "bundled"
 LEAST_GROUPS = 20  # distinct groups of references without which a call has no baseline of its own
 MOST_PAIRS = 500
 VERDICTS = {"far closer than": 3, "closer than": 2}  # deviations from what unrelated texts score
@@ -71,13 +71,12 @@ class Spread:
         """
         if score == best:
             return "a copy"
-        gain = (self.mean - score) if best < self.mean else (score - self.mean)
+        lower = best < self.mean
+        gain = (self.mean - score) if lower else (score - self.mean)
         for words, deviations in VERDICTS.items():
             if gain > deviations * self.deviation:
                 return words
-        nine_in_ten = (
-            self.mean - self.deciles[0] if best < self.mean else self.deciles[-1] - self.mean
-        )
+        nine_in_ten = (self.mean - self.deciles[0]) if lower else (self.deciles[-1] - self.mean)
         return "hardly closer than" if gain > nine_in_ten else "about as far as"
 
 
@@ -91,7 +90,7 @@ class Baseline:
     @cached_property
     def fingerprint(self) -> str:
         """Twelve hexadecimal digits that stand for the contents."""
-        return hashlib.sha256(json.dumps(self._records()).encode()).hexdigest()[:12]
+        return digest_of(self._records())[:12]
 
     def __eq__(self, other: object) -> bool:
         return self.fingerprint == other.fingerprint if isinstance(other, Baseline) else False
@@ -212,7 +211,7 @@ def of_the_package(metric: str) -> Baseline:
     >>> str(of_the_package("infolm"))[:8], len(of_the_package("another").spreads)
     ('package-', 0)
     """
-    path = PACKAGED / f"{metric}_baseline.json"
+    path = BUNDLED_FOLDER / f"{metric}_baseline.json"
     return Baseline.load(path, PACKAGE) if path.is_file() else Baseline({}, PACKAGE)
 
 
@@ -231,13 +230,13 @@ def unrelated(pairs: Pairs) -> list[Pair]:
     >>> len(drawn), any(pair in list(pairs) for pair in drawn)
     (30, False)
     """
-    groups = sorted({tuple(group) for group in pairs.references}, key=_digest)
+    groups = sorted({tuple(group) for group in pairs.references}, key=digest_of)
     if len(groups) < LEAST_GROUPS:
         return []
     distinct = {(candidate, tuple(group)) for candidate, group in pairs}
     drawn: list[Pair] = []
-    for candidate, own in sorted(distinct, key=_digest):
-        start = int(_digest((candidate, own)), 16)
+    for candidate, own in sorted(distinct, key=digest_of):
+        start = int(digest_of((candidate, own)), 16)
         taken = {candidate, *own}
         for step in range(len(groups)):
             other = groups[(start + step) % len(groups)]
@@ -262,11 +261,8 @@ def of_the_call(
     spreads = {}
     for signature, values in scores.items():
         for count in counts:
-            own = [
-                value
-                for value, (_, group) in zip(values, drawn, strict=True)
-                if len(group) == count
-            ]
+            sized = zip(values, drawn, strict=True)
+            own = [value for value, (_, group) in sized if len(group) == count]
             kept = own if len(own) >= LEAST_GROUPS else values
             spreads[key_of(signature, weights, count)] = Spread.of(kept)
     return Baseline(spreads, "call")
@@ -283,7 +279,7 @@ def mixed(texts: Sequence[str], pairs: int, references: int) -> Iterator[Pairs]:
     >>> [len(each) for each in mixed([f"text {i}" for i in range(40)], 500, 2)]
     [360, 360]
     """
-    ring = sorted(set(texts), key=_digest)[: 2 * pairs]
+    ring = sorted(set(texts), key=digest_of)[: 2 * pairs]
     size = len(ring)
     laps = min(-(-pairs // size), max(1, (size - 1) // (2 * references)))
     stride = max(1, size // (laps * references + 1))
@@ -300,7 +296,8 @@ def mixed(texts: Sequence[str], pairs: int, references: int) -> Iterator[Pairs]:
         )
 
 
-def _digest(texts: Any) -> str:
+def digest_of(texts: Any) -> str:
+    """A hash of texts, or of lists of them."""
     return hashlib.sha256(json.dumps(texts).encode()).hexdigest()
 
 

@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -25,12 +25,11 @@ from torch import nn
 from transformers import AutoConfig, AutoTokenizer
 from transformers.utils import logging
 
-from infolm_metric.kernel.checks import BUNDLED
+from infolm_metric.kernel.checks import BUNDLED, BUNDLED_FOLDER
 from infolm_metric.kernel.settings import ModelSettings
 from infolm_metric.kernel.tokens import Template, find_template
 from infolm_metric.kernel.wording import spelled
 
-BUNDLED_FOLDER = Path(__file__).parents[1] / "bundled"
 HASHED = (
     *("*.safetensors", "config.json", "tokenizer*", "vocab*", "merges.txt", "*.model"),
     *("added_tokens.json", "special_tokens_map.json", "*.index.json", "bpe.codes"),
@@ -41,14 +40,6 @@ WORKING_MEMORY = 2 << 30  # bytes
 # Share of a GPU's memory that stays free for whoever else is at work there.
 HEADROOM = 0.1
 PATIENCE = 4.0  # seconds that the Hub has for its first answer
-
-
-@dataclass(frozen=True)
-class Home:
-    """Where a metric's bundled model lies, and the variable by which users choose another."""
-
-    folder: Path = BUNDLED_FOLDER
-    variable: str = ModelSettings.model_variable
 
 
 @dataclass(frozen=True)
@@ -63,15 +54,29 @@ class Checkpoint:
     size: int  # entries of the model's vocabulary, V
     limit: int | None  # tokens a text may have by default, special ones included; None: any
     positions: int | None  # tokens the model can read at most; None: any
-    silence: str = ""  # why the Hub is not asked for files, if it is not
-    states: int | None = None  # hidden states: the embeddings and every layer's; None: not known
-    home: Home = Home()
-    config: Any = None
+    fetch: Callable[..., Any]  # gives what a loader makes of the model's files
+    states: int | None  # hidden states: the embeddings and every layer's; None: not known
+    config: Any
 
     @cached_property
     def identity(self) -> str:
         """The model's name with its commit on the Hub, or with a hash of the files for a folder."""
-        return _identity(self.name, self.source, self.revision)
+        folder = Path(self.source)
+        if not folder.is_dir():
+            cached = try_to_load_from_cache(self.source, "config.json", revision=self.revision)
+            # Downloads lie in snapshots/<commit>; what the Hub's client does not keep has none.
+            commit = Path(cached).parent.name if isinstance(cached, str) else self.revision
+            return f"{self.name}@{commit}"
+        digest = hashlib.sha256()
+        files = {file for pattern in HASHED for file in folder.glob(pattern) if file.is_file()}
+        for file in sorted(files):
+            digest.update(f"{file.name}\0{file.stat().st_size}\0".encode())
+            with file.open("rb") as stream:
+                while block := stream.read(1 << 20):
+                    digest.update(block)
+        bundled = self.name == BUNDLED
+        label = BUNDLED if bundled else os.path.basename(os.path.abspath(self.name))
+        return f"{label}@sha256:{digest.hexdigest()[:12]}"
 
     @cached_property
     def fingerprint(self) -> str:
@@ -115,22 +120,24 @@ def open_checkpoint(
     architecture: Any,
     unfit: Callable[[str], str],
     check: Callable[[str, Any], None] = lambda name, tokenizer: None,
-    home: Home = Home(),  # noqa: B008 (it is frozen)
+    folder: Path = BUNDLED_FOLDER,
+    variable: str = ModelSettings.model_variable,
 ) -> Checkpoint:
     """The tokenizer of a model and what its configuration says, without its weights.
 
     `architecture` is the transformers class that will load the model. `check` may refuse the
     tokenizer, and `unfit` gives the message for a kind of model that has no such architecture.
-    `home` tells what "bundled" stands for.
+    "bundled" stands for the one in `folder`, and `variable` of the environment names another.
 
     Raises:
         OSError: the model is not there, is damaged or cannot be reached.
         ValueError: it has no such architecture, or its tokenizer knows no words.
     """
-    source = _source(name, revision, home.folder)
-    asked = (name, source, revision, _silence(source, revision), home.variable)
-    config = _fetch(AutoConfig.from_pretrained, *asked)
-    tokenizer = _fetch(AutoTokenizer.from_pretrained, *asked)
+    source = _source(name, revision, folder)
+    silence = _silence(source, revision)
+    fetch = partial(_fetch, name, source, revision, silence, variable)
+    config = fetch(AutoConfig.from_pretrained)
+    tokenizer = fetch(AutoTokenizer.from_pretrained)
     check(name, tokenizer)
     try:
         with torch.device("meta"):  # modules without memory for weights
@@ -154,9 +161,8 @@ def open_checkpoint(
     states = None if depth is None else depth + 1
     return Checkpoint(
         *(name, source, revision, tokenizer, template, size, limit, positions),
-        silence=asked[3],
+        fetch=fetch,
         states=states,
-        home=home,
         config=config,
     )
 
@@ -172,13 +178,8 @@ def load_weights(
     """
     # Random numbers that transformers draws for missing weights must not move the caller's.
     with torch.random.fork_rng(devices=[]), _quietly():
-        model, report = _fetch(
+        model, report = checkpoint.fetch(
             architecture.from_pretrained,
-            checkpoint.name,
-            checkpoint.source,
-            checkpoint.revision,
-            checkpoint.silence,
-            checkpoint.home.variable,
             # Given even for float32: transformers 5 otherwise keeps a checkpoint's own dtype.
             dtype=getattr(torch, dtype),
             use_safetensors=True,
@@ -230,10 +231,7 @@ def choose_device(weights: int) -> torch.device:
     >>> isinstance(choose_device(440 << 20), torch.device)
     True
     """
-    if not torch.cuda.is_available():
-        return torch.device("cpu")
-    free, total = torch.cuda.mem_get_info()
-    if has_room(weights, free, total):
+    if torch.cuda.is_available() and has_room(weights, *torch.cuda.mem_get_info()):
         return torch.device("cuda", torch.cuda.current_device())
     return torch.device("cpu")
 
@@ -295,15 +293,18 @@ def _silence(source: str, revision: str | None) -> str:
 
 
 def _fetch(
-    loader: Callable[..., Any],
     name: str,
     source: str,
     revision: str | None,
-    silence: str = "",
-    variable: str = ModelSettings.model_variable,
+    silence: str,
+    variable: str,
+    loader: Callable[..., Any],
     **options: Any,
 ) -> Any:
-    """What `loader` gives, with errors that say what to do."""
+    """What `loader` gives, with errors that say what to do.
+
+    `silence` is why the Hub is not asked for files, if it is not.
+    """
     if revision is not None:
         options["revision"] = revision
     if silence:
@@ -334,22 +335,3 @@ def _positions(skeleton: nn.Module, config: Any) -> int | None:
             # Some families keep spare rows, so what the configuration declares counts too.
             return min(module.num_embeddings - offset, declared or module.num_embeddings)
     return declared
-
-
-def _identity(name: str, source: str, revision: str | None) -> str:
-    """The model's name with its commit on the Hub, or with a hash of the files for a folder."""
-    folder = Path(source)
-    if not folder.is_dir():
-        cached = try_to_load_from_cache(source, "config.json", revision=revision)
-        # Downloads lie in snapshots/<commit>; what the Hub's client does not keep has no commit.
-        commit = Path(cached).parent.name if isinstance(cached, str) else revision
-        return f"{name}@{commit}"
-    digest = hashlib.sha256()
-    files = {file for pattern in HASHED for file in folder.glob(pattern) if file.is_file()}
-    for file in sorted(files):
-        digest.update(f"{file.name}\0{file.stat().st_size}\0".encode())
-        with file.open("rb") as stream:
-            while block := stream.read(1 << 20):
-                digest.update(block)
-    label = name if name == BUNDLED else os.path.basename(os.path.abspath(name))
-    return f"{label}@sha256:{digest.hexdigest()[:12]}"

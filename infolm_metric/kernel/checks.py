@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from infolm_metric.kernel.idf.table import IDF
 
-BUNDLED_TABLE = Path(__file__).parents[1] / "bundled" / "idf.json"
+BUNDLED_FOLDER = Path(__file__).parents[1] / "bundled"
 DTYPES = ("float32", "bfloat16", "float16")
 IDF_FORMS = ("references", "separate")
 BUNDLED = "bundled"
@@ -51,7 +51,7 @@ def check_known(name: str, given: object, known: Sequence[str]) -> None:
     Traceback (most recent call last):
     ValueError: unknown level 'sytem'; did you mean 'system'?
     """
-    if given not in known:
+    if not isinstance(given, str) or given not in known:
         raise ValueError(f"unknown {name} {given!r}; {nearest(given, known)}")
 
 
@@ -113,12 +113,11 @@ def optional(check: Callable[[str, Any], Any]) -> Callable[[str, Any], Any]:
     return lambda name, value: None if value is None else check(name, value)
 
 
-def one_of(known: Sequence[str]) -> Callable[[str, Any], str]:
+def one_of(known: Sequence[str]) -> Callable[[str, Any], Any]:
     """The check that a value is one of the known words."""
 
-    def check(name: str, value: Any) -> str:
-        if not isinstance(value, str) or value not in known:
-            raise ValueError(f"unknown {name} {value!r}; {nearest(value, known)}")
+    def check(name: str, value: Any) -> Any:
+        check_known(name, value, known)
         return value
 
     return check
@@ -142,7 +141,7 @@ def idf_source(name: str, value: Any) -> bool | str | IDF:
     if isinstance(value, IDF):
         return value
     if value == BUNDLED:
-        return IDF.load(BUNDLED_TABLE)
+        return IDF.load(BUNDLED_FOLDER / "idf.json")
     if isinstance(value, str | os.PathLike):
         path = os.path.expanduser(value)
         if not Path(path).is_file():
@@ -186,7 +185,7 @@ def device_name(name: str, value: Any) -> str:
     return str(device)
 
 
-def dtype_name(name: str, value: Any) -> str:
+def dtype_name(name: str, value: Any) -> Any:
     """The name of one of DTYPES, given as a string or as torch's own."""
     plain = str(value).removeprefix("torch.") if type(value).__name__ == "dtype" else value
     return one_of(DTYPES)(name, plain)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import os
 import types
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from inspect import Parameter
 from typing import Any
@@ -24,28 +25,17 @@ def name_settings(owner: type, settings: type[Settings]) -> None:
     """
     for name in dir(owner):
         method = getattr(owner, name)
-        if isinstance(method, types.FunctionType) and _gathers(method):
-            setattr(owner, name, _copied(method, settings))
-
-
-def _gathers(method: Callable[..., Any]) -> bool:
-    """True if a method takes the settings of a metric as its other keywords."""
-    other = inspect.signature(method).parameters.get("settings")
-    return other is not None and other.kind is Parameter.VAR_KEYWORD
+        if isinstance(method, types.FunctionType):
+            other = inspect.signature(method).parameters.get("settings")
+            if other is not None and other.kind is Parameter.VAR_KEYWORD:
+                setattr(owner, name, _copied(method, settings))
 
 
 def _copied(method: types.FunctionType, settings: type[Settings]) -> types.FunctionType:
     """The function under its own name; not a wrapper, which warnings would count as a caller."""
-    copy = types.FunctionType(
-        method.__code__,
-        method.__globals__,
-        method.__name__,
-        method.__defaults__,
-        method.__closure__,
-    )
-    copy.__dict__.update(method.__dict__)
-    for name in ("__kwdefaults__", "__annotations__", "__doc__", "__qualname__", "__module__"):
-        setattr(copy, name, getattr(method, name))
+    copy = types.FunctionType(method.__code__, method.__globals__, closure=method.__closure__)
+    functools.update_wrapper(copy, method)
+    copy.__defaults__, copy.__kwdefaults__ = method.__defaults__, method.__kwdefaults__
     plain = inspect.signature(method)
     own = [each for each in plain.parameters.values() if each.name != "settings"]
     defaults = {each.name: each.default for each in fields(settings)}

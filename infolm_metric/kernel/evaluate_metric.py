@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, ClassVar
 
 import datasets
@@ -51,7 +51,8 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
                 f"{type(self).__name__} has no configurations, got config_name={config_name!r}; "
                 'give settings by name, such as model_name_or_path="bundled"'
             )
-        own = {name: settings.pop(name) for name in _arguments_of_evaluate() if name in settings}
+        named = inspect.getfullargspec(evaluate.Metric.__init__).args
+        own = {name: settings.pop(name) for name in named if name in settings}
         _check_processes(own)
         self._settings: Settings = self._settings_type().of(**settings)
         self._scorer: MetricScorer | None = None
@@ -113,12 +114,13 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
             if pair[name] is not None:
                 raise TypeError(f"add got both {name.removesuffix('s')} and {name}; give one")
             pair[name] = value
-        self._keep(check_pairs([pair["predictions"]], [pair["references"]]))
+        checked = check_pairs([pair["predictions"]], [pair["references"]])
+        self._added.append(self._alike(checked))
 
     def add_batch(self, *, predictions: Any = None, references: Any = None, **other: Any) -> None:
         """Keep predictions and their references for `compute`."""
         _check_names("add_batch", other, _INPUTS)
-        self._keep(check_pairs(predictions, references))
+        self._added.append(self._alike(check_pairs(predictions, references)))
 
     def compute(
         self,
@@ -134,14 +136,24 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
         Settings given here hold for this call; `ranks` and `gather` are those of
         `distributed_score`.
         """
+
+        def hold() -> tuple[Pairs, Settings]:
+            return self._held(predictions, references, check_held), self._checked(settings)
+
         result: Result | None
         if ranks is not None:
-            gather = gather or "all"
-            result = self._score_on_ranks(predictions, references, ranks, gather, settings)
+            result = score_held(self.scorer, hold, ranks=ranks, gather=gather or "all")
         elif gather is not None:
             raise ValueError(f'gather={gather!r} needs ranks="share" or ranks="same"')
         else:
-            result = self._score_here(predictions, references, settings)
+            chosen = self._checked(settings)
+            pairs = self._held(predictions, references, check_pairs)
+            if not len(pairs):
+                raise ValueError(
+                    "there is nothing to compute; give predictions and references, "
+                    "or add them before with add or add_batch"
+                )
+            result = self.scorer.score_pairs(pairs, chosen)
         self._added = []
         if result is None:
             return None
@@ -149,40 +161,12 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
         wanted = settings.get("return_scores", self._settings.return_scores)
         return result.as_dict(return_scores=wanted)
 
-    def _held(self, predictions: Any, references: Any, check: Any = check_pairs) -> Pairs:
+    def _held(self, predictions: Any, references: Any, check: Callable[..., Pairs]) -> Pairs:
         """The pairs added before, and those of the call."""
         parts = list(self._added)
         if predictions is not None or references is not None:
-            parts.append(check(predictions, references))
-            self._check_kind(parts[-1])
+            parts.append(self._alike(check(predictions, references)))
         return Pairs.joined(parts)
-
-    def _score_here(self, predictions: Any, references: Any, settings: dict[str, Any]) -> Result:
-        """The result for the pairs that this process holds."""
-        chosen = self._checked(settings)
-        pairs = self._held(predictions, references)
-        if not len(pairs):
-            raise ValueError(
-                "there is nothing to compute; give predictions and references, "
-                "or add them before with add or add_batch"
-            )
-        result: Result = self.scorer.score_pairs(pairs, chosen)
-        return result
-
-    def _score_on_ranks(
-        self,
-        predictions: Any,
-        references: Any,
-        ranks: str,
-        gather: str,
-        settings: dict[str, Any],
-    ) -> Result | None:
-        """The result for the pairs of all ranks; None where another rank has it."""
-
-        def hold() -> tuple[Pairs, Settings]:
-            return self._held(predictions, references, check_held), self._checked(settings)
-
-        return score_held(self.scorer, hold, ranks=ranks, gather=gather)
 
     @classmethod
     def _settings_type(cls) -> type[Settings]:
@@ -194,12 +178,8 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
         chosen = self._settings.replace(**settings)
         return chosen.replace(verbose=chosen.verbose and is_progress_bar_enabled())
 
-    def _keep(self, pairs: Pairs) -> None:
-        self._check_kind(pairs)
-        self._added.append(pairs)
-
-    def _check_kind(self, pairs: Pairs) -> None:
-        """Raise ValueError if strings and lists would be mixed."""
+    def _alike(self, pairs: Pairs) -> Pairs:
+        """The pairs; ValueError if strings and lists would be mixed."""
         if self._added and len(pairs) and self._added[0].several != pairs.several:
             kinds = ("strings", "lists of strings")
             raise ValueError(
@@ -207,12 +187,7 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
                 f"{kinds[pairs.several]} now; give all of them as {kinds[not pairs.several]}, "
                 "or compute what was added first"
             )
-
-
-def _arguments_of_evaluate() -> Collection[str]:
-    """The names of what the constructor of every metric takes."""
-    parameters = inspect.signature(evaluate.Metric.__init__).parameters.values()
-    return [each.name for each in parameters if each.kind is each.POSITIONAL_OR_KEYWORD]
+        return pairs
 
 
 def _check_processes(given: dict[str, Any]) -> None:

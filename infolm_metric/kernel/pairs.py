@@ -103,8 +103,7 @@ def check_pairs(predictions: Any, references: Any) -> Pairs:
         )
     if not candidates:
         raise ValueError("predictions and references are empty; give at least one pair")
-    for index, text in enumerate(candidates):
-        check_text(f"predictions[{index}]", text)
+    check_texts("predictions", candidates)
     several = not isinstance(groups[0], str)
     if not several:
         for index, text in enumerate(groups):
@@ -132,11 +131,10 @@ def iterate_pairs(pairs: Iterable[Any]) -> Iterator[Pair]:
             )
         candidate, references = pair
         check_text(f"{name}[0]", candidate)
-        group = [references] if isinstance(references, str) else as_list(f"{name}[1]", references)
+        listed = [references] if isinstance(references, str) else references
+        group = check_texts(f"{name}[1]", listed)
         if not group:
             raise ValueError(f"{name}[1] is an empty list; give at least one reference")
-        for position, text in enumerate(group):
-            check_text(f"{name}[1][{position}]", text)
         yield candidate, group
 
 
@@ -216,11 +214,9 @@ def _reference_list(index: int, group: Any) -> list[str]:
         raise ValueError(_mixed(index, 0))
     if not _is_list(group):
         check_text(name, group)
-    texts = as_list(name, group)
+    texts = check_texts(name, group)
     if not texts:
         raise ValueError(f"{name} is an empty list; give each prediction at least one reference")
-    for position, text in enumerate(texts):
-        check_text(f"{name}[{position}]", text)
     return texts
 
 

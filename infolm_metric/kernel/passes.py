@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
 
 from infolm_metric.kernel.idf.statistics import Statistics, count, signed_weights
 from infolm_metric.kernel.pairs import Pair, Pairs
-from infolm_metric.kernel.progress import pair_bar
+from infolm_metric.kernel.progress import bar
 from infolm_metric.kernel.reading import Reader
 from infolm_metric.kernel.results import Remarks, Result, make_signature
 from infolm_metric.kernel.scorer import Report, Scorer, silent
@@ -69,7 +68,7 @@ class Passes(Scorer):
     def signature(self, settings: Any, statistics: Statistics | None = None) -> str:
         """All that can change a score; the model's files are hashed for it, and not loaded."""
         read = self.reader.checkpoint(settings).signed(settings)
-        signed = signed_weights(settings.signed(), settings, statistics)
+        signed = signed_weights(settings, statistics)
         return make_signature(settings.metric, {**signed, **read})
 
     def unload(self) -> None:
@@ -96,10 +95,14 @@ class Passes(Scorer):
         table = np.empty((rows, len(pairs)))
         remarks = [Remarks()] * weightings
         done = 0
-        with pair_bar(len(pairs), read.verbose) as bar:
+        shown = read.verbose and len(pairs) > 1
+        with bar(shown, total=len(pairs), unit="pair", desc="infolm") as drawn:
             for portion in cut():
-                where = slice(done, done + len(portion))
-                found = compare(portion, table[:, where], partial(bar, done, len(portion)))
+
+                def told(share: float, done: int = done, size: int = len(portion)) -> None:
+                    drawn.update(done + int(size * share) - drawn.n)
+
+                found = compare(portion, table[:, done : done + len(portion)], told)
                 remarks = [one + other for one, other in zip(remarks, found, strict=True)]
                 done += len(portion)
                 report(len(portion) * rows)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from typing import Any
 
 from huggingface_hub.utils import tqdm
@@ -21,13 +19,3 @@ def bar(shown: bool | None, **how: Any) -> Any:
     from datasets.utils import tqdm as switched
 
     return switched(**how)
-
-
-@contextmanager
-def pair_bar(pairs: int, shown: bool) -> Iterator[Callable[[int, int, float], object]]:
-    """A progress bar over so many pairs, if there are several.
-
-    It is told the pairs done before a portion, those of the portion, and the share of these done.
-    """
-    with bar(shown and pairs > 1, total=pairs, unit="pair", desc="infolm") as drawn:
-        yield lambda before, size, share: drawn.update(before + int(size * share) - drawn.n)

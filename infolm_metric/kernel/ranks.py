@@ -6,14 +6,13 @@ are small; texts and distributions stay where they are.
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar
 
 import torch.distributed as dist
 
+from infolm_metric.kernel.baselines import digest_of
 from infolm_metric.kernel.checks import check_known
 from infolm_metric.kernel.idf.statistics import Statistics
 from infolm_metric.kernel.pairs import Pairs, as_list, check_pairs
@@ -101,61 +100,58 @@ def score_held(
 
     If `hold` raises on one rank, all ranks raise.
     """
-    check_choices(ranks, gather)
+    check_known("ranks", ranks, HELD)
+    check_known("gather", gather, GATHERED)
     if number_of_ranks(group) == 1:
         pairs, settings = hold()
         return scorer.score_pairs(pairs, settings)
     inner = scorer.inner
 
-    def count() -> tuple[Pairs, Settings, _Holding]:
+    def count() -> tuple[tuple[Pairs, Settings], _Holding]:
         pairs, settings = hold()
         settings.check_parts()
-        digest = _digest(pairs) if ranks == "same" else ""
+        digest = digest_of([pairs.predictions, pairs.references]) if ranks == "same" else ""
         with scorer.lock:
             statistics, signature = inner.count(pairs, settings), inner.signature(settings)
-        return pairs, settings, _Holding(len(pairs), digest, signature, statistics)
+        return (pairs, settings), _Holding(len(pairs), digest, signature, statistics)
 
-    (pairs, settings, _), held = _together(count, lambda counted: counted[2], group)
+    (pairs, settings), held = _together(count, group)
     _check_alike(held)
     if not any(holding.pairs for holding in held):
         raise ValueError(
             "predictions and references are empty on every rank; give at least one pair"
         )
     if ranks == "same":
-        own, statistics = _part(pairs, held, dist.get_rank(group)), held[0].statistics
+        rank, statistics = dist.get_rank(group), held[0].statistics
+        own = pairs.part(*(len(pairs) * number // len(held) for number in (rank, rank + 1)))
     else:
         own, statistics = pairs, sum((each.statistics for each in held), Statistics())
 
-    def score() -> Result | None:
+    def score() -> tuple[None, Result | None]:
         with scorer.lock:
             fit = with_baseline(inner, settings, statistics)
-            return score_part(inner, own, fit, statistics) if len(own) else None
+            return None, score_part(inner, own, fit, statistics) if len(own) else None
 
-    _, parts = _together(score, lambda result: result, group)
+    _, parts = _together(score, group)
     if gather == "main" and dist.get_rank(group):
         return None
     return joined([part for part in parts if part is not None])
 
 
 def _check_alike(held: list[_Holding]) -> None:
-    """Raise ValueError unless all ranks would sign their scores alike."""
+    """Raise ValueError unless all ranks sign their scores alike, and hold pairs as they said."""
     for rank, holding in enumerate(held):
         if difference := differences(held[0].signature, holding.signature):
             raise ValueError(
                 f"rank {rank} would score otherwise than rank 0: {difference}; give all ranks the "
                 "same settings, model and versions"
             )
-
-
-def check_choices(ranks: str, gather: str) -> None:
-    """Raise ValueError if a word is none of those known.
-
-    >>> check_choices("shared", "all")
-    Traceback (most recent call last):
-    ValueError: unknown ranks 'shared'; did you mean 'share'?
-    """
-    check_known("ranks", ranks, HELD)
-    check_known("gather", gather, GATHERED)
+        if holding.digest != held[0].digest:
+            raise ValueError(
+                f'ranks="same" needs the same pairs on every rank, but those of rank {rank} '
+                f"({holding.pairs} pairs) differ from those of rank 0 ({held[0].pairs} pairs); "
+                'use ranks="share" if each rank holds pairs of its own'
+            )
 
 
 def number_of_ranks(group: dist.ProcessGroup | None = None) -> int:
@@ -188,35 +184,17 @@ def check_held(predictions: Any, references: Any) -> Pairs:
     return check_pairs(predictions, references)
 
 
-def _digest(pairs: Pairs) -> str:
-    """What tells pairs from others: a hash of them."""
-    return hashlib.sha256(json.dumps([pairs.predictions, pairs.references]).encode()).hexdigest()
-
-
-def _part(pairs: Pairs, held: list[_Holding], rank: int) -> Pairs:
-    """The pairs that this rank scores of those that all hold; raises ValueError if they differ."""
-    for other, holding in enumerate(held):
-        if holding.digest != held[0].digest:
-            raise ValueError(
-                f'ranks="same" needs the same pairs on every rank, but those of rank {other} '
-                f"({holding.pairs} pairs) differ from those of rank 0 ({held[0].pairs} pairs); "
-                'use ranks="share" if each rank holds pairs of its own'
-            )
-    start, stop = (len(pairs) * number // len(held) for number in (rank, rank + 1))
-    return pairs.part(start, stop)
-
-
 def _together(
-    step: Callable[[], Own], told: Callable[[Own], Told], group: dist.ProcessGroup | None
+    step: Callable[[], tuple[Own, Told]], group: dist.ProcessGroup | None
 ) -> tuple[Own, list[Told]]:
-    """What `step` gives on this rank, and what every rank tells of it.
+    """What `step` gives on this rank alone, and what it gives all ranks of every one.
 
     Raises on all ranks if the step fails on one, so that none waits for another in vain.
     """
     failure: Exception | None = None
     try:
-        own = step()
-        message: tuple[Any, str] = (told(own), "")
+        own, told = step()
+        message: tuple[Any, str] = (told, "")
     except Exception as error:
         failure, message = error, (None, f"{type(error).__name__}: {error}")
     messages: list[Any] = [None] * dist.get_world_size(group)

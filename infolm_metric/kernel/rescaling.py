@@ -28,10 +28,7 @@ if TYPE_CHECKING:
 
 def score_part(inner: Scorer, pairs: Pairs, settings: Settings, statistics: Statistics) -> Result:
     """The result for a part of a corpus; rescaled if the settings hold a baseline."""
-    plain = settings.replace(rescale_with_baseline=False)
-    result = inner.score(pairs, plain, statistics)
-    if not isinstance(settings.rescale_with_baseline, Baseline):
-        return result
+    result = inner.score(pairs, settings.replace(rescale_with_baseline=False), statistics)
     return _in_its_light(inner, result, pairs, settings, statistics)
 
 
@@ -124,9 +121,10 @@ def make_baseline(
 def _in_its_light(
     inner: Scorer, result: Result, pairs: Pairs, settings: Settings, statistics: Statistics
 ) -> Result:
-    """The result with its scores rescaled by the baseline that the settings hold."""
+    """The result with its scores rescaled by the baseline that the settings hold, if any."""
     baseline = settings.rescale_with_baseline
-    assert isinstance(baseline, Baseline)
+    if not isinstance(baseline, Baseline):
+        return result
     counts = list(map(len, pairs.references))
     usual = _usual(Counter(counts))
     columns: dict[str, list[float]] = {}

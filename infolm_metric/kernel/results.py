@@ -245,7 +245,11 @@ def make_signature(metric: str, values: Mapping[str, object]) -> str:
 
     Equal signatures mean equal scores for the same inputs, within float32's tolerance.
     """
-    named = {"metric": metric, **values, **_versions()}
+    import torch
+    import transformers
+
+    versions = {"transformers": transformers.__version__, "torch": torch.__version__}
+    named = {"metric": metric, **values, "infolm": __version__, **versions}
     return "|".join(f"{name}:{_shown(value)}" for name, value in named.items())
 
 
@@ -284,17 +288,6 @@ def mean(values: Sequence[float]) -> float:
 def _shown(value: object) -> str:
     """A value as the signature shows it: a float with all digits, False and None as words."""
     return "no" if value is False else "none" if value is None else str(value)
-
-
-def _versions() -> dict[str, str]:
-    import torch
-    import transformers
-
-    return {
-        "infolm": __version__,
-        "transformers": transformers.__version__,
-        "torch": torch.__version__,
-    }
 
 
 def _appended(parts: Sequence[Mapping[str, list[float]]]) -> dict[str, list[float]]:

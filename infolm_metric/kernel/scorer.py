@@ -110,7 +110,7 @@ class MetricScorer:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Copies and pickles carry the settings; they load the model themselves."""
-        return _rebuilt, (type(self), self.settings)
+        return type(self), (), {"settings": self.settings}
 
     def score(self, predictions: Any, references: Any, **settings: Any) -> Result:
         """The scores of each prediction against its reference or references.
@@ -203,10 +203,3 @@ class _Again:
 
     def __iter__(self) -> Iterator[Pair]:
         return iterate_pairs(self.pairs)
-
-
-def _rebuilt(kind: type[MetricScorer], settings: Settings) -> MetricScorer:
-    """A scorer of this kind with these settings."""
-    scorer = kind()
-    scorer.settings = settings
-    return scorer

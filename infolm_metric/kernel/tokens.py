@@ -79,6 +79,7 @@ def tokenize(
             return_special_tokens_mask=True,
             return_attention_mask=False,
             return_token_type_ids=False,
+            # Cut here and not there, where it would change the state that threads share.
             truncation=False,
             padding=False,
             verbose=False,

@@ -12,14 +12,13 @@ from torch import Tensor, nn
 from transformers import AutoModelForSequenceClassification
 
 from infolm_metric.kernel.checkpoints import (
-    BUNDLED_FOLDER,
     Checkpoint,
-    Home,
     check_complete,
     load_weights,
     open_checkpoint,
     place,
 )
+from infolm_metric.kernel.checks import BUNDLED_FOLDER
 from infolm_metric.kernel.exactness import exactly, repeated, steady
 from infolm_metric.kernel.tokens import tokenize
 from infolm_metric.kernel.wording import spelled
@@ -33,7 +32,7 @@ from infolm_metric.menli.pair_tokens import (
 )
 from infolm_metric.menli.settings import Settings
 
-HOME = Home(BUNDLED_FOLDER / "nli", Settings.model_variable)
+FOLDER = BUNDLED_FOLDER / "nli"
 REMEDY = (
     'choose a model of natural language inference such as "microsoft/deberta-large-mnli" or '
     '"bundled"'
@@ -111,7 +110,9 @@ def open_nli(
         return f"{name!r} is a {kind} model, which classifies no texts; {REMEDY}"
 
     checkpoint = open_checkpoint(
-        name, revision, AutoModelForSequenceClassification, unfit, home=HOME
+        *(name, revision, AutoModelForSequenceClassification, unfit),
+        folder=FOLDER,
+        variable=Settings.model_variable,
     )
     return NLICheckpoint(
         checkpoint,

@@ -47,8 +47,7 @@ def from_table(
     ...     list(source.read()), source.count()
     ([('a cat', ['the cat', 'cats'])], 1)
     """
-    _check_again(path)
-    text_files.check_there([path])
+    _check_again([path])
     return PairSource(
         path, partial(text_files.iterate_pairs, path, candidate_column, reference_columns)
     )
@@ -56,9 +55,7 @@ def from_table(
 
 def from_parallel(candidates: str, references: Sequence[str]) -> PairSource:
     """The pairs of plain text files of equally many lines."""
-    for path in (candidates, *references):
-        _check_again(path)
-    text_files.check_there([candidates, *references])
+    _check_again([candidates, *references])
     return PairSource(candidates, partial(text_files.iterate_parallel, candidates, references))
 
 
@@ -133,10 +130,11 @@ def _only_split(name: str, splits: Mapping[str, Any], split: str | None) -> Any:
     return next(iter(splits.values()))
 
 
-def _check_again(path: str) -> None:
-    """Raise ValueError for standard input, which can be read once."""
-    if path == text_files.STANDARD_INPUT:
+def _check_again(paths: Sequence[str]) -> None:
+    """Raise ValueError for files that are not there, and for standard input, read only once."""
+    if text_files.STANDARD_INPUT in paths:
         raise ValueError(
             "a job that can be taken up again needs an input that can be read again, and standard "
             "input cannot; write it to a file first, or give another --output than JSON Lines"
         )
+    text_files.check_there(paths)

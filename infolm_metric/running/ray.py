@@ -11,6 +11,7 @@ import logging
 import os
 import pickle
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from functools import partial, reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -170,14 +171,14 @@ def count_dataset(dataset: Dataset, pair_of: Any, scorer: MetricScorer) -> Stati
     return statistics
 
 
+@dataclass
 class _Worker:
     """An actor: holds the scorer, and adds scores to batches of rows."""
 
-    def __init__(
-        self, scorer: MetricScorer, signature: str, statistics: Statistics, pair_of: Any
-    ) -> None:
-        self.scorer, self.signature = scorer, signature
-        self.statistics, self.pair_of = statistics, pair_of
+    scorer: MetricScorer
+    signature: str
+    statistics: Statistics
+    pair_of: Any
 
     def __call__(self, rows: pyarrow.Table) -> pyarrow.Table:
         # Here, because Ray does not give back what is raised where an actor is made.
@@ -258,11 +259,9 @@ def _own_error(error: BaseException) -> BaseException:
     """The error of ours that Ray has wrapped, if it is one, as what it was."""
     inner: BaseException | None = error
     while inner is not None:
-        cause = getattr(inner, "cause", None) or inner.__cause__
-        for kind in (ValueError, TypeError, OSError):
-            if type(inner) is kind or type(cause) is kind:
-                return kind(str(inner if type(inner) is kind else cause))
-        inner = cause
+        if type(inner) in (ValueError, TypeError, OSError):
+            return type(inner)(str(inner))
+        inner = getattr(inner, "cause", None) or inner.__cause__
     return error
 
 

@@ -131,7 +131,7 @@ def run_job(
             path.unlink(missing_ok=True)
             job.begin(folder, statistics)
         try:
-            with _bar(progress, source.count(), settings.metric) as shown:
+            with bar(progress, total=source.count(), unit="pair", desc=settings.metric) as shown:
                 shards = _shards(source, folder, chunk, score, counts)
                 told = scorer.inner.signature(settings, statistics)
                 result = _join(path, folder, told, shards, shown)
@@ -248,7 +248,7 @@ def _count(
             shown.update(len(part))
             yield from part
 
-    with _bar(progress, source.total, "counting") as shown:
+    with bar(progress, total=source.total, unit="pair", desc="counting") as shown:
         corpus = digest(counted())
     return statistics, corpus
 
@@ -276,8 +276,3 @@ def _take_up(
             f"same input, or {ANEW}"
         )
     return statistics
-
-
-def _bar(progress: bool | None, total: int | None, title: str) -> Any:
-    """A bar with rate and time left."""
-    return bar(progress, total=total, unit="pair", desc=title)

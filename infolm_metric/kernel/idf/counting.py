@@ -11,13 +11,14 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
-from itertools import chain, islice
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from infolm_metric.kernel.pairs import as_list, check_text
 from infolm_metric.kernel.progress import bar
+from infolm_metric.kernel.tokens import tokenize
 
 if TYPE_CHECKING:
     from datasets import Dataset, Features, IterableDataset
@@ -111,24 +112,17 @@ class _Counter:
         seen = [np.zeros(0, dtype=np.int64)]
         digests: set[str] = set()
         for start in range(0, len(texts), SLICE):
-            encoded = self.tokenizer(
-                texts[start : start + SLICE],
-                return_special_tokens_mask=True,
-                return_attention_mask=False,
-                return_token_type_ids=False,
-                # Cut here and not there, where it would change the state that threads share.
-                truncation=False,
-                padding=False,
-                verbose=False,
-            )
-            flat, owner = self._left(encoded["input_ids"], encoded["special_tokens_mask"])
+            some = texts[start : start + SLICE]
+            read = tokenize(self.tokenizer, some, self.max_length, "truncate")
+            part = [text.tokens for text in read]
+            flat = np.concatenate(part)
+            owner = np.repeat(np.arange(len(part)), list(map(len, part)))
             size = flat.max(initial=0) + 1
             seen.append(np.unique(owner * size + flat) % size)  # each token once a document
-            edges = np.searchsorted(owner, np.arange(len(encoded["input_ids"]) + 1))
-            for first, last in zip(edges, edges[1:], strict=False):
+            for tokens in part:
                 if len(digests) == DISTINCT:
                     break
-                digests.add(hashlib.sha256(flat[first:last].tobytes()).hexdigest()[:16])
+                digests.add(hashlib.sha256(tokens.tobytes()).hexdigest()[:16])
         ids, counts = np.unique(np.concatenate(seen), return_counts=True)
         return {
             "documents": [len(texts)],
@@ -137,47 +131,20 @@ class _Counter:
             "digests": [sorted(digests)],
         }
 
-    def _left(
-        self, ids: Sequence[Sequence[int]], special: Sequence[Sequence[int]]
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """The maskable tokens that `max_length` leaves of the documents, and whose they are."""
-        lengths = np.asarray([len(row) for row in ids])
-        flat, flags = (
-            np.fromiter(chain.from_iterable(rows), dtype=np.int64, count=lengths.sum())
-            for rows in (ids, special)
-        )
-        kept = flags == 0
-        flat, owner = flat[kept], np.repeat(np.arange(len(ids)), lengths)[kept]
-        if self.max_length is not None:
-            maskable = np.bincount(owner, minlength=len(ids))
-            room = np.where(
-                lengths > self.max_length, self.max_length - lengths + maskable, maskable
-            )
-            rank = np.arange(len(flat)) - (np.cumsum(maskable) - maskable)[owner]
-            left = self.tokenizer.truncation_side == "left"
-            kept = rank >= (maskable - room)[owner] if left else rank < room[owner]
-            flat, owner = flat[kept], owner[kept]
-        return flat, owner
-
 
 def _documents(rows: Iterable[tuple[int, Any]]) -> Iterator[str]:
     """The checked documents of numbered rows, each a string or a list of strings."""
     for position, row in rows:
-        if isinstance(row, list | tuple | np.ndarray):
-            for inner, text in enumerate(row):
-                yield _document(f"corpus[{position}][{inner}]", text)
-        else:
-            yield _document(f"corpus[{position}]", row)
-
-
-def _document(name: str, text: Any) -> str:
-    if not isinstance(text, str):
-        raise ValueError(
-            f"{name} must be a string, got {text!r:.60} ({type(text).__name__}); "
-            "remove it or give an empty string"
-        )
-    check_text(name, text)
-    return text
+        several = isinstance(row, list | tuple | np.ndarray)
+        for inner, text in enumerate(row if several else [row]):
+            name = f"corpus[{position}]" + (f"[{inner}]" if several else "")
+            if not isinstance(text, str):
+                raise ValueError(
+                    f"{name} must be a string, got {text!r:.60} ({type(text).__name__}); "
+                    "remove it or give an empty string"
+                )
+            check_text(name, text)
+            yield text
 
 
 def _as_dataset(
@@ -287,7 +254,8 @@ def _counted_here(
     dataset: Dataset | IterableDataset | Iterator[str], count: _Counter
 ) -> Iterator[dict[str, Any]]:
     if isinstance(dataset, Iterator):
-        batches: Iterator[Any] = ({"text": rows} for rows in _slices(dataset))
+        slices = iter(lambda: list(islice(dataset, BATCH)), [])
+        batches: Iterator[Any] = ({"text": rows} for rows in slices)
     else:
         batches = dataset.iter(batch_size=BATCH)
     start = 0
@@ -295,11 +263,6 @@ def _counted_here(
         stop = start + len(next(iter(rows.values())))
         yield count(rows, range(start, stop))
         start = stop
-
-
-def _slices(texts: Iterator[str]) -> Iterator[list[str]]:
-    while rows := list(islice(texts, BATCH)):
-        yield rows
 
 
 def _can_keep(dataset: Dataset) -> bool:

@@ -6,7 +6,7 @@ each part of a corpus is counted, the counts are added, and every part is scored
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -75,20 +75,17 @@ def count(pairs: Iterable[Pair], settings: Any, checkpoint: Checkpoint) -> Stati
     >>> found.tables["references"].documents
     2
     """
-    sides = {
+    if isinstance(pairs, Pairs) and not len(pairs):  # such as a rank that has none
+        return Statistics()
+    sides: dict[str, Callable[[], Iterable[str]]] = {
         CANDIDATES: lambda: (candidate for candidate, _ in pairs),
         REFERENCES: lambda: (text for _, group in pairs for text in group),
     }
-    texts: dict[str, Iterable[str]]
-    if not isinstance(pairs, Pairs):
-        texts = {side: sides[side]() for side in settings.counted}
-    elif len(pairs):
-        texts = {side: list(sides[side]()) for side in settings.counted}
-    else:  # such as a rank that has none
-        return Statistics()
-    return Statistics(
-        {side: count_texts(corpus, settings, checkpoint) for side, corpus in texts.items()}
-    )
+    tables = {}
+    for side in settings.counted:
+        texts = list(sides[side]()) if isinstance(pairs, Pairs) else sides[side]()
+        tables[side] = count_texts(texts, settings, checkpoint)
+    return Statistics(tables)
 
 
 def count_texts(texts: Iterable[str], settings: Any, checkpoint: Checkpoint) -> IDF:
@@ -133,23 +130,21 @@ def used_weights(settings: Any, statistics: Statistics) -> str:
     return "idf" if isinstance(getattr(settings, "idf", False), IDF) else "uniform"
 
 
-def signed_weights(
-    signed: Mapping[str, object], settings: Any, statistics: Statistics | None
-) -> dict[str, object]:
+def signed_weights(settings: Any, statistics: Statistics | None) -> dict[str, object]:
     """What a signature shows, and after `idf` what weighed the texts of the corpus counted.
 
     >>> from infolm_metric.infolm.settings import Settings
     >>> import numpy as np
     >>> table = IDF(2, np.array([2]), "5f2e", digests=("a0",))
-    >>> signed_weights({"idf": "references"}, Settings(), Statistics({"references": table}))
-    {'idf': 'references', 'weights': 'uniform'}
+    >>> signed = signed_weights(Settings(), Statistics({"references": table}))
+    >>> signed["idf"], signed["weights"], list(signed).index("weights") - list(signed).index("idf")
+    ('references', 'uniform', 1)
     """
-    if not statistics or not settings.counted:
-        return dict(signed)
-    used = used_weights(settings, statistics)
     fields: dict[str, object] = {}
-    for name, value in signed.items():
-        fields |= {"idf": value, "weights": used} if name == "idf" else {name: value}
+    for name, value in settings.signed().items():
+        fields[name] = value
+        if name == "idf" and statistics and settings.counted:
+            fields["weights"] = used_weights(settings, statistics)
     return fields
 
 

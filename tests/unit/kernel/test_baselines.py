@@ -308,7 +308,7 @@ def test_the_packages_baseline_rescales_a_pair_by_the_bundled_model():
 @pytest.mark.parametrize("metric", METRICS)
 def test_the_packages_baseline_is_for_the_weights_of_the_model_that_is_there(metric):
     """Whoever retrains the bundled model makes its baseline again."""
-    record = json.loads((baselines.PACKAGED / f"{metric}_baseline.json").read_text())
+    record = json.loads((baselines.BUNDLED_FOLDER / f"{metric}_baseline.json").read_text())
     scorer = find(metric).scorer_type()(model_name_or_path="bundled")
     identity = scorer.signature()
     model = next(part for part in identity.split("|") if part.startswith("model:"))

@@ -112,6 +112,17 @@ def test_a_worker_that_would_score_otherwise_is_refused_with_the_difference(
         score_files(ROWS, metric="toy", settings=ToySettings())
 
 
+def test_an_error_of_ours_is_told_and_not_what_caused_it():
+    from infolm_metric.running import ray as engine
+
+    ours = OSError("cannot load the model")
+    ours.__cause__ = ValueError("why")
+    wrapped = ray.exceptions.RayError()
+    wrapped.cause = ours
+    told = engine._own_error(wrapped)
+    assert (type(told), str(told)) == (OSError, "cannot load the model")
+
+
 @pytest.mark.parametrize("column", [MEASURE, f"{MEASURE}_similarity"])
 def test_a_column_that_is_there_already_is_not_overwritten(cluster, tiny_bert, column):
     settings = Settings(model_name_or_path=str(tiny_bert), idf=False, similarity=True)
