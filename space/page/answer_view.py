@@ -8,8 +8,8 @@ import gradio as gr
 
 from . import charts
 from .comparison import SWEPT, Answer, MaskedToken
-from .recipe import code_for
-from .reproduction import make_reproduction
+from .recipe import INFOLM
+from .reproduction import make_reproduction, shown_reproduction
 
 SIDES = ("Candidate", "Reference")
 ANGLE = -40  # of long labels under a plot
@@ -105,9 +105,8 @@ def shown(answer: Answer, everything: bool) -> dict[str, Any]:
         "token": gr.update(choices=list(predictions), value=first),
         "token_bars": charts.bars(predictions[first]),
         **{name: _curve(answer, name) for name in SWEPT},
-        "signature": answer.signature,
-        "code": code_for(answer.candidate_text, answer.reference_texts, answer.choices),
         "predictions": predictions,
+        **shown_reproduction(answer, INFOLM),
     }
 
 

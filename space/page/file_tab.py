@@ -19,6 +19,7 @@ from .controls import QUIET, VALUES, chosen, make_controls, parameter, show_para
 from .file_scores import FILE_TYPES, Table, read_pairs, read_table, score_in_parts, write_scores
 from .messages import notes, on_the_page
 from .recipe import code_for_file
+from .reproduction import make_code
 
 SAMPLE = Path(__file__).with_name("sample.csv")
 SHOWN_CHARACTERS = 300  # of a text in the table; the download has it whole
@@ -117,14 +118,7 @@ def _make_answer() -> tuple[Any, ...]:
         buttons=[],
         elem_id="pairs",
     )
-    code = gr.Code(
-        label="Python for these scores",
-        language="python",
-        interactive=False,
-        show_line_numbers=False,
-        wrap_lines=True,
-    )
-    return summary, download, histogram, table, code
+    return summary, download, histogram, table, make_code("Python for these scores")
 
 
 def _sample() -> Iterator[str]:
