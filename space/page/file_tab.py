@@ -10,13 +10,13 @@ from typing import Any
 
 import gradio as gr
 
-from infolm_metric.kernel.baselines import Spread
 from infolm_metric.kernel.pairs import Pairs
 from infolm_metric.kernel.results import Result
 
 from . import charts, limits
 from .controls import QUIET, VALUES, chosen, make_controls, parameter, show_parameters
 from .file_scores import FILE_TYPES, Table, read_pairs, read_table, score_in_parts, write_scores
+from .judged import spread_in
 from .messages import notes, on_the_page
 from .recipe import code_for_file
 from .reproduction import make_code
@@ -206,11 +206,10 @@ def _summary(done: Result) -> str:
         f"Mean of {_count(len(scores), 'pair')}: {charts.shown(mean)} (0 is a copy, lower is "
         f"closer; closest pair {charts.shown(min(scores))}, furthest {charts.shown(max(scores))})"
     ]
-    for found in (done.baseline or {}).values():
-        spread = Spread(**{name: value for name, value in found.items() if name != "source"})
+    if spread := spread_in(done.baseline):
         lines.append(charts.unrelated_words(spread))
     lines += notes(done.remarks)
-    return "\n".join([*lines, f"Signature: {done.plain().signature}"])
+    return "\n".join([*lines, f"Signature: {done.signature}"])
 
 
 def _rows(pairs: Pairs, scores: Sequence[float]) -> list[list[Any]]:
