@@ -30,7 +30,6 @@ def make_inference_view() -> dict[str, Any]:
     view["reference"] = gr.Markdown(elem_classes="fine")
     view["said"] = gr.Dataframe(
         headers=["question", *CLASSES.values()],
-        datatype="str",
         interactive=False,
         show_label=False,
         wrap=True,

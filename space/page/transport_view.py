@@ -26,7 +26,6 @@ def make_transport_view() -> dict[str, Any]:
     gr.Markdown("### The costliest moves")
     view["moves"] = gr.Dataframe(
         headers=["from", "to", "of score"],
-        datatype="str",
         interactive=False,
         show_label=False,
         elem_id="moves",
