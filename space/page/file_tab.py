@@ -15,7 +15,7 @@ from infolm_metric.kernel.results import Result
 
 from . import charts, limits
 from .controls import QUIET, VALUES, chosen, make_controls, parameter, show_parameters
-from .file_scores import FILE_TYPES, Table, read_pairs, read_table, score_in_parts, write_scores
+from .file_scores import FILE_TYPES, read_pairs, read_table, score_in_parts, write_scores
 from .judged import spread_in
 from .messages import notes, on_the_page
 from .recipe import code_for_file
@@ -147,7 +147,12 @@ def score_file(
     yield (*skipped, gr.update(visible=False), _progress("Reading the file"))
     with on_the_page():
         choices = chosen(*values)
-        read, columns, pairs = _pairs_of(file, candidate_column, reference_columns)
+        if file is None:
+            raise ValueError("there is no file yet; choose one first")
+        read = read_table(file)
+        guessed, usual = read.guess()
+        columns = (candidate_column or guessed or "", reference_columns or usual)
+        pairs = read_pairs(read, *columns)
         for step in score_in_parts(pairs, read.places, choices):
             if isinstance(step, Result):
                 done = step
@@ -168,18 +173,6 @@ def score_file(
             gr.update(visible=True),
             _progress(f"Scored {_count(len(pairs), 'pair')}: see below", 1.0),
         )
-
-
-def _pairs_of(
-    file: str | None, candidate_column: str | None, reference_columns: list[str] | None
-) -> tuple[Table, tuple[str, list[str]], Pairs]:
-    """The file, its columns, found by their names where none is given, and the pairs in them."""
-    if file is None:
-        raise ValueError("there is no file yet; choose one first")
-    read = read_table(file)
-    guessed, usual = read.guess()
-    columns = (candidate_column or guessed or "", reference_columns or usual)
-    return read, columns, read_pairs(read, *columns)
 
 
 show_parameters(score_file, map(parameter, VALUES))
@@ -214,13 +207,9 @@ def _summary(done: Result) -> str:
 
 def _rows(pairs: Pairs, scores: Sequence[float]) -> list[list[Any]]:
     """Row number, score and texts, the worst pair first."""
-    rows = [
-        [
-            index,
-            float(charts.shown(score)),
-            candidate[:SHOWN_CHARACTERS],
-            " | ".join(group)[:SHOWN_CHARACTERS],
-        ]
-        for index, (score, (candidate, group)) in enumerate(zip(scores, pairs, strict=True), 1)
+    numbered = enumerate(zip(scores, pairs, strict=True), 1)
+    texts = slice(SHOWN_CHARACTERS)
+    return [
+        [index, float(charts.shown(score)), candidate[texts], " | ".join(group)[texts]]
+        for index, (score, (candidate, group)) in sorted(numbered, key=lambda row: -row[1][0])
     ]
-    return sorted(rows, key=lambda row: -scores[row[0] - 1])
