@@ -169,7 +169,7 @@ def score_file(
             str(path),
             charts.histogram(scores),
             _rows(pairs, scores),
-            code_for_file(read.name, *columns, choices),
+            code_for_file(read.name, *columns, choices, read.separator),
             gr.update(visible=True),
             _progress(f"Scored {_count(len(pairs), 'pair')}: see below", 1.0),
         )

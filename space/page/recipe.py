@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 
 from infolm_metric.infolm.measures import MEASURES
@@ -58,17 +59,18 @@ def code_for(
     return _code(texts, choices, metric)
 
 
-def code_for_file(name: str, candidate: str, references: Sequence[str], choices: Choices) -> str:
+def code_for_file(
+    name: str, candidate: str, references: Sequence[str], choices: Choices, separator: str = ","
+) -> str:
     r"""Code that scores columns of a file as the page does.
 
     >>> print(code_for_file("a.csv", "prediction", ["reference"], Choices()).split("\n\n")[2])
     with open('a.csv', encoding="utf-8-sig", newline="") as file:
         rows = list(csv.DictReader(file))
     """
-    if name.lower().endswith(".csv"):
-        module, read = "csv", "list(csv.DictReader(file))"
-    elif name.lower().endswith(".tsv"):
-        module, read = "csv", 'list(csv.DictReader(file, delimiter="\\t"))'
+    if name.lower().endswith((".csv", ".tsv")):
+        given = "" if separator == "," else f", delimiter={json.dumps(separator)}"
+        module, read = "csv", f"list(csv.DictReader(file{given}))"
     else:
         module, read = "json", "[json.loads(line) for line in file if line.strip()]"
     columns = [f"row[{column!r}]" for column in references]

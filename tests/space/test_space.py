@@ -304,6 +304,25 @@ def test_a_file_scored_in_parts_scores_as_compute_does(idf, jsonl, monkeypatch, 
 
 
 @pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a.csv", "prediction,reference\na; b,c\n"),
+        ("a.csv", "prediction;reference\na, b;c\n"),
+        ("a.csv", "prediction\treference\na, b\tc\n"),
+        ("a.tsv", "prediction\treference\na; b\tc\n"),
+    ],
+)
+def test_the_code_for_a_file_reads_it_by_its_own_separator(name, content, tmp_path, monkeypatch):
+    (tmp_path / name).write_text(content)
+    table = file_scores.read_table(str(tmp_path / name))
+    monkeypatch.chdir(tmp_path)
+    code = code_for_file(name, *table.guess(), Choices(), table.separator)
+    read = {}
+    exec(code.partition("infolm = ")[0], read)
+    assert read["rows"] == table.rows
+
+
+@pytest.mark.parametrize(
     ("name", "content", "message"),
     [
         ("a.txt", "a\n", "must end in"),
