@@ -18,9 +18,9 @@ from .limits import COMPARED_TOKENS
 
 MODELS = {
     "bundled": "bundled: small, English, offline",
-    "google-bert/bert-base-uncased": "BERT-base uncased, as in the paper (texts up to {} tokens)",
+    "google-bert/bert-base-uncased": "BERT-base uncased, as in the paper (texts up to "
+    f"{COMPARED_TOKENS['google-bert/bert-base-uncased']} tokens)",
 }
-MODELS = {name: words.format(COMPARED_TOKENS[name]) for name, words in MODELS.items()}
 """The names that are allowed, the first being the default, and what the page says of each."""
 
 REUSED_BYTES = 1 << 28  # distributions kept for texts that come again
@@ -77,14 +77,10 @@ def check_model(name: object) -> None:
         raise ValueError(f"model must be one of {', '.join(MODELS)}")
 
 
+@functools.lru_cache(maxsize=len(MODELS))
 def model_named(name: str) -> AllowedModel:
     """The allowed model of that name; ValueError for any other, OSError if it cannot be loaded."""
     check_model(name)
-    return _loaded(name)
-
-
-@functools.lru_cache(maxsize=len(MODELS))
-def _loaded(name: str) -> AllowedModel:
     scorer = InfoLMScorer(model_name_or_path=name, idf=False, reuse_memory=REUSED_BYTES)
     try:
         return AllowedModel(scorer, copy.deepcopy(scorer.tokenizer))

@@ -7,9 +7,9 @@ from typing import Any
 import gradio as gr
 
 from . import charts
-from .comparison import SWEPT, Answer, MaskedToken
-from .recipe import code_for
-from .reproduction import make_reproduction
+from .comparison import SWEPT, Answer
+from .recipe import INFOLM
+from .reproduction import make_reproduction, shown_reproduction
 
 SIDES = ("Candidate", "Reference")
 ANGLE = -40  # of long labels under a plot
@@ -48,10 +48,7 @@ def make_answer_view() -> dict[str, Any]:
         x="token",
         y="percent",
         color="side",
-        color_map={
-            "candidate": charts.CANDIDATE,
-            "reference": charts.REFERENCE,
-        },
+        color_map={"candidate": charts.CANDIDATE, "reference": charts.REFERENCE},
         sort="-y",
         x_title=" ",
         y_title="share of the score, %",
@@ -67,7 +64,6 @@ def make_answer_view() -> dict[str, Any]:
     gr.Markdown("### The same texts by all nine measures")
     view["table"] = gr.Dataframe(
         headers=["measure", "score", "max"],
-        datatype="str",
         interactive=False,
         show_label=False,
         elem_id="measures",
@@ -85,18 +81,17 @@ def make_answer_view() -> dict[str, Any]:
     return view | make_reproduction()
 
 
-def shown(answer: Answer, everything: bool) -> dict[str, Any]:
-    """What the components, by name, show of an answer; of all entries, or of content words."""
+def shown(answer: Answer) -> dict[str, Any]:
+    """What the components, by name, show of an answer, but for what `shown_entries` gives."""
     predictions: Predictions = {
-        label: token.predictions
+        f"{side} {number}: {token.token}": token.predictions
         for side, tokens in zip(SIDES, (answer.candidate, answer.reference), strict=True)
-        for label, token in _labelled(side, tokens)
+        for number, token in enumerate(tokens, 1)
     }
     first = next(iter(predictions))
     return {
         "table": gr.update(value=charts.measure_table(answer.all_measures)),
         "parameters": charts.parameters_note(answer.all_measures),
-        **shown_entries(answer, everything),
         "answer": answer,
         "candidate_tokens": charts.coloured(answer.candidate),
         "reference_tokens": gr.update(
@@ -105,14 +100,16 @@ def shown(answer: Answer, everything: bool) -> dict[str, Any]:
         "token": gr.update(choices=list(predictions), value=first),
         "token_bars": charts.bars(predictions[first]),
         **{name: _curve(answer, name) for name in SWEPT},
-        "signature": answer.signature,
-        "code": code_for(answer.candidate_text, answer.reference_texts, answer.choices),
         "predictions": predictions,
+        **shown_reproduction(answer, INFOLM),
     }
 
 
 def shown_entries(answer: Answer, everything: bool) -> dict[str, Any]:
-    """What the plots of entries, by name, show: both texts on one scale."""
+    """What the plots of entries, by name, show: both texts on one scale.
+
+    Of all entries, or of content words.
+    """
     entries = answer.entries[everything]
     sides = {"candidate_bars": entries.candidate, "reference_bars": entries.reference}
     highest = max(100 * probability for side in sides.values() for _, probability in side)
@@ -139,9 +136,7 @@ def _make_token_view() -> dict[str, Any]:
                 view[f"{side.lower()}_tokens"] = gr.HighlightedText(
                     label=side,
                     color_map=charts.WEIGHT_COLOURS,
-                    show_legend=False,
                     show_inline_category=False,
-                    combine_adjacent=False,
                     interactive=False,
                     elem_classes="tokens",
                     elem_id=f"tokens-{side.lower()}",
@@ -158,7 +153,7 @@ def _bar_plot(label: str, colour: str, elem_id: str) -> gr.BarPlot:
         x="token",
         y="percent",
         color="text",
-        color_map=dict.fromkeys([""], colour),
+        color_map={"": colour},
         colors_in_legend=[],
         sort="-y",
         x_title=" ",
@@ -191,10 +186,6 @@ def _labels(answer: Answer) -> tuple[str, str]:
     """What the page calls the two texts that are explained."""
     several = len(answer.reference_texts) > 1
     return SIDES[0], f"Reference {answer.explained + 1}, the closest" if several else SIDES[1]
-
-
-def _labelled(side: str, tokens: list[MaskedToken]) -> list[tuple[str, MaskedToken]]:
-    return [(f"{side} {i}: {token.token}", token) for i, token in enumerate(tokens, 1)]
 
 
 def _curve(answer: Answer, name: str) -> Any:

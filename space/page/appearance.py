@@ -65,7 +65,7 @@ CSS = """
   width: 100% !important; max-width: 1180px !important; margin: 0 auto !important;
 }
 .gradio-container .fillable { padding: clamp(.75rem, 2.5vw, 2rem) !important; }
-#measures td, #measures th { font-size: .82rem; }
+#measures td, #measures th, #moves td, #moves th { font-size: .82rem; }
 #introduction h1 { font-size: 1.6rem; margin-bottom: .3rem; }
 .fine, .fine p { font-size: .85rem; color: var(--body-text-color-subdued); }
 .block.lesson { border-left: 3px solid var(--color-accent); padding-left: .8rem; }
@@ -81,8 +81,7 @@ CSS = """
 .verdict { font-size: 1.5rem; font-weight: 700; margin: 0 0 .3rem; color: var(--primary-700); }
 .waiting, .refused { min-height: 8rem; }
 .refused { border-left: 4px solid #dc2626; }
-.dark .score { color: var(--primary-200); }
-.dark .verdict { color: var(--primary-200); }
+.dark .score, .dark .verdict { color: var(--primary-200); }
 .score-card ul.fine { margin: .6rem 0 0; padding-left: 1.1rem; list-style: disc; }
 .gauge { padding: .8rem 0 1.3rem; }
 .bar { position: relative; height: .8rem; background: var(--border-color-primary); }
@@ -117,7 +116,6 @@ footer .show-api { display: flex !important; }
 .cost-2 { --cost: #854d0e; } .dark .cost-2 { --cost: #fde047; }
 .cost-3 { --cost: #c2410c; } .dark .cost-3 { --cost: #fdba74; }
 .cost-4 { --cost: #991b1b; } .dark .cost-4 { --cost: #fca5a5; }
-#moves td, #moves th { font-size: .82rem; }
 progress { width: 100%; accent-color: var(--primary-600); }
 .scrolls { display: none; }
 @media (max-width: 640px) {

@@ -6,8 +6,11 @@ from typing import Any
 
 import gradio as gr
 
+from infolm_metric.metrics import METRICS
+
 from . import limits
-from .attacks import EXAMPLE, attack_references, metric_names, rows_of
+from .attacks import EXAMPLE, attack_references
+from .controls import QUIET
 from .messages import on_the_page
 
 ABOUT = """\
@@ -31,7 +34,7 @@ def build(limit: dict[str, Any]) -> None:
     )
     run = gr.Button("Attack", variant="primary", size="lg", elem_id="attack")
     table = gr.Dataframe(
-        headers=["attack", "a reference", "attacked", *metric_names()],
+        headers=["attack", "a reference", "attacked", *METRICS],
         interactive=False,
         label="✓: every case is noticed, ~: some, ✗: none",
         wrap=True,
@@ -51,18 +54,11 @@ def build(limit: dict[str, Any]) -> None:
         "metric notices. " + limits.ATTACK_LIMITS,
         **limit,
     )
-    references.change(
-        lambda: gr.update(visible=False),
-        None,
-        table,
-        api_visibility="private",
-        queue=False,
-        show_progress="hidden",
-    )
+    references.change(lambda: gr.update(visible=False), None, table, **QUIET)
 
 
 def attack(references: str) -> dict[str, Any]:
     """The table of the attacks on these references."""
     with on_the_page():
-        rows = rows_of(attack_references(references or ""))
+        rows = attack_references(references or "")
     return gr.update(value=rows, visible=True)

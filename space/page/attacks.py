@@ -3,22 +3,12 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
-from dataclasses import dataclass
+from itertools import groupby
 
 from infolm_metric.kernel.checks import BUNDLED
 from infolm_metric.kernel.scorer import MetricScorer
 from infolm_metric.metrics import METRICS
-from infolm_metric.robustness import (
-    ATTACKS,
-    AttackResult,
-    Item,
-    MetricResult,
-    Robustness,
-    Triple,
-    make_triples,
-    measure,
-)
+from infolm_metric.robustness import ATTACKS, AttackResult, Item, make_triples, measure
 
 from . import limits
 from .allowed_models import model_named
@@ -32,33 +22,22 @@ The painter, who is famous now, comes from a small village, where he was born.
 """
 
 
-@dataclass(frozen=True)
-class Attacked:
-    """The cases made of some references, and how the metrics do on them."""
-
-    triples: Sequence[Triple]
-    results: Robustness
-
-
 def items_of(text: str) -> list[Item]:
     r"""The references in a text, one per line; a blank line begins another item.
 
     >>> [item.references for item in items_of("A cat.\nThe cat.\n\nA dog.\n")]
     [('A cat.', 'The cat.'), ('A dog.',)]
     """
-    groups: list[dict[str, None]] = [{}]
-    for line in text.split("\n"):
-        if line.strip():
-            groups[-1][line.strip()] = None
-        elif groups[-1]:
-            groups.append({})
-    return [Item(str(number), tuple(each)) for number, each in enumerate(groups, 1) if each]
+    blocks = groupby(map(str.strip, text.split("\n")), bool)
+    groups = [tuple(dict.fromkeys(lines)) for written, lines in blocks if written]
+    return [Item(str(number), each) for number, each in enumerate(groups, 1)]
 
 
-def attack_references(text: str) -> Attacked:
-    """Attacks the references, and scores the cases by the bundled models.
+def attack_references(text: str) -> list[list[str]]:
+    """A row for each attack: its name, an example, and what each metric notices of it.
 
-    Raises ValueError that says what to do for too many or too long ones, or none to attack.
+    The metrics' models are the bundled ones. Raises ValueError that says what to do where
+    references are too many or too long, or none can be attacked.
     """
     items = items_of(text)
     references = [reference for item in items for reference in item.references]
@@ -77,27 +56,14 @@ def attack_references(text: str) -> Attacked:
     triples = make_triples(items)
     if not triples:
         raise ValueError("no attack applies to these references; write whole sentences")
-    return Attacked(triples, measure(triples, _scorers()))
-
-
-def rows_of(attacked: Attacked) -> list[list[str]]:
-    """A row for each attack: its name, an example, and what each metric notices of it."""
+    results = measure(triples, _scorers()).metrics
     rows = []
     for name in ATTACKS:
-        own = [triple for triple in attacked.triples if triple.attack == name]
-        if own:
-            noticed = [_noticed(result.attacks[name]) for result in _results(attacked)]
-            rows.append([name, own[0].anchor, own[0].adversary, *noticed])
+        first = next((triple for triple in triples if triple.attack == name), None)
+        if first:
+            noticed = [_noticed(results[metric].attacks[name]) for metric in METRICS]
+            rows.append([name, first.anchor, first.adversary, *noticed])
     return rows
-
-
-def metric_names() -> list[str]:
-    """The metrics that the page attacks, in the order of the columns."""
-    return list(METRICS)
-
-
-def _results(attacked: Attacked) -> list[MetricResult]:
-    return [attacked.results.metrics[name] for name in metric_names()]
 
 
 def _noticed(result: AttackResult) -> str:
@@ -112,10 +78,9 @@ def _noticed(result: AttackResult) -> str:
 def _scorers() -> dict[str, MetricScorer]:
     """A scorer of each metric with its bundled model; words weigh alike, as with few texts."""
     plain = {"model_name_or_path": BUNDLED, "idf": False}
-    found = {}
-    for name, metric in METRICS.items():
-        choices = metric.settings_type().choices()
-        found[name] = metric.scorer_type()(
-            **{key: value for key, value in plain.items() if key in choices}
+    return {
+        name: metric.scorer_type()(
+            **{key: plain[key] for key in plain.keys() & metric.settings_type().choices()}
         )
-    return found
+        for name, metric in METRICS.items()
+    }

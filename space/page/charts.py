@@ -54,17 +54,11 @@ def bars(entries: Sequence[tuple[str, float]]) -> pd.DataFrame:
 def driver_bars(drivers: Sequence[Driver], score: float) -> pd.DataFrame:
     """The entries that drive the score, with their signed share of it in percent."""
     total = score or 1.0
-    return pd.DataFrame(
-        [
-            (
-                driver.token,
-                100 * driver.signed_share / total,
-                MORE_IN[driver.signed_share < 0],
-            )
-            for driver in drivers
-        ],
-        columns=["token", "percent", "side"],
-    )
+    rows = [
+        (driver.token, 100 * driver.signed_share / total, MORE_IN[driver.signed_share < 0])
+        for driver in drivers
+    ]
+    return pd.DataFrame(rows, columns=["token", "percent", "side"])
 
 
 def curve_line(curve: Curve, here: float, name: str) -> pd.DataFrame:
@@ -90,11 +84,7 @@ def coloured(tokens: Sequence[MaskedToken]) -> list[tuple[str, str]]:
 def measure_table(rows: Sequence[MeasureRow]) -> list[list[str]]:
     """The table of all measures: name, score, largest value."""
     return [
-        [
-            row.name,
-            shown(row.score),
-            "∞" if math.isinf(row.largest) else f"{row.largest:.4g}",
-        ]
+        [row.name, shown(row.score), "∞" if math.isinf(row.largest) else f"{row.largest:.4g}"]
         for row in rows
     ]
 
@@ -102,12 +92,9 @@ def measure_table(rows: Sequence[MeasureRow]) -> list[list[str]]:
 def parameters_note(rows: Sequence[MeasureRow]) -> str:
     """What alpha and beta the table of all measures was made with, in Markdown."""
     by_measure = {row.name: row.parameters for row in rows if row.parameters}
-    distinct = {tuple(parameters.items()) for parameters in by_measure.values()}
-    values: dict[str, set[float]] = {}
-    for name, value in (item for parameters in distinct for item in parameters):
-        values.setdefault(name, set()).add(value)
-    if all(len(found) == 1 for found in values.values()):
-        shared = " and ".join(f"{name} = {min(found):g}" for name, found in sorted(values.items()))
+    values = {item for parameters in by_measure.values() for item in parameters.items()}
+    if len(values) == len(dict(values)):  # each parameter has one value
+        shared = " and ".join(f"{name} = {value:g}" for name, value in sorted(values))
         return f"With {shared} where a measure has them."
     lists = (
         f"{name}: " + ", ".join(f"{key} = {value:g}" for key, value in parameters.items())

@@ -6,16 +6,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any
 
+from infolm_metric import IDF
 from infolm_metric.infolm import measures
 from infolm_metric.infolm.settings import SYMMETRIZATIONS, Settings
 from infolm_metric.kernel.checks import check_known
 from infolm_metric.kernel.settings import MULTI_REFERENCE
 
 from . import limits
-from .allowed_models import MODELS, AllowedModel, check_model, model_named
+from .allowed_models import MODELS, AllowedModel, check_model
 
 OFF, REFERENCES, CORPUS = "off", "references", "corpus"
-IDF_FORMS = {OFF: False, REFERENCES: "references"}  # as the scorer's setting `idf`
 IDF_WORDS = {
     REFERENCES: "From the references given",
     OFF: "Off: all words alike",
@@ -144,14 +144,15 @@ class Choices:
             limits.check_corpus(self.corpus)
         check_model(self.model)
 
-    def load(self) -> AllowedModel:
-        """The model chosen."""
-        return model_named(self.model)
-
     def settings(self, model: AllowedModel) -> Settings:
         """The settings of the model's scorer, weights included."""
-        idf = model.document_frequencies(self.corpus) if self.idf == CORPUS else IDF_FORMS[self.idf]
-        return model.scorer.settings.replace(**self._plain(), idf=idf)
+        return model.scorer.settings.replace(**self._plain(), idf=self.weights(model))
+
+    def weights(self, model: AllowedModel) -> bool | str | IDF:
+        """What weighs the tokens, as a scorer's setting `idf`."""
+        if self.idf == CORPUS:
+            return model.document_frequencies(self.corpus)
+        return self.idf == REFERENCES and "references"
 
     def _plain(self) -> dict[str, Any]:
         """The settings but those of model and weights."""
@@ -182,10 +183,3 @@ def parameters_for(measure: str, choices: Choices) -> dict[str, float]:
         return measures.check_parameters(measure, **DEFAULT_PARAMETERS | given)
     except ValueError:
         return measures.check_parameters(measure, **DEFAULT_PARAMETERS)
-
-
-def names_of(references: Sequence[str]) -> list[str]:
-    """What messages call the texts of one comparison."""
-    if len(references) == 1:
-        return ["The candidate", "The reference"]
-    return ["The candidate", *(f"Reference {i}" for i in range(1, len(references) + 1))]

@@ -31,6 +31,12 @@ SETTINGS_OF = {  # what each metric's score depends on
     BARYSCORE: ("multi_reference", "idf", "corpus", "corpus_file", "model"),
     MENLI: ("multi_reference",),
 }
+ANSWERS_OF: dict[str, tuple[Callable[..., Any], ...]] = {
+    INFOLM: (compare, make_answer_view, shown),
+    BARYSCORE: (move_texts, make_transport_view, shown_plan),
+    MENLI: (infer, make_inference_view, shown_inference),
+}
+"""What finds an answer, makes the components that show one, and gives what they show."""
 WAITING = "Press “Compare” to see how close the two texts are."
 
 
@@ -50,36 +56,27 @@ def build(page: gr.Blocks, limit: dict[str, Any]) -> None:
     watched = [*texts, *(controls[name] for name in ("idf", "corpus", "corpus_file"))]
     held = [box.value or "" for box in watched]
     asked = gr.State(held, time_to_live=STATE_SECONDS)  # what they held when they were answered
-    with gr.Column(elem_id="why") as why:
-        view = make_answer_view()
-    with gr.Column(elem_id="moved", visible=False) as moved:
-        plan = make_transport_view()
-    with gr.Column(elem_id="inferred", visible=False) as inferred:
-        inference = make_inference_view()
-    pages = {INFOLM: why, BARYSCORE: moved, MENLI: inferred}
-
-    further: dict[str, Any] = {
-        BARYSCORE: (move_texts, plan, shown_plan),
-        MENLI: (infer, inference, shown_inference),
-    }
+    pages, views = {}, {}
+    for name, elem_id in {INFOLM: "why", BARYSCORE: "moved", MENLI: "inferred"}.items():
+        _, make_view, _ = ANSWERS_OF[name]
+        with gr.Column(elem_id=elem_id, visible=name == INFOLM) as pages[name]:
+            views[name] = make_view()
+    view = views[INFOLM]
 
     def only(metric: str) -> dict[Component, Any]:
         """Of what explains an answer, that of one metric, or nothing."""
         return {page: gr.update(visible=name == metric) for name, page in pages.items()}
 
-    def updates(answer: Answer, everything: bool = False) -> dict[Component, Any]:
-        own = {view[name]: update for name, update in shown(answer, everything).items()}
-        return {card: charts.score_card(answer), **only(INFOLM), **own}
-
-    def other_updates(
-        metric: str, candidate: str, references: list[str], choices: Any
-    ) -> dict[Component, Any]:
-        find, components, show = further[metric]
-        answer = find(candidate, references, choices)
-        own = {components[name]: update for name, update in show(answer).items()}
+    def updates(metric: str, answer: Any, everything: bool = False) -> dict[Component, Any]:
+        _, _, show = ANSWERS_OF[metric]
+        values = show(answer)
         # The lessons are InfoLM's, and so is what is kept of an answer.
-        hidden = {lesson: gr.update(visible=False), view["answer"]: None}
-        return {card: charts.score_card(answer), **only(metric), **hidden, **own}
+        others = {lesson: gr.update(visible=False), view["answer"]: None}
+        if metric == INFOLM:
+            values |= shown_entries(answer, everything)
+            others = {}
+        own = {views[metric][name]: update for name, update in values.items()}
+        return {card: charts.score_card(answer), **only(metric), **others, **own}
 
     def cleared(notice: str) -> dict[Component, Any]:
         return {card: notice, **only(""), lesson: gr.update(visible=False)}
@@ -94,10 +91,8 @@ def build(page: gr.Blocks, limit: dict[str, Any]) -> None:
             candidate, first, *others = (text or "" for text in own)
             more = [text for text in others if text.strip()]
             references = [first, *more] if first.strip() or not more else more
-            if compared_by in further:
-                yield other_updates(compared_by, candidate, references, choices)
-            else:
-                yield updates(compare(candidate, references, choices), everything)
+            find, _, _ = ANSWERS_OF[compared_by]
+            yield updates(compared_by, find(candidate, references, choices), everything)
         except EXPECTED as error:
             yield cleared(charts.notice(sentence(error), "refused"))
 
@@ -112,7 +107,7 @@ def build(page: gr.Blocks, limit: dict[str, Any]) -> None:
         "inputs": [view["everything"], by, *texts, *controls.values()],
         "outputs": [
             *(card, *pages.values(), lesson, asked),
-            *(*view.values(), *plan.values(), *inference.values()),
+            *(component for each in views.values() for component in each.values()),
         ],
         "api_visibility": "private",
         "show_progress": "hidden",
@@ -145,32 +140,30 @@ def build(page: gr.Blocks, limit: dict[str, Any]) -> None:
         **QUIET,
     )
     first = compare(PARAPHRASE.candidate, [PARAPHRASE.reference], Choices())
-    page.load(lambda: updates(first), None, [card, *pages.values(), *view.values()], **QUIET)
+    page.load(
+        lambda: updates(INFOLM, first), None, [card, *pages.values(), *view.values()], **QUIET
+    )
 
 
 def _make_texts() -> tuple[list[gr.Textbox], gr.Button, gr.Button]:
     """The boxes of candidate and references, and the buttons below them."""
+    boxes = [
+        ("candidate", "The text to judge (candidate)", PARAPHRASE.candidate),
+        ("reference-1", "What it should say (reference)", PARAPHRASE.reference),
+        *((f"reference-{i}", f"Reference {i}", "") for i in range(2, limits.REFERENCES + 1)),
+    ]
     texts = [
         gr.Textbox(
-            PARAPHRASE.candidate,
-            label="The text to judge (candidate)",
-            info=limits.TEXT_LIMITS,
+            text,
+            label=label,
+            info=limits.TEXT_LIMITS if elem_id == "candidate" else None,
             lines=2,
             max_lines=8,
-            elem_id="candidate",
+            visible=bool(text),
+            elem_id=elem_id,
         )
+        for elem_id, label, text in boxes
     ]
-    for index in range(limits.REFERENCES):
-        texts.append(
-            gr.Textbox(
-                "" if index else PARAPHRASE.reference,
-                label=f"Reference {index + 1}" if index else "What it should say (reference)",
-                lines=2,
-                max_lines=8,
-                visible=index == 0,
-                elem_id=f"reference-{index + 1}",
-            )
-        )
     add = gr.Button("Add a reference", size="sm")
     run = gr.Button("Compare", variant="primary", size="lg", elem_id="compare")
     return texts, add, run

@@ -9,11 +9,9 @@ from typing import Any
 
 import torch
 
-from infolm_metric import InfoLMScorer
 from infolm_metric.infolm import measures
 from infolm_metric.infolm.explanation import Explanation, TextView
 from infolm_metric.infolm.settings import Settings as InfoLMSettings
-from infolm_metric.kernel.pairs import Pairs
 
 from .choices import Choices, parameters_for
 from .judged import Judged, checked_pair, explained, judged_by
@@ -93,15 +91,15 @@ class Answer(Judged):
 
 def score_pair(candidate: str, references: Sequence[str], choices: Choices) -> tuple[float, str]:
     """The score and its signature; raises ValueError or TypeError if a text is refused."""
-    request = _prepared(candidate, references, choices)
-    result = request.scorer.score_pairs(request.pairs, request.settings)
+    pairs, model = checked_pair(candidate, references, choices)
+    result = model.scorer.score_pairs(pairs, choices.settings(model))
     return result["infolm"], result.signature
 
 
 def compare(candidate: str, references: Sequence[str], choices: Choices) -> Answer:
     """The score of a candidate with its explanation; raises ValueError or TypeError if refused."""
-    request = _prepared(candidate, references, choices)
-    own, scorer = request.settings, request.scorer
+    pairs, model = checked_pair(candidate, references, choices)
+    own, scorer = choices.settings(model), model.scorer
     parameters = {name: parameters_for(name, choices) for name in measures.MEASURES}
     rows = {
         name: row
@@ -114,12 +112,8 @@ def compare(candidate: str, references: Sequence[str], choices: Choices) -> Answ
         if getattr(own, name) is not None
     }
     asked = list(dict.fromkeys([own, *rows.values(), *chain(*curves.values())]))
-    with scorer.lock:
-        counted = scorer.inner.count(request.pairs, own)
-        found = scorer.inner.score_many(request.pairs, asked, [counted] * len(asked))
-    results = dict(zip(asked, found, strict=True))
-    scores = {settings: result["infolm"] for settings, result in results.items()}
-    judged = judged_by(scorer, request.pairs, own, counted, results[own], choices)
+    judged, counted, found = judged_by(scorer, pairs, asked, choices)
+    scores = {each: result["infolm"] for each, result in zip(asked, found, strict=True)}
     explanation = scorer.explain(**explained(judged, own, counted))
     return Answer(
         **judged,
@@ -130,7 +124,7 @@ def compare(candidate: str, references: Sequence[str], choices: Choices) -> Answ
         candidate=_tokens(explanation.candidate, explanation.vocabulary),
         reference=_tokens(explanation.reference, explanation.vocabulary),
         entries={
-            False: _entries(explanation, choices.load().rarity),
+            False: _entries(explanation, model.rarity),
             True: _entries(explanation, ALIKE),
         },
         curves={
@@ -153,21 +147,6 @@ def _defined(own: InfoLMSettings, changes: Sequence[dict[str, Any]]) -> list[Inf
         except ValueError:
             continue
     return found
-
-
-@dataclass(frozen=True)
-class _Request:
-    """A checked comparison: what the scorer needs for it."""
-
-    scorer: InfoLMScorer
-    pairs: Pairs
-    settings: InfoLMSettings
-
-
-def _prepared(candidate: str, references: Sequence[str], choices: Choices) -> _Request:
-    """The request, after all checks."""
-    pairs, model = checked_pair(candidate, references, choices)
-    return _Request(model.scorer, pairs, choices.settings(model))
 
 
 def _tokens(view: TextView, vocabulary: Sequence[str]) -> list[MaskedToken]:

@@ -22,36 +22,30 @@ VALUES = (*list(CONTROLS)[:-1], "corpus_file", list(CONTROLS)[-1])
 
 def make_controls() -> dict[str, Any]:
     """The components by the names in VALUES, folded away."""
+    controls = {}
     with gr.Accordion("Settings", open=False):
-        return _make_controls()
-
-
-def _make_controls() -> dict[str, Any]:
-    controls = {
-        "information_measure": _control("information_measure", info=_about(DEFAULT_MEASURE))
-    }
-    with gr.Row(visible=False) as parameters:
-        for name, value in DEFAULT_PARAMETERS.items():
-            controls[name] = _control(name, value=value, visible=False, min_width=120)
-    controls["temperature"] = _control("temperature")
-    controls["interpolation"] = _control("interpolation")
-    controls["symmetrize"] = _control("symmetrize")
-    controls["multi_reference"] = _control("multi_reference")
-    controls["idf"] = _control("idf")
-    controls["corpus"] = gr.Textbox(
-        label=CONTROLS["corpus"].label,
-        info=CONTROLS["corpus"].info,
-        lines=4,
-        max_lines=8,
-        visible=False,
-    )
-    controls["corpus_file"] = gr.File(
-        label="or a .txt file, one text per line",
-        file_types=[".txt"],
-        height=110,
-        visible=False,
-    )
-    controls["model"] = _control("model")
+        controls["information_measure"] = _control(
+            "information_measure", info=_about(DEFAULT_MEASURE)
+        )
+        with gr.Row(visible=False) as parameters:
+            for name, value in DEFAULT_PARAMETERS.items():
+                controls[name] = _control(name, value=value, visible=False, min_width=120)
+        for name in ("temperature", "interpolation", "symmetrize", "multi_reference", "idf"):
+            controls[name] = _control(name)
+        controls["corpus"] = gr.Textbox(
+            label=CONTROLS["corpus"].label,
+            info=CONTROLS["corpus"].info,
+            lines=4,
+            max_lines=8,
+            visible=False,
+        )
+        controls["corpus_file"] = gr.File(
+            label="or a .txt file, one text per line",
+            file_types=[".txt"],
+            height=110,
+            visible=False,
+        )
+        controls["model"] = _control("model")
     measure, idf = controls["information_measure"], controls["idf"]
     numbers = [controls[name] for name in DEFAULT_PARAMETERS]
     measure.change(_parameters_shown, measure, [measure, parameters, *numbers], **QUIET)

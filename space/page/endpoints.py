@@ -95,8 +95,7 @@ def score_many(
         for step in score_in_parts(pairs, places, choices):
             # What is reported on the way tells whether the client is still there.
             if isinstance(step, Result):
-                done = step.plain()
-                yield {name: done[name] for name in ("infolm", "scores", "signature")}
+                yield {name: step[name] for name in ("infolm", "scores", "signature")}
             else:
                 yield {"done": step, "of": len(pairs)}
 

@@ -4,26 +4,26 @@ from __future__ import annotations
 
 import csv
 import json
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path, PurePath
 from typing import Any
 
-from infolm_metric.kernel.baselines import NoBaseline
 from infolm_metric.kernel.pairs import Pairs, check_pairs, check_text
-from infolm_metric.kernel.rescaling import score_part, with_baseline
+from infolm_metric.kernel.rescaling import known_baseline
 from infolm_metric.kernel.results import Result, joined
 from infolm_metric.kernel.text_files import CANDIDATE_COLUMNS, REFERENCE_COLUMNS, TABLES, cell
 
 from . import limits
-from .allowed_models import AllowedModel
+from .allowed_models import AllowedModel, model_named
 from .choices import Choices, alternatives
 
 CANDIDATE_NAMES = (*CANDIDATE_COLUMNS, "predictions", "candidates", "hypothesis", "output")
 REFERENCE_NAMES = (*REFERENCE_COLUMNS, "target", "targets", "label")
 FILE_TYPES = (".csv", ".tsv", ".jsonl", ".ndjson")
+SEPARATORS = {".csv": ",;\t", ".tsv": "\t"}  # the first of these in the first line, as TABLES reads
 PART_TOKENS_SQUARED = 20_000  # work between two reports of progress: a second or two
 
 
@@ -34,6 +34,7 @@ class Table:
     name: str
     rows: list[dict[str, Any]]
     places: list[str]  # "line 3"
+    separator: str  # of the cells of a CSV or TSV file
 
     @property
     def columns(self) -> list[str]:
@@ -63,7 +64,11 @@ def read_table(path: str) -> Table:
         raise ValueError(str(error).replace(path, name)) from None
     limits.check_rows(len(found))
     rows = [dict(row) for _, row in found]
-    return Table(name, rows, [place.removeprefix(f"{path}, ") for place, _ in found])
+    with open(path, "rb") as file:
+        first = file.readline().decode()
+    separators = SEPARATORS.get(suffix, ",")
+    separator = next((each for each in separators if each in first), separators[0])
+    return Table(name, rows, [place.removeprefix(f"{path}, ") for place, _ in found], separator)
 
 
 def read_pairs(table: Table, candidate: str | None, columns: Sequence[str]) -> Pairs:
@@ -96,26 +101,22 @@ def score_in_parts(pairs: Pairs, places: Sequence[str], choices: Choices) -> Ite
 
     Between two parts others get their turn, and a visitor who has left is noticed. The weights
     come from all pairs, so that the scores are those of one call of `compute`. ValueError if the
-    pairs, each of which stands at one of the `places`, are too much work. The result is seen in
-    the light of the package's baseline where it fits.
+    pairs, each of which stands at one of the `places`, are too much work. The result has the
+    package's baseline where it fits.
     """
-    model = choices.load()
+    model = model_named(choices.model)
     parts = list(_parts(_work(pairs, places, model)))
-    settings, scorer = choices.settings(model), model.scorer
+    settings, scorer, inner = choices.settings(model), model.scorer, model.scorer.inner
     with scorer.lock:
-        statistics = scorer.inner.count(pairs, settings)
-        lit: Any = settings
-        with suppress(NoBaseline):
-            asked = settings.replace(rescale_with_baseline=True)
-            counts = map(len, pairs.references)
-            lit = with_baseline(scorer.inner, asked, statistics, counts)
+        statistics = inner.count(pairs, settings)
+        counts = Counter(map(len, pairs.references))
+        baseline = known_baseline(inner, settings, statistics, counts)
     results = []
     for start, stop in parts:
         with scorer.lock:
-            part = pairs.part(start, stop)
-            results.append(score_part(scorer.inner, part, lit, statistics))
+            results.append(inner.score(pairs.part(start, stop), settings, statistics))
         yield stop
-    yield joined(results)
+    yield replace(joined(results), baseline=baseline)
 
 
 def write_scores(pairs: Pairs, scores: Sequence[float], path: Path) -> None:

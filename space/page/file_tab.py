@@ -10,15 +10,16 @@ from typing import Any
 
 import gradio as gr
 
-from infolm_metric.kernel.baselines import Spread
 from infolm_metric.kernel.pairs import Pairs
 from infolm_metric.kernel.results import Result
 
 from . import charts, limits
 from .controls import QUIET, VALUES, chosen, make_controls, parameter, show_parameters
-from .file_scores import FILE_TYPES, Table, read_pairs, read_table, score_in_parts, write_scores
+from .file_scores import FILE_TYPES, read_pairs, read_table, score_in_parts, write_scores
+from .judged import spread_in
 from .messages import notes, on_the_page
 from .recipe import code_for_file
+from .reproduction import make_code
 
 SAMPLE = Path(__file__).with_name("sample.csv")
 SHOWN_CHARACTERS = 300  # of a text in the table; the download has it whole
@@ -117,14 +118,7 @@ def _make_answer() -> tuple[Any, ...]:
         buttons=[],
         elem_id="pairs",
     )
-    code = gr.Code(
-        label="Python for these scores",
-        language="python",
-        interactive=False,
-        show_line_numbers=False,
-        wrap_lines=True,
-    )
-    return summary, download, histogram, table, code
+    return summary, download, histogram, table, make_code("Python for these scores")
 
 
 def _sample() -> Iterator[str]:
@@ -153,7 +147,12 @@ def score_file(
     yield (*skipped, gr.update(visible=False), _progress("Reading the file"))
     with on_the_page():
         choices = chosen(*values)
-        read, columns, pairs = _pairs_of(file, candidate_column, reference_columns)
+        if file is None:
+            raise ValueError("there is no file yet; choose one first")
+        read = read_table(file)
+        guessed, usual = read.guess()
+        columns = (candidate_column or guessed or "", reference_columns or usual)
+        pairs = read_pairs(read, *columns)
         for step in score_in_parts(pairs, read.places, choices):
             if isinstance(step, Result):
                 done = step
@@ -170,22 +169,10 @@ def score_file(
             str(path),
             charts.histogram(scores),
             _rows(pairs, scores),
-            code_for_file(read.name, *columns, choices),
+            code_for_file(read.name, *columns, choices, read.separator),
             gr.update(visible=True),
             _progress(f"Scored {_count(len(pairs), 'pair')}: see below", 1.0),
         )
-
-
-def _pairs_of(
-    file: str | None, candidate_column: str | None, reference_columns: list[str] | None
-) -> tuple[Table, tuple[str, list[str]], Pairs]:
-    """The file, its columns, found by their names where none is given, and the pairs in them."""
-    if file is None:
-        raise ValueError("there is no file yet; choose one first")
-    read = read_table(file)
-    guessed, usual = read.guess()
-    columns = (candidate_column or guessed or "", reference_columns or usual)
-    return read, columns, read_pairs(read, *columns)
 
 
 show_parameters(score_file, map(parameter, VALUES))
@@ -212,22 +199,17 @@ def _summary(done: Result) -> str:
         f"Mean of {_count(len(scores), 'pair')}: {charts.shown(mean)} (0 is a copy, lower is "
         f"closer; closest pair {charts.shown(min(scores))}, furthest {charts.shown(max(scores))})"
     ]
-    for found in (done.baseline or {}).values():
-        spread = Spread(**{name: value for name, value in found.items() if name != "source"})
+    if spread := spread_in(done.baseline):
         lines.append(charts.unrelated_words(spread))
     lines += notes(done.remarks)
-    return "\n".join([*lines, f"Signature: {done.plain().signature}"])
+    return "\n".join([*lines, f"Signature: {done.signature}"])
 
 
 def _rows(pairs: Pairs, scores: Sequence[float]) -> list[list[Any]]:
     """Row number, score and texts, the worst pair first."""
-    rows = [
-        [
-            index,
-            float(charts.shown(score)),
-            candidate[:SHOWN_CHARACTERS],
-            " | ".join(group)[:SHOWN_CHARACTERS],
-        ]
-        for index, (score, (candidate, group)) in enumerate(zip(scores, pairs, strict=True), 1)
+    numbered = enumerate(zip(scores, pairs, strict=True), 1)
+    texts = slice(SHOWN_CHARACTERS)
+    return [
+        [index, float(charts.shown(score)), candidate[texts], " | ".join(group)[texts]]
+        for index, (score, (candidate, group)) in sorted(numbered, key=lambda row: -row[1][0])
     ]
-    return sorted(rows, key=lambda row: -scores[row[0] - 1])

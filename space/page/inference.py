@@ -32,12 +32,10 @@ def infer(candidate: str, references: Sequence[str], choices: Choices) -> Infere
     pairs, _ = checked_pair(candidate, references, choices)
     scorer = inference_scorer()
     own = scorer.settings.replace(multi_reference=RULES[choices.multi_reference])
+    judged, counted, _ = judged_by(scorer, pairs, [own], choices)
+    closest = Pairs([candidate], [[references[judged["explained"]]]])
+    asked = [own.replace(direction=each, probabilities=True) for each in DIRECTIONS]
     with scorer.lock:
-        counted = scorer.inner.count(pairs, own)
-        result = scorer.inner.score(pairs, own, counted)
-        judged = judged_by(scorer, pairs, own, counted, result, choices)
-        closest = Pairs([candidate], [[references[judged["explained"]]]])
-        asked = [own.replace(direction=each, probabilities=True) for each in DIRECTIONS]
         found = scorer.inner.score_many(closest, asked, [counted] * len(asked))
     said = {
         direction: {letter: values[0] for letter, values in each["probabilities"].items()}

@@ -7,8 +7,8 @@ from typing import Any
 import gradio as gr
 
 from .inference import InferenceAnswer
-from .recipe import inference_code_for
-from .reproduction import make_reproduction
+from .recipe import MENLI
+from .reproduction import make_reproduction, shown_reproduction
 
 QUESTIONS = {
     "rh": "The reference says so: does the candidate follow?",
@@ -30,7 +30,6 @@ def make_inference_view() -> dict[str, Any]:
     view["reference"] = gr.Markdown(elem_classes="fine")
     view["said"] = gr.Dataframe(
         headers=["question", *CLASSES.values()],
-        datatype="str",
         interactive=False,
         show_label=False,
         wrap=True,
@@ -43,15 +42,13 @@ def make_inference_view() -> dict[str, Any]:
 
 def shown_inference(answer: InferenceAnswer) -> dict[str, Any]:
     """What the components, by name, show of an answer."""
-    several = len(answer.reference_texts) > 1
     words = f"These are of reference {answer.explained + 1}, the one with the highest score."
     rows = [
         [question, *(f"{answer.said[direction][letter]:.1%}" for letter in CLASSES)]
         for direction, question in QUESTIONS.items()
     ]
     return {
-        "reference": gr.update(value=words if several else "", visible=several),
+        "reference": gr.update(value=words, visible=len(answer.reference_texts) > 1),
         "said": gr.update(value=rows),
-        "signature": answer.signature,
-        "code": inference_code_for(answer.candidate_text, answer.reference_texts, answer.choices),
+        **shown_reproduction(answer, MENLI),
     }

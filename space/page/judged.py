@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from infolm_metric.kernel.baselines import NoBaseline, Spread
+from infolm_metric.kernel.baselines import Spread
 from infolm_metric.kernel.idf.statistics import Statistics
 from infolm_metric.kernel.pairs import Pairs, check_pairs
-from infolm_metric.kernel.rescaling import spread_of, with_baseline
+from infolm_metric.kernel.rescaling import known_baseline
 from infolm_metric.kernel.results import Remarks, Result
-from infolm_metric.kernel.scorer import MetricScorer, Scorer
+from infolm_metric.kernel.scorer import MetricScorer
 from infolm_metric.kernel.settings import Settings
 
 from . import limits
-from .allowed_models import AllowedModel
-from .choices import Choices, names_of
+from .allowed_models import AllowedModel, model_named
+from .choices import Choices
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,32 +39,13 @@ class Judged:
     @property
     def verdict(self) -> str:
         """How close the texts are, in words; nothing where that is not known."""
-        return verdict_on(self.score, self.remarks, self.unrelated, self.best)
-
-
-def verdict_on(score: float, remarks: Remarks, unrelated: Spread | None, best: float) -> str:
-    """How close texts of this score are, in words; nothing where that is not known.
-
-    >>> verdict_on(0.0, Remarks(), None, best=0.0)
-    'The same as a copy'
-    """
-    if not remarks.judged:
-        return "These texts cannot be judged"
-    if score == best:
-        return "The same as a copy"
-    if unrelated is None:
-        return ""
-    return f"{unrelated.verdict(score, best)} unrelated texts".capitalize()
-
-
-def check_texts(names: Sequence[str], texts: Sequence[str]) -> None:
-    """Raise ValueError that names the first text that is blank or too long, if one is."""
-    for name, text in zip(names, texts, strict=True):
-        if not isinstance(text, str):
-            raise TypeError(f"{name} must be a text")
-        if not text.strip():
-            raise ValueError(f"{name} is empty; write a text")
-        limits.check_characters(name, text)
+        if not self.remarks.judged:
+            return "These texts cannot be judged"
+        if self.score == self.best:
+            return "The same as a copy"
+        if self.unrelated is None:
+            return ""
+        return f"{self.unrelated.verdict(self.score, self.best)} unrelated texts".capitalize()
 
 
 def checked_pair(
@@ -71,41 +53,50 @@ def checked_pair(
 ) -> tuple[Pairs, AllowedModel]:
     """The one pair and the model that is chosen, after all checks."""
     limits.check_references(len(references))
-    names = names_of(references)
-    check_texts(names, [candidate, *references])
+    numbered = [f"Reference {i}" for i in range(1, len(references) + 1)]
+    names = ["The candidate", *(numbered if len(references) > 1 else ["The reference"])]
+    texts = [candidate, *references]
+    for name, text in zip(names, texts, strict=True):
+        if not isinstance(text, str):
+            raise TypeError(f"{name} must be a text")
+        if not text.strip():
+            raise ValueError(f"{name} is empty; write a text")
+        limits.check_characters(name, text)
     pairs = check_pairs([candidate], [references])
-    model = choices.load()
-    counts = model.token_counts([candidate, *references])
-    limits.check_compared(names, counts, choices.model)
+    model = model_named(choices.model)
+    limits.check_compared(names, model.token_counts(texts), choices.model)
     return pairs, model
 
 
 def judged_by(
-    scorer: MetricScorer,
-    pairs: Pairs,
-    own: Settings,
-    counted: Statistics,
-    result: Result,
-    choices: Choices,
-) -> dict[str, Any]:
-    """The fields of `Judged` for the result of one pair by a metric."""
+    scorer: MetricScorer, pairs: Pairs, asked: Sequence[Settings], choices: Choices
+) -> tuple[dict[str, Any], Statistics, list[Result]]:
+    """The fields of `Judged` for one pair by the first settings; its statistics; all results.
+
+    All settings weigh the texts alike.
+    """
+    own, inner = asked[0], scorer.inner
     ((candidate, references),) = pairs
+    with scorer.lock:
+        counted = inner.count(pairs, own)
+        results = inner.score_many(pairs, asked, [counted] * len(asked))
+        baseline = known_baseline(inner, own, counted, Counter([len(references)]))
     (name,) = own.names
-    ends = scorer.inner.bounds(own, name)
-    higher = scorer.inner.higher_is_better(own)
-    return {
+    ends = inner.bounds(own, name)
+    judged = {
         "name": name,
         "choices": choices,
         "candidate_text": candidate,
         "reference_texts": tuple(references),
-        "score": result.mean(name),
-        "best": ends[int(higher)],
+        "score": results[0].mean(name),
+        "best": ends[int(inner.higher_is_better(own))],
         "largest": ends[1],
-        "unrelated": spread_of_unrelated(scorer.inner, own, counted, len(references)),
-        "remarks": result.remarks,
+        "unrelated": spread_in(baseline),
+        "remarks": results[0].remarks,
         "explained": closest_reference(scorer, pairs, own),
-        "signature": result.signature,
+        "signature": results[0].signature,
     }
+    return judged, counted, results
 
 
 def explained(judged: Mapping[str, Any], own: Settings, counted: Statistics) -> dict[str, Any]:
@@ -122,16 +113,11 @@ def explained(judged: Mapping[str, Any], own: Settings, counted: Statistics) -> 
     }
 
 
-def spread_of_unrelated(
-    inner: Scorer, settings: Settings, counted: Statistics, references: int
-) -> Spread | None:
-    """How unrelated texts score under these settings, where the package knows it."""
-    try:
-        rescaled = settings.replace(rescale_with_baseline=True)
-        lit = with_baseline(inner, rescaled, counted, [references])
-        return spread_of(inner, lit, counted, settings.names[0], references)
-    except NoBaseline:
-        return None
+def spread_in(baseline: Mapping[str, Mapping[str, Any]] | None) -> Spread | None:
+    """How unrelated texts score, of what `Result.baseline` shows of one kind of score."""
+    for found in (baseline or {}).values():
+        return Spread(**{name: value for name, value in found.items() if name != "source"})
+    return None
 
 
 def closest_reference(scorer: MetricScorer, pairs: Pairs, settings: Settings) -> int:

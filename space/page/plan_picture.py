@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from html import escape
+from itertools import pairwise
 
 from infolm_metric.baryscore.explanation import Explanation, Move
 
@@ -31,14 +31,14 @@ def picture(explanation: Explanation) -> str:
     moves = [move for move in explanation.moves() if move.mass >= SMALLEST_MASS]
     most = max(move.mass for move in moves)
     lines = [_line(move, most) for move in reversed(moves)]  # the costliest on top
-    words = [_word(token, i, 0) for i, token in enumerate(sides[0])]
-    words += [_word(token, i, 1) for i, token in enumerate(sides[1])]
+    words = [
+        _word(token, i, side) for side, tokens in enumerate(sides) for i, token in enumerate(tokens)
+    ]
     said = f"{len(moves)} moves from the candidate's tokens to the reference's"
-    edges = ["0", *(f"{edge:g}" for edge in STEPS)]
-    ranges = [f"{low} to {high}" for low, high in zip(edges, edges[1:], strict=False)]
+    ranges = [f"{low:g} to {high:g}" for low, high in pairwise((0, *STEPS))]
     legend = "".join(
         f'<li><span class="swatch cost-{index}"></span>{words}</li>'
-        for index, words in enumerate([*ranges, f"{edges[-1]} and more"])
+        for index, words in enumerate([*ranges, f"{STEPS[-1]:g} and more"])
     )
     return (
         '<figure class="plan">'
@@ -60,13 +60,9 @@ def move_table(explanation: Explanation) -> list[list[str]]:
             explanation.reference.tokens[move.reference],
             f"{100 * move.share / total:.1f}%",
         ]
-        for move in costliest(explanation)
+        for move in explanation.moves()[:LISTED]
+        if move.share > 0
     ]
-
-
-def costliest(explanation: Explanation) -> Sequence[Move]:
-    """The moves that add most to the score; none where nothing moves."""
-    return [move for move in explanation.moves()[:LISTED] if move.share > 0]
 
 
 def _line(move: Move, most: float) -> str:

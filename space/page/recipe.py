@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 
 from infolm_metric.infolm.measures import MEASURES
@@ -9,13 +10,15 @@ from infolm_metric.infolm.settings import Settings
 
 from .choices import CORPUS, OFF, REFERENCES, Choices
 
-BARYSCORE, MENLI = "BaryScore", "MENLI"
+INFOLM, BARYSCORE, MENLI = "InfoLM", "BaryScore", "MENLI"
 SHORT_CORPUS = 12  # lines that are written into the code
 WEIGHTS = {OFF: "False", REFERENCES: '"references"', CORPUS: "idf"}
 
 
-def code_for(candidate: str, references: Sequence[str], choices: Choices) -> str:
-    """Code that prints the score of a candidate.
+def code_for(
+    candidate: str, references: Sequence[str], choices: Choices, metric: str = INFOLM
+) -> str:
+    """Code that prints the score of a candidate by a metric; MENLI's model is the bundled one.
 
     >>> print(code_for("A cat.", ["The cat."], Choices(temperature=1.5)))
     from infolm_metric import InfoLM
@@ -29,15 +32,7 @@ def code_for(candidate: str, references: Sequence[str], choices: Choices) -> str
         idf="references",
     )
     print(results["infolm"])
-    """
-    single = references[0] if len(references) == 1 else list(references)
-    return _code([f"predictions=[{candidate!r}],", f"references=[{single!r}],"], choices)
-
-
-def transport_code_for(candidate: str, references: Sequence[str], choices: Choices) -> str:
-    """Code that prints the score of a candidate by BaryScore.
-
-    >>> print(transport_code_for("A cat.", ["The cat."], Choices()))
+    >>> print(code_for("A cat.", ["The cat."], Choices(), BARYSCORE))
     from infolm_metric import BaryScore
     <BLANKLINE>
     baryscore = BaryScore(model_name_or_path='bundled')
@@ -47,16 +42,7 @@ def transport_code_for(candidate: str, references: Sequence[str], choices: Choic
         idf="references",
     )
     print(results["baryscore"])
-    """
-    single = references[0] if len(references) == 1 else list(references)
-    texts = [f"predictions=[{candidate!r}],", f"references=[{single!r}],"]
-    return _code(texts, choices, metric=BARYSCORE)
-
-
-def inference_code_for(candidate: str, references: Sequence[str], choices: Choices) -> str:
-    """Code that prints the score of a candidate by MENLI, whose model is always the bundled one.
-
-    >>> print(inference_code_for("A cat.", ["The cat."], Choices()))
+    >>> print(code_for("A cat.", ["The cat."], Choices(), MENLI))
     from infolm_metric import MENLI
     <BLANKLINE>
     menli = MENLI(model_name_or_path='bundled')
@@ -66,23 +52,25 @@ def inference_code_for(candidate: str, references: Sequence[str], choices: Choic
     )
     print(results["menli"])
     """
+    if metric == MENLI:
+        choices = Choices(multi_reference=choices.multi_reference)
     single = references[0] if len(references) == 1 else list(references)
     texts = [f"predictions=[{candidate!r}],", f"references=[{single!r}],"]
-    plain = Choices(multi_reference=choices.multi_reference)
-    return _code(texts, plain, metric=MENLI)
+    return _code(texts, choices, metric)
 
 
-def code_for_file(name: str, candidate: str, references: Sequence[str], choices: Choices) -> str:
+def code_for_file(
+    name: str, candidate: str, references: Sequence[str], choices: Choices, separator: str = ","
+) -> str:
     r"""Code that scores columns of a file as the page does.
 
     >>> print(code_for_file("a.csv", "prediction", ["reference"], Choices()).split("\n\n")[2])
     with open('a.csv', encoding="utf-8-sig", newline="") as file:
         rows = list(csv.DictReader(file))
     """
-    if name.lower().endswith(".csv"):
-        module, read = "csv", "list(csv.DictReader(file))"
-    elif name.lower().endswith(".tsv"):
-        module, read = "csv", 'list(csv.DictReader(file, delimiter="\\t"))'
+    if name.lower().endswith((".csv", ".tsv")):
+        given = "" if separator == "," else f", delimiter={json.dumps(separator)}"
+        module, read = "csv", f"list(csv.DictReader(file{given}))"
     else:
         module, read = "json", "[json.loads(line) for line in file if line.strip()]"
     columns = [f"row[{column!r}]" for column in references]
@@ -96,61 +84,51 @@ def code_for_file(name: str, candidate: str, references: Sequence[str], choices:
         f"predictions=[row[{candidate!r}] for row in rows],",
         f"references=[{reference} for row in rows],",
     ]
-    return _code(texts, choices, [f"import {module}", ""], reading)
+    return _code(texts, choices, INFOLM, [f"import {module}", ""], reading)
 
 
 def _code(
     texts: Sequence[str],
     choices: Choices,
+    metric: str,
     imports: Sequence[str] = (),
     reading: Sequence[str] = (),
-    metric: str = "InfoLM",
 ) -> str:
     name = metric.lower()
-    with_corpus = choices.idf == CORPUS
-    names = f"IDF, {metric}" if with_corpus else metric
+    names = metric
     made = [f"{name} = {metric}(model_name_or_path={choices.model!r})"]
-    if with_corpus:
-        corpus = repr(list(choices.corpus))
+    if choices.idf == CORPUS:
+        names = f"IDF, {metric}"
         if len(choices.corpus) > SHORT_CORPUS:
             made.append('with open("corpus.txt", encoding="utf-8", newline="\\n") as file:')
             made.append('    corpus = [line for line in file.read().split("\\n") if line.strip()]')
         else:
-            made.append(f"corpus = {corpus}")
+            made.append(f"corpus = {list(choices.corpus)!r}")
         made.append(f"idf = IDF.from_corpus(corpus, {name}.scorer.tokenizer)")
-    arguments = [f"    {line}" for line in [*texts, *ARGUMENTS[metric](choices)]]
+    arguments = [f"    {line}" for line in [*texts, *_arguments(metric, choices)]]
     body = [*reading, *made, f"results = {name}.compute(", *arguments, ")"]
     return "\n".join(
         [*imports, f"from infolm_metric import {names}", "", *body, f'print(results["{name}"])']
     )
 
 
-def _arguments(choices: Choices) -> list[str]:
+def _arguments(metric: str, choices: Choices) -> list[str]:
     """The settings as arguments of `compute`; those that change nothing are left out."""
-    measure, default = MEASURES[choices.information_measure], Settings()
+    default = Settings()
+    several = choices.multi_reference != default.multi_reference
+    if metric == MENLI:
+        return ['multi_reference="mean",'] if several else []
+    weights = f"idf={WEIGHTS[choices.idf]},"
+    rules = [f"multi_reference={choices.multi_reference!r},"] if several else []
+    if metric == BARYSCORE:
+        return [weights, *rules]
+    measure = MEASURES[choices.information_measure]
     lines = [f"information_measure={measure.name!r},"]
     lines += [f"{p.name}={getattr(choices, p.name)!r}," for p in measure.parameters]
     lines.append(f"temperature={choices.temperature!r},")
     if choices.interpolation != default.interpolation:
         lines.append(f"interpolation={choices.interpolation!r},")
-    weights, *rules = _weights(choices)
     lines.append(weights)
     if not measure.symmetric and choices.symmetrize != default.symmetrize:
         lines.append(f"symmetrize={choices.symmetrize!r},")
-    return [*lines, *rules]
-
-
-def _weights(choices: Choices) -> list[str]:
-    """The arguments that every metric takes: the weights, and the rule for several references."""
-    lines = [f"idf={WEIGHTS[choices.idf]},"]
-    if choices.multi_reference != Settings().multi_reference:
-        lines.append(f"multi_reference={choices.multi_reference!r},")
-    return lines
-
-
-def _inference_rules(choices: Choices) -> list[str]:
-    return ['multi_reference="mean",'] if choices.multi_reference == "mean" else []
-
-
-ARGUMENTS = {"InfoLM": _arguments, BARYSCORE: _weights, MENLI: _inference_rules}
-"""What each metric's `compute` is given, by the name of its class."""
+    return lines + rules

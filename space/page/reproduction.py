@@ -6,6 +6,9 @@ from typing import Any
 
 import gradio as gr
 
+from .judged import Judged
+from .recipe import code_for
+
 
 def make_reproduction(prefix: str = "") -> dict[str, Any]:
     """The components by name; the ids in the page begin with the prefix."""
@@ -22,12 +25,22 @@ def make_reproduction(prefix: str = "") -> dict[str, Any]:
         buttons=["copy"],
         elem_id=f"{prefix}signature",
     )
-    code = gr.Code(
-        label="Python for this score",
+    return {"signature": signature, "code": make_code("Python for this score", f"{prefix}code")}
+
+
+def make_code(label: str, elem_id: str | None = None) -> gr.Code:
+    """A block of Python."""
+    return gr.Code(
+        label=label,
         language="python",
         interactive=False,
         show_line_numbers=False,
         wrap_lines=True,
-        elem_id=f"{prefix}code",
+        elem_id=elem_id,
     )
-    return {"signature": signature, "code": code}
+
+
+def shown_reproduction(answer: Judged, metric: str) -> dict[str, str]:
+    """What the components, by name, show of an answer by a metric of `recipe`."""
+    code = code_for(answer.candidate_text, answer.reference_texts, answer.choices, metric)
+    return {"signature": answer.signature, "code": code}

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from infolm_metric.baryscore.explanation import Explanation
 
-from .choices import CORPUS, IDF_FORMS, Choices
+from .choices import Choices
 from .judged import Judged, checked_pair, explained, judged_by
 
 
@@ -23,16 +23,8 @@ def move_texts(candidate: str, references: Sequence[str], choices: Choices) -> T
     pairs, model = checked_pair(candidate, references, choices)
     scorer = model.transport
     own = scorer.settings.replace(
-        multi_reference=choices.multi_reference,
-        idf=(
-            model.document_frequencies(choices.corpus)
-            if choices.idf == CORPUS
-            else IDF_FORMS[choices.idf]
-        ),
+        multi_reference=choices.multi_reference, idf=choices.weights(model)
     )
-    with scorer.lock:
-        counted = scorer.inner.count(pairs, own)
-        result = scorer.inner.score(pairs, own, counted)
-    judged = judged_by(scorer, pairs, own, counted, result, choices)
+    judged, counted, _ = judged_by(scorer, pairs, [own], choices)
     explanation = scorer.explain(**explained(judged, own, counted))
     return TransportAnswer(**judged, explanation=explanation)

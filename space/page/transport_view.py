@@ -7,8 +7,8 @@ from typing import Any
 import gradio as gr
 
 from . import plan_picture
-from .recipe import transport_code_for
-from .reproduction import make_reproduction
+from .recipe import BARYSCORE
+from .reproduction import make_reproduction, shown_reproduction
 from .transport import TransportAnswer
 
 
@@ -26,7 +26,6 @@ def make_transport_view() -> dict[str, Any]:
     gr.Markdown("### The costliest moves")
     view["moves"] = gr.Dataframe(
         headers=["from", "to", "of score"],
-        datatype="str",
         interactive=False,
         show_label=False,
         elem_id="moves",
@@ -39,12 +38,10 @@ def make_transport_view() -> dict[str, Any]:
 
 def shown_plan(answer: TransportAnswer) -> dict[str, Any]:
     """What the components, by name, show of an answer."""
-    several = len(answer.reference_texts) > 1
     words = f"The plan is the one to reference {answer.explained + 1}, the closest."
     return {
-        "reference": gr.update(value=words if several else "", visible=several),
+        "reference": gr.update(value=words, visible=len(answer.reference_texts) > 1),
         "plan": plan_picture.picture(answer.explanation),
         "moves": gr.update(value=plan_picture.move_table(answer.explanation)),
-        "signature": answer.signature,
-        "code": transport_code_for(answer.candidate_text, answer.reference_texts, answer.choices),
+        **shown_reproduction(answer, BARYSCORE),
     }

@@ -23,7 +23,7 @@ from space.page.controls import VALUES, chosen, visibility
 from space.page.examples import EXAMPLES, PARAPHRASE, UNRELATED
 from space.page.inference import infer
 from space.page.inference_view import shown_inference
-from space.page.recipe import code_for, code_for_file, inference_code_for, transport_code_for
+from space.page.recipe import BARYSCORE, MENLI, code_for, code_for_file
 from space.page.transport import move_texts
 from space.page.transport_view import shown_plan
 from tests import space_process
@@ -304,6 +304,25 @@ def test_a_file_scored_in_parts_scores_as_compute_does(idf, jsonl, monkeypatch, 
 
 
 @pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a.csv", "prediction,reference\na; b,c\n"),
+        ("a.csv", "prediction;reference\na, b;c\n"),
+        ("a.csv", "prediction\treference\na, b\tc\n"),
+        ("a.tsv", "prediction\treference\na; b\tc\n"),
+    ],
+)
+def test_the_code_for_a_file_reads_it_by_its_own_separator(name, content, tmp_path, monkeypatch):
+    (tmp_path / name).write_text(content)
+    table = file_scores.read_table(str(tmp_path / name))
+    monkeypatch.chdir(tmp_path)
+    code = code_for_file(name, *table.guess(), Choices(), table.separator)
+    read = {}
+    exec(code.partition("infolm = ")[0], read)
+    assert read["rows"] == table.rows
+
+
+@pytest.mark.parametrize(
     ("name", "content", "message"),
     [
         ("a.txt", "a\n", "must end in"),
@@ -367,7 +386,7 @@ def test_the_plan_is_that_of_the_score_and_its_code_gives_it():
     assert len(shown["moves"]["value"]) <= 12 and shown["moves"]["value"][0][0] in tokens
     assert shown["plan"].count("<path") == sum(m.mass > 1e-4 for m in answer.explanation.moves())
     printed = {}
-    code = transport_code_for(candidate, references, answer.choices)
+    code = code_for(candidate, references, answer.choices, BARYSCORE)
     exec(code.replace("print(", "printed.update(score="), {"printed": printed})
     assert printed["score"] == answer.score
 
@@ -404,7 +423,7 @@ def test_the_probabilities_are_those_of_the_score_and_its_code_gives_it():
     rows = shown_inference(answer)["said"]["value"]
     assert [row[1] for row in rows] == [f"{value:.1%}" for value in both]
     printed = {}
-    code = inference_code_for(candidate, references, answer.choices)
+    code = code_for(candidate, references, answer.choices, MENLI)
     exec(code.replace("print(", "printed.update(score="), {"printed": printed})
     assert printed["score"] == answer.score
 
@@ -416,7 +435,7 @@ def test_of_several_references_the_one_with_the_highest_score_is_shown():
     assert answer.score == infer(PAIR[0], [PAIR[0]], Choices()).score
     mean = infer(PAIR[0], references, Choices(multi_reference="mean"))
     assert mean.score < answer.score
-    assert 'multi_reference="mean"' in inference_code_for(PAIR[0], references, mean.choices)
+    assert 'multi_reference="mean"' in code_for(PAIR[0], references, mean.choices, MENLI)
 
 
 @pytest.mark.parametrize(
