@@ -9,6 +9,7 @@ import argparse
 import sys
 from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from infolm_metric import metrics
@@ -60,15 +61,19 @@ class _Refused(argparse.Action):
         raise argparse.ArgumentError(None, str(self.const))
 
 
-def metric_option(hint: str = "") -> Option:
-    """The option that names the metric; what an unknown name is answered with ends with `hint`."""
+def known_metric(name: str, hint: str = "") -> str:
+    """The name of a metric, as argparse reads it; what an unknown one is answered with has a hint."""
+    try:
+        return metrics.find(name).name
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"{error}{hint.format(name)}") from None
 
-    def known(name: str) -> str:
-        try:
-            return metrics.find(name).name
-        except ValueError as error:
-            raise argparse.ArgumentTypeError(f"{error}{hint.format(name)}") from None
 
+known_beside_scores = partial(known_metric, hint="; a column of scores is named with --scores {}")
+
+
+def metric_option(known: Callable[[str], str] = known_metric) -> Option:
+    """The option that names the metric."""
     return option(
         "--metric",
         metavar="NAME",
@@ -153,29 +158,31 @@ def setting_options(own: type[Settings], names: Container[str] | None = None) ->
     )
 
 
-def given_settings(arguments: argparse.Namespace) -> dict[str, Any]:
-    """The settings given on the command line, as the scorer of the metric takes them.
+def read_settings(own: type[Settings], arguments: argparse.Namespace, **usual: Any) -> Settings:
+    """The metric's settings that the command line gives, and where it gives none, the usual ones.
 
-    >>> given_settings(argparse.Namespace(metric="infolm", information_measure=["kl"], json=True))
-    {'information_measure': 'kl'}
+    Progress is shown on a terminal, unless it says to be quiet.
+
+    >>> from infolm_metric.infolm.settings import Settings
+    >>> given = argparse.Namespace(information_measure=["kl"], json=True, quiet=False)
+    >>> read_settings(Settings, given).information_measure
+    'kl'
     """
-    choices = metrics.find(arguments.metric).settings_type().choices()
-    return {
+    choices = own.choices()
+    given = {
         name: value[0] if choices[name].repeated and len(value) == 1 else value
         for name, value in vars(arguments).items()
         if name in choices
     }
+    shown = sys.stderr.isatty() and not arguments.quiet
+    return own(**{**usual, **given, "verbose": shown})
 
 
 def make_scorer(arguments: argparse.Namespace, **usual: Any) -> MetricScorer:
-    """A scorer of the chosen metric with the settings given, and where none is, the usual ones.
-
-    It shows progress on a terminal, unless told to be quiet.
-    """
+    """A scorer of the chosen metric with what `read_settings` gives."""
     metric = metrics.find(arguments.metric)
-    shown = sys.stderr.isatty() and not arguments.quiet
     # Checked before the scorer, and torch with it, is imported.
-    settings = metric.settings_type()(**{**usual, **given_settings(arguments), "verbose": shown})
+    settings = read_settings(metric.settings_type(), arguments, **usual)
     scorer: MetricScorer = metric.scorer_type()(**vars(settings))
     return scorer
 

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from infolm_metric.commands.options import metric_option, option, refused
+from infolm_metric.commands.options import known_beside_scores, metric_option, option, refused
 
 if TYPE_CHECKING:
     from infolm_metric.kernel.settings import Settings
@@ -58,7 +58,7 @@ DATA = (
         "take the scores that are available",
     ),
 )
-METRIC = metric_option("; a column of scores is named with --scores {}")
+METRIC = metric_option(known_beside_scores)
 
 
 def settings(own: type[Settings]) -> list[str]:

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from infolm_metric import metrics
-from infolm_metric.commands.options import QUIET, Option, option, setting
+from infolm_metric.commands.options import (
+    QUIET,
+    Option,
+    flag_names,
+    known_beside_scores,
+    option,
+    read_settings,
+    setting,
+)
 
 if TYPE_CHECKING:
     from infolm_metric.kernel.scorer import MetricScorer
@@ -20,19 +27,10 @@ NOT_HERE = ("rescale_with_baseline",)
 
 def metrics_option(more: str = "") -> Option:
     """The option that names one metric or several; its help ends with `more`."""
-
-    def known(name: str) -> str:
-        try:
-            return metrics.find(name).name
-        except ValueError as error:
-            raise argparse.ArgumentTypeError(
-                f"{error}; a column of scores is named with --scores {name}"
-            ) from None
-
     return option(
         "--metric",
         metavar="NAME",
-        type=known,
+        type=known_beside_scores,
         action="append",
         default=[],
         help=f"a metric: {', '.join(metrics.METRICS)}; repeat for several{more}",
@@ -44,8 +42,8 @@ def several_setting_options() -> dict[str, tuple[Option, ...]]:
     owners: dict[str, list[type[Settings]]] = {}
     for metric in metrics.METRICS.values():
         own: type[Settings] = metric.settings_type()
-        for name, declared in own.choices().items():
-            if declared.flags and name not in NOT_HERE:
+        for name in flag_names(own):
+            if name not in NOT_HERE:
                 owners.setdefault(name, []).append(own)
     groups: dict[str, tuple[Option, ...]] = {}
     taken: set[str] = set()
@@ -66,40 +64,24 @@ def make_scorers(names: Sequence[str], arguments: argparse.Namespace) -> dict[st
 
     Raises ValueError for a setting that none of them has; checked before torch is imported.
     """
-    found = {name: metrics.find(name) for name in dict.fromkeys(names)}
-    types = {name: metric.settings_type() for name, metric in found.items()}
+    types = {name: metrics.find(name).settings_type() for name in names}
     _check_owned(types, arguments)
-    shown = sys.stderr.isatty() and not arguments.quiet
-    settings = {}
-    for name, own in types.items():
-        choices = own.choices()
-        given: dict[str, Any] = {
-            each: value[0] if choices[each].repeated and len(value) == 1 else value
-            for each, value in vars(arguments).items()
-            if each in choices and each != "verbose"
-        }
-        settings[name] = own(**given, verbose=shown)
-    return {name: found[name].scorer_type()(**vars(settings[name])) for name in found}
+    settings = {name: read_settings(own, arguments) for name, own in types.items()}
+    return {name: metrics.find(name).scorer_type()(**vars(settings[name])) for name in types}
 
 
 def all_flags() -> dict[str, str]:
     """The flag of each setting that has one, of any metric, as messages spell it."""
-    return {
-        name: declared.flags[-1]
-        for metric in metrics.METRICS.values()
-        for name, declared in metric.settings_type().choices().items()
-        if declared.flags
-    }
+    each = (flag_names(metric.settings_type()) for metric in metrics.METRICS.values())
+    return {name: flag for flags in each for name, flag in flags.items()}
 
 
 def _check_owned(types: Mapping[str, type[Settings]], arguments: argparse.Namespace) -> None:
     for metric in metrics.METRICS.values():
-        for name, declared in metric.settings_type().choices().items():
-            if name not in arguments or any(name in own.choices() for own in types.values()):
-                continue
-            flag = declared.flags[-1]
-            asked = " or ".join(types) or "scores made elsewhere"
-            raise ValueError(
-                f"{flag} is a setting of {metric.name}, not of {asked}; leave it out or add "
-                f"--metric {metric.name}"
-            )
+        for name, flag in flag_names(metric.settings_type()).items():
+            if name in arguments and not any(name in own.choices() for own in types.values()):
+                asked = " or ".join(types) or "scores made elsewhere"
+                raise ValueError(
+                    f"{flag} is a setting of {metric.name}, not of {asked}; leave it out or add "
+                    f"--metric {metric.name}"
+                )
