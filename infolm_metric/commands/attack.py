@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from infolm_metric.commands.options import Command, option
+from infolm_metric.commands.options import Command, option, repeated
 from infolm_metric.commands.output import OUTPUT, STANDARD_OUTPUT, check_writable, write
 
 if TYPE_CHECKING:
@@ -64,21 +64,12 @@ COMMAND = Command(
     lambda _: {
         "what to attack": (
             option("file", metavar="FILE", help="table of references; - is JSON Lines"),
-            option(
-                "--reference-column",
-                metavar="NAME",
-                action="append",
-                default=[],
-                help="repeat for several (default: references or reference)",
-            ),
+            repeated("--reference-column", "repeat for several (default: references or reference)"),
         ),
         "how": (
-            option(
+            repeated(
                 "--attack",
-                metavar="NAME",
-                action="append",
-                default=[],
-                help="add, drop, num, neg, name, noun, verb, adj, pron (what is said), jumble, "
+                "add, drop, num, neg, name, noun, verb, adj, pron (what is said), jumble, "
                 "typo, agreement (how); repeat for several (default: all)",
             ),
             option(

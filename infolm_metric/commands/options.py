@@ -50,6 +50,11 @@ def option(*flags: str, **keywords: Any) -> Option:
     return Option(flags, keywords)
 
 
+def repeated(flag: str, help: str, metavar: str = "NAME", **keywords: Any) -> Option:
+    """An option that can be given several times; without it there is an empty list."""
+    return option(flag, action="append", default=[], metavar=metavar, help=help, **keywords)
+
+
 def refused(flag: str, hint: str) -> Option:
     """An option that help does not show, and that is answered with the hint."""
     hidden = argparse.SUPPRESS
@@ -62,7 +67,7 @@ class _Refused(argparse.Action):
 
 
 def known_metric(name: str, hint: str = "") -> str:
-    """The name of a metric, as argparse reads it; what an unknown one is answered with has a hint."""
+    """The name of a metric, as argparse reads it; an unknown one is answered with the hint, too."""
     try:
         return metrics.find(name).name
     except ValueError as error:

@@ -6,7 +6,13 @@ import argparse
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from infolm_metric.commands.options import known_beside_scores, metric_option, option, refused
+from infolm_metric.commands.options import (
+    known_beside_scores,
+    metric_option,
+    option,
+    refused,
+    repeated,
+)
 
 if TYPE_CHECKING:
     from infolm_metric.kernel.settings import Settings
@@ -24,32 +30,18 @@ passed over."""
 
 DATA = (
     option("data", metavar="DATA", help="table of texts with human scores; - is standard input"),
-    option(
+    repeated(
         "--criterion",
-        action="append",
-        default=[],
-        metavar="NAME",
-        help="human score to agree with; repeat for several (default: every one under human)",
+        "human score to agree with; repeat for several (default: every one under human)",
     ),
-    option(
+    repeated(
         "--scores",
-        action="append",
-        default=[],
-        metavar="NAME",
-        help="column with another metric's scores; repeat for several (default: every one under "
+        "column with another metric's scores; repeat for several (default: every one under "
         "metrics)",
     ),
-    option(
-        "--lower-is-better",
-        action="append",
-        default=[],
-        metavar="NAME",
-        help="such a column of which this is true; it is negated",
-    ),
-    option(
-        "--exclude-system", action="append", default=[], metavar="NAME", help="leave a system out"
-    ),
-    option("--exclude-id", action="append", default=[], metavar="ID", help="leave a sample out"),
+    repeated("--lower-is-better", "such a column of which this is true; it is negated"),
+    repeated("--exclude-system", "leave a system out"),
+    repeated("--exclude-id", "leave a sample out", metavar="ID"),
     option(
         "--missing",
         choices=("drop", "available"),
@@ -67,13 +59,7 @@ def settings(own: type[Settings]) -> list[str]:
 
 
 AGAINST = (
-    option(
-        "--against",
-        action="append",
-        default=[],
-        metavar="NAME",
-        help="metric that the others are tested against; repeat for several",
-    ),
+    repeated("--against", "metric that the others are tested against; repeat for several"),
     refused("--baseline", "--baseline is now --against NAME"),
 )
 RESAMPLING = (

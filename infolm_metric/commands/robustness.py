@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from infolm_metric import metrics
-from infolm_metric.commands.options import Command, option
+from infolm_metric.commands.options import Command, option, repeated
 from infolm_metric.commands.output import JSON, MARKDOWN, OUTPUT, check_output, write
 from infolm_metric.commands.several_metrics import (
     all_flags,
@@ -152,22 +152,13 @@ COMMAND = Command(
         "what to score": (
             option("file", metavar="FILE", help="what infolm attack wrote; - is standard input"),
             metrics_option(f" (default: {metrics.DEFAULT}, or none beside --scores)"),
-            option(
+            repeated(
                 "--scores",
-                action="append",
-                default=[],
-                metavar="NAME",
-                help="another metric's scores against the anchor, in the columns "
+                "another metric's scores against the anchor, in the columns "
                 + ", ".join(f"NAME.{side}" for side in SIDES)
                 + "; repeat for several",
             ),
-            option(
-                "--lower-is-better",
-                action="append",
-                default=[],
-                metavar="NAME",
-                help="such a column of which this is true",
-            ),
+            repeated("--lower-is-better", "such a column of which this is true"),
         ),
         **several_setting_options(),
         "output": (JSON, MARKDOWN, OUTPUT),

@@ -7,7 +7,7 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from infolm_metric.commands.options import Option, option, refused
+from infolm_metric.commands.options import Option, option, refused, repeated
 from infolm_metric.kernel import text_files
 from infolm_metric.kernel.pairs import Pairs, check_pairs
 from infolm_metric.kernel.settings import Settings
@@ -162,12 +162,9 @@ AFTER: tuple[Option, ...] = (
         metavar="NAME",
         help=f"(default: {' or '.join(text_files.CANDIDATE_COLUMNS)})",
     ),
-    option(
+    repeated(
         "--reference-column",
-        metavar="NAME",
-        action="append",
-        default=[],
-        help=f"repeat for several (default: {' or '.join(text_files.REFERENCE_COLUMNS)})",
+        f"repeat for several (default: {' or '.join(text_files.REFERENCE_COLUMNS)})",
     ),
 )
 

@@ -12,8 +12,8 @@ from infolm_metric.commands.options import (
     Option,
     flag_names,
     known_beside_scores,
-    option,
     read_settings,
+    repeated,
     setting,
 )
 
@@ -27,14 +27,8 @@ NOT_HERE = ("rescale_with_baseline",)
 
 def metrics_option(more: str = "") -> Option:
     """The option that names one metric or several; its help ends with `more`."""
-    return option(
-        "--metric",
-        metavar="NAME",
-        type=known_beside_scores,
-        action="append",
-        default=[],
-        help=f"a metric: {', '.join(metrics.METRICS)}; repeat for several{more}",
-    )
+    said = f"a metric: {', '.join(metrics.METRICS)}; repeat for several{more}"
+    return repeated("--metric", said, type=known_beside_scores)
 
 
 def several_setting_options() -> dict[str, tuple[Option, ...]]:
