@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from infolm_metric.commands.options import (
     known_beside_scores,
@@ -13,6 +14,7 @@ from infolm_metric.commands.options import (
     refused,
     repeated,
 )
+from infolm_metric.kernel.checks import natural_number, whole_number
 
 if TYPE_CHECKING:
     from infolm_metric.kernel.settings import Settings
@@ -69,11 +71,9 @@ RESAMPLING = (
 
 
 def read(arguments: argparse.Namespace) -> Ratings:
-    """The ratings that the arguments name, checked."""
-    if arguments.resamples < 1:
-        raise ValueError(f"--resamples must be at least 1, got {arguments.resamples}")
-    if arguments.seed < 0:
-        raise ValueError(f"--seed must be at least 0, got {arguments.seed}")
+    """The ratings that the arguments name, checked, and turned so that higher is better."""
+    whole_number("--resamples", arguments.resamples)
+    natural_number("--seed", arguments.seed)
     from infolm_metric.meta_evaluation.rows import read_ratings
 
     ratings = read_ratings(
@@ -89,15 +89,8 @@ def read(arguments: argparse.Namespace) -> Ratings:
                 f"--lower-is-better {name}: no such metric column; there are "
                 f"{', '.join(map(repr, ratings.metrics)) or 'none; name them with --scores'}"
             )
-    return ratings
-
-
-def columns(ratings: Ratings, arguments: argparse.Namespace) -> dict[str, Any]:
-    """The grids of the metrics that ride along, turned so that higher is better."""
-    return {
-        name: -grid if name in arguments.lower_is_better else grid
-        for name, grid in ratings.metrics.items()
-    }
+    turned = {name: -ratings.metrics[name] for name in arguments.lower_is_better}
+    return replace(ratings, metrics={**ratings.metrics, **turned})
 
 
 def check_against(arguments: argparse.Namespace, known: Iterable[str]) -> None:

@@ -15,8 +15,7 @@ from infolm_metric.commands.output import folder_for
 def _report(arguments: argparse.Namespace) -> None:
     """Scores the rows and writes figures and page."""
     found = shared.read(arguments)
-    columns = shared.columns(found, arguments)
-    shared.check_against(arguments, [*columns, "length"])
+    shared.check_against(arguments, [*found.metrics, "length"])
     noticed = _robustness_of(arguments.robustness)
     folder = folder_for(arguments.output)
 
@@ -31,7 +30,6 @@ def _report(arguments: argparse.Namespace) -> None:
             found,
             scorer,
             folder,
-            columns=columns,
             against=arguments.against,
             format=arguments.format,
             missing=arguments.missing,

@@ -12,7 +12,6 @@ from infolm_metric import metrics
 from infolm_metric.commands import ratings as shared
 from infolm_metric.commands.options import (
     Command,
-    Option,
     make_scorer,
     option,
     setting,
@@ -159,21 +158,15 @@ def _tunable(own: type[Settings]) -> list[str]:
     return [name for name, each in own.choices().items() if each.tunable and each.flags]
 
 
-def _to_try(own: type[Settings]) -> tuple[Option, ...]:
-    return tuple(setting(own, name, several=True) for name in _tunable(own))
-
-
-def _the_same(own: type[Settings]) -> tuple[Option, ...]:
-    return setting_options(own, set(shared.settings(own)) - {*_tunable(own)})
-
-
 COMMAND = Command(
     "tune",
     "choose the settings that agree best with human scores",
     _tune,
     lambda own: {
         "what people said": shared.DATA,
-        "what to try (repeat an option for several values)": _to_try(own),
+        "what to try (repeat an option for several values)": [
+            setting(own, name, several=True) for name in _tunable(own)
+        ],
         "how to choose": (
             option(
                 "--development",
@@ -192,7 +185,10 @@ COMMAND = Command(
             ),
             *shared.RESAMPLING,
         ),
-        "the same for all": (shared.METRIC, *_the_same(own)),
+        "the same for all": (
+            shared.METRIC,
+            *setting_options(own, set(shared.settings(own)) - {*_tunable(own)}),
+        ),
         "output": (
             option("--show", type=int, default=10, metavar="N", help="best settings to list"),
             JSON,
