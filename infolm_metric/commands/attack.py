@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from infolm_metric.commands.options import Command, option, repeated
-from infolm_metric.commands.output import OUTPUT, STANDARD_OUTPUT, check_writable, write
+from infolm_metric.commands.output import OUTPUT, STANDARD_OUTPUT, check_output, write
 
 if TYPE_CHECKING:
     from infolm_metric.robustness.items import Item
@@ -23,8 +23,7 @@ def _attack(arguments: argparse.Namespace) -> None:
     from infolm_metric.robustness.lexicon import need_lemminflect
     from infolm_metric.robustness.triples import make_triples
 
-    if arguments.output != STANDARD_OUTPUT:
-        check_writable(arguments.output)
+    check_output(arguments)
     names = check_attacks(arguments.attack)
     natural_number("--seed", arguments.seed)
     if arguments.per_attack is not None:

@@ -18,7 +18,7 @@ from infolm_metric.commands.options import (
     option,
     setting_options,
 )
-from infolm_metric.commands.output import STANDARD_OUTPUT, check_writable, write
+from infolm_metric.commands.output import STANDARD_OUTPUT, check_output, write
 
 if TYPE_CHECKING:
     from infolm_metric.kernel.results import Result
@@ -41,11 +41,11 @@ def _score(arguments: argparse.Namespace) -> None:
         raise ValueError("--workers needs --engine ray")
     if arguments.restart and (ray_only or not rows):
         raise ValueError("--restart needs an output whose name ends in .jsonl: -o SCORES.jsonl")
-    if arguments.output != STANDARD_OUTPUT and not ray_only:  # Ray writes a folder
-        check_writable(arguments.output)
     if ray_only:
         _score_on_ray(arguments)
-    elif rows:
+        return
+    check_output(arguments)  # Ray writes a folder
+    if rows:
         _score_as_job(arguments)
     else:
         _score_at_once(arguments)

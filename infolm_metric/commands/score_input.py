@@ -107,16 +107,10 @@ def _given_pair(texts: Sequence[str]) -> Pairs:
             )
     candidate, *references = texts
     if not references:
-        there = (
-            f", or a file that is there: {candidate!r} is none" if _like_table(candidate) else ""
-        )
+        table = candidate.lower().endswith(tuple(text_files.TABLES))
+        there = f", or a file that is there: {candidate!r} is none" if table else ""
         raise ValueError(f"got one text; give the candidate, then at least one reference{there}")
     return check_pairs([candidate], [references])
-
-
-def _like_table(text: str) -> bool:
-    """True for what is named like a table."""
-    return text.lower().endswith(tuple(text_files.TABLES))
 
 
 BEFORE: tuple[Option, ...] = (
