@@ -89,6 +89,7 @@ def _number(where: str, row: Mapping[str, Any], column: str) -> float | None:
 
 def _lines(result: Robustness, layout: str) -> Iterator[str]:
     """A table for each metric, the means of all together, and what the columns are."""
+    from infolm_metric.meta_evaluation.attack_figure import mean_table
     from infolm_metric.meta_evaluation.tables import LAYOUTS
 
     table = LAYOUTS[layout]
@@ -97,12 +98,7 @@ def _lines(result: Robustness, layout: str) -> Iterator[str]:
         yield from table([name, *header], list(_rows(metric)), left=2)
         yield ""
     if len(result.metrics) > 1:
-        groups = ("all", "adequacy", "fluency")
-        rows = [
-            [name, *(_share(metric.macro(what)[group]) for what in MEANS for group in groups)]
-            for name, metric in result.metrics.items()
-        ]
-        heads = [f"{what}, {group}" for what in MEANS for group in groups]
+        heads, rows = mean_table(result.as_dict()["metrics"])
         yield from table(["mean over attacks", *heads], rows)
         yield ""
     yield (
@@ -114,10 +110,10 @@ def _lines(result: Robustness, layout: str) -> Iterator[str]:
         yield f"{name}: {'scores from the file' if metric.signature is None else metric.signature}"
 
 
-MEANS = ("accuracy", "sensitivity")
-
-
 def _rows(metric: MetricResult) -> Iterator[list[str]]:
+    """How a metric does on each attack, and on average."""
+    from infolm_metric.meta_evaluation.attack_figure import percent
+
     for name, each in metric.attacks.items():
         interval = "-"
         if each.low is not None and each.high is not None:
@@ -126,22 +122,16 @@ def _rows(metric: MetricResult) -> Iterator[list[str]]:
             name,
             each.kind,
             str(each.n),
-            _share(each.accuracy),
+            percent(each.accuracy),
             interval,
-            _share(each.ties),
-            _share(each.sensitivity),
+            percent(each.ties),
+            percent(each.sensitivity),
             str(each.cases),
         ]
-    means = {what: metric.macro(what) for what in MEANS}
-    for group in means["accuracy"]:
-        shown = {what: _share(means[what][group]) for what in MEANS}
-        yield [
-            "mean", group, "", shown["accuracy"], "", "", shown["sensitivity"], "",
-        ]  # fmt: skip
-
-
-def _share(value: float | None) -> str:
-    return "-" if value is None else f"{value:.1%}"
+    sensitivity = metric.macro("sensitivity")
+    for group, accuracy in metric.macro().items():
+        shown = percent(accuracy), percent(sensitivity[group])
+        yield ["mean", group, "", shown[0], "", "", shown[1], ""]
 
 
 COMMAND = Command(
