@@ -1,4 +1,4 @@
-"""What a sub-command is made of, and the settings of a metric as its options.
+"""What a sub-command is made of, and the settings of one metric or of several as its options.
 
 A command declares its own options in `COMMAND`, at the foot of its file.
 """
@@ -192,11 +192,66 @@ def make_scorer(arguments: argparse.Namespace, **usual: Any) -> MetricScorer:
     return scorer
 
 
-def flag_names(own: type[Settings]) -> dict[str, str]:
-    """The flag of each setting that has one, as messages spell it.
+def flag_names(*types: type[Settings]) -> dict[str, str]:
+    """The flag of each setting of these metrics that has one, as messages spell it.
 
     >>> from infolm_metric.infolm.settings import Settings
     >>> flag_names(Settings)["information_measure"]
     '--measure'
     """
-    return {name: each.flags[-1] for name, each in own.choices().items() if each.flags}
+    return {
+        name: each.flags[-1] for own in types for name, each in own.choices().items() if each.flags
+    }
+
+
+NOT_HERE = ("rescale_with_baseline",)
+"""Settings that change no order of scores."""
+
+
+def metrics_option(more: str = "") -> Option:
+    """The option that names one metric or several; its help ends with `more`."""
+    said = f"a metric: {', '.join(metrics.METRICS)}; repeat for several{more}"
+    return repeated("--metric", said, type=known_beside_scores)
+
+
+def several_setting_options() -> dict[str, list[Option]]:
+    """The settings of all metrics by heading, those that several have first, each once."""
+    owners: dict[str, list[type[Settings]]] = {}
+    for metric in metrics.METRICS.values():
+        own: type[Settings] = metric.settings_type()
+        for name in flag_names(own):
+            if name not in NOT_HERE:
+                owners.setdefault(name, []).append(own)
+    groups: dict[str, list[Option]] = {}
+    taken: set[str] = set()
+    for name, those in sorted(owners.items(), key=lambda each: -len(each[1])):
+        heading = f"settings of {' and '.join(each.metric for each in those)}"
+        made = setting(those[0], name)
+        flags = tuple(flag for flag in made.flags if flag not in taken)
+        taken.update(flags)
+        if flags:
+            groups.setdefault(heading, []).append(Option(flags, made.keywords))
+    next(iter(groups.values())).append(QUIET)
+    return groups
+
+
+def make_scorers(names: Sequence[str], arguments: argparse.Namespace) -> dict[str, MetricScorer]:
+    """A scorer of each metric, with those of the settings given that it has.
+
+    Raises ValueError for a setting that none of them has; checked before torch is imported.
+    """
+    types = {name: metrics.find(name).settings_type() for name in names}
+    _check_owned(types, arguments)
+    settings = {name: read_settings(own, arguments) for name, own in types.items()}
+    return {name: metrics.find(name).scorer_type()(**vars(settings[name])) for name in types}
+
+
+def _check_owned(types: Mapping[str, type[Settings]], arguments: argparse.Namespace) -> None:
+    for metric in metrics.METRICS.values():
+        for name, flag in flag_names(metric.settings_type()).items():
+            if name in arguments and not any(name in own.choices() for own in types.values()):
+                asked = " or ".join(types) or "scores made elsewhere"
+                raise ValueError(
+                    f"{flag} is a setting of {metric.name}, not of {asked}; leave it out or add "
+                    f"--metric {metric.name}"
+                )

@@ -9,14 +9,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from infolm_metric import metrics
-from infolm_metric.commands.options import Command, option, repeated
-from infolm_metric.commands.output import JSON, MARKDOWN, OUTPUT, check_output, write
-from infolm_metric.commands.several_metrics import (
-    all_flags,
+from infolm_metric.commands.options import (
+    Command,
+    flag_names,
     make_scorers,
     metrics_option,
+    option,
+    repeated,
     several_setting_options,
 )
+from infolm_metric.commands.output import JSON, MARKDOWN, OUTPUT, check_output, write
 from infolm_metric.kernel.wording import as_flags
 
 if TYPE_CHECKING:
@@ -41,7 +43,8 @@ def _robustness(arguments: argparse.Namespace) -> None:
         read_column(name, [row for row, _ in found], name not in arguments.lower_is_better)
         for name in dict.fromkeys(arguments.scores)
     ]
-    with as_flags(all_flags()):
+    every = [metric.settings_type() for metric in metrics.METRICS.values()]
+    with as_flags(flag_names(*every)):
         scorers = make_scorers(names, arguments)
 
         from infolm_metric.robustness.scoring import measure
