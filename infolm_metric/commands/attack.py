@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from infolm_metric.commands.options import Command, option, repeated
+from infolm_metric.commands.options import Command, amount, option, repeated
 from infolm_metric.commands.output import OUTPUT, STANDARD_OUTPUT, check_output, write
 
 if TYPE_CHECKING:
@@ -71,13 +71,10 @@ COMMAND = Command(
                 "add, drop, num, neg, name, noun, verb, adj, pron (what is said), jumble, "
                 "typo, agreement (how); repeat for several (default: all)",
             ),
-            option(
-                "--per-attack",
-                type=int,
-                metavar="N",
-                help="at most N cases of each attack, drawn by a hash (default: all)",
+            amount(
+                "--per-attack", "at most N cases of each attack, drawn by a hash (default: all)"
             ),
-            option("--seed", type=int, default=0, metavar="N", help="(default: 0)"),
+            amount("--seed", "(default: 0)", 0),
         ),
         "output": (OUTPUT,),
     },

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from infolm_metric.commands import ratings as shared
 from infolm_metric.commands.options import (
     Command,
+    choice,
     make_scorer,
     metric_option,
     option,
@@ -173,11 +174,8 @@ COMMAND = Command(
             ),
         ),
         "how to test": (
-            option(
-                "--test",
-                choices=tuple(TESTS),
-                default="bootstrap",
-                help="paired bootstrap (default) or approximate randomisation",
+            choice(
+                "--test", tuple(TESTS), "paired bootstrap (default) or approximate randomisation"
             ),
             *shared.RESAMPLING,
         ),

@@ -55,6 +55,16 @@ def repeated(flag: str, help: str, metavar: str = "NAME", **keywords: Any) -> Op
     return option(flag, action="append", default=[], metavar=metavar, help=help, **keywords)
 
 
+def choice(flag: str, words: Sequence[str], help: str) -> Option:
+    """An option that takes one of the words, by default the first."""
+    return option(flag, choices=words, default=words[0], help=help)
+
+
+def amount(flag: str, help: str, default: int | None = None) -> Option:
+    """An option that takes a whole number."""
+    return option(flag, type=int, default=default, metavar="N", help=help)
+
+
 def refused(flag: str, hint: str) -> Option:
     """An option that help does not show, and that is answered with the hint."""
     hidden = argparse.SUPPRESS

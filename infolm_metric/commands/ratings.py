@@ -8,6 +8,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from infolm_metric.commands.options import (
+    amount,
+    choice,
     known_beside_scores,
     metric_option,
     option,
@@ -44,11 +46,10 @@ DATA = (
     repeated("--lower-is-better", "such a column of which this is true; it is negated"),
     repeated("--exclude-system", "leave a system out"),
     repeated("--exclude-id", "leave a sample out", metavar="ID"),
-    option(
+    choice(
         "--missing",
-        choices=("drop", "available"),
-        default="drop",
-        help="a sample that lacks a score of some system: drop it for all systems (default), or "
+        ("drop", "available"),
+        "a sample that lacks a score of some system: drop it for all systems (default), or "
         "take the scores that are available",
     ),
 )
@@ -65,8 +66,8 @@ AGAINST = (
     refused("--baseline", "--baseline is now --against NAME"),
 )
 RESAMPLING = (
-    option("--resamples", type=int, default=1000, metavar="N", help="(default: 1000)"),
-    option("--seed", type=int, default=0, metavar="N", help="of resamples and splits (default: 0)"),
+    amount("--resamples", "(default: 1000)", 1000),
+    amount("--seed", "of resamples and splits (default: 0)", 0),
 )
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from infolm_metric.commands import ratings as shared
-from infolm_metric.commands.options import Command, make_scorer, option, setting_options
+from infolm_metric.commands.options import Command, choice, make_scorer, option, setting_options
 from infolm_metric.commands.output import folder_for
 
 
@@ -74,9 +74,7 @@ COMMAND = Command(
         "how to score": (shared.METRIC, *setting_options(own, shared.settings(own))),
         "output": (
             option("-o", "--output", metavar="DIR", required=True, help="folder to write to"),
-            option(
-                "--format", choices=("png", "svg"), default="png", help="of figures (default: png)"
-            ),
+            choice("--format", ("png", "svg"), "of figures (default: png)"),
         ),
     },
     epilogue=f"""\

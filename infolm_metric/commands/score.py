@@ -13,6 +13,8 @@ from infolm_metric import metrics
 from infolm_metric.commands import score_input
 from infolm_metric.commands.options import (
     Command,
+    amount,
+    choice,
     make_scorer,
     metric_option,
     option,
@@ -258,14 +260,13 @@ COMMAND = Command(
             ),
         ),
         "where": (
-            option(
+            choice(
                 "--engine",
-                choices=("local", "ray"),
-                default="local",
-                help="local (default), or ray: on the cluster that RAY_ADDRESS names, else on all "
+                ("local", "ray"),
+                "local (default), or ray: on the cluster that RAY_ADDRESS names, else on all "
                 "cores or GPUs here; --data may be a folder, -o is one, of .parquet or .jsonl",
             ),
-            option("--workers", type=int, metavar="N", help="Ray actors at most (default: all)"),
+            amount("--workers", "Ray actors at most (default: all)"),
         ),
     },
     epilogue="""\

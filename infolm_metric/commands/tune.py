@@ -12,8 +12,9 @@ from infolm_metric import metrics
 from infolm_metric.commands import ratings as shared
 from infolm_metric.commands.options import (
     Command,
+    amount,
+    choice,
     make_scorer,
-    option,
     setting,
     setting_options,
 )
@@ -168,21 +169,11 @@ COMMAND = Command(
             setting(own, name, several=True) for name in _tunable(own)
         ],
         "how to choose": (
-            option(
-                "--development",
-                type=int,
-                metavar="N",
-                help="samples to choose on; the others are held out (default: half)",
+            amount(
+                "--development", "samples to choose on; the others are held out (default: half)"
             ),
-            option(
-                "--coefficient",
-                choices=("pearson", "spearman", "kendall"),
-                default="pearson",
-                help="(default: pearson)",
-            ),
-            option(
-                "--level", choices=("system", "text"), default="system", help="(default: system)"
-            ),
+            choice("--coefficient", ("pearson", "spearman", "kendall"), "(default: pearson)"),
+            choice("--level", ("system", "text"), "(default: system)"),
             *shared.RESAMPLING,
         ),
         "the same for all": (
@@ -190,7 +181,7 @@ COMMAND = Command(
             *setting_options(own, set(shared.settings(own)) - {*_tunable(own)}),
         ),
         "output": (
-            option("--show", type=int, default=10, metavar="N", help="best settings to list"),
+            amount("--show", "best settings to list", 10),
             JSON,
             OUTPUT,
         ),
