@@ -7,8 +7,8 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from infolm_metric.commands.options import Command, option
-from infolm_metric.commands.output import OUTPUT, STANDARD_OUTPUT, check_writable, write
+from infolm_metric.commands.options import Command, amount, option, repeated
+from infolm_metric.commands.output import OUTPUT, STANDARD_OUTPUT, check_output, write
 
 if TYPE_CHECKING:
     from infolm_metric.robustness.items import Item
@@ -23,8 +23,7 @@ def _attack(arguments: argparse.Namespace) -> None:
     from infolm_metric.robustness.lexicon import need_lemminflect
     from infolm_metric.robustness.triples import make_triples
 
-    if arguments.output != STANDARD_OUTPUT:
-        check_writable(arguments.output)
+    check_output(arguments)
     names = check_attacks(arguments.attack)
     natural_number("--seed", arguments.seed)
     if arguments.per_attack is not None:
@@ -64,30 +63,18 @@ COMMAND = Command(
     lambda _: {
         "what to attack": (
             option("file", metavar="FILE", help="table of references; - is JSON Lines"),
-            option(
-                "--reference-column",
-                metavar="NAME",
-                action="append",
-                default=[],
-                help="repeat for several (default: references or reference)",
-            ),
+            repeated("--reference-column", "repeat for several (default: references or reference)"),
         ),
         "how": (
-            option(
+            repeated(
                 "--attack",
-                metavar="NAME",
-                action="append",
-                default=[],
-                help="add, drop, num, neg, name, noun, verb, adj, pron (what is said), jumble, "
+                "add, drop, num, neg, name, noun, verb, adj, pron (what is said), jumble, "
                 "typo, agreement (how); repeat for several (default: all)",
             ),
-            option(
-                "--per-attack",
-                type=int,
-                metavar="N",
-                help="at most N cases of each attack, drawn by a hash (default: all)",
+            amount(
+                "--per-attack", "at most N cases of each attack, drawn by a hash (default: all)"
             ),
-            option("--seed", type=int, default=0, metavar="N", help="(default: 0)"),
+            amount("--seed", "(default: 0)", 0),
         ),
         "output": (OUTPUT,),
     },

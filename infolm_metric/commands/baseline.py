@@ -6,6 +6,7 @@ import argparse
 
 from infolm_metric.commands.options import (
     Command,
+    amount,
     make_scorer,
     metric_option,
     option,
@@ -65,20 +66,8 @@ COMMAND = Command(
             option("corpus", nargs="+", metavar="CORPUS", help="file; - is plain text from stdin"),
             option("--column", metavar="NAME", default="text", help="in tables (default: text)"),
             option("-o", "--output", metavar="FILE", required=True, help="file to save to"),
-            option(
-                "--pairs",
-                type=int,
-                default=MOST_PAIRS,
-                metavar="N",
-                help=f"pairs of unrelated texts (default: {MOST_PAIRS})",
-            ),
-            option(
-                "--references",
-                type=int,
-                default=REFERENCES,
-                metavar="N",
-                help=f"for 1 to N references (default: {REFERENCES})",
-            ),
+            amount("--pairs", f"pairs of unrelated texts (default: {MOST_PAIRS})", MOST_PAIRS),
+            amount("--references", f"for 1 to N references (default: {REFERENCES})", REFERENCES),
         ),
         "how": (
             metric_option(),

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from infolm_metric.commands import ratings as shared
 from infolm_metric.commands.options import (
     Command,
+    choice,
     make_scorer,
     metric_option,
     option,
@@ -18,6 +19,7 @@ from infolm_metric.commands.options import (
 )
 from infolm_metric.commands.output import JSON, MARKDOWN, OUTPUT, check_output, write
 from infolm_metric.kernel import text_files
+from infolm_metric.kernel.checks import whole_number
 
 if TYPE_CHECKING:
     import numpy as np
@@ -30,8 +32,7 @@ TESTS = {"bootstrap": "paired bootstrap", "randomization": "approximate randomis
 def _compare(arguments: argparse.Namespace) -> None:
     """Scores every system on the same references, and writes the table."""
     check_output(arguments)
-    if arguments.resamples < 1:
-        raise ValueError(f"--resamples must be at least 1, got {arguments.resamples}")
+    whole_number("--resamples", arguments.resamples)
     names = _names(arguments.systems)
     count = len(names)
     # All at once, because standard input can be read once.
@@ -173,11 +174,8 @@ COMMAND = Command(
             ),
         ),
         "how to test": (
-            option(
-                "--test",
-                choices=tuple(TESTS),
-                default="bootstrap",
-                help="paired bootstrap (default) or approximate randomisation",
+            choice(
+                "--test", tuple(TESTS), "paired bootstrap (default) or approximate randomisation"
             ),
             *shared.RESAMPLING,
         ),

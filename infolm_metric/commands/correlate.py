@@ -14,7 +14,7 @@ def _correlate(arguments: argparse.Namespace) -> None:
     """Scores the rows, correlates, and writes the table."""
     check_output(arguments)
     found = shared.read(arguments)
-    compared = shared.columns(found, arguments)
+    compared = found.metrics
     if arguments.no_metric and not compared:
         raise ValueError(
             "--no-metric leaves no metric: the data has none; name columns by --scores"

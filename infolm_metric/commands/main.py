@@ -38,18 +38,8 @@ from infolm_metric.kernel.wording import as_flags
 
 FAILED, WRONG_INPUT, INTERRUPTED, BROKEN_PIPE = 1, 2, 130, 141
 
-COMMANDS = (
-    score.COMMAND,
-    compare.COMMAND,
-    correlate.COMMAND,
-    tune.COMMAND,
-    report.COMMAND,
-    attack.COMMAND,
-    robustness.COMMAND,
-    idf.COMMAND,
-    baseline.COMMAND,
-    register.COMMAND,
-)
+FILES = (score, compare, correlate, tune, report, attack, robustness, idf, baseline, register)
+COMMANDS = tuple(file.COMMAND for file in FILES)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

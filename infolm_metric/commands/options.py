@@ -1,4 +1,4 @@
-"""What a sub-command is made of, and the settings of a metric as its options.
+"""What a sub-command is made of, and the settings of one metric or of several as its options.
 
 A command declares its own options in `COMMAND`, at the foot of its file.
 """
@@ -9,6 +9,7 @@ import argparse
 import sys
 from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from infolm_metric import metrics
@@ -49,6 +50,21 @@ def option(*flags: str, **keywords: Any) -> Option:
     return Option(flags, keywords)
 
 
+def repeated(flag: str, help: str, metavar: str = "NAME", **keywords: Any) -> Option:
+    """An option that can be given several times; without it there is an empty list."""
+    return option(flag, action="append", default=[], metavar=metavar, help=help, **keywords)
+
+
+def choice(flag: str, words: Sequence[str], help: str) -> Option:
+    """An option that takes one of the words, by default the first."""
+    return option(flag, choices=words, default=words[0], help=help)
+
+
+def amount(flag: str, help: str, default: int | None = None) -> Option:
+    """An option that takes a whole number."""
+    return option(flag, type=int, default=default, metavar="N", help=help)
+
+
 def refused(flag: str, hint: str) -> Option:
     """An option that help does not show, and that is answered with the hint."""
     hidden = argparse.SUPPRESS
@@ -60,15 +76,19 @@ class _Refused(argparse.Action):
         raise argparse.ArgumentError(None, str(self.const))
 
 
-def metric_option(hint: str = "") -> Option:
-    """The option that names the metric; what an unknown name is answered with ends with `hint`."""
+def known_metric(name: str, hint: str = "") -> str:
+    """The name of a metric, as argparse reads it; an unknown one is answered with the hint, too."""
+    try:
+        return metrics.find(name).name
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"{error}{hint.format(name)}") from None
 
-    def known(name: str) -> str:
-        try:
-            return metrics.find(name).name
-        except ValueError as error:
-            raise argparse.ArgumentTypeError(f"{error}{hint.format(name)}") from None
 
+known_beside_scores = partial(known_metric, hint="; a column of scores is named with --scores {}")
+
+
+def metric_option(known: Callable[[str], str] = known_metric) -> Option:
+    """The option that names the metric."""
     return option(
         "--metric",
         metavar="NAME",
@@ -153,38 +173,95 @@ def setting_options(own: type[Settings], names: Container[str] | None = None) ->
     )
 
 
-def given_settings(arguments: argparse.Namespace) -> dict[str, Any]:
-    """The settings given on the command line, as the scorer of the metric takes them.
+def read_settings(own: type[Settings], arguments: argparse.Namespace, **usual: Any) -> Settings:
+    """The metric's settings that the command line gives, and where it gives none, the usual ones.
 
-    >>> given_settings(argparse.Namespace(metric="infolm", information_measure=["kl"], json=True))
-    {'information_measure': 'kl'}
+    Progress is shown on a terminal, unless it says to be quiet.
+
+    >>> from infolm_metric.infolm.settings import Settings
+    >>> given = argparse.Namespace(information_measure=["kl"], json=True, quiet=False)
+    >>> read_settings(Settings, given).information_measure
+    'kl'
     """
-    choices = metrics.find(arguments.metric).settings_type().choices()
-    return {
+    choices = own.choices()
+    given = {
         name: value[0] if choices[name].repeated and len(value) == 1 else value
         for name, value in vars(arguments).items()
         if name in choices
     }
+    shown = sys.stderr.isatty() and not arguments.quiet
+    return own(**{**usual, **given, "verbose": shown})
 
 
 def make_scorer(arguments: argparse.Namespace, **usual: Any) -> MetricScorer:
-    """A scorer of the chosen metric with the settings given, and where none is, the usual ones.
-
-    It shows progress on a terminal, unless told to be quiet.
-    """
+    """A scorer of the chosen metric with what `read_settings` gives."""
     metric = metrics.find(arguments.metric)
-    shown = sys.stderr.isatty() and not arguments.quiet
     # Checked before the scorer, and torch with it, is imported.
-    settings = metric.settings_type()(**{**usual, **given_settings(arguments), "verbose": shown})
+    settings = read_settings(metric.settings_type(), arguments, **usual)
     scorer: MetricScorer = metric.scorer_type()(**vars(settings))
     return scorer
 
 
-def flag_names(own: type[Settings]) -> dict[str, str]:
-    """The flag of each setting that has one, as messages spell it.
+def flag_names(*types: type[Settings]) -> dict[str, str]:
+    """The flag of each setting of these metrics that has one, as messages spell it.
 
     >>> from infolm_metric.infolm.settings import Settings
     >>> flag_names(Settings)["information_measure"]
     '--measure'
     """
-    return {name: each.flags[-1] for name, each in own.choices().items() if each.flags}
+    return {
+        name: each.flags[-1] for own in types for name, each in own.choices().items() if each.flags
+    }
+
+
+NOT_HERE = ("rescale_with_baseline",)
+"""Settings that change no order of scores."""
+
+
+def metrics_option(more: str = "") -> Option:
+    """The option that names one metric or several; its help ends with `more`."""
+    said = f"a metric: {', '.join(metrics.METRICS)}; repeat for several{more}"
+    return repeated("--metric", said, type=known_beside_scores)
+
+
+def several_setting_options() -> dict[str, list[Option]]:
+    """The settings of all metrics by heading, those that several have first, each once."""
+    owners: dict[str, list[type[Settings]]] = {}
+    for metric in metrics.METRICS.values():
+        own: type[Settings] = metric.settings_type()
+        for name in flag_names(own):
+            if name not in NOT_HERE:
+                owners.setdefault(name, []).append(own)
+    groups: dict[str, list[Option]] = {}
+    taken: set[str] = set()
+    for name, those in sorted(owners.items(), key=lambda each: -len(each[1])):
+        heading = f"settings of {' and '.join(each.metric for each in those)}"
+        made = setting(those[0], name)
+        flags = tuple(flag for flag in made.flags if flag not in taken)
+        taken.update(flags)
+        if flags:
+            groups.setdefault(heading, []).append(Option(flags, made.keywords))
+    next(iter(groups.values())).append(QUIET)
+    return groups
+
+
+def make_scorers(names: Sequence[str], arguments: argparse.Namespace) -> dict[str, MetricScorer]:
+    """A scorer of each metric, with those of the settings given that it has.
+
+    Raises ValueError for a setting that none of them has; checked before torch is imported.
+    """
+    types = {name: metrics.find(name).settings_type() for name in names}
+    _check_owned(types, arguments)
+    settings = {name: read_settings(own, arguments) for name, own in types.items()}
+    return {name: metrics.find(name).scorer_type()(**vars(settings[name])) for name in types}
+
+
+def _check_owned(types: Mapping[str, type[Settings]], arguments: argparse.Namespace) -> None:
+    for metric in metrics.METRICS.values():
+        for name, flag in flag_names(metric.settings_type()).items():
+            if name in arguments and not any(name in own.choices() for own in types.values()):
+                asked = " or ".join(types) or "scores made elsewhere"
+                raise ValueError(
+                    f"{flag} is a setting of {metric.name}, not of {asked}; leave it out or add "
+                    f"--metric {metric.name}"
+                )

@@ -18,7 +18,7 @@ OUTPUT = option("-o", "--output", metavar="FILE", default=STANDARD_OUTPUT, help=
 
 def check_output(arguments: argparse.Namespace) -> None:
     """Raise ValueError if two forms are asked for, or no file can be written."""
-    if arguments.json and getattr(arguments, "markdown", False):
+    if getattr(arguments, "json", False) and getattr(arguments, "markdown", False):
         raise ValueError("give --json or --markdown, not both")
     if arguments.output != STANDARD_OUTPUT:
         check_writable(arguments.output)

@@ -4,9 +4,19 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from infolm_metric.commands.options import metric_option, option, refused
+from infolm_metric.commands.options import (
+    amount,
+    choice,
+    known_beside_scores,
+    metric_option,
+    option,
+    refused,
+    repeated,
+)
+from infolm_metric.kernel.checks import natural_number, whole_number
 
 if TYPE_CHECKING:
     from infolm_metric.kernel.settings import Settings
@@ -24,41 +34,26 @@ passed over."""
 
 DATA = (
     option("data", metavar="DATA", help="table of texts with human scores; - is standard input"),
-    option(
+    repeated(
         "--criterion",
-        action="append",
-        default=[],
-        metavar="NAME",
-        help="human score to agree with; repeat for several (default: every one under human)",
+        "human score to agree with; repeat for several (default: every one under human)",
     ),
-    option(
+    repeated(
         "--scores",
-        action="append",
-        default=[],
-        metavar="NAME",
-        help="column with another metric's scores; repeat for several (default: every one under "
+        "column with another metric's scores; repeat for several (default: every one under "
         "metrics)",
     ),
-    option(
-        "--lower-is-better",
-        action="append",
-        default=[],
-        metavar="NAME",
-        help="such a column of which this is true; it is negated",
-    ),
-    option(
-        "--exclude-system", action="append", default=[], metavar="NAME", help="leave a system out"
-    ),
-    option("--exclude-id", action="append", default=[], metavar="ID", help="leave a sample out"),
-    option(
+    repeated("--lower-is-better", "such a column of which this is true; it is negated"),
+    repeated("--exclude-system", "leave a system out"),
+    repeated("--exclude-id", "leave a sample out", metavar="ID"),
+    choice(
         "--missing",
-        choices=("drop", "available"),
-        default="drop",
-        help="a sample that lacks a score of some system: drop it for all systems (default), or "
+        ("drop", "available"),
+        "a sample that lacks a score of some system: drop it for all systems (default), or "
         "take the scores that are available",
     ),
 )
-METRIC = metric_option("; a column of scores is named with --scores {}")
+METRIC = metric_option(known_beside_scores)
 
 
 def settings(own: type[Settings]) -> list[str]:
@@ -67,27 +62,19 @@ def settings(own: type[Settings]) -> list[str]:
 
 
 AGAINST = (
-    option(
-        "--against",
-        action="append",
-        default=[],
-        metavar="NAME",
-        help="metric that the others are tested against; repeat for several",
-    ),
+    repeated("--against", "metric that the others are tested against; repeat for several"),
     refused("--baseline", "--baseline is now --against NAME"),
 )
 RESAMPLING = (
-    option("--resamples", type=int, default=1000, metavar="N", help="(default: 1000)"),
-    option("--seed", type=int, default=0, metavar="N", help="of resamples and splits (default: 0)"),
+    amount("--resamples", "(default: 1000)", 1000),
+    amount("--seed", "of resamples and splits (default: 0)", 0),
 )
 
 
 def read(arguments: argparse.Namespace) -> Ratings:
-    """The ratings that the arguments name, checked."""
-    if arguments.resamples < 1:
-        raise ValueError(f"--resamples must be at least 1, got {arguments.resamples}")
-    if arguments.seed < 0:
-        raise ValueError(f"--seed must be at least 0, got {arguments.seed}")
+    """The ratings that the arguments name, checked, and turned so that higher is better."""
+    whole_number("--resamples", arguments.resamples)
+    natural_number("--seed", arguments.seed)
     from infolm_metric.meta_evaluation.rows import read_ratings
 
     ratings = read_ratings(
@@ -103,15 +90,8 @@ def read(arguments: argparse.Namespace) -> Ratings:
                 f"--lower-is-better {name}: no such metric column; there are "
                 f"{', '.join(map(repr, ratings.metrics)) or 'none; name them with --scores'}"
             )
-    return ratings
-
-
-def columns(ratings: Ratings, arguments: argparse.Namespace) -> dict[str, Any]:
-    """The grids of the metrics that ride along, turned so that higher is better."""
-    return {
-        name: -grid if name in arguments.lower_is_better else grid
-        for name, grid in ratings.metrics.items()
-    }
+    turned = {name: -ratings.metrics[name] for name in arguments.lower_is_better}
+    return replace(ratings, metrics={**ratings.metrics, **turned})
 
 
 def check_against(arguments: argparse.Namespace, known: Iterable[str]) -> None:

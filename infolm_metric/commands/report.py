@@ -8,15 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from infolm_metric.commands import ratings as shared
-from infolm_metric.commands.options import Command, make_scorer, option, setting_options
+from infolm_metric.commands.options import Command, choice, make_scorer, option, setting_options
 from infolm_metric.commands.output import folder_for
 
 
 def _report(arguments: argparse.Namespace) -> None:
     """Scores the rows and writes figures and page."""
     found = shared.read(arguments)
-    columns = shared.columns(found, arguments)
-    shared.check_against(arguments, [*columns, "length"])
+    shared.check_against(arguments, [*found.metrics, "length"])
     noticed = _robustness_of(arguments.robustness)
     folder = folder_for(arguments.output)
 
@@ -31,7 +30,6 @@ def _report(arguments: argparse.Namespace) -> None:
             found,
             scorer,
             folder,
-            columns=columns,
             against=arguments.against,
             format=arguments.format,
             missing=arguments.missing,
@@ -76,9 +74,7 @@ COMMAND = Command(
         "how to score": (shared.METRIC, *setting_options(own, shared.settings(own))),
         "output": (
             option("-o", "--output", metavar="DIR", required=True, help="folder to write to"),
-            option(
-                "--format", choices=("png", "svg"), default="png", help="of figures (default: png)"
-            ),
+            choice("--format", ("png", "svg"), "of figures (default: png)"),
         ),
     },
     epilogue=f"""\

@@ -9,14 +9,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from infolm_metric import metrics
-from infolm_metric.commands.options import Command, option
-from infolm_metric.commands.output import JSON, MARKDOWN, OUTPUT, check_output, write
-from infolm_metric.commands.several_metrics import (
-    all_flags,
+from infolm_metric.commands.options import (
+    Command,
+    flag_names,
     make_scorers,
     metrics_option,
+    option,
+    repeated,
     several_setting_options,
 )
+from infolm_metric.commands.output import JSON, MARKDOWN, OUTPUT, check_output, write
 from infolm_metric.kernel.wording import as_flags
 
 if TYPE_CHECKING:
@@ -41,7 +43,8 @@ def _robustness(arguments: argparse.Namespace) -> None:
         read_column(name, [row for row, _ in found], name not in arguments.lower_is_better)
         for name in dict.fromkeys(arguments.scores)
     ]
-    with as_flags(all_flags()):
+    every = [metric.settings_type() for metric in metrics.METRICS.values()]
+    with as_flags(flag_names(*every)):
         scorers = make_scorers(names, arguments)
 
         from infolm_metric.robustness.scoring import measure
@@ -89,6 +92,7 @@ def _number(where: str, row: Mapping[str, Any], column: str) -> float | None:
 
 def _lines(result: Robustness, layout: str) -> Iterator[str]:
     """A table for each metric, the means of all together, and what the columns are."""
+    from infolm_metric.meta_evaluation.attack_figure import mean_table
     from infolm_metric.meta_evaluation.tables import LAYOUTS
 
     table = LAYOUTS[layout]
@@ -97,12 +101,7 @@ def _lines(result: Robustness, layout: str) -> Iterator[str]:
         yield from table([name, *header], list(_rows(metric)), left=2)
         yield ""
     if len(result.metrics) > 1:
-        groups = ("all", "adequacy", "fluency")
-        rows = [
-            [name, *(_share(metric.macro(what)[group]) for what in MEANS for group in groups)]
-            for name, metric in result.metrics.items()
-        ]
-        heads = [f"{what}, {group}" for what in MEANS for group in groups]
+        heads, rows = mean_table(result.as_dict()["metrics"])
         yield from table(["mean over attacks", *heads], rows)
         yield ""
     yield (
@@ -114,10 +113,10 @@ def _lines(result: Robustness, layout: str) -> Iterator[str]:
         yield f"{name}: {'scores from the file' if metric.signature is None else metric.signature}"
 
 
-MEANS = ("accuracy", "sensitivity")
-
-
 def _rows(metric: MetricResult) -> Iterator[list[str]]:
+    """How a metric does on each attack, and on average."""
+    from infolm_metric.meta_evaluation.attack_figure import percent
+
     for name, each in metric.attacks.items():
         interval = "-"
         if each.low is not None and each.high is not None:
@@ -126,22 +125,16 @@ def _rows(metric: MetricResult) -> Iterator[list[str]]:
             name,
             each.kind,
             str(each.n),
-            _share(each.accuracy),
+            percent(each.accuracy),
             interval,
-            _share(each.ties),
-            _share(each.sensitivity),
+            percent(each.ties),
+            percent(each.sensitivity),
             str(each.cases),
         ]
-    means = {what: metric.macro(what) for what in MEANS}
-    for group in means["accuracy"]:
-        shown = {what: _share(means[what][group]) for what in MEANS}
-        yield [
-            "mean", group, "", shown["accuracy"], "", "", shown["sensitivity"], "",
-        ]  # fmt: skip
-
-
-def _share(value: float | None) -> str:
-    return "-" if value is None else f"{value:.1%}"
+    sensitivity = metric.macro("sensitivity")
+    for group, accuracy in metric.macro().items():
+        shown = percent(accuracy), percent(sensitivity[group])
+        yield ["mean", group, "", shown[0], "", "", shown[1], ""]
 
 
 COMMAND = Command(
@@ -152,22 +145,13 @@ COMMAND = Command(
         "what to score": (
             option("file", metavar="FILE", help="what infolm attack wrote; - is standard input"),
             metrics_option(f" (default: {metrics.DEFAULT}, or none beside --scores)"),
-            option(
+            repeated(
                 "--scores",
-                action="append",
-                default=[],
-                metavar="NAME",
-                help="another metric's scores against the anchor, in the columns "
+                "another metric's scores against the anchor, in the columns "
                 + ", ".join(f"NAME.{side}" for side in SIDES)
                 + "; repeat for several",
             ),
-            option(
-                "--lower-is-better",
-                action="append",
-                default=[],
-                metavar="NAME",
-                help="such a column of which this is true",
-            ),
+            repeated("--lower-is-better", "such a column of which this is true"),
         ),
         **several_setting_options(),
         "output": (JSON, MARKDOWN, OUTPUT),

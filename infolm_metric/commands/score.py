@@ -13,12 +13,14 @@ from infolm_metric import metrics
 from infolm_metric.commands import score_input
 from infolm_metric.commands.options import (
     Command,
+    amount,
+    choice,
     make_scorer,
     metric_option,
     option,
     setting_options,
 )
-from infolm_metric.commands.output import STANDARD_OUTPUT, check_writable, write
+from infolm_metric.commands.output import STANDARD_OUTPUT, check_output, write
 
 if TYPE_CHECKING:
     from infolm_metric.kernel.results import Result
@@ -41,11 +43,11 @@ def _score(arguments: argparse.Namespace) -> None:
         raise ValueError("--workers needs --engine ray")
     if arguments.restart and (ray_only or not rows):
         raise ValueError("--restart needs an output whose name ends in .jsonl: -o SCORES.jsonl")
-    if arguments.output != STANDARD_OUTPUT and not ray_only:  # Ray writes a folder
-        check_writable(arguments.output)
     if ray_only:
         _score_on_ray(arguments)
-    elif rows:
+        return
+    check_output(arguments)  # Ray writes a folder
+    if rows:
         _score_as_job(arguments)
     else:
         _score_at_once(arguments)
@@ -258,14 +260,13 @@ COMMAND = Command(
             ),
         ),
         "where": (
-            option(
+            choice(
                 "--engine",
-                choices=("local", "ray"),
-                default="local",
-                help="local (default), or ray: on the cluster that RAY_ADDRESS names, else on all "
+                ("local", "ray"),
+                "local (default), or ray: on the cluster that RAY_ADDRESS names, else on all "
                 "cores or GPUs here; --data may be a folder, -o is one, of .parquet or .jsonl",
             ),
-            option("--workers", type=int, metavar="N", help="Ray actors at most (default: all)"),
+            amount("--workers", "Ray actors at most (default: all)"),
         ),
     },
     epilogue="""\

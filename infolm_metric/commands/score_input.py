@@ -7,7 +7,7 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from infolm_metric.commands.options import Option, option, refused
+from infolm_metric.commands.options import Option, option, refused, repeated
 from infolm_metric.kernel import text_files
 from infolm_metric.kernel.pairs import Pairs, check_pairs
 from infolm_metric.kernel.settings import Settings
@@ -107,16 +107,10 @@ def _given_pair(texts: Sequence[str]) -> Pairs:
             )
     candidate, *references = texts
     if not references:
-        there = (
-            f", or a file that is there: {candidate!r} is none" if _like_table(candidate) else ""
-        )
+        table = candidate.lower().endswith(tuple(text_files.TABLES))
+        there = f", or a file that is there: {candidate!r} is none" if table else ""
         raise ValueError(f"got one text; give the candidate, then at least one reference{there}")
     return check_pairs([candidate], [references])
-
-
-def _like_table(text: str) -> bool:
-    """True for what is named like a table."""
-    return text.lower().endswith(tuple(text_files.TABLES))
 
 
 BEFORE: tuple[Option, ...] = (
@@ -162,12 +156,9 @@ AFTER: tuple[Option, ...] = (
         metavar="NAME",
         help=f"(default: {' or '.join(text_files.CANDIDATE_COLUMNS)})",
     ),
-    option(
+    repeated(
         "--reference-column",
-        metavar="NAME",
-        action="append",
-        default=[],
-        help=f"repeat for several (default: {' or '.join(text_files.REFERENCE_COLUMNS)})",
+        f"repeat for several (default: {' or '.join(text_files.REFERENCE_COLUMNS)})",
     ),
 )
 

@@ -12,9 +12,9 @@ from infolm_metric import metrics
 from infolm_metric.commands import ratings as shared
 from infolm_metric.commands.options import (
     Command,
-    Option,
+    amount,
+    choice,
     make_scorer,
-    option,
     setting,
     setting_options,
 )
@@ -159,42 +159,29 @@ def _tunable(own: type[Settings]) -> list[str]:
     return [name for name, each in own.choices().items() if each.tunable and each.flags]
 
 
-def _to_try(own: type[Settings]) -> tuple[Option, ...]:
-    return tuple(setting(own, name, several=True) for name in _tunable(own))
-
-
-def _the_same(own: type[Settings]) -> tuple[Option, ...]:
-    return setting_options(own, set(shared.settings(own)) - {*_tunable(own)})
-
-
 COMMAND = Command(
     "tune",
     "choose the settings that agree best with human scores",
     _tune,
     lambda own: {
         "what people said": shared.DATA,
-        "what to try (repeat an option for several values)": _to_try(own),
+        "what to try (repeat an option for several values)": [
+            setting(own, name, several=True) for name in _tunable(own)
+        ],
         "how to choose": (
-            option(
-                "--development",
-                type=int,
-                metavar="N",
-                help="samples to choose on; the others are held out (default: half)",
+            amount(
+                "--development", "samples to choose on; the others are held out (default: half)"
             ),
-            option(
-                "--coefficient",
-                choices=("pearson", "spearman", "kendall"),
-                default="pearson",
-                help="(default: pearson)",
-            ),
-            option(
-                "--level", choices=("system", "text"), default="system", help="(default: system)"
-            ),
+            choice("--coefficient", ("pearson", "spearman", "kendall"), "(default: pearson)"),
+            choice("--level", ("system", "text"), "(default: system)"),
             *shared.RESAMPLING,
         ),
-        "the same for all": (shared.METRIC, *_the_same(own)),
+        "the same for all": (
+            shared.METRIC,
+            *setting_options(own, set(shared.settings(own)) - {*_tunable(own)}),
+        ),
         "output": (
-            option("--show", type=int, default=10, metavar="N", help="best settings to list"),
+            amount("--show", "best settings to list", 10),
             JSON,
             OUTPUT,
         ),

@@ -13,8 +13,9 @@ from infolm_metric.meta_evaluation.correlations import (
     COEFFICIENTS,
     LEVELS,
     Paired,
-    ordered_alike,
+    correlation,
     pair,
+    pairwise_accuracy,
     system_means,
 )
 from infolm_metric.meta_evaluation.partial import partial_correlation
@@ -72,15 +73,11 @@ class AgreementTable:
 
     def find(self, metric: str, criterion: str, level: str, statistic: str) -> Agreement:
         """The one cell of these names; KeyError if there is none."""
+        wanted = (metric, criterion, level, statistic)
         for cell in self.cells:
-            if (cell.metric, cell.criterion, cell.level, cell.statistic) == (
-                metric,
-                criterion,
-                level,
-                statistic,
-            ):
+            if (cell.metric, cell.criterion, cell.level, cell.statistic) == wanted:
                 return cell
-        raise KeyError((metric, criterion, level, statistic))
+        raise KeyError(wanted)
 
     def names(self, attribute: str) -> list[str]:
         """The metrics, criteria, levels or statistics, in order: by the name of the attribute."""
@@ -90,26 +87,13 @@ class AgreementTable:
         """The table as plain values for JSON; a value that is not defined is None."""
 
         def plain(value: Any) -> Any:
+            if isinstance(value, Mapping):
+                return {key: plain(each) for key, each in value.items()}
             return None if isinstance(value, float) and np.isnan(value) else value
 
-        return {
-            "systems": self.systems,
-            "samples": dict(self.samples),
-            "dropped": dict(self.dropped),
-            "against": list(self.against),
-            "resamples": self.resamples,
-            "confidence": self.confidence,
-            "seed": self.seed,
-            "agreement": [
-                {
-                    name: {key: plain(p) for key, p in value.items()}
-                    if isinstance(value, Mapping)
-                    else plain(value)
-                    for name, value in vars(cell).items()
-                }
-                for cell in self.cells
-            ],
-        }
+        found = plain(vars(self) | {"against": list(self.against)})
+        del found["cells"]
+        return {**found, "agreement": [plain(vars(cell)) for cell in self.cells]}
 
 
 def agreement(
@@ -165,24 +149,21 @@ def agreement(
     if length is not None and differs:
         metrics = with_length(metrics, length)
         against = [*(name for name in against if name != LENGTH), LENGTH]
-    judged = {
-        criterion: _judged(criterion, people, metrics, missing, differs)
-        for criterion, people in human.items()
-    }
     cells: list[Agreement] = []
-    for each in judged.values():
-        draws = draw(each.systems, each.samples, resamples, seed, over)
+    samples, dropped = {}, {}
+    for criterion, people in human.items():
+        common = sum(metrics.values()) + people  # NaN wherever a score is missing
+        shared = np.where(np.isnan(common), np.nan, people)
+        pairs = {metric: pair(shared, grid, missing) for metric, grid in metrics.items()}
+        first = next(iter(pairs.values()))
+        systems, samples[criterion] = first.human.shape
+        dropped[criterion] = first.dropped
+        judged = _Criterion(criterion, pairs, pairs[LENGTH].metric if differs else None)
+        draws = draw(systems, samples[criterion], resamples, seed, over)
         for level in levels:
-            cells += each.cells(level, draws, against, confidence)
+            cells += judged.cells(level, draws, against, confidence)
     return AgreementTable(
-        tuple(cells),
-        each.systems,
-        {name: one.samples for name, one in judged.items()},
-        {name: one.dropped for name, one in judged.items()},
-        tuple(against),
-        resamples,
-        confidence,
-        seed,
+        tuple(cells), systems, samples, dropped, tuple(against), resamples, confidence, seed
     )
 
 
@@ -201,9 +182,6 @@ class _Criterion:
 
     name: str
     pairs: Mapping[str, Paired]
-    systems: int
-    samples: int
-    dropped: int
     length: np.ndarray | None
     """The texts' lengths, where they are a rival."""
 
@@ -216,27 +194,25 @@ class _Criterion:
             for metric, both in self.pairs.items()
         }
         for metric, found in spread.items():
-            rivals = [other for other in against if other != metric]
             for statistic, values in found.items():
                 p_values = {
                     other: self._p_value(metric, other, level, statistic, spread)
-                    for other in rivals
+                    for other in against
+                    if other != metric
                 }
                 value = self._value(metric, level, statistic)
                 low, high = percentile_interval(values, confidence)
                 yield Agreement(metric, self.name, level, statistic, value, low, high, p_values)
 
     def _value(self, metric: str, level: str, statistic: str) -> float:
-        both = self.pairs[metric]
+        grids = self.pairs[metric].human, self.pairs[metric].metric
         if statistic == "partial" and self.length is not None:
-            return partial_correlation(both.human, both.metric, self.length, level, "available")
-        if level == "text" and statistic == "accuracy":
-            return calibrated_accuracy(both.human, both.metric, "available").value
-        if level == "text":
-            values = COEFFICIENTS[statistic](both.human.T, both.metric.T)
-            return float("nan") if np.isnan(values).all() else float(np.nanmean(values))
-        function = ordered_alike if statistic == "accuracy" else COEFFICIENTS[statistic]
-        return float(function(system_means(both.human), system_means(both.metric)))
+            return partial_correlation(*grids, self.length, level, "available")
+        if statistic != "accuracy":
+            return correlation(*grids, statistic, level, "available")
+        if level == "system":
+            return pairwise_accuracy(*grids, "available")
+        return calibrated_accuracy(*grids, "available").value
 
     def _p_value(
         self,
@@ -247,28 +223,11 @@ class _Criterion:
         spread: Mapping[str, Mapping[str, np.ndarray]],
     ) -> float:
         if level == "system" and statistic in COEFFICIENTS:
-            if self.systems < 4:  # too few for Williams' test
+            one, another = self.pairs[metric], self.pairs[other]
+            if len(one.human) < 4:  # too few for Williams' test
                 return float("nan")
-            people = system_means(self.pairs[metric].human)
-            one, another = (system_means(self.pairs[key].metric) for key in (metric, other))
-            return compare_metrics(people, one, another, statistic).p_value
+            means = map(system_means, (one.human, one.metric, another.metric))
+            return compare_metrics(*means, statistic).p_value
         ours, theirs = spread[metric][statistic], spread[other][statistic]
         told = np.isfinite(ours - theirs).any()
         return difference_p_value(ours, theirs) if told else float("nan")
-
-
-def _judged(
-    name: str,
-    people: np.ndarray,
-    metrics: Mapping[str, np.ndarray],
-    missing: str,
-    with_length: bool,
-) -> _Criterion:
-    """The criterion on the samples for which no metric lacks a score."""
-    common = sum(metrics.values()) + people  # NaN wherever a score is missing
-    shared = np.where(np.isnan(common), np.nan, people)
-    pairs = {metric: pair(shared, grid, missing) for metric, grid in metrics.items()}
-    first = next(iter(pairs.values()))
-    length = pairs[LENGTH].metric if with_length else None
-    systems, samples = first.human.shape
-    return _Criterion(name, pairs, systems, samples, first.dropped, length)

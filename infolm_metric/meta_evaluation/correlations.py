@@ -57,13 +57,8 @@ def spearman(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     >>> spearman(np.array([1.0, 2.0, 3.0, 4.0]), np.array([1.0, 3.0, 3.0, 20.0])).round(3)
     np.float64(0.949)
     """
-    x, y, there = _paired(x, y)
-    ranks = []
-    for values in (x, y):
-        # NaN would be ranked last: it leaves the ranks of the others as they are.
-        ranked = rankdata(np.where(there, values, np.inf), axis=-1)
-        ranks.append(np.where(there, ranked, np.nan))
-    return pearson(*ranks)
+    x, y, _ = _paired(x, y)
+    return pearson(*(rankdata(values, axis=-1, nan_policy="omit") for values in (x, y)))
 
 
 def kendall(x: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -204,8 +199,7 @@ def pairwise_accuracy(human: np.ndarray, metric: np.ndarray, missing: str = "dro
     0.6666666666666666
     """
     both = pair(human, metric, missing)
-    means = np.stack([system_means(both.human), system_means(both.metric)])
-    return float(ordered_alike(*means))
+    return float(ordered_alike(system_means(both.human), system_means(both.metric)))
 
 
 def ordered_alike(human: np.ndarray, metric: np.ndarray) -> np.ndarray:

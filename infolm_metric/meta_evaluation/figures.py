@@ -42,28 +42,36 @@ Agreements = Mapping[Settings, Mapping[str, float]]
 
 def correlation_bars(table: AgreementTable) -> Figure:
     """Figure 1: each metric's correlation with each criterion, with its interval."""
-    criteria, metrics = table.names("criterion"), table.names("metric")
-    figure, (axes,) = new_figure(1, width=max(4.5, 0.22 * len(criteria) * (len(metrics) + 1) + 2.2))
-    width, lowest = 0.8 / len(metrics), 0.0
-    for index, metric in enumerate(metrics):
+    criteria, bars = table.names("criterion"), {}
+    for metric in table.names("metric"):
         cells = [table.find(metric, criterion, "system", "pearson") for criterion in criteria]
-        values = np.asarray([cell.value for cell in cells])
-        ends = np.asarray([(cell.low, cell.high) for cell in cells]).T
-        lowest = float(np.nanmin([lowest, *values, *ends[0]]))
-        places = np.arange(len(criteria)) + (index - (len(metrics) - 1) / 2) * width
-        axes.bar(places, values, 0.9 * width, color=COLOURS[index % len(COLOURS)], label=metric)
-        # A percentile interval need not hold the value itself.
-        reach = np.abs(
-            np.stack([np.minimum(ends[0], values), np.maximum(ends[1], values)]) - values
-        )
-        axes.errorbar(places, values, yerr=reach, fmt="none", ecolor="#444444", elinewidth=0.9)
+        bars[metric] = np.asarray([(cell.value, cell.low, cell.high) for cell in cells]).T
+    width = max(4.5, 0.22 * len(criteria) * (len(bars) + 1) + 2.2)
+    figure, axes = grouped_bars(bars, PEARSON, width)
     axes.axhline(0, color="#444444", linewidth=0.8)
     axes.set_xticks(np.arange(len(criteria)), [_words(name) for name in criteria])
-    axes.set_ylabel(PEARSON)
+    lowest = np.nanmin([0.0, *np.ravel([each[:2] for each in bars.values()])])
     axes.set_ylim(max(-1.0, lowest - 0.05), 1.0)
-    axes.grid(axis="y", color="#dddddd", linewidth=0.6)
-    legend_above(figure, axes, len(metrics))
     return figure
+
+
+def grouped_bars(bars: Mapping[str, np.ndarray], label: str, width: float) -> tuple[Figure, Axes]:
+    """Side by side in each group a bar of each name with its interval.
+
+    `bars` holds by name the values and the lower and upper ends of the intervals, [3, groups].
+    """
+    figure, (axes,) = new_figure(1, width=width)
+    room = 0.8 / len(bars)
+    for index, (name, (values, low, high)) in enumerate(bars.items()):
+        places = np.arange(len(values)) + (index - (len(bars) - 1) / 2) * room
+        axes.bar(places, values, 0.9 * room, color=COLOURS[index % len(COLOURS)], label=name)
+        # A percentile interval need not hold the value itself.
+        reach = np.maximum(0, [values - low, high - values])
+        axes.errorbar(places, values, yerr=reach, fmt="none", ecolor="#444444", elinewidth=0.9)
+    axes.set_ylabel(label)
+    axes.grid(axis="y", color="#dddddd", linewidth=0.6)
+    legend_above(figure, axes, len(bars))
+    return figure, axes
 
 
 def metric_matrix(metrics: Mapping[str, np.ndarray]) -> Figure:
@@ -71,9 +79,7 @@ def metric_matrix(metrics: Mapping[str, np.ndarray]) -> Figure:
     names = list(metrics)
     means = [system_means(grid) for grid in metrics.values()]
     values = np.asarray([[pearson(x, y) for y in means] for x in means])
-    figure, (axes,) = _square(len(names))
-    _heat(figure, axes, values, names, names, "RdBu_r", (-1, 1), "Pearson")
-    return figure
+    return _heat(values, names, names, "RdBu_r", (-1, 1), "Pearson")[0]
 
 
 def score_distributions(
@@ -151,11 +157,10 @@ def setting_map(drawn: Drawn, pearson: Agreements) -> Figure:
         values[place] = np.mean(list(pearson[each].values()))
         if drawn.symmetric:
             values[place[::-1]] = values[place]
-    figure, (axes,) = _square(max(values.shape))
     spread = np.nanmin(values), np.nanmax(values)
     texts = [f"{value:g}" for value in columns], [f"{value:g}" for value in rows]
     # Upwards, as an axis of numbers runs.
-    _heat(figure, axes, values[::-1], texts[1][::-1], texts[0], "viridis", spread, PEARSON)
+    figure, axes = _heat(values[::-1], texts[1][::-1], texts[0], "viridis", spread, PEARSON)
     axes.set_ylabel(_words(drawn.over[0], " "))
     axes.set_xlabel(_words(drawn.over[1], " "))
     axes.set_xticks(range(len(columns)), texts[0], rotation=0, ha="center")
@@ -170,9 +175,7 @@ def p_value_matrix(human: np.ndarray, metrics: Mapping[str, np.ndarray]) -> Figu
     values = np.full((len(names), len(names)), np.nan)
     for row, column in itertools.permutations(range(len(names)), 2):
         values[row, column] = compare_metrics(people, means[row], means[column]).p_value
-    figure, (axes,) = _square(len(names))
-    _heat(figure, axes, values, names, names, "Blues_r", (0, 0.2), "p-value")
-    return figure
+    return _heat(values, names, names, "Blues_r", (0, 0.2), "p-value")[0]
 
 
 def save(figure: Figure, path: Path) -> None:
@@ -213,22 +216,17 @@ def new_figure(
     return figure, axes[:panels]
 
 
-def _square(names: int) -> tuple[Figure, list[Axes]]:
-    size = 0.62 * names + 1.8
-    return new_figure(1, width=size + 1.2, height=size)
-
-
 def _heat(
-    figure: Figure,
-    axes: Axes,
     values: np.ndarray,
     rows: Sequence[str],
     columns: Sequence[str],
     colours: str,
     limits: tuple[float, float],
     label: str,
-) -> None:
-    """Draws a matrix as colours with its numbers."""
+) -> tuple[Figure, Axes]:
+    """A matrix as colours with its numbers."""
+    size = 0.62 * max(values.shape) + 1.8
+    figure, (axes,) = new_figure(1, width=size + 1.2, height=size)
     image = axes.imshow(values, cmap=colours, vmin=limits[0], vmax=limits[1], aspect="equal")
     for (row, column), value in np.ndenumerate(values):
         if not np.isnan(value):
@@ -250,6 +248,7 @@ def _heat(
     axes.tick_params(length=0)
     extend = "max" if np.nanmax(values) > limits[1] + 1e-9 else "neither"
     figure.colorbar(image, ax=axes, label=label, shrink=0.8, extend=extend)
+    return figure, axes
 
 
 def _cell(value: float) -> str:

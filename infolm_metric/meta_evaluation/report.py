@@ -14,7 +14,7 @@ import numpy as np
 from infolm_metric.kernel.checks import check_known
 from infolm_metric.kernel.scorer import MetricScorer, Report, silent
 from infolm_metric.meta_evaluation import figures
-from infolm_metric.meta_evaluation.attack_figure import ATTACKS, attack_bars, noticed_of
+from infolm_metric.meta_evaluation.attack_figure import ATTACKS, Noticed, attack_bars, noticed_of
 from infolm_metric.meta_evaluation.report_page import Drawing, page_of, title
 from infolm_metric.meta_evaluation.resampling import RESAMPLES
 from infolm_metric.meta_evaluation.rows import Ratings
@@ -70,21 +70,16 @@ def write_report(
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     drawings = {}
-    for name, figure in _figures(study):
+    for name, figure in _figures(study, noticed):
         path = folder / f"{name}.{format}"
         figures.save(figure, path)
         drawings[name] = Drawing(path, figure.get_figwidth())
-    if noticed is not None:
-        path = folder / f"{ATTACKS}.{format}"
-        figure = attack_bars(noticed)
-        figures.save(figure, path)
-        drawings[ATTACKS] = Drawing(path, figure.get_figwidth())
     page = folder / PAGE
     page.write_text(page_of(study, drawings, noticed), encoding="utf-8", newline="\n")
     return page
 
 
-def _figures(study: Study) -> Iterator[tuple[str, Figure]]:
+def _figures(study: Study, noticed: Noticed | None) -> Iterator[tuple[str, Figure]]:
     """The name and the drawing of each figure, in the page's order."""
     criterion = next(iter(study.ratings.human))
     human = study.ratings.human[criterion]
@@ -96,3 +91,5 @@ def _figures(study: Study) -> Iterator[tuple[str, Figure]]:
     for drawn in study.drawn:
         draw = figures.setting_curves if len(drawn.over) == 1 else figures.setting_map
         yield title(drawn), draw(drawn, study.pearson)
+    if noticed is not None:
+        yield ATTACKS, attack_bars(noticed)

@@ -10,10 +10,11 @@ from pathlib import Path
 
 import jinja2
 import numpy as np
+from scipy.stats import rankdata
 
 from infolm_metric.kernel.settings import Drawn
 from infolm_metric.meta_evaluation.agreement_table import AgreementTable
-from infolm_metric.meta_evaluation.attack_figure import Noticed
+from infolm_metric.meta_evaluation.attack_figure import Noticed, mean_table
 from infolm_metric.meta_evaluation.study import Study
 from infolm_metric.meta_evaluation.tables import level_table, notes, with_interval
 
@@ -55,7 +56,8 @@ def page_of(study: Study, drawings: Mapping[str, Drawing], noticed: Noticed | No
         summary=_summary(study.table),
         levels={level: level_table(study.table, level) for level in study.table.names("level")},
         notes=notes(study.table),
-        noticed=None if noticed is None else noticed.rows(),
+        noticed=noticed,
+        means=mean_table(noticed or {}),
         disagreements=list(_disagreements(study, criterion)),
     )
 
@@ -110,8 +112,6 @@ def _places(values: np.ndarray) -> np.ndarray:
     >>> _places(np.array([3.0, 1.0, 2.0, 2.0])).tolist()
     [1.0, 0.0, 0.5, 0.5]
     """
-    from scipy.stats import rankdata
-
     return (rankdata(values) - 1) / max(1, len(values) - 1)
 
 

@@ -60,11 +60,11 @@ class Ratings:
         wanted = set(samples)
         kept = np.asarray([name in wanted for name in self.samples])
         rows = np.flatnonzero(kept[self.places[:, 1]])
-        places = self.places[rows].copy()
+        places = self.places[rows]
         places[:, 1] = (np.cumsum(kept) - 1)[places[:, 1]]
         return replace(
             self,
-            samples=tuple(np.asarray(self.samples, dtype=object)[kept]),
+            samples=tuple(name for name in self.samples if name in wanted),
             human={name: grid[:, kept] for name, grid in self.human.items()},
             metrics={name: grid[:, kept] for name, grid in self.metrics.items()},
             predictions=tuple(self.predictions[row] for row in rows),
@@ -197,9 +197,8 @@ class _Reader:
                     f"agreement needs at least two {plural} in the column {plural[:-1]!r}, "
                     f"got {given}" + (f" beside {people} human texts" if people else "")
                 )
-        index = {name: number for number, name in enumerate(systems)}
-        column = {name: number for number, name in enumerate(samples)}
-        places = np.asarray([(index[system], column[sample]) for system, sample in self.seen])
+        row, column = ({name: at for at, name in enumerate(each)} for each in (systems, samples))
+        places = np.asarray([(row[system], column[sample]) for system, sample in self.seen])
         predictions, references = zip(*self.texts, strict=True)
         bare = Ratings(systems, samples, {}, {}, predictions, references, places, people=people)
         grids: dict[str, dict[str, np.ndarray]] = {"human": {}, "metrics": {}}
@@ -274,16 +273,12 @@ def _score(where: str, row: Mapping[str, Any], group: str, name: str) -> float:
         value = row.get(f"{group}.{name}", row.get(name))
     if value is None or value == "":
         return math.nan
+    column = f"{where}: column {name!r}"
+    remedy = "leave it empty (in JSON: null) where there is no score"
     try:
         number = float("x" if isinstance(value, bool) else value)
     except (OverflowError, TypeError, ValueError):
-        raise ValueError(
-            f"{where}: column {name!r} must hold numbers, got {value!r}; leave it empty (in JSON: "
-            "null) where there is no score"
-        ) from None
+        raise ValueError(f"{column} must hold numbers, got {value!r}; {remedy}") from None
     if not math.isfinite(number):
-        raise ValueError(
-            f"{where}: column {name!r} is {value!r}, not a finite number; leave it empty (in "
-            "JSON: null) where there is no score"
-        )
+        raise ValueError(f"{column} is {value!r}, not a finite number; {remedy}")
     return number
