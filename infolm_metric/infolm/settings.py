@@ -7,7 +7,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from infolm_metric.kernel.checks import flag, natural_number, number, one_of, optional
+from infolm_metric.kernel.checks import (
+    flag,
+    name_or_names,
+    natural_number,
+    number,
+    one_of,
+    optional,
+)
 from infolm_metric.kernel.settings import (
     Drawn,
     ModelSettings,
@@ -36,16 +43,9 @@ def measure_names(name: str, value: Any) -> str | tuple[str, ...]:
     """
     from infolm_metric.infolm import measures
 
-    if isinstance(value, str):
-        return measures.resolve(value).name
-    if not isinstance(value, Sequence) or isinstance(value, bytes):
-        raise TypeError(f"{name} must be a name or a list of names, got {value!r}")
-    if not value:
-        raise ValueError(f"{name} is an empty list; name at least one of {list(measures.MEASURES)}")
-    for entry in value:
-        if not isinstance(entry, str):
-            raise TypeError(f"{name} must hold names, got {entry!r}")
-    return tuple(dict.fromkeys(measures.resolve(entry).name for entry in value))
+    return name_or_names(
+        name, value, "name", measures.MEASURES, lambda each: measures.resolve(each).name
+    )
 
 
 def _share(name: str, value: Any) -> float:
