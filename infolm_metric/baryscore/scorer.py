@@ -157,7 +157,8 @@ def _distances(couples: Couples, found: dict[bytes, Tensor]) -> np.ndarray:
 
     def cloud(reading: Reading) -> Cloud:
         if reading.key not in clouds:
-            clouds[reading.key] = _cloud(reading, found[reading.key[0]])
+            points = found[reading.key[0]].numpy()
+            clouds[reading.key] = Cloud.of(points, reading.log_weights)
         return clouds[reading.key]
 
     values = np.empty(len(couples.references))
@@ -170,10 +171,6 @@ def _distances(couples: Couples, found: dict[bytes, Tensor]) -> np.ndarray:
             )
         values[index] = known[both]
     return values
-
-
-def _cloud(reading: Reading, points: Tensor) -> Cloud:
-    return Cloud.of(points.numpy(), reading.log_weights)
 
 
 class BaryScorer(MetricScorer):
