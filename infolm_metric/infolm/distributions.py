@@ -42,7 +42,10 @@ class Distributions(Reader[masked_lm.MaskedLM]):
         self.model(settings)  # another one than the last call's empties the store
         self._store.shrink(settings.reuse_memory)
         distinct = {reading.key: reading for reading in readings}
-        found = self._kept(distinct, settings, temperatures)
+        stored = {
+            key: self._store.stacked(self._names(key, settings, temperatures)) for key in distinct
+        }
+        found = {key: log_p for key, log_p in stored.items() if log_p is not None}
         missing = [reading for key, reading in distinct.items() if key not in found]
         done = sum(masks_of(distinct[key]) for key in found)
         total = done + sum(map(masks_of, missing))
@@ -61,18 +64,6 @@ class Distributions(Reader[masked_lm.MaskedLM]):
         """What a text's distributions are stored under, one for each temperature."""
         kind = (self.limit(settings), settings.masks_per_pass)
         return [(key, *kind, heat) for heat in temperatures]
-
-    def _kept(
-        self, keys: Iterable[Key], settings: Settings, temperatures: Sequence[float]
-    ) -> dict[Key, Tensor]:
-        """What the store holds, of the texts that it holds at every temperature."""
-        found = {}
-        for key in keys:
-            stored = [self._store.get(name) for name in self._names(key, settings, temperatures)]
-            kept = [row for row in stored if row is not None]
-            if len(kept) == len(stored):
-                found[key] = torch.stack(kept)
-        return found
 
     def _made(
         self,

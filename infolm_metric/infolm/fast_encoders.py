@@ -84,11 +84,11 @@ class Family:
     def read(self, encoder: Any, config: Any) -> list[Layer]:
         """The layers in order of depth; one that stands at several depths is read once."""
         modules = self.layers(encoder, config)
-        read = {module: self._read(module) for module in dict.fromkeys(modules)}
+        read = {
+            module: Layer(**{name: attrgetter(path)(module) for name, path in self.parts.items()})
+            for module in dict.fromkeys(modules)
+        }
         return [read[module] for module in modules]
-
-    def _read(self, module: nn.Module) -> Layer:
-        return Layer(**{name: attrgetter(path)(module) for name, path in self.parts.items()})
 
 
 def _albert_layers(encoder: Any, config: Any) -> list[nn.Module]:
@@ -204,10 +204,6 @@ class FastMaskedLM(nn.Module):
         """States at the masks: ids int64 [contexts, tokens] -> [contexts, masks, hidden]."""
         states: Tensor = self.encoder(self.embeddings(ids), plan)
         return states
-
-    def forward(self, ids: Tensor, plan: Plan) -> Tensor:
-        """Logits at the masks: ids int64 [contexts, tokens] -> [contexts, masks, vocab]."""
-        return by_rows(self.head, self.states(ids, plan))
 
 
 class MaskedEncoder(nn.Module):

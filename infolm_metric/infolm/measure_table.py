@@ -43,12 +43,8 @@ class Parameter:
     accepts: Callable[[float], bool]
 
 
-def _unbounded(**parameters: float) -> float:
-    return math.inf
-
-
-def _always(**parameters: float) -> bool:
-    return True
+def _at_most(bound: float) -> Callable[..., float]:
+    return lambda **parameters: bound
 
 
 @dataclass(frozen=True)
@@ -68,10 +64,10 @@ class Measure:
     description: str
     parameters: tuple[Parameter, ...] = ()
     joint_domain: str = ""
-    accepts: Callable[..., bool] = _always
+    accepts: Callable[..., bool] = lambda **parameters: True
     symmetric: bool = False
-    upper_bound: Callable[..., float] = _unbounded
-    jensen_bound: Callable[..., float] = _unbounded
+    upper_bound: Callable[..., float] = _at_most(math.inf)
+    jensen_bound: Callable[..., float] = _at_most(math.inf)
     source: str = "Colombo et al. 2022"
 
 
@@ -87,18 +83,10 @@ def _alpha_jensen_bound(alpha: float) -> float:
     return math.expm1((alpha - 1.0) * math.log(2)) / (alpha * (alpha - 1.0))
 
 
-def _renyi_jensen_bound(alpha: float) -> float:
-    return math.log(2)  # Renyi grows with alpha towards log max p/m, and p/m <= 2
-
-
 def _ab_jensen_bound(alpha: float, beta: float) -> float:
     # Renyi / alpha where a + b = 1. Elsewhere log sum p^(a+b) enters, which grows with the
     # vocabulary, against a different power sum of m: no bound.
     return math.log(2) / alpha if alpha > 0.0 and alpha + beta == 1.0 else math.inf
-
-
-def _at_most(bound: float) -> Callable[..., float]:
-    return lambda **parameters: bound
 
 
 _CICHOCKI = "Cichocki, Cruces and Amari 2011; Colombo et al. 2022"
@@ -128,7 +116,8 @@ _MEASURES = (
         expression="log(sum p^alpha q^(1-alpha)) / (alpha-1)",
         description="KL(p, q) at alpha -> 1; larger alphas weigh the worst ratio p/q more",
         parameters=(Parameter("alpha", "any number > 0 but 1", lambda a: a > 0.0 and a != 1.0),),
-        jensen_bound=_renyi_jensen_bound,
+        # It grows with alpha towards log max p/m, and p/m <= 2.
+        jensen_bound=_at_most(math.log(2)),
     ),
     Measure(
         "beta_divergence",

@@ -63,19 +63,7 @@ class InfoLMPasses(Passes):
 
     def read_by(self, settings: Settings) -> Settings:
         """These settings without what is made of the predictions that a reading gives."""
-        return settings.replace(
-            information_measure="fisher_rao_distance",
-            alpha=None,
-            beta=None,
-            symmetrize="jeffreys",
-            temperature=1.0,
-            interpolation=0.0,
-            idf=False,
-            multi_reference="min",
-            similarity=False,
-            return_scores=True,
-            rescale_with_baseline=False,
-        )
+        return settings.reading("masks_per_pass")
 
     def score_alike(
         self,
@@ -249,7 +237,8 @@ class InfoLMScorer(MetricScorer):
             forms = {each.idf: each for each in grid}
             counted = {form: self.inner.count(pairs, each) for form, each in forms.items()}
             results = self.inner.score_many(pairs, grid, [counted[each.idf] for each in grid])
-        _most(results).warn()
+        # On the same texts: those of the result that has most to remark.
+        max((each.remarks for each in results), key=lambda remarks: remarks.zero_weight).warn()
         return list(zip(grid, results, strict=True))
 
     def distributions(self, texts: Any, **settings: Unpack[Keywords]) -> Tensor:
@@ -334,8 +323,3 @@ def _fitting(remarks: Remarks, settings: Settings, statistics: Statistics) -> Re
     heard = settings.masks_per_pass == 0 or settings.interpolation > 0
     one_token = 0 if heard else remarks.one_token
     return replace(remarks, one_token=one_token, distinct_documents=statistics.distinct)
-
-
-def _most(results: Sequence[Result]) -> Remarks:
-    """The remarks of the result that has most to remark: they are on the same texts."""
-    return max((each.remarks for each in results), key=lambda remarks: remarks.zero_weight)

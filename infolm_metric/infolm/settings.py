@@ -7,7 +7,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from infolm_metric.kernel.checks import flag, natural_number, number, one_of, optional
+from infolm_metric.kernel.checks import (
+    flag,
+    name_or_names,
+    natural_number,
+    number,
+    one_of,
+    optional,
+)
 from infolm_metric.kernel.settings import (
     Drawn,
     ModelSettings,
@@ -36,16 +43,9 @@ def measure_names(name: str, value: Any) -> str | tuple[str, ...]:
     """
     from infolm_metric.infolm import measures
 
-    if isinstance(value, str):
-        return measures.resolve(value).name
-    if not isinstance(value, Sequence) or isinstance(value, bytes):
-        raise TypeError(f"{name} must be a name or a list of names, got {value!r}")
-    if not value:
-        raise ValueError(f"{name} is an empty list; name at least one of {list(measures.MEASURES)}")
-    for entry in value:
-        if not isinstance(entry, str):
-            raise TypeError(f"{name} must hold names, got {entry!r}")
-    return tuple(dict.fromkeys(measures.resolve(entry).name for entry in value))
+    return name_or_names(
+        name, value, "name", measures.MEASURES, lambda each: measures.resolve(each).name
+    )
 
 
 def _share(name: str, value: Any) -> float:
@@ -163,17 +163,6 @@ class Settings(ModelSettings):
                     "such as fisher_rao_distance"
                 )
 
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Full names of the measures asked for."""
-        asked = self.information_measure
-        return (asked,) if isinstance(asked, str) else asked
-
-    @property
-    def several(self) -> bool:
-        """True if a list of measures was asked for, even of one."""
-        return not isinstance(self.information_measure, str)
-
     def largest_value(self, measure: str) -> float:
         """The largest value `measure` can take under these settings, or infinity."""
         from infolm_metric.infolm import measures
@@ -186,7 +175,7 @@ class Settings(ModelSettings):
         """What can change a score, without parameters and symmetrisations that no measure uses."""
         from infolm_metric.infolm.measures import MEASURES
 
-        fields = {**super().signed(), "measure": "+".join(self.names)}
+        fields = super().signed()
         used = {p.name for name in self.names for p in MEASURES[name].parameters}
         unused = {"alpha", "beta"} - used
         if all(MEASURES[name].symmetric for name in self.names):
@@ -201,10 +190,6 @@ class Settings(ModelSettings):
             unused.add("similarity")
         return {name: value for name, value in fields.items() if name not in unused}
 
-    def only(self, name: str) -> Settings:
-        """These settings for one measure."""
-        return self.replace(information_measure=name)
-
     def baselined(self) -> list[Settings]:
         """Every measure, with uniform weights and with idf; parameters that are not given are 1/2.
 
@@ -215,14 +200,8 @@ class Settings(ModelSettings):
 
         alpha, beta = (0.5 if given is None else given for given in (self.alpha, self.beta))
         names = [name for name in MEASURES if parameter_grid(name, [alpha], [beta])]
-        every = self.replace(
-            information_measure=names,
-            alpha=alpha,
-            beta=beta,
-            similarity=False,
-            rescale_with_baseline=False,
-        )
-        return [every.replace(idf=False), every.replace(idf=self.idf or "references")]
+        every = self.replace(information_measure=names, alpha=alpha, beta=beta, similarity=False)
+        return super(Settings, every).baselined()
 
     def label(self, name: str) -> str:
         """The measure with its parameters.
@@ -239,9 +218,8 @@ class Settings(ModelSettings):
 
     def differences(self, base: KernelSettings) -> dict[str, str]:
         """The choices that are not those of `base`, but the measure and its parameters."""
-        own = ("information measure", "alpha", "beta")
         found = super().differences(base).items()
-        return {name: value for name, value in found if name not in own}
+        return {name: value for name, value in found if name not in ("alpha", "beta")}
 
     def grid(self, lists: Mapping[str, Sequence[Any]]) -> list[Settings]:
         """These settings with every combination of the values listed by name, of one measure each.

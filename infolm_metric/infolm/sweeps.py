@@ -9,22 +9,14 @@ import numpy as np
 
 from infolm_metric.infolm.settings import Settings, measure_names
 
-SETTING = {
-    "idfs": "idf",
-    "temperatures": "temperature",
-    "interpolations": "interpolation",
-    "alphas": "alpha",
-    "betas": "beta",
-}
-
 
 def swept_settings(
     plain: Settings, lists: Mapping[str, Sequence[Any] | None], **given: Any
 ) -> list[Settings]:
     """The settings of a sweep, of one measure each: those of `plain` with the changes `given`.
 
-    `lists` holds the values by the names in SETTING; in the place of a list that is None
-    stands the value without it. Parameters outside a measure's domain are left out.
+    `lists` holds the values under the settings' names with an "s"; in the place of a list that is
+    None stands the value without it. Parameters outside a measure's domain are left out.
 
     Raises:
         TypeError, ValueError: a list or a value in it is wrong, or nothing is left.
@@ -51,5 +43,5 @@ def swept_settings(
     names = measure_names("information_measure", asked)
     # Without a measure of its own, because the parameters come from the lists.
     base = plain.replace(**given, information_measure="fisher_rao_distance")
-    swept = {SETTING[name]: values for name, values in lists.items() if values is not None}
+    swept = {name.removesuffix("s"): each for name, each in lists.items() if each is not None}
     return base.grid({**swept, "information_measure": [names] if isinstance(names, str) else names})

@@ -123,6 +123,26 @@ def one_of(known: Sequence[str]) -> Callable[[str, Any], Any]:
     return check
 
 
+def name_or_names(
+    name: str, value: Any, kind: str, known: Iterable[str], resolve: Callable[[str], str]
+) -> str | tuple[str, ...]:
+    """The full name that `resolve` gives for a name of some `kind`, or those of a list, once each.
+
+    >>> name_or_names("animals", ["Cat", "cat"], "word", ["cat", "dog"], str.lower)
+    ('cat',)
+    """
+    if isinstance(value, str):
+        return resolve(value)
+    if not isinstance(value, Sequence) or isinstance(value, bytes):
+        raise TypeError(f"{name} must be a {kind} or a list of {kind}s, got {value!r}")
+    if not value:
+        raise ValueError(f"{name} is an empty list; name at least one of {list(known)}")
+    for entry in value:
+        if not isinstance(entry, str):
+            raise TypeError(f"{name} must hold names, got {entry!r}")
+    return tuple(dict.fromkeys(map(resolve, value)))
+
+
 def idf_source(name: str, value: Any) -> bool | str | IDF:
     """What the setting `idf` can be: a corpus by its name, a table, or False.
 

@@ -30,6 +30,14 @@ _NAMES_ELSEWHERE = {  # what other metrics call the inputs
     **dict.fromkeys(("candidate", "candidates", "cands", "hypotheses", "hyps"), "predictions"),
     **dict.fromkeys(("refs", "target", "targets", "labels"), "references"),
 }
+_SOFTWARE = """\
+@software{infolm_metric,
+  title = {infolm: {InfoLM} as an evaluate metric},
+  author = {{The infolm authors}},
+  year = {2026},
+  license = {Apache-2.0},
+}
+"""
 
 
 class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
@@ -210,6 +218,11 @@ def _check_names(method: str, given: Iterable[str], known: tuple[str, ...]) -> N
 
 
 def metric_info(**documentation: Any) -> evaluate.MetricInfo:
-    """What evaluate knows of a metric: its documentation, and the kinds of input."""
+    """What evaluate knows of a metric: its documentation, and the kinds of input.
+
+    A citation is followed by that of this software.
+    """
     given = {"description": "", "citation": "", "license": "Apache-2.0", **documentation}
+    if given["citation"]:
+        given["citation"] += _SOFTWARE
     return evaluate.MetricInfo(features=_FEATURES, **given)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
 
+import torch
 from torch import Tensor
 
 
@@ -25,6 +26,12 @@ class Store:
         if found is not None:
             self._kept.move_to_end(key)
         return found
+
+    def stacked(self, keys: Iterable[Hashable]) -> Tensor | None:
+        """What is kept under several keys as one tensor, or None if one of them is missing."""
+        found = [self.get(key) for key in keys]
+        kept = [value for value in found if value is not None]
+        return torch.stack(kept) if len(kept) == len(found) else None
 
     def put(self, key: Hashable, value: Tensor) -> None:
         """Keep a value as long as there is room; it counts as used just now."""

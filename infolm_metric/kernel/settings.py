@@ -167,15 +167,24 @@ class Settings:
                 raise TypeError(f"unknown setting {name!r}; {nearest(name, list(cls.choices()))}")
         return given
 
+    @classmethod
+    @functools.cache
+    def _naming(cls) -> str | None:
+        """The setting that names the scores, if a call can ask for several."""
+        return next((name for name, each in cls.choices().items() if each.repeated), None)
+
     @property
     def names(self) -> tuple[str, ...]:
         """Full names of the scores that a pair gets."""
-        return (self.metric,)
+        naming = self._naming()
+        asked = getattr(self, naming) if naming else self.metric
+        return (asked,) if isinstance(asked, str) else tuple(asked)
 
     @property
     def several(self) -> bool:
         """True if a list of scores was asked for, even of one."""
-        return False
+        naming = self._naming()
+        return naming is not None and not isinstance(getattr(self, naming), str)
 
     @property
     def counted(self) -> tuple[str, ...]:
@@ -193,7 +202,9 @@ class Settings:
     def signed(self) -> dict[str, object]:
         """What can change a score under these settings, as the signature shows it."""
         fields = {
-            declared.label or name: getattr(self, name)
+            declared.label or name: "+".join(self.names)
+            if declared.repeated
+            else getattr(self, name)
             for name, declared in self.choices().items()
             if declared.signed or declared.tunable
         }
@@ -207,11 +218,14 @@ class Settings:
 
     def only(self: Own, name: str) -> Own:
         """These settings for the score of this name alone."""
-        return self
+        naming = self._naming()
+        return self.replace(**{naming: name}) if naming else self
 
     def baselined(self: Own) -> list[Own]:
         """The settings whose scores a baseline file holds, for every kind of weights."""
-        return [self.replace(rescale_with_baseline=False)]
+        plain, idf = self.replace(rescale_with_baseline=False), getattr(self, "idf", None)
+        forms = [] if idf is None else [False, idf or "references"]
+        return [plain.replace(idf=form) for form in forms] or [plain]
 
     def describe(self, base: Settings | None = None) -> str:
         """What to call the scores, and every choice `infolm tune` can make that is not `base`'s."""
@@ -220,11 +234,14 @@ class Settings:
         return ", ".join(["+".join(map(self.label, self.names)), *words])
 
     def differences(self, base: Settings) -> dict[str, str]:
-        """The choices `infolm tune` can make that are not those of `base`, in words."""
+        """The choices `infolm tune` can make that are not those of `base`, in words.
+
+        What names the scores is left out: `label` says it.
+        """
         found = {}
         for name, declared in self.choices().items():
             value = getattr(self, name)
-            if declared.tunable and value != getattr(base, name):
+            if declared.tunable and not declared.repeated and value != getattr(base, name):
                 shown = f"{value:g}" if isinstance(value, float) else str(value)
                 found[name.replace("_", " ")] = "none" if value is False else shown
         return found
@@ -341,6 +358,16 @@ class ModelSettings(Settings):
         if name != BUNDLED and os.path.isdir(path):
             name = os.path.abspath(path)  # workers have other working folders
         object.__setattr__(self, "model_name_or_path", name)
+
+    def reading(self: Own, *own: str) -> Own:
+        """The defaults, but for what a model reads texts by: equal where one reading serves.
+
+        `own` are the metric's own settings that it reads by, too.
+        """
+        made_of_it = ("return_scores", "rescale_with_baseline")
+        names = [each.name for each in dataclasses.fields(ModelSettings)]
+        kept = {*names, *own}.difference(made_of_it)
+        return type(self)(**{name: getattr(self, name) for name in kept})
 
 
 def idf_choice() -> Any:

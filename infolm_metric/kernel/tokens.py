@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -53,6 +53,23 @@ class Window:
     ids: np.ndarray  # int64 [tokens]
     own: np.ndarray  # int64 [own]
     positions: np.ndarray  # int64 [own]
+
+
+def of_a_length(lengths: Iterable[int], rows: int | None, most: int) -> Iterator[list[int]]:
+    """Indices of texts in batches of equal length, longest first, so that none needs padding.
+
+    `rows` None lets a batch hold `most` tokens.
+
+    >>> list(of_a_length([2, 3, 2, 2], 2, most=8)), list(of_a_length([2, 3, 2, 2], None, most=8))
+    ([[1], [0, 2], [3]], [[1], [0, 2, 3]])
+    """
+    alike: dict[int, list[int]] = {}
+    for index, length in enumerate(lengths):
+        alike.setdefault(length, []).append(index)
+    for length in sorted(alike, reverse=True):
+        size = rows or max(1, most // length)
+        for start in range(0, len(alike[length]), size):
+            yield alike[length][start : start + size]
 
 
 def find_template(tokenizer: Any) -> Template:

@@ -8,11 +8,10 @@ section 4.3. Higher is better.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from infolm_metric.kernel.checks import nearest
+from infolm_metric.kernel.checks import name_or_names, nearest
 
 LETTERS = ("e", "n", "c")
 
@@ -65,20 +64,11 @@ def formula_names(name: str, value: Any) -> str | tuple[str, ...]:
     Traceback (most recent call last):
     ValueError: unknown formula 'c'; did you mean '-c'?
     """
-    if isinstance(value, str):
-        return _known(name, value)
-    if not isinstance(value, Sequence) or isinstance(value, bytes):
-        raise TypeError(f"{name} must be a formula or a list of formulas, got {value!r}")
-    if not value:
-        raise ValueError(f"{name} is an empty list; name at least one of {list(FORMULAS)}")
-    for entry in value:
-        if not isinstance(entry, str):
-            raise TypeError(f"{name} must hold names, got {entry!r}")
-    return tuple(dict.fromkeys(_known(name, entry) for entry in value))
 
+    def resolve(given: str) -> str:
+        plain = given.replace(" ", "")
+        if plain not in FORMULAS:
+            raise ValueError(f"unknown {name} {given!r}; {nearest(plain, list(FORMULAS))}")
+        return plain
 
-def _known(name: str, given: str) -> str:
-    plain = given.replace(" ", "")
-    if plain not in FORMULAS:
-        raise ValueError(f"unknown {name} {given!r}; {nearest(plain, list(FORMULAS))}")
-    return plain
+    return name_or_names(name, value, "formula", FORMULAS, resolve)

@@ -37,12 +37,6 @@ _CITATION = r"""
   year = {2023},
   doi = {10.1162/tacl_a_00576},
 }
-@software{infolm_metric,
-  title = {infolm: {InfoLM} as an evaluate metric},
-  author = {{The infolm authors}},
-  year = {2026},
-  license = {Apache-2.0},
-}
 """
 
 _EXAMPLES = """
@@ -108,8 +102,8 @@ class MENLI(evaluate_metric.EvaluateMetric):
 
     Args:
         given: settings, by name, which become the defaults of every `compute`; and what every
-            metric of evaluate takes: config_name, keep_in_memory, cache_dir, num_process,
-            process_id, seed, experiment_id, hash, max_concurrent_cache_files, timeout.
+            metric of evaluate takes: config_name, keep_in_memory, cache_dir, seed, hash,
+            max_concurrent_cache_files, timeout.
 
     Pairs wait in memory, as those of InfoLM do. Raises TypeError or ValueError if a setting is
     unknown or wrong. No model is loaded yet.
@@ -129,10 +123,7 @@ class MENLI(evaluate_metric.EvaluateMetric):
             *,
             keep_in_memory: bool = False,
             cache_dir: str | None = None,
-            num_process: int = 1,
-            process_id: int = 0,
             seed: int | None = None,
-            experiment_id: str | None = None,
             hash: str | None = None,
             max_concurrent_cache_files: int = 10000,
             timeout: float = 100,

@@ -41,8 +41,6 @@ PROBES = (
     ("A man is sleeping.", "A man is sleeping.", "entailment"),
     ("A man is sleeping.", "Nobody is sleeping.", "contradiction"),
 )
-ENCODERS = ("encoder", "transformer")
-"""What the families call the module whose states the head reads."""
 
 
 @dataclass(frozen=True)

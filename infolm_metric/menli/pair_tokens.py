@@ -14,6 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from infolm_metric.kernel.tokens import of_a_length
 from infolm_metric.kernel.wording import spelled
 
 # Tokens that one forward pass reads, by device, where the caller leaves the choice to us.
@@ -79,11 +80,6 @@ class JoinedPair:
 
     ids: np.ndarray  # int64 [tokens]
     lengths: tuple[int, ...]
-
-    @property
-    def key(self) -> tuple[bytes, tuple[int, ...]]:
-        """What tells it from others; equal ones have equal probabilities."""
-        return self.ids.tobytes(), self.lengths
 
 
 @dataclass(frozen=True)
@@ -161,17 +157,11 @@ def batches(
 
     `rows` None chooses by the tokens that one pass may hold.
     """
-    alike: dict[int, list[int]] = {}
-    for index, pair in enumerate(pairs):
-        alike.setdefault(len(pair.ids), []).append(index)
     most = TOKENS_PER_BATCH.get(device, TOKENS_PER_BATCH["cpu"])
-    for length in sorted(alike, reverse=True):
-        size = rows or max(1, most // length)
-        for start in range(0, len(alike[length]), size):
-            owners = alike[length][start : start + size]
-            types = [template.token_types(pairs[owner]) for owner in owners]
-            yield Batch(
-                torch.from_numpy(np.stack([pairs[owner].ids for owner in owners])),
-                None if template.kinds is None else torch.tensor(types),
-                tuple(owners),
-            )
+    for owners in of_a_length((len(pair.ids) for pair in pairs), rows, most):
+        types = [template.token_types(pairs[owner]) for owner in owners]
+        yield Batch(
+            torch.from_numpy(np.stack([pairs[owner].ids for owner in owners])),
+            None if template.kinds is None else torch.tensor(types),
+            tuple(owners),
+        )

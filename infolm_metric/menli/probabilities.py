@@ -22,9 +22,6 @@ Tokens = Mapping[str, np.ndarray]
 
 # A pair that is kept takes some 600 bytes, of which 24 are its probabilities.
 OVERHEAD = 25
-WORDS = {
-    "empty": "without a token: read as they are, and what follows from nothing says little",
-}
 
 
 class Probabilities:
@@ -162,7 +159,8 @@ class Probabilities:
             tokens=sum(len(tokens[text]) for text in texts),
             limit=limit,
             words={
-                **WORDS,
+                "empty": "without a token: read as they are, and what follows from nothing says "
+                "little",
                 "too_long": f"too long for {limit} tokens with the other text of their pair: cut, "
                 "the longer one first",
             },

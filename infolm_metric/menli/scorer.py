@@ -72,7 +72,7 @@ class MENLIPasses(Scorer):
         others: dict[Any, Scored] = {}
         results = []
         for each, counted in zip(settings, statistics, strict=True):
-            reading = readings.setdefault(_how_pairs_are_read(each), _Reading())
+            reading = readings.setdefault(each.reading("labels"), _Reading())
             self._read(reading, pairs, each)
             other = each.other
             found: Scored | None = None
@@ -258,22 +258,6 @@ def _check_call(pairs: Pairs, settings: Settings) -> None:
             f"{spelled('normalize', MINMAX)} needs at least 2 pairs, got {len(pairs)}; give "
             f"{spelled('normalize', FIXED)}, or the ranges that an earlier call returned"
         )
-
-
-def _how_pairs_are_read(settings: Settings) -> Settings:
-    """What the model does for these settings: the same for all that one reading serves."""
-    return settings.replace(
-        formula="e",
-        direction="avg",
-        multi_reference="max",
-        combine_with=None,
-        nli_weight=None,
-        higher_is_better=True,
-        normalize=FIXED,
-        probabilities=False,
-        return_scores=True,
-        rescale_with_baseline=False,
-    )
 
 
 def _joined(own: Remarks, other: Remarks) -> Remarks:

@@ -172,16 +172,6 @@ class Settings(ModelSettings):
             )
 
     @property
-    def names(self) -> tuple[str, ...]:
-        """The formulas asked for."""
-        return (self.formula,) if isinstance(self.formula, str) else self.formula
-
-    @property
-    def several(self) -> bool:
-        """True if a list of formulas was asked for, even of one."""
-        return not isinstance(self.formula, str)
-
-    @property
     def weight(self) -> float:
         """The share of the NLI model in the score.
 
@@ -241,17 +231,13 @@ class Settings(ModelSettings):
 
     def signed(self) -> dict[str, object]:
         """What can change a score; what belongs to a combination only where there is one."""
-        fields = {**super().signed(), "formula": "+".join(self.names)}
+        fields = super().signed()
         fields.pop("nli_weight")
         baseline = {"baseline": fields.pop("baseline")} if "baseline" in fields else {}
         if self.combine_with is not None:
             fields["nli_weight"] = self.weight
             fields["normalize"] = self.normalize
         return {**fields, **baseline}
-
-    def only(self, name: str) -> Settings:
-        """These settings for one formula."""
-        return self.replace(formula=name)
 
     def label(self, name: str) -> str:
         """The formula, and in a combination the shares.
@@ -263,12 +249,6 @@ class Settings(ModelSettings):
             return name
         other = "scores" if self.other is None else self.other.metric
         return f"{self.weight:g} {name} + {1 - self.weight:g} {other}"
-
-    def differences(self, base: KernelSettings) -> dict[str, str]:
-        """The choices that are not those of `base`, but the formula, which the label names."""
-        found = super().differences(base)
-        found.pop("formula", None)
-        return found
 
     def baselined(self) -> list[Settings]:
         """All formulas."""

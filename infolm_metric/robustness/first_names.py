@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from infolm_metric.robustness.listed import listed
+from infolm_metric.robustness.words import listed
 
 MALE = listed(
     """

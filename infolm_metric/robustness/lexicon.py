@@ -30,7 +30,7 @@ def readings(word: str) -> Mapping[str, str]:
     >>> readings("ran"), readings("of")
     ({'VERB': 'run'}, {})
     """
-    found = _lemminflect().getAllLemmas(word)
+    found = need_lemminflect().getAllLemmas(word)
     return {part: lemmas[0] for part, lemmas in sorted(found.items())}
 
 
@@ -41,7 +41,7 @@ def forms(lemma: str, part: str) -> Mapping[str, Sequence[str]]:
     >>> forms("city", "NOUN")["NNS"]
     ('cities',)
     """
-    found: dict[str, Sequence[str]] = _lemminflect().getAllInflections(lemma, upos=part)
+    found: dict[str, Sequence[str]] = need_lemminflect().getAllInflections(lemma, upos=part)
     if "VBD" in found:  # the dictionary leaves a participle out that is the past tense
         found.setdefault("VBN", found["VBD"])
     return found
@@ -95,12 +95,8 @@ def content_words(text: str, part: str) -> list[Word]:
     return [word for word in found if is_content(word.text, part) and stands_alone(text, word)]
 
 
-def need_lemminflect() -> None:
-    """Raise ModuleNotFoundError, which says how to get it, unless lemminflect is there."""
-    _lemminflect()
-
-
-def _lemminflect() -> Any:
+def need_lemminflect() -> Any:
+    """The dictionary; ModuleNotFoundError, which says how to get it, if it is not installed."""
     try:
         import lemminflect
     except ImportError as error:

@@ -74,18 +74,14 @@ def _not_added(text: str, words: Sequence[Word], index: int) -> list[Edit]:
 
 def _did_not(text: str, words: Sequence[Word], index: int) -> list[Edit]:
     """Turns "wrote" into "did not write"."""
-    word = words[index]
-    if word.text in ("had", "did") and _has_an_object(text, words, index):
-        return [(word, f"did not {readings(word.text)['VERB']}")]
-    return _denied(word, "did") if past_tense(text, words, index) else []
+    itself = words[index].text in ("had", "did") and _has_an_object(text, words, index)
+    return _denied(words[index], "did") if itself or past_tense(text, words, index) else []
 
 
 def _does_not(text: str, words: Sequence[Word], index: int) -> list[Edit]:
     """Turns "writes" into "does not write"."""
-    word = words[index]
-    if word.text in ("has", "does") and _has_an_object(text, words, index):
-        return [(word, f"does not {readings(word.text)['VERB']}")]
-    return _denied(word, "does") if third_person(text, words, index) else []
+    itself = words[index].text in ("has", "does") and _has_an_object(text, words, index)
+    return _denied(words[index], "does") if itself or third_person(text, words, index) else []
 
 
 def _denied(word: Word, helper: str) -> list[Edit]:

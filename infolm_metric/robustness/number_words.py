@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from infolm_metric.robustness.listed import listed
 from infolm_metric.robustness.numbers import CURRENCY, numbers_of
+from infolm_metric.robustness.words import Edit, Word, changed, listed
 
 ONES = listed(
     """
@@ -13,11 +13,7 @@ ONES = listed(
     fifteen sixteen seventeen eighteen nineteen
     """
 )
-TENS = listed(
-    """
-    twenty thirty forty fifty sixty seventy eighty ninety
-    """
-)
+TENS = listed("twenty thirty forty fifty sixty seventy eighty ninety")
 SCALES = ((10**9, "billion"), (10**6, "million"), (1000, "thousand"), (100, "hundred"))
 READABLE = re.compile(r"(0|[1-9]\d{0,2}(?:,\d{3})+|[1-9]\d*)(?:\.(\d+))?")
 
@@ -45,7 +41,7 @@ def in_words(text: str) -> str | None:
     >>> in_words("12 runways, 3.25 km and 40% of it, since 1999.")
     'Twelve runways, three point two five km and forty percent of it, since 1999.'
     """
-    parts, done = [], 0
+    edits: list[Edit] = []
     for found in numbers_of(text):
         read = READABLE.fullmatch(found[0])
         if read is None or text[: found.start()].rstrip()[-1:] in tuple(CURRENCY):
@@ -56,9 +52,9 @@ def in_words(text: str) -> str | None:
         words = cardinal(whole)
         if decimals:
             words += " point " + " ".join(ONES[int(digit)] for digit in decimals)
-        before, end = text[done : found.start()], found.end()
+        start, end = found.span()
         if text[end : end + 1] == "%":
             words, end = f"{words} percent", end + 1
-        parts += [before, words if text[: found.start()].strip() else words.capitalize()]
-        done = end
-    return "".join([*parts, text[done:]]) if done else None
+        new = words if text[:start].strip() else words.capitalize()
+        edits.append((Word(text[start:end], start, end), new))
+    return changed(text, edits) if edits else None

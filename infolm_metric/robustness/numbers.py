@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterator
 from random import Random
 
+from infolm_metric.robustness.words import Word, changed
+
 MONTH = (
     r"(?:January|February|March|April|May|June|July|August|September|October|November|December|"
     r"Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept|Sep|Oct|Nov|Dec)\b\.?"
@@ -56,15 +58,11 @@ def numbers_of(text: str) -> Iterator[re.Match[str]]:
 
 def other_numbers(text: str, random: Random) -> str | None:
     """Every number by another of the same form; the same one by the same wherever it occurs."""
-    new: dict[str, str] = {}
-    parts, done = [], 0
-    for found in numbers_of(text):
-        number = found[0]
-        if number not in new:
-            new[number] = _other(number, random)
-        parts += [text[done : found.start()], new[number]]
-        done = found.end()
-    return "".join([*parts, text[done:]]) if new else None
+    numbers = [Word(found[0], *found.span()) for found in numbers_of(text)]
+    new = {
+        number: _other(number, random) for number in dict.fromkeys(each.text for each in numbers)
+    }
+    return changed(text, [(each, new[each.text]) for each in numbers]) if new else None
 
 
 def _other(number: str, random: Random) -> str:

@@ -15,7 +15,6 @@ from infolm_metric.robustness.lexicon import (
     readings,
     tag_of,
 )
-from infolm_metric.robustness.listed import listed
 from infolm_metric.robustness.verbs import BE
 from infolm_metric.robustness.word_pools import ADJECTIVES, NOUNS, VERBS
 from infolm_metric.robustness.words import (
@@ -25,6 +24,7 @@ from infolm_metric.robustness.words import (
     PREPOSITIONS,
     Word,
     changed,
+    listed,
     neighbour,
     outside_quotes,
     stands_alone,

@@ -5,40 +5,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from infolm_metric.robustness.lexicon import forms, readings, tag_of
-from infolm_metric.robustness.listed import listed
 from infolm_metric.robustness.words import (
     AUXILIARIES,
     DETERMINERS,
     FUNCTION_WORDS,
     PREPOSITIONS,
     Word,
+    listed,
     neighbour,
 )
 
 BE = frozenset({"is", "are", "was", "were"})
 HAVE = frozenset({"has", "have", "had"})
 DO = frozenset({"do", "does", "did"})
-MODALS = frozenset(
-    listed(
-        """
-        can could will would should may might must
-        """
-    )
-)
-SUBJECTS = frozenset(
-    listed(
-        """
-        i you he she it we they who which that
-        """
-    )
-)
-NEGATIVE = frozenset(
-    listed(
-        """
-        no not never neither nor none nobody nothing hardly
-        """
-    )
-)
+MODALS = frozenset(listed("can could will would should may might must"))
+SUBJECTS = frozenset(listed("i you he she it we they who which that"))
+NEGATIVE = frozenset(listed("no not never neither nor none nobody nothing hardly"))
 
 
 def after_adverbs(text: str, words: Sequence[Word], index: int) -> int | None:

@@ -5,7 +5,7 @@ The verbs are transitive, and their past tense is their participle, so that eith
 
 from __future__ import annotations
 
-from infolm_metric.robustness.listed import listed
+from infolm_metric.robustness.words import listed
 
 NOUNS = listed(
     """

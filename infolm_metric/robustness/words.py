@@ -6,7 +6,15 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from infolm_metric.robustness.listed import listed
+
+def listed(words: str) -> tuple[str, ...]:
+    """The words between blanks, in order.
+
+    >>> listed("a an the")
+    ('a', 'an', 'the')
+    """
+    return tuple(words.split())
+
 
 DETERMINERS = frozenset(
     listed(
@@ -26,13 +34,7 @@ PREPOSITIONS = frozenset(
         """
     )
 )
-PRONOUNS = frozenset(
-    listed(
-        """
-        i you he she it we they me him us them who whom
-        """
-    )
-)
+PRONOUNS = frozenset(listed("i you he she it we they me him us them who whom"))
 JOINING = frozenset(
     listed(
         """
@@ -49,13 +51,7 @@ AUXILIARIES = frozenset(
         """
     )
 )
-NAME_PARTICLES = frozenset(
-    listed(
-        """
-        van von de der den del della di da do dos du la le el bin ibn
-        """
-    )
-)
+NAME_PARTICLES = frozenset(listed("van von de der den del della di da do dos du la le el bin ibn"))
 """Parts of names in lower case, which the dictionary may take for nouns: "Armin van Buuren"."""
 FUNCTION_WORDS = DETERMINERS | PREPOSITIONS | PRONOUNS | JOINING | AUXILIARIES | NAME_PARTICLES
 

@@ -12,16 +12,17 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import torch
 from torch import Tensor
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
-from infolm_metric.bundled.nli.train import LABELS, Rows, encode, nli_loss, pad, read_rows
+from infolm_metric.bundled.nli.train import LABELS, lengths_of, nli_loss, pad, read_rows
 
 PAIRS_PER_BATCH = 64
 TEMPERATURES = np.geomspace(0.5, 4, 121)
@@ -29,14 +30,13 @@ BINS = 10
 
 
 @torch.inference_mode()
-def read_logits(model: Any, tokenizer: Any, rows: Rows) -> Tensor:
+def read_logits(model: Any, tokenizer: Any, rows: pd.DataFrame) -> Tensor:
     """Logits of every row in the order of LABELS, float64 [rows, 3]."""
-    pairs = encode(tokenizer, rows)
-    order = sorted(range(len(pairs)), key=lambda row: len(pairs[row][0]))
-    logits = torch.empty(len(pairs), len(LABELS), dtype=torch.float64)
+    order = np.argsort(lengths_of(tokenizer, rows), kind="stable")
+    logits = torch.empty(len(rows), len(LABELS), dtype=torch.float64)
     for start in range(0, len(order), PAIRS_PER_BATCH):
         batch = order[start : start + PAIRS_PER_BATCH]
-        logits[batch] = model(**pad([pairs[row] for row in batch])).logits.double()
+        logits[batch] = model(**pad(tokenizer, rows.iloc[batch])).logits.double()
     return logits[:, [model.config.label2id[label] for label in LABELS]]
 
 
@@ -60,7 +60,7 @@ def fit_temperature(logits: Tensor, labels: np.ndarray) -> float:
     return float(min(TEMPERATURES, key=lambda each: nli_loss(logits / each, targets).item()))
 
 
-def fitted_on(premises: Sequence[str]) -> np.ndarray:
+def fitted_on(premises: Iterable[str]) -> np.ndarray:
     """Whether each row is one that temperatures are fitted on, by its premise's hash, bool."""
     return np.asarray([hashlib.sha256(text.encode()).digest()[0] % 2 == 0 for text in premises])
 
@@ -77,17 +77,18 @@ def main() -> None:
     tokenizer = AutoTokenizer.from_pretrained(args.model)
     model = AutoModelForSequenceClassification.from_pretrained(args.model, dtype=torch.float32)
     logits = read_logits(model.eval(), tokenizer, rows)
-    three_way, fitted = rows.labels >= 0, fitted_on(rows.premises)
+    labels, sources = rows["label"].to_numpy(), rows["source"].to_numpy()
+    three_way, fitted = labels >= 0, fitted_on(rows["premise"])
     temperature = 1.0
     if args.calibrate:
         chosen = three_way & fitted
-        temperature = fit_temperature(logits[chosen], rows.labels[chosen])
+        temperature = fit_temperature(logits[chosen], labels[chosen])
         with torch.no_grad():
             for parameter in model.classifier.parameters():
                 parameter /= temperature
         model.half().save_pretrained(args.model)
-    correct, sources = right(logits, rows.labels), np.asarray(rows.sources)
-    groups = {name: sources == name for name in sorted(set(rows.sources))}
+    correct = right(logits, labels)
+    groups = {name: sources == name for name in sorted(set(sources))}
     groups["SNLI (snli_dev, snli_test)"] = np.isin(sources, ["snli_dev", "snli_test"])
     groups["all, three-way"] = three_way
     table: dict[str, Any] = {
@@ -95,11 +96,15 @@ def main() -> None:
         for name, chosen in groups.items()
     }
     other = three_way & ~fitted
+    before, after = (
+        round(expected_calibration_error(logits[other] / heat, labels[other]), 3)
+        for heat in (1.0, temperature)
+    )
     table["calibration"] = {
         "pairs": int(other.sum()),
         "temperature": round(temperature, 3),
-        "error_before": _calibration(logits[other], rows.labels[other]),
-        "error_after": _calibration(logits[other] / temperature, rows.labels[other]),
+        "error_before": before,
+        "error_after": after,
     }
     if args.json:
         print(json.dumps(table, indent=1))
@@ -108,10 +113,6 @@ def main() -> None:
     for name in groups:
         print(f"{name:28}{table[name]['pairs']:>7}{table[name]['accuracy']:>10.1f}")
     print("calibration:", ", ".join(f"{name} {v}" for name, v in table["calibration"].items()))
-
-
-def _calibration(logits: Tensor, labels: np.ndarray) -> float:
-    return round(expected_calibration_error(logits, labels), 3)
 
 
 if __name__ == "__main__":

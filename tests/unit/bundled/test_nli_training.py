@@ -36,18 +36,20 @@ def file(tmp_path):
 
 def test_rows_are_read_with_two_way_labels_apart(file):
     rows = train.read_rows(file)
-    assert rows.labels.tolist() == [0, 2, -1, 1]
-    assert rows.premises[2] == "The judge saw the actor."
+    assert rows["label"].tolist() == [0, 2, -1, 1]
+    assert rows["premise"][2] == "The judge saw the actor."
 
 
 def test_a_pair_is_read_jointly_and_padding_is_not_attended_to(file):
     tokenizer = AutoTokenizer.from_pretrained(BUNDLED_FOLDER)
-    pairs = train.encode(tokenizer, train.read_rows(file))
-    batch = train.pad(pairs)
-    for row, (ids, start) in enumerate(pairs):
-        assert batch["attention_mask"][row].sum() == len(ids)
+    rows = train.read_rows(file)
+    batch = train.pad(tokenizer, rows)
+    for row, length in enumerate(train.lengths_of(tokenizer, rows)):
+        ids, kinds = batch["input_ids"][row][:length], batch["token_type_ids"][row][:length]
+        start = kinds.tolist().index(1)
+        assert batch["attention_mask"][row].sum() == length
         assert ids[start - 1] == tokenizer.sep_token_id == ids[-1]
-        assert batch["token_type_ids"][row].sum() == len(ids) - start
+        assert batch["token_type_ids"][row].sum() == length - start
 
 
 def test_rows_made_by_rule_are_at_most_their_share_of_an_epoch():
