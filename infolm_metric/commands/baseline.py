@@ -16,9 +16,16 @@ from infolm_metric.commands.output import check_writable
 from infolm_metric.kernel import text_files
 from infolm_metric.kernel.baselines import LEAST_GROUPS, MOST_PAIRS
 from infolm_metric.kernel.checks import whole_number
+from infolm_metric.kernel.settings import Settings
 
 REFERENCES = 4
 OTHERWISE = ("similarity", "rescale_with_baseline")
+
+
+def taken(own: type[Settings]) -> list[str]:
+    """The settings that the command takes: not those of which a baseline holds every one."""
+    choices = own.choices().items()
+    return [name for name, each in choices if name not in OTHERWISE and not each.repeated]
 
 
 def _baseline(arguments: argparse.Namespace) -> None:
@@ -69,17 +76,7 @@ COMMAND = Command(
             amount("--pairs", f"pairs of unrelated texts (default: {MOST_PAIRS})", MOST_PAIRS),
             amount("--references", f"for 1 to N references (default: {REFERENCES})", REFERENCES),
         ),
-        "how": (
-            metric_option(),
-            *setting_options(
-                own,
-                [
-                    name
-                    for name, each in own.choices().items()
-                    if name not in OTHERWISE and not each.repeated  # it makes all of them
-                ],
-            ),
-        ),
+        "how": (metric_option(), *setting_options(own, taken(own))),
     },
     epilogue="""\
 A plain text file holds one text per line; from a table (.jsonl, .ndjson, .csv, .tsv) one column is

@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 from infolm_metric import metrics
 from infolm_metric.commands import score_input
+from infolm_metric.commands.baseline import taken
 from infolm_metric.commands.options import (
     Command,
     amount,
+    as_given,
     choice,
     make_scorer,
     metric_option,
@@ -69,7 +71,7 @@ def _score_as_job(arguments: argparse.Namespace) -> None:
     )
     if result.resumed:
         print(f"infolm: {result.resumed} pairs were there already", file=sys.stderr)
-    light = _light(scorer, result.baseline, result.means, result.pairs, result.judged)
+    light = _light(arguments, scorer, result.baseline, result.means, result.pairs, result.judged)
     write(_summary(scorer, result.means, result.pairs, result.signature, light), STANDARD_OUTPUT)
 
 
@@ -127,7 +129,7 @@ def _score_at_once(arguments: argparse.Namespace) -> None:
         lines = [json.dumps(result.as_dict(), allow_nan=False)]
     else:
         means = {name: mean(column) for name, column in result.columns().items()}
-        light = _light(scorer, lit.baseline, means, len(pairs), lit.remarks.judged)
+        light = _light(arguments, scorer, lit.baseline, means, len(pairs), lit.remarks.judged)
         lines = list(_summary(scorer, means, len(pairs), result.signature, light))
         if arguments.per_pair:
             lines = [*_table(result), *("# " + line for line in lines)]
@@ -135,6 +137,7 @@ def _score_at_once(arguments: argparse.Namespace) -> None:
 
 
 def _light(
+    arguments: argparse.Namespace,
     scorer: MetricScorer,
     baseline: Mapping[str, Mapping[str, Any]] | None,
     means: Mapping[str, float],
@@ -151,11 +154,14 @@ def _light(
     side = int(scorer.inner.higher_is_better(settings))
     best = {name: scorer.inner.bounds(settings, name)[side] for name in settings.names}
     if baseline is None:
-        model = getattr(settings, "model_name_or_path", None)
-        own = [] if settings.metric == metrics.DEFAULT else [f"--metric {settings.metric}"]
-        own += [] if model is None else [f"--model {model}"]
-        command = " ".join(["infolm baseline CORPUS", *own, "-o FILE"])
-        told = f"what unrelated texts score is not known for these settings; `{command}` finds out"
+        own = type(settings)
+        named = [] if settings.metric == metrics.DEFAULT else [f"--metric {settings.metric}"]
+        words = [*named, *as_given(own, arguments, taken(own))]
+        command = " ".join(["infolm baseline CORPUS", *words, "-o FILE"])
+        told = (
+            f"what unrelated texts score is not known for these settings; `{command}` finds out, "
+            "for --rescale-with-baseline FILE"
+        )
         return {UNKNOWN: told} if all(map(math.isfinite, best.values())) else {}
     lines = {}
     for name, found in baseline.items():
@@ -185,14 +191,15 @@ def _summary(
     """A line for each kind of score, with the mean and what it means; one for the signature."""
     of = f"mean of {pairs} pairs; " if pairs > 1 else ""
     for name in scorer.settings.names:
-        yield f"{name}: {means[name]:.6g} ({of}{_meaning(scorer, name)})"
+        title = scorer.settings.label(name)
+        yield f"{title}: {means[name]:.6g} ({of}{_meaning(scorer, name)})"
         if name in light:
             yield light[name]
         if (rescaled := means.get(f"{name}_rescaled")) is not None:
-            yield f"{name} rescaled: {rescaled:.6g} ({of}1 = a copy, 0 = unrelated texts)"
+            yield f"{title} rescaled: {rescaled:.6g} ({of}1 = a copy, 0 = unrelated texts)"
         if (similarity := means.get(f"{name}_similarity")) is not None:
             yield (
-                f"{name} similarity: {similarity:.6g} "
+                f"{title} similarity: {similarity:.6g} "
                 f"({of}higher is better; 1 = {scorer.inner.best_means}, smallest 0)"
             )
     if UNKNOWN in light:

@@ -193,14 +193,24 @@ class Settings(ModelSettings):
     def baselined(self) -> list[Settings]:
         """Every measure, with uniform weights and with idf; parameters that are not given are 1/2.
 
+        With interpolation 1 only those with a largest value.
+
         >>> len(Settings().baselined()[0].names), len(Settings.of(alpha=2).baselined()[0].names)
         (9, 9)
         """
         from infolm_metric.infolm.measures import MEASURES, parameter_grid
 
         alpha, beta = (0.5 if given is None else given for given in (self.alpha, self.beta))
-        names = [name for name in MEASURES if parameter_grid(name, [alpha], [beta])]
-        every = self.replace(information_measure=names, alpha=alpha, beta=beta, similarity=False)
+        plain = self.replace(
+            information_measure="fisher_rao_distance", alpha=alpha, beta=beta, similarity=False
+        )
+        names = [
+            name
+            for name in MEASURES
+            if parameter_grid(name, [alpha], [beta])
+            and (self.interpolation < 1 or math.isfinite(plain.largest_value(name)))
+        ]
+        every = plain.replace(information_measure=names)
         return super(Settings, every).baselined()
 
     def label(self, name: str) -> str:

@@ -28,8 +28,11 @@ PACKAGE = "package"
 LEAST_GROUPS = 20  # distinct groups of references without which a call has no baseline of its own
 MOST_PAIRS = 500
 VERDICTS = {"far closer than": 3, "closer than": 2}  # deviations from what unrelated texts score
-UNSIGNED = ("idf", "weights", "similarity", "baseline", "infolm", "transformers", "torch")
+OF_WEIGHTS = ("idf", "weights")  # also those of a metric that is combined
+UNSIGNED = (*OF_WEIGHTS, "similarity", "baseline", "infolm", "transformers", "torch")
 """Fields of a signature that a baseline does not depend on, or that its key holds otherwise."""
+OF_SEVERAL = ("multi_reference",)
+"""Fields that a baseline for one reference does not depend on either."""
 
 Key = tuple[str, str, int]
 """A score's signature without UNSIGNED, the weights used, and the number of references."""
@@ -111,26 +114,27 @@ class Baseline:
             return self.spreads[key]
         if not self.spreads:
             raise NoBaseline(f"the {self.source} has no baseline for this metric; {self._remedy}")
-        counts = [number for one, used, number in self.spreads if (one, used) == key[:2]]
-        if counts and max(counts) < references:
+        alike = [one for one, used, number in self.spreads if (used, number) == key[1:]]
+        bare = without(key[0], OF_SEVERAL)
+        counts = [
+            number
+            for one, used, number in self.spreads
+            if used == weights and without(one, OF_SEVERAL) == bare
+        ]
+        if not alike and counts:
             raise NoBaseline(
                 f"the {self.source}'s baseline is for up to {max(counts)} references, and a pair "
                 f"has {references}; {self._remedy}"
             )
-        near = min(
-            (differences(one, key[0]) for one, used, _ in self.spreads if used == weights),
-            key=len,
-            default="nothing",
-        )
-        raise NoBaseline(
-            f"the {self.source}'s baseline does not fit: {near or 'other weights'}; {self._remedy}"
-        )
+        near = alike or [one for one, *_ in self.spreads]
+        shown = min((differences(one, key[0]) for one in near), key=len) or "other weights"
+        raise NoBaseline(f"the {self.source}'s baseline does not fit: {shown}; {self._remedy}")
 
     @property
     def _remedy(self) -> str:
         return (
-            "make one for these settings with `infolm baseline CORPUS -o FILE` and give its path, "
-            f"or at least {LEAST_GROUPS} distinct groups of references in the call"
+            "make one with `infolm baseline CORPUS -o FILE` and these very settings and give its "
+            f"path, or at least {LEAST_GROUPS} distinct groups of references in the call"
         )
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -181,8 +185,12 @@ def key_of(signature: str, weights: str, references: int) -> Key:
 
     >>> key_of("metric:infolm|idf:no|multi_reference:min|model:m|torch:2", "uniform", 1)
     ('metric:infolm|model:m', 'uniform', 1)
+    >>> key_of("metric:menli|combine_with:infolm|infolm.idf:no|infolm.weights:uniform", "idf", 1)
+    ('metric:menli|combine_with:infolm', 'idf', 1)
     """
-    left_out = (*UNSIGNED, "multi_reference") if references == 1 else UNSIGNED
+    fields = [part.partition(":")[0] for part in signature.split("|")]
+    nested = [name for name in fields if name.rpartition(".")[2] in OF_WEIGHTS]
+    left_out = (*UNSIGNED, *nested, *(OF_SEVERAL if references == 1 else ()))
     return without(signature, left_out), weights, references
 
 

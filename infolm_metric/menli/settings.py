@@ -251,5 +251,14 @@ class Settings(ModelSettings):
         return f"{self.weight:g} {name} + {1 - self.weight:g} {other}"
 
     def baselined(self) -> list[Settings]:
-        """All formulas."""
-        return [self.replace(formula=tuple(FORMULAS), rescale_with_baseline=False)]
+        """All formulas; in a combination with a metric for every kind of weights that it has.
+
+        >>> [each.other.idf for each in Settings(combine_with="infolm").baselined()]
+        [False, 'references']
+        """
+        plain = self.replace(formula=tuple(FORMULAS), rescale_with_baseline=False)
+        if self.other is None or not isinstance(self.combine_with, Companion):
+            return [plain]
+        named = {"metric": self.combine_with.metric, **dict(self.combine_with.given)}
+        forms = [each.idf for each in self.other.baselined() if hasattr(each, "idf")]
+        return [plain.replace(combine_with={**named, "idf": idf}) for idf in forms] or [plain]

@@ -48,7 +48,7 @@ class JobResult:
     baseline: Mapping[str, Mapping[str, Any]] | None = None
     """What unrelated texts score, by name, where it is known."""
     judged: bool = True
-    """False if the model had too little to read in what this run scored."""
+    """False if the model had too little to read."""
 
 
 def run_job(
@@ -106,17 +106,17 @@ def run_job(
     if settings.rescale_with_baseline is True:  # no chunk has pairs enough for one of its own
         settings = settings.replace(rescale_with_baseline="package")
     signature = scorer.signature(rescale_with_baseline=settings.rescale_with_baseline)
-    remarks: list[Remarks] = []
+    remarks: list[Remarks] = []  # on the texts of each chunk
     counts: Counter[int] = Counter()  # how many pairs have how many references
 
-    def score(pairs: list[Pair], first: int) -> bytes:
+    def score(pairs: list[Pair], first: int) -> Shard:
         with scorer.lock:
             result = score_part(scorer.inner, Pairs.of(pairs), settings, statistics)
-        remarks.append(result.remarks)
         columns = result.columns()
         rows = enumerate(zip(*columns.values(), strict=True), first)
         named = ({"pair": number, **dict(zip(columns, row, strict=True))} for number, row in rows)
-        return "".join(json.dumps(row, allow_nan=False) + "\n" for row in named).encode()
+        lines = "".join(json.dumps(row, allow_nan=False) + "\n" for row in named)
+        return Shard(digest(pairs), lines.encode(), result.remarks)
 
     with lock(folder):
         job = None if restart else Job.begun(folder)
@@ -132,7 +132,7 @@ def run_job(
             job.begin(folder, statistics)
         try:
             with bar(progress, total=source.count(), unit="pair", desc=settings.metric) as shown:
-                shards = _shards(source, folder, chunk, score, counts)
+                shards = _shards(source, folder, chunk, score, counts, remarks)
                 told = scorer.inner.signature(settings, statistics)
                 result = _join(path, folder, told, shards, shown)
             known = known_baseline(scorer.inner, settings, statistics, counts)
@@ -151,12 +151,13 @@ def _shards(
     source: PairSource,
     folder: Path,
     chunk: int,
-    score: Callable[[list[Pair], int], bytes],
+    score: Callable[[list[Pair], int], Shard],
     counts: Counter[int],
+    remarks: list[Remarks],
 ) -> Iterator[tuple[Path, Shard, str]]:
     """Where the shard of each chunk is, the shard, scored unless it was there, and if it was.
 
-    `counts` is told how many references each pair has.
+    `counts` is told how many references each pair has, and `remarks` what there is to remark.
     """
     rows = source.read()
     for first in count(1, chunk):
@@ -177,8 +178,9 @@ def _shards(
         if not pairs:
             break
         if not shard or state == NEW:
-            shard = Shard(digest(pairs), score(pairs, first))
+            shard = score(pairs, first)
             shard.write(file)
+        remarks.append(shard.remarks)
         yield file, shard, state
 
 

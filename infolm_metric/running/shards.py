@@ -1,8 +1,9 @@
 """The folder of a long job, `OUTPUT.shards`: what the job is, and a file for each finished shard.
 
 A shard holds the rows of a chunk of pairs, and is named after the first of them. It is written
-whole, so that it is done if it is there. Its first line has two digests, of the pairs that it was
-scored from and of that with the rows: a byte that was changed afterwards is noticed.
+whole, so that it is done if it is there. Its first line has the digest of the pairs that it was
+scored from, what was remarked on their texts, and the digest of all of it: a byte that was changed
+afterwards is noticed.
 """
 
 from __future__ import annotations
@@ -18,13 +19,14 @@ from filelock import AcquireReturnProxy, FileLock, Timeout
 
 from infolm_metric.kernel.idf.statistics import Statistics
 from infolm_metric.kernel.pairs import Pair
+from infolm_metric.kernel.results import Remarks
 
 JOB, TABLE, SHARD, DRAFT = "job.json", "{}.idf", "{:012}.rows", "draft"
 
 
 @dataclass(frozen=True)
 class Shard:
-    r"""The rows of consecutive pairs, a line each, and the digest of these pairs.
+    r"""The rows of consecutive pairs, a line each, the digest of these pairs, and the remarks.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -38,22 +40,29 @@ class Shard:
 
     pairs: str
     rows: bytes
+    remarks: Remarks = Remarks()
 
     @classmethod
     def read(cls, file: Path) -> Shard | None:
         """The shard that a file keeps; None if it is not there, or not as it was written."""
         content = file.read_bytes() if file.exists() else b""
         head, _, rows = content.partition(b"\n")
-        shard = cls(head.partition(b" ")[0].decode(errors="replace"), rows)
-        return shard if content == shard._content() else None
+        try:
+            pairs, remarks, _ = json.loads(head)
+            shard = cls(pairs, rows, Remarks(**remarks))
+            return shard if content == shard._content() else None
+        except (RecursionError, TypeError, ValueError):
+            return None
 
     def write(self, file: Path) -> None:
         """Keep the shard."""
         write_whole(file.parent, file, [self._content()])
 
     def _content(self) -> bytes:
-        check = hashlib.sha256(self.pairs.encode() + self.rows).hexdigest()
-        return f"{self.pairs} {check}\n".encode() + self.rows
+        remarks = asdict(self.remarks)
+        head = json.dumps([self.pairs, remarks]).encode()
+        check = hashlib.sha256(head + self.rows).hexdigest()
+        return json.dumps([self.pairs, remarks, check]).encode() + b"\n" + self.rows
 
     def __len__(self) -> int:
         return self.rows.count(b"\n")

@@ -6,6 +6,7 @@ import json
 import os
 import pty
 import re
+import shlex
 import signal
 import socket
 import struct
@@ -233,7 +234,10 @@ def test_without_a_model_option_the_environment_names_it(tiny_bert, capsys, monk
 def how_to_know(scorer):
     """What is said where it is not known what unrelated texts score."""
     command = f"infolm baseline CORPUS --model {scorer.settings.model_name_or_path} -o FILE"
-    return f"what unrelated texts score is not known for these settings; `{command}` finds out"
+    return (
+        f"what unrelated texts score is not known for these settings; `{command}` finds out, for "
+        "--rescale-with-baseline FILE"
+    )
 
 
 def test_one_pair_is_shown_in_three_lines(infolm, scorer):
@@ -694,11 +698,40 @@ def test_a_job_says_what_its_mean_means_when_it_is_finished_and_when_asked_again
     assert "; the mean is " in first[1]
     (tmp_path / "words.jsonl").write_text('{"prediction": "yes", "reference": "no"}\n')
     words = ("score", tmp_path / "words.jsonl", "--model", "bundled", "-o", tmp_path / "w.jsonl")
-    assert "is not to be judged" in lines_of(infolm(*words, "--idf", "none")[1])[1]
+    for _ in range(2):
+        _, printed, warned = infolm(*words, "--idf", "none")
+        assert "is not to be judged" in lines_of(printed)[1]
+        assert "2 of 2 texts of one token" in warned
     other = ("--restart", "--temperature", 3)
     assert lines_of(infolm(*job, "--idf", "none", *other)[1])[1].startswith(
-        "what unrelated texts score is not known for these settings; `infolm baseline CORPUS"
+        "what unrelated texts score is not known for these settings; `infolm baseline CORPUS "
+        "--temperature 3.0 --idf none --model bundled -o FILE` finds out, for --rescale-with-"
     )
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        ("--temperature", "1.3"),
+        ("--symmetrize", "jensen", "--measure", "kl"),
+        ("--metric", "baryscore", "--layers", "1"),
+        ("--metric", "menli", "--formula=-c", "--combine-with", "infolm", "--nli-weight", "0.5"),
+    ],
+    ids=" ".join,
+)
+def test_the_command_that_is_told_makes_the_baseline_that_was_missing(infolm, tmp_path, asked):
+    texts = ("the cat sat", "a dog lay there", "--model", "bundled", "--idf", "none")
+    score = ("score", *(texts[:4] if "menli" in asked else texts), *asked)
+    told = lines_of(infolm(*score)[1])[1]
+    command = shlex.split(told[told.index("`infolm") + 1 : told.rindex("`")])
+    corpus = tmp_path / "corpus.txt"
+    corpus.write_text("\n".join(f"the cat {i} sat {i * i}" for i in range(50)))
+    places = {"CORPUS": str(corpus), "FILE": str(tmp_path / "b")}
+    made = infolm(*(places.get(word, word) for word in command[1:]), "--pairs", 20)
+    assert made[0] == 0, made[2]
+    code, printed, errors = infolm(*score, "--rescale-with-baseline", tmp_path / "b")
+    assert code == 0, errors
+    assert lines_of(printed)[1].startswith("unrelated texts: ")
 
 
 def test_the_scores_are_rescaled_if_asked(infolm, scorer, tmp_path):

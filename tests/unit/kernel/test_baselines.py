@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from infolm_metric import InfoLM, InfoLMScorer
+from infolm_metric import InfoLM, InfoLMScorer, MENLIScorer
 from infolm_metric.kernel import baselines
 from infolm_metric.kernel.baselines import Baseline, NoBaseline, Spread, mixed, unrelated
 from infolm_metric.kernel.pairs import Pairs, check_pairs
@@ -227,6 +227,25 @@ def test_another_model_needs_another_baseline(baseline, tiny_models):
     other = InfoLMScorer(model_name_or_path=tiny_models("roberta"))
     with pytest.raises(NoBaseline, match="model was"):
         other.score(CANDIDATES, REFERENCES, rescale_with_baseline=baseline)
+
+
+def test_the_packages_baseline_is_for_one_reference_and_says_so():
+    with pytest.raises(NoBaseline, match="the package's baseline is for up to 1 references"):
+        InfoLMScorer(model_name_or_path="bundled", idf=False).score(
+            CANDIDATES[:2], [REFERENCES[:2]] * 2, rescale_with_baseline="package"
+        )
+
+
+def test_a_combination_has_no_packaged_baseline_and_is_told_what_differs():
+    scorer = MENLIScorer(model_name_or_path="bundled", combine_with="infolm")
+    with pytest.raises(NoBaseline, match="does not fit: nli_weight was not given"):
+        scorer.score(CANDIDATES[:2], REFERENCES[:2], rescale_with_baseline=True)
+
+
+def test_a_baseline_of_the_texts_own_tokens_alone_holds_the_bounded_measures(scorer):
+    names = scorer.settings.replace(interpolation=1.0).baselined()[0].names
+    assert {"fisher_rao_distance", "l1_distance", "alpha_divergence"} <= {*names}
+    assert "kl_divergence" not in names
 
 
 def test_true_needs_the_call_or_a_model_that_the_package_knows(scorer):
