@@ -79,11 +79,13 @@ def explain_score(
     distances = costs(candidate.points, reference.points)
     kept = np.ix_(clouds[0].kept, clouds[1].kept)
     plan = np.zeros(distances.shape)
-    if score:
-        plan[kept] = best_plan(clouds[0].weights, clouds[1].weights, distances[kept])
-    else:  # the same tokens in the same places: nothing moves
+    if candidate.tokens == reference.tokens and np.array_equal(
+        candidate.log_weights, reference.log_weights
+    ):  # nothing moves
         plan[kept] = np.diag(clouds[0].weights)
         np.fill_diagonal(distances, 0.0)
+    else:
+        plan[kept] = best_plan(clouds[0].weights, clouds[1].weights, distances[kept])
     weights = []
     for each, cloud in zip((candidate, reference), clouds, strict=True):
         own = np.zeros(len(each.tokens))

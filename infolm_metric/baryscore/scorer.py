@@ -17,7 +17,7 @@ from infolm_metric.baryscore.states import Layers, States, own_tokens
 from infolm_metric.baryscore.transport import Cloud
 from infolm_metric.kernel.couples import Couples, counts_of, portions, sides_of
 from infolm_metric.kernel.idf.statistics import Statistics, Weighting, weighting
-from infolm_metric.kernel.pairs import Pair, Pairs, check_pairs
+from infolm_metric.kernel.pairs import Pair, Pairs, check_text
 from infolm_metric.kernel.passes import Passes, Told
 from infolm_metric.kernel.reading import Key, Reading
 from infolm_metric.kernel.results import Remarks, Result
@@ -218,7 +218,9 @@ class BaryScorer(MetricScorer):
         'a'
         """
         chosen = self.settings.replace(**settings)
-        pairs = check_pairs([candidate], [reference])
+        check_text("candidate", candidate)
+        check_text("reference", reference)
+        pairs = Pairs([candidate], [[reference]])
         with self.lock:
             kept = self.inner.states
             statistics = self.inner.count(pairs, chosen)

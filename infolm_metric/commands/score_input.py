@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from infolm_metric.commands.options import Option, option, refused, repeated
@@ -70,7 +69,7 @@ def open_source(arguments: argparse.Namespace) -> PairSource:
     if arguments.candidates:
         return files.from_parallel(arguments.candidates, arguments.references)
     if arguments.texts:
-        pairs = _given_pair(arguments.texts)
+        pairs = _given_pair(arguments)
         return files.PairSource("arguments", lambda: iter(pairs), 1)
     return files.from_dataset(
         arguments.dataset,
@@ -97,15 +96,20 @@ def _of_dataset(arguments: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-def _given_pair(texts: Sequence[str]) -> Pairs:
+def _given_pair(arguments: argparse.Namespace) -> Pairs:
     """The first text as the candidate and the others as its references; refuses names of files."""
-    for text in texts:
+    for text in arguments.texts:
         if os.path.isfile(text):
             raise ValueError(
                 f"{text!r} is a file, and texts are expected here; give files with options: "
                 "-c FILE -r FILE (plain text, one text per line) or --data FILE (a table)"
             )
-    candidate, *references = texts
+    candidate, *references = arguments.texts
+    taken = getattr(arguments, "rescale_with_baseline", None)
+    if not references and isinstance(taken, str) and not os.path.isfile(taken):
+        raise ValueError(
+            f"--rescale-with-baseline took {taken!r} for its file; put it after the texts"
+        )
     if not references:
         table = candidate.lower().endswith(tuple(text_files.TABLES))
         there = f", or a file that is there: {candidate!r} is none" if table else ""

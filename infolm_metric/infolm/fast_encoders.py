@@ -17,7 +17,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from infolm_metric.kernel.exactness import ROWS, by_rows
+from infolm_metric.kernel.exactness import by_rows, enough_rows
 
 # Up to this length batched matrix products beat the fused attention kernel on a CPU.
 SHORT = 128
@@ -333,8 +333,7 @@ class MaskedEncoder(nn.Module):
         """states @ weight.T + bias, [..., in] -> [..., out]; on a CPU in the room of that name."""
         flat = states.flatten(0, -2)
         count = len(flat)
-        if count < ROWS:
-            flat = F.pad(flat, (0, 0, 0, ROWS - count))
+        flat = enough_rows(flat)
         if states.device.type != "cpu":
             out = torch.addmm(bias, flat, weight.t())
         else:

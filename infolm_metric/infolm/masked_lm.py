@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 from transformers import AutoModelForMaskedLM
 
@@ -19,7 +18,7 @@ from infolm_metric.kernel.checkpoints import (
     open_checkpoint,
     place,
 )
-from infolm_metric.kernel.exactness import ROWS, by_rows, exactly, repeated
+from infolm_metric.kernel.exactness import by_rows, enough_rows, exactly, repeated
 
 LOGITS_AT_ONCE = {True: 1 << 24, False: 1 << 28}  # on a CPU, and on a GPU
 
@@ -63,7 +62,7 @@ class MaskedLM:
             states = output["last_hidden_state"][:contexts]
             index = positions.unsqueeze(-1).expand(-1, -1, states.shape[-1])
             rows = states.gather(1, index).flatten(0, 1)
-            output["last_hidden_state"] = F.pad(rows, (0, 0, 0, max(0, ROWS - len(rows))))[None]
+            output["last_hidden_state"] = enough_rows(rows)[None]
             return output
 
         base: Any = self.model.base_model

@@ -24,7 +24,7 @@ from infolm_metric.kernel.idf.statistics import (
     weighting,
 )
 from infolm_metric.kernel.idf.table import IDF
-from infolm_metric.kernel.pairs import Pair, Pairs, check_pairs, check_texts
+from infolm_metric.kernel.pairs import Pair, Pairs, check_pairs, check_text, check_texts
 from infolm_metric.kernel.passes import Passes, Told
 from infolm_metric.kernel.results import Remarks, Result, View
 from infolm_metric.kernel.scorer import MetricScorer, Report
@@ -238,7 +238,7 @@ class InfoLMScorer(MetricScorer):
             counted = {form: self.inner.count(pairs, each) for form, each in forms.items()}
             results = self.inner.score_many(pairs, grid, [counted[each.idf] for each in grid])
         # On the same texts: those of the result that has most to remark.
-        max((each.remarks for each in results), key=lambda remarks: remarks.zero_weight).warn()
+        Remarks.most([each.remarks for each in results]).warn()
         return list(zip(grid, results, strict=True))
 
     def distributions(self, texts: Any, **settings: Unpack[Keywords]) -> Tensor:
@@ -288,7 +288,9 @@ class InfoLMScorer(MetricScorer):
             OSError: the model cannot be found.
         """
         chosen = self.settings.replace(**settings)
-        pairs = check_pairs([candidate], [reference])
+        check_text("candidate", candidate)
+        check_text("reference", reference)
+        pairs = Pairs([candidate], [[reference]])
         if len(chosen.names) > 1:
             raise ValueError(
                 f"information_measure must be one measure for explain, got {chosen.names}"

@@ -66,21 +66,25 @@ class Spread:
         """How close two texts of this score are, in words; `best` is what a copy scores.
 
         Closer is better than the mean of unrelated texts by two deviations, far closer by three;
-        hardly closer is better than nine in ten of them.
+        hardly closer is better than nine in ten of them, farther is worse than nine in ten.
 
         >>> spread = Spread.of([0.5, 0.55, 0.6, 0.65, 0.7])
         >>> [spread.verdict(score, best=0.0) for score in (0.0, 0.2, 0.4, 0.5, 0.6)]
         ['a copy', 'far closer than', 'closer than', 'hardly closer than', 'about as far as']
+        >>> spread.verdict(0.8, best=0.0)
+        'farther than'
         """
         if score == best:
             return "a copy"
-        lower = best < self.mean
-        gain = (self.mean - score) if lower else (score - self.mean)
+        sign = -1 if best < self.mean else 1
+        outer = (self.deciles[0], self.deciles[-1])
+        gain, *nine_in_ten = (sign * (each - self.mean) for each in (score, *outer))
         for words, deviations in VERDICTS.items():
             if gain > deviations * self.deviation:
                 return words
-        nine_in_ten = (self.mean - self.deciles[0]) if lower else (self.deciles[-1] - self.mean)
-        return "hardly closer than" if gain > nine_in_ten else "about as far as"
+        if gain > max(nine_in_ten):
+            return "hardly closer than"
+        return "about as far as" if gain >= min(nine_in_ten) else "farther than"
 
 
 @dataclass(frozen=True, eq=False)

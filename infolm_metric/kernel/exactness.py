@@ -9,24 +9,34 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-# Rows of a matrix product at least: for fewer a thread, a CPU's libraries compute in other orders,
-# and a score's last bits would depend on the batch it is in.
-ROWS = max(16, 8 * torch.get_num_threads())
+
+def least_rows() -> int:
+    """The fewest rows of a matrix product by which a row has the same bits as among any more.
+
+    For fewer a thread, a CPU's libraries compute in other orders, and a score's last bits would
+    depend on the batch it is in.
+    """
+    return max(16, 8 * torch.get_num_threads())
+
+
+def enough_rows(flat: Tensor) -> Tensor:
+    """`flat` [rows, in], with rows of zeros after it until there are enough."""
+    missing = least_rows() - len(flat)
+    return F.pad(flat, (0, 0, 0, missing)) if missing > 0 else flat
 
 
 def by_rows(module: Callable[[Tensor], Tensor], states: Tensor) -> Tensor:
-    """What a module that treats rows alike gives, [..., in] -> [..., out], for ROWS at least."""
+    """What a module that treats rows alike gives, [..., in] -> [..., out], for enough rows."""
     flat = states.flatten(0, -2)
-    found = module(F.pad(flat, (0, 0, 0, max(0, ROWS - len(flat)))))
-    return found[: len(flat)].view(*states.shape[:-1], -1)
+    return module(enough_rows(flat))[: len(flat)].view(*states.shape[:-1], -1)
 
 
 class RowsLinear(nn.Linear):
-    """A linear layer that computes ROWS rows at least, and so the same bits for each."""
+    """A linear layer that computes enough rows, and so the same bits for each."""
 
     def forward(self, input: Tensor) -> Tensor:
         """The layer of `input` [..., in], [..., out]."""
-        enough = input.numel() >= ROWS * input.shape[-1]
+        enough = input.numel() >= least_rows() * input.shape[-1]
         return super().forward(input) if enough else by_rows(super().forward, input)
 
 
@@ -45,12 +55,12 @@ def steady(model: nn.Module) -> nn.Module:
 
 
 def repeated(ids: Tensor) -> Tensor:
-    """The texts, int64 [texts, tokens], again and again until they have ROWS tokens.
+    """The texts, int64 [texts, tokens], again and again until their tokens are enough rows.
 
-    >>> len(repeated(torch.zeros(2, ROWS, dtype=torch.int64)))
+    >>> len(repeated(torch.zeros(2, least_rows(), dtype=torch.int64)))
     2
     """
-    return ids.repeat(-(-ROWS // ids.numel()), 1)
+    return ids.repeat(-(-least_rows() // ids.numel()), 1)
 
 
 @contextmanager

@@ -113,6 +113,8 @@ def score_held(
         digest = digest_of([pairs.predictions, pairs.references]) if ranks == "same" else ""
         with scorer.lock:
             statistics, signature = inner.count(pairs, settings), inner.signature(settings)
+        asked = "a list" if settings.several else "one"
+        signature += f"|scores asked for:{asked}|rescaled:{settings.rescale_with_baseline}"
         return (pairs, settings), _Holding(len(pairs), digest, signature, statistics)
 
     (pairs, settings), held = _together(count, group)

@@ -48,6 +48,19 @@ class Remarks:
         limit, words = self.limit or other.limit, self.words or other.words
         return Remarks(**counts, limit=limit, words=words)
 
+    @classmethod
+    def most(cls, remarks: Sequence[Remarks]) -> Remarks:
+        """The most there is to remark on the same texts, scored in several ways.
+
+        >>> most = Remarks.most([Remarks(texts=3, empty=1), Remarks(texts=3, one_token=2)])
+        >>> most.texts, most.empty, most.one_token
+        (3, 1, 2)
+        """
+        counts = {name: max(each.counts()[name] for each in remarks) for name in cls().counts()}
+        rested = [each.distinct_documents for each in remarks if each.distinct_documents]
+        counts["distinct_documents"] = min(rested, default=0)
+        return replace(remarks[0], **counts)
+
     def counts(self) -> dict[str, int]:
         """The counts by name."""
         names = [each.name for each in fields(self) if each.name not in ("limit", "words")]
@@ -95,15 +108,15 @@ class Remarks:
     def _on_the_corpus(self) -> str:
         """What idf rests on, where that is little."""
         number = self.distinct_documents
-        known = f"a table of a larger corpus (IDF.from_corpus, infolm idf) as {spelled('idf')} does"
+        remedy = f"give {spelled('idf')} a table of a larger corpus (IDF.from_corpus, infolm idf)"
         if number == 1:
             return (
                 "one distinct text does not tell rare tokens from common ones: all are weighed "
-                f"alike, as by {spelled('idf', False)}; {known}"
+                f"alike, as by {spelled('idf', False)}; {remedy} to tell them apart"
             )
         return (
-            f"which tokens are rare is known from {number} distinct texts only; {known} better, "
-            f"and {spelled('idf', False)} weighs all alike"
+            f"which tokens are rare is known from {number} distinct texts only; {remedy}, or "
+            f"{spelled('idf', False)} to weigh all alike"
         )
 
     def warn(self, stacklevel: int = 1) -> None:

@@ -84,7 +84,7 @@ class NLIModel:
         return found
 
     def _logits(self, batch: Batch) -> Tensor:
-        """The outputs for a batch, [pairs, labels]; of few tokens it is repeated, to ROWS."""
+        """The outputs for a batch, [pairs, labels]; repeated where its tokens are few."""
         inputs = {"input_ids": repeated(batch.ids).to(self.device)}
         if batch.token_types is not None:
             inputs["token_type_ids"] = repeated(batch.token_types).to(self.device)

@@ -164,4 +164,4 @@ def _warn(remarks: Sequence[Remarks]) -> None:
     level = 1
     while sys._getframe(level).f_globals.get("__name__", "").startswith(str(__package__)):
         level += 1
-    max(remarks, key=lambda found: sum(found.counts().values())).warn(level)
+    Remarks.most(remarks).warn(level)

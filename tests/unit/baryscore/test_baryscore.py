@@ -90,7 +90,7 @@ def test_the_command_line_scores_with_it(infolm, expected):
         f"baryscore: {expected['baryscore']:.6g} (mean of 3 pairs; lower is better; 0 = the same "
         "tokens in the same places, largest 4)"
     )
-    assert "`infolm baseline CORPUS --metric baryscore --model" in unknown
+    assert "`infolm baseline CORPUS --metric baryscore --layers 2 -o FILE`" in unknown
     assert last == f"signature: {expected.signature}"
     assert json.loads(infolm("score", *FILES, "--layers", "2", "--json")[1]) == expected.as_dict()
     for words, signed in (("all", "all"), ("0,2", "0+2"), ("1", "last1")):

@@ -41,3 +41,22 @@ def test_an_empty_text_is_its_special_tokens(scorer):
     found = scorer.explain("", "a cat", idf=False)
     assert found.candidate.tokens == ["[CLS]", "[SEP]"]
     assert found.candidate.weights.tolist() == [0.5, 0.5]
+
+
+@pytest.mark.parametrize(
+    ("candidate", "reference"), [(" cat cat", " cat"), (" dog cat", " cat dog")]
+)
+def test_without_places_other_tokens_of_the_same_points_move_for_nothing(
+    tiny_models, candidate, reference
+):
+    scorer = BaryScorer(model_name_or_path=tiny_models("modernbert"), layers=[0], idf=False)
+    found = scorer.explain(candidate, reference)
+    assert found.score == pytest.approx(0, abs=1e-12)
+    for move in found.moves():
+        assert found.candidate.tokens[move.candidate] == found.reference.tokens[move.reference]
+        assert move.distance == pytest.approx(0, abs=1e-12)
+
+
+def test_an_explanation_is_of_one_reference(scorer):
+    with pytest.raises(TypeError, match=r"reference must be a string, got \['a cat', 'a dog'\]"):
+        scorer.explain("a cat", ["a cat", "a dog"])

@@ -339,6 +339,7 @@ def test_nothing_recommends_a_package_that_no_index_has():
     [
         ([], "nothing to score; give texts as arguments, -c FILE and -r FILE, or --data FILE"),
         (["a cat"], "got one text; give the candidate, then at least one reference"),
+        (["--rescale-with-baseline", "a cat", "a dog"], "took 'a cat' for its file; put it after"),
         (["a cat", "a dog", *FILES], "give either texts as arguments, -c FILE and"),
         (["--data", "data.csv", "-r", "ref.txt"], "give either texts as arguments, -c FILE and"),
         (["-c", "sys.txt"], "give both files: -c FILE with the candidates, -r FILE with"),
@@ -668,6 +669,10 @@ def lines_of(output):
         (
             ("Farmers fear a dry summer.", "The bus stops here."),
             "hardly closer than unrelated texts",
+        ),
+        (
+            ("Heavy rain is expected.", "Two plus two is four."),
+            "about as far as unrelated texts",
         ),
         (("yes", "no"), "not to be judged: the model had too little to read"),
         (

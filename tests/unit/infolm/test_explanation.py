@@ -100,3 +100,10 @@ def test_top_names_the_entries_with_the_largest_shares(scorer):
 def test_several_measures_are_refused(scorer):
     with pytest.raises(ValueError, match="information_measure must be one measure"):
         scorer.explain("a", "b", information_measure=["kl", "l1"])
+
+
+def test_an_explanation_is_of_one_candidate_and_one_reference(scorer):
+    with pytest.raises(TypeError, match=r"reference must be a string, got \['a cat', 'a dog'\]"):
+        scorer.explain("a cat", ["a cat", "a dog"])
+    with pytest.raises(TypeError, match="candidate must be a string, got None"):
+        scorer.explain(None, "a cat")

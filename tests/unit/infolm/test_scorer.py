@@ -642,6 +642,19 @@ def test_sweep_equals_score_for_each_of_its_settings(scorer):
         assert_close(result.scores[name], single.scores[name], tolerance=1e-9)
 
 
+def test_a_sweep_warns_of_all_that_any_of_its_settings_does(scorer):
+    with pytest.warns(UserWarning) as warned:
+        scorer.sweep(
+            ["cat", "the cat sat"],
+            ["dog", "a dog"],
+            idfs=[False, "references"],
+            interpolations=[0.5, 0.0],
+        )
+    said = [str(each.message) for each in warned]
+    assert sum("2 of 4 texts of one token" in each for each in said) == 1
+    assert sum("known from 2 distinct texts only" in each for each in said) == 1
+
+
 def test_a_sweep_over_idf_equals_score_and_reads_each_text_once(scorer, monkeypatch):
     # "the" is in every document: it has no weight, and its mask is read for the others' sake.
     table = IDF.from_corpus(["the cat", "the dog sat", "the river"], scorer.tokenizer)

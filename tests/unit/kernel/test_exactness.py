@@ -1,0 +1,26 @@
+"""The bits of a row do not depend on the rows beside it, nor on when threads were set."""
+
+import pytest
+import torch
+
+from infolm_metric.kernel.exactness import by_rows, least_rows, steady
+
+
+@pytest.fixture
+def threads():
+    before = torch.get_num_threads()
+    yield torch.set_num_threads
+    torch.set_num_threads(before)
+
+
+@pytest.mark.parametrize("number", [1, 2, 4])
+def test_a_row_has_the_same_bits_alone_and_among_others_by_any_number_of_threads(threads, number):
+    threads(number)
+    assert least_rows() == max(16, 8 * number)
+    torch.manual_seed(0)
+    layer, rows = torch.nn.Linear(384, 1536), torch.randn(300, 384)
+    with torch.inference_mode():
+        whole = by_rows(layer, rows)
+        for count in (1, 2, 3, 5, 17, 40):
+            assert torch.equal(by_rows(layer, rows[:count]), whole[:count])
+            assert torch.equal(steady(layer)(rows[:count]), whole[:count])
