@@ -59,7 +59,7 @@ class Remarks:
         counts = {name: max(each.counts()[name] for each in remarks) for name in cls().counts()}
         rested = [each.distinct_documents for each in remarks if each.distinct_documents]
         counts["distinct_documents"] = min(rested, default=0)
-        return replace(remarks[0], **counts)
+        return cls(**counts, limit=remarks[0].limit, words=remarks[0].words)
 
     def counts(self) -> dict[str, int]:
         """The counts by name."""

@@ -226,8 +226,8 @@ class _Criterion:
             one, another = self.pairs[metric], self.pairs[other]
             if len(one.human) < 4:  # too few for Williams' test
                 return float("nan")
-            means = map(system_means, (one.human, one.metric, another.metric))
-            return compare_metrics(*means, statistic).p_value
+            people, ours, theirs = map(system_means, (one.human, one.metric, another.metric))
+            return compare_metrics(people, ours, theirs, statistic).p_value
         ours, theirs = spread[metric][statistic], spread[other][statistic]
         told = np.isfinite(ours - theirs).any()
         return difference_p_value(ours, theirs) if told else float("nan")
