@@ -210,6 +210,8 @@ def test_typo_swaps_two_neighbours_but_never_the_first_letter():
         ("He was born on 15 March 1932 and on March 15, 1932.", []),
         ("In May 1999, on the 3rd of June and on 1999-05-03.", []),
         ("It opened on 03/05/1999 or 3.5.1999 at 12:30.", []),
+        ("He was born on the date 1934.01-01.", []),
+        ("It weighs 1934.01 kg, or 1934.01-78.25 kg.", ["1934.01", "1934.01", "78.25"]),
         ("It was built in 1999.", []),
         ("It is 1999 metres long.", ["1999"]),
         ("It holds 2000 people and cost $2000.", ["2000", "2000"]),
