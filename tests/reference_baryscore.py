@@ -1,6 +1,7 @@
 """BaryScore spelled out, slowly: the definition, the authors' algorithm, and the linear program.
 
-Nothing here is shared with the package but the tokenizer's files and POT, as the authors use it.
+Nothing here is shared with the package but the model's and the tokenizer's files, and POT, as the
+authors use it.
 """
 
 import itertools
@@ -9,9 +10,9 @@ import math
 import numpy as np
 import ot
 import torch
+from scipy.optimize import linprog
+from scipy.sparse import coo_array
 from transformers import AutoModel, AutoTokenizer
-
-from infolm_metric.baryscore.transport import linear_program
 
 
 class ReferenceBaryScore:
@@ -76,9 +77,20 @@ def squared(x, y):
     return ((x[:, None] - y[None]) ** 2).sum(-1)
 
 
+def transport_plan(a, b, cost):
+    """The cheapest way to move masses a [n] onto b [m], [n, m], by HiGHS."""
+    n, m = cost.shape
+    i, j = np.divmod(np.arange(n * m), m)
+    equations = np.concatenate([i, n + j]), np.tile(np.arange(n * m), 2)
+    sums = coo_array((np.ones(2 * n * m), equations), shape=(n + m, n * m)).tocsr()
+    found = linprog(cost.reshape(-1), A_eq=sums, b_eq=[*a, *b], method="highs")
+    assert found.status == 0, found.message
+    return found.x.reshape(n, m)
+
+
 def transport_cost(a, b, cost):
     """The least cost, by HiGHS."""
-    return float((linear_program(a, b, cost) * cost).sum())
+    return float((transport_plan(a, b, cost) * cost).sum())
 
 
 def literal_barycentre(layers, start=None):
@@ -105,7 +117,7 @@ def iterated_barycentre(layers, weights, start, steps=100):
     for _ in range(steps):
         moved = np.zeros_like(points)
         for layer in layers:
-            plan = linear_program(weights, weights, squared(points, layer))
+            plan = transport_plan(weights, weights, squared(points, layer))
             moved += plan @ layer / weights[:, None] / len(layers)
         step = float(((moved - points) ** 2).sum())
         first = step if first is None else first

@@ -60,7 +60,7 @@ def _robustness(arguments: argparse.Namespace) -> None:
 def read_column(name: str, rows: Sequence[Row], higher_is_better: bool) -> Column:
     """The scores that stand in the columns NAME.paraphrase and so on; empty where there are none.
 
-    Raises ValueError unless the cases have the columns, and numbers in them.
+    Raises ValueError unless the cases have the columns, and finite numbers in them.
     """
     from infolm_metric.robustness.scoring import Column
 
@@ -75,19 +75,10 @@ def read_column(name: str, rows: Sequence[Row], higher_is_better: bool) -> Colum
 
 
 def _number(where: str, row: Mapping[str, Any], column: str) -> float | None:
-    value = row.get(column)
-    if value is None or value == "":
-        return None
-    try:
-        number = float("x" if isinstance(value, bool) else value)
-    except (TypeError, ValueError):
-        number = math.nan
-    if math.isnan(number):
-        raise ValueError(
-            f"{where}: column {column!r} must hold numbers, got {value!r}; leave it empty (in "
-            "JSON: null) where there is no score"
-        )
-    return number
+    from infolm_metric.meta_evaluation.rows import score_in
+
+    score = score_in(where, column, row.get(column))
+    return None if math.isnan(score) else score
 
 
 def _lines(result: Robustness, layout: str) -> Iterator[str]:

@@ -271,6 +271,20 @@ def _score(where: str, row: Mapping[str, Any], group: str, name: str) -> float:
         value = nested[name]
     else:
         value = row.get(f"{group}.{name}", row.get(name))
+    return score_in(where, name, value)
+
+
+def score_in(where: str, name: str, value: Any) -> float:
+    """The score that a column holds, or NaN where there is none.
+
+    Raises ValueError with the row and the column unless the value is a finite number.
+
+    >>> score_in("line 2", "bleu", "0.5"), score_in("line 3", "bleu", None)
+    (0.5, nan)
+    >>> score_in("line 4", "bleu", "inf")
+    Traceback (most recent call last):
+    ValueError: line 4: column 'bleu' is 'inf', not a finite number; leave it empty (in JSON: ...
+    """
     if value is None or value == "":
         return math.nan
     column = f"{where}: column {name!r}"

@@ -26,7 +26,9 @@ from infolm_metric.robustness.words import (
 )
 
 CONTRACTED = {"wo": "will", "ca": "can", "sha": "shall"}
-HELPERS = BE | HAVE | DO | MODALS
+HELPERS = BE | HAVE | DO | MODALS | {"am"}
+JOINED = tuple(mark + end for mark in "'’" for end in ("m", "re", "s", "ve", "d", "ll"))
+"""What helpers are in "I'm" and "we've"."""
 
 
 def negate(text: str, random: Random) -> str | None:
@@ -50,10 +52,11 @@ def _contracted(text: str, words: Sequence[Word], index: int) -> list[Edit]:
 
 
 def _not_removed(text: str, words: Sequence[Word], index: int) -> list[Edit]:
-    """Turns "is not" into "is", but not in "is not only"."""
+    """Turns "is not" into "is" and "I'm not" into "I'm", but not in "is not only"."""
     word = words[index]
     denied = neighbour(text, words, index, 1)
-    if word.lower not in HELPERS or denied is None or denied.text != "not":
+    helper = word.lower in HELPERS or word.lower.endswith(JOINED)
+    if not helper or denied is None or denied.text != "not":
         return []
     after = neighbour(text, words, index + 1, 1)
     if after is not None and after.lower in ("only", "just", "merely"):

@@ -19,6 +19,7 @@ DATES = re.compile(
     rf"|\b{MONTH}\s*,?\s+(?:of\s+)?\d{{3,4}}\b"
     r"|\b\d+(?:-\d+){2,}"  # also what a book or a telephone has
     r"|\b\d{1,4}([./])\d{1,2}\1\d{1,4}\b"
+    r"|\b\d{4}[.-]\d{2}[.-]\d{2}\b(?!\.\d)"  # mistyped: 1934.01-01
     r"|\b\d{1,2}:\d{2}(?::\d{2})?\b"
 )
 NUMBER = re.compile(r"(?<![\w.,])(?<![A-Za-z][-–])\d+(?:[.,]\d+)*(?![\w])")

@@ -1,6 +1,7 @@
 """`infolm attack` and `infolm robustness`, with the toy metric and a tiny model."""
 
 import json
+import math
 import sys
 from pathlib import Path
 
@@ -98,6 +99,27 @@ def test_scores_made_elsewhere_need_no_metric(infolm, cases):
         found = json.loads(infolm(*asked, "--json")[1])["metrics"]
         assert list(found) == ["bleu"]
         assert (found["bleu"]["macro"]["all"], found["bleu"]["signature"]) == (accuracy, None)
+
+
+@pytest.mark.parametrize(
+    ("score", "problem"),
+    [
+        pytest.param(10**400, "must hold numbers, got 1000", id="10**400"),
+        (math.inf, "is inf, not a finite number"),
+        ("-inf", "is '-inf', not a finite number"),
+        (math.nan, "is nan, not a finite number"),
+        (True, "must hold numbers, got True"),
+    ],
+)
+def test_a_score_made_elsewhere_that_is_no_finite_number_is_refused(infolm, cases, score, problem):
+    for row in cases:
+        row.update({"bleu.paraphrase": 0.5, "bleu.adversary": 0.75})
+    cases[1]["bleu.adversary"] = score
+    Path("cases.jsonl").write_text("\n".join(map(json.dumps, cases)))
+    code, output, errors = infolm("robustness", "cases.jsonl", "--scores", "bleu")
+    assert (code, output) == (2, "")
+    assert f"cases.jsonl, line 2: column 'bleu.adversary' {problem}" in errors
+    assert "leave it empty" in errors
 
 
 @pytest.mark.parametrize(
