@@ -114,6 +114,12 @@ def test_help_says_how_such_a_formula_is_given_and_sources_are_menlis_alone(info
     assert "--sources is not for infolm" in capsys.readouterr().err
 
 
+def test_the_manual_names_the_types_that_callers_give_and_none_of_ours():
+    manual = " ".join(MENLI().inputs_description.split())
+    assert "combine_with (str | Mapping[str, object] | Sequence[float] | None): " in manual
+    assert "Companion" not in manual and "Ranges" not in manual
+
+
 def test_a_baseline_is_made_and_used_for_every_formula(infolm):
     texts = [f"{one} {two}" for one in PREDICTIONS + REFERENCES for two in "abcdefgh"]
     Path("corpus.txt").write_text("\n".join(texts) + "\n")
