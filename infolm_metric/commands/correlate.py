@@ -36,7 +36,9 @@ def _correlate(arguments: argparse.Namespace) -> None:
         shared.check_against(arguments, [*labels, *compared, LENGTH])
         scored = score_measures(scorer, found.predictions, found.references)
         ours = {name: found.grid(values) for name, values in scored.scores.items()}
-        if not scored.higher_is_better:
+        if scored.higher_is_better:
+            remarks.append(f"{arguments.metric}: higher is better.")
+        else:
             ours = {name: -grid for name, grid in ours.items()}
             lower = f"{arguments.metric}: lower is better"
             remarks.append(f"{lower}: negated, so that higher is better everywhere.")

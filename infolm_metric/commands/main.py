@@ -17,7 +17,7 @@ import sys
 import traceback
 import warnings
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 from infolm_metric.commands import (
     attack,
@@ -31,7 +31,7 @@ from infolm_metric.commands import (
     score,
     tune,
 )
-from infolm_metric.commands.options import Command, chosen_settings, flag_names
+from infolm_metric.commands.options import Command, chosen_settings, dashed, flag_names
 from infolm_metric.kernel.settings import Settings
 from infolm_metric.kernel.version import __version__
 from infolm_metric.kernel.wording import as_flags
@@ -95,12 +95,18 @@ def _show_warning(message: Warning | str, *where: Any, **more: Any) -> None:
     print(f"infolm: warning: {str(message).removeprefix('infolm: ')}", file=sys.stderr)
 
 
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        hints = (hint for start, hint in dashed().items() if message.startswith(start))
+        super().error("; ".join([message, *hints]))
+
+
 def _parser(own: type[Settings]) -> argparse.ArgumentParser:
     """The parser of all commands, with the settings of the chosen metric among their options.
 
     It takes no abbreviated flags: a new flag must break none.
     """
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="infolm",
         description="Compares texts with references through what a masked language model predicts.",
         allow_abbrev=False,

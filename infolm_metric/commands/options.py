@@ -234,6 +234,24 @@ def flag_names(*types: type[Settings]) -> dict[str, str]:
     }
 
 
+def dashed() -> dict[str, str]:
+    """By the beginning of argparse's message what to do where a value is missed.
+
+    For settings of which a value begins with a dash, which argparse takes for a flag.
+
+    >>> dashed()
+    {'argument --formula: expected': 'a formula that begins with a dash is given as --formula=-c'}
+    """
+    return {
+        f"argument {'/'.join(declared.flags)}: expected": f"a {name} that begins with a dash is "
+        f"given as {declared.flags[-1]}={value}"
+        for metric in metrics.METRICS.values()
+        for name, declared in metric.settings_type().choices().items()
+        for value in declared.tried
+        if str(value).startswith("-")
+    }
+
+
 NOT_HERE = ("rescale_with_baseline",)
 """Settings that change no order of scores."""
 

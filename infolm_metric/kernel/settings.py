@@ -145,9 +145,9 @@ class Settings:
 
     @classmethod
     def documentation(cls) -> str:
-        """Every setting with its annotation and its help, for the manual page of `compute`."""
+        """Every setting with what it takes and its help, for the manual page of `compute`."""
         return "\n".join(
-            FILL.fill(f"{name} ({declared.kind}): {cls.help(name)}")
+            FILL.fill(f"{name} ({declared.given}): {cls.help(name)}")
             for name, declared in cls.choices().items()
         )
 

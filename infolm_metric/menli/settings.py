@@ -139,6 +139,12 @@ class Settings(ModelSettings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.nli_weight is not None and self.combine_with is None:
+            raise ValueError(
+                f"{spelled('nli_weight')} is the share of the NLI model beside another metric, and "
+                f"there is none, got {self.nli_weight}; give {spelled('combine_with')}, too, or "
+                f"leave {spelled('nli_weight')} out"
+            )
         other = self.other
         if other is not None and len(other.names) != 1:
             raise ValueError(

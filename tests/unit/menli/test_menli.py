@@ -89,6 +89,8 @@ def test_score_says_that_higher_is_better_and_takes_a_formula_that_begins_with_a
     [
         (["--formula", "c"], "unknown --formula 'c'; did you mean '-c'?"),
         (["--nli-weight", "1.5"], "--nli-weight must lie between 0"),
+        (["--nli-weight", "0.3"], "give --combine-with, too, or leave --nli-weight out"),
+        (["--formula", "-c"], "a formula that begins with a dash is given as --formula=-c"),
         (["--sources", "ref.txt"], "give -r FILE or --sources FILE, not both"),
         (["-t", "2"], "-t is a setting of infolm, not of menli"),
         (["--combine-with", "bleu"], "--combine-with must name a metric, got 'bleu'"),
@@ -110,6 +112,12 @@ def test_help_says_how_such_a_formula_is_given_and_sources_are_menlis_alone(info
     assert "--sources FILE" in output
     assert main(["score", "--sources", "ref.txt", "-c", "sys.txt"]) == 2
     assert "--sources is not for infolm" in capsys.readouterr().err
+
+
+def test_the_manual_names_the_types_that_callers_give_and_none_of_ours():
+    manual = " ".join(MENLI().inputs_description.split())
+    assert "combine_with (str | Mapping[str, object] | Sequence[float] | None): " in manual
+    assert "Companion" not in manual and "Ranges" not in manual
 
 
 def test_a_baseline_is_made_and_used_for_every_formula(infolm):

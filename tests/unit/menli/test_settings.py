@@ -11,6 +11,11 @@ from infolm_metric.menli.settings import Settings
     [
         ({"nli_weight": 1.5}, ValueError, "nli_weight must lie between 0, .* 1, .* got 1.5; the"),
         ({"nli_weight": "0.5"}, TypeError, "nli_weight must be a number, got '0.5'"),
+        (
+            {"nli_weight": 0.3},
+            ValueError,
+            "there is none, got 0.3; give combine_with, too, or leave nli_weight out",
+        ),
         ({"direction": "ah"}, ValueError, "unknown direction 'ah'; known: 'avg', 'rh', 'hr'"),
         ({"multi_reference": "min"}, ValueError, "unknown multi_reference 'min'; known: 'max'"),
         ({"long_text": "window"}, ValueError, "unknown long_text 'window'; known: 'truncate'"),
@@ -84,7 +89,7 @@ def test_beside_the_bundled_model_another_metric_uses_its_own_bundled_one(monkey
 
 
 def test_what_belongs_to_a_combination_is_signed_only_there():
-    plain = Settings(nli_weight=0.3, normalize="minmax").signed()
+    plain = Settings(normalize="minmax").signed()
     assert not {"nli_weight", "normalize", "combine_with"} & plain.keys()
     signed = Settings(combine_with="infolm").signed()
     assert (signed["nli_weight"], signed["normalize"]) == (0.2, "fixed")
