@@ -27,6 +27,8 @@ MARKS = {
     "tests/packaging": ("slow",),
     "tests/space": ("slow",),
     "tests/space/browser": ("browser",),
+    "tests/unit/baryscore/test_scorer.py::"
+    "test_two_texts_as_long_as_the_model_takes_equal_the_literal_implementation": ("slow",),
     "tests/unit/bundled": ("slow",),
     "tests/unit/commands/test_main.py::test_an_interrupted_job_says_what_is_kept_and_goes_on": (
         "slow",

@@ -12,13 +12,14 @@ from pathlib import Path
 
 import torch.distributed as dist
 
-from infolm_metric import BaryScore, BaryScorer, InfoLM, InfoLMScorer
+from infolm_metric import MENLI, BaryScore, BaryScorer, InfoLM, InfoLMScorer, MENLIScorer
 from infolm_metric.kernel.ranks import distributed_score
 from tests.toy import Toy, ToyScorer
 
 KINDS = {
     "infolm": (InfoLM, InfoLMScorer),
     "baryscore": (BaryScore, BaryScorer),
+    "menli": (MENLI, MENLIScorer),
     "toy": (Toy, ToyScorer),
 }
 

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from infolm_metric import BaryScorer, InfoLM, InfoLMScorer
+from infolm_metric import BaryScorer, InfoLM, InfoLMScorer, MENLIScorer
 from infolm_metric.kernel.ranks import distributed_score
 from tests.project_files import ROOT
 from tests.toy import ToyScorer
@@ -85,6 +85,23 @@ CASES = {
         }.items()
     },
     **{
+        f"menli, {name}": {"of": "menli", **case}
+        for name, case in {
+            "scorer": {
+                "call": "scorer",
+                "shares": shares(0, 4, 7, references=GROUPS),
+                "settings": {"formula": ["e", "e-c"], "probabilities": True},
+            },
+            "combined": {  # what is counted for the other metric is every rank's
+                "call": "scorer",
+                "shares": shares(0, 3, 7),
+                "settings": {"combine_with": "infolm"},
+            },
+            "metric": {"call": "metric", "shares": shares(0, 4, 7), "ways": {"ranks": "share"}},
+            "all pairs on each": {"call": "metric", "shares": ALL, "ways": {"ranks": "same"}},
+        }.items()
+    },
+    **{
         f"toy, {name}": {"of": "toy", "settings": {"size": 2}, **case}
         for name, case in {
             "scorer": {"call": "scorer", "shares": shares(0, 4, 7)},
@@ -140,12 +157,27 @@ DIFFERENT = {
 
 
 @pytest.fixture(scope="module")
-def outcomes(tiny_bert, tmp_path_factory):
+def filled(tiny_bert, tiny_nli):
+    """A function that puts the folders of MENLI's models into a case of MENLI."""
+
+    def fill(case):
+        if case.get("of") != "menli":
+            return case
+        settings = {"model_name_or_path": str(tiny_nli()), **case.get("settings", {})}
+        if name := settings.get("combine_with"):
+            settings["combine_with"] = {"metric": name, "model_name_or_path": str(tiny_bert)}
+        return {**case, "settings": settings}
+
+    return fill
+
+
+@pytest.fixture(scope="module")
+def outcomes(tiny_bert, filled, tmp_path_factory):
     """What every case gave: [rank][case]."""
     folder = tmp_path_factory.mktemp("ranks")
     calls = {**WRONG, **WRONG_ON_ALL}
     cases = {
-        **CASES,
+        **{name: filled(case) for name, case in CASES.items()},
         **MAIN_ONLY,
         **APART,
         **{name: {"call": "scorer", **case} for name, case in calls.items()},
@@ -176,8 +208,9 @@ def alone(case, model):
     settings = case.get("settings", {})
     if case.get("of") == "toy":
         return ToyScorer(**settings).score(predictions, references).as_dict()
-    kind = BaryScorer if case.get("of") == "baryscore" else InfoLMScorer
-    scorer = kind(model_name_or_path=str(model), **settings)
+    kinds = {"baryscore": BaryScorer, "menli": MENLIScorer}
+    kind = kinds.get(case.get("of"), InfoLMScorer)
+    scorer = kind(**{"model_name_or_path": str(model), **settings})
     return scorer.score(predictions, references).as_dict()
 
 
@@ -195,8 +228,8 @@ def assert_equal(found, expected):
 
 @pytest.mark.filterwarnings("ignore:infolm:UserWarning")
 @pytest.mark.parametrize("name", [*CASES, "afterwards"])
-def test_every_rank_gets_what_one_process_gives(outcomes, tiny_bert, name):
-    expected = alone(CASES.get(name) or {"shares": shares(0, 4, 7)}, tiny_bert)
+def test_every_rank_gets_what_one_process_gives(outcomes, filled, tiny_bert, name):
+    expected = alone(filled(CASES.get(name) or {"shares": shares(0, 4, 7)}), tiny_bert)
     for found in outcomes:
         assert_equal(found[name], expected)
 

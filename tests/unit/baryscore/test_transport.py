@@ -41,6 +41,29 @@ def test_problems_of_a_sentence_agree_with_another_solver(size):
     assert squared_distance(one, other) == pytest.approx(expected, abs=1e-9)
 
 
+def test_tied_costs_agree_with_another_solver():
+    """Points of a coarse grid, many of them at one place, of equal and of unequal weights."""
+    draw = np.random.default_rng(3)
+    for equal in (True, False) * 20:
+        one, other = (
+            Cloud.of(
+                draw.integers(-1, 2, size=(count, 2)) / 2,
+                np.zeros(count) if equal else np.log(draw.integers(1, 4, size=count)),
+            )
+            for count in draw.integers(2, 30, size=2)
+        )
+        cost = cost_of(one, other)
+        assert len(np.unique(cost)) <= 9
+        expected = transport_cost(one.weights, other.weights, cost)
+        assert squared_distance(one, other) == pytest.approx(expected, abs=1e-9)
+
+
+def test_where_all_costs_are_equal_every_plan_costs_as_much():
+    points = np.eye(12)
+    one, other = Cloud.of(points[:5], np.log(np.arange(1, 6))), Cloud.of(points[5:], np.zeros(7))
+    assert squared_distance(one, other) == pytest.approx(2, abs=1e-12)
+
+
 @pytest.mark.parametrize("shape", [(1, 1), (1, 4), (2, 2), (2, 3), (3, 3), (4, 3), (4, 4)])
 def test_few_points_agree_with_every_vertex_tried(shape):
     draw = np.random.default_rng(sum(shape))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from infolm_metric import BaryScorer, InfoLMScorer, metrics
+from infolm_metric import BaryScorer, InfoLMScorer, MENLIScorer, metrics
 from infolm_metric.commands.main import main
 from infolm_metric.infolm.settings import Settings
 from tests.paraphrases import PARAPHRASES
@@ -101,6 +101,20 @@ def test_baryscore_scores_as_in_one_process(cluster, tiny_bert):
     pairs = [row["prediction"] for row in ROWS], [row["references"] for row in ROWS]
     expected = BaryScorer(**settings).score(*pairs)["scores"]
     assert [row["baryscore"] for row in rows] == pytest.approx(expected, abs=1e-6)
+
+
+@pytest.mark.parametrize("combined", [False, True])
+def test_menli_scores_as_in_one_process(cluster, tiny_bert, tiny_nli, combined):
+    from infolm_metric.running.ray import score_dataset
+
+    other = {"metric": "infolm", "model_name_or_path": str(tiny_bert)} if combined else None
+    settings = {"model_name_or_path": str(tiny_nli()), "combine_with": other}
+    dataset = ray.data.from_items(ROWS, override_num_blocks=2)
+    scored = score_dataset(dataset, metric="menli", batch=16, **settings)
+    rows = sorted(scored.take_all(), key=lambda row: row["id"])
+    pairs = [row["prediction"] for row in ROWS], [row["references"] for row in ROWS]
+    ((name, expected),) = MENLIScorer(**settings).score(*pairs).columns().items()
+    assert [row[name] for row in rows] == pytest.approx(expected, abs=1e-6)
 
 
 def test_a_worker_that_would_score_otherwise_is_refused_with_the_difference(
