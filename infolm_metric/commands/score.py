@@ -27,6 +27,7 @@ from infolm_metric.commands.output import STANDARD_OUTPUT, check_output, write
 if TYPE_CHECKING:
     from infolm_metric.kernel.results import Result
     from infolm_metric.kernel.scorer import MetricScorer
+    from infolm_metric.running.resume import JobResult
 
 UNKNOWN = "unknown"
 JOB_OUTPUTS = (".jsonl", ".ndjson")
@@ -71,8 +72,7 @@ def _score_as_job(arguments: argparse.Namespace) -> None:
     )
     if result.resumed:
         print(f"infolm: {result.resumed} pairs were there already", file=sys.stderr)
-    light = _light(arguments, scorer, result.baseline, result.means, result.pairs, result.judged)
-    write(_summary(scorer, result.means, result.pairs, result.signature, light), STANDARD_OUTPUT)
+    _print(arguments, scorer, result)
 
 
 def _score_on_ray(arguments: argparse.Namespace) -> None:
@@ -95,7 +95,7 @@ def _score_on_ray(arguments: argparse.Namespace) -> None:
         source = ray_engine.open_files(arguments.data)
     else:
         source = ray.data.from_huggingface(score_input.load_dataset(arguments))
-    pairs, means, signature = ray_engine.score_files(
+    result = ray_engine.score_files(
         source,
         arguments.output,
         metric=arguments.metric,
@@ -104,7 +104,13 @@ def _score_on_ray(arguments: argparse.Namespace) -> None:
         candidate_column=arguments.candidate_column,
         reference_columns=arguments.reference_column,
     )
-    write(_summary(scorer, means, pairs, signature), STANDARD_OUTPUT)
+    _print(arguments, scorer, result)
+
+
+def _print(arguments: argparse.Namespace, scorer: MetricScorer, result: JobResult) -> None:
+    """Prints the summary of what was written."""
+    light = _light(arguments, scorer, result.baseline, result.means, result.pairs, result.judged)
+    write(_summary(scorer, result.means, result.pairs, result.signature, light), STANDARD_OUTPUT)
 
 
 def _score_at_once(arguments: argparse.Namespace) -> None:
@@ -186,7 +192,7 @@ def _summary(
     means: Mapping[str, float],
     pairs: int,
     signature: str,
-    light: Mapping[str, str] = {},  # noqa: B006 (it is only read)
+    light: Mapping[str, str],
 ) -> Iterator[str]:
     """A line for each kind of score, with the mean and what it means; one for the signature."""
     of = f"mean of {pairs} pairs; " if pairs > 1 else ""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import os
 import pickle
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial, reduce
@@ -27,10 +28,11 @@ from infolm_metric import metrics
 from infolm_metric.kernel import text_files
 from infolm_metric.kernel.idf.statistics import Statistics
 from infolm_metric.kernel.pairs import Pairs
-from infolm_metric.kernel.rescaling import score_part, with_baseline
-from infolm_metric.kernel.results import differences
+from infolm_metric.kernel.rescaling import known_baseline, score_part, with_baseline
+from infolm_metric.kernel.results import Remarks, differences
 from infolm_metric.kernel.scorer import MetricScorer
 from infolm_metric.kernel.settings import Settings
+from infolm_metric.running.resume import JobResult
 
 if TYPE_CHECKING:
     from ray.data import Dataset
@@ -55,7 +57,7 @@ def score_dataset(
 
     Scores equal those of one process that is given all the pairs. Where documents are counted, as
     with idf "references" or "separate", the data set is read twice; the first time, to count,
-    happens in this call.
+    happens in this call. Workers warn of their batches, into their own logs.
 
     Args:
         dataset: pairs, with a column of candidates, and columns of references, each a text or a
@@ -82,11 +84,12 @@ def score_dataset(
 
 def score_files(
     source: Dataset, output: str, *, metric: str, settings: Settings, **options: Any
-) -> tuple[int, dict[str, float], str]:
-    """The number of pairs, the means of their scores, and the signature; writes a folder of rows.
+) -> JobResult:
+    """What was written: a folder of rows.
 
     `output` ends in .parquet or .jsonl, and names a folder that is not there yet: each worker
-    writes files of its own into it. `options` are the other arguments of `score_dataset`.
+    writes files of its own into it. `options` are the other arguments of `score_dataset`. What
+    there is to warn of is warned of here, once.
     """
     suffix = Path(output).suffix.lower()
     if suffix not in WRITERS:
@@ -100,8 +103,10 @@ def score_files(
     output = os.path.abspath(output)  # workers have other working folders
     scorer = metrics.find(metric).scorer_type()(**vars(settings))
     try:
-        scored, signature = _scored(source, scorer, **options)
+        seen: Any = ray.remote(num_cpus=0)(_Seen).remote()
+        scored, statistics = _scored(source, scorer, **options, seen=seen)
         write(scored, output)
+        remarks, counts = ray.get(seen.all.remote())
     except ray.exceptions.RayError as error:
         raise _own_error(error) from error
     written = pyarrow.dataset.dataset(output, format=form)
@@ -113,7 +118,14 @@ def score_files(
         for name in names:
             sums[name] += float(np.sum(rows[name].to_numpy()))
     means = {name: total / pairs for name, total in sums.items()}
-    return pairs, means, signature
+    remarks.warn()
+    return JobResult(
+        pairs,
+        means,
+        scorer.inner.signature(scorer.settings, statistics),
+        baseline=known_baseline(scorer.inner, scorer.settings, statistics, counts),
+        judged=remarks.judged,
+    )
 
 
 def _scored(
@@ -123,10 +135,12 @@ def _scored(
     reference_columns: Sequence[str] = (),
     workers: int | None = None,
     batch: int = BATCH,
-) -> tuple[Dataset, str]:
-    """What `score_dataset` gives, and the signature of the scores.
+    seen: Any = None,
+) -> tuple[Dataset, Statistics]:
+    """What `score_dataset` gives, and the statistics of its pairs.
 
-    The scorer is sent to the workers as its class and settings.
+    The scorer is sent to the workers as its class and settings, and with it `seen`, which they tell
+    what they would warn of otherwise.
     """
     pair_of = partial(
         text_files.pair_of,
@@ -141,7 +155,7 @@ def _scored(
     gpu = bool(ray.cluster_resources().get("GPU")) and not device.startswith("cpu")
     scored = dataset.map_batches(
         _Worker,
-        fn_constructor_args=(scorer, scorer.signature(), statistics, pair_of),
+        fn_constructor_args=(scorer, scorer.signature(), statistics, pair_of, seen),
         batch_size=batch,
         batch_format="pyarrow",
         compute=ray.data.ActorPoolStrategy(min_size=1, max_size=workers),
@@ -149,7 +163,7 @@ def _scored(
         num_gpus=1 if gpu else None,
         udf_modifying_row_count=False,
     )
-    return scored, scorer.inner.signature(scorer.settings, statistics)
+    return scored, statistics
 
 
 def count_dataset(dataset: Dataset, pair_of: Any, scorer: MetricScorer) -> Statistics:
@@ -171,6 +185,25 @@ def count_dataset(dataset: Dataset, pair_of: Any, scorer: MetricScorer) -> Stati
     return statistics
 
 
+class _Seen:
+    """An actor beside the workers: adds up what they say of the pairs of their batches.
+
+    A batch that Ray scores again, because a machine was lost, counts again.
+    """
+
+    def __init__(self) -> None:
+        self.remarks, self.counts = Remarks(), Counter[int]()
+
+    def add(self, remarks: Remarks, counts: Counter[int]) -> None:
+        """Take in a batch; `counts` says how many of its pairs have how many references."""
+        self.remarks += remarks
+        self.counts += counts
+
+    def all(self) -> tuple[Remarks, Counter[int]]:
+        """What all the batches come to."""
+        return self.remarks, self.counts
+
+
 @dataclass
 class _Worker:
     """An actor: holds the scorer, and adds scores to batches of rows."""
@@ -179,6 +212,7 @@ class _Worker:
     signature: str
     statistics: Statistics
     pair_of: Any
+    seen: Any = None
 
     def __call__(self, rows: pyarrow.Table) -> pyarrow.Table:
         # Here, because Ray does not give back what is raised where an actor is made.
@@ -189,7 +223,11 @@ class _Worker:
             )
         pairs = _pairs(rows, self.pair_of)
         result = score_part(self.scorer.inner, pairs, self.scorer.settings, self.statistics)
-        result.remarks.warn()
+        if self.seen is None:
+            result.remarks.warn()
+        else:
+            counts = Counter(map(len, pairs.references))
+            ray.get(self.seen.add.remote(result.remarks, counts))  # told before the worker ends
         _check_new(result.columns(), rows.column_names)
         for name, column in result.columns().items():
             rows = rows.append_column(name, pyarrow.array(column, pyarrow.float64()))

@@ -44,7 +44,7 @@ class JobResult:
     pairs: int
     means: dict[str, float]
     signature: str
-    resumed: int  # pairs that were there before this run
+    resumed: int = 0  # pairs that were there before this run
     baseline: Mapping[str, Mapping[str, Any]] | None = None
     """What unrelated texts score, by name, where it is known."""
     judged: bool = True

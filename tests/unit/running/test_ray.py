@@ -153,6 +153,8 @@ def test_the_command_writes_the_scores_of_one_process_in_order(cluster, tiny_ber
     assert capsys.readouterr().out.splitlines() == [
         f"{MEASURE}: {expected.mean(MEASURE):.6g} "
         f"(mean of {len(ROWS)} pairs; lower is better; 0 = the same distribution, largest 1)",
+        "what unrelated texts score is not known for these settings; `infolm baseline CORPUS "
+        f"--model {tiny_bert} -o FILE` finds out, for --rescale-with-baseline FILE",
         f"signature: {expected.signature}",
     ]
     lines = [
@@ -166,6 +168,25 @@ def test_the_command_writes_the_scores_of_one_process_in_order(cluster, tiny_ber
     )
     assert main([*arguments, "-o", "scores.jsonl"]) == 2
     assert "scores.jsonl exists; name a folder" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("texts", "verdict", "warned"),
+    [
+        (("a cat sat on the mat", "a cat sat on a mat"), "unrelated texts; close does not mean", 0),
+        (("\u6771\u4eac \U0001f642", "a dog \U0001f680"), "not to be judged: the model had too", 1),
+    ],
+)
+def test_the_command_warns_once_and_says_what_unrelated_texts_score(
+    cluster, capsys, texts, verdict, warned
+):
+    write_lines(Path("pairs.jsonl"), [{"prediction": texts[0], "reference": texts[1]}] * 300)
+    options = ["--engine", "ray", "--model", "bundled", "--idf", "none", "--workers", "1"]
+    assert main(["score", *options, "pairs.jsonl", "-o", "scores.jsonl"]) == 0
+    printed = capsys.readouterr()
+    assert printed.err.count("of the tokens are unknown to the model") == warned
+    assert printed.out.splitlines()[1].startswith("unrelated texts: ")
+    assert verdict in printed.out.splitlines()[1]
 
 
 def test_parquet_is_read_and_written_and_a_wrong_row_is_named(cluster, tiny_bert, capsys):
