@@ -15,13 +15,13 @@ from infolm_metric.baryscore.explanation import Explanation, TokenPoints, explai
 from infolm_metric.baryscore.settings import Settings
 from infolm_metric.baryscore.states import Layers, States, own_tokens
 from infolm_metric.baryscore.transport import Cloud
-from infolm_metric.kernel.couples import Couples, counts_of, portions, sides_of
 from infolm_metric.kernel.idf.statistics import Statistics, Weighting, weighting
 from infolm_metric.kernel.pairs import Pair, Pairs, check_text
 from infolm_metric.kernel.passes import Passes, Told
-from infolm_metric.kernel.reading import Key, Reading
 from infolm_metric.kernel.results import Remarks, Result
 from infolm_metric.kernel.scorer import MetricScorer, Report
+from infolm_metric.kernel.single_pairs import SinglePairs, chunks, counts_of, sides_of
+from infolm_metric.kernel.weighed_texts import Key, WeighedText
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from infolm_metric.baryscore.keywords import Keywords
 
 # What is held at once while pairs are compared: texts, and bytes of their points.
-PORTION_TEXTS = 2048
-PORTION_BYTES = 1 << 28
+CHUNK_TEXTS = 2048
+CHUNK_BYTES = 1 << 28
 TOKEN_BYTES = 4  # of a text, about
 
 
@@ -76,10 +76,10 @@ class BaryScorePasses(Passes):
         """The results for settings that one reading serves, each with its statistics."""
         transport.solver()  # which may not be installed
         plan = self._plan(read, asked)
-        table, remarks = self.score_portions(
+        table, remarks = self.score_chunks(
             pairs,
             read,
-            lambda: portions(pairs, PORTION_TEXTS, self._size(plan)),
+            lambda: chunks(pairs, CHUNK_TEXTS, self._size(plan)),
             (len(plan.rows), len(plan.weightings)),
             partial(self._compare, plan),
             report,
@@ -120,11 +120,11 @@ class BaryScorePasses(Passes):
         return Plan(read, weightings, layers, rows)
 
     def _size(self, plan: Plan) -> Callable[[str], float]:
-        """What a text takes of the room for PORTION_TEXTS, by the points it may have."""
+        """What a text takes of the room for CHUNK_TEXTS, by the points it may have."""
         hidden = int(self.states.model(plan.settings).model.config.hidden_size)
         limit = self.states.limit(plan.settings)
         cut = plan.settings.long_text == "truncate" and limit is not None
-        own = 8 * hidden * len(plan.layers) * PORTION_TEXTS / PORTION_BYTES
+        own = 8 * hidden * len(plan.layers) * CHUNK_TEXTS / CHUNK_BYTES
 
         def size(text: str) -> float:
             tokens = len(text.encode()) / TOKEN_BYTES
@@ -133,36 +133,36 @@ class BaryScorePasses(Passes):
         return size
 
     def _compare(
-        self, plan: Plan, portion: Sequence[Pair], scores: np.ndarray, report: Told
+        self, plan: Plan, chunk: Sequence[Pair], scores: np.ndarray, report: Told
     ) -> list[Remarks]:
-        """Fill in the scores of a portion of pairs, float64 [rows, pairs]."""
-        sides, counts = sides_of(portion), counts_of(portion)
+        """Fill in the scores of a chunk of pairs, float64 [rows, pairs]."""
+        sides, counts = sides_of(chunk), counts_of(chunk)
         weighed = [self.states.read(sides, each, plan.settings) for each in plan.weightings]
-        couples = [Couples(one, other, counts) for one, other in weighed]
-        readings = [reading for each in couples for reading in each.readings]
-        found = self.states.of(readings, plan.settings, plan.layers, report)
+        singles = [SinglePairs(one, other, counts) for one, other in weighed]
+        weighed_texts = [weighed_text for each in singles for weighed_text in each.weighed_texts]
+        found = self.states.of(weighed_texts, plan.settings, plan.layers, report)
         known: dict[tuple[int, int], np.ndarray] = {}
         for row, (weights, layers, multi_reference) in enumerate(plan.rows):
             if (weights, layers) not in known:
                 points = {ids: each[layers] for ids, each in found.items()}
-                known[weights, layers] = _distances(couples[weights], points)
-            scores[row] = couples[weights].combine(known[weights, layers], multi_reference)
-        return [self.states.remark(each.readings, plan.settings) for each in couples]
+                known[weights, layers] = _distances(singles[weights], points)
+            scores[row] = singles[weights].combine(known[weights, layers], multi_reference)
+        return [self.states.remark(each.weighed_texts, plan.settings) for each in singles]
 
 
-def _distances(couples: Couples, found: dict[bytes, Tensor]) -> np.ndarray:
-    """The distance of every couple, float64 [couples]; `found` has points by token ids."""
+def _distances(singles: SinglePairs, found: dict[bytes, Tensor]) -> np.ndarray:
+    """The distance of every pair, float64 [single pairs]; `found` has points by token ids."""
     clouds: dict[Key, Cloud] = {}
     known: dict[tuple[Key, Key], float] = {}
 
-    def cloud(reading: Reading) -> Cloud:
-        if reading.key not in clouds:
-            points = found[reading.key[0]].numpy()
-            clouds[reading.key] = Cloud.of(points, reading.log_weights)
-        return clouds[reading.key]
+    def cloud(weighed_text: WeighedText) -> Cloud:
+        if weighed_text.key not in clouds:
+            points = found[weighed_text.key[0]].numpy()
+            clouds[weighed_text.key] = Cloud.of(points, weighed_text.log_weights)
+        return clouds[weighed_text.key]
 
-    values = np.empty(len(couples.references))
-    for index, (candidate, reference) in enumerate(zip(*couples.sides, strict=True)):
+    values = np.empty(len(singles.references))
+    for index, (candidate, reference) in enumerate(zip(*singles.sides, strict=True)):
         both = (candidate.key, reference.key)
         if both not in known:
             same = candidate.key == reference.key  # which rounding would not let be 0

@@ -16,8 +16,8 @@ from torch import Tensor
 from infolm_metric.baryscore import encoder
 from infolm_metric.baryscore.settings import Settings
 from infolm_metric.kernel.checkpoints import Checkpoint
-from infolm_metric.kernel.reading import Reader, Reading
 from infolm_metric.kernel.tokens import Template, TokenizedText, Window, of_a_length, windows
+from infolm_metric.kernel.weighed_texts import Reader, WeighedText
 
 # Tokens that one forward pass may hold, by device, where the caller leaves the choice to us.
 TOKENS_PER_BATCH = {"cpu": 4096, "cuda": 16_384}
@@ -37,7 +37,7 @@ class States(Reader[encoder.Encoder]):
 
     def of(
         self,
-        readings: Sequence[Reading],
+        weighed_texts: Sequence[WeighedText],
         settings: Settings,
         layers: Sequence[Layers],
         report: Callable[[float], object] = lambda share: None,
@@ -50,26 +50,26 @@ class States(Reader[encoder.Encoder]):
         model, limit = self.model(settings), self.limit(settings)
         self._store.shrink(settings.reuse_memory)
         found: dict[bytes, Tensor] = {}
-        missing: dict[bytes, Reading] = {}
-        for reading in readings:
-            ids = reading.key[0]
+        missing: dict[bytes, WeighedText] = {}
+        for weighed_text in weighed_texts:
+            ids = weighed_text.key[0]
             if ids not in found and ids not in missing:
                 kept = self._store.stacked((ids, limit, chosen) for chosen in layers)
                 if kept is None:
-                    missing[ids] = reading
+                    missing[ids] = weighed_text
                 else:
                     found[ids] = kept
         pieces = [
             (number, window)
-            for number, reading in enumerate(missing.values())
-            for window in read_windows(reading.text, model.checkpoint.template, limit)
+            for number, weighed_text in enumerate(missing.values())
+            for window in read_windows(weighed_text.text, model.checkpoint.template, limit)
         ]
         rows = None if settings.batch_size == "auto" else int(settings.batch_size)
         lengths = [len(window.ids) for _, window in pieces]
         most = TOKENS_PER_BATCH.get(model.device.type, TOKENS_PER_BATCH["cpu"])
         done, total = 0, sum(lengths)
         points: dict[int, Tensor] = {}
-        sizes = [len(own_tokens(reading)) for reading in missing.values()]
+        sizes = [len(own_tokens(weighed_text)) for weighed_text in missing.values()]
         for indices in of_a_length(lengths, rows, most):
             batch = [pieces[index] for index in indices]
             tokens = torch.from_numpy(np.stack([window.ids for _, window in batch]))
@@ -97,9 +97,9 @@ def read_windows(text: TokenizedText, template: Template, limit: int | None) -> 
     return [Window(text.ids, every, every)]
 
 
-def own_tokens(reading: Reading) -> np.ndarray:
+def own_tokens(weighed_text: WeighedText) -> np.ndarray:
     """Ids of the tokens that a text has points for: its maskable ones; all if there is none."""
-    text = reading.text
+    text = weighed_text.text
     return text.tokens if text.maskable.any() else text.ids
 
 

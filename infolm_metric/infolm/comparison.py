@@ -12,32 +12,32 @@ from torch import Tensor
 
 from infolm_metric.infolm import measures
 from infolm_metric.infolm.settings import Settings
-from infolm_metric.kernel.couples import Couples
-from infolm_metric.kernel.reading import Key, Reading
+from infolm_metric.kernel.single_pairs import SinglePairs
+from infolm_metric.kernel.weighed_texts import Key, WeighedText
 
 COMPARED_ELEMENTS = 1 << 22  # entries of the distributions compared in one step
 
 
-def own_tokens(reading: Reading) -> tuple[np.ndarray, np.ndarray]:
+def own_tokens(weighed_text: WeighedText) -> tuple[np.ndarray, np.ndarray]:
     """A text's distinct tokens, int64, and the logarithms of their weights in it, float64."""
-    tokens, owner = np.unique(reading.text.tokens, return_inverse=True)
+    tokens, owner = np.unique(weighed_text.text.tokens, return_inverse=True)
     with np.errstate(divide="ignore"):
-        return tokens, np.log(np.bincount(owner, np.exp(reading.log_weights), len(tokens)))
+        return tokens, np.log(np.bincount(owner, np.exp(weighed_text.log_weights), len(tokens)))
 
 
-def masks_of(reading: Reading) -> int:
+def masks_of(weighed_text: WeighedText) -> int:
     """Number of masked contexts the model has to read for a text."""
-    return max(1, int((reading.log_weights > -np.inf).sum()))
+    return max(1, int((weighed_text.log_weights > -np.inf).sum()))
 
 
-def interpolated(log_p: Tensor, readings: Sequence[Reading], share: float) -> Tensor:
+def interpolated(log_p: Tensor, weighed_texts: Sequence[WeighedText], share: float) -> Tensor:
     """log((1 - share) p + share m), m being a text's own tokens by weight: [texts, vocab], float64.
 
     Jelinek-Mercer interpolation (Zhai and Lafferty 2004). A text without tokens keeps its p.
     """
     if not share:
         return log_p
-    owns = [own_tokens(reading) for reading in readings]
+    owns = [own_tokens(weighed_text) for weighed_text in weighed_texts]
     counts = torch.tensor([len(tokens) for tokens, _ in owns])
     rows = torch.arange(len(owns)).repeat_interleave(counts).to(log_p.device)
     columns, log_mass = (
@@ -72,14 +72,14 @@ class Comparison:
         )
 
 
-def compare_couples(
-    couples: Couples, found: Mapping[Key, Tensor], comparisons: Sequence[Comparison]
+def compare_singles(
+    singles: SinglePairs, found: Mapping[Key, Tensor], comparisons: Sequence[Comparison]
 ) -> np.ndarray:
-    """Every comparison of every couple, float64 [comparisons, couples].
+    """Every comparison of every single pair, float64 [comparisons, single pairs].
 
     `found` holds log p [temperatures, vocab] of every text.
     """
-    candidates, references = couples.sides
+    candidates, references = singles.sides
     step = max(1, COMPARED_ELEMENTS // next(iter(found.values())).numel())
     values = np.empty((len(comparisons), len(references)))
     alike: dict[tuple[int, float], list[int]] = {}
@@ -90,7 +90,7 @@ def compare_couples(
         for (heat, share), rows in alike.items():
             log_q, log_p = (
                 interpolated(
-                    torch.stack([found[reading.key][heat] for reading in side[part]]),
+                    torch.stack([found[weighed_text.key][heat] for weighed_text in side[part]]),
                     side[part],
                     share,
                 )

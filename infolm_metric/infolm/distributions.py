@@ -15,7 +15,7 @@ from infolm_metric.infolm.comparison import interpolated, masks_of
 from infolm_metric.infolm.explanation import TextView, view_text
 from infolm_metric.infolm.settings import Settings
 from infolm_metric.kernel.checkpoints import Checkpoint
-from infolm_metric.kernel.reading import Key, Reader, Reading
+from infolm_metric.kernel.weighed_texts import Key, Reader, WeighedText
 
 
 class Distributions(Reader[masked_lm.MaskedLM]):
@@ -29,7 +29,7 @@ class Distributions(Reader[masked_lm.MaskedLM]):
 
     def of(
         self,
-        readings: Sequence[Reading],
+        weighed_texts: Sequence[WeighedText],
         settings: Settings,
         temperatures: Sequence[float],
         report: Callable[[float], object] = lambda share: None,
@@ -41,12 +41,12 @@ class Distributions(Reader[masked_lm.MaskedLM]):
         """
         self.model(settings)  # another one than the last call's empties the store
         self._store.shrink(settings.reuse_memory)
-        distinct = {reading.key: reading for reading in readings}
+        distinct = {weighed_text.key: weighed_text for weighed_text in weighed_texts}
         stored = {
             key: self._store.stacked(self._names(key, settings, temperatures)) for key in distinct
         }
         found = {key: log_p for key, log_p in stored.items() if log_p is not None}
-        missing = [reading for key, reading in distinct.items() if key not in found]
+        missing = [weighed_text for key, weighed_text in distinct.items() if key not in found]
         done = sum(masks_of(distinct[key]) for key in found)
         total = done + sum(map(masks_of, missing))
 
@@ -67,7 +67,7 @@ class Distributions(Reader[masked_lm.MaskedLM]):
 
     def _made(
         self,
-        groups: Sequence[Sequence[Reading]],
+        groups: Sequence[Sequence[WeighedText]],
         settings: Settings,
         temperatures: Sequence[float],
         tell: Callable[[int], object],
@@ -79,13 +79,13 @@ class Distributions(Reader[masked_lm.MaskedLM]):
             read += int(log_weights.isfinite().sum())
             tell(read)
         return {
-            reading.key: log_p
+            weighed_text.key: log_p
             for index, group in enumerate(groups)
-            for reading, log_p in zip(group, sums.log_sums(index), strict=True)
+            for weighed_text, log_p in zip(group, sums.log_sums(index), strict=True)
         }
 
     def _predict(
-        self, groups: Sequence[Sequence[Reading]], settings: Settings
+        self, groups: Sequence[Sequence[WeighedText]], settings: Settings
     ) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
         """Every position of the texts that is read: whose, its log weights, and its logits.
 
@@ -97,7 +97,7 @@ class Distributions(Reader[masked_lm.MaskedLM]):
         limit, masks = self.limit(settings), settings.masks_per_pass
         windows: list[masking.MaskedWindow] = []
         for index, group in enumerate(groups):
-            log_weights = np.stack([reading.log_weights for reading in group], axis=1)
+            log_weights = np.stack([weighed_text.log_weights for weighed_text in group], axis=1)
             windows += masking.split(index, group[0].text, log_weights, template, limit, masks)
         count = None if settings.batch_size == "auto" else int(settings.batch_size)
         for batch in masking.batches(windows, template.mask, count, size, model.device.type):
@@ -110,27 +110,27 @@ class Distributions(Reader[masked_lm.MaskedLM]):
                 yield owner[part], weights[part], logits
                 done += len(logits)
 
-    def view(self, reading: Reading, settings: Settings) -> TextView:
+    def view(self, weighed_text: WeighedText, settings: Settings) -> TextView:
         """The predictions at every position of a text, those of weight 0 included."""
-        steps = self._predict([[Reading.of(reading.text, None)]], settings)
+        steps = self._predict([[WeighedText.of(weighed_text.text, None)]], settings)
         logits = torch.cat([logits for _, _, logits in steps])
         view = view_text(
-            reading.text.tokens,
-            reading.log_weights,
+            weighed_text.text.tokens,
+            weighed_text.log_weights,
             log_predictions(logits, settings.temperature),
             self.checkpoint(settings).tokenizer,
         )
-        (mixed,) = interpolated(view.log_distribution[None], [reading], settings.interpolation)
+        (mixed,) = interpolated(view.log_distribution[None], [weighed_text], settings.interpolation)
         return replace(view, log_distribution=mixed)
 
 
-def _alike(readings: Iterable[Reading], masks: int) -> list[list[Reading]]:
+def _alike(weighed_texts: Iterable[WeighedText], masks: int) -> list[list[WeighedText]]:
     """The readings in groups that the same masked contexts serve: those of equal tokens.
 
     Where a context has several masks, which positions it masks depends on those of some weight.
     """
-    groups: dict[tuple[bytes, bytes], list[Reading]] = {}
-    for reading in readings:
-        kept = b"" if masks <= 1 else (reading.log_weights > -np.inf).tobytes()
-        groups.setdefault((reading.key[0], kept), []).append(reading)
+    groups: dict[tuple[bytes, bytes], list[WeighedText]] = {}
+    for weighed_text in weighed_texts:
+        kept = b"" if masks <= 1 else (weighed_text.log_weights > -np.inf).tobytes()
+        groups.setdefault((weighed_text.key[0], kept), []).append(weighed_text)
     return list(groups.values())

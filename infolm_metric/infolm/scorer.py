@@ -11,12 +11,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from infolm_metric.infolm.comparison import Comparison, compare_couples, interpolated
+from infolm_metric.infolm.comparison import Comparison, compare_singles, interpolated
 from infolm_metric.infolm.distributions import Distributions
 from infolm_metric.infolm.explanation import Explanation, explain_score
 from infolm_metric.infolm.settings import Settings
 from infolm_metric.infolm.sweeps import swept_settings
-from infolm_metric.kernel.couples import Couples, counts_of, portions, sides_of
 from infolm_metric.kernel.idf.statistics import (
     Statistics,
     Weighting,
@@ -28,6 +27,7 @@ from infolm_metric.kernel.pairs import Pair, Pairs, check_pairs, check_text, che
 from infolm_metric.kernel.passes import Passes, Told
 from infolm_metric.kernel.results import Remarks, Result, View
 from infolm_metric.kernel.scorer import MetricScorer, Report
+from infolm_metric.kernel.single_pairs import SinglePairs, chunks, counts_of, sides_of
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -36,9 +36,9 @@ if TYPE_CHECKING:
 
 # What is held at once while pairs are compared: bytes of distributions, and texts. A sweep may hold
 # more, because a text then has many distributions, and those of close texts should be together.
-PORTION_BYTES = 1 << 28
+CHUNK_BYTES = 1 << 28
 SWEEP_BYTES = 1 << 30
-PORTION_TEXTS = 2048
+CHUNK_TEXTS = 2048
 
 
 @dataclass(frozen=True)
@@ -83,10 +83,10 @@ class InfoLMPasses(Passes):
             for name in each.names
         ]
         plan = Plan(read, weightings, heats, comparisons)
-        table, remarks = self.score_portions(
+        table, remarks = self.score_chunks(
             pairs,
             read,
-            lambda: portions(pairs, self._room(plan)),
+            lambda: chunks(pairs, self._room(plan)),
             (len(comparisons), len(weightings)),
             partial(self._compare, plan),
             report,
@@ -108,26 +108,28 @@ class InfoLMPasses(Passes):
     def _room(self, plan: Plan) -> int:
         """The number of texts whose distributions are held at once."""
         each = len(plan.temperatures) * len(plan.weightings)
-        held = PORTION_BYTES if each == 1 else SWEEP_BYTES
+        held = CHUNK_BYTES if each == 1 else SWEEP_BYTES
         size = 8 * self.distributions.model(plan.settings).checkpoint.size * each
-        return max(2, min(PORTION_TEXTS, held // size))
+        return max(2, min(CHUNK_TEXTS, held // size))
 
     def _compare(
-        self, plan: Plan, portion: Sequence[Pair], scores: np.ndarray, report: Told
+        self, plan: Plan, chunk: Sequence[Pair], scores: np.ndarray, report: Told
     ) -> list[Remarks]:
-        """Fill in the scores of a portion of pairs, float64 [comparisons, pairs]."""
-        sides, counts = sides_of(portion), counts_of(portion)
+        """Fill in the scores of a chunk of pairs, float64 [comparisons, pairs]."""
+        sides, counts = sides_of(chunk), counts_of(chunk)
         read = self.distributions.read
         weighed = [read(sides, each, plan.settings) for each in plan.weightings]
-        readings = [reading for sides in weighed for side in sides for reading in side]
-        found = self.distributions.of(readings, plan.settings, plan.temperatures, report)
+        weighed_texts = [
+            weighed_text for sides in weighed for side in sides for weighed_text in side
+        ]
+        found = self.distributions.of(weighed_texts, plan.settings, plan.temperatures, report)
         for index, (candidates, references) in enumerate(weighed):
-            couples = Couples(candidates, references, counts)
+            singles = SinglePairs(candidates, references, counts)
             rows = [row for row, c in enumerate(plan.comparisons) if c.weighting == index]
             compared = [plan.comparisons[row] for row in rows]
-            values = compare_couples(couples, found, compared)
+            values = compare_singles(singles, found, compared)
             for row, comparison, column in zip(rows, compared, values, strict=True):
-                scores[row] = couples.combine(column, comparison.multi_reference)
+                scores[row] = singles.combine(column, comparison.multi_reference)
         return [self.distributions.remark([*one, *other], plan.settings) for one, other in weighed]
 
     def _result(
@@ -266,11 +268,11 @@ class InfoLMScorer(MetricScorer):
             }
             statistics = Statistics(corpus)
             table, _ = weighting(chosen, statistics, kept.checkpoint(chosen))
-            (readings,) = kept.read([checked], [table], chosen)
-            found = kept.of(readings, chosen, [chosen.temperature])
-            _fitting(kept.remark(readings, chosen), chosen, statistics).warn()
-            log_p = torch.stack([found[reading.key][0] for reading in readings])
-            return interpolated(log_p, readings, chosen.interpolation)
+            (weighed_texts,) = kept.read([checked], [table], chosen)
+            found = kept.of(weighed_texts, chosen, [chosen.temperature])
+            _fitting(kept.remark(weighed_texts, chosen), chosen, statistics).warn()
+            log_p = torch.stack([found[weighed_text.key][0] for weighed_text in weighed_texts])
+            return interpolated(log_p, weighed_texts, chosen.interpolation)
 
     def explain(self, candidate: str, reference: str, **settings: Unpack[Keywords]) -> Explanation:
         """What the model predicts at each position of two texts, and what drives their score.
@@ -306,8 +308,8 @@ class InfoLMScorer(MetricScorer):
             result = self.inner.score(pairs, chosen, statistics)
             result.remarks.warn()
             tables = weighting(chosen, statistics, kept.checkpoint(chosen))
-            readings = kept.read([[candidate], [reference]], tables, chosen)
-            views = [kept.view(reading, chosen) for (reading,) in readings]
+            weighed_texts = kept.read([[candidate], [reference]], tables, chosen)
+            views = [kept.view(weighed_text, chosen) for (weighed_text,) in weighed_texts]
         ((score,),) = result.scores.values()
         return explain_score(
             views[0], views[1], chosen, score, result.signature, kept.checkpoint(chosen).tokenizer

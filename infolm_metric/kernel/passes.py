@@ -1,4 +1,4 @@
-"""Scores whose texts a model reads first: what several settings share, and portion by portion."""
+"""Scores whose texts a model reads first: what several settings share, and chunk by chunk."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ import numpy as np
 from infolm_metric.kernel.idf.statistics import Statistics, count, signed_weights
 from infolm_metric.kernel.pairs import Pair, Pairs
 from infolm_metric.kernel.progress import bar
-from infolm_metric.kernel.reading import Reader
 from infolm_metric.kernel.results import Remarks, Result, make_signature
 from infolm_metric.kernel.scorer import Report, Scorer, silent
+from infolm_metric.kernel.weighed_texts import Reader
 
 Told = Callable[[float], object]
-"""Told the share of a portion that is done."""
+"""Told the share of a chunk that is done."""
 Compare = Callable[[Sequence[Pair], np.ndarray[Any, Any], Told], list[Remarks]]
-"""Fills in the scores of a portion, float64 [rows, pairs], and gives the remarks by weighting."""
+"""Fills in the scores of a chunk, float64 [rows, pairs], and gives the remarks by weighting."""
 
 
 class Passes(Scorer):
@@ -75,7 +75,7 @@ class Passes(Scorer):
         """Free the model and what is kept of texts."""
         self.reader.unload()
 
-    def score_portions(
+    def score_chunks(
         self,
         pairs: Pairs,
         read: Any,
@@ -84,9 +84,9 @@ class Passes(Scorer):
         compare: Compare,
         report: Report,
     ) -> tuple[np.ndarray[Any, Any], list[Remarks]]:
-        """Scores of every pair, portion by portion, float64 [rows, pairs].
+        """Scores of every pair, chunk by chunk, float64 [rows, pairs].
 
-        And what there is to remark on the texts by each weighting; `cut` gives the portions once no
+        And what there is to remark on the texts by each weighting; `cut` gives the chunks once no
         text is refused any more, and `shape` are the numbers of rows and of weightings.
         """
         if read.long_text == "error":  # before time goes into the model
@@ -97,13 +97,13 @@ class Passes(Scorer):
         done = 0
         shown = read.verbose and len(pairs) > 1
         with bar(shown, total=len(pairs), unit="pair", desc="infolm") as drawn:
-            for portion in cut():
+            for chunk in cut():
 
-                def told(share: float, done: int = done, size: int = len(portion)) -> None:
+                def told(share: float, done: int = done, size: int = len(chunk)) -> None:
                     drawn.update(done + int(size * share) - drawn.n)
 
-                found = compare(portion, table[:, done : done + len(portion)], told)
+                found = compare(chunk, table[:, done : done + len(chunk)], told)
                 remarks = [one + other for one, other in zip(remarks, found, strict=True)]
-                done += len(portion)
-                report(len(portion) * rows)
+                done += len(chunk)
+                report(len(chunk) * rows)
         return table, remarks

@@ -1,4 +1,4 @@
-"""Each candidate with each of its references: portions that fit, and one score from several."""
+"""Each candidate with each of its references: chunks that fit, and one score from several."""
 
 from __future__ import annotations
 
@@ -9,60 +9,60 @@ from typing import Any
 import numpy as np
 
 from infolm_metric.kernel.pairs import Pair
-from infolm_metric.kernel.reading import Reading
+from infolm_metric.kernel.weighed_texts import WeighedText
 
 Array = np.ndarray[Any, Any]
 
 
-def portions(
+def chunks(
     pairs: Iterable[Pair], room: int, size: Callable[[str], float] = lambda text: 1.0
 ) -> Iterator[list[Pair]]:
-    """The pairs in order, in portions of at most `room` pairs, whose distinct texts fit the room.
+    """The pairs in order, in chunks of at most `room` pairs, whose distinct texts fit the room.
 
     `size` tells what room a text takes, by default 1. A pair with larger texts than that is a
-    portion of its own.
+    chunk of its own.
 
-    >>> [len(portion) for portion in portions([("a", ["b"]), ("b", ["a"]), ("c", ["d"])], 2)]
+    >>> [len(chunk) for chunk in chunks([("a", ["b"]), ("b", ["a"]), ("c", ["d"])], 2)]
     [2, 1]
     """
-    portion: list[Pair] = []
+    chunk: list[Pair] = []
     seen: set[str] = set()
     filled = 0.0
     for candidate, references in pairs:
         texts = {candidate, *references}
         new = sum(size(text) for text in texts - seen)
-        if portion and (filled + new > room or len(portion) == room):
-            yield portion
-            portion, seen, filled = [], set(), 0.0
+        if chunk and (filled + new > room or len(chunk) == room):
+            yield chunk
+            chunk, seen, filled = [], set(), 0.0
             new = sum(size(text) for text in texts)
-        portion.append((candidate, references))
+        chunk.append((candidate, references))
         seen |= texts
         filled += new
-    if portion:
-        yield portion
+    if chunk:
+        yield chunk
 
 
 @dataclass(frozen=True)
-class Couples:
-    """Each candidate with each of its references: pair i has `counts[i]` couples."""
+class SinglePairs:
+    """Each candidate with each of its references: pair i has `counts[i]` single pairs."""
 
-    candidates: list[Reading]  # [pairs]
-    references: list[Reading]  # [couples]
+    candidates: list[WeighedText]  # [pairs]
+    references: list[WeighedText]  # [single pairs]
     counts: Array  # int [pairs]
 
     @property
-    def sides(self) -> tuple[list[Reading], list[Reading]]:
-        """The candidate and the reference of every couple, [couples] each."""
+    def sides(self) -> tuple[list[WeighedText], list[WeighedText]]:
+        """The candidate and the reference of every single pair, [single pairs] each."""
         owners = np.repeat(np.arange(len(self.candidates)), self.counts)
         return [self.candidates[owner] for owner in owners], self.references
 
     @property
-    def readings(self) -> list[Reading]:
+    def weighed_texts(self) -> list[WeighedText]:
         """All texts: the candidates, then the references."""
         return [*self.candidates, *self.references]
 
     def combine(self, values: Array, multi_reference: str) -> Array:
-        """One score a pair from those of its couples: [..., couples] -> [..., pairs]."""
+        """One score a pair from those of its single pairs: [..., single pairs] -> [..., pairs]."""
         starts = np.cumsum(self.counts) - self.counts
         closest: Array = np.minimum.reduceat(values, starts, axis=-1)
         if multi_reference == "min":
@@ -75,14 +75,14 @@ class Couples:
         return np.clip(mean, closest, np.maximum.reduceat(values, starts, axis=-1))
 
 
-def sides_of(portion: Sequence[Pair]) -> tuple[list[str], list[str]]:
-    """The candidates of a portion [pairs], and all references [couples]."""
+def sides_of(chunk: Sequence[Pair]) -> tuple[list[str], list[str]]:
+    """The candidates of a chunk [pairs], and all references [single pairs]."""
     return (
-        [candidate for candidate, _ in portion],
-        [text for _, group in portion for text in group],
+        [candidate for candidate, _ in chunk],
+        [text for _, group in chunk for text in group],
     )
 
 
-def counts_of(portion: Sequence[Pair]) -> Array:
+def counts_of(chunk: Sequence[Pair]) -> Array:
     """The number of references of each pair, int [pairs]."""
-    return np.asarray([len(group) for _, group in portion])
+    return np.asarray([len(group) for _, group in chunk])

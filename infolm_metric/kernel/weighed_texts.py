@@ -22,7 +22,7 @@ Model = TypeVar("Model")
 
 
 @dataclass(frozen=True)
-class Reading:
+class WeighedText:
     """A text as it is to be scored: its tokens and their weights."""
 
     key: Key  # equal for equal tokens with equal weights
@@ -31,7 +31,7 @@ class Reading:
     weightless: bool = False  # its weights were all 0, so they are uniform: worth a warning
 
     @classmethod
-    def of(cls, text: TokenizedText, table: np.ndarray[Any, Any] | None) -> Reading:
+    def of(cls, text: TokenizedText, table: np.ndarray[Any, Any] | None) -> WeighedText:
         """The reading of a text with the weights of a table [vocab], or uniform ones for None."""
         log_weights = normalised_log_weights(text, table)
         weightless = bool(table is not None and len(text.tokens) and not table[text.tokens].any())
@@ -97,27 +97,27 @@ class Reader(ABC, Generic[Model]):
         sides: Sequence[Sequence[str]],
         weighting: Sequence[IDF | None],
         settings: ModelSettings,
-    ) -> list[list[Reading]]:
+    ) -> list[list[WeighedText]]:
         """The texts of each side, tokenised and weighed."""
         texts = self.tokenize((text for side in sides for text in side), settings)
-        readings: list[list[Reading]] = []
+        weighed_texts: list[list[WeighedText]] = []
         for side, table in zip(sides, weighting, strict=True):
             weights = None if table is None else table.weights
-            known = {text: Reading.of(texts[text], weights) for text in dict.fromkeys(side)}
-            readings.append([known[text] for text in side])
-        return readings
+            known = {text: WeighedText.of(texts[text], weights) for text in dict.fromkeys(side)}
+            weighed_texts.append([known[text] for text in side])
+        return weighed_texts
 
-    def remark(self, readings: Sequence[Reading], settings: ModelSettings) -> Remarks:
+    def remark(self, weighed_texts: Sequence[WeighedText], settings: ModelSettings) -> Remarks:
         """What there is to remark on some texts."""
-        tokens = np.concatenate([reading.text.tokens for reading in readings])
-        lengths = np.asarray([len(reading.log_weights) for reading in readings])
+        tokens = np.concatenate([weighed_text.text.tokens for weighed_text in weighed_texts])
+        lengths = np.asarray([len(weighed_text.log_weights) for weighed_text in weighed_texts])
         unknown = self.checkpoint(settings).tokenizer.unk_token_id
         return Remarks(
-            texts=len(readings),
-            too_long=sum(reading.text.too_long for reading in readings),
+            texts=len(weighed_texts),
+            too_long=sum(weighed_text.text.too_long for weighed_text in weighed_texts),
             empty=int((lengths == 0).sum()),
             one_token=int((lengths == 1).sum()),
-            zero_weight=sum(reading.weightless for reading in readings),
+            zero_weight=sum(weighed_text.weightless for weighed_text in weighed_texts),
             unknown_tokens=0 if unknown is None else int((tokens == unknown).sum()),
             tokens=len(tokens),
             limit=self.limit(settings) if settings.long_text == "truncate" else None,

@@ -21,7 +21,7 @@ from infolm_metric.meta_evaluation.tie_calibration import calibrated_shares
 RESAMPLES = 1000
 CONFIDENCE = 0.95
 AXES = ("both", "samples", "systems")
-ELEMENTS = 1 << 23  # scores that a portion of the resamples holds at a time
+ELEMENTS = 1 << 23  # scores that a chunk of the resamples holds at a time
 STATISTICS = (*COEFFICIENTS, "accuracy", "partial")
 
 

@@ -22,14 +22,14 @@ class Attacks:
     def __init__(self, triples: Sequence[Triple], resamples: int) -> None:
         self.triples = [each for each in triples if each.paraphrase is not None]
         self.resamples = resamples
-        self.couples = list(
-            dict.fromkeys(couple for each in self.triples for couple in _couples(each))
+        self.singles = list(
+            dict.fromkeys(single for each in self.triples for single in _couples(each))
         )
         """(candidate, anchor), in which the candidate is a paraphrase or an attacked anchor."""
 
     def pairs(self) -> tuple[list[str], list[list[str]]]:
-        """The couples as candidates and their references."""
-        return [text for text, _ in self.couples], [[anchor] for _, anchor in self.couples]
+        """The single pairs as candidates and their references."""
+        return [text for text, _ in self.singles], [[anchor] for _, anchor in self.singles]
 
     def halves(self) -> tuple[Attacks, Attacks]:
         """The cases of every other anchor, and the rest."""

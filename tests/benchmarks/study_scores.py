@@ -27,7 +27,7 @@ from infolm_metric.infolm.settings import Settings
 from infolm_metric.meta_evaluation.grid import score_grid, turned
 
 Scores = dict[str, np.ndarray]  # name -> [rows], higher is better
-PORTION = 80  # rows that are scored between two savings
+CHUNK = 80  # rows that are scored between two savings
 LAYER = 5  # of 6, of which BERTScore takes the states
 NLI_ENCODER = Path(bundled.__file__).parent / "nli"  # that of the NLI model, as in BaryScore+
 
@@ -144,7 +144,7 @@ def metric_entry(title: str, metric: str, **settings: Any) -> tuple[Entry, ...]:
 
 
 def over_references(title: str, score: Callable[[list[str], list[str]], np.ndarray]) -> Entry:
-    """A metric of candidates with one reference each, [couples]."""
+    """A metric of candidates with one reference each, [single pairs]."""
 
     def combined(run: Run, rows: Sequence[int], names: Sequence[str]) -> Scores:
         predictions, references = run.data.texts(rows)
@@ -248,7 +248,7 @@ def kept(folder: Path, data: study_data.DataSet) -> Scores:
 
 
 def complete(run: Run, say: Callable[[str], object] = print) -> Scores:
-    """Score what is missing, portion by portion, and save after each."""
+    """Score what is missing, chunk by chunk, and save after each."""
     folder, data = run.folder, run.data
     folder.mkdir(parents=True, exist_ok=True)
     scores = kept(folder, data)
@@ -260,8 +260,8 @@ def complete(run: Run, say: Callable[[str], object] = print) -> Scores:
         names = [name for name in entry.names if np.isnan(columns[name][data.rows]).any()]
         missing = [row for row in data.rows if any(np.isnan(columns[name][row]) for name in names)]
         start = time.perf_counter()
-        for first in range(0, len(missing), PORTION):
-            rows = missing[first : first + PORTION]
+        for first in range(0, len(missing), CHUNK):
+            rows = missing[first : first + CHUNK]
             for name, values in entry.score(run, rows, names).items():
                 scores.setdefault(name, empty.copy())[rows] = values
             part = folder / f"{data.name}.part.npz"

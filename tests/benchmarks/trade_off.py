@@ -84,7 +84,7 @@ class Scorers:
         return dict(zip((ALONE, "other", "nli"), (scores for _, scores in found), strict=True))
 
     def rival(self, name: str, attacks: Attacks, content: str) -> np.ndarray:
-        """A metric of others on the attacks, [couples]."""
+        """A metric of others on the attacks, [single pairs]."""
         path = self.folder / f"trade_off-{name}-attacks-{content}.npz"
         if not path.exists():
             predictions, references = attacks.pairs()
@@ -125,7 +125,7 @@ def percent(interval: Interval, sign: str = "") -> str:
 
 @dataclass(frozen=True)
 class Cases:
-    """Attacks, and the score of each of their couples by weight."""
+    """Attacks, and the score of each of their single pairs by weight."""
 
     attacks: Attacks
     scores: Mapping[str, Mapping[tuple[str, str], float]]
@@ -212,7 +212,7 @@ def rival_rows(scorers: Scorers, attacks: Attacks, content: str) -> Iterator[lis
     """Metrics of others on the attacks."""
     for name in RIVALS:
         scores = scorers.rival(name, attacks, content).tolist()
-        preferred = attacks.preferred(dict(zip(attacks.couples, scores, strict=True)))
+        preferred = attacks.preferred(dict(zip(attacks.singles, scores, strict=True)))
         yield [name, *(percent(attacks.accuracy(preferred, group)) for group in GROUPS)]
 
 
@@ -269,7 +269,7 @@ def main() -> None:
         }
         anchors = list(dict.fromkeys(each.anchor for each in attacks.triples))
         cases = scorers.combinations(title, f"attacks-{content}", attacks.pairs(), anchors)
-        table = [dict(zip(attacks.couples, each.tolist(), strict=True)) for each in cases.values()]
+        table = [dict(zip(attacks.singles, each.tolist(), strict=True)) for each in cases.values()]
         preferred = Cases(attacks, dict(zip(cases, table, strict=True)))
         rows = {name: spread(own, scored[name]) for name, own in data.items()}
         study = Study.of(preferred, data, rows, args.resamples)

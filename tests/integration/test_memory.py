@@ -22,7 +22,7 @@ def score(start, stop):
         return sum(1 for row in scorer.stream(zip(*sides)))
     return len(scorer.score(*sides).scores["fisher_rao_distance"])
 
-score(0, 1500)  # more than a portion
+score(0, 1500)  # more than a chunk
 before = peak()
 count = score(1500, 8000)
 print(json.dumps({"pairs": count, "grown": peak() - before}))

@@ -207,7 +207,7 @@ def test_no_barycentre_of_the_authors_is_better_than_the_closed_form(literal):
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_a_score_has_the_same_bits_in_any_company_order_batch_or_portion(
+def test_a_score_has_the_same_bits_in_any_company_order_batch_or_chunk(
     family, tiny_models, monkeypatch
 ):
     scorer = BaryScorer(model_name_or_path=tiny_models(family), layers=2, reuse_memory=0)
@@ -227,7 +227,7 @@ def test_a_score_has_the_same_bits_in_any_company_order_batch_or_portion(
     assert scores([*CANDIDATES, "rain"], [*REFERENCES, "a dog"])[:-1] == together
     for batch_size in (1, 3, 64):
         assert scores(CANDIDATES, REFERENCES, batch_size=batch_size) == together
-    monkeypatch.setattr("infolm_metric.baryscore.scorer.PORTION_TEXTS", 1)
+    monkeypatch.setattr("infolm_metric.baryscore.scorer.CHUNK_TEXTS", 1)
     assert scores(CANDIDATES, REFERENCES) == together
 
 
@@ -356,11 +356,11 @@ def test_long_texts_are_cut_read_in_windows_or_refused(scorer, tiny_bert):
 
 
 def test_every_token_of_a_window_has_the_states_that_window_gives(scorer):
-    (reading,), _ = scorer.inner.states.read([[LONG], []], (None, None), scorer.settings)
+    (weighed_text,), _ = scorer.inner.states.read([[LONG], []], (None, None), scorer.settings)
     chosen = scorer.settings.replace(max_length=12, long_text="window")
-    (reading,), _ = scorer.inner.states.read([[LONG], []], (None, None), chosen)
-    found = scorer.inner.states.of([reading], chosen, [(2,)])[reading.key[0]][0]
-    ids, width = reading.text.tokens, 10
+    (weighed_text,), _ = scorer.inner.states.read([[LONG], []], (None, None), chosen)
+    found = scorer.inner.states.of([weighed_text], chosen, [(2,)])[weighed_text.key[0]][0]
+    ids, width = weighed_text.text.tokens, 10
     assert found.shape == (len(ids), 32)
     starts = sorted({*range(0, len(ids) - width, width // 2), len(ids) - width})
     template = scorer.inner.states.checkpoint(chosen).template

@@ -1,14 +1,14 @@
-"""Distributions beside each other: every couple by every measure."""
+"""Distributions beside each other: every single pair by every measure."""
 
 import numpy as np
 import pytest
 import torch
 
 from infolm_metric.infolm import comparison, measures
-from infolm_metric.infolm.comparison import Comparison, compare_couples, masks_of
+from infolm_metric.infolm.comparison import Comparison, compare_singles, masks_of
 from infolm_metric.infolm.measures import Asked
 from infolm_metric.infolm.settings import Settings
-from tests.made_readings import couples, reading
+from tests.made_weighed_texts import singles, weighed_text
 
 COMPARISONS = [
     Comparison(Asked("l1_distance", "jeffreys"), "min", 0),
@@ -21,13 +21,13 @@ COMPARISONS = [
 @pytest.mark.parametrize("elements", [1, 12, 1 << 22])
 def test_every_couple_is_compared_by_every_measure_at_its_temperature(elements, monkeypatch):
     monkeypatch.setattr(comparison, "COMPARED_ELEMENTS", elements)
-    made = couples((10, [11, 12]), (13, [14]), (10, [15, 11]))
+    made = singles((10, [11, 12]), (13, [14]), (10, [15, 11]))
     generator = torch.Generator().manual_seed(0)
     found = {
-        reading(token).key: torch.randn(2, 5, generator=generator, dtype=torch.float64)
+        weighed_text(token).key: torch.randn(2, 5, generator=generator, dtype=torch.float64)
         for token in range(10, 16)
     }
-    values = compare_couples(made, found, COMPARISONS)
+    values = compare_singles(made, found, COMPARISONS)
     assert values.shape == (4, 5) and values.dtype == np.float64
     for row, c in zip(values, COMPARISONS, strict=True):
         for value, candidate, reference in zip(row, *made.sides, strict=True):
@@ -48,7 +48,7 @@ def test_a_comparison_is_what_the_settings_ask_for():
 def test_the_masks_of_a_reading_are_its_positions_of_some_weight():
     table = np.zeros(20)
     table[[11, 13]] = 1.0
-    assert masks_of(reading(10, 11, 12, 13)) == 4
-    assert masks_of(reading(10, 11, 12, 13, table=table)) == 2
-    assert masks_of(reading(10, 12, table=table)) == 2  # all weights 0: uniform
-    assert masks_of(reading()) == masks_of(reading(table=table)) == 1  # a lone mask
+    assert masks_of(weighed_text(10, 11, 12, 13)) == 4
+    assert masks_of(weighed_text(10, 11, 12, 13, table=table)) == 2
+    assert masks_of(weighed_text(10, 12, table=table)) == 2  # all weights 0: uniform
+    assert masks_of(weighed_text()) == masks_of(weighed_text(table=table)) == 1  # a lone mask

@@ -12,7 +12,7 @@ from transformers.utils import logging
 
 from infolm_metric.infolm import masked_lm
 from infolm_metric.infolm.masking import batches, split
-from infolm_metric.kernel.exactness import ROWS
+from infolm_metric.kernel.exactness import least_rows
 from infolm_metric.kernel.idf.weights import normalised_log_weights
 from infolm_metric.kernel.tokens import tokenize
 from tests.model_families import FAMILIES, SENTENCES, edited
@@ -100,8 +100,8 @@ def test_the_vocabulary_head_runs_at_masked_positions_only(family, loaded, tiny_
         ask(model, batch)
     over_vocabulary = [rows for rows, width in seen if width == model.checkpoint.size]
     # A product of fewer rows than that is filled up.
-    assert over_vocabulary and max(over_vocabulary) == max(7, ROWS)
-    assert batch.ids.numel() > ROWS
+    assert over_vocabulary and max(over_vocabulary) == max(7, least_rows())
+    assert batch.ids.numel() > least_rows()
     plain = load(tiny_models(family), fast=False).model
     with rows_by_width() as seen, torch.no_grad():
         plain(input_ids=batch.ids, attention_mask=torch.ones_like(batch.ids))

@@ -204,7 +204,7 @@ OWN_WAYS = {"modernbert"}
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_a_score_has_the_same_bits_in_any_company_order_batch_or_portion(
+def test_a_score_has_the_same_bits_in_any_company_order_batch_or_chunk(
     family, tiny_models, monkeypatch
 ):
     scorer = InfoLMScorer(model_name_or_path=tiny_models(family), reuse_memory=0)
@@ -233,7 +233,7 @@ def test_a_score_has_the_same_bits_in_any_company_order_batch_or_portion(
     assert same(scores([*CANDIDATES, "rain"], [*REFERENCES, "a dog"])[:-1], together)
     for batch_size in (1, 3, 64):
         assert same(scores(CANDIDATES, REFERENCES, batch_size=batch_size), together)
-    monkeypatch.setattr("infolm_metric.infolm.scorer.PORTION_TEXTS", 1)
+    monkeypatch.setattr("infolm_metric.infolm.scorer.CHUNK_TEXTS", 1)
     assert same(scores(CANDIDATES, REFERENCES), together)
 
 
