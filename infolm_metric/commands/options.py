@@ -199,7 +199,7 @@ def make_scorer(arguments: argparse.Namespace, **usual: Any) -> MetricScorer:
     metric = metrics.find(arguments.metric)
     # Checked before the scorer, and torch with it, is imported.
     settings = read_settings(metric.settings_type(), arguments, **usual)
-    scorer: MetricScorer = metric.scorer_type()(**vars(settings))
+    scorer: MetricScorer = metric.scorer_type().of(settings)
     return scorer
 
 
@@ -291,7 +291,7 @@ def make_scorers(names: Sequence[str], arguments: argparse.Namespace) -> dict[st
     types = {name: metrics.find(name).settings_type() for name in names}
     _check_owned(types, arguments)
     settings = {name: read_settings(own, arguments) for name, own in types.items()}
-    return {name: metrics.find(name).scorer_type()(**vars(settings[name])) for name in types}
+    return {name: metrics.find(name).scorer_type().of(settings[name]) for name in types}
 
 
 def _check_owned(types: Mapping[str, type[Settings]], arguments: argparse.Namespace) -> None:

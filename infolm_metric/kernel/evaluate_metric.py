@@ -80,7 +80,7 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
     def scorer(self) -> Any:
         """The scorer, which keeps the model between calls; `unload` lets it go."""
         if self._scorer is None:
-            self._scorer = self.scorer_type(**vars(self._settings))
+            self._scorer = self.scorer_type.of(self._settings)
         return self._scorer
 
     def unload(self) -> None:

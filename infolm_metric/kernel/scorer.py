@@ -11,7 +11,7 @@ import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from infolm_metric.kernel.completion import name_settings
 from infolm_metric.kernel.idf.statistics import Statistics
@@ -20,6 +20,9 @@ from infolm_metric.kernel.rescaling import score_part, score_whole, with_baselin
 from infolm_metric.kernel.results import Remarks, Result, make_signature
 from infolm_metric.kernel.settings import Settings
 from infolm_metric.kernel.wording import spelled
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 LOWER, HIGHER = "lower", "higher"
 READ_AHEAD = 256  # pairs of a stream
@@ -97,6 +100,13 @@ class MetricScorer:
         self.settings = self.inner_type.settings_type.of(**settings)
         self.inner = self.inner_type()
         self.lock = threading.RLock()  # one pass at a time; the model and the store are shared
+
+    @classmethod
+    def of(cls, settings: Settings) -> Self:
+        """The scorer with settings that were checked and resolved before."""
+        scorer = cls()
+        scorer.settings = settings
+        return scorer
 
     def __repr__(self) -> str:
         """The scorer with the settings that are not the defaults."""

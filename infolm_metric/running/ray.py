@@ -101,7 +101,7 @@ def score_files(
         raise ValueError(f"{output} exists; name a folder that is not there yet")
     write, form = WRITERS[suffix]
     output = os.path.abspath(output)  # workers have other working folders
-    scorer = metrics.find(metric).scorer_type()(**vars(settings))
+    scorer = metrics.find(metric).scorer_type().of(settings)
     try:
         seen: Any = ray.remote(num_cpus=0)(_Seen).remote()
         scored, statistics = _scored(source, scorer, **options, seen=seen)
