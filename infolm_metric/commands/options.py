@@ -180,9 +180,9 @@ def read_settings(own: type[Settings], arguments: argparse.Namespace, **usual: A
     Progress is shown on a terminal, unless it says to be quiet.
 
     >>> from infolm_metric.infolm.settings import Settings
-    >>> given = argparse.Namespace(information_measure=["kl"], json=True, quiet=False)
-    >>> read_settings(Settings, given).information_measure
-    'kl'
+    >>> given = argparse.Namespace(temperature=1.5, json=True, quiet=False)
+    >>> read_settings(Settings, given).temperature
+    1.5
     """
     choices = own.choices()
     given = {

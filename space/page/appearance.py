@@ -81,7 +81,8 @@ CSS = """
 .verdict { font-size: 1.5rem; font-weight: 700; margin: 0 0 .3rem; color: var(--primary-700); }
 .waiting, .refused { min-height: 8rem; }
 .refused { border-left: 4px solid #dc2626; }
-.dark .score, .dark .verdict { color: var(--primary-200); }
+.dark .score { color: var(--primary-200); }
+.dark .verdict { color: var(--primary-200); }
 .score-card ul.fine { margin: .6rem 0 0; padding-left: 1.1rem; list-style: disc; }
 .gauge { padding: .8rem 0 1.3rem; }
 .bar { position: relative; height: .8rem; background: var(--border-color-primary); }

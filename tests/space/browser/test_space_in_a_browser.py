@@ -109,6 +109,7 @@ def test_another_measure_is_answered_at_once_with_its_parameters(page, infolm):
 def test_a_parameter_outside_its_domain_is_refused_in_words(page):
     open_settings(page)
     choose(page, MEASURE, "renyi_divergence")
+    expect(page.locator("#code")).to_contain_text("renyi_divergence", **LONG)
     alpha = page.get_by_label("alpha", exact=True).locator("visible=true")
     alpha.fill("-1")
     alpha.press("Enter")

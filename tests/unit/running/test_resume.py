@@ -109,7 +109,7 @@ def test_the_command_writes_rows_and_prints_the_summary(infolm, scorer):
     assert signature == f"signature: {expected.signature}"
     assert len(rows_of("scores.jsonl")) == len(ROWS)
     again = infolm("pairs.jsonl", "-o", "scores.jsonl")
-    assert again == (0, output, f"infolm: {len(ROWS)} pairs were there already\n")
+    assert again == (0, output, errors + f"infolm: {len(ROWS)} pairs were there already\n")
 
 
 def test_a_table_as_the_only_argument_is_scored(infolm):
