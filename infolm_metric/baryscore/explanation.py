@@ -21,32 +21,55 @@ class TokenPoints:
 
 @dataclass(frozen=True)
 class TextView:
-    """The tokens of a text that are moved, or moved onto."""
+    """The tokens of a text that are moved, or moved onto.
 
-    tokens: list[str]  # [tokens]; the special ones for a text that has no other
-    weights: np.ndarray  # float64 [tokens], summing to 1
+    Attributes:
+        tokens: [tokens]; the special ones for a text that has no other.
+        weights: float64 [tokens], summing to 1.
+    """
+
+    tokens: list[str]
+    weights: np.ndarray
 
 
 class Move(NamedTuple):
-    """Mass of a candidate's token that goes to a token of the reference."""
+    """Mass of a candidate's token that goes to a token of the reference.
 
-    candidate: int  # index of the token
+    Attributes:
+        candidate: the index of the token.
+        reference: likewise.
+        mass: what moves, > 0, of 1 in all.
+        distance: squared.
+        share: of the score: mass times distance.
+    """
+
+    candidate: int
     reference: int
     mass: float
-    distance: float  # squared
-    share: float  # of the score: mass times distance
+    distance: float
+    share: float
 
 
 @dataclass(frozen=True, repr=False)
 class Explanation:
-    """A score as the plan that it is the cost of."""
+    """A score as the plan that it is the cost of.
+
+    Attributes:
+        score: what `score` gives.
+        signature: all that can change it.
+        candidate: the tokens of the text to judge.
+        reference: those of the other.
+        plan: the mass between each two tokens, float64 [candidate's tokens, reference's tokens],
+            summing to 1.
+        distances: their squared distances, float64 of the same shape.
+    """
 
     score: float
     signature: str
     candidate: TextView
     reference: TextView
-    plan: np.ndarray  # float64 [candidate's tokens, reference's tokens]: mass, summing to 1
-    distances: np.ndarray  # float64, the same shape: squared
+    plan: np.ndarray
+    distances: np.ndarray
 
     def __repr__(self) -> str:
         words = (

@@ -176,7 +176,12 @@ def _distances(singles: SinglePairs, found: dict[bytes, Tensor]) -> np.ndarray:
 class BaryScorer(MetricScorer):
     """Scores candidates against references; the model is loaded at the first use and kept.
 
-    Takes the settings of `Settings` as keywords; every method takes them too, for one call.
+    Args:
+        **settings: the settings of BaryScore, by name; every method takes them too, for one call.
+
+    Raises:
+        TypeError, ValueError: a setting is unknown or wrong.
+        ModuleNotFoundError: at the first score, if POT is not installed.
 
     >>> scorer = BaryScorer(model_name_or_path="bundled")
     >>> result = scorer.score(["The cat sat down."], ["The cat sat down."])
@@ -209,6 +214,18 @@ class BaryScorer(MetricScorer):
         """Which token of a text goes where in its reference, with what mass and at what cost.
 
         With idf="references" the reference is the corpus, as in `score`; give an `IDF` for another.
+
+        Args:
+            candidate: the text to judge.
+            reference: what it is compared with.
+            **settings: override the scorer's own for this call.
+
+        Returns:
+            The score, and the plan of transport between the tokens that it is the cost of.
+
+        Raises:
+            TypeError, ValueError: an argument is wrong; nothing was loaded yet.
+            OSError: the model cannot be found.
 
         >>> scorer = BaryScorer(model_name_or_path="bundled", idf=False)
         >>> found = scorer.explain("A cat sat.", "The cat sat.")

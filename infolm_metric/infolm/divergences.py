@@ -24,9 +24,16 @@ SERIES_BELOW = 2.0**-6  # where exp(y) - 1 - y has lost 7 bits, and 6 terms of i
 
 
 def kl_divergence(log_p: Tensor, log_q: Tensor) -> Tensor:
-    """Kullback-Leibler divergence, sum p log(p/q), in nats. Shapes [..., vocab] -> [...].
+    """Kullback-Leibler divergence, sum p log(p/q), in nats.
 
     The paper's "JS" is this measure with `measures.compare`'s symmetrize="jeffreys".
+
+    Args:
+        log_p: the references' log-probabilities, [..., vocab].
+        log_q: the candidates', likewise.
+
+    Returns:
+        From 0, float64 [...].
 
     >>> p, q = torch.tensor([0.5, 0.5]).log(), torch.tensor([0.25, 0.75]).log()
     >>> print(f"{kl_divergence(p, q):.6f}")
@@ -47,9 +54,17 @@ def kl_terms(log_p: Tensor, log_q: Tensor) -> Tensor:
 
 
 def alpha_divergence(log_p: Tensor, log_q: Tensor, alpha: float) -> Tensor:
-    """Alpha divergence, (sum p^a q^(1-a) - 1) / (a(a-1)). Shapes [..., vocab] -> [...].
+    """Alpha divergence, (sum p^a q^(1-a) - 1) / (a(a-1)).
 
     KL(p, q) in the limit alpha -> 1, KL(q, p) in the limit alpha -> 0.
+
+    Args:
+        log_p: the references' log-probabilities, [..., vocab].
+        log_q: the candidates', likewise.
+        alpha: any number.
+
+    Returns:
+        From 0, float64 [...].
 
     >>> p, q = torch.tensor([0.5, 0.5]).log(), torch.tensor([0.25, 0.75]).log()
     >>> print(f"{alpha_divergence(p, q, 2):.6f}")
@@ -62,9 +77,17 @@ def alpha_divergence(log_p: Tensor, log_q: Tensor, alpha: float) -> Tensor:
 
 
 def renyi_divergence(log_p: Tensor, log_q: Tensor, alpha: float) -> Tensor:
-    """Renyi divergence, log(sum p^a q^(1-a)) / (a-1), in nats, alpha > 0. [..., vocab] -> [...].
+    """Renyi divergence, log(sum p^a q^(1-a)) / (a-1), in nats, alpha > 0.
 
     KL(p, q) in the limit alpha -> 1.
+
+    Args:
+        log_p: the references' log-probabilities, [..., vocab].
+        log_q: the candidates', likewise.
+        alpha: > 0.
+
+    Returns:
+        From 0, float64 [...].
 
     >>> p, q = torch.tensor([0.5, 0.5]).log(), torch.tensor([0.25, 0.75]).log()
     >>> print(f"{renyi_divergence(p, q, 0.5):.6f}")
@@ -85,9 +108,17 @@ def alpha_terms(log_p: Tensor, log_q: Tensor, alpha: float) -> Tensor:
 
 
 def beta_divergence(log_p: Tensor, log_q: Tensor, beta: float) -> Tensor:
-    """Beta divergence: `ab_divergence` with alpha = 1. Shapes [..., vocab] -> [...].
+    """Beta divergence: `ab_divergence` with alpha = 1.
 
     The paper also calls it gamma divergence. KL(p, q) in the limit beta -> 0.
+
+    Args:
+        log_p: the references' log-probabilities, [..., vocab].
+        log_q: the candidates', likewise.
+        beta: any number.
+
+    Returns:
+        From 0, float64 [...].
 
     >>> p, q = torch.tensor([0.5, 0.5]).log(), torch.tensor([0.25, 0.75]).log()
     >>> print(f"{beta_divergence(p, q, 1):.6f}")
@@ -107,11 +138,20 @@ def beta_terms(log_p: Tensor, log_q: Tensor, beta: float) -> Tensor:
 
 
 def ab_divergence(log_p: Tensor, log_q: Tensor, alpha: float, beta: float) -> Tensor:
-    """Scale-invariant AB divergence. Shapes [..., vocab] -> [...].
+    """Scale-invariant AB divergence.
 
     With S(s,t) = sum p^s q^t:
     log S(a+b,0) / (b(a+b)) + log S(0,a+b) / (a(a+b)) - log S(a,b) / (ab).
     Equals Renyi / alpha where alpha + beta = 1.
+
+    Args:
+        log_p: the references' log-probabilities, [..., vocab].
+        log_q: the candidates', likewise.
+        alpha: any number.
+        beta: likewise.
+
+    Returns:
+        From 0, float64 [...].
 
     >>> p, q = torch.tensor([0.5, 0.5]).log(), torch.tensor([0.25, 0.75]).log()
     >>> print(f"{ab_divergence(p, q, 0.5, 0.5):.6f}")
@@ -131,7 +171,14 @@ def ab_terms(log_p: Tensor, log_q: Tensor, alpha: float, beta: float) -> Tensor:
 
 
 def l1_distance(log_p: Tensor, log_q: Tensor) -> Tensor:
-    """L1 distance, sum |p - q|, from 0 to 2. Shapes [..., vocab] -> [...].
+    """L1 distance, sum |p - q|.
+
+    Args:
+        log_p: the references' log-probabilities, [..., vocab].
+        log_q: the candidates', likewise.
+
+    Returns:
+        From 0 to 2, float64 [...].
 
     >>> p, q = torch.tensor([0.5, 0.5]).log(), torch.tensor([0.25, 0.75]).log()
     >>> print(f"{l1_distance(p, q):.6f}")
@@ -152,7 +199,14 @@ def l1_terms(log_p: Tensor, log_q: Tensor) -> Tensor:
 
 
 def l2_distance(log_p: Tensor, log_q: Tensor) -> Tensor:
-    """L2 distance, the root of sum (p - q)^2, from 0 to sqrt 2. Shapes [..., vocab] -> [...].
+    """L2 distance, the root of sum (p - q)^2.
+
+    Args:
+        log_p: the references' log-probabilities, [..., vocab].
+        log_q: the candidates', likewise.
+
+    Returns:
+        From 0 to the root of 2, float64 [...].
 
     >>> p, q = torch.tensor([0.5, 0.5]).log(), torch.tensor([0.25, 0.75]).log()
     >>> print(f"{l2_distance(p, q):.6f}")
@@ -172,7 +226,14 @@ def l2_terms(log_p: Tensor, log_q: Tensor) -> Tensor:
 
 
 def l_infinity_distance(log_p: Tensor, log_q: Tensor) -> Tensor:
-    """L-infinity distance, max |p - q|, from 0 to 1. Shapes [..., vocab] -> [...].
+    """L-infinity distance, max |p - q|.
+
+    Args:
+        log_p: the references' log-probabilities, [..., vocab].
+        log_q: the candidates', likewise.
+
+    Returns:
+        From 0 to 1, float64 [...].
 
     >>> p, q = torch.tensor([0.5, 0.5]).log(), torch.tensor([0.25, 0.75]).log()
     >>> print(f"{l_infinity_distance(p, q):.6f}")
@@ -193,7 +254,14 @@ def l_infinity_terms(log_p: Tensor, log_q: Tensor) -> Tensor:
 
 
 def fisher_rao_distance(log_p: Tensor, log_q: Tensor) -> Tensor:
-    """Fisher-Rao distance, (2/pi) arccos(sum sqrt(pq)), from 0 to 1. Shapes [..., vocab] -> [...].
+    """Fisher-Rao distance, (2/pi) arccos(sum sqrt(pq)).
+
+    Args:
+        log_p: the references' log-probabilities, [..., vocab].
+        log_q: the candidates', likewise.
+
+    Returns:
+        From 0 to 1, float64 [...].
 
     >>> p, q = torch.tensor([0.5, 0.5]).log(), torch.tensor([0.25, 0.75]).log()
     >>> print(f"{fisher_rao_distance(p, q):.6f}")

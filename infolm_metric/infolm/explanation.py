@@ -15,42 +15,74 @@ from infolm_metric.infolm.settings import Settings
 
 @dataclass(frozen=True)
 class TextView:
-    """What the model predicts for one text."""
+    """What the model predicts for one text.
 
-    tokens: list[str]  # [positions]; a lone mask token for a text without a maskable one
-    weights: Tensor  # float64 [positions], summing to 1
-    log_predictions: Tensor  # float64 [positions, vocab], at the settings' temperature
-    log_distribution: Tensor  # float64 [vocab]: their weighted mean, interpolated if asked for
+    Attributes:
+        tokens: [positions]; a lone mask token for a text without a maskable one.
+        weights: float64 [positions], summing to 1.
+        log_predictions: float64 [positions, vocab], at the settings' temperature.
+        log_distribution: their weighted mean, interpolated if asked for, float64 [vocab].
+    """
+
+    tokens: list[str]
+    weights: Tensor
+    log_predictions: Tensor
+    log_distribution: Tensor
 
 
 class Share(NamedTuple):
-    """What an entry of the vocabulary adds to a score."""
+    """What an entry of the vocabulary adds to a score.
+
+    Attributes:
+        token: the entry.
+        share: what it adds, >= 0.
+        in_reference: its probability in the reference's distribution.
+        in_candidate: likewise in the candidate's.
+        own: True if it stands in one of the texts.
+    """
 
     token: str
     share: float
-    in_reference: float  # its probability in the reference's distribution
+    in_reference: float
     in_candidate: float
-    own: bool  # it stands in one of the texts
+    own: bool
 
 
 @dataclass(frozen=True, repr=False)
 class Explanation:
-    """A score with what it is made of."""
+    """A score with what it is made of.
+
+    Attributes:
+        measure: its full name.
+        score: what `score` gives.
+        signature: all that can change it.
+        candidate: what the model predicts for the text to judge.
+        reference: likewise for the other.
+        shares: what each vocabulary entry adds to the score, float64 [vocab], >= 0.
+        vocabulary: the entries as strings, [vocab].
+    """
 
     measure: str
     score: float
     signature: str
     candidate: TextView
     reference: TextView
-    shares: Tensor  # float64 [vocab], >= 0, summing to the score
-    vocabulary: list[str]  # [vocab]
+    shares: Tensor
+    vocabulary: list[str]
 
     def __repr__(self) -> str:
         drivers = ", ".join(f"{each.token} {each.share:.3g}" for each in self.top(3))
         return f"<Explanation of {self.measure} {self.score:.6g}: {drivers}, ...>"
 
     def top(self, count: int = 10) -> list[Share]:
-        """The entries with the largest shares, the largest first."""
+        """The entries with the largest shares, the largest first.
+
+        Args:
+            count: how many, or all if there are fewer.
+
+        Returns:
+            Each with its probabilities in both texts.
+        """
         largest = self.shares.topk(min(count, len(self.shares))).indices
         own = {*self.candidate.tokens, *self.reference.tokens}
         p, q = self.reference.log_distribution.exp(), self.candidate.log_distribution.exp()

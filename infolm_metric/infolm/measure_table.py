@@ -36,7 +36,13 @@ LARGEST_PARAMETER = 1e50  # alpha and beta up to here keep products with log-pro
 
 @dataclass(frozen=True)
 class Parameter:
-    """A number that a measure needs: its name, the domain in words, and the domain as a test."""
+    """A number that a measure needs: its name, the domain in words, and the domain as a test.
+
+    Attributes:
+        name: "alpha" or "beta".
+        domain: in words, such as "any number other than 0 and 1".
+        accepts: tells of a finite number whether it lies in the domain.
+    """
 
     name: str
     domain: str
@@ -51,10 +57,20 @@ def _at_most(bound: float) -> Callable[..., float]:
 class Measure:
     """An information measure between two distributions over the vocabulary.
 
-    `formula(log_p, log_q, **parameters)` gives [...] from [..., vocab], and `terms` what each entry
-    adds to it, [..., vocab], >= 0, up to a common factor. `upper_bound(**parameters)` is the
-    largest value over all pairs of distributions, the same for either order of them, and
-    `jensen_bound` that of D(p, (p+q)/2): infinity where no bound holds for every vocabulary.
+    Attributes:
+        name: in full, as results carry it.
+        formula: formula(log_p, log_q, **parameters) gives float64 [...] from [..., vocab].
+        terms: what each entry adds to the formula, up to a common factor: [..., vocab], >= 0.
+        expression: the formula for people to read.
+        description: what it attends to, in a sentence.
+        parameters: those that the formula needs.
+        joint_domain: in words, which parameters go together.
+        accepts: tells of the parameters together whether they lie in the domain.
+        symmetric: True if D(p,q) = D(q,p).
+        upper_bound: the largest value by the parameters, over all pairs of distributions and for
+            either order of them; infinity where no bound holds for every vocabulary.
+        jensen_bound: likewise of D(p, (p+q)/2).
+        source: where it is from.
     """
 
     name: str
@@ -198,7 +214,16 @@ ALIASES: dict[str, str] = {
 
 
 def resolve(name: str | Measure) -> Measure:
-    """The measure of a full name or an alias. ValueError, with the nearest known name, if unknown.
+    """The measure of a full name or an alias.
+
+    Args:
+        name: either, or a measure, which is given back.
+
+    Returns:
+        The measure.
+
+    Raises:
+        ValueError: it is unknown; the message names the nearest that is known.
 
     >>> resolve("fisher_rao").name
     'fisher_rao_distance'
@@ -218,8 +243,16 @@ def check_parameters(
 ) -> dict[str, float]:
     """The parameters that `measure` needs, as floats; those it does not use are left out.
 
-    Takes Python, numpy and torch scalars. ValueError for one that is missing, not a finite number,
-    or outside the measure's domain.
+    Args:
+        measure: a measure, its name or an alias.
+        alpha: a Python, numpy or torch scalar.
+        beta: likewise.
+
+    Returns:
+        The parameters by name.
+
+    Raises:
+        ValueError: one is missing, not a finite number, or outside the measure's domain.
 
     >>> check_parameters("renyi_divergence", alpha=2, beta=7)
     {'alpha': 2.0}
@@ -252,7 +285,16 @@ def parameter_grid(
 ) -> list[tuple[float | None, float | None]]:
     """Every (alpha, beta) in the measure's domain, with None for a parameter it does not use.
 
-    ValueError for a value that is missing or not a finite number.
+    Args:
+        measure: a measure, its name or an alias.
+        alphas: the values to combine.
+        betas: likewise.
+
+    Returns:
+        Each combination once.
+
+    Raises:
+        ValueError: a value is missing or not a finite number.
 
     >>> parameter_grid("ab_divergence", [0, 1], [-1, 2])
     [(1.0, 2.0)]

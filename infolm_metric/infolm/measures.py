@@ -94,6 +94,18 @@ def largest_value(
 ) -> float:
     """The largest value of `compare` with these arguments; infinity where there is no bound.
 
+    Args:
+        measure: a measure, its name or an alias.
+        symmetrize: as for `compare`.
+        alpha: likewise.
+        beta: likewise.
+
+    Returns:
+        The bound over all pairs of distributions on any vocabulary.
+
+    Raises:
+        ValueError: an unknown name, or a parameter outside its domain.
+
     >>> round(largest_value("kl_divergence", symmetrize="jensen"), 4)  # log 2
     0.6931
     """
@@ -119,16 +131,19 @@ def compare(
 ) -> Tensor:
     """The measure between references p and candidates q, float64, in [0, `largest_value`].
 
-    Shapes [..., vocab] (leading axes broadcast) -> [...]. Both sides are renormalised first.
+    Both sides are renormalised first; leading axes broadcast.
 
     Args:
         measure: a measure, its name or an alias.
-        log_p: log-probabilities of the references; -inf counts as -1e50.
+        log_p: log-probabilities of the references, [..., vocab]; -inf counts as -1e50.
         log_q: those of the candidates.
         symmetrize: "jeffreys", the mean of D(p,q) and D(q,p); "jensen", the mean of D(p,m) and
             D(q,m) with m = (p+q)/2; "none", D(p,q); "reverse", D(q,p). The distances ignore it.
         alpha: for the measures that need it, in their domain.
         beta: likewise.
+
+    Returns:
+        The values, float64 [...].
 
     Raises:
         ValueError: an unknown name, a parameter outside its domain, vocabularies that differ, and
@@ -145,7 +160,14 @@ def compare(
 
 
 class Asked(NamedTuple):
-    """A measure to compare by; what each is, `compare` says."""
+    """A measure to compare by; what each is, `compare` says.
+
+    Attributes:
+        measure: a measure, its name or an alias.
+        symmetrize: "jeffreys", "jensen", "none" or "reverse".
+        alpha: for the measures that need it, in their domain.
+        beta: likewise.
+    """
 
     measure: str | Measure
     symmetrize: str = "jeffreys"
@@ -156,7 +178,16 @@ class Asked(NamedTuple):
 def compare_each(asked: Sequence[Asked], log_p: Tensor, log_q: Tensor) -> Tensor:
     """What `compare` gives for each that is asked, float64 [asked, ...]; renormalises once.
 
-    ValueError as `compare`.
+    Args:
+        asked: what to compare by, at least one.
+        log_p: as for `compare`.
+        log_q: likewise.
+
+    Returns:
+        The values, float64 [asked, ...].
+
+    Raises:
+        ValueError: as `compare`.
 
     >>> p, q = torch.tensor([0.5, 0.5]).log(), torch.tensor([0.25, 0.75]).log()
     >>> print(", ".join(f"{x:.3f}" for x in compare_each([Asked("kl"), Asked("l1")], p, q)))
@@ -194,8 +225,19 @@ def shares(
 ) -> Tensor:
     """What each vocabulary entry adds to `compare` with these arguments, >= 0, float64.
 
-    Shapes [..., vocab] -> [..., vocab]; the sum over the last axis is `compare`'s value.
-    ValueError as `compare`.
+    Args:
+        measure: as for `compare`.
+        log_p: likewise.
+        log_q: likewise.
+        symmetrize: likewise.
+        alpha: likewise.
+        beta: likewise.
+
+    Returns:
+        Their parts, float64 [..., vocab]; the sum over the last axis is `compare`'s value.
+
+    Raises:
+        ValueError: as `compare`.
 
     >>> p, q = torch.tensor([0.5, 0.3, 0.2]).log(), torch.tensor([0.5, 0.2, 0.3]).log()
     >>> print(", ".join(f"{x:.3f}" for x in shares("l1_distance", p, q)))

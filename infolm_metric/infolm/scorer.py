@@ -160,7 +160,11 @@ class InfoLMPasses(Passes):
 class InfoLMScorer(MetricScorer):
     """Scores candidates against references; the model is loaded at the first use and kept.
 
-    Takes the settings of `Settings` as keywords; every method takes them too, for one call.
+    Args:
+        **settings: the settings of InfoLM, by name; every method takes them too, for one call.
+
+    Raises:
+        TypeError, ValueError: a setting is unknown or wrong.
 
     >>> scorer = InfoLMScorer(model_name_or_path="bundled")
     >>> result = scorer.score(["The cat sat down."], ["The cat sat down."])
@@ -246,11 +250,13 @@ class InfoLMScorer(MetricScorer):
     def distributions(self, texts: Any, **settings: Unpack[Keywords]) -> Tensor:
         """log p(. | text) of each text, float64 [texts, vocab].
 
-        With idf="references" or "separate" the texts given are the corpus.
-
         Args:
-            texts: at least one.
+            texts: at least one string; with idf="references" or "separate" they are the corpus,
+                too.
             **settings: override the scorer's own for this call.
+
+        Returns:
+            Log-probabilities, float64 [texts, vocab].
 
         Raises:
             TypeError, ValueError: an argument is wrong; nothing was loaded yet.
@@ -282,8 +288,11 @@ class InfoLMScorer(MetricScorer):
         Args:
             candidate: the text to judge.
             reference: what it is compared with.
-            **settings: override the scorer's own for this call; one measure, and masks_per_pass
-                0 or 1.
+            **settings: override the scorer's own for this call; one measure, and masks_per_pass 0
+                or 1.
+
+        Returns:
+            The score, the view of either text, and the share of each vocabulary entry in the score.
 
         Raises:
             TypeError, ValueError: an argument is wrong; nothing was loaded yet.

@@ -114,7 +114,13 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
     def add(self, *, prediction: Any = None, reference: Any = None, **other: Any) -> None:
         """Keep one prediction and its reference, or references, for `compute`.
 
-        The names `predictions` and `references` do as well: so calls `evaluate.combine`.
+        Args:
+            prediction: a string.
+            reference: a string, or a list of strings.
+            **other: `predictions` and `references` in their place: so calls `evaluate.combine`.
+
+        Raises:
+            TypeError, ValueError: an argument is wrong, or strings and lists would be mixed.
         """
         pair = {"predictions": prediction, "references": reference}
         _check_names("add", other, _INPUTS)
@@ -126,7 +132,16 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
         self._added.append(self._alike(checked))
 
     def add_batch(self, *, predictions: Any = None, references: Any = None, **other: Any) -> None:
-        """Keep predictions and their references for `compute`."""
+        """Keep predictions and their references for `compute`.
+
+        Args:
+            predictions: a list of strings.
+            references: for each its reference, or a list of its references.
+            **other: refused, with the name that may have been meant.
+
+        Raises:
+            TypeError, ValueError: an argument is wrong, or strings and lists would be mixed.
+        """
         _check_names("add_batch", other, _INPUTS)
         self._added.append(self._alike(check_pairs(predictions, references)))
 
@@ -141,8 +156,20 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
     ) -> dict[str, Any] | None:
         """Scores of the pairs added before and of those given here; forgets them if all went well.
 
-        Settings given here hold for this call; `ranks` and `gather` are those of
-        `distributed_score`.
+        Args:
+            predictions: a list of strings, or None if all pairs were added before.
+            references: for each its reference, or a list of its references; likewise.
+            ranks: None, "share" or "same", as for `distributed_score`.
+            gather: "all" or "main", likewise.
+            **settings: hold for this call.
+
+        Returns:
+            The scores as a dictionary, or None on a rank that `gather` leaves out.
+
+        Raises:
+            TypeError, ValueError: an argument is wrong; nothing was loaded, and what was added is
+                kept.
+            OSError: the model cannot be found.
         """
 
         def hold() -> tuple[Pairs, Settings]:

@@ -19,10 +19,18 @@ FEW = 10  # distinct documents
 class Remarks:
     """Counts of a call's texts that are not scored quite as they were written.
 
-    `tokens` counts those that can be masked, and `unknown_tokens` those among them that the model
-    does not know. `distinct_documents` are those that idf rests on, of the side with fewest: 10
-    stands for any more, 0 for weights that rest on no corpus of the call. `limit` is what too long
-    texts were cut to, or None where nothing was cut. `words` are a metric's own for a count.
+    Attributes:
+        texts: all of the call's.
+        too_long: those longer than the model reads.
+        empty: those without a token that can be masked.
+        one_token: those of one.
+        zero_weight: those whose every token has the weight 0.
+        unknown_tokens: tokens that can be masked and that the model does not know.
+        tokens: tokens that can be masked.
+        distinct_documents: what idf rests on, of the side with fewest; 10 stands for any more, 0
+            for weights that rest on no corpus of the call.
+        limit: the tokens that too long texts were cut to, or None where nothing was cut.
+        words: a metric's own for a count.
     """
 
     texts: int = 0
@@ -51,6 +59,12 @@ class Remarks:
     @classmethod
     def most(cls, remarks: Sequence[Remarks]) -> Remarks:
         """The most there is to remark on the same texts, scored in several ways.
+
+        Args:
+            remarks: those of each way, at least one.
+
+        Returns:
+            The largest of each count; of distinct documents the smallest.
 
         >>> most = Remarks.most([Remarks(texts=3, empty=1), Remarks(texts=3, one_token=2)])
         >>> most.texts, most.empty, most.one_token
@@ -120,7 +134,11 @@ class Remarks:
         )
 
     def warn(self, stacklevel: int = 1) -> None:
-        """Warn once for each kind; `stacklevel` 1 points at the caller's caller."""
+        """Warn once for each kind.
+
+        Args:
+            stacklevel: 1 points at the line that called the caller, 2 at that above it, and so on.
+        """
         for sentence in self.sentences():
             warnings.warn(f"infolm: {sentence}", stacklevel=stacklevel + 2)
 
@@ -138,9 +156,19 @@ class View:
 class Result(Mapping[str, Any]):
     """Scores of every pair, by the full name of each kind of score that was asked for.
 
-    Reads like the dictionary that `compute` returns. `several` is True if a list of kinds was
-    asked for, even of one. `beside` are more numbers of each pair, and `facts` what holds for all
-    of them, each by its key in the dictionary and by the kind of score.
+    Reads like the dictionary that `compute` returns.
+
+    Attributes:
+        metric: its name, under which the mean stands.
+        scores: those of every pair, by the kind of score.
+        signature: all that can change them, with the versions.
+        higher_is_better: the direction.
+        remarks: counts of texts that are not scored quite as they were written.
+        several: True if a list of kinds was asked for, even of one.
+        views: the scores seen in other ways, as similarities or rescaled.
+        baseline: what unrelated texts score, by the kind of score, where scores are rescaled.
+        beside: more numbers of each pair, by their key in the dictionary and the kind of score.
+        facts: what holds for all pairs, likewise.
 
     >>> result = Result("infolm", {"l1_distance": [0.5, 1.5]}, "...", higher_is_better=False)
     >>> result["infolm"], list(result)
@@ -179,7 +207,14 @@ class Result(Mapping[str, Any]):
         return replace(self, views=views, signature=signature, baseline=None)
 
     def mean(self, name: str) -> float:
-        """The corpus score: the mean of the pairs' scores."""
+        """The corpus score: the mean of the pairs' scores.
+
+        Args:
+            name: of the kind of score.
+
+        Returns:
+            A finite number between the smallest and the largest score.
+        """
         return mean(self.scores[name])
 
     def columns(self) -> dict[str, list[float]]:
@@ -197,6 +232,12 @@ class Result(Mapping[str, Any]):
 
     def as_dict(self, return_scores: bool = True) -> dict[str, Any]:
         """The result as `compute` returns it.
+
+        Args:
+            return_scores: whether to give the scores of each pair.
+
+        Returns:
+            Means, scores, direction, signature and remarks, each by its name.
 
         >>> Result("infolm", {"l1_distance": [0.5, 1.5]}, "...", False).as_dict(return_scores=False)
         {'infolm': 1.0, 'higher_is_better': False, 'signature': '...', 'remarks': {...}}

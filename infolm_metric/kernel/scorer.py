@@ -87,7 +87,11 @@ class Scorer(ABC):
 class MetricScorer:
     """Scores candidates against references; a model is loaded at the first use and kept.
 
-    Takes the metric's settings as keywords; every method takes them too, for one call.
+    Args:
+        **settings: the metric's settings, by name; every method takes them too, for one call.
+
+    Raises:
+        TypeError, ValueError: a setting is unknown or wrong.
     """
 
     inner_type: ClassVar[type[Scorer]]
@@ -103,7 +107,14 @@ class MetricScorer:
 
     @classmethod
     def of(cls, settings: Settings) -> Self:
-        """The scorer with settings that were checked and resolved before."""
+        """The scorer with settings that were checked and resolved before.
+
+        Args:
+            settings: the metric's own.
+
+        Returns:
+            A scorer that has loaded nothing yet.
+        """
         scorer = cls()
         scorer.settings = settings
         return scorer
@@ -144,7 +155,19 @@ class MetricScorer:
         return result
 
     def score_pairs(self, pairs: Pairs, settings: Settings) -> Result:
-        """What `score` gives for checked pairs; what there is to warn of is in the result alone."""
+        """What `score` gives for checked pairs; what there is to warn of is in the result alone.
+
+        Args:
+            pairs: at least one.
+            settings: all of them, checked; the scorer's own do not count.
+
+        Returns:
+            What `score` returns.
+
+        Raises:
+            ValueError: there are no pairs, or too few for the settings.
+            OSError: the model cannot be found.
+        """
         if not len(pairs):
             raise ValueError("predictions and references are empty; give at least one pair")
         with self.lock:
@@ -195,7 +218,17 @@ class MetricScorer:
         remarks.warn()
 
     def signature(self, **settings: Any) -> str:
-        """The signature of scores with these settings: all that can change them."""
+        """The signature of scores with these settings: all that can change them.
+
+        Args:
+            **settings: override the scorer's own for this call.
+
+        Returns:
+            "name:value" for each, joined by "|", versions included; no model is loaded for it.
+
+        Raises:
+            TypeError, ValueError: a setting is unknown or wrong.
+        """
         with self.lock:
             return self.inner.signature(self.settings.replace(**settings))
 

@@ -135,13 +135,33 @@ class MENLI(evaluate_metric.EvaluateMetric):
     def add(
         self, *, prediction: Any = None, reference: Any = None, source: Any = None, **other: Any
     ) -> None:
-        """Keep one prediction and its reference or references, or its source, for `compute`."""
+        """Keep one prediction and its reference or references, or its source, for `compute`.
+
+        Args:
+            prediction: a string.
+            reference: a string, or a list of strings.
+            source: what the prediction was made from, in place of a reference.
+            **other: the same names in the plural: so calls `evaluate.combine`.
+
+        Raises:
+            TypeError, ValueError: an argument is wrong, or strings and lists would be mixed.
+        """
         super().add(prediction=prediction, reference=either(reference, source), **other)
 
     def add_batch(
         self, *, predictions: Any = None, references: Any = None, sources: Any = None, **other: Any
     ) -> None:
-        """Keep predictions and their references, or their sources, for `compute`."""
+        """Keep predictions and their references, or their sources, for `compute`.
+
+        Args:
+            predictions: a list of strings.
+            references: for each its reference, or a list of its references.
+            sources: what the predictions were made from, in place of references.
+            **other: refused, with the name that may have been meant.
+
+        Raises:
+            TypeError, ValueError: an argument is wrong, or strings and lists would be mixed.
+        """
         super().add_batch(predictions=predictions, references=either(references, sources), **other)
 
     def compute(  # type: ignore[override]
@@ -156,8 +176,21 @@ class MENLI(evaluate_metric.EvaluateMetric):
     ) -> dict[str, Any] | None:
         """Scores of the pairs added before and of those given here; forgets them if all went well.
 
-        Settings given here hold for this call; `ranks` and `gather` are those of
-        `distributed_score`.
+        Args:
+            predictions: a list of strings, or None if all pairs were added before.
+            references: for each its reference, or a list of its references; likewise.
+            sources: what the predictions were made from, in place of references.
+            ranks: None, "share" or "same", as for `distributed_score`.
+            gather: "all" or "main", likewise.
+            **settings: hold for this call.
+
+        Returns:
+            The scores as a dictionary, or None on a rank that `gather` leaves out.
+
+        Raises:
+            TypeError, ValueError: an argument is wrong; nothing was loaded, and what was added is
+                kept.
+            OSError: the model cannot be found.
         """
         given: dict[str, Any] = dict(settings)
         return super().compute(

@@ -198,7 +198,11 @@ class MENLIPasses(Scorer):
 class MENLIScorer(MetricScorer):
     """Scores candidates against references or sources; the model is loaded at the first use.
 
-    Takes the settings of `Settings` as keywords; every method takes them too, for one call.
+    Args:
+        **settings: the settings of MENLI, by name; every method takes them too, for one call.
+
+    Raises:
+        TypeError, ValueError: a setting is unknown or wrong.
 
     >>> scorer = MENLIScorer(model_name_or_path="bundled")
     >>> result = scorer.score(["Nobody sat down."], ["The cat sat down."], formula=["e", "e-c"])
@@ -231,8 +235,16 @@ class MENLIScorer(MetricScorer):
     ) -> Result:
         """The scores of each prediction against its reference or references, or its source.
 
-        `sources` stand in the place of the references: where there are none, or to ask if a text
-        says what it was made from.
+        Args:
+            predictions: the candidates, a list of strings.
+            references: for each its reference, or a list of its references.
+            sources: in place of the references: where there are none, or to ask if a text says what
+                it was made from.
+            **settings: override the scorer's own for this call.
+
+        Returns:
+            A mapping: the mean under "menli", "scores" of each pair, "higher_is_better",
+            "signature" and "remarks"; "probabilities" and "ranges" where they were asked for.
 
         Raises:
             TypeError, ValueError: an argument is wrong; nothing was loaded yet.

@@ -39,6 +39,12 @@ def test_imports_go_one_way():
     assert_passes("-c", LINT_IMPORTS, "--no-cache")
 
 
+def test_what_runs_before_a_commit_is_what_runs_here():
+    configuration = (ROOT / ".pre-commit-config.yaml").read_text()
+    entries = re.findall(r"entry: (.+)", configuration)
+    assert entries == ["ruff format", "ruff check", f"mypy {' '.join(TYPED)}", "lint-imports"]
+
+
 def test_no_file_names_a_path_of_a_machine():
     found = [
         f"{path}:{number}: {line.decode(errors='replace')}"

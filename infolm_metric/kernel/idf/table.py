@@ -29,10 +29,18 @@ _sizes: dict[str, int] = {}  # by fingerprint; to list a large vocabulary takes 
 class IDF:
     """The document frequencies of one tokenizer's tokens in a corpus, and their inverses.
 
-    `document_frequency` [vocab] holds, for each token id, how many of the `documents` contain it;
-    `tokenizer` is the fingerprint of the tokenizer that the ids belong to. Tables are equal if
-    these are. `digests` stand for distinct documents, ten at most, and tell whether a corpus says
-    anything. Raises ValueError if a frequency is not between 0 and `documents`.
+    Tables are equal if documents, frequencies and tokenizer are.
+
+    Attributes:
+        documents: how many were counted, at least 1.
+        document_frequency: for each token id the number of documents that contain it, int64
+            [vocab], from 0 to `documents`.
+        tokenizer: the fingerprint of the tokenizer that the ids belong to.
+        tokenizer_name: what to call it in messages.
+        digests: stand for distinct documents, ten at most; they tell if a corpus says anything.
+
+    Raises:
+        ValueError: a frequency is not between 0 and `documents`, or no whole number.
 
     >>> table = IDF(3, np.array([0, 2, 3]), "5f2e")
     >>> table.weights.round(4).tolist()
@@ -105,7 +113,14 @@ class IDF:
         return IDF(documents, frequency, self.tokenizer, self.tokenizer_name, digests)
 
     def check_tokenizer(self, tokenizer: Any) -> None:
-        """Raise ValueError unless the table was counted with this tokenizer."""
+        """Raise ValueError unless the table was counted with this tokenizer.
+
+        Args:
+            tokenizer: one of `transformers`.
+
+        Raises:
+            ValueError: it is another, which the message names.
+        """
         fingerprint = tokenizer_fingerprint(tokenizer)
         if fingerprint != self.tokenizer:
             raise ValueError(
@@ -130,15 +145,22 @@ class IDF:
     ) -> IDF:
         """The table of a corpus, in which every string as given is one document, repeats included.
 
-        `corpus` is a list of strings or anything like it, a `datasets.Dataset`, one of its columns,
-        or a stream (`datasets.IterableDataset`). Where it has columns, `column` is read, or the
-        only one that holds text if there is no column "text". A list of strings is as many
-        documents. A token counts if the tokenizer does not flag it as special, and if it is among
-        the first `max_length` tokens, special ones included (None: any length).
-
         The counts of a `Dataset` that lies in files are kept beside it, where `datasets` keeps
-        its own: the second call reads no text. `processes` more than 1 share the work, of which
-        each takes 1000 documents at a time; without it, the tokenizer's own threads do.
+        its own: the second call reads no text.
+
+        Args:
+            corpus: a list of strings or anything like it, a `datasets.Dataset`, one of its columns,
+                or a stream (`datasets.IterableDataset`). A cell that is a list of strings is as
+                many documents.
+            tokenizer: one of `transformers`; tokens that it flags as special do not count.
+            max_length: how many tokens of a document are read, special ones included; None: all.
+            column: which to read where there are columns; without one named "text", the only one
+                that holds text.
+            processes: share the work, each taking 1000 documents at a time; None: the tokenizer's
+                own threads do.
+
+        Returns:
+            The table, of as many entries as the tokenizer has ids.
 
         Raises:
             TypeError: `corpus` is nothing of the above.
@@ -170,8 +192,13 @@ class IDF:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the table to one JSON file, which takes the place of an older one whole.
 
-        Equal tables with equal names give equal bytes. Raises OSError where nothing can be
-        written; an older file is then as it was.
+        Equal tables with equal names give equal bytes.
+
+        Args:
+            path: where to.
+
+        Raises:
+            OSError: nothing can be written there; an older file is then as it was.
 
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
@@ -216,6 +243,12 @@ class IDF:
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> IDF:
         """The table that `save` wrote to `path`.
+
+        Args:
+            path: of the file.
+
+        Returns:
+            The table, equal to the one that was saved.
 
         Raises:
             FileNotFoundError: there is no such file.
