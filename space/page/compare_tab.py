@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import gradio as gr
@@ -53,8 +53,8 @@ def build(page: gr.Blocks, limit: dict[str, Any]) -> None:
             lesson = gr.Markdown(PARAPHRASE.lesson, elem_classes="lesson", elem_id="lesson")
     by = gr.Radio(COMPARED_BY, value=INFOLM, label="Compared by", elem_id="compared-by")
     controls = make_controls()
-    watched = [*texts, *(controls[name] for name in ("idf", "corpus", "corpus_file"))]
-    held = [box.value or "" for box in watched]
+    given = [*texts, by, *controls.values()]
+    held = _held(box.value for box in given)
     asked = gr.State(held, time_to_live=STATE_SECONDS)  # what they held when they were answered
     pages, views = {}, {}
     for name, elem_id in {INFOLM: "why", BARYSCORE: "moved", MENLI: "inferred"}.items():
@@ -81,30 +81,30 @@ def build(page: gr.Blocks, limit: dict[str, Any]) -> None:
     def cleared(notice: str) -> dict[Component, Any]:
         return {card: notice, **only(""), lesson: gr.update(visible=False)}
 
-    def answer(everything: bool, compared_by: str, *values: Any) -> Iterator[dict[Component, Any]]:
-        own = values[: len(texts)]
-        *_, idf, corpus, corpus_file, _ = values
-        held = [text or "" for text in (*own, idf, corpus, corpus_file)]
-        yield {card: charts.notice("Comparing …"), asked: held}
+    def answer(everything: bool, *values: Any) -> Iterator[dict[Component, Any]]:
+        # Told again at the end: an answer that comes late must not pass for the one asked for last.
+        held = {asked: _held(values)}
+        yield {card: charts.notice("Comparing …"), **held}
+        own, (compared_by, *settings) = values[: len(texts)], values[len(texts) :]
         try:
-            choices = chosen(*values[len(texts) :])
+            choices = chosen(*settings)
             candidate, first, *others = (text or "" for text in own)
             more = [text for text in others if text.strip()]
             references = [first, *more] if first.strip() or not more else more
             find, _, _ = ANSWERS_OF[compared_by]
-            yield updates(compared_by, find(candidate, references, choices), everything)
+            found = updates(compared_by, find(candidate, references, choices), everything)
         except EXPECTED as error:
-            yield cleared(charts.notice(sentence(error), "refused"))
+            found = cleared(charts.notice(sentence(error), "refused"))
+        yield found | held
 
-    def checked(answered: list[Any], *written: Any) -> dict[Component, Any]:
-        """The answer as it is, or cleared where the texts are no longer those it was given for."""
-        same = answered == [text or "" for text in written]
-        return {card: gr.skip()} if same else cleared(charts.notice(WAITING))
+    def checked(answered: list[Any], *now: Any) -> dict[Component, Any]:
+        """The answer as it is, or cleared if the page no longer holds what it was given for."""
+        return {card: gr.skip()} if answered == _held(now) else cleared(charts.notice(WAITING))
 
-    check = {"fn": checked, "inputs": [asked, *watched], "outputs": [card, *pages.values(), lesson]}
+    check = {"fn": checked, "inputs": [asked, *given], "outputs": [card, *pages.values(), lesson]}
     event = {
         "fn": answer,
-        "inputs": [view["everything"], by, *texts, *controls.values()],
+        "inputs": [view["everything"], *given],
         "outputs": [
             *(card, *pages.values(), lesson, asked),
             *(component for each in views.values() for component in each.values()),
@@ -124,12 +124,13 @@ def build(page: gr.Blocks, limit: dict[str, Any]) -> None:
         finished.then(**check, **QUIET)
     for button, example in zip(buttons, EXAMPLES, strict=True):
         filled = button.click(
-            _filler(example), watched[len(texts) :], [*texts, add, lesson, asked], **QUIET
+            _filler(example), given[len(texts) :], [*texts, add, lesson, asked], **QUIET
         )
         answered = filled.then(**event).then(**check, **QUIET)
         # Once more: what reaches a page that is still being built can be lost.
         answered.then(_lesson_of(example), [view["answer"], *texts], lesson, **QUIET)
-    gr.on([box.change for box in watched], **check, **QUIET, trigger_mode="always_last")
+    edited = [*texts, *(controls[name] for name in ("idf", "corpus", "corpus_file"))]
+    gr.on([box.change for box in edited], **check, **QUIET, trigger_mode="always_last")
     add.click(_one_more, texts, [*texts, add], **QUIET)
     _wire_tokens(view)
     plots = ["candidate_bars", "reference_bars", "drivers"]
@@ -169,6 +170,11 @@ def _make_texts() -> tuple[list[gr.Textbox], gr.Button, gr.Button]:
     return texts, add, run
 
 
+def _held(values: Iterable[Any]) -> list[Any]:
+    """What components hold, nothing written and nothing chosen being alike."""
+    return ["" if value is None else value for value in values]
+
+
 def _answer_at_once(controls: dict[str, Any], event: dict[str, Any]) -> list[Any]:
     """The events by which another choice is answered without a click; a number, once finished."""
     triggers = []
@@ -191,7 +197,7 @@ def _filler(example: Example) -> Callable[..., list[Any]]:
         *spare,
         gr.update(visible=True),
         lesson,
-        [*own, *blank, *(o or "" for o in others)],
+        _held([*own, *blank, *others]),
     ]
 
 
