@@ -38,41 +38,70 @@ LENGTH = "length"
 
 @dataclass(frozen=True)
 class Agreement:
-    """How far a metric agrees with people on a criterion, by one statistic."""
+    """How far a metric agrees with people on a criterion, by one statistic.
+
+    Attributes:
+        metric: its name.
+        criterion: its name.
+        level: "system" or "text".
+        statistic: "pearson", "spearman", "kendall" or "partial", Pearson's given length, each from
+            -1 to 1; or "accuracy", from 0 to 1.
+        value: the statistic, NaN where it is not defined.
+        low: the lower end of its bootstrap interval, NaN where no resample has a value.
+        high: the upper end, likewise.
+        p_values: rival -> two-sided p-value of the difference to it, NaN where there is none:
+            Williams' test for coefficients at the system level, else the bootstrap.
+    """
 
     metric: str
     criterion: str
     level: str
-    """"system" or "text"."""
     statistic: str
-    """A coefficient or "partial", Pearson's given length, in [-1, 1]; "accuracy", in [0, 1]."""
     value: float
-    """NaN where it is not defined."""
     low: float
     high: float
     p_values: Mapping[str, float] = field(default_factory=dict)
-    """Rival -> two-sided p-value of the difference to it: Williams' test for coefficients at
-    the system level, else the bootstrap."""
 
 
 @dataclass(frozen=True)
 class AgreementTable:
-    """Every metric on every criterion, and what the figures rest on."""
+    """Every metric on every criterion, and what the figures rest on.
+
+    Attributes:
+        cells: one for each criterion, level, metric and statistic, in this order.
+        systems: how many there are.
+        samples: criterion -> samples that took part.
+        dropped: criterion -> samples left out because of scores that are missing.
+        against: the rivals, metrics that the others are tested against.
+        resamples: how many the intervals and the p-values rest on.
+        confidence: the share of the resamples inside an interval, between 0 and 1.
+        seed: what the draws began with.
+    """
 
     cells: tuple[Agreement, ...]
     systems: int
     samples: Mapping[str, int]
-    """Criterion -> samples that took part."""
     dropped: Mapping[str, int]
-    """Criterion -> samples left out, because a score of some system is missing."""
     against: tuple[str, ...]
-    """The rivals: metrics that the others are tested against."""
     resamples: int
     confidence: float
     seed: int
 
     def find(self, metric: str, criterion: str, level: str, statistic: str) -> Agreement:
-        """The one cell of these names; KeyError if there is none."""
+        """The one cell of these names.
+
+        Args:
+            metric: the metric's name.
+            criterion: the criterion's name.
+            level: "system" or "text".
+            statistic: its name, as in `Agreement`.
+
+        Returns:
+            The cell.
+
+        Raises:
+            KeyError: there is none of these names.
+        """
         wanted = (metric, criterion, level, statistic)
         for cell in self.cells:
             if (cell.metric, cell.criterion, cell.level, cell.statistic) == wanted:
@@ -80,7 +109,14 @@ class AgreementTable:
         raise KeyError(wanted)
 
     def names(self, attribute: str) -> list[str]:
-        """The metrics, criteria, levels or statistics, in order: by the name of the attribute."""
+        """The metrics, criteria, levels or statistics of the table.
+
+        Args:
+            attribute: "metric", "criterion", "level" or "statistic".
+
+        Returns:
+            Each of them once, in the order of the cells.
+        """
         return list(dict.fromkeys(getattr(cell, attribute) for cell in self.cells))
 
     def as_dict(self) -> dict[str, Any]:
@@ -115,20 +151,25 @@ def agreement(
     and by the same resamples.
 
     Args:
-        human: people's scores by criterion, [systems, samples], NaN for missing, higher is better.
+        human: people's scores by criterion, float64 [systems, samples], NaN for missing, higher is
+            better.
         metrics: scores by metric, likewise: negate one of which lower is better.
-        against: the rivals, metrics that the others are tested against.
+        against: the rivals, names of metrics that the others are tested against.
         length: a grid of the texts' lengths. Then length is a metric and a rival too, unless all
             are equal, and correlations given it are there.
-        levels: "system", "text" or both.
-        missing: what to do where a score is missing, as in `pair`.
-        over: what is drawn anew, as in `draw`.
-        resamples: how many times.
-        confidence: the share of the draws inside an interval, from 0 to 1.
+        levels: a list of "system", "text" or both.
+        missing: "drop" or "available", as in `pair`.
+        over: what is drawn anew: "systems", "samples" or "both".
+        resamples: how many times, at least 1.
+        confidence: the share of the draws inside an interval, between 0 and 1.
         seed: the same gives the same draws.
 
+    Returns:
+        The table of every metric on every criterion, by every statistic at every level.
+
     Raises:
-        ValueError: a name or a grid is wrong, or the scores of one are all equal.
+        ValueError: a name, a number or a grid is wrong, there is no criterion or no metric, or the
+            scores of one are all equal.
 
     >>> human = np.arange(5.0)[:, None] + np.random.default_rng(0).normal(size=(5, 30))
     >>> metrics = {"good": human + 1, "bad": np.random.default_rng(1).normal(size=(5, 30))}

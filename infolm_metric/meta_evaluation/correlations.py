@@ -28,9 +28,17 @@ ROUNDING = 1e-13  # a spread below this, relative to the values, is no spread
 
 
 def pearson(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Pearson's r over the last axis, [..., n] (leading axes broadcast) -> [...].
+    """Pearson's r over the last axis.
 
-    Positions where either side is NaN are left out. NaN where a side does not vary.
+    Args:
+        x: one side, [..., n]; positions where either side is NaN are left out.
+        y: the other, likewise; leading axes broadcast.
+
+    Returns:
+        float64 [...], from -1 to 1; NaN where a side does not vary.
+
+    Raises:
+        ValueError: the shapes do not broadcast.
 
     >>> pearson(np.array([1.0, 2.0, 3.0]), np.array([[2.0, 4.0, 6.0], [1.0, 1.0, 1.0]]))
     array([ 1., nan])
@@ -52,7 +60,17 @@ def pearson(x: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 
 def spearman(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Spearman's rho, ties at their mean rank; shapes and NaN as for `pearson`.
+    """Spearman's rho over the last axis, ties at their mean rank.
+
+    Args:
+        x: as for `pearson`.
+        y: likewise.
+
+    Returns:
+        As `pearson`.
+
+    Raises:
+        ValueError: as `pearson`.
 
     >>> spearman(np.array([1.0, 2.0, 3.0, 4.0]), np.array([1.0, 3.0, 3.0, 20.0])).round(3)
     np.float64(0.949)
@@ -62,7 +80,17 @@ def spearman(x: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 
 def kendall(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Kendall's tau-b, which corrects for ties; shapes and NaN as for `pearson`.
+    """Kendall's tau-b over the last axis, which corrects for ties.
+
+    Args:
+        x: as for `pearson`.
+        y: likewise.
+
+    Returns:
+        As `pearson`.
+
+    Raises:
+        ValueError: as `pearson`.
 
     >>> kendall(np.array([1.0, 2.0, 3.0, 4.0]), np.array([1.0, 3.0, 2.0, 4.0])).round(3)
     np.float64(0.667)
@@ -141,17 +169,20 @@ def correlation(
     level: str = "system",
     missing: str = "drop",
 ) -> float:
-    """The agreement of a metric with people, in [-1, 1]; NaN where it is not defined.
+    """The agreement of a metric with people, by a coefficient.
 
     At the text level samples whose human or metric scores are equal for all systems have no
     correlation and are left out.
 
     Args:
-        human: people's scores, [systems, samples], NaN for missing, higher is better.
+        human: people's scores, float64 [systems, samples], NaN for missing, higher is better.
         metric: the metric's, likewise.
         coefficient: "pearson", "spearman" or "kendall".
         level: "system", of the systems' means, or "text", the mean over the samples.
-        missing: what to do where a score is missing, as in `pair`.
+        missing: "drop" or "available", as in `pair`.
+
+    Returns:
+        The coefficient, from -1 to 1; NaN where it is not defined.
 
     Raises:
         ValueError: as `pair`, or an unknown coefficient or level.
@@ -182,7 +213,7 @@ def system_means(grid: np.ndarray) -> np.ndarray:
 
 
 def pairwise_accuracy(human: np.ndarray, metric: np.ndarray, missing: str = "drop") -> float:
-    """The share of system pairs that the metric orders as people do, in [0, 1].
+    """The share of system pairs that the metric orders as people do.
 
     Pairs between which people see no difference are left out; a pair between which the metric sees
     none is not ordered as people order it. (Kocmi et al. 2021, "To Ship or Not to Ship".)
@@ -190,7 +221,10 @@ def pairwise_accuracy(human: np.ndarray, metric: np.ndarray, missing: str = "dro
     Args:
         human: people's scores, as for `correlation`.
         metric: the metric's, likewise.
-        missing: what to do where a score is missing, as in `pair`.
+        missing: likewise.
+
+    Returns:
+        The share, from 0 to 1; NaN where people see no difference between any two systems.
 
     Raises:
         ValueError: as `pair`.

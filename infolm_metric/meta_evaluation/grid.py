@@ -39,15 +39,28 @@ def score_grid(
     corpus: Sequence[str] | None = None,
     report: Report = silent,
 ) -> list[tuple[Settings, np.ndarray]]:
-    """Every setting with its scores, float64 [pairs], as the metric gives them: see `turned`.
+    """Every setting with its scores, which are those that `scorer.score` gives for the whole list.
 
-    They are those that `scorer.score` gives for the whole list, but the metric scores all settings
-    in one call: InfoLM's model reads each text once. What a setting counts before it scores, as
-    idf="references" does, is counted on the texts of `corpus`, or else on the pairs. `report` is
-    told of the scores done, as they are done.
+    The metric scores all settings in one call: InfoLM's model reads each text once. Where a setting
+    asks for rescaled scores too, each has a call of its own.
+
+    Args:
+        scorer: the metric.
+        predictions: the candidates, [pairs].
+        references: for each a list of its references.
+        settings: of one score each.
+        corpus: the texts on which is counted what a setting counts before it scores, as
+            idf="references" does (default: the pairs).
+        report: told of the scores done, as they are done, unless a setting asks for rescaled ones.
+
+    Returns:
+        Each of the settings, in order, with its scores, float64 [pairs], not rescaled, and as the
+        metric gives them: see `turned`.
 
     Raises:
-        ValueError: a setting gives several scores, or counts candidates beside a `corpus`.
+        TypeError, ValueError: a text is wrong, a setting gives several scores, or counts candidates
+            beside a `corpus`.
+        OSError: the model cannot be found.
 
     >>> from infolm_metric import InfoLMScorer
     >>> scorer = InfoLMScorer(model_name_or_path="bundled")
@@ -83,7 +96,16 @@ def score_measures(
 
 
 def turned(scorer: MetricScorer, settings: Settings, scores: np.ndarray) -> np.ndarray:
-    """The scores such that higher is better: negated if under these settings lower is."""
+    """The scores such that higher is better.
+
+    Args:
+        scorer: the metric.
+        settings: those under which it gave the scores.
+        scores: of any shape.
+
+    Returns:
+        The scores, negated if under these settings lower is better.
+    """
     return scores if scorer.inner.higher_is_better(settings) else -scores
 
 

@@ -49,9 +49,21 @@ def partial_correlation(
     level: str = "system",
     missing: str = "drop",
 ) -> float:
-    """The agreement of a metric with people given a third grid, such as lengths, in [-1, 1].
+    """The agreement of a metric with people given a third grid, such as lengths.
 
-    Grids [systems, samples] and levels as for `correlation`. NaN where it is not defined.
+    Args:
+        human: people's scores, as for `correlation`.
+        metric: the metric's, likewise.
+        given: the third grid, float64 [systems, samples], NaN for missing.
+        level: "system", of the systems' means, or "text", the mean over the samples.
+        missing: "drop" or "available", as in `pair`.
+
+    Returns:
+        Pearson's partial correlation, from -1 to 1; NaN where it is not defined, as it is for fewer
+        than 4 systems.
+
+    Raises:
+        ValueError: as `pair`, or an unknown level.
 
     >>> lengths = np.array([[9.0], [12.0], [20.0], [16.0], [11.0]])
     >>> human = np.array([[3.0], [5.0], [4.0], [4.0], [2.0]])

@@ -40,27 +40,32 @@ def write_report(
     robustness: Mapping[str, Any] | None = None,
     report: Report = silent,
 ) -> Path:
-    """Writes the figures and the page; the page's path. The metric scores all in one call.
+    """Writes the figures and the page of a report.
 
-    What is scored are `study.scored` settings.
+    What is scored are `study.scored` settings, as `score_grid` does it.
 
     Args:
         ratings: texts of systems with human scores.
         scorer: the metric, with its settings.
-        folder: where the page and its figures go.
-        columns: other metrics' grids, higher is better (default: those of the ratings).
-        against: the rivals that the others are tested against.
+        folder: where the page and its figures go; it is made if it is not there.
+        columns: other metrics' grids by name, float64 [systems, samples], higher is better
+            (default: those of the ratings).
+        against: the rivals, names of metrics that the others are tested against.
+        format: "png" or "svg", of the figures.
+        missing: "drop" or "available", as in `pair`.
+        resamples: how many, for intervals and p-values, at least 1.
+        seed: the same gives the same draws.
         robustness: what `infolm robustness --json` gives for some metrics, if the page is to
             tell of it.
-        format: "png" or "svg".
-        missing: what to do where a score is missing, as in `pair`.
-        resamples: how many, for intervals.
-        seed: the same gives the same draws.
-        report: told of the scores done.
+        report: told of the scores done, as by `score_grid`.
+
+    Returns:
+        The path of the page, "index.html" in the folder.
 
     Raises:
         ImportError: matplotlib is missing.
-        ValueError: a name is wrong.
+        ValueError: a name, a number, a grid or what `robustness` holds is wrong.
+        OSError: the model cannot be found, or the folder cannot be written to.
     """
     figures.need_matplotlib()
     check_known("format", format, figures.FORMATS)

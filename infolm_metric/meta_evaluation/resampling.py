@@ -152,15 +152,15 @@ def bootstrap_interval(
         level: "system" or "text".
         missing: what to do where a score is missing.
         over: what is drawn anew: "systems", "samples" or "both".
-        resamples: how many times.
+        resamples: how many times, at least 1.
         seed: the same gives the same draws.
-        confidence: the share of the draws inside, from 0 to 1.
+        confidence: the share of the draws inside, between 0 and 1.
 
     Returns:
-        The lower and the upper end.
+        The lower and the upper end; NaN where no draw has a value.
 
     Raises:
-        ValueError: an unknown name, or as `pair`.
+        ValueError: a name or a number is wrong, or as `pair`.
 
     >>> human = np.random.default_rng(0).normal(size=(8, 40)) + np.arange(8.0)[:, None]
     >>> low, high = bootstrap_interval(human, human + 1, resamples=50)
@@ -202,10 +202,17 @@ def paired_bootstrap(
     from 0, as sacreBLEU does (Koehn 2004; Riezler and Maxwell 2005).
 
     Args:
-        scores: of one system by one metric, [samples].
-        baseline: of the other, for the same samples.
-        resamples: how many times samples are drawn.
+        scores: of one system by one metric, float64 [samples].
+        baseline: of the other, likewise, for the same samples.
+        resamples: how many times samples are drawn, at least 1.
         seed: the same gives the same draws.
+
+    Returns:
+        The two-sided p-value, above 0 and up to 1.
+
+    Raises:
+        ValueError: the lists are not equally long, are empty or hold a number that is not finite,
+            or `resamples` is below 1.
 
     >>> paired_bootstrap([1.0, 2.0, 3.0], [1.0, 2.0, 3.0])
     1.0
@@ -228,10 +235,16 @@ def approximate_randomization(
     Each sample's two scores change places at random (Noreen 1989; Riezler and Maxwell 2005).
 
     Args:
-        scores: of one system by one metric, [samples].
-        baseline: of the other, for the same samples.
-        resamples: how many times places are drawn.
+        scores: of one system by one metric, float64 [samples].
+        baseline: of the other, likewise, for the same samples.
+        resamples: how many times places are drawn, at least 1.
         seed: the same gives the same draws.
+
+    Returns:
+        The two-sided p-value, above 0 and up to 1.
+
+    Raises:
+        ValueError: the lists are not equally long, are empty or hold a number that is not finite.
 
     >>> approximate_randomization([1.0, 2.0, 3.0], [1.0, 2.0, 3.0])
     1.0

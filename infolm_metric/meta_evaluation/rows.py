@@ -24,21 +24,36 @@ from infolm_metric.kernel.text_files import CANDIDATE_COLUMNS, REFERENCE_COLUMNS
 
 @dataclass(frozen=True)
 class Ratings:
-    """Texts of systems with human scores; grids are float64 [systems, samples], NaN for missing."""
+    """Texts of systems with human scores; grids are float64 [systems, samples], NaN for missing.
+
+    Attributes:
+        systems: their names.
+        samples: their ids.
+        human: criterion -> grid of people's scores, higher is better.
+        metrics: other metric -> grid of its scores.
+        predictions: the texts, [rows].
+        references: those of each text, [rows].
+        places: index of the system and of the sample of each row, int64 [rows, 2].
+        people: rows that were left out because a person wrote the text.
+    """
 
     systems: tuple[str, ...]
     samples: tuple[str, ...]
     human: Mapping[str, np.ndarray]
     metrics: Mapping[str, np.ndarray] = field(default_factory=dict)
-    predictions: tuple[str, ...] = ()  # [rows]
-    references: tuple[tuple[str, ...], ...] = ()  # [rows]
+    predictions: tuple[str, ...] = ()
+    references: tuple[tuple[str, ...], ...] = ()
     places: np.ndarray = field(default_factory=lambda: np.zeros((0, 2), dtype=np.int64))
-    """Index of the system and of the sample of each row, [rows, 2]."""
     people: int = 0
-    """Rows that were left out because a person wrote the text."""
 
     def grid(self, values: Sequence[float] | np.ndarray) -> np.ndarray:
-        """A value for each row, laid out as [systems, samples].
+        """The values of the rows, laid out as a grid.
+
+        Args:
+            values: one for each row, [rows].
+
+        Returns:
+            float64 [systems, samples], NaN where a system has no row for a sample.
 
         >>> rows = [dict(system=s, id=i, prediction="", references="", human={"fluency": n})
         ...         for s, i, n in (("A", 1, 5.0), ("B", 1, 7.0), ("B", 2, 8.0))]
@@ -56,7 +71,14 @@ class Ratings:
         return self.grid([float(len(text)) for text in self.predictions])
 
     def select(self, samples: Iterable[str]) -> Ratings:
-        """The ratings of some samples, which keep their order here."""
+        """The ratings of some samples.
+
+        Args:
+            samples: their ids, in any order; those that are not here are passed over.
+
+        Returns:
+            Those of all systems for these samples, which keep their order here.
+        """
         wanted = set(samples)
         kept = np.asarray([name in wanted for name in self.samples])
         rows = np.flatnonzero(kept[self.places[:, 1]])
@@ -92,10 +114,14 @@ def read_ratings(
         criteria: human scores to take, by default every entry of `human`; a name that is no entry
             there may be a column of its own.
         metrics: other metrics' scores to take, likewise from `metrics`.
-        candidate_column: the name of the column of texts, if it is another than "prediction".
-        reference_columns: those of the columns of references, likewise.
+        candidate_column: the name of the column of texts (default: "prediction" or "candidate").
+        reference_columns: those of the columns of references (default: "references" or
+            "reference").
         exclude_systems: systems to leave out.
         exclude_ids: samples to leave out.
+
+    Returns:
+        The ratings; systems and samples are in the order in which they first come.
 
     Raises:
         ValueError, TypeError: the row or the column that is wrong is named. Wrong are a missing

@@ -19,6 +19,9 @@ def split_samples(
         development: how many of them the development split holds.
         seed: what the draw begins with.
 
+    Returns:
+        The development ids and the held-out ids, either in the order in which they came.
+
     Raises:
         ValueError: either split would hold fewer than two samples.
 

@@ -20,7 +20,13 @@ ELEMENTS = 1 << 23  # weights of pairs that are held at a time
 
 @dataclass(frozen=True)
 class CalibratedAccuracy:
-    """The accuracy, in [0, 1], and the largest difference of scores that is taken for a tie."""
+    """The accuracy of a metric that is taken to see ties where its scores differ by little.
+
+    Attributes:
+        value: the accuracy, from 0 to 1.
+        threshold: the largest difference of the metric's scores that is taken for a tie, at
+            least 0.
+    """
 
     value: float
     threshold: float
@@ -43,8 +49,16 @@ def calibrated_accuracy(
 ) -> CalibratedAccuracy:
     """The share of pairs of a sample's texts of which a metric says what people say.
 
-    Grids [systems, samples] as for `correlation`. Of thresholds that are as good the smallest is
-    taken.
+    Args:
+        human: people's scores, as for `correlation`.
+        metric: the metric's, likewise.
+        missing: likewise.
+
+    Returns:
+        The share and its threshold; of thresholds that are as good it is the smallest.
+
+    Raises:
+        ValueError: as `pair`.
 
     >>> human = np.array([[1.0], [1.0], [3.0]])
     >>> calibrated_accuracy(human, np.array([[0.2], [0.3], [0.9]])).value

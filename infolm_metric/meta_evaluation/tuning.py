@@ -36,19 +36,29 @@ class Trial:
 
 @dataclass(frozen=True)
 class Tuning:
-    """What was found on the development split, and what it is worth on the held-out split."""
+    """What was found on the development split, and what it is worth on the held-out split.
+
+    Attributes:
+        trials: all settings that were tried, each with its correlation on the development split,
+            averaged over the criteria; best first.
+        held_out: the agreement of the best settings (TUNED) and of the scorer's own (DEFAULTS) with
+            people on the held-out split, for each criterion.
+        development_ids: the samples that the settings were chosen on.
+        held_out_ids: the samples that they were judged on.
+        criteria: those that counted.
+        coefficient: "pearson", "spearman" or "kendall", by which all agreement is measured.
+        level: "system" or "text", at which it is.
+        signature: that of the best settings.
+    """
 
     trials: tuple[Trial, ...]
-    """Best first."""
     held_out: tuple[Agreement, ...]
-    """Of the best settings and of the default settings, on each criterion."""
     development_ids: tuple[str, ...]
     held_out_ids: tuple[str, ...]
     criteria: tuple[str, ...]
     coefficient: str
     level: str
     signature: str
-    """Of the best settings."""
 
     @property
     def best(self) -> Settings:
@@ -56,7 +66,14 @@ class Tuning:
         return self.trials[0].settings
 
     def held_out_mean(self, metric: str) -> float:
-        """The mean over the criteria of TUNED or of DEFAULTS on the held-out split."""
+        """The agreement on the held-out split, averaged over the criteria.
+
+        Args:
+            metric: TUNED or DEFAULTS, as the cells of `held_out` have it.
+
+        Returns:
+            The mean, from -1 to 1; NaN where a criterion has none.
+        """
         return float(np.mean([cell.value for cell in self.held_out if cell.metric == metric]))
 
 
@@ -89,9 +106,9 @@ def tune(
     """Tries all settings on a development split and reports the best one on the samples held out.
 
     The best are those with the largest correlation, averaged over the criteria. Tried are the
-    `candidates`; what they count, they count on the references of all samples. All are scored in
-    one call of the metric; human scores of the samples held out are not looked at before the
-    settings are chosen.
+    `candidates`; what they count, they count on the references of all samples. They are scored as
+    `score_grid` does it; human scores of the samples held out are not looked at before the settings
+    are chosen.
 
     Args:
         ratings: texts of systems with human scores.
@@ -103,12 +120,18 @@ def tune(
         seed: what draws and splits begin with.
         coefficient: "pearson", "spearman" or "kendall".
         level: "system" or "text".
-        missing: what to do where a score is missing, as in `pair`.
-        resamples: how many, for intervals.
-        report: told of the scores done.
+        missing: "drop" or "available", as in `pair`.
+        resamples: how many, for intervals and p-values, at least 1.
+        report: told of the scores done on the development split, as by `score_grid`.
+
+    Returns:
+        The settings tried, and how the best of them and the scorer's own do on the samples held
+        out.
 
     Raises:
-        ValueError: a criterion, a setting or the size of a split is wrong.
+        TypeError, ValueError: a name, a number, a setting or the size of a split is wrong, or no
+            setting has a correlation on the development split.
+        OSError: the model cannot be found.
     """
     criteria = tuple(criteria or ratings.human)
     for name in criteria:

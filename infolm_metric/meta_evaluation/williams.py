@@ -13,7 +13,12 @@ from infolm_metric.meta_evaluation.correlations import COEFFICIENTS
 
 @dataclass(frozen=True)
 class WilliamsTest:
-    """The statistic, with n - 3 degrees of freedom, and the two-sided p-value."""
+    """What Williams' test finds; NaN in both where a correlation is not defined.
+
+    Attributes:
+        statistic: t, with n - 3 degrees of freedom; above 0 where the first metric agrees better.
+        p_value: the two-sided p-value, from 0 to 1.
+    """
 
     statistic: float
     p_value: float
@@ -32,10 +37,13 @@ def williams_test(r12: float, r13: float, r23: float, n: int) -> WilliamsTest:
     for Pearson's r of normal variables; for rank correlations it is an approximation.
 
     Args:
-        r12: how one metric agrees with people, in [-1, 1].
-        r13: how the other does.
-        r23: how the metrics agree with each other.
+        r12: how one metric agrees with people, from -1 to 1, or NaN.
+        r13: how the other does, likewise.
+        r23: how the metrics agree with each other, likewise.
         n: the number of systems, at least 4.
+
+    Returns:
+        The statistic and the p-value.
 
     Raises:
         ValueError: n is below 4, or a correlation lies outside [-1, 1].
@@ -64,16 +72,20 @@ def williams_test(r12: float, r13: float, r23: float, n: int) -> WilliamsTest:
 def compare_metrics(
     human: np.ndarray, one: np.ndarray, other: np.ndarray, coefficient: str = "pearson"
 ) -> WilliamsTest:
-    """Williams' test of two metrics' agreement with people, from the systems' means, [systems].
+    """Williams' test of two metrics' agreement with people, from the systems' means.
 
     Args:
-        human: people's means.
-        one: those of a metric, higher is better.
-        other: those of another.
+        human: people's means, float64 [systems], none missing.
+        one: those of a metric, likewise, higher is better.
+        other: those of another, likewise.
         coefficient: "pearson", "spearman" or "kendall".
 
+    Returns:
+        The statistic and the p-value.
+
     Raises:
-        ValueError: there are fewer than 4 systems.
+        ValueError: there are fewer than 4 systems, or unequally many.
+        KeyError: there is no such coefficient.
 
     >>> human = np.array([1.0, 2.0, 3.0, 4.0, 5.0, 6.0])
     >>> good, bad = human + [0.1, -0.1, 0.1, 0, 0.1, -0.1], np.array([3.0, 1, 2, 6, 4, 5])

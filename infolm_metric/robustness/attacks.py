@@ -32,7 +32,15 @@ KINDS = (ADEQUACY, FLUENCY)
 
 @dataclass(frozen=True)
 class Attack:
-    """A way to spoil a text: `rule` gives the spoiled text, or None where it does not apply."""
+    """A way to spoil a text.
+
+    Attributes:
+        name: as in `ATTACKS`.
+        kind: "adequacy", which changes what is said, or "fluency", which changes how.
+        summary: what it does, in a few words.
+        rule: gives for a text and a source of random numbers the spoiled text, or None where it
+            does not apply.
+    """
 
     name: str
     kind: str
@@ -60,12 +68,20 @@ ATTACKS: dict[str, Attack] = {
 
 
 def attack(text: str, name: str, seed: int = 0) -> str | None:
-    """The text spoiled by an attack, or None if it does not apply or changes nothing.
+    """The text spoiled by an attack.
 
-    The same text, attack and seed give the same, in any order and on any machine.
+    Args:
+        text: in English.
+        name: one of `ATTACKS`.
+        seed: a whole number, at least 0; the same text, attack and seed give the same, in any order
+            and on any machine.
+
+    Returns:
+        The spoiled text, or None if the attack does not apply or changes nothing.
 
     Raises:
-        TypeError, ValueError: the text is no string, there is no such attack, or the seed is < 0.
+        TypeError, ValueError: the text is no string, there is no such attack, or the seed is no
+            whole number of at least 0.
         ModuleNotFoundError: lemminflect, which attacks on words need, is not installed.
 
     >>> attack("Alan Bean was born in Wheeler.", "neg")

@@ -14,7 +14,13 @@ PARAPHRASE = "paraphrase"
 
 @dataclass(frozen=True)
 class Item:
-    """An item with its different references, and a paraphrase of them if one was given."""
+    """What attacks are made on: texts that say the same.
+
+    Attributes:
+        id: its name; the number of its first row where the file gives none.
+        references: its references, each once.
+        paraphrase: another text that says what they say, or None.
+    """
 
     id: str
     references: tuple[str, ...]
@@ -22,14 +28,23 @@ class Item:
 
 
 def read_items(path: str, reference_columns: Sequence[str] = ()) -> list[Item]:
-    """The items of a table with a column `references` or `reference`.
+    """The items of a table.
 
     The columns `id` and `paraphrase` are read if they are there. Rows of one id, such as the
     outputs of several systems, are one item, whose references are theirs together; without an id
     rows with the same references are.
 
+    Args:
+        path: the name of a JSON Lines, CSV, TSV or Parquet file; "-" is standard input.
+        reference_columns: the names of the columns of references (default: "references" or
+            "reference").
+
+    Returns:
+        The items, in the order in which they first come.
+
     Raises:
-        ValueError: there is no row, or no column of references, or an id has two paraphrases.
+        TypeError, ValueError: the file cannot be read or has no row, a row has no references or
+            holds what is no text, or an item has two paraphrases.
     """
     items = items_of(read_rows(path), reference_columns)
     if not items:

@@ -42,12 +42,19 @@ class CaseScores:
 
 @dataclass(frozen=True)
 class AttackResult:
-    """How a metric does on one attack.
+    """How a metric does on one attack; shares are from 0 to 1, and None where there is no case.
 
-    `accuracy` is the share of the `n` cases with a paraphrase in which it scores better than the
-    attacked anchor, [`low`, `high`] its 95% interval after Wilson, `ties` the share of equal
-    scores, which are misses. `sensitivity` is the share of all `cases` in which a text scores
-    better than the same text attacked. None where there is no case.
+    Attributes:
+        attack: its name.
+        kind: "adequacy" or "fluency".
+        cases: how many have the scores of a text and of the same text attacked.
+        n: how many have the scores of a paraphrase and of the attacked anchor.
+        accuracy: the share of the `n` in which the paraphrase scores better.
+        low: the lower end of its 95% interval after Wilson.
+        high: the upper end.
+        ties: the share of the `n` with equal scores, which are misses.
+        sensitivity: the share of the `cases` in which the text scores better than the same text
+            attacked: the paraphrase, or else the anchor.
     """
 
     attack: str
@@ -68,13 +75,26 @@ class AttackResult:
 
 @dataclass(frozen=True)
 class MetricResult:
-    """How a metric does on every attack; the signature is None for scores made elsewhere."""
+    """How a metric does on every attack.
+
+    Attributes:
+        signature: that of the metric's scores; None for scores made elsewhere.
+        attacks: attack -> result, for those that the cases have, in the order of `ATTACKS`.
+    """
 
     signature: str | None
     attacks: Mapping[str, AttackResult]
 
     def macro(self, what: str = "accuracy") -> dict[str, float | None]:
-        """The mean over all attacks, those of adequacy and those of fluency; each counts alike."""
+        """The means over the attacks, of which each counts alike.
+
+        Args:
+            what: "accuracy", "sensitivity" or "ties".
+
+        Returns:
+            The mean over "all", over those of "adequacy" and over those of "fluency"; None where
+            none has a case.
+        """
         found: dict[str, float | None] = {}
         for group in GROUPS:
             values = [
@@ -96,7 +116,11 @@ class MetricResult:
 
 @dataclass(frozen=True)
 class Robustness:
-    """How several metrics do on the same cases, by name."""
+    """How several metrics do on the same cases.
+
+    Attributes:
+        metrics: metric -> result.
+    """
 
     metrics: Mapping[str, MetricResult]
 
@@ -107,6 +131,17 @@ class Robustness:
 
 def wilson_interval(hits: int, n: int, confidence: float = CONFIDENCE) -> tuple[float, float]:
     """The score interval of a share (Wilson 1927), which stays within [0, 1] for few cases, too.
+
+    Args:
+        hits: how many of the cases count, from 0 to `n`.
+        n: the number of cases, at least 1.
+        confidence: how often such an interval holds the true share, between 0 and 1.
+
+    Returns:
+        The lower and the upper end, from 0 to 1.
+
+    Raises:
+        ValueError: `hits` or `n` is out of range, or `confidence` is 1 or more.
 
     >>> low, high = wilson_interval(8, 10)
     >>> round(low, 4), round(high, 4)

@@ -17,10 +17,13 @@ from infolm_metric.robustness.triples import Triple
 
 @dataclass(frozen=True)
 class Column:
-    """Scores made elsewhere of every case, in order.
+    """Scores made elsewhere, against the anchor of each case.
 
-    Each is of the paraphrase, the adversary and the paraphrase's adversary; None where there is
-    none.
+    Attributes:
+        name: that of the metric.
+        scores: of every case, in order: those of the paraphrase, the adversary and the paraphrase's
+            adversary; None where there is none.
+        higher_is_better: False for a metric of which lower is.
     """
 
     name: str
@@ -37,10 +40,21 @@ def measure(
 
     Every metric scores each different pair of a text and an anchor once, in one call. What it
     counts before, as idf="references" does, it counts on the anchors, each once, as it would if
-    they were scored by themselves. A metric that gives several scores has an entry for each.
+    they were scored by themselves.
+
+    Args:
+        triples: the cases.
+        scorers: metrics by name.
+        columns: scores made elsewhere.
+
+    Returns:
+        The result of each metric, then of each column, by name. A metric that gives several scores
+        has an entry for each, whose name is the metric's and the score's.
 
     Raises:
-        ValueError: there are no cases, a name comes twice, or a metric counts candidates.
+        ValueError: there are no cases, a name comes twice, a metric counts candidates, or a column
+            has more or fewer scores than there are cases.
+        OSError: a model cannot be found.
 
     >>> from infolm_metric import InfoLMScorer
     >>> from infolm_metric.robustness.items import Item

@@ -24,9 +24,18 @@ OPTIONAL = ("paraphrase", "paraphrase_adversary")
 
 @dataclass(frozen=True)
 class Triple:
-    """A case: `adversary` is the anchor attacked, `paraphrase_adversary` the paraphrase attacked.
+    """A case: a text, what says the same, and both attacked.
 
-    Where there is no paraphrase, or the attack does not apply to it, they are None.
+    Attributes:
+        id: that of the item.
+        attack: the name of the attack.
+        kind: "adequacy" or "fluency".
+        anchor: the text, a reference of the item.
+        paraphrase: what says the same, or None.
+        adversary: the anchor attacked.
+        paraphrase_adversary: the paraphrase attacked; None where there is no paraphrase, or the
+            attack does not apply to it.
+        seed: what the attack was made with.
     """
 
     id: str
@@ -49,16 +58,26 @@ def make_triples(
     seed: int = 0,
     most: int | None = None,
 ) -> list[Triple]:
-    """The cases of some attacks, by default all, on every reference of the items.
+    """The cases of some attacks on every reference of the items.
 
-    An attack that does not apply to a reference makes no case of it. `most` limits the cases of
-    each attack to as many, drawn by a hash of their texts. The paraphrase of a reference is the
-    item's own, else the other reference of it that has fewest words in common, else, for "num", the
-    reference with its numbers in words.
+    The paraphrase of a reference is the item's own, else the other reference of it that has fewest
+    words in common, else, for "num", the reference with its numbers in words.
+
+    Args:
+        items: what is attacked.
+        attacks: names of `ATTACKS` (default: all).
+        seed: a whole number, at least 0; the same gives the same cases.
+        most: the largest number of cases of each attack, at least 1, drawn by a hash of their texts
+            (default: no limit).
+
+    Returns:
+        The cases, attack by attack in the order of `ATTACKS`. An attack that does not apply to a
+        reference makes no case of it.
 
     Raises:
-        ValueError: an attack is unknown, or a number is too small.
-        ModuleNotFoundError: lemminflect is not installed.
+        TypeError, ValueError: an attack is unknown, a text is no string, or a number is no whole
+            one or too small.
+        ModuleNotFoundError: lemminflect, which attacks on words need, is not installed.
 
     >>> (case,) = make_triples([Item("1", ("It has 12 rooms.",))], ["num"])
     >>> case.paraphrase, case.paraphrase_adversary
@@ -81,10 +100,16 @@ def make_triples(
 
 
 def read_triples(path: str) -> list[tuple[Row, Triple]]:
-    """The rows that `infolm attack` wrote, each with the case it holds.
+    """The rows that `infolm attack` wrote.
+
+    Args:
+        path: the name of a JSON Lines, CSV, TSV or Parquet file; "-" is standard input.
+
+    Returns:
+        Each row, with the words that tell where it stands, and the case that it holds.
 
     Raises:
-        ValueError, TypeError: a row is none of these.
+        TypeError, ValueError: the file cannot be read or has no row, or a row is none of these.
     """
     found = [(row, triple_of(*row)) for row in read_rows(path)]
     if not found:
