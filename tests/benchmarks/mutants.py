@@ -144,7 +144,8 @@ def main() -> None:
     name = ".".join(given.module.with_suffix("").parts)
     importlib.import_module(name)  # with all the libraries, which the forked processes then have
     made = list(mutants(ast.parse(given.module.read_text())))
-    drawn = sorted(random.Random(given.seed).sample(range(len(made)), given.sample or len(made)))
+    count = min(given.sample or len(made), len(made))
+    drawn = sorted(random.Random(given.seed).sample(range(len(made)), count))
     if noticed(None, tests):
         raise SystemExit("the tests fail, or take too long, on the module as it is")
     survivors = []
