@@ -86,16 +86,12 @@ class Entry:
     names: tuple[str, ...]
     score: Callable[[Run, Sequence[int], Sequence[str]], Scores]
     """The run, the rows to score, and the names that are asked for -> name -> [rows]."""
-    whole: bool = True
-    """False where eleven references of long texts cost too much to be scored here."""
 
 
 # InfoLM
 
 
-def infolm_entry(
-    masks: int, grids: Sequence[Mapping[str, Sequence[Any]]], whole: bool = False
-) -> Entry:
+def infolm_entry(masks: int, grids: Sequence[Mapping[str, Sequence[Any]]]) -> Entry:
     """InfoLM with so many masks in a pass, by every combination of the grids."""
     base = InfoLMScorer(masks_per_pass=masks).settings
     tried = {key(each): each for grid in grids for each in base.grid(grid) if _allowed(each)}
@@ -107,7 +103,7 @@ def infolm_entry(
         found = score_grid(scorer, *run.data.texts(rows), asked, corpus=run.data.corpus)
         return {key(each): turned(scorer, each, scores) for each, scores in found}
 
-    return Entry(tuple(tried), score, whole)
+    return Entry(tuple(tried), score)
 
 
 def _allowed(settings: Settings) -> bool:
@@ -224,7 +220,6 @@ ENTRIES: tuple[Entry, ...] = (
     over_references("ROUGE-L", rouge_l),
     bert_score_entry("BERTScore", idf=False),
     bert_score_entry("BERTScore idf", idf=True),
-    infolm_entry(0, FEW, whole=True),
     *metric_entry("MENLI", "menli"),
     *metric_entry("BaryScore", "baryscore"),
     *metric_entry("BaryScore uniform", "baryscore", idf=False),
@@ -253,8 +248,6 @@ def complete(run: Run, say: Callable[[str], object] = print) -> Scores:
     folder.mkdir(parents=True, exist_ok=True)
     scores = kept(folder, data)
     for entry in ENTRIES:
-        if data.name == "summeval11" and not entry.whole:
-            continue
         empty = np.full(len(data.whole.predictions), np.nan)
         columns = {name: scores.get(name, empty) for name in entry.names}
         names = [name for name in entry.names if np.isnan(columns[name][data.rows]).any()]

@@ -4,7 +4,14 @@ import pytest
 from playwright.sync_api import expect
 
 from space.page.examples import EXAMPLES, PARAPHRASE
-from tests.space.browser.test_space_in_a_browser import BEYOND_THE_EDGE, LONG, write
+from tests.space.browser.test_space_in_a_browser import (
+    BEYOND_THE_EDGE,
+    LONG,
+    MEASURE,
+    choose,
+    open_settings,
+    write,
+)
 
 LEAST = 4.5  # contrast of text, by WCAG 2
 CONTRASTS = """
@@ -180,6 +187,20 @@ def test_an_edit_clears_the_answer_even_one_that_is_on_its_way(page):
     box.fill(PARAPHRASE.candidate + " Today.")
     page.wait_for_timeout(8000)
     expect(page.locator("#score .waiting")).to_contain_text("Press")
+
+
+def test_a_late_answer_does_not_take_the_place_of_a_refusal(page):
+    long = "The river was high and wide after the long rain of the night " * 3
+    ask(page, long, long + "again")
+    open_settings(page)
+    choose(page, MEASURE, "renyi_divergence")  # which takes a while to answer
+    alpha = page.get_by_label("alpha", exact=True).locator("visible=true")
+    alpha.fill("-1")
+    alpha.press("Enter")  # which is refused at once
+    page.wait_for_timeout(8000)
+    expect(page.locator("#score .refused, #score .waiting")).to_have_count(1)
+    expect(page.locator("#score")).not_to_contain_text("Comparing")
+    expect(page.locator("#why, #lesson").locator("visible=true")).to_have_count(0)
 
 
 def check(page):
