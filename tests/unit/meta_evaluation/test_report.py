@@ -6,32 +6,11 @@ import numpy as np
 import pytest
 
 from infolm_metric import InfoLMScorer
-from infolm_metric.meta_evaluation import read_ratings, write_report
+from infolm_metric.meta_evaluation import write_report
 from infolm_metric.meta_evaluation.correlations import correlation
 from infolm_metric.meta_evaluation.study import make_study, scored
-from tests.random_pairs import random_pairs
+from tests.made_ratings import rated
 from tests.toy import ToyScorer
-
-
-def rated():
-    """Five systems that keep fewer and fewer words of the reference, and people who see it."""
-    random = np.random.default_rng(0)
-    rows = []
-    for sample, row in enumerate(random_pairs(6, longest=8)):
-        words = row["references"][0].split()
-        for rank in range(5):
-            kept = [word if random.random() > rank / 5 else "zzz" for word in words]
-            rows.append(
-                {
-                    "system": f"system {rank}",
-                    "id": sample,
-                    "prediction": " ".join(kept),
-                    "references": row["references"],
-                    "human": {"fluency": 90 - 15 * rank + float(random.normal())},
-                    "metrics": {"bleu": 50 - 9 * rank + float(random.normal())},
-                }
-            )
-    return read_ratings(rows)
 
 
 def test_a_study_turns_no_scores_of_which_higher_is_better():
