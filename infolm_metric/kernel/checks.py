@@ -192,15 +192,14 @@ def device_name(name: str, value: Any) -> str:
 
     try:
         device = torch.device(value)
-    except (RuntimeError, TypeError) as error:
+    except (RuntimeError, TypeError, ValueError) as error:
         reason = str(error).splitlines()[0]
         raise ValueError(
             f"{name} must be a torch device such as 'cpu' or 'cuda:0', got {value!r}: {reason}"
         ) from None
-    there = {"cuda": torch.cuda.device_count(), "meta": 0}
-    if device.type == "mps":
-        there["mps"] = int(torch.backends.mps.is_available())
-    if (device.index or 0) >= there.get(device.type, 1 << 30):
+    backend = getattr(torch, device.type, None)
+    there = backend.device_count() if hasattr(backend, "device_count") else 0
+    if device.type != "cpu" and (device.index or 0) >= there:
         raise ValueError(f"{name} must be one that this machine has, got {value!r}; use 'cpu'")
     return str(device)
 

@@ -21,8 +21,9 @@ import signal
 import sys
 import tempfile
 import threading
+import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -34,6 +35,7 @@ from infolm_metric.kernel.baselines import Baseline, Spread
 from infolm_metric.meta_evaluation.rows import read_ratings
 from infolm_metric.metrics import METRICS
 from infolm_metric.running.shards import Shard
+from tests import nli_models
 from tests.model_families import build
 
 PATIENCE = 120
@@ -58,7 +60,7 @@ ODD_VALUES = (
     *(None, True, False, "", "no", "nan", b"x", [], [1.0], {}, object(), np.float32(0.5)),
     *(0, 1, -1, 2, 10**30, -0.0, 0.5, 1e-300, 1e300, math.nan, math.inf, -math.inf, 1 + 1e-9),
 )
-USUAL = {  # where a wrong value is not enough to go through all that a setting can do
+USUAL = {  # what goes through all that a setting can do
     "information_measure": ["kl", "alpha", "renyi", "beta", "ab", "l1", "l2", "linf", "fisher_rao"],
     "alpha": [-3.0, -0.5, 1e-6, 0.3, 1.00001, 2.0, 30.0],
     "beta": [-3.0, -0.5, 1e-6, 0.7, 5.0],
@@ -76,11 +78,22 @@ USUAL = {  # where a wrong value is not enough to go through all that a setting 
     "similarity": [True, False],
     "rescale_with_baseline": [True, False],
     "reuse_memory": [0, 1000, 1 << 20],
+    "layers": [1, 3, "all", [0, 2], "1,3"],
+    "formula": ["e", "-c", "e-n", "e-c", "e-n-2c", ["e", "e-c"]],
+    "direction": ["avg", "rh", "hr"],
+    "nli_weight": [0.0, 0.2, 1.0],
+    "normalize": ["fixed", "minmax", {"nli": (0, 1), "metric": (0, 1)}],
+    "labels": [None, "contradiction,neutral,entailment"],
+    "probabilities": [True, False],
+    "return_scores": [True, False],
 }
+OWN_USUAL = {"menli": {"multi_reference": ["max", "mean"], "long_text": ["truncate", "error"]}}
 LEFT_ALONE = {  # which model, on what, and with how many processes: not what is tried here
     *("model_name_or_path", "model_revision", "tokenize_processes", "verbose"),
-    *("combine_with", "sources"),
 }
+
+
+OTHERS = ("infolm", "baryscore")  # that MENLI is combined with
 
 
 class TooLong(BaseException):
@@ -128,11 +141,14 @@ def inputs(draw: random.Random) -> tuple[object, object]:
     return (shape(predictions), references) if draw.random() < 0.5 else (predictions, references)
 
 
-def settings(draw: random.Random, names: list[str]) -> dict[str, object]:
-    """Some settings, one time in four with an odd value."""
+def settings(
+    draw: random.Random, names: list[str], usual: Mapping[str, Sequence[object]]
+) -> dict[str, object]:
+    """Some settings, one time in three with odd values among them."""
     chosen = draw.sample(names, k=min(len(names), draw.choice((0, 1, 2, 4, 6))))
+    odd = draw.random() < 1 / 3
     return {
-        name: draw.choice(ODD_VALUES if draw.random() < 0.25 or name not in USUAL else USUAL[name])
+        name: draw.choice(ODD_VALUES if odd and draw.random() < 0.5 else usual.get(name, [False]))
         for name in chosen
     }
 
@@ -151,9 +167,12 @@ def watched() -> Iterator[None]:
         yield
     finally:
         signal.alarm(0)
-    left = [*(set(threading.enumerate()) - before), *multiprocessing.active_children()]
-    if left:
-        raise RuntimeError(f"left behind: {left}")
+    for _ in range(100):  # transformers lets go of the threads that load a model as they end
+        left = [*(set(threading.enumerate()) - before), *multiprocessing.active_children()]
+        if not left:
+            return
+        time.sleep(0.05)
+    raise RuntimeError(f"left behind: {left}")
 
 
 def judged(call: Callable[[], object], names: list[str]) -> str:
@@ -183,16 +202,29 @@ def numbers(found: object) -> Iterator[float]:
         yield found
 
 
-def try_metric(name: str, model: Path, numbers_: range, seed: int) -> Iterator[tuple[int, str]]:
+def models(folder: Path) -> dict[str, Path]:
+    """The tiny model of each metric; BaryScore takes five states by default."""
+    return {
+        "infolm": build("bert", folder / "bert"),
+        "baryscore": build("bert", folder / "deeper", num_hidden_layers=5),
+        "menli": nli_models.build(folder / "nli"),
+    }
+
+
+def try_metric(
+    name: str, made: Mapping[str, Path], numbers_: range, seed: int
+) -> Iterator[tuple[int, str]]:
     """What became of each input of a metric."""
     metric = METRICS[name]
+    beside = [{"metric": other, "model_name_or_path": str(made[other])} for other in OTHERS]
+    usual = {**USUAL, "combine_with": [None, *beside, [0.5]], **OWN_USUAL.get(name, {})}
     known = [each for each in metric.settings_type().choices() if each not in LEFT_ALONE]
-    scorer = metric.scorer_type()(model_name_or_path=str(model))
+    scorer = metric.scorer_type()(model_name_or_path=str(made[name]))
     spoken = [*known, "predictions", "references", "text", "long_text", "similarity", "idf"]
     for number in numbers_:
         draw = random.Random(f"{seed} {name} {number}")
         predictions, references = inputs(draw)
-        given = settings(draw, known)
+        given = settings(draw, known, usual)
 
         def call(p: object = predictions, r: object = references, g: dict = given) -> object:
             return scorer.score(p, r, **g).as_dict()
@@ -295,7 +327,7 @@ def try_files(model: Path, numbers_: range, seed: int) -> Iterator[tuple[int, st
             def call(read: Callable[[Path], object] = readers[file], path: Path = path) -> object:
                 return read(path)
 
-            names = [file, "row ", "system", "human", "fluency"] if "ratings" in file else [file]
+            names = [file, "row ", "system", "human", "column"] if "ratings" in file else [file]
             yield number, tried(call, names, f"file {number}: {file}")
             path.unlink()
             left = os.listdir(folder)
@@ -312,20 +344,16 @@ def main() -> None:
     parser.add_argument("--metric", action="append", choices=list(METRICS), help="default: all")
     parser.add_argument("--model", action="append", default=[], metavar="METRIC=FOLDER")
     given = parser.parse_args()
-    models = dict(each.split("=", 1) for each in given.model)
     found = 0
     with tempfile.TemporaryDirectory() as folder:
-        tiny = build("bert", Path(folder) / "bert")
+        named = (each.split("=", 1) for each in given.model)
+        made = {**models(Path(folder)), **{name: Path(path) for name, path in named}}
+        inputs_ = range(given.first, given.first + given.inputs)
         runs = {
-            name: try_metric(
-                name,
-                Path(models.get(name, tiny)),
-                range(given.first, given.first + given.inputs),
-                given.seed,
-            )
-            for name in given.metric or METRICS
+            name: try_metric(name, made, inputs_, given.seed) for name in given.metric or METRICS
         }
-        runs["files"] = try_files(tiny, range(given.first, given.first + given.files), given.seed)
+        files = range(given.first, given.first + given.files)
+        runs["files"] = try_files(made["infolm"], files, given.seed)
         for name, run in runs.items():
             counts = collections.Counter(became for _, became in run)
             found += counts["found"]

@@ -64,6 +64,7 @@ REFUSED = [
     ({"tokenize_processes": 1.5}, ["tokenize_processes must be a whole number, got 1.5"]),
     ({"device": "gpu"}, ["device must be a torch device", "'cuda:0'", "got 'gpu'"]),
     ({"device": ["cpu"]}, ["device must be a torch device", "got ['cpu']"]),
+    ({"device": 10**30}, ["device must be a torch device", "got 1000000"]),
     ({"return_scores": 1}, ["return_scores must be True or False, got 1"]),
     ({"verbose": None}, ["verbose must be True or False, got None"]),
     ({"reuse_memory": -1}, ["reuse_memory must be at least 0, got -1"]),
@@ -131,7 +132,7 @@ def test_devices_come_by_name_or_as_torch_has_them(device, name):
     assert Mine.of(device=device).device == name
 
 
-@pytest.mark.parametrize("device", ["cuda:99", "meta"])
+@pytest.mark.parametrize("device", ["cuda:99", "meta", "xla", "vulkan:3"])
 def test_a_device_that_is_not_there_is_refused(device):
     with pytest.raises(ValueError, match=f"one that this machine has, got '{device}'; use 'cpu'"):
         Mine.of(device=device)
