@@ -416,6 +416,12 @@ def test_disjoint_distributions_reach_the_largest_value(name, symmetrize, parame
     assert value == pytest.approx(bound, rel=1e-7)
 
 
+def test_fisher_rao_itself_keeps_within_one():
+    # 4/pi arcsin(sqrt(1/2)) is 1 + 2e-16 in float64.
+    apart = torch.tensor([0.0, measures.LOWEST_LOG])
+    assert measures.fisher_rao_distance(apart, apart.flip(0)) == 1.0
+
+
 @given(
     logits(2, 300.0),
     st.floats(0.01, 8.0).filter(lambda a: a != 1.0),
