@@ -92,6 +92,19 @@ def natural_number(name: str, value: Any) -> int:
     return whole_number(name, value, least=0)
 
 
+def fraction(name: str, value: Any) -> float:
+    """The value as a float between 0 and 1, neither included; raises TypeError or ValueError.
+
+    >>> fraction("confidence", 95)
+    Traceback (most recent call last):
+    ValueError: confidence must be above 0 and below 1, got 95
+    """
+    result = number(name, value)
+    if not 0 < result < 1:
+        raise ValueError(f"{name} must be above 0 and below 1, got {value!r}")
+    return result
+
+
 def flag(name: str, value: Any) -> bool:
     """The value if it is True or False; raises TypeError otherwise."""
     if not isinstance(value, bool):

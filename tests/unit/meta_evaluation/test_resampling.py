@@ -158,6 +158,12 @@ def test_a_paired_test_refuses_scores_that_do_not_pair(test, scores, message):
         test(scores, [1.0, 2.0])
 
 
+@pytest.mark.parametrize("test", [paired_bootstrap, approximate_randomization])
+def test_a_paired_test_needs_a_resample(test):
+    with pytest.raises(ValueError, match="resamples must be at least 1, got 0"):
+        test([1.0, 3.0], [1.0, 2.0], 0)
+
+
 def test_a_difference_that_never_changes_its_sign_is_as_sure_as_the_resamples_allow():
     assert difference_p_value(np.ones(99), np.zeros(99)) == pytest.approx(0.02)
     assert difference_p_value(np.zeros(99), np.zeros(99)) == 1.0
