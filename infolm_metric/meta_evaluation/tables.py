@@ -131,4 +131,4 @@ def notes(table: AgreementTable) -> Iterator[str]:
             )
     undefined = [cell for cell in table.cells if math.isnan(cell.value)]
     if undefined:
-        yield "-: not defined, because scores or means are all equal."
+        yield "-: not defined, because scores or means are all equal, or too few."

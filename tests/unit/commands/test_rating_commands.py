@@ -179,6 +179,21 @@ def test_texts_that_are_all_as_long_leave_length_out(infolm):
     assert "length" not in output
 
 
+def test_where_every_sample_has_one_system_the_text_level_has_no_figures(infolm):
+    alone = [{**row, "id": row["system"]} for row in ROWS[:: len(REFERENCES)]]
+    Path("rows.jsonl").write_text("\n".join(map(json.dumps, alone)))
+    arguments = ("rows.jsonl", "--no-metric", "--missing", "available", "--resamples", "20")
+    code, output, errors = infolm("correlate", *arguments, "--json")
+    assert code == 0, errors
+    cells = json.loads(output)["agreement"]
+    assert {cell["value"] for cell in cells if cell["level"] == "text"} == {None}
+    code, output, errors = infolm("correlate", *arguments)
+    assert code == 0, errors
+    row = output.split("Text level")[1].splitlines()[3].split()
+    assert row[1] == "bleu" and set(row[2:]) == {"-"}
+    assert "or too few" in output
+
+
 def test_a_column_named_length_is_asked_for_another_name(infolm):
     named = [{**row, "metrics": {"length": row["metrics"]["ter"]}} for row in ROWS]
     Path("rows.jsonl").write_text("\n".join(map(json.dumps, named)))

@@ -89,6 +89,26 @@ def test_a_report_of_infolm_compares_at_the_scorers_temperature_and_draws_the_ot
     assert {"temperature.png", "alpha-beta.png"} <= {path.name for path in tmp_path.iterdir()}
 
 
+def test_a_report_on_samples_of_one_system_each_has_no_figures_of_texts(tmp_path):
+    whole = rated()
+    rows = [
+        {
+            "system": whole.systems[system],
+            "id": whole.systems[system],
+            "prediction": whole.predictions[row],
+            "references": whole.references[row],
+            "human": {"fluency": whole.human["fluency"][system, sample]},
+        }
+        for row, (system, sample) in enumerate(whole.places)
+        if sample == 0
+    ]
+    ratings, more = read_ratings(rows), {"missing": "available", "resamples": 20}
+    study = make_study(ratings, ToyScorer(), {}, **more)
+    assert np.isnan([cell.value for cell in study.table.cells if cell.level == "text"]).all()
+    html = write_report(ratings, ToyScorer(), tmp_path, **more).read_text()
+    assert "or too few" in html
+
+
 def test_a_rival_that_is_not_there_is_named():
     with pytest.raises(ValueError, match="unknown rival 'blue'; did you mean 'bleu'"):
         make_study(rated(), ToyScorer(), rated().metrics, ["blue"])
