@@ -71,10 +71,15 @@ RESAMPLING = (
 )
 
 
-def read(arguments: argparse.Namespace) -> Ratings:
-    """The ratings that the arguments name, checked, and turned so that higher is better."""
+def check_resampling(arguments: argparse.Namespace) -> None:
+    """Raise ValueError for numbers that RESAMPLING does not take."""
     whole_number("--resamples", arguments.resamples)
     natural_number("--seed", arguments.seed)
+
+
+def read(arguments: argparse.Namespace) -> Ratings:
+    """The ratings that the arguments name, checked, and turned so that higher is better."""
+    check_resampling(arguments)
     from infolm_metric.meta_evaluation.rows import read_ratings
 
     ratings = read_ratings(

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
-from infolm_metric.meta_evaluation.agreement_table import LENGTH, Agreement, AgreementTable
+from infolm_metric.meta_evaluation.agreement_table import Agreement, AgreementTable
+from infolm_metric.meta_evaluation.checks import LENGTH
 
 TITLES = {
     "pearson": "Pearson",
