@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from infolm_metric.kernel.checks import check_known
 from infolm_metric.kernel.pairs import check_text
 from infolm_metric.kernel.text_files import CANDIDATE_COLUMNS, REFERENCE_COLUMNS, cell, read_rows
 
@@ -74,12 +75,17 @@ class Ratings:
         """The ratings of some samples.
 
         Args:
-            samples: their ids, in any order; those that are not here are passed over.
+            samples: their ids, in any order.
 
         Returns:
             Those of all systems for these samples, which keep their order here.
+
+        Raises:
+            ValueError: an id is not here.
         """
-        wanted = set(samples)
+        wanted, here = dict.fromkeys(map(str, samples)), dict.fromkeys(self.samples)
+        for name in wanted:
+            check_known("id", name, here.keys())
         kept = np.asarray([name in wanted for name in self.samples])
         rows = np.flatnonzero(kept[self.places[:, 1]])
         places = self.places[rows]
@@ -117,8 +123,8 @@ def read_ratings(
         candidate_column: the name of the column of texts (default: "prediction" or "candidate").
         reference_columns: those of the columns of references (default: "references" or
             "reference").
-        exclude_systems: systems to leave out.
-        exclude_ids: samples to leave out.
+        exclude_systems: systems to leave out, each of which is the system of a row.
+        exclude_ids: samples to leave out, likewise.
 
     Returns:
         The ratings; systems and samples are in the order in which they first come.
@@ -126,7 +132,8 @@ def read_ratings(
     Raises:
         ValueError, TypeError: the row or the column that is wrong is named. Wrong are a missing
             column, a value that is no finite number, two rows of one system and sample, fewer
-            than two systems or samples, and a criterion or metric whose values are all equal.
+            than two systems or samples, a criterion or metric whose values are all equal, and a
+            name to leave out that no row has.
 
     >>> rows = [{"system": s, "id": "1", "prediction": "a cat", "references": ["the cat"],
     ...          "human": {"fluency": 80}} for s in ("A", "A")]
@@ -140,15 +147,21 @@ def read_ratings(
         (candidate_column,) if candidate_column else CANDIDATE_COLUMNS,
         tuple(reference_columns),
     )
-    excluded = {"system": set(exclude_systems), "id": set(exclude_ids)}
+    excluded = {"system": {*map(str, exclude_systems)}, "id": {*map(str, exclude_ids)}}
+    present: dict[str, dict[str, None]] = {"system": {}, "id": {}}
     people = 0
     for where, row in _located(rows):
         system, sample = (_name(where, row, column) for column in ("system", "id"))
+        present["system"][system] = present["id"][sample] = None
         if row.get("is_human") in (True, "true", "True", "1"):
             people += 1
         elif system not in excluded["system"] and sample not in excluded["id"]:
             reader.add(where, row, system, sample)
-    return reader.ratings(people)
+    ratings = reader.ratings(people)
+    for column, names in excluded.items():
+        for name in sorted(names):
+            check_known(f"{column} to exclude", name, present[column].keys())
+    return ratings
 
 
 @dataclass

@@ -258,6 +258,8 @@ def test_correlate_says_what_it_left_out(infolm):
     [
         (["--criterion", "clarity"], "rows.jsonl, line 1: no human score 'clarity'"),
         (["--exclude-system", "good", "--exclude-id", "0", "--scores", "x"], "no metrics score"),
+        (["--exclude-system", "god"], "unknown system to exclude 'god'; did you mean 'good'?"),
+        (["--exclude-id", "9"], "unknown id to exclude '9'; known: '0', '1', '2', '3'"),
         (["--lower-is-better", "wer"], "--lower-is-better wer: no such metric column"),
         (["--resamples", "0"], "--resamples must be at least 1"),
         (["--seed", "-1"], "--seed must be at least 0"),
