@@ -20,7 +20,7 @@ from infolm_metric.kernel.checks import natural_number, whole_number
 
 if TYPE_CHECKING:
     from infolm_metric.kernel.settings import Settings
-    from infolm_metric.meta_evaluation.rows import Ratings
+    from infolm_metric.meta_evaluation.ratings import Ratings
 
 ROWS = """\
 DATA holds a row for each system and sample, as JSON Lines or a table (.jsonl, .ndjson, .csv, .tsv):

@@ -15,9 +15,9 @@ from infolm_metric.kernel.checks import check_known
 from infolm_metric.kernel.scorer import MetricScorer, Report, silent
 from infolm_metric.meta_evaluation import figures
 from infolm_metric.meta_evaluation.attack_figure import ATTACKS, Noticed, attack_bars, noticed_of
+from infolm_metric.meta_evaluation.ratings import Ratings
 from infolm_metric.meta_evaluation.report_page import Drawing, page_of, title
 from infolm_metric.meta_evaluation.resampling import RESAMPLES
-from infolm_metric.meta_evaluation.rows import Ratings
 from infolm_metric.meta_evaluation.study import Study, make_study
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ from infolm_metric.meta_evaluation.agreement_table import AgreementTable, agreem
 from infolm_metric.meta_evaluation.checks import LENGTH, check_arguments, check_grids, rivals
 from infolm_metric.meta_evaluation.correlations import correlation
 from infolm_metric.meta_evaluation.grid import score_grid, turned
+from infolm_metric.meta_evaluation.ratings import Ratings
 from infolm_metric.meta_evaluation.resampling import RESAMPLES
-from infolm_metric.meta_evaluation.rows import Ratings
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,8 @@ from infolm_metric.meta_evaluation.agreement_table import Agreement, agreement
 from infolm_metric.meta_evaluation.checks import check_arguments
 from infolm_metric.meta_evaluation.correlations import COEFFICIENTS, correlation
 from infolm_metric.meta_evaluation.grid import check_countable, check_single, score_grid, turned
+from infolm_metric.meta_evaluation.ratings import Ratings
 from infolm_metric.meta_evaluation.resampling import RESAMPLES
-from infolm_metric.meta_evaluation.rows import Ratings
 from infolm_metric.meta_evaluation.splits import split_samples
 
 Grids = Sequence[Mapping[str, Sequence[Any]]]
