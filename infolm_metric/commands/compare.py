@@ -19,7 +19,6 @@ from infolm_metric.commands.options import (
 )
 from infolm_metric.commands.output import JSON, MARKDOWN, OUTPUT, check_output, write
 from infolm_metric.kernel import text_files
-from infolm_metric.kernel.checks import whole_number
 
 if TYPE_CHECKING:
     import numpy as np
@@ -32,7 +31,7 @@ TESTS = {"bootstrap": "paired bootstrap", "randomization": "approximate randomis
 def _compare(arguments: argparse.Namespace) -> None:
     """Scores every system on the same references, and writes the table."""
     check_output(arguments)
-    whole_number("--resamples", arguments.resamples)
+    shared.check_resampling(arguments)
     names = _names(arguments.systems)
     count = len(names)
     # All at once, because standard input can be read once.

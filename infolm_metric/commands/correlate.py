@@ -8,11 +8,13 @@ import json
 from infolm_metric.commands import ratings as shared
 from infolm_metric.commands.options import Command, make_scorer, option, refused, setting_options
 from infolm_metric.commands.output import JSON, MARKDOWN, OUTPUT, check_output, write
+from infolm_metric.kernel.checks import fraction
 
 
 def _correlate(arguments: argparse.Namespace) -> None:
     """Scores the rows, correlates, and writes the table."""
     check_output(arguments)
+    fraction("--confidence", arguments.confidence)
     found = shared.read(arguments)
     compared = found.metrics
     if arguments.no_metric and not compared:
@@ -20,7 +22,8 @@ def _correlate(arguments: argparse.Namespace) -> None:
             "--no-metric leaves no metric: the data has none; name columns by --scores"
         )
 
-    from infolm_metric.meta_evaluation.agreement_table import LENGTH, agreement
+    from infolm_metric.meta_evaluation.agreement_table import agreement
+    from infolm_metric.meta_evaluation.checks import LENGTH, rivals
     from infolm_metric.meta_evaluation.tables import agreement_lines
 
     signature, remarks = None, []
@@ -32,8 +35,9 @@ def _correlate(arguments: argparse.Namespace) -> None:
         from infolm_metric.meta_evaluation.grid import score_measures
 
         scorer = make_scorer(arguments)
-        labels = map(scorer.settings.label, scorer.settings.names)
-        shared.check_against(arguments, [*labels, *compared, LENGTH])
+        names = [*map(scorer.settings.label, scorer.settings.names), *compared]
+        shared.check_against(arguments, [*names, LENGTH])
+        rivals(arguments.against, names, found.lengths)
         scored = score_measures(scorer, found.predictions, found.references)
         ours = {name: found.grid(values) for name, values in scored.scores.items()}
         if scored.higher_is_better:

@@ -20,7 +20,7 @@ from infolm_metric.kernel.checks import natural_number, whole_number
 
 if TYPE_CHECKING:
     from infolm_metric.kernel.settings import Settings
-    from infolm_metric.meta_evaluation.rows import Ratings
+    from infolm_metric.meta_evaluation.ratings import Ratings
 
 ROWS = """\
 DATA holds a row for each system and sample, as JSON Lines or a table (.jsonl, .ndjson, .csv, .tsv):
@@ -71,10 +71,15 @@ RESAMPLING = (
 )
 
 
-def read(arguments: argparse.Namespace) -> Ratings:
-    """The ratings that the arguments name, checked, and turned so that higher is better."""
+def check_resampling(arguments: argparse.Namespace) -> None:
+    """Raise ValueError for numbers that RESAMPLING does not take."""
     whole_number("--resamples", arguments.resamples)
     natural_number("--seed", arguments.seed)
+
+
+def read(arguments: argparse.Namespace) -> Ratings:
+    """The ratings that the arguments name, checked, and turned so that higher is better."""
+    check_resampling(arguments)
     from infolm_metric.meta_evaluation.rows import read_ratings
 
     ratings = read_ratings(

@@ -8,7 +8,7 @@ from __future__ import annotations
 import difflib
 import math
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,12 +19,14 @@ BUNDLED_FOLDER = Path(__file__).parents[1] / "bundled"
 DTYPES = ("float32", "bfloat16", "float16")
 IDF_FORMS = ("references", "separate")
 BUNDLED = "bundled"
+LISTED = 50  # names in a message
 
 
 def nearest(value: object, known: Iterable[str], every: bool = False) -> str:
     """A hint at the known name most like `value`, or a list of all of them; with `every`, both.
 
-    A mapping from other names to known ones does for `known`, too.
+    A mapping from other names to known ones does for `known`, too. Of many names only the first are
+    listed.
 
     >>> nearest("truncated", ["truncate", "window"])
     "did you mean 'truncate'?"
@@ -40,11 +42,13 @@ def nearest(value: object, known: Iterable[str], every: bool = False) -> str:
     close = inside or difflib.get_close_matches(text, names, n=1, cutoff=0.4 if every else 0.6)
     hints = [f"did you mean {names[close[0]]!r}?"] if close else []
     if every or not close:
-        hints.append("known: " + ", ".join(map(repr, dict.fromkeys(names.values()))))
+        listed = [repr(name) for name in dict.fromkeys(names.values())]
+        more = [f"and {len(listed) - LISTED} more"] if len(listed) > LISTED else []
+        hints.append("known: " + ", ".join([*listed[:LISTED], *more]))
     return " ".join(hints)
 
 
-def check_known(name: str, given: object, known: Sequence[str]) -> None:
+def check_known(name: str, given: object, known: Collection[str]) -> None:
     """Raise ValueError with the nearest known name if `given` is none of them.
 
     >>> check_known("level", "sytem", ("system", "text"))
@@ -90,6 +94,19 @@ def whole_number(name: str, value: Any, least: int = 1) -> int:
 def natural_number(name: str, value: Any) -> int:
     """The value as an int of at least 0."""
     return whole_number(name, value, least=0)
+
+
+def fraction(name: str, value: Any) -> float:
+    """The value as a float between 0 and 1, neither included; raises TypeError or ValueError.
+
+    >>> fraction("confidence", 95)
+    Traceback (most recent call last):
+    ValueError: confidence must be above 0 and below 1, got 95
+    """
+    result = number(name, value)
+    if not 0 < result < 1:
+        raise ValueError(f"{name} must be above 0 and below 1, got {value!r}")
+    return result
 
 
 def flag(name: str, value: Any) -> bool:

@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from .grid import score_grid as score_grid
     from .grid import turned as turned
     from .partial import partial_correlation as partial_correlation
+    from .ratings import Ratings as Ratings
     from .report import write_report as write_report
     from .resampling import approximate_randomization as approximate_randomization
     from .resampling import bootstrap_interval as bootstrap_interval
     from .resampling import paired_bootstrap as paired_bootstrap
-    from .rows import Ratings as Ratings
     from .rows import read_ratings as read_ratings
     from .splits import split_samples as split_samples
     from .tie_calibration import CalibratedAccuracy as CalibratedAccuracy
@@ -41,9 +41,10 @@ _NAMES = {
     "correlations": ("correlation", "kendall", "pairwise_accuracy", "pearson", "spearman"),
     "grid": ("score_grid", "turned"),
     "partial": ("partial_correlation",),
+    "ratings": ("Ratings",),
     "report": ("write_report",),
     "resampling": ("approximate_randomization", "bootstrap_interval", "paired_bootstrap"),
-    "rows": ("Ratings", "read_ratings"),
+    "rows": ("read_ratings",),
     "splits": ("split_samples",),
     "tie_calibration": ("CalibratedAccuracy", "calibrated_accuracy"),
     "tuning": ("Tuning", "tune"),

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from infolm_metric.kernel.checks import check_known
+from infolm_metric.meta_evaluation.checks import LENGTH, check_arguments, check_grids, rivals
 from infolm_metric.meta_evaluation.correlations import (
     COEFFICIENTS,
     LEVELS,
@@ -28,12 +28,8 @@ from infolm_metric.meta_evaluation.resampling import (
     percentile_interval,
     resampled,
 )
-from infolm_metric.meta_evaluation.rows import check_varies
 from infolm_metric.meta_evaluation.tie_calibration import calibrated_accuracy
 from infolm_metric.meta_evaluation.williams import compare_metrics
-
-LENGTH = "length"
-"""The rival that stands beside every metric: how long the text is."""
 
 
 @dataclass(frozen=True)
@@ -155,8 +151,9 @@ def agreement(
             better.
         metrics: scores by metric, likewise: negate one of which lower is better.
         against: the rivals, names of metrics that the others are tested against.
-        length: a grid of the texts' lengths. Then length is a metric and a rival too, unless all
-            are equal, and correlations given it are there.
+        length: a grid of the texts' lengths. Then "length" is a metric and a rival too, whether
+            `against` names it or not, and correlations given it are there; if all lengths are
+            equal, it is left out of both.
         levels: a list of "system", "text" or both.
         missing: "drop" or "available", as in `pair`.
         over: what is drawn anew: "systems", "samples" or "both".
@@ -168,8 +165,8 @@ def agreement(
         The table of every metric on every criterion, by every statistic at every level.
 
     Raises:
-        ValueError: a name, a number or a grid is wrong, there is no criterion or no metric, or the
-            scores of one are all equal.
+        TypeError, ValueError: a name, a number or a grid is wrong, the grids differ in shape, there
+            is no criterion or no metric, or the scores of one are all equal.
 
     >>> human = np.arange(5.0)[:, None] + np.random.default_rng(0).normal(size=(5, 30))
     >>> metrics = {"good": human + 1, "bad": np.random.default_rng(1).normal(size=(5, 30))}
@@ -180,16 +177,19 @@ def agreement(
     """
     if not (human and metrics):
         raise ValueError("agreement needs at least one criterion and one metric")
-    for name in against:
-        check_known("rival", name, tuple(metrics))
-    for level in levels:
-        check_known("level", level, LEVELS)
-    for name, grid in {**human, **metrics}.items():
-        check_varies(f"{name!r}", grid)
-    differs = length is not None and bool(np.nanmin(length) < np.nanmax(length))
+    check_arguments(
+        levels=levels,
+        missing=missing,
+        over=over,
+        resamples=resamples,
+        confidence=confidence,
+        seed=seed,
+    )
+    check_grids([*human.items(), *metrics.items()], length)
+    against = rivals(against, metrics, length)
+    differs = LENGTH in against and LENGTH not in metrics
     if length is not None and differs:
-        metrics = with_length(metrics, length)
-        against = [*(name for name in against if name != LENGTH), LENGTH]
+        metrics = {**metrics, LENGTH: length}
     cells: list[Agreement] = []
     samples, dropped = {}, {}
     for criterion, people in human.items():
@@ -204,17 +204,8 @@ def agreement(
         for level in levels:
             cells += judged.cells(level, draws, against, confidence)
     return AgreementTable(
-        tuple(cells), systems, samples, dropped, tuple(against), resamples, confidence, seed
+        tuple(cells), systems, samples, dropped, against, resamples, confidence, seed
     )
-
-
-def with_length(metrics: Mapping[str, np.ndarray], length: np.ndarray) -> dict[str, np.ndarray]:
-    """The metrics and the length of the texts; ValueError if a metric has its name."""
-    if LENGTH in metrics:
-        raise ValueError(
-            f"a metric is named {LENGTH!r}, which is the name of the texts' length here; rename it"
-        )
-    return {**metrics, LENGTH: length}
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ take one pair of vectors at a time. They equal scipy's.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -139,11 +139,7 @@ def pair(human: np.ndarray, metric: np.ndarray, missing: str = "drop") -> Paired
         ValueError: the grids differ in shape, hold infinities, or nothing would remain.
     """
     human, metric = np.asarray(human, dtype=float), np.asarray(metric, dtype=float)
-    if human.shape != metric.shape or human.ndim != 2:
-        raise ValueError(
-            "human and metric must have one shape [systems, samples], "
-            f"got {list(human.shape)} and {list(metric.shape)}"
-        )
+    check_shapes([("human", human), ("metric", metric)])
     check_known("missing", missing, MISSING)
     there = ~(np.isnan(human) | np.isnan(metric))
     if not np.isfinite(human[there]).all() or not np.isfinite(metric[there]).all():
@@ -160,6 +156,22 @@ def pair(human: np.ndarray, metric: np.ndarray, missing: str = "drop") -> Paired
                 "no sample has scores of every system; missing='available' takes those there are"
             )
     return Paired(human[:, kept], metric[:, kept], int((~kept).sum()))
+
+
+def check_shapes(grids: Sequence[tuple[str, np.ndarray]]) -> None:
+    """Raise ValueError, with both shapes, unless the named grids have one shape, of two axes.
+
+    >>> check_shapes([("human", np.zeros((2, 3))), ("metric", np.zeros((2, 1)))])
+    Traceback (most recent call last):
+    ValueError: human and metric must have one shape [systems, samples], got [2, 3] and [2, 1]
+    """
+    (first, one), *others = grids
+    for name, other in others:
+        if np.shape(other) != np.shape(one) or np.ndim(one) != 2:
+            raise ValueError(
+                f"{first} and {name} must have one shape [systems, samples], "
+                f"got {list(np.shape(one))} and {list(np.shape(other))}"
+            )
 
 
 def correlation(

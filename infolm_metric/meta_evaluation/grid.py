@@ -122,6 +122,15 @@ def check_single(*settings: Settings) -> None:
             raise ValueError(f"settings of one score are needed here, got {each.names}")
 
 
+def check_countable(*settings: Settings) -> None:
+    """Raise ValueError if any of the settings counts candidates, of which a corpus has none."""
+    if any(CANDIDATES in each.counted for each in settings):
+        raise ValueError(
+            f"{spelled('idf', 'separate')} counts the candidates too, and a corpus holds "
+            "references only; use 'references', False or a table"
+        )
+
+
 def _columns(
     scorer: MetricScorer,
     predictions: Sequence[str],
@@ -131,11 +140,8 @@ def _columns(
     report: Report,
 ) -> list[Columns]:
     """The scores of every setting, from one call of the metric."""
-    if corpus is not None and any(CANDIDATES in each.counted for each in settings):
-        raise ValueError(
-            f"{spelled('idf', 'separate')} counts the candidates too, and a corpus holds "
-            "references only; use 'references', False or a table"
-        )
+    if corpus is not None:
+        check_countable(*settings)
     given = list(check_pairs(predictions, references))
     order = _neighbours([group for _, group in given])
     pairs = Pairs.of(given[index] for index in order)

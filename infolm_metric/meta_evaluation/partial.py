@@ -10,7 +10,13 @@ from __future__ import annotations
 import numpy as np
 
 from infolm_metric.kernel.checks import check_known
-from infolm_metric.meta_evaluation.correlations import LEVELS, pair, pearson, system_means
+from infolm_metric.meta_evaluation.correlations import (
+    LEVELS,
+    check_shapes,
+    pair,
+    pearson,
+    system_means,
+)
 
 FEWEST = 4  # of three points what a line leaves is always one line: the answer would be 1 or -1
 NOTHING_LEFT = 1e-9  # a share of the variance below this is rounding
@@ -71,6 +77,7 @@ def partial_correlation(
     1.0
     """
     check_known("level", level, LEVELS)
+    check_shapes([("human", human), ("metric", metric), ("given", given)])
     common = np.where(np.isnan(human) | np.isnan(metric) | np.isnan(given), np.nan, 1.0)
     x, y = (pair(human * common, grid * common, missing) for grid in (metric, given))
     if level == "system":

@@ -15,9 +15,9 @@ from infolm_metric.kernel.checks import check_known
 from infolm_metric.kernel.scorer import MetricScorer, Report, silent
 from infolm_metric.meta_evaluation import figures
 from infolm_metric.meta_evaluation.attack_figure import ATTACKS, Noticed, attack_bars, noticed_of
+from infolm_metric.meta_evaluation.ratings import Ratings
 from infolm_metric.meta_evaluation.report_page import Drawing, page_of, title
 from infolm_metric.meta_evaluation.resampling import RESAMPLES
-from infolm_metric.meta_evaluation.rows import Ratings
 from infolm_metric.meta_evaluation.study import Study, make_study
 
 if TYPE_CHECKING:
@@ -64,15 +64,18 @@ def write_report(
 
     Raises:
         ImportError: matplotlib is missing.
-        ValueError: a name, a number, a grid or what `robustness` holds is wrong.
+        TypeError, ValueError: a name, a number, a grid or what `robustness` holds is wrong; nothing
+            was scored yet.
         OSError: the model cannot be found, or the folder cannot be written to.
     """
     figures.need_matplotlib()
     check_known("format", format, figures.FORMATS)
     columns = ratings.metrics if columns is None else columns
     noticed = None if robustness is None else noticed_of(robustness)
-    study = make_study(ratings, scorer, columns, against, missing, resamples, seed, report=report)
     folder = Path(folder)
+    if folder.exists() and not folder.is_dir():
+        raise NotADirectoryError(f"folder must name a folder, got {str(folder)!r}, which is a file")
+    study = make_study(ratings, scorer, columns, against, missing, resamples, seed, report=report)
     folder.mkdir(parents=True, exist_ok=True)
     drawings = {}
     for name, figure in _figures(study, noticed):

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from infolm_metric.kernel.checks import check_known
+from infolm_metric.kernel.checks import check_known, fraction, whole_number
 from infolm_metric.meta_evaluation.correlations import COEFFICIENTS, ordered_alike, pair
 from infolm_metric.meta_evaluation.partial import partial, partial_of
 from infolm_metric.meta_evaluation.repetition import repeated, repeated_pearson
@@ -53,8 +53,7 @@ def draw(
     ((2, 3), array([5, 5]))
     """
     check_known("over", over, AXES)
-    if resamples < 1:
-        raise ValueError(f"resamples must be at least 1, got {resamples}")
+    whole_number("resamples", resamples)
     random = np.random.default_rng(seed)
     chosen = np.tile(np.arange(systems), (resamples, 1))
     counts = np.ones((resamples, samples), dtype=np.int64)
@@ -121,8 +120,7 @@ def percentile_interval(values: np.ndarray, confidence: float = CONFIDENCE) -> t
     >>> percentile_interval(np.arange(101.0), 0.5)
     (25.0, 75.0)
     """
-    if not 0 < confidence < 1:
-        raise ValueError(f"confidence must lie between 0 and 1, got {confidence}")
+    fraction("confidence", confidence)
     if np.isnan(values).all():
         return (float("nan"), float("nan"))
     tail = (1 - confidence) / 2
@@ -160,7 +158,7 @@ def bootstrap_interval(
         The lower and the upper end; NaN where no draw has a value.
 
     Raises:
-        ValueError: a name or a number is wrong, or as `pair`.
+        TypeError, ValueError: a name or a number is wrong, or as `pair`.
 
     >>> human = np.random.default_rng(0).normal(size=(8, 40)) + np.arange(8.0)[:, None]
     >>> low, high = bootstrap_interval(human, human + 1, resamples=50)
@@ -211,8 +209,8 @@ def paired_bootstrap(
         The two-sided p-value, above 0 and up to 1.
 
     Raises:
-        ValueError: the lists are not equally long, are empty or hold a number that is not finite,
-            or `resamples` is below 1.
+        TypeError, ValueError: the lists are not equally long, are empty or hold a number that is
+            not finite, or `resamples` is no whole number of at least 1.
 
     >>> paired_bootstrap([1.0, 2.0, 3.0], [1.0, 2.0, 3.0])
     1.0
@@ -244,11 +242,12 @@ def approximate_randomization(
         The two-sided p-value, above 0 and up to 1.
 
     Raises:
-        ValueError: the lists are not equally long, are empty or hold a number that is not finite.
+        TypeError, ValueError: as `paired_bootstrap`.
 
     >>> approximate_randomization([1.0, 2.0, 3.0], [1.0, 2.0, 3.0])
     1.0
     """
+    whole_number("resamples", resamples)
     difference = _difference(scores, baseline)
     random = np.random.default_rng(seed)
     observed = abs(difference.sum()) - len(difference) * _slack(difference)

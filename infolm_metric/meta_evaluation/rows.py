@@ -1,4 +1,4 @@
-"""Human scores of many systems' texts: read from a file or a dataset, checked, laid out as grids.
+"""Human scores of many systems' texts, read from a file or a dataset, and checked.
 
 A row is one system's text for one sample: `system`, `id` (of the sample), `prediction`,
 `references` (a list, or one string), `human` (criterion -> score, higher is better) and, if other
@@ -18,81 +18,10 @@ from typing import Any
 
 import numpy as np
 
+from infolm_metric.kernel.checks import check_known
 from infolm_metric.kernel.pairs import check_text
 from infolm_metric.kernel.text_files import CANDIDATE_COLUMNS, REFERENCE_COLUMNS, cell, read_rows
-
-
-@dataclass(frozen=True)
-class Ratings:
-    """Texts of systems with human scores; grids are float64 [systems, samples], NaN for missing.
-
-    Attributes:
-        systems: their names.
-        samples: their ids.
-        human: criterion -> grid of people's scores, higher is better.
-        metrics: other metric -> grid of its scores.
-        predictions: the texts, [rows].
-        references: those of each text, [rows].
-        places: index of the system and of the sample of each row, int64 [rows, 2].
-        people: rows that were left out because a person wrote the text.
-    """
-
-    systems: tuple[str, ...]
-    samples: tuple[str, ...]
-    human: Mapping[str, np.ndarray]
-    metrics: Mapping[str, np.ndarray] = field(default_factory=dict)
-    predictions: tuple[str, ...] = ()
-    references: tuple[tuple[str, ...], ...] = ()
-    places: np.ndarray = field(default_factory=lambda: np.zeros((0, 2), dtype=np.int64))
-    people: int = 0
-
-    def grid(self, values: Sequence[float] | np.ndarray) -> np.ndarray:
-        """The values of the rows, laid out as a grid.
-
-        Args:
-            values: one for each row, [rows].
-
-        Returns:
-            float64 [systems, samples], NaN where a system has no row for a sample.
-
-        >>> rows = [dict(system=s, id=i, prediction="", references="", human={"fluency": n})
-        ...         for s, i, n in (("A", 1, 5.0), ("B", 1, 7.0), ("B", 2, 8.0))]
-        >>> read_ratings(rows).grid([1, 2, 3])
-        array([[ 1., nan],
-               [ 2.,  3.]])
-        """
-        laid = np.full((len(self.systems), len(self.samples)), np.nan)
-        laid[self.places[:, 0], self.places[:, 1]] = values
-        return laid
-
-    @property
-    def lengths(self) -> np.ndarray:
-        """The characters of each text, [systems, samples]."""
-        return self.grid([float(len(text)) for text in self.predictions])
-
-    def select(self, samples: Iterable[str]) -> Ratings:
-        """The ratings of some samples.
-
-        Args:
-            samples: their ids, in any order; those that are not here are passed over.
-
-        Returns:
-            Those of all systems for these samples, which keep their order here.
-        """
-        wanted = set(samples)
-        kept = np.asarray([name in wanted for name in self.samples])
-        rows = np.flatnonzero(kept[self.places[:, 1]])
-        places = self.places[rows]
-        places[:, 1] = (np.cumsum(kept) - 1)[places[:, 1]]
-        return replace(
-            self,
-            samples=tuple(name for name in self.samples if name in wanted),
-            human={name: grid[:, kept] for name, grid in self.human.items()},
-            metrics={name: grid[:, kept] for name, grid in self.metrics.items()},
-            predictions=tuple(self.predictions[row] for row in rows),
-            references=tuple(self.references[row] for row in rows),
-            places=places,
-        )
+from infolm_metric.meta_evaluation.ratings import Ratings
 
 
 def read_ratings(
@@ -117,8 +46,8 @@ def read_ratings(
         candidate_column: the name of the column of texts (default: "prediction" or "candidate").
         reference_columns: those of the columns of references (default: "references" or
             "reference").
-        exclude_systems: systems to leave out.
-        exclude_ids: samples to leave out.
+        exclude_systems: systems to leave out, each of which is the system of a row.
+        exclude_ids: samples to leave out, likewise.
 
     Returns:
         The ratings; systems and samples are in the order in which they first come.
@@ -126,7 +55,8 @@ def read_ratings(
     Raises:
         ValueError, TypeError: the row or the column that is wrong is named. Wrong are a missing
             column, a value that is no finite number, two rows of one system and sample, fewer
-            than two systems or samples, and a criterion or metric whose values are all equal.
+            than two systems or samples, a criterion or metric whose values are all equal, and a
+            name to leave out that no row has.
 
     >>> rows = [{"system": s, "id": "1", "prediction": "a cat", "references": ["the cat"],
     ...          "human": {"fluency": 80}} for s in ("A", "A")]
@@ -140,15 +70,21 @@ def read_ratings(
         (candidate_column,) if candidate_column else CANDIDATE_COLUMNS,
         tuple(reference_columns),
     )
-    excluded = {"system": set(exclude_systems), "id": set(exclude_ids)}
+    excluded = {"system": {*map(str, exclude_systems)}, "id": {*map(str, exclude_ids)}}
+    present: dict[str, dict[str, None]] = {"system": {}, "id": {}}
     people = 0
     for where, row in _located(rows):
         system, sample = (_name(where, row, column) for column in ("system", "id"))
+        present["system"][system] = present["id"][sample] = None
         if row.get("is_human") in (True, "true", "True", "1"):
             people += 1
         elif system not in excluded["system"] and sample not in excluded["id"]:
             reader.add(where, row, system, sample)
-    return reader.ratings(people)
+    ratings = reader.ratings(people)
+    for column, names in excluded.items():
+        for name in sorted(names):
+            check_known(f"{column} to exclude", name, present[column].keys())
+    return ratings
 
 
 @dataclass

@@ -9,16 +9,12 @@ import numpy as np
 
 from infolm_metric.kernel.scorer import MetricScorer, Report, silent
 from infolm_metric.kernel.settings import Drawn, Settings
-from infolm_metric.meta_evaluation.agreement_table import (
-    LENGTH,
-    AgreementTable,
-    agreement,
-    with_length,
-)
+from infolm_metric.meta_evaluation.agreement_table import AgreementTable, agreement
+from infolm_metric.meta_evaluation.checks import LENGTH, check_arguments, check_grids, rivals
 from infolm_metric.meta_evaluation.correlations import correlation
 from infolm_metric.meta_evaluation.grid import score_grid, turned
+from infolm_metric.meta_evaluation.ratings import Ratings
 from infolm_metric.meta_evaluation.resampling import RESAMPLES
-from infolm_metric.meta_evaluation.rows import Ratings
 
 
 @dataclass(frozen=True)
@@ -77,6 +73,9 @@ def make_study(
 ) -> Study:
     """Scores the texts and correlates; arguments as for `report.write_report`."""
     settings = scorer.settings
+    check_arguments(missing=missing, resamples=resamples, seed=seed)
+    check_grids([*ratings.human.items(), *columns.items()], ratings.lengths)
+    rivals(against, [*(each.describe() for each in own(settings)), *columns], ratings.lengths)
     found = score_grid(
         scorer, ratings.predictions, ratings.references, scored(settings), report=report
     )
@@ -93,7 +92,7 @@ def make_study(
         seed=seed,
     )
     if LENGTH in table.names("metric"):
-        metrics = with_length(metrics, ratings.lengths)
+        metrics.setdefault(LENGTH, ratings.lengths)
     pearson = {
         each: {
             criterion: correlation(human, grid, missing=missing)

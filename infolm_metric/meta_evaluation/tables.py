@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
-from infolm_metric.meta_evaluation.agreement_table import LENGTH, Agreement, AgreementTable
+from infolm_metric.meta_evaluation.agreement_table import Agreement, AgreementTable
+from infolm_metric.meta_evaluation.checks import LENGTH
 
 TITLES = {
     "pearson": "Pearson",
@@ -131,4 +132,4 @@ def notes(table: AgreementTable) -> Iterator[str]:
             )
     undefined = [cell for cell in table.cells if math.isnan(cell.value)]
     if undefined:
-        yield "-: not defined, because scores or means are all equal."
+        yield "-: not defined, because scores or means are all equal, or too few."

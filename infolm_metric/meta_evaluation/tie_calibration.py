@@ -9,6 +9,7 @@ Foster and Freitag 2023, "Ties Matter": acc_eq, grouped by item, tau calibration
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,9 +24,9 @@ class CalibratedAccuracy:
     """The accuracy of a metric that is taken to see ties where its scores differ by little.
 
     Attributes:
-        value: the accuracy, from 0 to 1.
+        value: the accuracy, from 0 to 1; NaN where no sample has two texts with scores.
         threshold: the largest difference of the metric's scores that is taken for a tie, at
-            least 0.
+            least 0; likewise.
     """
 
     value: float
@@ -55,7 +56,8 @@ def calibrated_accuracy(
         missing: likewise.
 
     Returns:
-        The share and its threshold; of thresholds that are as good it is the smallest.
+        The share and its threshold; of thresholds that are as good it is the smallest. NaN in both
+        where no sample has two texts with scores.
 
     Raises:
         ValueError: as `pair`.
@@ -67,6 +69,8 @@ def calibrated_accuracy(
     both = pair(human, metric, missing)
     systems, samples = both.human.shape
     pairs = _text_pairs(both.human, both.metric)
+    if not len(pairs.distance):
+        return CalibratedAccuracy(math.nan, math.nan)
     once = np.ones((1, systems), dtype=np.int64), np.ones((1, samples), dtype=np.int64)
     (shares,) = _shares(pairs, *once)
     best = int(np.argmax(shares))
@@ -84,7 +88,9 @@ def calibrated_shares(
     NaN where a resample has no pair.
     """
     pairs = _text_pairs(human, metric)
-    step = max(1, ELEMENTS // max(1, len(pairs.distance)))
+    if not len(pairs.distance):
+        return np.full(len(times), math.nan)
+    step = max(1, ELEMENTS // len(pairs.distance))
     found = [
         _shares(pairs, times[start : start + step], samples[start : start + step]).max(1)
         for start in range(0, len(times), step)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,10 +13,11 @@ from infolm_metric.kernel.checks import check_known
 from infolm_metric.kernel.scorer import MetricScorer, Report, silent
 from infolm_metric.kernel.settings import Settings
 from infolm_metric.meta_evaluation.agreement_table import Agreement, agreement
-from infolm_metric.meta_evaluation.correlations import correlation
-from infolm_metric.meta_evaluation.grid import check_single, score_grid, turned
+from infolm_metric.meta_evaluation.checks import check_arguments
+from infolm_metric.meta_evaluation.correlations import COEFFICIENTS, correlation
+from infolm_metric.meta_evaluation.grid import check_countable, check_single, score_grid, turned
+from infolm_metric.meta_evaluation.ratings import Ratings
 from infolm_metric.meta_evaluation.resampling import RESAMPLES
-from infolm_metric.meta_evaluation.rows import Ratings
 from infolm_metric.meta_evaluation.splits import split_samples
 
 Grids = Sequence[Mapping[str, Sequence[Any]]]
@@ -80,13 +81,29 @@ class Tuning:
 def candidates(settings: Settings, grids: Grids | None = None) -> list[Settings]:
     """The settings among which `tune` chooses: these with what the grids hold, or the metric's own.
 
+    Raises TypeError or ValueError if the grids are no lists of values by name, hold a wrong one, or
+    none.
+
     >>> from infolm_metric import InfoLMScorer
     >>> settings = InfoLMScorer().settings
     >>> [each.describe() for each in candidates(settings, [{"information_measure": ["l1", "l2"]}])]
     ['l1_distance', 'l2_distance']
     """
-    lists = settings.tried() if grids is None else grids
-    return list(dict.fromkeys(each for grid in lists for each in settings.grid(grid)))
+    lists = list(settings.tried() if grids is None else grids)
+    for grid in lists:
+        values = grid.values() if isinstance(grid, Mapping) else [None]
+        if any(isinstance(each, str) or not isinstance(each, Iterable) for each in values):
+            raise TypeError(
+                "grids must be a list of dictionaries, of which each holds a list of values by the "
+                f"name of a setting, got {grids!r}"
+            )
+    found = list(dict.fromkeys(each for grid in lists for each in settings.grid(grid)))
+    if not found:
+        raise ValueError(
+            f"grids hold nothing to try, got {grids!r}; list a value, or give None for the "
+            "metric's own"
+        )
+    return found
 
 
 def tune(
@@ -129,14 +146,18 @@ def tune(
         out.
 
     Raises:
-        TypeError, ValueError: a name, a number, a setting or the size of a split is wrong, or no
-            setting has a correlation on the development split.
+        TypeError, ValueError: a name, a number, a setting or the size of a split is wrong, and
+            nothing was scored yet; or no setting has a correlation on the development split.
         OSError: the model cannot be found.
     """
     criteria = tuple(criteria or ratings.human)
     for name in criteria:
         check_known("criterion", name, tuple(ratings.human))
-    check_single(scorer.settings)
+    check_known("coefficient", coefficient, tuple(COEFFICIENTS))
+    check_arguments(levels=[level], missing=missing, resamples=resamples, seed=seed)
+    tried = candidates(scorer.settings, grids)
+    for check in (check_single, check_countable):
+        check(scorer.settings, *tried)
     if development is None:
         development = len(ratings.samples) // 2
     chosen, held_out = split_samples(ratings.samples, development, seed)
@@ -148,7 +169,6 @@ def tune(
         )
     here, there = ratings.select(chosen), ratings.select(held_out)
     corpus = [text for group in ratings.references for text in group]
-    tried = candidates(scorer.settings, grids)
     trials = []
     for settings, scores in score_grid(
         scorer, here.predictions, here.references, tried, corpus=corpus, report=report

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import t as student
 
+from infolm_metric.kernel.checks import check_known
 from infolm_metric.meta_evaluation.correlations import COEFFICIENTS
 
 
@@ -74,8 +75,10 @@ def compare_metrics(
 ) -> WilliamsTest:
     """Williams' test of two metrics' agreement with people, from the systems' means.
 
+    A system that lacks one of the three means takes no part.
+
     Args:
-        human: people's means, float64 [systems], none missing.
+        human: people's means, float64 [systems], NaN for missing.
         one: those of a metric, likewise, higher is better.
         other: those of another, likewise.
         coefficient: "pearson", "spearman" or "kendall".
@@ -84,15 +87,20 @@ def compare_metrics(
         The statistic and the p-value.
 
     Raises:
-        ValueError: there are fewer than 4 systems, or unequally many.
-        KeyError: there is no such coefficient.
+        ValueError: fewer than 4 systems have all means, the lists are not equally long, or an
+            unknown coefficient.
 
     >>> human = np.array([1.0, 2.0, 3.0, 4.0, 5.0, 6.0])
     >>> good, bad = human + [0.1, -0.1, 0.1, 0, 0.1, -0.1], np.array([3.0, 1, 2, 6, 4, 5])
     >>> compare_metrics(human, good, bad).p_value < 0.05
     True
     """
+    check_known("coefficient", coefficient, tuple(COEFFICIENTS))
+    given = [np.asarray(means, dtype=float) for means in (human, one, other)]
+    if len({means.shape for means in given}) > 1 or given[0].ndim != 1:
+        shapes = " and ".join(str(list(means.shape)) for means in given)
+        raise ValueError(f"human, one and other must be equally long lists, got shapes {shapes}")
+    means = np.stack(given)
+    x, y, z = means[:, ~np.isnan(means).any(0)]
     r = COEFFICIENTS[coefficient]
-    return williams_test(
-        float(r(human, one)), float(r(human, other)), float(r(one, other)), len(human)
-    )
+    return williams_test(float(r(x, y)), float(r(x, z)), float(r(y, z)), len(x))

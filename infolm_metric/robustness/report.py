@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Any
 
+from infolm_metric.kernel.checks import fraction
 from infolm_metric.robustness.attacks import ADEQUACY, ATTACKS, FLUENCY
 from infolm_metric.robustness.triples import Triple
 
@@ -141,7 +142,8 @@ def wilson_interval(hits: int, n: int, confidence: float = CONFIDENCE) -> tuple[
         The lower and the upper end, from 0 to 1.
 
     Raises:
-        ValueError: `hits` or `n` is out of range, or `confidence` is 1 or more.
+        TypeError, ValueError: `hits` or `n` is out of range, or `confidence` is no number above 0
+            and below 1.
 
     >>> low, high = wilson_interval(8, 10)
     >>> round(low, 4), round(high, 4)
@@ -149,7 +151,7 @@ def wilson_interval(hits: int, n: int, confidence: float = CONFIDENCE) -> tuple[
     """
     if not 0 <= hits <= n or n < 1:
         raise ValueError(f"hits must be from 0 to n and n at least 1, got {hits} and {n}")
-    z = NormalDist().inv_cdf((1 + confidence) / 2)
+    z = NormalDist().inv_cdf((1 + fraction("confidence", confidence)) / 2)
     share, spread = hits / n, z * z / n
     middle = (share + spread / 2) / (1 + spread)
     reach = z / (1 + spread) * math.sqrt(share * (1 - share) / n + spread / (4 * n))

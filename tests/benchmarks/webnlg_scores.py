@@ -17,7 +17,8 @@ from tqdm import tqdm
 from infolm_metric import InfoLMScorer
 from infolm_metric.infolm.settings import Settings
 from infolm_metric.meta_evaluation.grid import score_grid
-from infolm_metric.meta_evaluation.rows import Ratings, read_ratings
+from infolm_metric.meta_evaluation.ratings import Ratings
+from infolm_metric.meta_evaluation.rows import read_ratings
 from infolm_metric.meta_evaluation.splits import split_samples
 from infolm_metric.meta_evaluation.tuning import candidates
 

@@ -20,7 +20,7 @@ import webnlg_scores as webnlg
 
 from infolm_metric.meta_evaluation.agreement_table import AgreementTable, agreement
 from infolm_metric.meta_evaluation.correlations import COEFFICIENTS, correlation
-from infolm_metric.meta_evaluation.rows import Ratings
+from infolm_metric.meta_evaluation.ratings import Ratings
 from infolm_metric.meta_evaluation.splits import split_samples
 from infolm_metric.meta_evaluation.tables import markdown, p_value
 

@@ -179,12 +179,40 @@ def test_texts_that_are_all_as_long_leave_length_out(infolm):
     assert "length" not in output
 
 
-def test_a_column_named_length_is_asked_for_another_name(infolm):
+def test_where_every_sample_has_one_system_the_text_level_has_no_figures(infolm):
+    alone = [{**row, "id": row["system"]} for row in ROWS[:: len(REFERENCES)]]
+    Path("rows.jsonl").write_text("\n".join(map(json.dumps, alone)))
+    arguments = ("rows.jsonl", "--no-metric", "--missing", "available", "--resamples", "20")
+    code, output, errors = infolm("correlate", *arguments, "--json")
+    assert code == 0, errors
+    cells = json.loads(output)["agreement"]
+    assert {cell["value"] for cell in cells if cell["level"] == "text"} == {None}
+    code, output, errors = infolm("correlate", *arguments)
+    assert code == 0, errors
+    row = output.split("Text level")[1].splitlines()[3].split()
+    assert row[1] == "bleu" and set(row[2:]) == {"-"}
+    assert "or too few" in output
+
+
+@pytest.mark.parametrize("arguments", [["correlate", "--no-metric"], ["correlate"], ["report"]])
+def test_a_column_named_length_is_asked_for_another_name_before_a_model_is_loaded(
+    capsys, arguments
+):
     named = [{**row, "metrics": {"length": row["metrics"]["ter"]}} for row in ROWS]
     Path("rows.jsonl").write_text("\n".join(map(json.dumps, named)))
-    code, _, errors = infolm("correlate", "rows.jsonl", "--no-metric")
-    assert code == 2
+    assert main([*arguments, "rows.jsonl", "-o", "out", "--model", "no/such/model"]) == 2
+    errors = capsys.readouterr().err
     assert "a metric is named 'length'" in errors and "rename it" in errors
+
+
+@pytest.mark.parametrize("command", ["correlate", "report"])
+def test_length_may_be_named_among_the_rivals(infolm, command):
+    output = ["-o", "out"] if command == "report" else []
+    arguments = ("--scores", "bleu", "--against", "length", "--resamples", "20", *output)
+    code, written, errors = infolm(command, "rows.jsonl", *arguments)
+    assert code == 0, errors
+    page = written if command == "correlate" else Path("out/index.html").read_text()
+    assert page.count("p vs length") == 2
 
 
 def test_correlate_takes_the_words_for_lower_is_better(infolm):
@@ -230,8 +258,11 @@ def test_correlate_says_what_it_left_out(infolm):
     [
         (["--criterion", "clarity"], "rows.jsonl, line 1: no human score 'clarity'"),
         (["--exclude-system", "good", "--exclude-id", "0", "--scores", "x"], "no metrics score"),
+        (["--exclude-system", "god"], "unknown system to exclude 'god'; did you mean 'good'?"),
+        (["--exclude-id", "9"], "unknown id to exclude '9'; known: '0', '1', '2', '3'"),
         (["--lower-is-better", "wer"], "--lower-is-better wer: no such metric column"),
         (["--resamples", "0"], "--resamples must be at least 1"),
+        (["--seed", "-1"], "--seed must be at least 0"),
         (["--measure", "fischer"], "unknown --measure 'fischer'"),
     ],
 )
@@ -252,12 +283,13 @@ def test_wrong_arguments_are_refused_before_a_model_is_loaded(capsys, command, a
         ("correlate", ["--baseline", "bleu"], "--baseline is now --against NAME"),
         ("report", ["--baseline", "bleu"], "--baseline is now --against NAME"),
         ("correlate", ["--no-infolm"], "--no-infolm is now --no-metric"),
+        ("correlate", ["--confidence", "95"], "--confidence must be above 0 and below 1, got 95"),
         ("correlate", ["--against", "x"], "--against x: no metric of that name; there are 'fisher"),
         ("correlate", ["--no-metric", "--against", "x"], "there are 'bleu', 'ter', 'length'"),
         ("report", ["-o", "out", "--against", "x"], "there are 'bleu', 'ter', 'length'"),
     ],
 )
-def test_old_flags_and_unknown_rivals_are_answered_with_what_to_give(
+def test_old_flags_and_wrong_values_are_answered_with_what_to_give(
     capsys, command, arguments, message
 ):
     assert main([command, "rows.jsonl", *arguments]) == 2
@@ -434,6 +466,7 @@ def test_compare_prints_a_table(infolm):
         (["good.txt", "short.txt"], "good.txt has 4, short.txt has 1"),
         (["good.txt", "no.txt"], "cannot read no.txt: there is no such file"),
         (["good.txt", "weak.txt", "--resamples", "0"], "--resamples must be at least 1, got 0"),
+        (["good.txt", "weak.txt", "--seed", "-1"], "--seed must be at least 0, got -1"),
         (["good.txt", "weak.txt", "--idf", "separate"], "--idf separate weighs each system by"),
     ],
 )

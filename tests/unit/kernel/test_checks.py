@@ -24,6 +24,11 @@ def test_a_hint_names_the_nearest_or_all():
     assert nearest(None, ["truncate", "window"]) == "known: 'truncate', 'window'"
 
 
+def test_a_hint_lists_the_first_of_very_many():
+    hint = nearest("zzz", [f"a{number}" for number in range(1000)])
+    assert hint.startswith("known: 'a0', 'a1', ") and hint.endswith(", 'a49', and 950 more")
+
+
 @pytest.mark.parametrize("value", ["levels", None, 3])
 def test_a_word_that_is_none_of_the_known_is_refused_by_what_it_is(value):
     check_known("level", "text", ("system", "text"))

@@ -55,6 +55,14 @@ def test_a_sample_that_lacks_a_score_or_a_length_is_dropped():
         assert whole == partial_correlation(*(g[:, kept] for g in grids()), level)
 
 
+@pytest.mark.parametrize("changed", [0, 1, 2])
+def test_a_grid_of_another_shape_is_refused_and_not_repeated(changed):
+    given = list(grids())
+    given[changed] = given[changed][:, :1]
+    with pytest.raises(ValueError, match=r"one shape .* got \[6, [19]\] and \[6, [19]\]"):
+        partial_correlation(*given)
+
+
 @pytest.mark.parametrize("level", ["system", "text"])
 def test_a_resample_is_what_its_rows_and_columns_written_out_give(level):
     human, metric, length = grids()

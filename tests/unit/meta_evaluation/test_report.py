@@ -68,9 +68,54 @@ def test_a_report_of_infolm_compares_at_the_scorers_temperature_and_draws_the_ot
     assert {"temperature.png", "alpha-beta.png"} <= {path.name for path in tmp_path.iterdir()}
 
 
-def test_a_rival_that_is_not_there_is_named():
-    with pytest.raises(ValueError, match="unknown rival 'blue'; did you mean 'bleu'"):
-        make_study(rated(), ToyScorer(), rated().metrics, ["blue"])
+def test_a_report_on_samples_of_one_system_each_has_no_figures_of_texts(tmp_path):
+    whole = rated()
+    rows = [
+        {
+            "system": whole.systems[system],
+            "id": whole.systems[system],
+            "prediction": whole.predictions[row],
+            "references": whole.references[row],
+            "human": {"fluency": whole.human["fluency"][system, sample]},
+        }
+        for row, (system, sample) in enumerate(whole.places)
+        if sample == 0
+    ]
+    ratings, more = read_ratings(rows), {"missing": "available", "resamples": 20}
+    study = make_study(ratings, ToyScorer(), {}, **more)
+    assert np.isnan([cell.value for cell in study.table.cells if cell.level == "text"]).all()
+    html = write_report(ratings, ToyScorer(), tmp_path, **more).read_text()
+    assert "or too few" in html
+
+
+def test_length_may_be_named_among_the_rivals():
+    ratings = rated()
+    study = make_study(ratings, ToyScorer(), ratings.metrics, ["length"], resamples=20)
+    assert study.table.against == ("length",)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"against": ["blue"]}, "unknown rival 'blue'; did you mean 'bleu'"),
+        ({"columns": {"length": rated().metrics["bleu"]}}, "a metric is named 'length'"),
+        ({"columns": {"wer": np.ones((5, 6))}}, "'wer': all 30 values are 1"),
+        ({"columns": {"wer": np.eye(5)}}, r"'fluency' and 'wer' .* got \[5, 6\] and \[5, 5\]"),
+        ({"missing": "omit"}, "unknown missing 'omit'"),
+        ({"resamples": 0}, "resamples must be at least 1, got 0"),
+        ({"seed": -1}, "seed must be at least 0, got -1"),
+        ({"format": "pdf"}, "unknown format 'pdf'"),
+        ({"folder": __file__}, "folder must name a folder, got .* is a file"),
+    ],
+)
+def test_a_wrong_argument_is_refused_before_a_text_is_scored(
+    tmp_path, monkeypatch, arguments, message
+):
+    scorer = ToyScorer()
+    monkeypatch.setattr(scorer.inner, "score", lambda *_: pytest.fail("a text was scored"))
+    with pytest.raises((ValueError, NotADirectoryError), match=message):
+        write_report(rated(), scorer, **{"folder": tmp_path / "out", **arguments})
+    assert not (tmp_path / "out").exists()
 
 
 def noticed(accuracy):

@@ -126,6 +126,35 @@ def test_metrics_that_are_the_same_do_not_differ():
     assert compare_metrics(human, metric, 2 * metric + 1).p_value == pytest.approx(1.0)
 
 
+@pytest.mark.parametrize("name", list(COEFFICIENTS))
+def test_a_system_that_lacks_a_mean_takes_no_part_in_williams_test(name):
+    human, one, other = np.random.default_rng(0).normal(size=(3, 9)) + np.arange(9.0)
+    human[1] = one[4] = other[6] = np.nan
+    x, y, z = (means[[0, 2, 3, 5, 7, 8]] for means in (human, one, other))
+    scipys = {"pearson": stats.pearsonr, "spearman": stats.spearmanr, "kendall": stats.kendalltau}
+    r12, r13, r23 = (scipys[name](*both)[0] for both in ((x, y), (x, z), (y, z)))
+    k = 1 - r12**2 - r13**2 - r23**2 + 2 * r12 * r13 * r23
+    variance = 2 * k * 5 / 3 + (r12 + r13) ** 2 / 4 * (1 - r23) ** 3
+    t = (r12 - r13) * np.sqrt(5 * (1 + r23) / variance)
+    found = compare_metrics(human, one, other, name)
+    assert found.statistic == pytest.approx(t)
+    assert found.p_value == pytest.approx(2 * stats.t.sf(abs(t), 3))
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"coefficient": "pearsn"}, "unknown coefficient 'pearsn'; did you mean 'pearson'"),
+        ({"other": np.arange(1.0)}, r"equally long lists, got shapes \[6\] and \[6\] and \[1\]"),
+        ({"one": np.array([1, 2, 3, np.nan, np.nan, np.nan])}, "at least 4 systems, got 3"),
+    ],
+)
+def test_metrics_that_cannot_be_compared_are_refused(changes, message):
+    means = {"human": np.arange(6.0), "one": np.arange(6.0) ** 2, "other": np.arange(6.0) ** 3}
+    with pytest.raises(ValueError, match=message):
+        compare_metrics(**{**means, **changes})
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"), [((0.5, 0.4, 0.3, 3), "at least 4 systems"), ((1.5, 0, 0, 9), "r12")]
 )
@@ -156,6 +185,12 @@ def test_approximate_randomization_is_near_the_exact_chance_for_few_samples():
 def test_a_paired_test_refuses_scores_that_do_not_pair(test, scores, message):
     with pytest.raises(ValueError, match=message):
         test(scores, [1.0, 2.0])
+
+
+@pytest.mark.parametrize("test", [paired_bootstrap, approximate_randomization])
+def test_a_paired_test_needs_a_resample(test):
+    with pytest.raises(ValueError, match="resamples must be at least 1, got 0"):
+        test([1.0, 3.0], [1.0, 2.0], 0)
 
 
 def test_a_difference_that_never_changes_its_sign_is_as_sure_as_the_resamples_allow():

@@ -98,7 +98,27 @@ def test_systems_and_samples_can_be_left_out():
     more = rows() + [{**row, "system": "C"} for row in rows()[:2]]
     assert read_ratings(more, exclude_systems=["B"]).systems == ("A", "C")
     third = [{**row, "id": 3} for row in rows()[::2]]
-    assert read_ratings(rows() + third, exclude_ids=["2"]).samples == ("1", "3")
+    for number in ("2", 2):
+        assert read_ratings(rows() + third, exclude_ids=[number]).samples == ("1", "3")
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"exclude_systems": ["b"]}, "unknown system to exclude 'b'; known: 'people', 'A', 'B'"),
+        ({"exclude_systems": ["poeple"]}, "system to exclude 'poeple'; did you mean 'people'"),
+        ({"exclude_ids": [7]}, "unknown id to exclude '7'; known: '1', '2'"),
+    ],
+)
+def test_a_name_to_leave_out_that_no_row_has_is_refused(given, message):
+    human = {"system": "people", "id": "1", "prediction": None, "is_human": True}
+    with pytest.raises(ValueError, match=message):
+        read_ratings([human, *rows()], **given)
+
+
+def test_a_person_may_be_named_among_the_systems_to_leave_out():
+    human = {"system": "people", "id": "1", "prediction": None, "is_human": True}
+    assert read_ratings([human, *rows()], exclude_systems=["people"]).people == 1
 
 
 @pytest.mark.parametrize("nothing", [None, ""])
@@ -118,6 +138,12 @@ def test_some_samples_can_be_selected():
     assert ratings.predictions == ("text A2", "text B2")
     assert ratings.human["fluency"].tolist() == [[2], [5]]
     assert ratings.grid([7, 8]).tolist() == [[7], [8]]
+    assert read_ratings(rows()).select([2]).samples == ("2",)
+
+
+def test_a_sample_that_is_not_there_cannot_be_selected():
+    with pytest.raises(ValueError, match="unknown id '3'; known: '1', '2'"):
+        read_ratings(rows()).select(["2", "3"])
 
 
 @pytest.mark.parametrize(

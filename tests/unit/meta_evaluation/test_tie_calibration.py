@@ -7,6 +7,7 @@ import pytest
 
 from infolm_metric.meta_evaluation import bootstrap_interval, calibrated_accuracy
 from infolm_metric.meta_evaluation.resampling import draw, resampled
+from infolm_metric.meta_evaluation.tie_calibration import calibrated_shares
 
 
 def grids(seed=0, systems=6, samples=8):
@@ -101,6 +102,14 @@ def test_a_resample_is_what_its_rows_and_columns_written_out_give():
         different = [p for p in every_pair(systems) if systems[p[0]] != systems[p[1]]]
         expected, _ = best(h, m, lambda people, different=different: different)
         assert found[index] == pytest.approx(expected)
+
+
+def test_where_no_sample_has_two_scored_texts_there_is_no_accuracy():
+    grid = np.where(np.eye(4) == 1, 1.0 + np.arange(4.0), np.nan)
+    found = calibrated_accuracy(grid, grid, "available")
+    assert np.isnan([found.value, found.threshold]).all()
+    draws = draw(4, 4, resamples=5)
+    assert np.isnan(calibrated_shares(grid, grid, draws.times, draws.samples)).all()
 
 
 def test_an_interval_of_the_accuracy_of_texts_holds_it():

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from infolm_metric import InfoLMScorer
 from infolm_metric.meta_evaluation import read_ratings, tune
 from infolm_metric.meta_evaluation.tuning import DEFAULTS, TUNED, candidates
 from tests.random_pairs import random_pairs
@@ -53,6 +54,37 @@ def test_grids_that_are_given_take_the_place_of_the_metrics_own():
     result = tune(ratings(), ToyScorer(), grids=grids, resamples=20)
     assert sorted(trial.settings.size for trial in result.trials) == [2, 3]
     assert result.best.chosen() == {"size": 2}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"criteria": ["clarity"]}, "unknown criterion 'clarity'"),
+        ({"coefficient": "pearsn"}, "unknown coefficient 'pearsn'; did you mean 'pearson'"),
+        ({"level": "sample"}, "unknown level 'sample'"),
+        ({"missing": "omit"}, "unknown missing 'omit'"),
+        ({"resamples": 0}, "resamples must be at least 1, got 0"),
+        ({"seed": -1}, "seed must be at least 0, got -1"),
+        ({"development": 7}, "development must leave both splits at least 2"),
+        ({"grids": []}, r"grids hold nothing to try, got \[\]"),
+        ({"grids": [{"size": []}]}, "grids hold nothing to try"),
+        ({"grids": {"size": [1]}}, "grids must be a list of dictionaries"),
+        ({"grids": [{"size": 2}]}, "grids must be a list of dictionaries"),
+        ({"grids": [{"sise": [2]}]}, "unknown setting 'sise'; did you mean 'size'"),
+        ({"grids": [{"size": [0]}]}, "size must be at least 1, got 0"),
+    ],
+)
+def test_a_wrong_argument_is_refused_before_a_text_is_scored(monkeypatch, arguments, message):
+    found, scorer = ratings(), ToyScorer()
+    monkeypatch.setattr(scorer.inner, "score", lambda *_: pytest.fail("a text was scored"))
+    with pytest.raises((TypeError, ValueError), match=message):
+        tune(found, scorer, **arguments)
+
+
+def test_own_settings_that_count_candidates_are_refused_before_a_model_is_loaded():
+    scorer = InfoLMScorer(model_name_or_path="no/such/model", idf="separate")
+    with pytest.raises(ValueError, match="separate.* counts the candidates too"):
+        tune(ratings(), scorer, grids=[{"idf": ["references"]}])
 
 
 def test_rows_in_another_order_are_tuned_alike():

@@ -25,6 +25,12 @@ def test_an_interval_needs_cases(hits, n):
         wilson_interval(hits, n)
 
 
+@pytest.mark.parametrize("confidence", [-0.5, 0, 1, 95, math.nan])
+def test_a_confidence_is_above_0_and_below_1(confidence):
+    with pytest.raises(ValueError, match=r"confidence must .*, got"):
+        wilson_interval(3, 7, confidence)
+
+
 def test_accuracy_counts_ties_as_misses():
     scores = [CaseScores(2, 1, 0), CaseScores(1, 1 + 1e-12, 0), CaseScores(0, 1, 5)]
     found = summarise([case()] * 3, scores)["num"]
