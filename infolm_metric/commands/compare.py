@@ -72,7 +72,7 @@ def _compare(arguments: argparse.Namespace) -> None:
             "seed": arguments.seed,
             "signature": scored.signature,
         }
-        lines = iter([json.dumps(made)])
+        lines = iter([json.dumps(made, allow_nan=False)])
     else:
         lines = _lines(results, len(references), scored, arguments)
     write(lines, arguments.output)

@@ -135,6 +135,8 @@ def _flags(best: Settings, chosen: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _json(result: Tuning, words: Mapping[Any, Any]) -> Iterator[str]:
+    from infolm_metric.meta_evaluation.agreement_table import plain
+
     fields = ("metric", "criterion", "value", "low", "high", "p_values")
     yield json.dumps(
         {
@@ -143,14 +145,20 @@ def _json(result: Tuning, words: Mapping[Any, Any]) -> Iterator[str]:
             "coefficient": result.coefficient,
             "level": result.level,
             "criteria": list(result.criteria),
-            "held_out": [{name: vars(cell)[name] for name in fields} for cell in result.held_out],
+            "held_out": [
+                plain({name: vars(cell)[name] for name in fields}) for cell in result.held_out
+            ],
             "development_ids": list(result.development_ids),
             "held_out_ids": list(result.held_out_ids),
             "trials": [
-                {"settings": _chosen(trial.settings, words), "development": trial.development}
+                {
+                    "settings": _chosen(trial.settings, words),
+                    "development": plain(trial.development),
+                }
                 for trial in result.trials
             ],
-        }
+        },
+        allow_nan=False,
     )
 
 

@@ -214,9 +214,8 @@ def device_name(name: str, value: Any) -> str:
         raise ValueError(
             f"{name} must be a torch device such as 'cpu' or 'cuda:0', got {value!r}: {reason}"
         ) from None
-    backend = getattr(torch, device.type, None)
-    there = backend.device_count() if hasattr(backend, "device_count") else 0
-    if device.type != "cpu" and (device.index or 0) >= there:
+    count = getattr(getattr(torch, device.type, None), "device_count", lambda: 0)
+    if device.type != "cpu" and (device.index or 0) >= count():
         raise ValueError(f"{name} must be one that this machine has, got {value!r}; use 'cpu'")
     return str(device)
 

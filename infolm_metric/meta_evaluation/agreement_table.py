@@ -117,15 +117,20 @@ class AgreementTable:
 
     def as_dict(self) -> dict[str, Any]:
         """The table as plain values for JSON; a value that is not defined is None."""
-
-        def plain(value: Any) -> Any:
-            if isinstance(value, Mapping):
-                return {key: plain(each) for key, each in value.items()}
-            return None if isinstance(value, float) and np.isnan(value) else value
-
         found = plain(vars(self) | {"against": list(self.against)})
         del found["cells"]
         return {**found, "agreement": [plain(vars(cell)) for cell in self.cells]}
+
+
+def plain(value: Any) -> Any:
+    """The value for JSON, with None for each number in it that is not defined.
+
+    >>> plain({"value": float("nan"), "p_values": {"bleu": 0.5}})
+    {'value': None, 'p_values': {'bleu': 0.5}}
+    """
+    if isinstance(value, Mapping):
+        return {key: plain(each) for key, each in value.items()}
+    return None if isinstance(value, float) and np.isnan(value) else value
 
 
 def agreement(

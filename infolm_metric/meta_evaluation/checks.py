@@ -48,12 +48,17 @@ def rivals(
     """Those whom the metrics of these names are tested against: `against`, and length at the end.
 
     Without `length`, and where all lengths are equal, length is none of them. Raises ValueError if
-    there is no metric of a name, or length has the name of a metric.
+    there is no metric of a name, two have one name, or length has the name of a metric.
 
     >>> rivals(["length", "bleu"], ["mine", "bleu"], np.array([[3.0, 4.0]]))
     ('bleu', 'length')
     """
     names = list(metrics)
+    if twice := [name for name in names if names.count(name) > 1]:
+        raise ValueError(
+            f"two metrics are named {twice[0]!r}, a column and one of those scored here; rename "
+            "the column"
+        )
     varies = length is not None and bool(np.nanmin(length) < np.nanmax(length))
     if varies and LENGTH in names:
         raise ValueError(

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from infolm_metric.kernel.checks import check_known, fraction, whole_number
-from infolm_metric.meta_evaluation.correlations import COEFFICIENTS, ordered_alike, pair
+from infolm_metric.meta_evaluation.correlations import COEFFICIENTS, LEVELS, ordered_alike, pair
 from infolm_metric.meta_evaluation.partial import partial, partial_of
 from infolm_metric.meta_evaluation.repetition import repeated, repeated_pearson
 from infolm_metric.meta_evaluation.tie_calibration import calibrated_shares
@@ -166,6 +166,7 @@ def bootstrap_interval(
     (1.0, 1.0)
     """
     check_known("coefficient", coefficient, (*COEFFICIENTS, "accuracy"))
+    check_known("level", level, LEVELS)
     both = pair(human, metric, missing)
     systems, samples = both.human.shape
     draws = draw(systems, samples, resamples, seed, over)

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from infolm_metric.kernel.checks import check_known
-from infolm_metric.kernel.pairs import check_text
+from infolm_metric.kernel.pairs import as_list, check_text
 from infolm_metric.kernel.text_files import CANDIDATE_COLUMNS, REFERENCE_COLUMNS, cell, read_rows
 from infolm_metric.meta_evaluation.ratings import Ratings
 
@@ -70,7 +70,10 @@ def read_ratings(
         (candidate_column,) if candidate_column else CANDIDATE_COLUMNS,
         tuple(reference_columns),
     )
-    excluded = {"system": {*map(str, exclude_systems)}, "id": {*map(str, exclude_ids)}}
+    excluded = {
+        "system": {*map(str, as_list("exclude_systems", exclude_systems))},
+        "id": {*map(str, as_list("exclude_ids", exclude_ids))},
+    }
     present: dict[str, dict[str, None]] = {"system": {}, "id": {}}
     people = 0
     for where, row in _located(rows):
@@ -80,7 +83,8 @@ def read_ratings(
             people += 1
         elif system not in excluded["system"] and sample not in excluded["id"]:
             reader.add(where, row, system, sample)
-    ratings = reader.ratings(people)
+    file = f"{fspath(rows)}: " if isinstance(rows, str | PathLike) else ""
+    ratings = reader.ratings(people, file)
     for column, names in excluded.items():
         for name in sorted(names):
             check_known(f"{column} to exclude", name, present[column].keys())
@@ -148,15 +152,15 @@ class _Reader:
             check_text(f"{where}: a reference", text)
         return tuple(texts)
 
-    def ratings(self, people: int) -> Ratings:
-        """What was collected, checked as a whole."""
+    def ratings(self, people: int, file: str) -> Ratings:
+        """What was collected, checked as a whole; `file` is what messages begin with."""
         systems = tuple(dict.fromkeys(system for system, _ in self.seen))
         samples = tuple(dict.fromkeys(sample for _, sample in self.seen))
         for plural, found in (("systems", systems), ("ids", samples)):
             if len(found) < 2:
                 given = f"only {found[0]!r}" if found else "no rows"
                 raise ValueError(
-                    f"agreement needs at least two {plural} in the column {plural[:-1]!r}, "
+                    f"{file}agreement needs at least two {plural} in the column {plural[:-1]!r}, "
                     f"got {given}" + (f" beside {people} human texts" if people else "")
                 )
         row, column = ({name: at for at, name in enumerate(each)} for each in (systems, samples))
@@ -165,7 +169,7 @@ class _Reader:
         bare = Ratings(systems, samples, {}, {}, predictions, references, places, people=people)
         grids: dict[str, dict[str, np.ndarray]] = {"human": {}, "metrics": {}}
         for (group, name), values in self.scores.items():
-            check_varies(f"column {name!r}", values)
+            check_varies(f"{file}column {name!r}", values)
             grids[group][name] = bare.grid(values)
         return replace(bare, human=grids["human"], metrics=grids["metrics"])
 

@@ -18,6 +18,7 @@ from infolm_metric.meta_evaluation.correlations import COEFFICIENTS, correlation
 from infolm_metric.meta_evaluation.grid import check_countable, check_single, score_grid, turned
 from infolm_metric.meta_evaluation.ratings import Ratings
 from infolm_metric.meta_evaluation.resampling import RESAMPLES
+from infolm_metric.meta_evaluation.rows import check_varies
 from infolm_metric.meta_evaluation.splits import split_samples
 
 Grids = Sequence[Mapping[str, Sequence[Any]]]
@@ -146,8 +147,9 @@ def tune(
         out.
 
     Raises:
-        TypeError, ValueError: a name, a number, a setting or the size of a split is wrong, and
-            nothing was scored yet; or no setting has a correlation on the development split.
+        TypeError, ValueError: an argument is wrong, people's scores are all equal in one of the
+            splits, or no setting has a correlation on the development split; all but the last is
+            found before a text is scored.
         OSError: the model cannot be found.
     """
     criteria = tuple(criteria or ratings.human)
@@ -168,6 +170,9 @@ def tune(
             stacklevel=2,
         )
     here, there = ratings.select(chosen), ratings.select(held_out)
+    for part, words in ((here, "to choose on"), (there, "held out")):  # not what they are
+        for name in criteria:
+            check_varies(f"column {name!r} of the samples {words}", part.human[name])
     corpus = [text for group in ratings.references for text in group]
     trials = []
     for settings, scores in score_grid(

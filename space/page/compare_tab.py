@@ -83,7 +83,7 @@ def build(page: gr.Blocks, limit: dict[str, Any]) -> None:
 
     def answer(everything: bool, *values: Any) -> Iterator[dict[Component, Any]]:
         # Told again at the end: an answer that comes late must not pass for the one asked for last.
-        held = {asked: _held(values)}
+        held: dict[Component, Any] = {asked: _held(values)}
         yield {card: charts.notice("Comparing …"), **held}
         own, (compared_by, *settings) = values[: len(texts)], values[len(texts) :]
         try:

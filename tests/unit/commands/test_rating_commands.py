@@ -23,6 +23,7 @@ from infolm_metric.meta_evaluation import (
     write_report,
 )
 from infolm_metric.meta_evaluation.grid import score_measures
+from infolm_metric.meta_evaluation.splits import split_samples
 from infolm_metric.meta_evaluation.tuning import DEFAULTS, TUNED
 from tests.counted_contexts import counted_contexts
 
@@ -206,6 +207,14 @@ def test_a_column_named_length_is_asked_for_another_name_before_a_model_is_loade
 
 
 @pytest.mark.parametrize("command", ["correlate", "report"])
+def test_a_column_may_not_have_the_name_of_a_score_of_ours(capsys, command):
+    named = [{**row, "metrics": {"fisher_rao_distance": row["metrics"]["ter"]}} for row in ROWS]
+    Path("rows.jsonl").write_text("\n".join(map(json.dumps, named)))
+    assert main([command, "rows.jsonl", "-o", "out", "--model", "no/such/model"]) == 2
+    assert "two metrics are named 'fisher_rao_distance'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["correlate", "report"])
 def test_length_may_be_named_among_the_rivals(infolm, command):
     output = ["-o", "out"] if command == "report" else []
     arguments = ("--scores", "bleu", "--against", "length", "--resamples", "20", *output)
@@ -326,6 +335,33 @@ def test_tune_tries_all_combinations_of_what_is_listed(infolm, arguments, tried)
     )
     assert code == 0, errors
     assert len(json.loads(output)["trials"]) == tried
+
+
+def people_tell_apart_in_the_first_sample_alone(others):
+    """The seed of a split that does not hold it out; `others` gives their scores elsewhere."""
+    rows = [
+        {**row, "human": {"fluency": row["human"]["fluency"] if row["id"] == 0 else others(row)}}
+        for row in ROWS
+    ]
+    Path("rows.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    samples = [str(sample) for sample in range(len(REFERENCES))]
+    return next(str(seed) for seed in range(9) if "0" in split_samples(samples, 2, seed)[0])
+
+
+def test_what_tune_cannot_tell_is_null_in_json(infolm):
+    seed = people_tell_apart_in_the_first_sample_alone(lambda row: 10 * row["id"])
+    given = ["-m", "l1", "-t", "1", "--level", "text", "--resamples", "20", "--seed", seed]
+    code, output, errors = infolm("tune", "rows.jsonl", *given, "--json")
+    assert code == 0, errors
+    cells = json.loads(output, parse_constant=pytest.fail)["held_out"]
+    assert [cell["value"] for cell in cells] == [None, None]
+
+
+def test_tune_needs_scores_that_differ_in_both_splits_before_a_model_is_loaded(capsys):
+    seed = people_tell_apart_in_the_first_sample_alone(lambda row: 50)
+    assert main(["tune", "rows.jsonl", "--seed", seed, "--model", "no/such/model"]) == 2
+    message = "column 'fluency' of the samples held out: all 10 values are 50"
+    assert message in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from infolm_metric import InfoLMScorer
-from infolm_metric.meta_evaluation import write_report
+from infolm_metric.meta_evaluation import read_ratings, write_report
 from infolm_metric.meta_evaluation.correlations import correlation
 from infolm_metric.meta_evaluation.study import make_study, scored
 from tests.made_ratings import rated

@@ -67,6 +67,11 @@ def test_an_interval_is_the_same_for_the_same_seed_and_another_for_another():
     assert one == again != other
 
 
+def test_an_interval_of_an_unknown_level_is_refused():
+    with pytest.raises(ValueError, match="unknown level 'sytem'; did you mean 'system'"):
+        bootstrap_interval(*grids(), level="sytem")
+
+
 def test_an_interval_holds_the_truth_about_as_often_as_it_says():
     random, truth, hits = np.random.default_rng(0), 0.6, 0
     for trial in range(200):

@@ -107,12 +107,13 @@ def test_systems_and_samples_can_be_left_out():
     [
         ({"exclude_systems": ["b"]}, "unknown system to exclude 'b'; known: 'people', 'A', 'B'"),
         ({"exclude_systems": ["poeple"]}, "system to exclude 'poeple'; did you mean 'people'"),
+        ({"exclude_ids": "12"}, "exclude_ids must be a list of strings, got the bare string '12'"),
         ({"exclude_ids": [7]}, "unknown id to exclude '7'; known: '1', '2'"),
     ],
 )
 def test_a_name_to_leave_out_that_no_row_has_is_refused(given, message):
     human = {"system": "people", "id": "1", "prediction": None, "is_human": True}
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises((TypeError, ValueError), match=message):
         read_ratings([human, *rows()], **given)
 
 
@@ -205,6 +206,21 @@ def test_the_line_of_a_file_is_named(tmp_path):
     made[2]["human.fluency"] = "?"
     with pytest.raises(ValueError, match="rows.csv, line 4: column 'fluency' must hold numbers"):
         read_ratings(write_csv(tmp_path / "rows.csv", made))
+
+
+@pytest.mark.parametrize(
+    ("made", "message"),
+    [
+        (flat(rows())[:2], "rows.csv: agreement needs at least two systems"),
+        (
+            [{**row, "human.fluency": "3"} for row in flat(rows())],
+            "rows.csv: column 'fluency': all",
+        ),
+    ],
+)
+def test_a_file_that_cannot_be_judged_is_named(tmp_path, made, message):
+    with pytest.raises(ValueError, match=message):
+        read_ratings(str(write_csv(tmp_path / "rows.csv", made)))
 
 
 def test_a_split_parts_the_samples_and_does_not_depend_on_their_order():
