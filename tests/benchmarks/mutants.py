@@ -46,8 +46,8 @@ SWAPPED: dict[type[ast.AST], type[ast.AST]] = {
 
 
 def mutants(tree: ast.Module) -> Iterator[tuple[int, str, ast.Module]]:
-    """Line, description and tree of each mutant; annotations, which nothing executes, stay."""
-    idle = {id(each) for node in annotations(tree) for each in ast.walk(node)}
+    """Line, description and tree of each mutant; what no value depends on stays."""
+    idle = {id(each) for node in valueless(tree) for each in ast.walk(node)}
     for number, node in enumerate(ast.walk(tree)):
         if id(node) in idle:
             continue
@@ -58,10 +58,11 @@ def mutants(tree: ast.Module) -> Iterator[tuple[int, str, ast.Module]]:
             yield getattr(node, "lineno", 0), what, ast.fix_missing_locations(mutated)
 
 
-def annotations(tree: ast.Module) -> Iterator[ast.AST]:
-    """The annotations of arguments, of what functions give, and of names."""
+def valueless(tree: ast.Module) -> Iterator[ast.AST]:
+    """Annotations, and what decorates, such as `@dataclass(frozen=True)`."""
     for node in ast.walk(tree):
         found = [getattr(node, name, None) for name in ("annotation", "returns")]
+        found += getattr(node, "decorator_list", [])
         yield from (each for each in found if isinstance(each, ast.AST))
 
 

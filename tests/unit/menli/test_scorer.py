@@ -276,7 +276,7 @@ def test_minmax_ranges_come_back_are_signed_and_serve_another_call(scorer):
 
 def test_constant_scores_are_in_the_middle(scorer):
     result = scorer.score(
-        ["a cat"] * 2, ["a dog"] * 2, combine_with=[7.0, 7.0], normalize="minmax", nli_weight=0.4
+        ["a cat"] * 2, ["a dog"] * 2, combine_with=[0.0, 0.0], normalize="minmax", nli_weight=0.4
     )
     assert result["scores"] == pytest.approx([0.5, 0.5], abs=1e-15)
     result = scorer.score(
