@@ -685,6 +685,10 @@ def test_shapes_that_do_not_fit_are_refused_with_both_shapes(shape_p, shape_q):
 # Names and arguments
 
 
+def test_a_vocabulary_of_one_entry_leaves_nothing_to_tell_apart():
+    assert compare("kl", torch.zeros(3, 1), torch.zeros(3, 1)).tolist() == [0.0, 0.0, 0.0]
+
+
 def test_the_table_describes_every_measure():
     assert list(MEASURES) == [
         *("kl_divergence", "alpha_divergence", "renyi_divergence", "beta_divergence"),
