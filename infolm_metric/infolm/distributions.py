@@ -15,7 +15,9 @@ from infolm_metric.infolm.comparison import interpolated, masks_of
 from infolm_metric.infolm.explanation import TextView, view_text
 from infolm_metric.infolm.settings import Settings
 from infolm_metric.kernel.checkpoints import Checkpoint
+from infolm_metric.kernel.results import Remarks
 from infolm_metric.kernel.weighed_texts import Key, Reader, WeighedText
+from infolm_metric.kernel.wording import spelled
 
 
 class Distributions(Reader[masked_lm.MaskedLM]):
@@ -78,11 +80,19 @@ class Distributions(Reader[masked_lm.MaskedLM]):
             sums.add(logits, log_weights, owner)
             read += int(log_weights.isfinite().sum())
             tell(read)
-        return {
+        made = {
             weighed_text.key: log_p
             for index, group in enumerate(groups)
             for weighed_text, log_p in zip(group, sums.log_sums(index), strict=True)
         }
+        if any(log_p[:, 0].isnan().any() for log_p in made.values()):  # as then all of a row are
+            raise ValueError(
+                f"the model's predictions are no finite numbers with "
+                f"{spelled('dtype', settings.dtype)} and {spelled('temperature')} "
+                f"{min(temperatures):g}; give {spelled('dtype', 'float32')}, or a temperature "
+                "that is not so near to 0"
+            )
+        return made
 
     def _predict(
         self, groups: Sequence[Sequence[WeighedText]], settings: Settings
@@ -109,6 +119,24 @@ class Distributions(Reader[masked_lm.MaskedLM]):
                 part = slice(done, done + len(logits))
                 yield owner[part], weights[part], logits
                 done += len(logits)
+
+    def remark(  # type: ignore[override]
+        self, weighed_texts: Sequence[WeighedText], settings: Settings
+    ) -> Remarks:
+        """What there is to remark; a text is as one of one token where all are masked at once."""
+        found, masks = super().remark(weighed_texts, settings), settings.masks_per_pass
+        if masks <= 1:
+            return found
+        hidden = sum(
+            0 < len(each.log_weights) <= masks and bool(np.isfinite(each.log_weights).all())
+            for each in weighed_texts
+        )
+        words = {
+            "one_token": f"of at most {masks} tokens: {spelled('masks_per_pass', masks)} masks all "
+            "of them at once, so that the model reads masks alone, and texts of as many tokens "
+            f"score as copies; {spelled('masks_per_pass', 1)} tells them apart"
+        }
+        return replace(found, one_token=hidden, words={**found.words, **words})
 
     def view(self, weighed_text: WeighedText, settings: Settings) -> TextView:
         """The predictions at every position of a text, those of weight 0 included."""

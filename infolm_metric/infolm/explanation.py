@@ -11,6 +11,7 @@ from torch import Tensor
 
 from infolm_metric.infolm import measures
 from infolm_metric.infolm.settings import Settings
+from infolm_metric.kernel.checks import whole_number
 
 
 @dataclass(frozen=True)
@@ -83,6 +84,7 @@ class Explanation:
         Returns:
             Each with its probabilities in both texts.
         """
+        count = whole_number("count", count)
         largest = self.shares.topk(min(count, len(self.shares))).indices
         own = {*self.candidate.tokens, *self.reference.tokens}
         p, q = self.reference.log_distribution.exp(), self.candidate.log_distribution.exp()

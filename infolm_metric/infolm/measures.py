@@ -265,6 +265,9 @@ def _direction(measure: Measure, symmetrize: str) -> Callable[..., Tensor]:
 
 
 def _common_shape(log_p: Tensor, log_q: Tensor) -> torch.Size:
+    for name, given in {"log_p": log_p, "log_q": log_q}.items():
+        if not isinstance(given, Tensor):
+            raise TypeError(f"{name} must be a torch.Tensor, got {type(given).__name__}")
     if log_p.ndim and log_q.ndim and log_p.shape[-1] == log_q.shape[-1] > 0:
         with suppress(RuntimeError):  # raised where the leading axes do not broadcast
             return torch.Size((*(log_p[..., 0] + log_q[..., 0]).shape, log_p.shape[-1]))

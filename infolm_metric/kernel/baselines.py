@@ -27,6 +27,7 @@ FORMAT, VERSION = "infolm baseline", 1
 PACKAGE = "package"
 LEAST_GROUPS = 20  # distinct groups of references without which a call has no baseline of its own
 MOST_PAIRS = 500
+MOST_TRIED = 1000  # groups for a candidate, and twice as many candidates
 VERDICTS = {"far closer than": 3, "closer than": 2}  # deviations from what unrelated texts score
 OF_WEIGHTS = ("idf", "weights")  # also those of a metric that is combined
 UNSIGNED = (*OF_WEIGHTS, "similarity", "baseline", "infolm", "transformers", "torch")
@@ -58,9 +59,14 @@ class Spread:
         >>> Spread.of([0.5, 0.75, 1.0]).mean
         0.75
         """
-        deciles = tuple(statistics.quantiles(scores, n=10, method="inclusive"))
-        mean = statistics.fmean(scores)
-        return cls(mean, statistics.stdev(scores, mean), deciles, len(scores))
+        # Of scores near the largest number the squares are none, so they are halved often enough.
+        shift = max(0, math.frexp(max(map(abs, scores)))[1] - 256)
+        small = [math.ldexp(score, -shift) for score in scores]
+        mean = statistics.fmean(small)
+        tenths = statistics.quantiles(small, n=10, method="inclusive")
+        found = (mean, statistics.stdev(small, mean), *tenths)
+        mean, deviation, *deciles = (math.ldexp(value, shift) for value in found)
+        return cls(mean, deviation, tuple(deciles), len(scores))
 
     def verdict(self, score: float, best: float) -> str:
         """How close two texts of this score are, in words; `best` is what a copy scores.
@@ -202,7 +208,7 @@ def baseline_source(name: str, value: Any) -> bool | str | Baseline:
     """What the setting `rescale_with_baseline` can be: False, True, "package" or a file's path."""
     if isinstance(value, bool | Baseline):
         return value
-    if value == PACKAGE:
+    if isinstance(value, str) and value == PACKAGE:
         return PACKAGE  # which of the package's is known with the metric
     if not isinstance(value, str | os.PathLike):
         raise TypeError(
@@ -247,10 +253,11 @@ def unrelated(pairs: Pairs) -> list[Pair]:
         return []
     distinct = {(candidate, tuple(group)) for candidate, group in pairs}
     drawn: list[Pair] = []
-    for candidate, own in sorted(distinct, key=digest_of):
+    # Where groups share strings, as empty ones, none may be found: the search has an end.
+    for candidate, own in sorted(distinct, key=digest_of)[: 2 * MOST_TRIED]:
         start = int(digest_of((candidate, own)), 16)
         taken = {candidate, *own}
-        for step in range(len(groups)):
+        for step in range(min(len(groups), MOST_TRIED)):
             other = groups[(start + step) % len(groups)]
             if len(other) >= len(own) and taken.isdisjoint(other):
                 drawn.append((candidate, list(other[: len(own)])))
@@ -287,12 +294,18 @@ def mixed(texts: Sequence[str], pairs: int, references: int) -> Iterator[Pairs]:
     """Up to `pairs` pairs of different texts, for each number of references up to `references`.
 
     At most 2 * `pairs` texts are read; where there are fewer, each is paired with several others.
+    Raises ValueError if there are not more texts than references.
 
     >>> [len(each) for each in mixed([f"text {i}" for i in range(40)], 500, 2)]
     [360, 360]
     """
     ring = sorted(set(texts), key=digest_of)[: 2 * pairs]
     size = len(ring)
+    if references >= size:
+        raise ValueError(
+            f"{spelled('references')} must be fewer than the distinct texts, which are {size}, got "
+            f"{references}; give a larger corpus"
+        )
     laps = min(-(-pairs // size), max(1, (size - 1) // (2 * references)))
     stride = max(1, size // (laps * references + 1))
 

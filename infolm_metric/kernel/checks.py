@@ -70,7 +70,8 @@ def number(name: str, value: Any) -> float:
     TypeError: temperature must be a number, got 'warm'
     """
     # By its name numpy's bool is known without importing numpy, for which help would wait.
-    other = isinstance(value, str | bytes) or type(value).__name__ in ("bool", "bool_")
+    kind = type(value).__name__  # numpy's complex numbers would lose a part
+    other = isinstance(value, str | bytes) or kind.startswith(("bool", "complex"))
     if other or not hasattr(value, "__float__"):
         raise TypeError(f"{name} must be a number, got {value!r}")
     try:
@@ -177,7 +178,7 @@ def idf_source(name: str, value: Any) -> bool | str | IDF:
 
     if isinstance(value, IDF):
         return value
-    if value == BUNDLED:
+    if isinstance(value, str) and value == BUNDLED:
         return IDF.load(BUNDLED_FOLDER / "idf.json")
     if isinstance(value, str | os.PathLike):
         path = os.path.expanduser(value)

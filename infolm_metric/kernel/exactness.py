@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -63,13 +64,31 @@ def repeated(ids: Tensor) -> Tensor:
     return ids.repeat(-(-least_rows() // ids.numel()), 1)
 
 
+class _Precision:
+    """Torch's precision of products, which all threads share: the caller's once all are done."""
+
+    def __init__(self) -> None:
+        self.lock, self.inside, self.callers = threading.Lock(), 0, ""
+
+    def __enter__(self) -> None:
+        with self.lock:
+            if not self.inside:
+                self.callers = torch.get_float32_matmul_precision()
+                torch.set_float32_matmul_precision("highest")
+            self.inside += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self.lock:
+            self.inside -= 1
+            if not self.inside:
+                torch.set_float32_matmul_precision(self.callers)
+
+
+_highest = _Precision()
+
+
 @contextmanager
 def exactly(device: torch.device) -> Iterator[None]:
     """Neither gradients nor the caller's autocast and matrix precision change a score."""
-    precision = torch.get_float32_matmul_precision()
-    torch.set_float32_matmul_precision("highest")
-    try:
-        with torch.inference_mode(), torch.autocast(device.type, enabled=False):
-            yield
-    finally:
-        torch.set_float32_matmul_precision(precision)
+    with _highest, torch.inference_mode(), torch.autocast(device.type, enabled=False):
+        yield

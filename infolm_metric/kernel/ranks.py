@@ -50,7 +50,9 @@ def distributed_score(
     """The result for the pairs of all ranks, each of which scores its part.
 
     Every rank of `group` (default: all) must call it. Scores equal those of one process that holds
-    all the pairs, and so does the signature. Without `torch.distributed` it is `scorer.score`.
+    all the pairs, and so does the signature; but rescale_with_baseline=True, for which one process
+    takes the baseline of the call, takes the package's here: give a file. Without
+    `torch.distributed` it is `scorer.score`.
 
     Args:
         scorer: this rank's scorer.

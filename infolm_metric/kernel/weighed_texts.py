@@ -60,8 +60,9 @@ class Reader(ABC, Generic[Model]):
         """The model of a checkpoint, in evaluation mode."""
 
     def unload(self) -> None:
-        """Free the model and what is kept of texts."""
+        """Free the model and what is kept of texts; the next call reads its files again."""
         self._model, self._model_key = None, ()
+        self._checkpoint, self._checkpoint_key = None, ()  # a trainer may have written another
         self._store = Store(0)
 
     def checkpoint(self, settings: ModelSettings) -> Checkpoint:
@@ -77,11 +78,15 @@ class Reader(ABC, Generic[Model]):
 
     def model(self, settings: ModelSettings) -> Model:
         """The model, loaded unless the last call used the same one."""
-        checkpoint = self.checkpoint(settings)
-        key = (*self._checkpoint_key, settings.device, settings.dtype)
-        if self._model is None or key != self._model_key:
+        key = (
+            *(settings.model_name_or_path, settings.model_revision),
+            *(settings.device, settings.dtype),
+        )
+        if self._model is not None and key != self._model_key:
             self.unload()
-            self._model = self._load(checkpoint, settings.device, settings.dtype)
+        if self._model is None:
+            self._store = Store(0)
+            self._model = self._load(self.checkpoint(settings), settings.device, settings.dtype)
             self._model_key = key
         return self._model
 

@@ -35,8 +35,9 @@ class Probabilities:
         self._model_key: tuple[Any, ...] = ()
 
     def unload(self) -> None:
-        """Free the model and what is kept of pairs."""
+        """Free the model and what is kept of pairs; the next call reads its files again."""
         self._model, self._model_key = None, ()
+        self._source, self._source_key = None, ()  # a trainer may have written another
         self._store = Store(0)
 
     def source(self, settings: Settings) -> nli_model.NLICheckpoint:
@@ -68,11 +69,15 @@ class Probabilities:
 
     def model(self, settings: Settings) -> nli_model.NLIModel:
         """The model, loaded unless the last call used the same one."""
-        source = self.source(settings)
-        key = (*self._source_key, settings.device, settings.dtype)
-        if self._model is None or key != self._model_key:
+        key = (
+            *(settings.model_name_or_path, settings.model_revision, settings.labels),
+            *(settings.device, settings.dtype),
+        )
+        if self._model is not None and key != self._model_key:
             self.unload()
-            self._model = nli_model.load(source, settings.device, settings.dtype)
+        if self._model is None:
+            self._store = Store(0)
+            self._model = nli_model.load(self.source(settings), settings.device, settings.dtype)
             self._model_key = key
         return self._model
 

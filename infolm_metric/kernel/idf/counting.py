@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from infolm_metric.kernel.checks import whole_number
 from infolm_metric.kernel.pairs import as_list, check_text
 from infolm_metric.kernel.progress import bar
 from infolm_metric.kernel.tokens import tokenize
@@ -65,13 +66,12 @@ def count_documents(
     (2, [1, 0, 0, 0, 0, 2, 1], 2)
     """
     overhead = tokenizer.num_special_tokens_to_add()
-    if max_length is not None and max_length <= overhead:
+    if max_length is not None and whole_number("max_length", max_length, least=0) <= overhead:
         raise ValueError(
             f"max_length must be more than the {overhead} special tokens around a text, "
             f"got {max_length!r}; None sets no limit"
         )
-    if processes < 1:
-        raise ValueError(f"processes must be at least 1, got {processes!r}")
+    whole_number("processes", processes)
     dataset, column = _as_dataset(corpus, column)
     documents, counts = 0, np.zeros(vocabulary, dtype=np.int64)
     digests: tuple[str, ...] = ()

@@ -299,6 +299,11 @@ def tokenizer_fingerprint(tokenizer: Any) -> str:
     >>> tokenizer_fingerprint(cased) == tokenizer_fingerprint(lower)
     False
     """
+    if not hasattr(tokenizer, "all_special_ids"):
+        raise TypeError(
+            "tokenizer must be one of transformers, such as InfoLMScorer(...).tokenizer, "
+            f"got {tokenizer!r}"
+        )
     special = json.dumps(sorted(tokenizer.all_special_ids))
     rules = _backend_rules if tokenizer.is_fast else _probed_rules
     return hashlib.sha256((special + rules(tokenizer)).encode()).hexdigest()[:16]

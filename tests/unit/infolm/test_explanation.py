@@ -86,6 +86,8 @@ def test_an_empty_text_is_explained_by_a_lone_mask(scorer):
 
 def test_top_names_the_entries_with_the_largest_shares(scorer):
     explanation = scorer.explain("a dog", "the cat", information_measure="l1")
+    with pytest.raises(ValueError, match="count must be at least 1, got -1"):
+        explanation.top(-1)
     top = explanation.top(3)
     assert [entry.share for entry in top] == explanation.shares.sort(descending=True)[0][
         :3

@@ -689,6 +689,11 @@ def test_a_vocabulary_of_one_entry_leaves_nothing_to_tell_apart():
     assert compare("kl", torch.zeros(3, 1), torch.zeros(3, 1)).tolist() == [0.0, 0.0, 0.0]
 
 
+def test_what_is_no_tensor_is_refused_by_name():
+    with pytest.raises(TypeError, match="log_q must be a torch.Tensor, got ndarray"):
+        compare("kl", torch.zeros(2), np.zeros(2))
+
+
 def test_the_table_describes_every_measure():
     assert list(MEASURES) == [
         *("kl_divergence", "alpha_divergence", "renyi_divergence", "beta_divergence"),

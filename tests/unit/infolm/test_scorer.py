@@ -17,7 +17,7 @@ from infolm_metric.kernel.idf.statistics import Statistics
 from infolm_metric.kernel.pairs import check_pairs
 from infolm_metric.kernel.results import joined
 from tests.counted_contexts import counted_contexts
-from tests.model_families import FAMILIES
+from tests.model_families import FAMILIES, build
 from tests.reference_infolm import ReferenceInfoLM
 
 CANDIDATES = [
@@ -853,6 +853,38 @@ def test_a_callers_autocast_and_matrix_precision_change_nothing(tiny_bert):
         assert torch.get_float32_matmul_precision() == "medium"
     finally:
         torch.set_float32_matmul_precision(before)
+
+
+def test_after_unload_the_models_files_are_read_and_hashed_again(tmp_path):
+    """A trainer writes its checkpoints to one folder."""
+    folder = build("bert", tmp_path / "model")
+    scorer = InfoLMScorer(model_name_or_path=folder)
+    first = scorer.score(CANDIDATES, REFERENCES)
+    build("bert", folder, seed=1)
+    scorer.unload()
+    second = scorer.score(CANDIDATES, REFERENCES)
+    fresh = InfoLMScorer(model_name_or_path=folder).score(CANDIDATES, REFERENCES)
+    assert second.scores == fresh.scores != first.scores
+    assert second.signature == fresh.signature != first.signature
+
+
+@pytest.mark.parametrize(("masks", "hidden"), [(1, 0), (2, 2), (3, 3)])
+def test_texts_whose_tokens_are_all_masked_at_once_are_warned_of(scorer, masks, hidden):
+    texts, others = (
+        ["the cat", "the cat sat", "the cat sat on"],
+        ["a dog", "a dog ran", "a dog ran in"],
+    )
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        result = scorer.score(texts, others, idf=False, masks_per_pass=masks)
+    assert result.remarks.one_token == hidden
+    told = [str(each.message) for each in caught if "all of them at once" in str(each.message)]
+    assert len(told) == (masks > 1) and all(f"masks_per_pass={masks}" in each for each in told)
+
+
+def test_predictions_that_overflow_are_told_with_what_to_change(scorer):
+    with pytest.raises(ValueError, match='dtype="float32" and temperature 1e-310; give dtype'):
+        scorer.score(CANDIDATES, REFERENCES, temperature=1e-310)
 
 
 def test_texts_of_one_token_are_all_predicted_from_a_lone_mask(scorer):

@@ -35,6 +35,7 @@ REFUSED = [
     ({"temperature": "1.0"}, ["temperature must be a number, got '1.0'"]),
     ({"temperature": None}, ["temperature must be a number, got None"]),
     ({"temperature": True}, ["temperature must be a number, got True"]),
+    ({"alpha": np.complex128(2 + 1j)}, ["alpha must be a number, got ", "2+1j"]),
     ({"temperature": np.True_}, ["temperature must be a number, got ", "True"]),
     ({"temperature": [1.0, 2.0]}, ["temperature must be a number, got [1.0, 2.0]"]),
     ({"temperature": np.ones(2)}, ["temperature must be a single number, got array"]),

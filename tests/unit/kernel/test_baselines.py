@@ -79,6 +79,30 @@ def test_at_most_500_pairs_are_drawn():
     assert len(unrelated(Pairs(texts, [[text] for text in reversed(texts)]))) == 500
 
 
+def test_a_search_that_finds_nothing_has_an_end(monkeypatch):
+    """References that were filled up with empty lines share a string."""
+    monkeypatch.setattr(baselines, "MOST_TRIED", 15)
+    apart = [[f"reference {number}"] for number in range(100)]
+    texts = [f"text {number}" for number in range(100)]
+    assert len(unrelated(Pairs(texts, apart, True))) == 30
+    assert unrelated(Pairs(texts, [[*group, ""] for group in apart], True)) == []
+
+
+def test_a_corpus_needs_more_texts_than_references():
+    with pytest.raises(ValueError, match="references must be fewer than the distinct texts, .* 40"):
+        list(mixed([f"text {number}" for number in range(40)], 500, 40))
+    whole = [pair for pairs in mixed([f"text {n}" for n in range(40)], 500, 39) for pair in pairs]
+    assert not any(candidate in group for candidate, group in whole)
+
+
+def test_the_spread_of_scores_near_the_largest_number_is_finite():
+    scores = [1e308, 1.5e308, 1.7e308]
+    spread, small = Spread.of(scores), Spread.of([score / 1e308 for score in scores])
+    assert spread.mean == pytest.approx(small.mean * 1e308)
+    assert spread.deviation == pytest.approx(small.deviation * 1e308)
+    assert spread.deciles == pytest.approx([each * 1e308 for each in small.deciles])
+
+
 def test_a_call_of_fewer_than_twenty_groups_has_no_baseline_of_its_own():
     few = Pairs(CANDIDATES, [[REFERENCES[i % 19]] for i in range(40)])
     assert unrelated(few) == []

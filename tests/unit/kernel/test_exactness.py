@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from infolm_metric.kernel.exactness import by_rows, least_rows, steady
+from infolm_metric.kernel.exactness import by_rows, exactly, least_rows, steady
 
 
 @pytest.fixture
@@ -24,3 +24,18 @@ def test_a_row_has_the_same_bits_alone_and_among_others_by_any_number_of_threads
         for count in (1, 2, 3, 5, 17, 40):
             assert torch.equal(by_rows(layer, rows[:count]), whole[:count])
             assert torch.equal(steady(layer)(rows[:count]), whole[:count])
+
+
+def test_two_threads_share_the_precision_until_both_are_done():
+    before = torch.get_float32_matmul_precision()
+    torch.set_float32_matmul_precision("medium")
+    try:
+        one, other = exactly(torch.device("cpu")), exactly(torch.device("cpu"))
+        one.__enter__()
+        other.__enter__()
+        one.__exit__(None, None, None)
+        assert torch.get_float32_matmul_precision() == "highest"
+        other.__exit__(None, None, None)
+        assert torch.get_float32_matmul_precision() == "medium"
+    finally:
+        torch.set_float32_matmul_precision(before)

@@ -21,7 +21,7 @@ from infolm_metric.menli.settings import Settings
 from infolm_metric.running.files import PairSource
 from infolm_metric.running.resume import run_job
 from tests.model_families import SENTENCES
-from tests.nli_models import LABELS, MODELS, reordered
+from tests.nli_models import LABELS, MODELS, build, reordered
 from tests.reference_menli import ReferenceMENLI, combine
 
 CANDIDATES = [SENTENCES[0], "The dog ran.", "", SENTENCES[5], SENTENCES[0]]
@@ -363,3 +363,16 @@ def test_a_scorer_can_be_shown_and_copied(scorer):
     assert again.settings == chosen.settings
     assert again.score(["a"], ["b"]).scores == chosen.score(["a"], ["b"]).scores
     assert "formula='e-c'" in repr(chosen)
+
+
+def test_after_unload_the_models_files_are_read_and_hashed_again(tmp_path):
+    folder = build(tmp_path / "model")
+    scorer = MENLIScorer(model_name_or_path=folder)
+    first = scorer.score(CANDIDATES, GROUPS)
+    weights = load_file(folder / "model.safetensors")
+    save_file({name: 2 * each for name, each in weights.items()}, folder / "model.safetensors")
+    scorer.unload()
+    second = scorer.score(CANDIDATES, GROUPS)
+    fresh = MENLIScorer(model_name_or_path=folder).score(CANDIDATES, GROUPS)
+    assert second.scores == fresh.scores != first.scores
+    assert second.signature == fresh.signature != first.signature

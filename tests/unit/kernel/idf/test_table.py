@@ -305,13 +305,16 @@ def test_a_column_that_was_asked_for_is_the_one_read(tokenizer: Any) -> None:
     [
         ({"max_length": 2}, "max_length must be more than the 2 special tokens .* got 2"),
         ({"processes": 0}, "processes must be at least 1, got 0"),
+        ({"processes": 1.5}, "processes must be a whole number, got 1.5"),
+        ({"max_length": "5"}, "max_length must be a whole number, got '5'"),
+        ({"tokenizer": "bundled"}, "tokenizer must be one of transformers, .* got 'bundled'"),
     ],
 )
 def test_settings_without_sense_are_refused(
-    settings: dict[str, int], message: str, tokenizer: Any
+    settings: dict[str, Any], message: str, tokenizer: Any
 ) -> None:
-    with pytest.raises(ValueError, match=message):
-        IDF.from_corpus(CORPUS, tokenizer, **settings)
+    with pytest.raises((TypeError, ValueError), match=message):
+        IDF.from_corpus(CORPUS, **{"tokenizer": tokenizer, **settings})
 
 
 # Processes, files and progress
