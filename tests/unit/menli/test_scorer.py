@@ -279,6 +279,9 @@ def test_constant_scores_are_in_the_middle(scorer):
         ["a cat"] * 2, ["a dog"] * 2, combine_with=[0.0, 0.0], normalize="minmax", nli_weight=0.4
     )
     assert result["scores"] == pytest.approx([0.5, 0.5], abs=1e-15)
+    assert result["ranges"]["metric"] == [0.0, 0.0]
+    again = scorer.score(["a cat"], ["a dog"], combine_with=[0.0], normalize=result["ranges"])
+    assert (again["scores"], again["ranges"]) == ([0.5], result["ranges"])
     result = scorer.score(
         ["a cat"] * 2, ["a dog"] * 2, combine_with=[7.0, 8.0], normalize="minmax", nli_weight=0.4
     )
