@@ -245,6 +245,46 @@ def test_without_a_baseline_the_bounds_fix_the_range_and_without_bounds_it_is_re
         scorer.score(["a"], ["b"], combine_with={**other, "information_measure": "kl"})
 
 
+@pytest.mark.parametrize(
+    ("other", "error", "message"),
+    [
+        (
+            {"metric": "infolm", "information_measure": "kl"},
+            NoBaseline,
+            "kl_divergence has neither",
+        ),
+        ({"metric": "infolm", "model_name_or_path": "./nowhere"}, OSError, "nowhere"),
+        ({"metric": "infolm", "max_length": 2}, ValueError, "max_length must be at least 3"),
+        ({"metric": "infolm", "max_length": 5, "long_text": "error"}, ValueError, "more than"),
+        ({"metric": "infolm", "idf": "bundled"}, ValueError, "belongs to the tokenizer 'bundled'"),
+        ({"metric": "baryscore", "layers": 99}, ValueError, "layers must be at most"),
+        ({"metric": "baryscore"}, ModuleNotFoundError, "needs POT"),
+    ],
+)
+def test_what_the_other_metric_refuses_is_refused_before_the_model_reads(
+    scorer, tiny_bert, monkeypatch, other, error, message
+):
+    def missing():
+        raise ModuleNotFoundError("BaryScore needs POT")
+
+    read = []
+    own = nli_model.NLIModel.probabilities
+    monkeypatch.setattr(
+        nli_model.NLIModel,
+        "probabilities",
+        lambda self, pairs, *more: (read.append(len(pairs)), own(self, pairs, *more))[1],
+    )
+    if error is ModuleNotFoundError:
+        monkeypatch.setattr("infolm_metric.baryscore.transport.solver", missing)
+    scorer.unload()
+    given = {"model_name_or_path": str(tiny_bert), "idf": False, **other}
+    fixed = error is NoBaseline
+    ranges = "fixed" if fixed else {"nli": (0, 1), "metric": (0, 1)}
+    with pytest.raises(error, match=message):
+        scorer.score(CANDIDATES, FIRST, combine_with=given, normalize=ranges)
+    assert read == []
+
+
 def test_the_other_metric_counts_for_its_weights(scorer):
     options = {"combine_with": {"metric": "infolm", "model_name_or_path": "bundled"}}
     settings = scorer.settings.replace(**options)
