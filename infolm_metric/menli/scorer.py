@@ -193,7 +193,7 @@ class MENLIPasses(Scorer):
             scores,
             signature,
             self.higher_is_better(settings),
-            reading.remarks if other is None else _joined(reading.remarks, other.remarks),
+            _joined(reading.remarks, other, settings),
             settings.several,
             beside={"probabilities": beside} if settings.probabilities else {},
             facts={"ranges": listed} if listed and settings.normalize != FIXED else {},
@@ -282,13 +282,23 @@ def _key(settings: Settings, statistics: Statistics) -> _Key:
     return settings.other, settings.fixes_other, tuple(statistics.fingerprints.items())
 
 
-def _joined(own: Remarks, other: Remarks) -> Remarks:
-    """The remarks on a combination: how the NLI model read, and what the other metric adds."""
+def _joined(own: Remarks, scored: Scored | None, settings: Settings) -> Remarks:
+    """The remarks on a combination: how the NLI model read, and what the other metric adds.
+
+    What either says of the same texts, such as too long ones, stays apart.
+    """
+    if scored is None or settings.other is None:
+        return own
+    metric, other = settings.other.metric, scored.remarks
+    whole = f"combine_with={{'metric': {metric!r}, 'long_text': 'window'}}"
+    words = {"too_long": f"longer than {other.limit} tokens: cut there; {whole} reads texts whole"}
+    apart = replace(other, one_token=0, zero_weight=0, distinct_documents=0, words=words)
     return replace(
         own,
-        one_token=other.one_token,
+        one_token=other.one_token,  # of which the NLI model knows nothing
         zero_weight=other.zero_weight,
         distinct_documents=other.distinct_documents,
+        beside={metric: apart},
     )
 
 

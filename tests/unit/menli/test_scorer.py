@@ -285,6 +285,43 @@ def test_what_the_other_metric_refuses_is_refused_before_the_model_reads(
     assert read == []
 
 
+@pytest.mark.filterwarnings("default:infolm")
+def test_what_only_the_other_metric_cuts_or_cannot_read_is_told_of_it(scorer, tmp_path):
+    long = "The cat sat on the mat in the "
+    texts = ([long + "sun."] * 2, [long + "rain.", ""])
+    other = {"metric": "infolm", "model_name_or_path": "bundled", "max_length": 8, "idf": False}
+    with pytest.warns(UserWarning) as caught:
+        result = scorer.score(*texts, combine_with=other, nli_weight=0)
+    told = [str(each.message) for each in caught if "part of the score" in str(each.message)]
+    assert told == [
+        "infolm: infolm's part of the score: 3 of 4 texts longer than 8 tokens: cut there; "
+        "combine_with={'metric': 'infolm', 'long_text': 'window'} reads texts whole",
+        "infolm: infolm's part of the score: 1 of 4 texts without a token of their own: scored by "
+        "what the model makes of no text",
+    ]
+    assert result["remarks"]["texts"] == 4 and result["remarks"]["empty"] == 1
+    assert (result["remarks"]["too_long"], result["remarks"]["infolm.too_long"]) == (0, 3)
+    assert result["remarks"]["infolm.empty"] == 1
+    # Parts of a corpus add up, as jobs and streams score them, and as they keep it.
+    pairs = [(text, [reference]) for text, reference in zip(*texts, strict=True)]
+    with pytest.warns(UserWarning, match="infolm's part of the score: 3 of 4 texts longer"):
+        list(scorer.stream(pairs, combine_with=other))
+    job = MENLIScorer(**vars(scorer.settings.replace(combine_with=other)))
+    for _ in range(2):  # the second time from what was kept
+        with pytest.warns(UserWarning, match="infolm's part of the score: 3 of 4 texts longer"):
+            run_job(job, PairSource("pairs", lambda: iter(pairs)), tmp_path / "s.jsonl", chunk=1)
+    short = {**other, "max_length": None}
+    assert "infolm.too_long" in scorer.score(*texts, combine_with=short)["remarks"]
+
+
+def test_what_the_other_metric_cannot_read_is_not_judged(scorer, tiny_bert):
+    other = {"metric": "infolm", "model_name_or_path": "bundled", "idf": False}
+    texts = ["ᏣᎳᎩ ᎦᏬᏂᎯᏍᏗ"], ["ᚠᚢᚦ ᚨᚱᚲ"]
+    remarks = scorer.score(*texts, combine_with=other).remarks
+    assert not remarks.judged and remarks.beside["infolm"].unknown_tokens
+    assert any("infolm's part of the score: " in each for each in remarks.sentences())
+
+
 def test_the_other_metric_counts_for_its_weights(scorer):
     options = {"combine_with": {"metric": "infolm", "model_name_or_path": "bundled"}}
     settings = scorer.settings.replace(**options)
