@@ -18,6 +18,9 @@ from infolm_metric.infolm.measures import MEASURES
 from infolm_metric.metrics import METRICS
 from space.page import allowed_models, charts, file_scores, limits, site
 from space.page.choices import CORPUS, REFERENCES, Choices
+from space.page.compare_tab import BARYSCORE as BY_TRANSPORT
+from space.page.compare_tab import MENLI as BY_INFERENCE
+from space.page.compare_tab import SETTINGS_OF
 from space.page.comparison import compare, score_pair
 from space.page.controls import VALUES, chosen, visibility
 from space.page.examples import EXAMPLES, PARAPHRASE, UNRELATED
@@ -436,6 +439,26 @@ def test_of_several_references_the_one_with_the_highest_score_is_shown():
     mean = infer(PAIR[0], references, Choices(multi_reference="mean"))
     assert mean.score < answer.score
     assert 'multi_reference="mean"' in code_for(PAIR[0], references, mean.choices, MENLI)
+
+
+@pytest.mark.parametrize(
+    ("metric", "hidden"),
+    [
+        (BY_INFERENCE, {"model": "google-bert/bert-base-uncased"}),
+        (BY_INFERENCE, {"idf": CORPUS}),
+        (BY_INFERENCE, {"information_measure": "kl_divergence", "interpolation": 1.0}),
+        *((metric, {"temperature": None}) for metric in (BY_INFERENCE, BY_TRANSPORT)),
+        (BY_TRANSPORT, {"information_measure": "kl_divergence", "interpolation": 1.0}),
+        (BY_TRANSPORT, {"information_measure": "alpha_divergence", "alpha": None}),
+    ],
+)
+def test_settings_that_a_metric_does_not_use_do_not_count(metric, hidden):
+    plain = {name: getattr(Choices, name, None) for name in VALUES} | {"multi_reference": "mean"}
+    expected = chosen(*plain.values())
+    assert chosen(*(plain | hidden).values(), used=SETTINGS_OF[metric]) == expected
+    if "model" not in hidden:
+        with pytest.raises(ValueError):
+            chosen(*(plain | hidden).values())
 
 
 @pytest.mark.parametrize(
