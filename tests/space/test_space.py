@@ -335,7 +335,13 @@ def test_the_code_for_a_file_reads_it_by_its_own_separator(name, content, tmp_pa
         ("a.csv", 'prediction,reference\n"x,y\n', "a.csv, line 2: not valid CSV"),
         ("a.jsonl", "[1]\n", "line 1: not a JSON object"),
         ("a.jsonl", '{"prediction": 1, "reference": "a"}\n', "line 1, 'prediction' must be a str"),
-        ("a.jsonl", '{"prediction": "a", "reference": []}\n', "at least one reference"),
+        ("a.jsonl", '{"prediction": "a", "reference": []}\n', "line 1: a candidate needs at least"),
+        (
+            "a.jsonl",
+            '{"prediction": "a", "reference": ["b"]}\n\n'
+            '{"prediction": "a", "reference": ["b", "b", "b", "b", "b", "b"]}\n',
+            "line 3: a candidate needs at least one reference, and at most 5",
+        ),
         ("a.csv", "prediction,other\na,b\n", "choose the column that holds the references"),
         ("a.csv", "prediction,reference\n" + "a,b\n" * 501, "more than 500 rows"),
         ("a.csv", "prediction,reference\na," + "b " * 600 + "\n", "line 2 has 1,200 characters"),
