@@ -325,6 +325,22 @@ def test_the_code_for_a_file_reads_it_by_its_own_separator(name, content, tmp_pa
     assert read["rows"] == table.rows
 
 
+def test_the_code_for_columns_of_references_that_are_lists_or_texts_runs(
+    tmp_path, monkeypatch, capsys
+):
+    rows = [
+        {"prediction": "A cat.", "some": ["The cat.", "A dog."], "one": "Rain."},
+        {"prediction": "A dog.", "some": "The dog.", "one": "It rained."},
+    ]
+    table = file_scores.read_table(write_jsonl(tmp_path / "pairs.jsonl", rows))
+    columns = ("prediction", ["some", "one"])
+    pairs = file_scores.read_pairs(table, *columns)
+    *_, done = file_scores.score_in_parts(pairs, table.places, Choices())
+    monkeypatch.chdir(tmp_path)
+    exec(code_for_file("pairs.jsonl", *columns, Choices()), {})
+    assert float(capsys.readouterr().out) == pytest.approx(done["infolm"], rel=1e-6, abs=1e-6)
+
+
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
