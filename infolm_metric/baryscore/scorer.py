@@ -66,6 +66,12 @@ class BaryScorePasses(Passes):
         """These settings without what is made of the states that a reading gives."""
         return settings.reading()
 
+    def check(self, pairs: Pairs, settings: Settings, statistics: Statistics) -> None:
+        """Raise what would keep `score` from its work: POT or hidden states that are not there."""
+        transport.solver()
+        self.layers(settings)
+        super().check(pairs, settings, statistics)
+
     def score_alike(
         self,
         pairs: Pairs,

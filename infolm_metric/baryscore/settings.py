@@ -26,8 +26,8 @@ GROUND = "sqeuclidean"  # what moving a unit of mass costs: the squared Euclidea
 def layer_choice(name: str, value: Any) -> int | str | tuple[int, ...]:
     """How many of the last hidden states, "all" of them, or the indices of some.
 
-    Words that hold indices, as the command line has them, do as well. Raises TypeError or
-    ValueError for anything else.
+    Arrays of indices, and words that hold them, as the command line has them, do as well. Raises
+    TypeError or ValueError for anything else.
 
     >>> layer_choice("layers", 5), layer_choice("layers", [6, 4]), layer_choice("layers", "4,6")
     (5, (4, 6), (4, 6))
@@ -43,6 +43,7 @@ def layer_choice(name: str, value: Any) -> int | str | tuple[int, ...]:
             )
         numbers = [int(part) for part in parts]
         return layer_choice(name, numbers if "," in value else numbers[0])
+    value = value.tolist() if hasattr(value, "tolist") else value
     if not isinstance(value, Sequence) or isinstance(value, bytes):
         return whole_number(name, value)
     indices = [whole_number(name, each, least=0) for each in value]

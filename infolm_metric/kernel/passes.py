@@ -8,7 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from infolm_metric.kernel.idf.statistics import Statistics, count, signed_weights
+from infolm_metric.kernel.idf.statistics import (
+    Statistics,
+    count,
+    signed_weights,
+    weighting,
+)
 from infolm_metric.kernel.pairs import Pair, Pairs
 from infolm_metric.kernel.progress import bar
 from infolm_metric.kernel.results import Remarks, Result, make_signature
@@ -32,6 +37,18 @@ class Passes(Scorer):
         if not settings.counted:
             return Statistics()
         return count(pairs, settings, self.reader.checkpoint(settings))
+
+    def check(self, pairs: Pairs, settings: Any, statistics: Statistics) -> None:
+        """Raise what would keep `score` from its work: of the model, the weights, the lengths."""
+        weighting(settings, statistics, self.reader.checkpoint(settings))
+        self.reader.limit(settings)
+        self.check_lengths(pairs, settings)
+        self.reader.model(settings)
+
+    def check_lengths(self, pairs: Pairs, settings: Any) -> None:
+        """Raise ValueError if a text is too long and the settings refuse such ones."""
+        if settings.long_text == "error":
+            self.reader.tokenize(pairs.texts, settings)
 
     def score(self, pairs: Pairs, settings: Any, statistics: Statistics) -> Result:
         """The result for the pairs of a corpus, or of a part of one, of which `statistics` tell."""
@@ -89,8 +106,7 @@ class Passes(Scorer):
         And what there is to remark on the texts by each weighting; `cut` gives the chunks once no
         text is refused any more, and `shape` are the numbers of rows and of weightings.
         """
-        if read.long_text == "error":  # before time goes into the model
-            self.reader.tokenize(pairs.texts, read)
+        self.check_lengths(pairs, read)  # before time goes into the model
         rows, weightings = shape
         table = np.empty((rows, len(pairs)))
         remarks = [Remarks()] * weightings

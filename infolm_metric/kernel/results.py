@@ -13,6 +13,8 @@ from infolm_metric.kernel.wording import spelled
 UNKNOWN = 0.1  # share of the tokens, or texts, beyond which scores say little
 RESCALED = "rescaled"
 FEW = 10  # distinct documents
+OF_A_READER = ("too_long", "empty", "unknown_tokens", "tokens")
+"""Counts that two models have of the same texts, each its own."""
 
 
 @dataclass(frozen=True)
@@ -31,6 +33,7 @@ class Remarks:
             for weights that rest on no corpus of the call.
         limit: the tokens that too long texts were cut to, or None where nothing was cut.
         words: a metric's own for a count.
+        beside: the remarks of another metric that is combined, on the same texts, by its name.
     """
 
     texts: int = 0
@@ -43,6 +46,25 @@ class Remarks:
     distinct_documents: int = 0
     limit: int | None = None
     words: Mapping[str, str] = field(default_factory=dict)
+    beside: Mapping[str, Remarks] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, stored: Mapping[str, Any]) -> Remarks:
+        """The remarks that `dataclasses.asdict` made a dictionary of.
+
+        Args:
+            stored: that dictionary, perhaps of another process.
+
+        Returns:
+            Equal remarks.
+
+        >>> from dataclasses import asdict
+        >>> remarks = Remarks(texts=2, beside={"infolm": Remarks(texts=2, empty=1)})
+        >>> Remarks.of(asdict(remarks)) == remarks
+        True
+        """
+        beside = {name: cls.of(each) for name, each in stored.get("beside", {}).items()}
+        return cls(**{**stored, "beside": beside})
 
     def __add__(self, other: Remarks) -> Remarks:
         """The remarks on both parts of a corpus, on which idf rests as a whole.
@@ -54,7 +76,11 @@ class Remarks:
         counts = {name: count + other.counts()[name] for name, count in self.counts().items()}
         counts["distinct_documents"] = max(self.distinct_documents, other.distinct_documents)
         limit, words = self.limit or other.limit, self.words or other.words
-        return Remarks(**counts, limit=limit, words=words)
+        beside = {
+            name: self.beside.get(name, Remarks()) + other.beside.get(name, Remarks())
+            for name in {**self.beside, **other.beside}
+        }
+        return Remarks(**counts, limit=limit, words=words, beside=beside)
 
     @classmethod
     def most(cls, remarks: Sequence[Remarks]) -> Remarks:
@@ -73,18 +99,38 @@ class Remarks:
         counts = {name: max(each.counts()[name] for each in remarks) for name in cls().counts()}
         rested = [each.distinct_documents for each in remarks if each.distinct_documents]
         counts["distinct_documents"] = min(rested, default=0)
-        return cls(**counts, limit=remarks[0].limit, words=remarks[0].words)
+        beside = {
+            name: cls.most([each.beside[name] for each in remarks if name in each.beside])
+            for name in {name: None for each in remarks for name in each.beside}
+        }
+        return cls(**counts, limit=remarks[0].limit, words=remarks[0].words, beside=beside)
 
     def counts(self) -> dict[str, int]:
         """The counts by name."""
-        names = [each.name for each in fields(self) if each.name not in ("limit", "words")]
+        others = ("limit", "words", "beside")
+        names = [each.name for each in fields(self) if each.name not in others]
         return {name: getattr(self, name) for name in names}
+
+    def as_dict(self) -> dict[str, int]:
+        """The counts as a result has them: another metric's own ones under its name.
+
+        >>> remarks = Remarks(texts=2, beside={"infolm": Remarks(texts=2, too_long=1)}).as_dict()
+        >>> remarks["too_long"], remarks["infolm.too_long"], "infolm.texts" in remarks
+        (0, 1, False)
+        """
+        beside = {
+            f"{name}.{kind}": getattr(each, kind)
+            for name, each in self.beside.items()
+            for kind in OF_A_READER
+        }
+        return {**self.counts(), **beside}
 
     @property
     def judged(self) -> bool:
-        """True if the model could read nearly all of the texts."""
+        """True if the model could read nearly all of the texts, and so could another metric's."""
         known = self.unknown_tokens <= UNKNOWN * self.tokens
-        return known and self.one_token + self.empty <= UNKNOWN * self.texts
+        read = self.one_token + self.empty <= UNKNOWN * self.texts
+        return known and read and all(each.judged for each in self.beside.values())
 
     def sentences(self) -> list[str]:
         """What there is to warn of, a sentence for each kind.
@@ -117,6 +163,8 @@ class Remarks:
             )
         if 0 < self.distinct_documents < FEW:
             found.append(self._on_the_corpus())
+        for name, each in self.beside.items():
+            found += [f"{name}'s part of the score: {sentence}" for sentence in each.sentences()]
         return found
 
     def _on_the_corpus(self) -> str:
@@ -253,7 +301,7 @@ class Result(Mapping[str, Any]):
             result[key] = self._plain(by_name)
         result["higher_is_better"] = self.higher_is_better
         result["signature"] = self.signature
-        result["remarks"] = self.remarks.counts()
+        result["remarks"] = self.remarks.as_dict()
         if self.baseline:
             result["baseline"] = self._plain(self.baseline)
         return result

@@ -64,6 +64,9 @@ class Scorer(ABC):
         """What has to be known of a whole corpus before a part of it is scored."""
         return Statistics()
 
+    def check(self, pairs: Pairs, settings: Any, statistics: Statistics) -> None:  # noqa: B027
+        """Raise what would keep `score` from its work; no text is read by a model for it."""
+
     def direction(self, settings: Any) -> str:
         """LOWER or HIGHER: which scores are better."""
         return LOWER

@@ -112,7 +112,7 @@ def normalization(name: str, value: Any) -> str | Ranges:
     Ranges(nli=None, metric=(0.0, 1.0))
     >>> normalization("normalize", {"nli": (1, 0)})
     Traceback (most recent call last):
-    ValueError: normalize['nli'] must be (low, high) with low < high, got (1, 0)
+    ValueError: normalize['nli'] must be (low, high) with low <= high, got (1, 0)
     """
     if isinstance(value, Ranges):
         return value
@@ -137,8 +137,8 @@ def _range(name: str, value: Any) -> Range:
     if not isinstance(value, Sequence) or isinstance(value, str) or len(value) != 2:
         raise TypeError(f"{name} must be (low, high), got {value!r}")
     low, high = (number(name, end) for end in value)
-    if low >= high:
-        raise ValueError(f"{name} must be (low, high) with low < high, got {value!r}")
+    if low > high:  # equal ones are what "minmax" returns for constant scores
+        raise ValueError(f"{name} must be (low, high) with low <= high, got {value!r}")
     return low, high
 
 

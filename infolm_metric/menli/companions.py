@@ -51,11 +51,19 @@ class Companions:
             self._inner[other.metric] = metrics.find(other.metric).scorer_type().inner_type()
         return self._inner[other.metric]
 
-    def score(
+    def check(
         self, pairs: Pairs, other: KernelSettings, statistics: Statistics, fixes: bool
+    ) -> Range | None:
+        """The range fixed for another metric if `fixes`; raises what would keep it from scoring."""
+        found = self.fixed(other, statistics)[1] if fixes else None
+        plain = other.replace(rescale_with_baseline=False)
+        self.inner(other).check(pairs, plain, statistics)
+        return found
+
+    def score(
+        self, pairs: Pairs, other: KernelSettings, statistics: Statistics, fixed: Range | None
     ) -> Scored:
-        """Another metric's scores of the pairs, and if `fixes` the range fixed for them."""
-        fixed = self.fixed(other, statistics)[1] if fixes else None
+        """Another metric's scores of the pairs, with what `check` gave for them."""
         plain = other.replace(rescale_with_baseline=False)
         result = self.inner(other).score(pairs, plain, statistics)
         (scores,) = result.scores.values()

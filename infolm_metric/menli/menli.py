@@ -86,6 +86,8 @@ _INPUTS_DESCRIPTION = manual.manual(
         with several references those of the best one, or their means.
     ranges (dict): in a combination unless normalize="fixed"; the scores of each part that stand
         for 0 and 1. Given as normalize, they make another call's scores comparable with these.
+    In a combination remarks have also what the other metric cut or did not know, under its name,
+        such as "infolm.too_long".
 """,
     several="""
     For a list of formulas, the numbers are in dictionaries from the name of the formula.

@@ -16,7 +16,7 @@ from infolm_metric.kernel.progress import bar
 from infolm_metric.kernel.results import Remarks, Result, make_signature
 from infolm_metric.kernel.scorer import HIGHER, MetricScorer, Report, Scorer, silent
 from infolm_metric.kernel.wording import spelled
-from infolm_metric.menli.combination import FIXED, MINMAX, Ranges
+from infolm_metric.menli.combination import FIXED, MINMAX, Range, Ranges
 from infolm_metric.menli.companions import Companions, Scored, combined
 from infolm_metric.menli.formulas import FORMULAS, LETTERS
 from infolm_metric.menli.probabilities import Probabilities, over_references
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from infolm_metric.menli.keywords import Keywords
 
 PORTION = 1024  # pairs that are read at a time
+_Key = tuple[Any, ...]
 SIDES = {"rh": ("rh",), "hr": ("hr",), "avg": ("rh", "hr")}
 
 
@@ -68,18 +69,22 @@ class MENLIPasses(Scorer):
         for each in settings:
             _check_call(pairs, each)
             self.probabilities.source(each)  # its labels do for the formulas
+        fixed: dict[_Key, Range | None] = {}
+        for each, counted in zip(settings, statistics, strict=True):
+            if (other := each.other) is not None and (key := _key(each, counted)) not in fixed:
+                # Now, and not when the NLI model has read every pair.
+                fixed[key] = self.companions.check(pairs, other, counted, each.fixes_other)
         readings: dict[Settings, _Reading] = {}
-        others: dict[Any, Scored] = {}
+        others: dict[_Key, Scored] = {}
         results = []
         for each, counted in zip(settings, statistics, strict=True):
             reading = readings.setdefault(each.reading("labels"), _Reading())
             self._read(reading, pairs, each)
-            other = each.other
             found: Scored | None = None
-            if other is not None:
-                key = (other, each.fixes_other, tuple(counted.fingerprints.items()))
+            if (other := each.other) is not None:
+                key = _key(each, counted)
                 if key not in others:
-                    others[key] = self.companions.score(pairs, other, counted, each.fixes_other)
+                    others[key] = self.companions.score(pairs, other, counted, fixed[key])
                 found = others[key]
             elif isinstance(each.combine_with, tuple):
                 found = Scored(np.asarray(each.combine_with), None, each.higher_is_better)
@@ -188,7 +193,7 @@ class MENLIPasses(Scorer):
             scores,
             signature,
             self.higher_is_better(settings),
-            reading.remarks if other is None else _joined(reading.remarks, other.remarks),
+            _joined(reading.remarks, other, settings),
             settings.several,
             beside={"probabilities": beside} if settings.probabilities else {},
             facts={"ranges": listed} if listed and settings.normalize != FIXED else {},
@@ -272,13 +277,28 @@ def _check_call(pairs: Pairs, settings: Settings) -> None:
         )
 
 
-def _joined(own: Remarks, other: Remarks) -> Remarks:
-    """The remarks on a combination: how the NLI model read, and what the other metric adds."""
+def _key(settings: Settings, statistics: Statistics) -> _Key:
+    """Equal for settings that combine with the same scores in the same range."""
+    return settings.other, settings.fixes_other, tuple(statistics.fingerprints.items())
+
+
+def _joined(own: Remarks, scored: Scored | None, settings: Settings) -> Remarks:
+    """The remarks on a combination: how the NLI model read, and what the other metric adds.
+
+    What either says of the same texts, such as too long ones, stays apart.
+    """
+    if scored is None or settings.other is None:
+        return own
+    metric, other = settings.other.metric, scored.remarks
+    whole = f"combine_with={{'metric': {metric!r}, 'long_text': 'window'}}"
+    words = {"too_long": f"longer than {other.limit} tokens: cut there; {whole} reads texts whole"}
+    apart = replace(other, one_token=0, zero_weight=0, distinct_documents=0, words=words)
     return replace(
         own,
-        one_token=other.one_token,
+        one_token=other.one_token,  # of which the NLI model knows nothing
         zero_weight=other.zero_weight,
         distinct_documents=other.distinct_documents,
+        beside={metric: apart},
     )
 
 

@@ -24,6 +24,7 @@ from infolm_metric.menli.labels import label_names
 DIRECTIONS = ("avg", "rh", "hr")
 MULTI_REFERENCE = ("max", "mean")
 LONG_TEXT = ("truncate", "error")
+COMBINATION = ("combine_with", "nli_weight", "higher_is_better", "normalize")
 WEIGHT = 0.2  # of the NLI part beside another metric; Chen and Eger find 0.2 to 0.3 best for MT
 
 
@@ -89,6 +90,7 @@ class Settings(ModelSettings):
         "another metric, infolm or baryscore, that the score is combined with: its name, "
         '{{"metric": its name, and settings of it}}, or a list with a score of each pair',
         "--combine-with",
+        signed=True,
         given="str | Mapping[str, object] | Sequence[float] | None",
     )
     nli_weight: float | None = choice(
@@ -99,7 +101,10 @@ class Settings(ModelSettings):
         tunable=True,
     )
     higher_is_better: bool = choice(
-        True, flag, "False if lower is better among the scores of the list that is combined"
+        True,
+        flag,
+        "False if lower is better among the scores of the list that is combined",
+        signed=True,
     )
     normalize: str | Ranges = choice(
         FIXED,
@@ -108,6 +113,7 @@ class Settings(ModelSettings):
         "range, and the other metric from its best score to its baseline, or by its range), "
         'minmax (by the scores of the call), or {{"nli": (low, high), "metric": (low, high)}}',
         "--normalize",
+        signed=True,
         given="str | Mapping[str, tuple[float, float]]",
     )
     labels: tuple[str, ...] | None = choice(
@@ -116,6 +122,7 @@ class Settings(ModelSettings):
         "what the model's outputs stand for, in their order, such as "
         "contradiction,neutral,entailment (default: as the model's configuration says)",
         "--labels",
+        signed=True,
         given="str | Sequence[str] | None",
     )
     probabilities: bool = choice(
@@ -238,7 +245,8 @@ class Settings(ModelSettings):
     def signed(self) -> dict[str, object]:
         """What can change a score; what belongs to a combination only where there is one."""
         fields = super().signed()
-        fields.pop("nli_weight")
+        for name in (*COMBINATION, "labels"):  # the scorer signs labels as the model has them
+            fields.pop(name)
         baseline = {"baseline": fields.pop("baseline")} if "baseline" in fields else {}
         if self.combine_with is not None:
             fields["nli_weight"] = self.weight

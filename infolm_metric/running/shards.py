@@ -49,9 +49,9 @@ class Shard:
         head, _, rows = content.partition(b"\n")
         try:
             pairs, remarks, _ = json.loads(head)
-            shard = cls(pairs, rows, Remarks(**remarks))
+            shard = cls(pairs, rows, Remarks.of(remarks))
             return shard if content == shard._content() else None
-        except (RecursionError, TypeError, ValueError):
+        except (AttributeError, RecursionError, TypeError, ValueError):
             return None
 
     def write(self, file: Path) -> None:

@@ -9,6 +9,7 @@ import gradio as gr
 from infolm_metric.metrics import METRICS
 
 from . import limits
+from .answer_view import STATE_SECONDS
 from .attacks import EXAMPLE, attack_references
 from .controls import QUIET
 from .messages import on_the_page
@@ -44,21 +45,28 @@ def build(limit: dict[str, Any]) -> None:
         buttons=[],
         elem_id="attacks",
     )
-    gr.on(
+    answered = gr.State(EXAMPLE, time_to_live=STATE_SECONDS)  # the references that the table is of
+    done = gr.on(
         [run.click],
         attack,
         references,
-        table,
+        [table, answered],
         api_name="attack",
         api_description="Spoils references in up to twelve ways and tells which of these each "
         "metric notices. " + limits.ATTACK_LIMITS,
         **limit,
     )
+    done.then(checked, [answered, references], table, **QUIET)
     references.change(lambda: gr.update(visible=False), None, table, **QUIET)
 
 
-def attack(references: str) -> dict[str, Any]:
-    """The table of the attacks on these references."""
+def attack(references: str) -> tuple[dict[str, Any], str]:
+    """The table of the attacks on these references, and the references."""
     with on_the_page():
         rows = attack_references(references or "")
-    return gr.update(value=rows, visible=True)
+    return gr.update(value=rows, visible=True), references
+
+
+def checked(answered: str, now: str) -> dict[str, Any]:
+    """The table as it is, or hidden if the page no longer holds the references that it is of."""
+    return gr.skip() if answered == now else gr.update(visible=False)

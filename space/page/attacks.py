@@ -48,11 +48,12 @@ def attack_references(text: str) -> list[list[str]]:
             f"{len(references)} references, and at most {limits.ATTACKED} are taken here; "
             "`infolm attack` takes any number"
         )
-    names = [f"line {number} of the references" for number in range(1, len(references) + 1)]
-    for name, reference in zip(names, references, strict=True):
-        limits.check_characters(name, reference)
-    counts = model_named(BUNDLED).token_counts(references)
-    limits.check_tokens(names, counts, limits.COMPARED_TOKENS[BUNDLED])
+    numbered = enumerate(map(str.strip, text.split("\n")), 1)
+    lines = {f"line {number} of the references": line for number, line in numbered if line}
+    for name, line in lines.items():
+        limits.check_characters(name, line)
+    counts = model_named(BUNDLED).token_counts(list(lines.values()))
+    limits.check_tokens(list(lines), counts, limits.COMPARED_TOKENS[BUNDLED])
     triples = make_triples(items)
     if not triples:
         raise ValueError("no attack applies to these references; write whole sentences")

@@ -87,7 +87,7 @@ def build(page: gr.Blocks, limit: dict[str, Any]) -> None:
         yield {card: charts.notice("Comparing …"), **held}
         own, (compared_by, *settings) = values[: len(texts)], values[len(texts) :]
         try:
-            choices = chosen(*settings)
+            choices = chosen(*settings, used=SETTINGS_OF[compared_by])
             candidate, first, *others = (text or "" for text in own)
             more = [text for text in others if text.strip()]
             references = [first, *more] if first.strip() or not more else more

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -58,8 +58,13 @@ def make_controls() -> dict[str, Any]:
     return controls
 
 
-def chosen(*values: Any) -> Choices:
-    """The choices of the controls' values; raises ValueError or TypeError."""
+def chosen(*values: Any, used: Collection[str] = VALUES) -> Choices:
+    """The choices of the controls' values; raises ValueError or TypeError.
+
+    Those that are not among the names `used` count as if nobody had touched them.
+    """
+    named = zip(VALUES, values, strict=True)
+    values = tuple(v if name in used else getattr(Choices, name, None) for name, v in named)
     *plain, idf, corpus, corpus_file, model = values
     lines = documents(corpus or "") if idf == CORPUS else ()
     if idf == CORPUS and corpus_file:

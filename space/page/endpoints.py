@@ -89,7 +89,7 @@ def score_many(
         pairs = check_pairs(predictions, references)
         places = [f"pair {number}" for number in range(1, len(pairs) + 1)]
         for place, (candidate, group) in zip(places, pairs, strict=True):
-            limits.check_references(len(group))
+            limits.check_references(len(group), place)
             for text in (candidate, *group):
                 limits.check_characters(f"a text of {place}", text)
         for step in score_in_parts(pairs, places, choices):

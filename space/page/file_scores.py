@@ -86,7 +86,7 @@ def read_pairs(table: Table, candidate: str | None, columns: Sequence[str]) -> P
         own = cell(place, row, candidate)
         check_text(f"{place}, {candidate!r}", own)
         group = [text for each in cells for text in (each if isinstance(each, list) else [each])]
-        limits.check_references(len(group))
+        limits.check_references(len(group), place)
         for text in group:
             check_text(f"{place}, {', '.join(columns)}", text)
         for text in (own, *group):

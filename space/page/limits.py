@@ -101,12 +101,18 @@ def check_work(counts: Iterable[int]) -> None:
         )
 
 
-def check_references(count: int) -> None:
-    """Raise ValueError unless there are between 1 and REFERENCES references."""
+def check_references(count: int, place: str = "") -> None:
+    """Raise ValueError unless there are between 1 and REFERENCES references, at the place named.
+
+    >>> check_references(6, "line 3")  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ValueError: line 3: a candidate needs at least one reference, and at most 5 are taken ...
+    """
     if not 1 <= count <= REFERENCES:
+        where = f"{place}: " if place else ""
         raise ValueError(
-            f"a candidate needs at least one reference, and at most {REFERENCES} are taken here; "
-            f"got {count}"
+            f"{where}a candidate needs at least one reference, and at most {REFERENCES} are taken "
+            f"here; got {count}"
         )
 
 

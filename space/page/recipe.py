@@ -74,12 +74,19 @@ def code_for_file(
     else:
         module, read = "json", "[json.loads(line) for line in file if line.strip()]"
     columns = [f"row[{column!r}]" for column in references]
-    reference = columns[0] if len(columns) == 1 else f"[{', '.join(columns)}]"
     reading = [
         f'with open({name!r}, encoding="utf-8-sig", newline="") as file:',
         f"    rows = {read}",
         "",
     ]
+    if len(columns) > 1 and module == "json":  # a cell is a text or a list of them
+        columns = [f"*texts({column})" for column in columns]
+        reading += [
+            "def texts(cell):",
+            "    return cell if isinstance(cell, list) else [cell]",
+            "",
+        ]
+    reference = columns[0] if len(columns) == 1 else f"[{', '.join(columns)}]"
     texts = [
         f"predictions=[row[{candidate!r}] for row in rows],",
         f"references=[{reference} for row in rows],",

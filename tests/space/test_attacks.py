@@ -26,6 +26,8 @@ def test_lines_that_stand_together_are_one_item():
         ("", "there is no reference yet; write one per line"),
         ("...", "no attack applies to these references"),
         ("\n".join(f"text {number}" for number in range(11)), "at most 10 are taken here"),
+        ("A cat.\nA cat.\n\n" + "word " * 70, "line 4 of the references has 72 tokens"),
+        ("\n\n" + "x" * (limits.CHARACTERS + 1), "line 3 of the references has 1,001 characters"),
         ("word " * 70, "line 1 of the references has 72 tokens, and at most"),
         ("x" * (limits.CHARACTERS + 1), "line 1 of the references has 1,001 characters"),
     ],

@@ -172,6 +172,17 @@ def test_a_wrong_request_gets_a_message_and_no_stack_trace(arguments, message, c
     assert "Traceback" not in str(caught.value)
 
 
+def test_attacks_come_as_a_table(client):
+    answer = client.predict("Alice Brown has 24 rooms.", api_name="/attack")
+    assert answer["value"]["headers"][:3] == ["attack", "a reference", "attacked"]
+    assert any("24 rooms" in row[1] for row in answer["value"]["data"])
+
+
+def test_too_many_references_are_told_by_their_pair(client):
+    with pytest.raises(AppError, match="pair 2: a candidate needs at least one .* at most 5"):
+        client.predict(["a", "a"], [["b"], ["b"] * 6], api_name="/score_many")
+
+
 def test_a_file_beyond_the_limits_gets_a_message(client, tmp_path):
     path = tmp_path / "long.csv"
     path.write_text("prediction,reference\n" + "a,b\n" * (limits.ROWS + 1))

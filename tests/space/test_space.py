@@ -18,6 +18,9 @@ from infolm_metric.infolm.measures import MEASURES
 from infolm_metric.metrics import METRICS
 from space.page import allowed_models, charts, file_scores, limits, site
 from space.page.choices import CORPUS, REFERENCES, Choices
+from space.page.compare_tab import BARYSCORE as BY_TRANSPORT
+from space.page.compare_tab import MENLI as BY_INFERENCE
+from space.page.compare_tab import SETTINGS_OF
 from space.page.comparison import compare, score_pair
 from space.page.controls import VALUES, chosen, visibility
 from space.page.examples import EXAMPLES, PARAPHRASE, UNRELATED
@@ -322,6 +325,22 @@ def test_the_code_for_a_file_reads_it_by_its_own_separator(name, content, tmp_pa
     assert read["rows"] == table.rows
 
 
+def test_the_code_for_columns_of_references_that_are_lists_or_texts_runs(
+    tmp_path, monkeypatch, capsys
+):
+    rows = [
+        {"prediction": "A cat.", "some": ["The cat.", "A dog."], "one": "Rain."},
+        {"prediction": "A dog.", "some": "The dog.", "one": "It rained."},
+    ]
+    table = file_scores.read_table(write_jsonl(tmp_path / "pairs.jsonl", rows))
+    columns = ("prediction", ["some", "one"])
+    pairs = file_scores.read_pairs(table, *columns)
+    *_, done = file_scores.score_in_parts(pairs, table.places, Choices())
+    monkeypatch.chdir(tmp_path)
+    exec(code_for_file("pairs.jsonl", *columns, Choices()), {})
+    assert float(capsys.readouterr().out) == pytest.approx(done["infolm"], rel=1e-6, abs=1e-6)
+
+
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
@@ -332,7 +351,13 @@ def test_the_code_for_a_file_reads_it_by_its_own_separator(name, content, tmp_pa
         ("a.csv", 'prediction,reference\n"x,y\n', "a.csv, line 2: not valid CSV"),
         ("a.jsonl", "[1]\n", "line 1: not a JSON object"),
         ("a.jsonl", '{"prediction": 1, "reference": "a"}\n', "line 1, 'prediction' must be a str"),
-        ("a.jsonl", '{"prediction": "a", "reference": []}\n', "at least one reference"),
+        ("a.jsonl", '{"prediction": "a", "reference": []}\n', "line 1: a candidate needs at least"),
+        (
+            "a.jsonl",
+            '{"prediction": "a", "reference": ["b"]}\n\n'
+            '{"prediction": "a", "reference": ["b", "b", "b", "b", "b", "b"]}\n',
+            "line 3: a candidate needs at least one reference, and at most 5",
+        ),
         ("a.csv", "prediction,other\na,b\n", "choose the column that holds the references"),
         ("a.csv", "prediction,reference\n" + "a,b\n" * 501, "more than 500 rows"),
         ("a.csv", "prediction,reference\na," + "b " * 600 + "\n", "line 2 has 1,200 characters"),
@@ -436,6 +461,26 @@ def test_of_several_references_the_one_with_the_highest_score_is_shown():
     mean = infer(PAIR[0], references, Choices(multi_reference="mean"))
     assert mean.score < answer.score
     assert 'multi_reference="mean"' in code_for(PAIR[0], references, mean.choices, MENLI)
+
+
+@pytest.mark.parametrize(
+    ("metric", "hidden"),
+    [
+        (BY_INFERENCE, {"model": "google-bert/bert-base-uncased"}),
+        (BY_INFERENCE, {"idf": CORPUS}),
+        (BY_INFERENCE, {"information_measure": "kl_divergence", "interpolation": 1.0}),
+        *((metric, {"temperature": None}) for metric in (BY_INFERENCE, BY_TRANSPORT)),
+        (BY_TRANSPORT, {"information_measure": "kl_divergence", "interpolation": 1.0}),
+        (BY_TRANSPORT, {"information_measure": "alpha_divergence", "alpha": None}),
+    ],
+)
+def test_settings_that_a_metric_does_not_use_do_not_count(metric, hidden):
+    plain = {name: getattr(Choices, name, None) for name in VALUES} | {"multi_reference": "mean"}
+    expected = chosen(*plain.values())
+    assert chosen(*(plain | hidden).values(), used=SETTINGS_OF[metric]) == expected
+    if "model" not in hidden:
+        with pytest.raises(ValueError):
+            chosen(*(plain | hidden).values())
 
 
 @pytest.mark.parametrize(

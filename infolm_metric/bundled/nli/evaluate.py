@@ -46,6 +46,11 @@ def right(logits: Tensor, labels: np.ndarray) -> np.ndarray:
     return np.where(labels < 0, found != 0, found == labels)
 
 
+def of_three_labels(sources: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """Whether each row's source tells neutral from contradiction, bool [rows]; HANS does not."""
+    return ~np.isin(sources, sources[labels < 0])
+
+
 def expected_calibration_error(logits: Tensor, labels: np.ndarray) -> float:
     """Mean distance of confidence and accuracy over ten bins, weighed by rows (Guo et al. 2017)."""
     confidence = torch.softmax(logits, dim=-1).amax(-1).numpy()
@@ -78,10 +83,10 @@ def main() -> None:
     model = AutoModelForSequenceClassification.from_pretrained(args.model, dtype=torch.float32)
     logits = read_logits(model.eval(), tokenizer, rows)
     labels, sources = rows["label"].to_numpy(), rows["source"].to_numpy()
-    three_way, fitted = labels >= 0, fitted_on(rows["premise"])
+    three_way, fitted = of_three_labels(sources, labels), fitted_on(rows["premise"])
     temperature = 1.0
     if args.calibrate:
-        chosen = three_way & fitted
+        chosen = (labels >= 0) & fitted  # HANS's entailed rows among them
         temperature = fit_temperature(logits[chosen], labels[chosen])
         with torch.no_grad():
             for parameter in model.classifier.parameters():

@@ -1,5 +1,6 @@
 """The choices of BaryScore: which layers, and what the signature says of them."""
 
+import numpy as np
 import pytest
 
 from infolm_metric.baryscore.settings import Settings
@@ -15,6 +16,9 @@ from infolm_metric.baryscore.settings import Settings
         ("3", 3, "last3"),
         ("0,3", (0, 3), "0+3"),
         ("4,", (4,), "4"),
+        (np.array([5, 4]), (4, 5), "4+5"),
+        ([np.int64(4), np.uint8(5)], (4, 5), "4+5"),
+        (np.int64(3), 3, "last3"),
     ],
 )
 def test_layers_are_a_number_all_or_indices(given, kept, signed):
@@ -41,6 +45,9 @@ def test_layers_are_a_number_all_or_indices(given, kept, signed):
         ([], ValueError, "layers must hold at least one index"),
         ([1, 1], ValueError, r"each once, got \[1, 1\]"),
         ([-1], ValueError, "layers must be at least 0, got -1"),
+        (np.array([4.0]), TypeError, "layers must be a whole number, got 4.0"),
+        (np.array([[4]]), TypeError, r"layers must be a whole number, got \[4\]"),
+        (np.array([], int), ValueError, "layers must hold at least one index"),
         ([1, "2"], TypeError, "layers must be a whole number, got '2'"),
     ],
 )

@@ -22,6 +22,7 @@ ROWS = [
     ("snli_dev", "contradiction", "A man is sleeping.", "Nobody sleeps."),
     ("hans_generated", "not_entailment", "The judge saw the actor.", "The actor saw the judge."),
     ("help_and", "neutral", "Tom sang.", "Tom sang and danced."),
+    ("hans_generated", "entailment", "The tall judge left.", "The judge left."),
 ]
 
 
@@ -36,7 +37,7 @@ def file(tmp_path):
 
 def test_rows_are_read_with_two_way_labels_apart(file):
     rows = train.read_rows(file)
-    assert rows["label"].tolist() == [0, 2, -1, 1]
+    assert rows["label"].tolist() == [0, 2, -1, 1, 0]
     assert rows["premise"][2] == "The judge saw the actor."
 
 
@@ -110,3 +111,5 @@ def test_the_evaluation_reads_labels_in_the_models_own_order(file, tmp_path):
         tables.append(json.loads(subprocess.run(command, check=True, capture_output=True).stdout))
     assert tables[0] == tables[1]
     assert tables[0]["snli_dev"]["pairs"] == 2
+    # What HANS calls entailment is no row of three labels, either.
+    assert tables[0]["all, three-way"]["pairs"] == 3

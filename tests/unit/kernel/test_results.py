@@ -209,6 +209,19 @@ def test_remarks_of_parts_add_up_to_those_of_the_whole():
     assert list(whole.counts().values()) == [10, 2, 1, 1, 1, 2, 10, 3]
 
 
+def test_remarks_of_a_combined_metric_add_up_and_stay_its_own():
+    one = Remarks(texts=3, empty=1, beside={"infolm": Remarks(texts=3, too_long=2, limit=8)})
+    two = Remarks(texts=1, beside={"infolm": Remarks(texts=1, too_long=1, limit=8)})
+    both = one + two
+    assert sum([one, two], Remarks()) == both
+    assert (both.too_long, both.beside["infolm"].too_long, both.beside["infolm"].texts) == (0, 3, 4)
+    most = Remarks.most([two, one, Remarks(texts=3)])
+    assert (most.empty, most.beside["infolm"].too_long) == (1, 2)
+    first, second = both.sentences()
+    assert first.startswith("1 of 4 texts without a token")
+    assert second.startswith("infolm's part of the score: 3 of 4 texts longer than 8 tokens")
+
+
 def test_each_kind_of_text_is_warned_of_once_with_its_count():
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

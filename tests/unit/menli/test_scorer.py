@@ -245,6 +245,83 @@ def test_without_a_baseline_the_bounds_fix_the_range_and_without_bounds_it_is_re
         scorer.score(["a"], ["b"], combine_with={**other, "information_measure": "kl"})
 
 
+@pytest.mark.parametrize(
+    ("other", "error", "message"),
+    [
+        (
+            {"metric": "infolm", "information_measure": "kl"},
+            NoBaseline,
+            "kl_divergence has neither",
+        ),
+        ({"metric": "infolm", "model_name_or_path": "./nowhere"}, OSError, "nowhere"),
+        ({"metric": "infolm", "max_length": 2}, ValueError, "max_length must be at least 3"),
+        ({"metric": "infolm", "max_length": 5, "long_text": "error"}, ValueError, "more than"),
+        ({"metric": "infolm", "idf": "bundled"}, ValueError, "belongs to the tokenizer 'bundled'"),
+        ({"metric": "baryscore", "layers": 99}, ValueError, "layers must be at most"),
+        ({"metric": "baryscore"}, ModuleNotFoundError, "needs POT"),
+    ],
+)
+def test_what_the_other_metric_refuses_is_refused_before_the_model_reads(
+    scorer, tiny_bert, monkeypatch, other, error, message
+):
+    def missing():
+        raise ModuleNotFoundError("BaryScore needs POT")
+
+    read = []
+    own = nli_model.NLIModel.probabilities
+    monkeypatch.setattr(
+        nli_model.NLIModel,
+        "probabilities",
+        lambda self, pairs, *more: (read.append(len(pairs)), own(self, pairs, *more))[1],
+    )
+    if error is ModuleNotFoundError:
+        monkeypatch.setattr("infolm_metric.baryscore.transport.solver", missing)
+    scorer.unload()
+    given = {"model_name_or_path": str(tiny_bert), "idf": False, **other}
+    fixed = error is NoBaseline
+    ranges = "fixed" if fixed else {"nli": (0, 1), "metric": (0, 1)}
+    with pytest.raises(error, match=message):
+        scorer.score(CANDIDATES, FIRST, combine_with=given, normalize=ranges)
+    assert read == []
+
+
+@pytest.mark.filterwarnings("default:infolm")
+def test_what_only_the_other_metric_cuts_or_cannot_read_is_told_of_it(scorer, tmp_path):
+    long = "The cat sat on the mat in the "
+    texts = ([long + "sun."] * 2, [long + "rain.", ""])
+    other = {"metric": "infolm", "model_name_or_path": "bundled", "max_length": 8, "idf": False}
+    with pytest.warns(UserWarning) as caught:
+        result = scorer.score(*texts, combine_with=other, nli_weight=0)
+    told = [str(each.message) for each in caught if "part of the score" in str(each.message)]
+    assert told == [
+        "infolm: infolm's part of the score: 3 of 4 texts longer than 8 tokens: cut there; "
+        "combine_with={'metric': 'infolm', 'long_text': 'window'} reads texts whole",
+        "infolm: infolm's part of the score: 1 of 4 texts without a token of their own: scored by "
+        "what the model makes of no text",
+    ]
+    assert result["remarks"]["texts"] == 4 and result["remarks"]["empty"] == 1
+    assert (result["remarks"]["too_long"], result["remarks"]["infolm.too_long"]) == (0, 3)
+    assert result["remarks"]["infolm.empty"] == 1
+    # Parts of a corpus add up, as jobs and streams score them, and as they keep it.
+    pairs = [(text, [reference]) for text, reference in zip(*texts, strict=True)]
+    with pytest.warns(UserWarning, match="infolm's part of the score: 3 of 4 texts longer"):
+        list(scorer.stream(pairs, combine_with=other))
+    job = MENLIScorer(**vars(scorer.settings.replace(combine_with=other)))
+    for _ in range(2):  # the second time from what was kept
+        with pytest.warns(UserWarning, match="infolm's part of the score: 3 of 4 texts longer"):
+            run_job(job, PairSource("pairs", lambda: iter(pairs)), tmp_path / "s.jsonl", chunk=1)
+    short = {**other, "max_length": None}
+    assert "infolm.too_long" in scorer.score(*texts, combine_with=short)["remarks"]
+
+
+def test_what_the_other_metric_cannot_read_is_not_judged(scorer, tiny_bert):
+    other = {"metric": "infolm", "model_name_or_path": "bundled", "idf": False}
+    texts = ["ᏣᎳᎩ ᎦᏬᏂᎯᏍᏗ"], ["ᚠᚢᚦ ᚨᚱᚲ"]
+    remarks = scorer.score(*texts, combine_with=other).remarks
+    assert not remarks.judged and remarks.beside["infolm"].unknown_tokens
+    assert any("infolm's part of the score: " in each for each in remarks.sentences())
+
+
 def test_the_other_metric_counts_for_its_weights(scorer):
     options = {"combine_with": {"metric": "infolm", "model_name_or_path": "bundled"}}
     settings = scorer.settings.replace(**options)
@@ -279,6 +356,9 @@ def test_constant_scores_are_in_the_middle(scorer):
         ["a cat"] * 2, ["a dog"] * 2, combine_with=[0.0, 0.0], normalize="minmax", nli_weight=0.4
     )
     assert result["scores"] == pytest.approx([0.5, 0.5], abs=1e-15)
+    assert result["ranges"]["metric"] == [0.0, 0.0]
+    again = scorer.score(["a cat"], ["a dog"], combine_with=[0.0], normalize=result["ranges"])
+    assert (again["scores"], again["ranges"]) == ([0.5], result["ranges"])
     result = scorer.score(
         ["a cat"] * 2, ["a dog"] * 2, combine_with=[7.0, 8.0], normalize="minmax", nli_weight=0.4
     )
