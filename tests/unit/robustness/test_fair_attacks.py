@@ -1,8 +1,12 @@
 """Places that attacks leave alone: where the meaning would stay, or the English would break."""
 
+import re
+
 import pytest
 
+from infolm_metric.robustness import word_pools
 from infolm_metric.robustness.attacks import ATTACKS, attack
+from infolm_metric.robustness.lexicon import forms, tag_of
 
 SEEDS = range(12)
 
@@ -106,3 +110,72 @@ def test_neg_leaves_questions_denials_and_doubtful_helpers_alone(text):
 )
 def test_neg_takes_the_next_place_that_is_sure(text, denied):
     assert attack(text, "neg") == denied
+
+
+# Words of the pools.
+
+
+@pytest.mark.parametrize("base", ["become", "overcome", "put", "let", "rid", "come"])
+def test_a_verb_with_one_form_for_base_and_past_is_tagged_by_the_word_before(base):
+    assert tag_of(base, "VERB") is None
+    assert tag_of(base, "VERB", "has") is None
+    for before in ("to", "can", "will", "Did"):
+        assert tag_of(base, "VERB", before) == "VB"
+
+
+def test_verb_puts_the_base_where_a_base_stands():
+    for made in outcomes("Our cousins want to become it.", "verb"):
+        (new,) = re.fullmatch(r"Our cousins want to (\w+) it\.", made).groups()
+        assert new in forms(new, "VERB")["VB"] and new in word_pools.VERBS
+    assert outcomes("Our cousins want to become it.", "verb")
+    assert not outcomes("Our cousins become kings.", "verb")
+    assert not outcomes("Our cousins had overcome it.", "verb")
+
+
+@pytest.mark.parametrize("name", ["noun", "add"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "They saw the people.",
+        "They told the police.",
+        "They saw a few.",
+        "They lost nine million.",
+        "They own a dozen.",
+        "They own a lot.",
+        "They like this kind of it.",
+        "They met others.",
+        "They caught those responsible for it.",
+        "They shot two aircraft.",
+        "They keep ten sheep.",
+    ],
+)
+def test_amounts_and_nouns_of_one_form_stay(text, name):
+    assert not outcomes(text, name)
+
+
+@pytest.mark.parametrize(
+    "text", ["They are responsible for it.", "They are famous for it.", "They are responsible."]
+)
+def test_adj_keeps_an_adjective_with_its_complement(text):
+    assert not outcomes(text, "adj")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The lawyer has a cat.",
+        "The lawyer never sings.",
+        "The lawyer from Rome is ill.",
+        "They met a lawyer who sings.",
+        "They met a lawyer, who is ill.",
+    ],
+)
+def test_add_keeps_the_subject_of_a_verb_in_the_singular(text):
+    assert not any("lawyer and " in made for made in outcomes(text, "add"))
+
+
+@pytest.mark.parametrize(
+    "text", ["The lawyers sing.", "They met the lawyer.", "Bob is a lawyer and is ill."]
+)
+def test_add_still_takes_objects_and_plurals(text):
+    assert any(re.search(r"lawyers? and \w+", made) for made in outcomes(text, "add"))
