@@ -112,6 +112,55 @@ def test_neg_takes_the_next_place_that_is_sure(text, denied):
     assert attack(text, "neg") == denied
 
 
+# Agreement.
+
+
+@pytest.mark.parametrize(
+    "subject",
+    [
+        "The crew", "My family", "The coach's staff", "A committee of nine", "The government",
+        "The jury in May", "The orchestra", "The rock band Blur", "Such data", "The series",
+        "A rare species", "The sheep", "A fish", "Politics", "Athletics", "None of it",
+        "Half of the milk", "Either of them", "All of that", "Some milk", "Most of it", "What",
+        "Bread and butter", "The host or the guest", "A number of trees", "In May the club",
+    ],
+)  # fmt: skip
+def test_agreement_leaves_a_subject_alone_that_may_have_either_number(subject):
+    assert attack(f"{subject} has gone.", "agreement") is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The police were told of it.",
+        "If the door were open, cats came.",
+        "We wish it was open.",
+        "The bus moved as though it were ill.",
+        "There is a cup and a plate.",
+        "A priest who is ill came.",
+        "A door which was open shut.",
+        "The committee plays here.",
+    ],
+)
+def test_agreement_leaves_doubtful_verbs_alone(text):
+    assert attack(text, "agreement") is None
+
+
+@pytest.mark.parametrize(
+    ("text", "wrong"),
+    [
+        ("The team captain is ill.", "The team captain are ill."),
+        ("The bus of the crew was late.", "The bus of the crew were late."),
+        ("A door which was open has shut.", "A door which was open have shut."),
+        ("The crew was late. A bus was late.", "The crew was late. A bus were late."),
+        ("Cats and dogs are here.", "Cats and dogs is here."),
+        ("There is a cup.", "There are a cup."),
+    ],
+)
+def test_agreement_takes_the_next_verb_that_is_sure(text, wrong):
+    assert attack(text, "agreement") == wrong
+
+
 # Words of the pools.
 
 
