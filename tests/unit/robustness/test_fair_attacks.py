@@ -1,5 +1,6 @@
 """Places that attacks leave alone: where the meaning would stay, or the English would break."""
 
+import itertools
 import re
 
 import pytest
@@ -159,6 +160,69 @@ def test_agreement_leaves_doubtful_verbs_alone(text):
 )
 def test_agreement_takes_the_next_verb_that_is_sure(text, wrong):
     assert attack(text, "agreement") == wrong
+
+
+# Pronouns.
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "He or she signs here.",
+        "Between you and me.",
+        "The war of us and them.",
+        "A child loves his or her cat.",
+        "Any pupil he/she likes.",
+        "Any pupil s/he likes.",
+        "Are you ready?",
+        "Were you ready?",
+        "What am I?",
+        "You aren't ready.",
+        "Fog helps you understand ships.",
+        "The coal mine shut.",
+        "The bridge to the mine shut.",
+        "Elizabeth I was queen of England.",
+        "Type I diabetes is an illness.",
+        "You and Bob are ready.",
+        "All of you are ready.",
+        "Bob watched her undress.",
+        "Bob and her brother.",
+    ],
+)
+def test_pron_leaves_pairs_questions_and_doubtful_cases_alone(text):
+    assert attack(text, "pron") is None
+
+
+@pytest.mark.parametrize(
+    ("text", "swapped"),
+    [
+        ("Thank you very much.", "Thank me very much."),
+        ("Bob will show you how.", "Bob will show me how."),
+        ("It was in her best coat.", "It was in his best coat."),
+        ("It is her only child.", "It is his only child."),
+        ("It is her home.", "It is his home."),
+        ("Her first novel sold.", "His first novel sold."),
+        ("Bob gave her a coat.", "Bob gave him a coat."),
+        ("A coat is mine.", "A coat is yours."),
+        ("You weren't ready.", "I wasn't ready."),
+        ("You also were ready.", "I also was ready."),
+        ("If you sing, Bob sings.", "If I sing, Bob sings."),
+        ('His "Blue" sold.', 'Her "Blue" sold.'),
+        ("The red coats are his.", "The red coats are hers."),
+        ("Bob met his in-laws.", "Bob met her in-laws."),
+    ],
+)
+def test_pron_gives_the_case_that_fits(text, swapped):
+    assert attack(text, "pron") == swapped
+
+
+def test_pron_never_takes_a_possessive_for_an_object():
+    for verb, thing in itertools.product(
+        ("read", "found", "lost", "in", "called"),
+        ("first novel", "home", "best friend", "only child", "long hair", "right arm"),
+    ):
+        made = attack(f"The clerk went, he {verb} her {thing}.", "pron")
+        assert f"him {thing}" not in made
 
 
 # Words of the pools.
