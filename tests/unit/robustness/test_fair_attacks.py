@@ -292,3 +292,21 @@ def test_add_keeps_the_subject_of_a_verb_in_the_singular(text):
 )
 def test_add_still_takes_objects_and_plurals(text):
     assert any(re.search(r"lawyers? and \w+", made) for made in outcomes(text, "add"))
+
+
+# Numbers.
+
+
+@pytest.mark.parametrize("text", ["Rooms 2 and 3.", "Seats 5, 6 and 7.", "From 4 to 9."])
+def test_num_gives_no_permutation(text):
+    old = set(re.findall(r"[\d,]*\d", text))
+    for seed in range(400):
+        assert set(re.findall(r"[\d,]*\d", attack(text, "num", seed))) != old
+
+
+@pytest.mark.parametrize("text", ["It is 1/2.", "It was 3 of 4.", "It won 2:4.", "In 2 out of 3."])
+def test_num_keeps_no_ratio(text):
+    first, second = map(int, re.findall(r"\d", text))
+    for seed in range(400):
+        third, fourth = map(int, re.findall(r"\d", attack(text, "num", seed)))
+        assert first * fourth != second * third
