@@ -20,11 +20,19 @@ class Item:
         id: its name; the number of its first row where the file gives none.
         references: its references, each once.
         paraphrase: another text that says what they say, or None.
+
+    Raises:
+        TypeError: the references are a single string.
     """
 
     id: str
     references: tuple[str, ...]
     paraphrase: str | None = None
+
+    def __post_init__(self) -> None:
+        given: Any = self.references
+        if isinstance(given, str | bytes):
+            raise TypeError(f"references must be a tuple of texts, got {given!r}; put it into one")
 
 
 def read_items(path: str, reference_columns: Sequence[str] = ()) -> list[Item]:
@@ -32,7 +40,7 @@ def read_items(path: str, reference_columns: Sequence[str] = ()) -> list[Item]:
 
     The columns `id` and `paraphrase` are read if they are there. Rows of one id, such as the
     outputs of several systems, are one item, whose references are theirs together; without an id
-    rows with the same references are.
+    rows with the same references are, in any order.
 
     Args:
         path: the name of a JSON Lines, CSV, TSV or Parquet file; "-" is standard input.
@@ -64,7 +72,7 @@ def items_of(rows: Iterable[Row], reference_columns: Sequence[str] = ()) -> list
         references = tuple(dict.fromkeys(references_of(where, row, reference_columns)))
         name = _id(where, row)
         item = Item(name or str(number), references, _paraphrase(where, row))
-        key = name or references
+        key = name or frozenset(references)
         found[key] = _joined(where, found[key], item) if key in found else item
     return list(found.values())
 

@@ -9,6 +9,7 @@ from typing import Any
 from infolm_metric.robustness.words import (
     FUNCTION_WORDS,
     Word,
+    listed,
     outside_quotes,
     stands_alone,
     words_of,
@@ -20,7 +21,19 @@ TAGS = {
     "VERB": ("VBZ", "VBG", "VBD", "VBN", "VB"),
     "ADJ": ("JJ", "JJR", "JJS"),
 }
-"""The inflections of a part of speech; of equal forms the first counts."""
+"""The inflections of a part of speech; of past and participle the first counts."""
+ONE_FORM = frozenset(
+    listed(
+        """
+        fish sheep series species means deer aircraft spacecraft offspring headquarters crossroads
+        barracks corps salmon trout bison moose dice data
+        """
+    )
+)
+"""Nouns with one form for both numbers."""
+BEFORE_BASE = frozenset(
+    listed("to can could will would shall should may might must do does did cannot")
+)
 
 
 @lru_cache(maxsize=1 << 16)
@@ -57,17 +70,26 @@ def inflected(lemma: str, part: str, tag: str) -> str | None:
     return found[0] if found else None
 
 
-def tag_of(word: str, part: str) -> str | None:
+def tag_of(word: str, part: str, before: str = "") -> str | None:
     """Which form of its lemma a word is; None if it cannot be this part of speech.
+
+    What has one form for both numbers, as "sheep", or for the base and the past, as "put", has a
+    tag only where the word before tells: the base after "to" and "will".
 
     >>> tag_of("cities", "NOUN"), tag_of("located", "VERB"), tag_of("city", "VERB")
     ('NNS', 'VBD', None)
+    >>> tag_of("sheep", "NOUN"), tag_of("become", "VERB"), tag_of("become", "VERB", "to")
+    (None, None, 'VB')
     """
     lemma = readings(word).get(part)
     if lemma is None:
         return None
     found = forms(lemma, part)
-    return next((tag for tag in TAGS[part] if word in found.get(tag, ())), None)
+    tags = [tag for tag in TAGS[part] if word in found.get(tag, ())]
+    if len(tags) > 1 and "VB" in tags:
+        return "VB" if before.lower() in BEFORE_BASE else None
+    one_form = part == "NOUN" and (word in ONE_FORM or found.get("NN") == found.get("NNS"))
+    return None if one_form else next(iter(tags), None)
 
 
 def is_content(word: str, part: str) -> bool:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from random import Random
 
 from infolm_metric.robustness.words import Word, changed
@@ -35,6 +36,9 @@ UNIT = re.compile(
     r"kph|mph|rpm|hp|kw|mw|m|g|l)(?:s|es|²|2|³)?\b",
     re.IGNORECASE,
 )
+SHARE = re.compile(r"(?i)\s*(?:[/:]|-?to-?|in|by|per|for|(?:out )?of)\s*(?:every |the |all )?")
+"""What stands between the numbers of a share or a ratio."""
+ATTEMPTS = 100
 CURRENCY = "$€£¥"
 
 
@@ -58,12 +62,36 @@ def numbers_of(text: str) -> Iterator[re.Match[str]]:
 
 
 def other_numbers(text: str, random: Random) -> str | None:
-    """Every number by another of the same form; the same one by the same wherever it occurs."""
+    """Every number by another of the same form; the same one by the same wherever it occurs.
+
+    The new ones are not the old ones in another order, and no share keeps its ratio, as 2/4 for
+    1/2; None if chance finds no such numbers.
+    """
     numbers = [Word(found[0], *found.span()) for found in numbers_of(text)]
-    new = {
-        number: _other(number, random) for number in dict.fromkeys(each.text for each in numbers)
-    }
-    return changed(text, [(each, new[each.text]) for each in numbers]) if new else None
+    kinds = list(dict.fromkeys(each.text for each in numbers))
+    for _ in range(ATTEMPTS if numbers else 0):
+        new = {number: _other(number, random) for number in kinds}
+        if _amounts(new) != _amounts(new.values()) and not _same_share(text, numbers, new):
+            return changed(text, [(each, new[each.text]) for each in numbers])
+    return None
+
+
+def _amounts(numbers: Iterable[str]) -> set[str]:
+    """What numbers say, however it is written: "1,000" and "1000" say the same."""
+    return {number.replace(",", "") for number in numbers}
+
+
+def _same_share(text: str, numbers: Sequence[Word], new: Mapping[str, str]) -> bool:
+    """True if two numbers of a share, as "1/2" and "3 of 4", keep their ratio."""
+    for one, other in pairwise(numbers):
+        if SHARE.fullmatch(text, one.end, other.start):
+            first, second, third, fourth = (
+                int(re.sub(r"\D", "", each))
+                for each in (one.text, other.text, new[one.text], new[other.text])
+            )
+            if one.text != other.text and first * fourth == second * third:
+                return True
+    return False
 
 
 def _other(number: str, random: Random) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Any
 
-from infolm_metric.kernel.checks import fraction
+from infolm_metric.kernel.checks import fraction, natural_number, whole_number
 from infolm_metric.robustness.attacks import ADEQUACY, ATTACKS, FLUENCY
 from infolm_metric.robustness.triples import Triple
 
@@ -142,15 +142,16 @@ def wilson_interval(hits: int, n: int, confidence: float = CONFIDENCE) -> tuple[
         The lower and the upper end, from 0 to 1.
 
     Raises:
-        TypeError, ValueError: `hits` or `n` is out of range, or `confidence` is no number above 0
-            and below 1.
+        TypeError, ValueError: `hits` or `n` is no whole number or out of range, or `confidence` is
+            no number above 0 and below 1.
 
     >>> low, high = wilson_interval(8, 10)
     >>> round(low, 4), round(high, 4)
     (0.4902, 0.9433)
     """
-    if not 0 <= hits <= n or n < 1:
-        raise ValueError(f"hits must be from 0 to n and n at least 1, got {hits} and {n}")
+    hits, n = natural_number("hits", hits), whole_number("n", n)
+    if hits > n:
+        raise ValueError(f"hits must be at most n, got {hits} of {n}")
     z = NormalDist().inv_cdf((1 + fraction("confidence", confidence)) / 2)
     share, spread = hits / n, z * z / n
     middle = (share + spread / 2) / (1 + spread)
@@ -159,9 +160,12 @@ def wilson_interval(hits: int, n: int, confidence: float = CONFIDENCE) -> tuple[
 
 
 def summarise(triples: Sequence[Triple], scores: Sequence[CaseScores]) -> dict[str, AttackResult]:
-    """The result for each attack that the cases have, in the order of the table of attacks."""
+    """The result for each attack that the cases have, in the order of the table of attacks.
+
+    Attacks of the user's own come last.
+    """
     found: dict[str, AttackResult] = {}
-    for name in ATTACKS:
+    for name in dict.fromkeys([*ATTACKS, *(triple.attack for triple in triples)]):
         own = [
             (triple, score)
             for triple, score in zip(triples, scores, strict=True)

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
-from infolm_metric.kernel.idf.statistics import CANDIDATES
+from infolm_metric.kernel.checks import number
+from infolm_metric.kernel.idf.statistics import CANDIDATES, Statistics
 from infolm_metric.kernel.pairs import Pairs
 from infolm_metric.kernel.rescaling import score_whole
 from infolm_metric.kernel.results import Result
 from infolm_metric.kernel.scorer import MetricScorer
+from infolm_metric.kernel.settings import Settings
 from infolm_metric.kernel.wording import spelled
 from infolm_metric.robustness.report import CaseScores, MetricResult, Robustness, summarise
-from infolm_metric.robustness.triples import Triple
+from infolm_metric.robustness.triples import Triple, check_kinds
+
+SIDES = tuple(each.name for each in fields(CaseScores))[:3]
+"""The texts of a case that scores made elsewhere have, in their order."""
 
 
 @dataclass(frozen=True)
@@ -52,8 +57,9 @@ def measure(
         has an entry for each, whose name is the metric's and the score's.
 
     Raises:
-        ValueError: there are no cases, a name comes twice, a metric counts candidates, or a column
-            has more or fewer scores than there are cases.
+        TypeError, ValueError: there are no cases, one is of another kind than its attack, a name
+            comes twice, a metric counts candidates, or a column does not have finite numbers for
+            each case. All that is found before anything is scored.
         OSError: a model cannot be found.
 
     >>> from infolm_metric import InfoLMScorer
@@ -67,51 +73,87 @@ def measure(
     """
     if not triples:
         raise ValueError("there are no cases; no attack applied to the texts")
+    check_kinds(triples)
+    checked = [(column, _checked(column, len(triples))) for column in columns]
+    plans = [_planned(name, scorer, triples) for name, scorer in scorers.items()]
+    labels = [label for plan in plans for label in plan.labels.values()]
+    for name in _repeated([*labels, *(column.name for column in columns)]):
+        raise ValueError(f"two metrics are called {name!r}; rename the column of scores")
     found: dict[str, MetricResult] = {}
-    for name, scorer in scorers.items():
-        for label, result in _measured(name, scorer, triples).items():
-            _add(found, label, result)
-    for column in columns:
+    for plan in plans:
+        found |= _measured(plan, triples)
+    for column, rows in checked:
         sign = 1 if column.higher_is_better else -1
         scores = [
-            CaseScores(*(None if value is None else sign * value for value in row))
-            for row in column.scores
+            CaseScores(*(None if each is None else sign * each for each in row)) for row in rows
         ]
-        _add(found, column.name, MetricResult(None, summarise(triples, scores)))
+        found[column.name] = MetricResult(None, summarise(triples, scores))
     return Robustness(found)
 
 
-def _add(found: dict[str, MetricResult], name: str, result: MetricResult) -> None:
-    if name in found:
-        raise ValueError(f"two metrics are called {name!r}; rename the column of scores")
-    found[name] = result
+@dataclass(frozen=True)
+class _Plan:
+    """A metric with what it counted on the anchors, and the name of each of its scores."""
+
+    scorer: MetricScorer
+    settings: Settings
+    statistics: Statistics
+    labels: Mapping[str, str]
 
 
-def _measured(
-    name: str, scorer: MetricScorer, triples: Sequence[Triple]
-) -> dict[str, MetricResult]:
-    """The results of a metric by label, one for each score that it gives."""
+def _planned(name: str, scorer: MetricScorer, triples: Sequence[Triple]) -> _Plan:
+    """What can be refused of a metric is refused here, before any is scored."""
     settings = scorer.settings.replace(rescale_with_baseline=False)
     if CANDIDATES in settings.counted:
         raise ValueError(
             f"{spelled('idf', 'separate')} weighs candidates by a corpus of attacked texts; use "
             "'references', False or a table"
         )
-    couples = [_texts(triple) for triple in triples]
-    distinct = list(dict.fromkeys(couple for group in couples for couple in group if couple))
-    pairs = Pairs.of((candidate, [anchor]) for candidate, anchor in distinct)
     anchors = Pairs.of(("", [text]) for text in dict.fromkeys(each.anchor for each in triples))
     with scorer.lock:
         statistics = scorer.inner.count(anchors, settings)
-        result: Result = score_whole(scorer.inner, pairs, settings, statistics)
+    kinds = settings.names
+    labels = {kind: f"{name} {settings.label(kind)}" for kind in kinds}
+    return _Plan(scorer, settings, statistics, labels if len(kinds) > 1 else {kinds[0]: name})
+
+
+def _checked(column: Column, cases: int) -> list[list[float | None]]:
+    """The scores of a column; ValueError or TypeError unless they are numbers, of each case."""
+    if len(column.scores) != cases:
+        raise ValueError(
+            f"column {column.name!r} has {len(column.scores)} rows of scores for {cases} cases"
+        )
+    where = f"column {column.name!r}: scores"
+    for place, row in enumerate(column.scores):
+        if len(row) != len(SIDES):
+            raise ValueError(f"{where}[{place}] must be {', '.join(SIDES)}, got {row!r}")
+    return [
+        [
+            None if score is None else number(f"{where}[{place}], that of the {side},", score)
+            for side, score in zip(SIDES, row, strict=True)
+        ]
+        for place, row in enumerate(column.scores)
+    ]
+
+
+def _repeated(names: Sequence[str]) -> list[str]:
+    return [name for place, name in enumerate(names) if name in names[:place]]
+
+
+def _measured(plan: _Plan, triples: Sequence[Triple]) -> dict[str, MetricResult]:
+    """The results of a metric by label, one for each score that it gives."""
+    couples = [_texts(triple) for triple in triples]
+    distinct = list(dict.fromkeys(couple for group in couples for couple in group if couple))
+    pairs = Pairs.of((candidate, [anchor]) for candidate, anchor in distinct)
+    with plan.scorer.lock:
+        result: Result = score_whole(plan.scorer.inner, pairs, plan.settings, plan.statistics)
     result.remarks.warn()
     sign = 1 if result.higher_is_better else -1
     made = {}
     for kind, column in result.scores.items():
         table = {couple: sign * score for couple, score in zip(distinct, column, strict=True)}
         scores = [CaseScores(*(each and table[each] for each in group)) for group in couples]
-        label = name if len(result.scores) == 1 else f"{name} {settings.label(kind)}"
-        made[label] = MetricResult(result.signature, summarise(triples, scores))
+        made[plan.labels[kind]] = MetricResult(result.signature, summarise(triples, scores))
     return made
 
 

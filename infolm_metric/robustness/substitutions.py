@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from random import Random
 
@@ -15,7 +16,7 @@ from infolm_metric.robustness.lexicon import (
     readings,
     tag_of,
 )
-from infolm_metric.robustness.verbs import BE
+from infolm_metric.robustness.verbs import BE, RELATIVE, third_person
 from infolm_metric.robustness.word_pools import ADJECTIVES, NOUNS, VERBS
 from infolm_metric.robustness.words import (
     AUXILIARIES,
@@ -25,8 +26,10 @@ from infolm_metric.robustness.words import (
     Word,
     changed,
     listed,
+    lower_words,
     neighbour,
     outside_quotes,
+    sentence_of,
     stands_alone,
     words_of,
 )
@@ -40,13 +43,28 @@ QUANTITIES = frozenset(
     )
 )
 """Adjectives for the dictionary that no other adjective can stand for."""
+NO_THINGS = frozenset(
+    listed(
+        """
+        people police few million billion trillion thousand hundred dozen lot lots kind kinds sort
+        sorts type types others number couple pair plenty deal rest majority percent responsible
+        """
+    )
+)
+"""Nouns for the dictionary that no other noun can stand for."""
+COMPLEMENTS = frozenset(listed("to for of with from that"))
+"""What an adjective has that asks for it: "famous for"."""
+SINGULAR = frozenset(listed("is was has does isn't wasn't hasn't doesn't isn’t wasn’t hasn’t"))
+PARTED = re.compile(r"[,;:]|\b(?:and|but|while|where|when|because|although)\b")
 OWNING = DETERMINERS - {"that", "which", "all", "both", "either", "neither"}
 """What a noun follows, sooner or later, and no verb."""
 
 
 def add_noun(text: str, random: Random) -> str | None:
     """Turns "city" into "city and lamp"."""
-    found = _heads(text)
+    words = words_of(text)
+    places = {word: place for place, word in enumerate(words)}
+    found = [word for word in _heads(text) if not _counted(text, words, places[word])]
     if not found:
         return None
     word = random.choice(found)
@@ -61,7 +79,13 @@ def other_noun(text: str, random: Random) -> str | None:
 
 def other_verb(text: str, random: Random) -> str | None:
     """Turns "located" into "painted"."""
-    return _replace(text, content_words(text, "VERB"), VERBS, "VERB", random)
+    words, content = words_of(text), set(content_words(text, "VERB"))
+    found = [
+        word
+        for place, word in enumerate(words)
+        if word in content and tag_of(word.text, "VERB", _before(text, words, place))
+    ]
+    return _replace(text, found, VERBS, "VERB", random)
 
 
 def other_adjective(text: str, random: Random) -> str | None:
@@ -76,18 +100,49 @@ def _replace(
     if not found:
         return None
     word = random.choice(found)
-    new = _draw(pool, part, word.text, random)
+    words = words_of(text)
+    new = _draw(pool, part, word.text, random, _before(text, words, words.index(word)))
     return new and changed(text, with_article(text, word, new))
 
 
-def _draw(pool: Sequence[str], part: str, word: str, random: Random) -> str | None:
+def _draw(
+    pool: Sequence[str], part: str, word: str, random: Random, before: str = ""
+) -> str | None:
     """A word of the pool in the form that this word has; None if its form is not known."""
-    tag = tag_of(word, part)
+    tag = tag_of(word, part, before)
     if tag is None:
         return None
     own = readings(word)[part]
     fitting = [new for lemma in pool if lemma != own and (new := inflected(lemma, part, tag))]
     return random.choice(fitting)
+
+
+def _before(text: str, words: Sequence[Word], index: int) -> str:
+    """The word before another one, or nothing."""
+    found = neighbour(text, words, index, -1)
+    return "" if found is None else found.text
+
+
+def _counted(text: str, words: Sequence[Word], index: int) -> bool:
+    """True for one thing before a verb that "and lamp" would put in the plural.
+
+    Not for the object of a verb before, if what follows is parted from it: "saw a city and is".
+    """
+    word = words[index]
+    if tag_of(word.text, "NOUN") != "NN":
+        return False
+    before, after = (len(words_of(side)) for side in sentence_of(text, word))
+    verbs = [
+        place
+        for place in range(max(0, index - before), min(len(words), index + after + 1))
+        if words[place].lower in SINGULAR or third_person(text, words, place)
+    ]
+    following = next((words[place] for place in verbs if place > index), None)
+    if following is None:
+        return False
+    between = text[word.end : following.start]
+    parted = PARTED.search(between) and not RELATIVE & {*lower_words(between)}
+    return not (parted and verbs[0] < index)
 
 
 def _heads(text: str) -> list[Word]:
@@ -100,7 +155,8 @@ def _heads(text: str) -> list[Word]:
     return [
         word
         for place, word in enumerate(words)
-        if word in plain and stands_alone(text, word)
+        if word in plain and stands_alone(text, word) and word.text not in NO_THINGS
+        if tag_of(word.text, "NOUN")
         if is_content(word.text, "NOUN") or _stands_as_noun(text, words, place)
         if _ends_phrase(text, words, place)
     ]
@@ -146,6 +202,7 @@ def _adjectives(text: str) -> list[Word]:
         if word.text.islower() and word.text not in QUANTITIES | FUNCTION_WORDS
         if stands_alone(text, word) and word in outside_quotes(text, [word])
         if is_content(word.text, "ADJ") or _in_its_place(text, words, place)
+        if (after := neighbour(text, words, place, 1)) is None or after.lower not in COMPLEMENTS
     ]
 
 

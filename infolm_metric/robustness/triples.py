@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from difflib import SequenceMatcher
 from typing import Any
 
-from infolm_metric.kernel.checks import nearest, whole_number
+from infolm_metric.kernel.checks import check_known, nearest, whole_number
 from infolm_metric.kernel.pairs import check_text
 from infolm_metric.kernel.text_files import Row, read_rows
 from infolm_metric.robustness.attacks import ATTACKS, KINDS, attack, check_attacks, number_of
@@ -134,6 +134,7 @@ def triple_of(where: str, row: Mapping[str, Any]) -> Triple:
         raise ValueError(f"{where}: unknown attack {row['attack']!r}; {hint}")
     if row["kind"] not in KINDS:
         raise ValueError(f"{where}: unknown kind {row['kind']!r}; {nearest(row['kind'], KINDS)}")
+    check_kind(f"{where}: column 'kind'", row["attack"], row["kind"], ATTACKS[row["attack"]].kind)
     texts: dict[str, Any] = {}
     for column in TEXTS:
         text = row.get(column)
@@ -147,6 +148,24 @@ def triple_of(where: str, row: Mapping[str, Any]) -> Triple:
     if not seed.isdecimal():
         raise ValueError(f"{where}: 'seed' must be a whole number, got {row['seed']!r}")
     return Triple(name, row["attack"], row["kind"], **texts, seed=int(seed))
+
+
+def check_kinds(triples: Iterable[Triple]) -> None:
+    """Raise ValueError if a case has another kind than its attack, or than a case before.
+
+    An attack that is none of the table's is the user's own, and has the kind of its first case.
+    """
+    kinds = {name: known.kind for name, known in ATTACKS.items()}
+    for number, triple in enumerate(triples):
+        check_known(f"kind of triples[{number}]", triple.kind, KINDS)
+        own = kinds.setdefault(triple.attack, triple.kind)
+        check_kind(f"kind of triples[{number}]", triple.attack, triple.kind, own)
+
+
+def check_kind(name: str, attack: str, given: str, known: str) -> None:
+    """Raise ValueError unless the kind given is that of the attack."""
+    if given != known:
+        raise ValueError(f"{name} must be {known!r}, which {attack!r} is, got {given!r}")
 
 
 def _triple(item: Item, anchor: str, name: str, seed: int) -> Triple | None:

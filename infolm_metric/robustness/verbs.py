@@ -20,7 +20,19 @@ HAVE = frozenset({"has", "have", "had"})
 DO = frozenset({"do", "does", "did"})
 MODALS = frozenset(listed("can could will would should may might must"))
 SUBJECTS = frozenset(listed("i you he she it we they who which that"))
-NEGATIVE = frozenset(listed("no not never neither nor none nobody nothing hardly"))
+RELATIVE = frozenset(listed("who which what that"))
+NEGATIVE = frozenset(
+    listed(
+        """
+        no not never neither nor none nobody nothing nowhere cannot hardly scarcely barely rarely
+        seldom n't n’t
+        """
+    )
+)
+ONLY = frozenset(listed("only just merely simply even necessarily so much until"))
+"""What denies nothing after "not": "not only"."""
+BETWEEN = frozenset(listed("since long once ever still now then first later"))
+"""Adverbs that can be other words, too, and stand between a helper and its verb."""
 
 
 def after_adverbs(text: str, words: Sequence[Word], index: int) -> int | None:
@@ -47,7 +59,7 @@ def helps(text: str, words: Sequence[Word], index: int) -> bool:
     """
     word = words[index].text
     following = neighbour(text, words, index, 1)
-    if following is not None and following.lower in NEGATIVE:
+    if following is not None and following.lower in NEGATIVE | ONLY:
         return False
     if word in BE:
         return True
@@ -112,7 +124,9 @@ def past_tense(text: str, words: Sequence[Word], index: int) -> bool:
 
 
 def _adverb(word: str) -> bool:
-    return word not in FUNCTION_WORDS - {"also"} and list(readings(word)) == ["ADV"]
+    if word in BETWEEN:
+        return True
+    return word not in FUNCTION_WORDS - {"also"} | {"yet"} and list(readings(word)) == ["ADV"]
 
 
 def _infinitive(word: str) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 
 def listed(words: str) -> tuple[str, ...]:
@@ -59,6 +60,10 @@ WORD = re.compile(r"(?<!\w)[A-Za-z]+(?:['’][A-Za-z]+)?(?!\w)")
 QUOTED = re.compile(r"\"[^\"]{1,60}\"|“[^”]{1,60}”")
 BOUND = "-–/_@#&"
 """What binds a word to its neighbour: of "well-known" neither half is a word to change."""
+SENTENCE_END = re.compile(
+    r"(?:[!?]|(?:(?<=[a-z]{3})|(?<=\b[a-z]{2})|(?<=[\s\d)\"”’%]))\.)[\"'”’)]*(?=\s|$)|\n"
+)
+"""Not the full stop of "St." or of "A.C."."""
 ENDED = re.compile(r"(?:^|[.!?][\"'”’)]*\s)\W*$")
 
 
@@ -134,6 +139,46 @@ def opens_sentence(text: str, word: Word) -> bool:
     ['He', 'They']
     """
     return bool(ENDED.search(text[: word.start]))
+
+
+def sentence_of(text: str, word: Word) -> tuple[str, str]:
+    """What the sentence of a word has before it, and after it.
+
+    >>> text = "He saw St. Ives. Is it big?"
+    >>> [sentence_of(text, word) for word in words_of(text) if word.text in ("St", "it")]
+    [('He saw ', '. Ives.'), (' Is ', ' big?')]
+    """
+    ends = _sentence_ends(text)
+    start = max((end for end in ends if end <= word.start), default=0)
+    end = min((end for end in ends if end >= word.end), default=len(text))
+    return text[start : word.start], text[word.end : end]
+
+
+@lru_cache(maxsize=4)
+def _sentence_ends(text: str) -> tuple[int, ...]:
+    return tuple(found.end() for found in SENTENCE_END.finditer(text))
+
+
+def lower_words(text: str) -> list[str]:
+    """The words of a text in lower case, in order.
+
+    >>> lower_words("If Ann wins.")
+    ['if', 'ann', 'wins']
+    """
+    return [word.lower for word in words_of(text)]
+
+
+def common_words(text: str) -> list[str]:
+    """The words of a text in lower case, but for the capitalised ones after the first: names.
+
+    >>> common_words("If Ann wins.")
+    ['if', 'wins']
+    """
+    return [
+        word.lower
+        for place, word in enumerate(words_of(text))
+        if stands_alone(text, word) and not (place and word.capitalised)
+    ]
 
 
 def stands_alone(text: str, word: Word) -> bool:

@@ -164,6 +164,15 @@ def test_robustness_refuses_rows_that_are_no_cases(infolm):
     assert "rows.jsonl, line 1: no column 'attack'; `infolm attack FILE -o OUT.jsonl`" in errors
 
 
+def test_robustness_refuses_a_case_of_another_kind_than_its_attack(infolm, cases):
+    row = next(place for place, row in enumerate(cases) if row["attack"] == "typo")
+    cases[row]["kind"] = "adequacy"
+    Path("cases.jsonl").write_text("\n".join(map(json.dumps, cases)))
+    code, output, errors = infolm("robustness", "cases.jsonl", "--metric", "toy")
+    assert (code, output) == (2, "")
+    assert f"line {row + 1}: column 'kind' must be 'fluency', which 'typo' is, got" in errors
+
+
 def test_attack_says_that_lemminflect_is_missing(infolm, monkeypatch):
     monkeypatch.setitem(sys.modules, "lemminflect", None)
     code, output, errors = infolm("attack", "rows.jsonl")

@@ -21,7 +21,13 @@ def test_the_interval_is_scipys_wilson_interval(hits, n):
 
 @pytest.mark.parametrize(("hits", "n"), [(0, 0), (-1, 3), (4, 3)])
 def test_an_interval_needs_cases(hits, n):
-    with pytest.raises(ValueError, match="hits must be from 0 to n"):
+    with pytest.raises(ValueError, match=r"hits must be|n must be"):
+        wilson_interval(hits, n)
+
+
+@pytest.mark.parametrize(("hits", "n"), [(1.5, 3), (1, 3.0), ("1", 3), (True, 3)])
+def test_an_interval_counts_in_whole_numbers(hits, n):
+    with pytest.raises(TypeError, match=r"(hits|n) must be a whole number, got"):
         wilson_interval(hits, n)
 
 
@@ -50,6 +56,13 @@ def test_without_a_paraphrase_there_is_no_accuracy():
     assert found == {
         "n": 0, "accuracy": None, "low": None, "high": None, "ties": None, "sensitivity": 1.0,
     }  # fmt: skip
+
+
+def test_an_attack_of_the_users_own_comes_after_ours():
+    triples = [case("mine", "fluency"), case("typo", "fluency")]
+    found = summarise(triples, [CaseScores(2, 1, 0), CaseScores(1, 2, 0)])
+    assert [(name, each.accuracy) for name, each in found.items()] == [("typo", 0), ("mine", 1)]
+    assert MetricResult(None, found).macro()["fluency"] == 0.5
 
 
 def test_infinite_scores_tie_and_lose():

@@ -1,5 +1,9 @@
 """Metrics on cases: each pair once, on the anchors' own counts."""
 
+import math
+import re
+from dataclasses import replace
+
 import pytest
 
 from infolm_metric import InfoLMScorer
@@ -91,6 +95,51 @@ def test_scores_made_elsewhere_ride_along():
     assert result.metrics["ter"].macro()["all"] == 0
     assert result.metrics["ter"].attacks["num"].sensitivity is None
     assert result.metrics["ter"].signature is None
+
+
+@pytest.mark.parametrize(
+    ("scores", "message"),
+    [
+        ([(1, 0, None)], "column 'bleu' has 1 rows of scores for 2 cases"),
+        ([(1, 0, None), (1, 0)], "column 'bleu': scores[1] must be paraphrase, adversary, "),
+        (
+            [(1, 0, None), (1, math.nan, None)],
+            "column 'bleu': scores[1], that of the adversary, must be finite, got nan",
+        ),
+        ([(math.inf, 0, None)] * 2, "scores[0], that of the paraphrase, must be finite, got inf"),
+        ([(1, 0, "0.5")] * 2, "that of the paraphrase_adversary, must be a number, got '0.5'"),
+    ],
+)
+def test_a_column_needs_finite_scores_for_each_case(scores, message):
+    with pytest.raises((TypeError, ValueError), match=re.escape(message)):
+        measure(CASES[:2], {}, [Column("bleu", scores)])
+
+
+def test_all_that_can_be_refused_is_refused_before_anything_is_scored(monkeypatch, tiny_bert):
+    monkeypatch.setattr(Overlap, "score", lambda *_: pytest.fail("scored"))
+    scores = [(1, 0, None)] * len(CASES)
+    toy = {"toy": ToyScorer()}
+    both = InfoLMScorer(
+        model_name_or_path=str(tiny_bert), idf=False, information_measure=["l1", "l2"]
+    )
+    for scorers, columns, message in (
+        (toy, [Column("toy", scores)], "two metrics are called 'toy'"),
+        (toy, [Column("bleu", scores)] * 2, "two metrics are called 'bleu'"),
+        (
+            toy | {"mine": both},
+            [Column("mine l2_distance", scores)],
+            "two metrics are called 'mine l2_distance'",
+        ),
+        (toy, [Column("bleu", scores[1:])], "column 'bleu' has"),
+        (toy | {"mine": InfoLMScorer(idf="separate")}, [], "weighs candidates by a corpus"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            measure(CASES, scorers, columns)
+    with pytest.raises(OSError):
+        measure(CASES, toy | {"mine": InfoLMScorer(model_name_or_path="/no/such/model")})
+    wrong = replace(CASES[0], kind="fluency" if CASES[0].kind == "adequacy" else "adequacy")
+    with pytest.raises(ValueError, match=r"kind of triples\[1\] must be"):
+        measure([CASES[1], wrong], toy)
 
 
 def test_what_cannot_be_measured_is_refused(tiny_bert):

@@ -2,11 +2,12 @@
 
 import json
 import re
+from dataclasses import replace
 
 import pytest
 
-from infolm_metric.robustness import Item, make_triples, read_items, read_triples
-from infolm_metric.robustness.triples import triple_of
+from infolm_metric.robustness import Item, Triple, make_triples, read_items, read_triples
+from infolm_metric.robustness.triples import check_kinds, triple_of
 
 NEAR = "The city has 12 rooms and a garden."
 LIKE_IT = "The city has 12 rooms and a park."
@@ -87,6 +88,10 @@ ROW = {
     [
         ({"attack": "nums"}, "line 3: unknown attack 'nums'; did you mean 'num'?"),
         ({"kind": "fluent"}, "line 3: unknown kind 'fluent'; did you mean 'fluency'?"),
+        (
+            {"kind": "fluency"},
+            "line 3: column 'kind' must be 'adequacy', which 'num' is, got 'fluency'",
+        ),
         ({"adversary": None}, "line 3: 'adversary' must be a string, got None"),
         ({"paraphrase": 5}, "line 3: 'paraphrase' must be a string, got 5"),
         ({"adversary": "It has 1."}, "line 3: the adversary is the anchor itself; leave the row"),
@@ -96,6 +101,39 @@ ROW = {
 def test_wrong_rows_are_refused_where_they_stand(change, message):
     with pytest.raises((TypeError, ValueError), match=re.escape(message)):
         triple_of("line 3", {**ROW, **change})
+
+
+def test_an_attack_has_one_kind():
+    ours = Triple("1", "typo", "fluency", "a", None, "b", None)
+    mine = replace(ours, attack="mine", kind="adequacy")
+    check_kinds([ours, mine, mine])
+    for wrong, known in (
+        (replace(ours, kind="adequacy"), "fluency"),
+        (
+            replace(mine, kind="fluency"),
+            "adequacy",
+        ),
+    ):
+        message = f"kind of triples[2] must be {known!r}, which {wrong.attack!r} is, got"
+        with pytest.raises(ValueError, match=re.escape(message)):
+            check_kinds([ours, mine, wrong])
+    with pytest.raises(ValueError, match=re.escape("unknown kind of triples[0] 'adequate'")):
+        check_kinds([replace(mine, kind="adequate")])
+
+
+@pytest.mark.parametrize("references", ["It has 12 rooms.", b"It has 12 rooms."])
+def test_the_references_of_an_item_are_no_single_string(references):
+    with pytest.raises(TypeError, match="references must be a tuple of texts, got"):
+        Item("1", references)
+
+
+def test_rows_without_an_id_are_one_item_for_the_same_references_in_any_order(tmp_path):
+    rows = [{"references": [NEAR, LIKE_IT]}, {"references": [LIKE_IT, NEAR]}]
+    rows += [{"references": [LIKE_IT]}]
+    assert read_items(write(tmp_path / "rows.jsonl", rows)) == [
+        Item("1", (NEAR, LIKE_IT)),
+        Item("3", (LIKE_IT,)),
+    ]
 
 
 def test_empty_cells_of_a_csv_are_no_texts():
