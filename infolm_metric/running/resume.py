@@ -18,6 +18,8 @@ from itertools import count, islice
 from pathlib import Path
 from typing import Any
 
+from infolm_metric.kernel import text_files
+from infolm_metric.kernel.checks import whole_number
 from infolm_metric.kernel.idf.statistics import Statistics
 from infolm_metric.kernel.idf.table import IDF
 from infolm_metric.kernel.pairs import Pair, Pairs
@@ -76,8 +78,9 @@ def run_job(
         progress: a bar with rate and time left: True, False, or None for terminals only.
 
     Raises:
-        ValueError: a pair cannot be read; the job that was begun has other settings or another
-            input; or `output` is no job's.
+        TypeError, ValueError: a pair cannot be read, or only once; the job that was begun has
+            other settings or another input; `output` is no job's, or is read; `chunk` is no whole
+            number of at least 1.
         OSError: something cannot be written, as where the disk is full.
         KeyboardInterrupt: as any of these, it says how many pairs are kept.
 
@@ -94,9 +97,11 @@ def run_job(
     (2, {'fisher_rao_distance': 0.0})
     """
     scorer.settings.check_parts()
+    whole_number("chunk", chunk)
     path = Path(output)
     if path.is_symlink():  # the link stays, and the shards lie where there is room for the output
         path = path.resolve()
+    text_files.check_apart(path, source.files)
     folder = path.with_name(f"{path.name}.shards")
     if not restart and not Job.begun(folder) and path.exists() and path.stat().st_size:
         raise ValueError(f"{path} exists, and there is no job to go on with in {folder}; {ANEW}")
@@ -235,8 +240,15 @@ def _count(
     scorer: MetricScorer, source: PairSource, settings: Settings, progress: bool | None
 ) -> tuple[Statistics, str | None]:
     """The statistics of all pairs and their digest, or nothing where nothing is counted."""
-    if next(source.read(), None) is None:
+    rows = source.read()
+    first = next(rows, None)
+    if first is None:
         raise ValueError(NO_ROWS.format(source.name))
+    if (again := source.read()) is rows or next(again, None) != first:
+        raise ValueError(
+            f"{source.name} is not read from its first pair again; `read` must give a new iterator "
+            "over all pairs each time"
+        )
     statistics = Statistics()
     if not settings.counted:
         return statistics, None

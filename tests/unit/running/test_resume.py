@@ -639,3 +639,65 @@ def test_what_makes_no_job_is_refused(infolm, arguments, message):
     assert (code, output) == (2, ""), errors
     assert message in errors
     assert not Path("s.jsonl").exists()
+
+
+# Inputs are kept, and read whole
+
+
+@pytest.mark.parametrize("more", [[], ["--restart"]])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["pairs.jsonl", "-o", "pairs.jsonl"],
+        ["pairs.jsonl", "-o", "link.jsonl"],
+        ["-c", "link.txt", "-r", "link.jsonl", "-o", "pairs.jsonl"],
+        ["--dataset", "data", "-o", "data/train.jsonl"],
+    ],
+)
+def test_a_job_does_not_write_over_its_input(infolm, arguments, more):
+    Path("link.jsonl").symlink_to("pairs.jsonl")
+    Path("link.txt").symlink_to("pairs.jsonl")
+    Path("data").mkdir()
+    write_lines(Path("data/train.jsonl"), ROWS)
+    before = [Path(path).read_bytes() for path in ("pairs.jsonl", "data/train.jsonl")]
+    code, output, errors = infolm(*arguments, *more)
+    assert (code, output) == (2, "")
+    assert "it is read, too, and would be lost; name another file" in errors
+    assert [Path(path).read_bytes() for path in ("pairs.jsonl", "data/train.jsonl")] == before
+
+
+def test_a_job_in_python_does_not_write_over_its_input():
+    for options in ({}, {"restart": True}):
+        with pytest.raises(ValueError, match="cannot write pairs.jsonl: it is read, too"):
+            job(ToyScorer(), output="pairs.jsonl", **options)
+    assert len(rows_of("pairs.jsonl")) == len(ROWS)
+
+
+def test_a_job_beside_its_data_goes_on():
+    Path("data").mkdir()
+    write_lines(Path("data/train.jsonl"), ROWS)
+    job(ToyScorer(), from_dataset("data"), "data/scores.jsonl")
+    assert job(ToyScorer(), from_dataset("data", split="train"), "data/scores.jsonl").resumed
+
+
+def test_a_job_refuses_a_pipe_which_can_be_read_only_once(infolm):
+    os.mkfifo("pipe")
+    Path("sys.txt").write_text("a cat\n")
+    for files in (("-c", "sys.txt", "-r", "pipe"), ("-c", "pipe", "-r", "sys.txt")):
+        code, _, errors = infolm(*files, "-o", "scores.jsonl")
+        assert code == 2 and "read again, and pipe cannot; write it to a file first" in errors
+    code, _, errors = infolm("-c", "pipe", "-r", "pipe")
+    assert code == 2 and "pipe is given twice, and it is no file that can be read again" in errors
+
+
+@pytest.mark.parametrize("again", [lambda pairs: pairs, lambda pairs: (pair for pair in pairs)])
+def test_a_source_that_gives_its_pairs_once_is_refused(again):
+    pairs = iter([(row["prediction"], row["references"]) for row in ROWS])
+    with pytest.raises(ValueError, match="two is not read from its first pair again; `read` must"):
+        job(ToyScorer(), PairSource("two", lambda: again(pairs)))
+
+
+@pytest.mark.parametrize("chunk", [0, -1, 2.5, float("nan")])
+def test_a_chunk_is_a_whole_number(chunk):
+    with pytest.raises((TypeError, ValueError), match="chunk must be"):
+        job(ToyScorer(), chunk=chunk)
