@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import warnings
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -40,8 +41,20 @@ def _compare(arguments: argparse.Namespace) -> None:
     )
     systems = [first, *([row[index] for row in others] for index in range(count - 1))]
     references = [row[count - 1 :] for row in others]
+    if len(references) < 2:
+        raise ValueError(
+            f"{names[0]} has one text, and one cannot tell chance from difference; give more"
+        )
 
     from infolm_metric.meta_evaluation.grid import score_measures
+    from infolm_metric.meta_evaluation.resampling import FEW
+
+    if len(references) < FEW:
+        warnings.warn(
+            f"infolm: {len(references)} texts; with fewer than {FEW} a difference, and how sure it "
+            "is, are largely chance: give more texts",
+            stacklevel=2,
+        )
 
     scorer = make_scorer(arguments)
     if "candidates" in scorer.settings.counted:

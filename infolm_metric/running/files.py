@@ -100,6 +100,15 @@ def load(
     """The `datasets.Dataset` or IterableDataset; arguments as for `from_dataset`."""
     from datasets import load_dataset, load_from_disk
 
+    if _was_saved(name):
+        splits = Path(name, "dataset_dict.json").is_file()
+        given = {"--dataset-config": config, "--dataset-revision": revision}
+        for flag, value in {**given, **({} if splits else {"--split": split})}.items():
+            if value is not None:
+                raise ValueError(
+                    f"{flag} {value} is not for {name!r}, which save_to_disk wrote as one data set"
+                    + (" with splits; leave it out" if splits else "; leave it out")
+                )
     try:
         if _was_saved(name):
             found = load_from_disk(name)
@@ -109,7 +118,8 @@ def load(
         reason = str(error).strip().partition("\n")[0].rstrip(" .")
         kind = ValueError if isinstance(error, ValueError) else OSError
         raise kind(
-            f"cannot load the data set {name!r}: {reason}. Check --dataset, --config and --split"
+            f"cannot load the data set {name!r}: {reason}. Check --dataset, --dataset-config and "
+            "--split"
         ) from error
     if isinstance(found, Mapping):
         found = _only_split(name, found, split)

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from infolm_metric.kernel import text_files
+from infolm_metric.kernel.baselines import Baseline, NoBaseline
 from infolm_metric.kernel.checks import whole_number
 from infolm_metric.kernel.idf.statistics import Statistics
 from infolm_metric.kernel.idf.table import IDF
@@ -66,8 +67,8 @@ def run_job(
 
     If a job was begun in the folder `output`.shards, it goes on where it was stopped. Rows that
     were changed since, there or in the output, are made good, with a warning. A finished job loads
-    no model. Where documents are counted, as with idf "references" or "separate", the source is
-    read twice, first to count.
+    no model. Where documents are counted, as with idf "references" or "separate", or a baseline has
+    to fit the pairs of files, the source is read twice, first to count.
 
     Args:
         scorer: the metric, with its settings.
@@ -130,8 +131,8 @@ def run_job(
             statistics = _take_up(folder, job, asked, settings.counted, source)
         else:
             # Before the model is loaded, because this finds what is wrong with the input.
-            statistics, corpus = _count(scorer, source, settings, progress)
-            with_baseline(scorer.inner, settings, statistics)  # it fits, or this raises
+            statistics, corpus, seen = _count(scorer, source, settings, progress)
+            with_baseline(scorer.inner, settings, statistics, seen)  # it fits, or this raises
             job = Job(signature, chunk, statistics.fingerprints, corpus)
             path.unlink(missing_ok=True)
             job.begin(folder, statistics)
@@ -142,6 +143,8 @@ def run_job(
                 result = _join(path, folder, told, shards, shown)
             known = known_baseline(scorer.inner, settings, statistics, counts)
             return replace(result, baseline=known, judged=sum(remarks, Remarks()).judged)
+        except NoBaseline:  # nor would it fit if the job went on
+            raise
         except STOPS as stop:
             kept = sum(len(Shard.read(file) or ()) for file in folder.glob("*.rows"))
             raise next(kind for kind in STOPS if isinstance(stop, kind))(
@@ -238,8 +241,12 @@ def _warn(changed: list[range], where: Path, done: str) -> None:
 
 def _count(
     scorer: MetricScorer, source: PairSource, settings: Settings, progress: bool | None
-) -> tuple[Statistics, str | None]:
-    """The statistics of all pairs and their digest, or nothing where nothing is counted."""
+) -> tuple[Statistics, str | None, set[int]]:
+    """The statistics of all pairs, their digest, and how many references they have.
+
+    Where nothing is counted, no statistics and no digest; and unless a baseline has to fit the
+    pairs of files, only how many the first pair has.
+    """
     rows = source.read()
     first = next(rows, None)
     if first is None:
@@ -249,9 +256,11 @@ def _count(
             f"{source.name} is not read from its first pair again; `read` must give a new iterator "
             "over all pairs each time"
         )
-    statistics = Statistics()
+    statistics, seen = Statistics(), {len(first[1])}
     if not settings.counted:
-        return statistics, None
+        fitted = isinstance(settings.rescale_with_baseline, Baseline) and source.files
+        seen.update(len(references) for _, references in (source.read() if fitted else ()))
+        return statistics, None, seen
 
     def counted() -> Iterator[Pair]:
         nonlocal statistics
@@ -259,12 +268,13 @@ def _count(
         while part := list(islice(rows, COUNTED)):
             with scorer.lock:
                 statistics += scorer.inner.count(Pairs.of(part), settings)
+            seen.update(len(references) for _, references in part)
             shown.update(len(part))
             yield from part
 
     with bar(progress, total=source.total, unit="pair", desc="counting") as shown:
         corpus = digest(counted())
-    return statistics, corpus
+    return statistics, corpus, seen
 
 
 def _take_up(

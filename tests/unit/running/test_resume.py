@@ -18,6 +18,7 @@ from pyarrow import parquet
 from infolm_metric import IDF, InfoLMScorer
 from infolm_metric.commands.main import main
 from infolm_metric.kernel import checkpoints, text_files
+from infolm_metric.kernel.baselines import NoBaseline
 from infolm_metric.kernel.results import mean
 from infolm_metric.running.files import PairSource, from_dataset, from_parallel, from_table
 from infolm_metric.running.resume import run_job
@@ -701,3 +702,56 @@ def test_a_source_that_gives_its_pairs_once_is_refused(again):
 def test_a_chunk_is_a_whole_number(chunk):
     with pytest.raises((TypeError, ValueError), match="chunk must be"):
         job(ToyScorer(), chunk=chunk)
+
+
+@pytest.mark.parametrize("idf", ["none", "references", "separate"])
+def test_a_baseline_for_fewer_references_is_refused_before_a_pair_is_scored(
+    infolm, tiny_bert, monkeypatch, idf
+):
+    spoiled = [{**row, "references": ["a cat"] * (1 + (i == 40))} for i, row in enumerate(ROWS)]
+    write_lines(Path("pairs.jsonl"), spoiled)
+    _baseline_of_one_reference(tiny_bert)
+    options = ("--idf", idf, "--rescale-with-baseline", "one.baseline", "-o", "scores.jsonl")
+    monkeypatch.setattr("infolm_metric.running.resume.score_part", None)
+    code, _, errors = infolm("pairs.jsonl", *options)
+    assert code == 2
+    assert "the file's baseline is for up to 1 references, and a pair has 2; make one" in errors
+    assert not list(Path("scores.jsonl.shards").glob("*.rows"))
+
+
+def test_where_a_baseline_does_not_fit_nothing_is_said_of_going_on(tiny_bert):
+    pairs = [("a cat", ["a dog"] * (1 + (i == 9))) for i in range(12)]
+    baseline = _baseline_of_one_reference(tiny_bert)
+    options = {"idf": False, "rescale_with_baseline": baseline}
+    scorer = InfoLMScorer(model_name_or_path=str(tiny_bert), **options)
+    with pytest.raises(NoBaseline) as refusal:
+        job(scorer, PairSource("twelve", lambda: iter(pairs)))
+    assert "goes on" not in str(refusal.value)
+
+
+def _baseline_of_one_reference(model):
+    """The path of a baseline for the tiny model's default settings."""
+    texts = [f"the {number} cats" for number in range(50)]
+    write_lines(Path("corpus.jsonl"), [{"text": text} for text in texts])
+    options = ["--model", str(model), "--pairs", "20", "--references", "1", "-o", "one.baseline"]
+    assert main(["baseline", "corpus.jsonl", *options]) == 0
+    return "one.baseline"
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        (["saved", "--split", "test"], "--split test is not for 'saved', which save_to_disk wrote"),
+        (["saved", "--dataset-config", "x"], "--dataset-config x is not for 'saved'"),
+        (["saved", "--dataset-revision", "x", "--streaming"], "--dataset-revision x is not for"),
+        (["splits", "--dataset-config", "x"], "'splits', which save_to_disk wrote"),
+        (["splits"], "has the splits train, test; give one with --split"),
+    ],
+)
+def test_what_a_saved_data_set_has_not_is_refused(infolm, flags, message):
+    one = datasets.Dataset.from_list(ROWS)
+    one.save_to_disk("saved")
+    datasets.DatasetDict({"train": one, "test": one}).save_to_disk("splits")
+    for output in ((), ("-o", "scores.jsonl")):
+        code, _, errors = infolm("--dataset", *flags, *output)
+        assert code == 2 and message in errors
