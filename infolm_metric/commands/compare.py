@@ -13,10 +13,11 @@ from infolm_metric.commands import ratings as shared
 from infolm_metric.commands.options import (
     Command,
     choice,
-    make_scorer,
     metric_option,
     option,
+    scorer_of,
     setting_options,
+    settings_given,
 )
 from infolm_metric.commands.output import JSON, MARKDOWN, OUTPUT, check_output, write
 from infolm_metric.kernel import text_files
@@ -34,6 +35,13 @@ def _compare(arguments: argparse.Namespace) -> None:
     check_output(arguments)
     shared.check_resampling(arguments)
     names = _names(arguments.systems)
+    text_files.check_there([*arguments.systems, *arguments.references])
+    settings = settings_given(arguments)
+    if "candidates" in settings.counted:
+        raise ValueError(
+            "--idf separate weighs each system by its own texts, so that systems cannot be "
+            "compared; use references, none or a table"
+        )
     count = len(names)
     # All at once, because standard input can be read once.
     first, others = text_files.read_parallel(
@@ -56,14 +64,8 @@ def _compare(arguments: argparse.Namespace) -> None:
             stacklevel=2,
         )
 
-    scorer = make_scorer(arguments)
-    if "candidates" in scorer.settings.counted:
-        raise ValueError(
-            "--idf separate weighs each system by its own texts, so that systems cannot be "
-            "compared; use references, none or a table"
-        )
     scored = score_measures(
-        scorer,
+        scorer_of(settings),
         [text for candidates in systems for text in candidates],
         references * len(systems),
         corpus=[text for group in references for text in group],

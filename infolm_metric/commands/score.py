@@ -17,10 +17,11 @@ from infolm_metric.commands.options import (
     amount,
     as_given,
     choice,
-    make_scorer,
     metric_option,
     option,
+    scorer_of,
     setting_options,
+    settings_given,
 )
 from infolm_metric.commands.output import STANDARD_OUTPUT, check_output, write
 
@@ -58,11 +59,12 @@ def _score(arguments: argparse.Namespace) -> None:
 
 def _score_as_job(arguments: argparse.Namespace) -> None:
     """Scores chunk after chunk for JSON Lines, from where it was stopped; prints the summary."""
+    settings = settings_given(arguments)
     source = score_input.open_source(arguments)
 
     from infolm_metric.running.resume import run_job
 
-    scorer = make_scorer(arguments)
+    scorer = scorer_of(settings)
     result = run_job(
         scorer,
         source,
@@ -79,6 +81,7 @@ def _score_on_ray(arguments: argparse.Namespace) -> None:
     """Scores the rows of files or of a data set on a Ray cluster; prints the summary."""
     if not (arguments.data or arguments.dataset):
         raise ValueError("--engine ray needs --data PATH or --dataset NAME")
+    settings = settings_given(arguments)
     try:
         import ray
     except ImportError as error:
@@ -88,7 +91,7 @@ def _score_on_ray(arguments: argparse.Namespace) -> None:
 
     from infolm_metric.running import ray as ray_engine
 
-    scorer = make_scorer(arguments)
+    scorer = scorer_of(settings)
     ray_engine.start()
     ray.data.DataContext.get_current().enable_progress_bars = scorer.settings.verbose
     if arguments.data:
@@ -115,13 +118,13 @@ def _print(arguments: argparse.Namespace, scorer: MetricScorer, result: JobResul
 
 def _score_at_once(arguments: argparse.Namespace) -> None:
     """Scores all pairs together and writes the whole result."""
+    settings = settings_given(arguments)
     pairs = score_input.read_pairs(arguments)
 
     from infolm_metric.kernel.baselines import NoBaseline
     from infolm_metric.kernel.results import mean
 
-    scorer = make_scorer(arguments)
-    settings = scorer.settings
+    scorer = scorer_of(settings)
     if settings.rescale_with_baseline or arguments.json:
         result = lit = scorer.score_pairs(pairs, settings)
     else:  # what the scores mean is told without being asked, where it is known

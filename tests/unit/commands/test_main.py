@@ -312,6 +312,26 @@ def test_an_output_that_cannot_be_written_is_refused_before_the_work(infolm, mon
 @pytest.mark.parametrize(
     "arguments",
     [
+        ("score", "-c", "-", "-r", "ref.txt"),
+        ("score", "--data", "-"),
+        ("score", "--data", "-", "--json"),
+        ("score", "--dataset", "no_such_data_set"),
+        ("score", "--dataset", "no_such_data_set", "-o", "scores.jsonl"),
+        ("compare", "sys.txt", "-", "-r", "ref.txt"),
+        ("correlate", "-"),
+        ("tune", "-"),
+        ("report", "-", "-o", "report"),
+    ],
+)
+def test_settings_are_checked_before_the_input_is_read(infolm, monkeypatch, arguments):
+    monkeypatch.setattr("sys.stdin", None)
+    code, _, errors = infolm(*arguments, "-t", "-1")
+    assert code == 2 and "temperature must be > 0, got -1.0" in errors
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
         ("score", *FILES, "-o", "ref.txt"),
         ("score", *FILES, "-r", "ref2.txt", "-o", "ref2.txt"),
         ("score", "a", "b", "--idf", "table.idf", "-o", "table.idf"),
