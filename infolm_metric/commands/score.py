@@ -7,6 +7,7 @@ import json
 import math
 import sys
 from collections.abc import Iterator, Mapping
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from infolm_metric import metrics
@@ -24,6 +25,7 @@ from infolm_metric.commands.options import (
     settings_given,
 )
 from infolm_metric.commands.output import STANDARD_OUTPUT, check_output, write
+from infolm_metric.kernel.checks import whole_number
 
 if TYPE_CHECKING:
     from infolm_metric.kernel.results import Result
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
     from infolm_metric.running.resume import JobResult
 
 UNKNOWN = "unknown"
+NOT_WRITTEN = (".csv", ".tsv", ".parquet", ".gz")
 JOB_OUTPUTS = (".jsonl", ".ndjson")
 
 
@@ -45,16 +48,35 @@ def _score(arguments: argparse.Namespace) -> None:
     ray_only = arguments.engine == "ray"
     if arguments.workers is not None and not ray_only:
         raise ValueError("--workers needs --engine ray")
-    if arguments.restart and (ray_only or not rows):
-        raise ValueError("--restart needs an output whose name ends in .jsonl: -o SCORES.jsonl")
+    if arguments.workers is not None:
+        whole_number("--workers", arguments.workers)
+    whole = "--json" if arguments.json else "--per-pair" if arguments.per_pair else ""
+    if whole and (ray_only or arguments.restart):
+        other = "--engine ray" if ray_only else "--restart"
+        raise ValueError(f"{other} writes a row for each pair; leave {whole} out")
     if ray_only:
+        if arguments.restart:
+            raise ValueError("--restart is not for --engine ray, which begins anew; leave it out")
         _score_on_ray(arguments)
         return
+    if arguments.restart and not rows:
+        raise ValueError("--restart needs an output whose name ends in .jsonl: -o SCORES.jsonl")
     check_output(arguments)  # Ray writes a folder
+    _check_form(arguments)
     if rows:
         _score_as_job(arguments)
     else:
         _score_at_once(arguments)
+
+
+def _check_form(arguments: argparse.Namespace) -> None:
+    """Raise ValueError if the output's name promises a table that is not what is written."""
+    suffix = PurePath(arguments.output.lower()).suffix
+    if suffix in NOT_WRITTEN and not (suffix == ".tsv" and arguments.per_pair):
+        raise ValueError(
+            f"cannot write {arguments.output}: name a file that ends in .jsonl for a row for each "
+            "pair, in .tsv with --per-pair, in .json with --json, or in .txt for the summary"
+        )
 
 
 def _score_as_job(arguments: argparse.Namespace) -> None:

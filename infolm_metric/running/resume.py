@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import os
 import warnings
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from io import BytesIO
@@ -30,6 +30,7 @@ from infolm_metric.kernel.results import Remarks, differences
 from infolm_metric.kernel.scorer import MetricScorer
 from infolm_metric.kernel.settings import Settings
 from infolm_metric.running.files import PairSource
+from infolm_metric.running.means import RunningMean
 from infolm_metric.running.shards import SHARD, TABLE, Job, Shard, digest, lock, write_whole
 
 CHUNK = 256  # pairs
@@ -196,7 +197,7 @@ def _join(
     path: Path, folder: Path, signature: str, shards: Iterable[tuple[Path, Shard, str]], shown: Any
 ) -> JobResult:
     """Write the output from the shards, unless it is there as it should be."""
-    sums: Counter[str] = Counter()
+    means: defaultdict[str, RunningMean] = defaultdict(RunningMean)
     files, pairs, resumed = list[Path](), 0, 0
     scored, written = list[range](), list[range]()  # pairs that were changed
     same = path.exists()
@@ -213,7 +214,8 @@ def _join(
                     written.append(here)
                 for row in map(json.loads, lines):
                     del row["pair"]
-                    sums.update(row)
+                    for name, value in row.items():
+                        means[name].add([value])
                 files.append(file)
                 pairs += len(lines)
                 resumed += len(lines) if state == KEPT else 0
@@ -224,7 +226,7 @@ def _join(
         _warn(written, path, "written")
     if not same:
         write_whole(folder, path, (file.read_bytes().partition(b"\n")[2] for file in files))
-    return JobResult(pairs, {k: v / pairs for k, v in sums.items()}, signature, resumed)
+    return JobResult(pairs, {name: each.value for name, each in means.items()}, signature, resumed)
 
 
 def _warn(changed: list[range], where: Path, done: str) -> None:

@@ -19,8 +19,9 @@ from infolm_metric import IDF, InfoLMScorer
 from infolm_metric.commands.main import main
 from infolm_metric.kernel import checkpoints, text_files
 from infolm_metric.kernel.baselines import NoBaseline
-from infolm_metric.kernel.results import mean
+from infolm_metric.kernel.results import Result, mean
 from infolm_metric.running.files import PairSource, from_dataset, from_parallel, from_table
+from infolm_metric.running.means import RunningMean
 from infolm_metric.running.resume import run_job
 from tests.job_files import job_files
 from tests.project_files import ROOT
@@ -628,6 +629,27 @@ def test_a_disk_without_locks_is_named_with_the_remedy(monkeypatch):
         (["--dataset", "two", "--split", "dev", "-o", "s.jsonl"], "cannot load the data set 'two'"),
         (["pairs.jsonl", "--json", "--per-pair"], "--json holds each pair's scores already"),
         (["broken.parquet"], "cannot read broken.parquet after row 0"),
+        (
+            ["pairs.jsonl", "--json", "-o", "s.jsonl", "--restart"],
+            "for each pair; leave --json out",
+        ),
+        (["pairs.jsonl", "--per-pair", "--restart"], "--restart writes a row for each pair; leave"),
+        (["pairs.jsonl", "--engine", "ray", "-o", "s.jsonl", "--restart"], "not for --engine ray"),
+        (["pairs.jsonl", "--engine", "ray", "--json"], "--engine ray writes a row for each pair"),
+        (["pairs.jsonl", "--engine", "ray", "--per-pair"], "leave --per-pair out"),
+        (
+            ["--data", "no.jsonl", "--engine", "ray", "--workers", "0"],
+            "--workers must be at least 1",
+        ),
+        (
+            ["pairs.jsonl", "-o", "s.csv"],
+            "cannot write s.csv: name a file that ends in .jsonl for a",
+        ),
+        (["pairs.jsonl", "-o", "s.CSV", "--per-pair"], "cannot write s.CSV"),
+        (["pairs.jsonl", "-o", "s.tsv"], "in .tsv with --per-pair"),
+        (["pairs.jsonl", "-o", "s.tsv", "--json"], "in .json with --json"),
+        (["pairs.jsonl", "-o", "s.parquet"], "cannot write s.parquet"),
+        (["pairs.jsonl", "-o", "s.jsonl.gz"], "cannot write s.jsonl.gz"),
     ],
 )
 def test_what_makes_no_job_is_refused(infolm, arguments, message):
@@ -640,6 +662,29 @@ def test_what_makes_no_job_is_refused(infolm, arguments, message):
     assert (code, output) == (2, ""), errors
     assert message in errors
     assert not Path("s.jsonl").exists()
+
+
+def test_a_table_of_pairs_goes_to_a_tsv(infolm):
+    assert infolm("pairs.jsonl", "--per-pair", "-o", "scores.tsv")[0] == 0
+    assert Path("scores.tsv").read_text().startswith("pair\t")
+
+
+def test_the_mean_of_the_largest_numbers_is_finite(monkeypatch):
+    def score(inner, pairs, settings, statistics):
+        scores = {name: [1.5e308] * len(pairs) for name in settings.names}
+        return Result("toy", scores, inner.signature(settings), higher_is_better=True)
+
+    monkeypatch.setattr(Overlap, "score", score)
+    assert set(job(ToyScorer()).means.values()) == {1.5e308}
+
+
+def test_a_mean_is_that_of_all_values_together():
+    for values in ([0.1, 0.2, 0.4], [5e-324], [1.7e308] * 3, [-1e308, 1e308, 3.0], [0.3] * 7):
+        column = RunningMean()
+        column.add(values[:1])
+        column.add(values[1:])
+        assert column.value == pytest.approx(mean(values), rel=1e-12)
+        assert min(values) <= column.value <= max(values)
 
 
 # Inputs are kept, and read whole
