@@ -298,6 +298,8 @@ def open_files(path: str) -> Dataset:
             "convert it, or score it without --engine ray"
         )
     text_files.check_there([path])
+    if text_files.read_once(path):
+        raise ValueError(f"{path} is a pipe, which workers cannot share; write it to a file first")
     return READERS[suffix](os.path.abspath(path))  # workers have other working folders
 
 

@@ -229,11 +229,13 @@ def test_parquet_is_read_and_written_and_a_wrong_row_is_named(cluster, tiny_bert
     [
         (["pairs.jsonl", "-o", "scores.txt"], "the output is a folder whose name ends in .parquet"),
         (["pairs.csv", "-o", "scores.parquet"], "with --engine ray tables are .parquet, .jsonl"),
+        (["--data", "pipe.jsonl", "-o", "scores.jsonl"], "pipe.jsonl is a pipe, which workers"),
         (["a", "b", "-o", "scores.parquet"], "--engine ray needs --data PATH or --dataset NAME"),
     ],
 )
 def test_what_ray_cannot_score_is_refused(cluster, capsys, arguments, message):
     write_lines(Path("pairs.jsonl"), ROWS)
     Path("pairs.csv").write_text("candidate,reference\na,b\n")
+    os.mkfifo("pipe.jsonl")
     assert main(["score", "--engine", "ray", "--idf", "none", *arguments]) == 2
     assert message in capsys.readouterr().err
