@@ -33,7 +33,7 @@ def _baseline(arguments: argparse.Namespace) -> None:
     pairs = whole_number("--pairs", arguments.pairs, LEAST_GROUPS)
     references = whole_number("--references", arguments.references)
     text_files.check_there(arguments.corpus)
-    check_writable(arguments.output)
+    check_writable(arguments)
     texts = [
         text
         for path in arguments.corpus

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import warnings
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -12,10 +13,11 @@ from infolm_metric.commands import ratings as shared
 from infolm_metric.commands.options import (
     Command,
     choice,
-    make_scorer,
     metric_option,
     option,
+    scorer_of,
     setting_options,
+    settings_given,
 )
 from infolm_metric.commands.output import JSON, MARKDOWN, OUTPUT, check_output, write
 from infolm_metric.kernel import text_files
@@ -33,6 +35,13 @@ def _compare(arguments: argparse.Namespace) -> None:
     check_output(arguments)
     shared.check_resampling(arguments)
     names = _names(arguments.systems)
+    text_files.check_there([*arguments.systems, *arguments.references])
+    settings = settings_given(arguments)
+    if "candidates" in settings.counted:
+        raise ValueError(
+            "--idf separate weighs each system by its own texts, so that systems cannot be "
+            "compared; use references, none or a table"
+        )
     count = len(names)
     # All at once, because standard input can be read once.
     first, others = text_files.read_parallel(
@@ -40,17 +49,23 @@ def _compare(arguments: argparse.Namespace) -> None:
     )
     systems = [first, *([row[index] for row in others] for index in range(count - 1))]
     references = [row[count - 1 :] for row in others]
+    if len(references) < 2:
+        raise ValueError(
+            f"{names[0]} has one text, and one cannot tell chance from difference; give more"
+        )
 
     from infolm_metric.meta_evaluation.grid import score_measures
+    from infolm_metric.meta_evaluation.resampling import FEW
 
-    scorer = make_scorer(arguments)
-    if "candidates" in scorer.settings.counted:
-        raise ValueError(
-            "--idf separate weighs each system by its own texts, so that systems cannot be "
-            "compared; use references, none or a table"
+    if len(references) < FEW:
+        warnings.warn(
+            f"infolm: {len(references)} texts; with fewer than {FEW} a difference, and how sure it "
+            "is, are largely chance: give more texts",
+            stacklevel=2,
         )
+
     scored = score_measures(
-        scorer,
+        scorer_of(settings),
         [text for candidates in systems for text in candidates],
         references * len(systems),
         corpus=[text for group in references for text in group],

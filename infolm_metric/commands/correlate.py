@@ -6,7 +6,7 @@ import argparse
 import json
 
 from infolm_metric.commands import ratings as shared
-from infolm_metric.commands.options import Command, make_scorer, option, refused, setting_options
+from infolm_metric.commands.options import Command, option, refused, scorer_of, setting_options
 from infolm_metric.commands.output import JSON, MARKDOWN, OUTPUT, check_output, write
 from infolm_metric.kernel.checks import fraction
 
@@ -15,9 +15,10 @@ def _correlate(arguments: argparse.Namespace) -> None:
     """Scores the rows, correlates, and writes the table."""
     check_output(arguments)
     fraction("--confidence", arguments.confidence)
+    settings = None if arguments.no_metric else shared.settings_before(arguments)
     found = shared.read(arguments)
     compared = found.metrics
-    if arguments.no_metric and not compared:
+    if settings is None and not compared:
         raise ValueError(
             "--no-metric leaves no metric: the data has none; name columns by --scores"
         )
@@ -29,12 +30,12 @@ def _correlate(arguments: argparse.Namespace) -> None:
     signature, remarks = None, []
     if found.people:
         remarks.append(f"{found.people} rows of human texts were passed over.")
-    if arguments.no_metric:
+    if settings is None:
         shared.check_against(arguments, [*compared, LENGTH])
     else:
         from infolm_metric.meta_evaluation.grid import score_measures
 
-        scorer = make_scorer(arguments)
+        scorer = scorer_of(settings)
         names = [*map(scorer.settings.label, scorer.settings.names), *compared]
         shared.check_against(arguments, [*names, LENGTH])
         rivals(arguments.against, names, found.lengths)

@@ -21,7 +21,7 @@ READING = ("model_name_or_path", "model_revision", "max_length", "long_text", "v
 def _idf(arguments: argparse.Namespace) -> None:
     """Counts the documents of the files, saves the table, and says what it holds."""
     text_files.check_there(arguments.corpus)
-    check_writable(arguments.output)
+    check_writable(arguments)
     if "idf" not in metrics.find(arguments.metric).settings_type().choices():
         raise ValueError(f"{arguments.metric} has no use for a table: it weighs no tokens")
     scorer = make_scorer(arguments, idf="references")

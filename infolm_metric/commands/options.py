@@ -194,13 +194,24 @@ def read_settings(own: type[Settings], arguments: argparse.Namespace, **usual: A
     return own(**{**usual, **given, "verbose": shown})
 
 
+def settings_given(arguments: argparse.Namespace, **usual: Any) -> Settings:
+    """What `read_settings` gives for the chosen metric: checked before torch is imported.
+
+    A command that may wait for its input, or reads long, calls it before.
+    """
+    own: type[Settings] = metrics.find(arguments.metric).settings_type()
+    return read_settings(own, arguments, **usual)
+
+
+def scorer_of(settings: Settings) -> MetricScorer:
+    """A scorer with these settings."""
+    scorer: MetricScorer = metrics.find(settings.metric).scorer_type().of(settings)
+    return scorer
+
+
 def make_scorer(arguments: argparse.Namespace, **usual: Any) -> MetricScorer:
     """A scorer of the chosen metric with what `read_settings` gives."""
-    metric = metrics.find(arguments.metric)
-    # Checked before the scorer, and torch with it, is imported.
-    settings = read_settings(metric.settings_type(), arguments, **usual)
-    scorer: MetricScorer = metric.scorer_type().of(settings)
-    return scorer
+    return scorer_of(settings_given(arguments, **usual))
 
 
 def as_given(

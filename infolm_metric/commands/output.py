@@ -5,10 +5,12 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 from infolm_metric.commands.options import option
+from infolm_metric.kernel import text_files
 
 STANDARD_OUTPUT = "-"
 JSON = option("--json", action="store_true", help="one JSON object, with every number")
@@ -21,16 +23,17 @@ def check_output(arguments: argparse.Namespace) -> None:
     if getattr(arguments, "json", False) and getattr(arguments, "markdown", False):
         raise ValueError("give --json or --markdown, not both")
     if arguments.output != STANDARD_OUTPUT:
-        check_writable(arguments.output)
+        check_writable(arguments)
 
 
-def check_writable(output: str) -> None:
-    """Raise ValueError if no file can be made there.
+def check_writable(arguments: argparse.Namespace) -> None:
+    """Raise ValueError if no file can be made there, or if it is one that is read.
 
-    >>> check_writable("missing/scores.txt")
+    >>> check_writable(argparse.Namespace(output="missing/scores.txt"))
     Traceback (most recent call last):
     ValueError: cannot write missing/scores.txt: no folder 'missing'; name a file in one that exists
     """
+    output = arguments.output
     path = Path(output)
     if output == STANDARD_OUTPUT:
         raise ValueError("standard output cannot hold this; name a file with -o")
@@ -42,6 +45,17 @@ def check_writable(output: str) -> None:
             f"cannot write {output}: permission denied; name a file in a folder that you may "
             "write to"
         )
+    given = [value for name, value in vars(arguments).items() if name != "output"]
+    text_files.check_apart(output, _words(given))
+
+
+def _words(given: Iterable[Any]) -> Iterator[str]:
+    """All that was given in words, whatever is a file among them."""
+    for value in given:
+        if isinstance(value, str):
+            yield value
+        elif isinstance(value, list):
+            yield from _words(value)
 
 
 def write(lines: Iterable[str], output: str) -> None:

@@ -15,7 +15,9 @@ from infolm_metric.commands.options import (
     option,
     refused,
     repeated,
+    settings_given,
 )
+from infolm_metric.kernel import text_files
 from infolm_metric.kernel.checks import natural_number, whole_number
 
 if TYPE_CHECKING:
@@ -75,6 +77,13 @@ def check_resampling(arguments: argparse.Namespace) -> None:
     """Raise ValueError for numbers that RESAMPLING does not take."""
     whole_number("--resamples", arguments.resamples)
     natural_number("--seed", arguments.seed)
+
+
+def settings_before(arguments: argparse.Namespace) -> Settings:
+    """The settings given, checked before the data are read."""
+    check_resampling(arguments)
+    text_files.check_there([arguments.data])
+    return settings_given(arguments)
 
 
 def read(arguments: argparse.Namespace) -> Ratings:

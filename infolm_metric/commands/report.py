@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from infolm_metric.commands import ratings as shared
-from infolm_metric.commands.options import Command, choice, make_scorer, option, setting_options
+from infolm_metric.commands.options import Command, choice, option, scorer_of, setting_options
 from infolm_metric.commands.output import folder_for
 
 
 def _report(arguments: argparse.Namespace) -> None:
     """Scores the rows and writes figures and page."""
+    settings = shared.settings_before(arguments)
     found = shared.read(arguments)
     shared.check_against(arguments, [*found.metrics, "length"])
     noticed = _robustness_of(arguments.robustness)
@@ -23,7 +24,7 @@ def _report(arguments: argparse.Namespace) -> None:
     from infolm_metric.meta_evaluation.report import write_report
     from infolm_metric.meta_evaluation.study import scored
 
-    scorer = make_scorer(arguments)
+    scorer = scorer_of(settings)
     total = len(scored(scorer.settings)) * len(found.predictions)
     with bar(scorer.settings.verbose, total=total, unit="score", desc="settings") as shown:
         page = write_report(

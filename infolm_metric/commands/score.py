@@ -7,6 +7,7 @@ import json
 import math
 import sys
 from collections.abc import Iterator, Mapping
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from infolm_metric import metrics
@@ -17,12 +18,14 @@ from infolm_metric.commands.options import (
     amount,
     as_given,
     choice,
-    make_scorer,
     metric_option,
     option,
+    scorer_of,
     setting_options,
+    settings_given,
 )
 from infolm_metric.commands.output import STANDARD_OUTPUT, check_output, write
+from infolm_metric.kernel.checks import whole_number
 
 if TYPE_CHECKING:
     from infolm_metric.kernel.results import Result
@@ -30,6 +33,7 @@ if TYPE_CHECKING:
     from infolm_metric.running.resume import JobResult
 
 UNKNOWN = "unknown"
+NOT_WRITTEN = (".csv", ".tsv", ".parquet", ".gz")
 JOB_OUTPUTS = (".jsonl", ".ndjson")
 
 
@@ -44,25 +48,45 @@ def _score(arguments: argparse.Namespace) -> None:
     ray_only = arguments.engine == "ray"
     if arguments.workers is not None and not ray_only:
         raise ValueError("--workers needs --engine ray")
-    if arguments.restart and (ray_only or not rows):
-        raise ValueError("--restart needs an output whose name ends in .jsonl: -o SCORES.jsonl")
+    if arguments.workers is not None:
+        whole_number("--workers", arguments.workers)
+    whole = "--json" if arguments.json else "--per-pair" if arguments.per_pair else ""
+    if whole and (ray_only or arguments.restart):
+        other = "--engine ray" if ray_only else "--restart"
+        raise ValueError(f"{other} writes a row for each pair; leave {whole} out")
     if ray_only:
+        if arguments.restart:
+            raise ValueError("--restart is not for --engine ray, which begins anew; leave it out")
         _score_on_ray(arguments)
         return
+    if arguments.restart and not rows:
+        raise ValueError("--restart needs an output whose name ends in .jsonl: -o SCORES.jsonl")
     check_output(arguments)  # Ray writes a folder
+    _check_form(arguments)
     if rows:
         _score_as_job(arguments)
     else:
         _score_at_once(arguments)
 
 
+def _check_form(arguments: argparse.Namespace) -> None:
+    """Raise ValueError if the output's name promises a table that is not what is written."""
+    suffix = PurePath(arguments.output.lower()).suffix
+    if suffix in NOT_WRITTEN and not (suffix == ".tsv" and arguments.per_pair):
+        raise ValueError(
+            f"cannot write {arguments.output}: name a file that ends in .jsonl for a row for each "
+            "pair, in .tsv with --per-pair, in .json with --json, or in .txt for the summary"
+        )
+
+
 def _score_as_job(arguments: argparse.Namespace) -> None:
     """Scores chunk after chunk for JSON Lines, from where it was stopped; prints the summary."""
+    settings = settings_given(arguments)
     source = score_input.open_source(arguments)
 
     from infolm_metric.running.resume import run_job
 
-    scorer = make_scorer(arguments)
+    scorer = scorer_of(settings)
     result = run_job(
         scorer,
         source,
@@ -79,6 +103,7 @@ def _score_on_ray(arguments: argparse.Namespace) -> None:
     """Scores the rows of files or of a data set on a Ray cluster; prints the summary."""
     if not (arguments.data or arguments.dataset):
         raise ValueError("--engine ray needs --data PATH or --dataset NAME")
+    settings = settings_given(arguments)
     try:
         import ray
     except ImportError as error:
@@ -88,7 +113,7 @@ def _score_on_ray(arguments: argparse.Namespace) -> None:
 
     from infolm_metric.running import ray as ray_engine
 
-    scorer = make_scorer(arguments)
+    scorer = scorer_of(settings)
     ray_engine.start()
     ray.data.DataContext.get_current().enable_progress_bars = scorer.settings.verbose
     if arguments.data:
@@ -115,13 +140,13 @@ def _print(arguments: argparse.Namespace, scorer: MetricScorer, result: JobResul
 
 def _score_at_once(arguments: argparse.Namespace) -> None:
     """Scores all pairs together and writes the whole result."""
+    settings = settings_given(arguments)
     pairs = score_input.read_pairs(arguments)
 
     from infolm_metric.kernel.baselines import NoBaseline
     from infolm_metric.kernel.results import mean
 
-    scorer = make_scorer(arguments)
-    settings = scorer.settings
+    scorer = scorer_of(settings)
     if settings.rescale_with_baseline or arguments.json:
         result = lit = scorer.score_pairs(pairs, settings)
     else:  # what the scores mean is told without being asked, where it is known

@@ -18,7 +18,7 @@ WAYS = "texts as arguments, -c FILE and -r FILE, or --data FILE"
 
 
 def check_way(arguments: argparse.Namespace) -> None:
-    """Raise ValueError unless pairs are given in one way. A lone table is one.
+    """Raise ValueError unless pairs are given in one way, and are there. A lone table is one.
 
     >>> check_way(argparse.Namespace(texts=[], data=None, dataset=None, candidates="a",
     ...     references=None, candidate_column=None, reference_column=[], split=None))
@@ -44,6 +44,10 @@ def check_way(arguments: argparse.Namespace) -> None:
     for flag in ("split", "dataset_config", "dataset_revision", "streaming"):
         if getattr(arguments, flag) and not arguments.dataset:
             raise ValueError(f"--{flag.replace('_', '-')} needs --dataset NAME")
+    if arguments.texts:
+        _given_pair(arguments)
+    elif files:
+        text_files.check_there([arguments.candidates, *arguments.references])
 
 
 def read_pairs(arguments: argparse.Namespace) -> Pairs:

@@ -14,7 +14,7 @@ from infolm_metric.commands.options import (
     Command,
     amount,
     choice,
-    make_scorer,
+    scorer_of,
     setting,
     setting_options,
 )
@@ -28,6 +28,15 @@ if TYPE_CHECKING:
 def _tune(arguments: argparse.Namespace) -> None:
     """Tries the settings and writes the best."""
     check_output(arguments)
+    own = metrics.find(arguments.metric).settings_type()
+    given = {
+        name: tuple(dict.fromkeys(vars(arguments).pop(name)))
+        for name in _tunable(own)
+        if name in arguments
+    }
+    settings = shared.settings_before(arguments)
+    grids, choices = own.tried(**given), own.choices()
+    words = {choices[name].check(name, each): each for name in given for each in given[name]}
     found = shared.read(arguments)
     size = len(found.samples)
     development = size // 2 if arguments.development is None else arguments.development
@@ -36,20 +45,11 @@ def _tune(arguments: argparse.Namespace) -> None:
             f"--development must leave both splits at least 2 of the {size} samples, "
             f"got {development}"
         )
-    own = metrics.find(arguments.metric).settings_type()
-    given = {
-        name: tuple(dict.fromkeys(vars(arguments).pop(name)))
-        for name in _tunable(own)
-        if name in arguments
-    }
 
     from infolm_metric.kernel.progress import bar
     from infolm_metric.meta_evaluation.tuning import candidates, tune
 
-    scorer = make_scorer(arguments)
-    grids = own.tried(**given)
-    choices = own.choices()
-    words = {choices[name].check(name, each): each for name in given for each in given[name]}
+    scorer = scorer_of(settings)
     texts = len(found.select(found.samples[:1]).predictions) * development
     total = len(candidates(scorer.settings, grids)) * texts
     with bar(scorer.settings.verbose, total=total, unit="score", desc="settings") as shown:

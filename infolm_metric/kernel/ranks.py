@@ -35,6 +35,8 @@ class _Holding(NamedTuple):
     digest: str
     signature: str
     statistics: Statistics
+    counts: frozenset[int]
+    """How many references there are to a pair."""
 
 
 def distributed_score(
@@ -117,7 +119,8 @@ def score_held(
             statistics, signature = inner.count(pairs, settings), inner.signature(settings)
         asked = "a list" if settings.several else "one"
         signature += f"|scores asked for:{asked}|rescaled:{settings.rescale_with_baseline}"
-        return (pairs, settings), _Holding(len(pairs), digest, signature, statistics)
+        counts = frozenset(map(len, pairs.references))
+        return (pairs, settings), _Holding(len(pairs), digest, signature, statistics, counts)
 
     (pairs, settings), held = _together(count, group)
     _check_alike(held)
@@ -131,9 +134,11 @@ def score_held(
     else:
         own, statistics = pairs, sum((each.statistics for each in held), Statistics())
 
+    counts = frozenset[int]().union(*(each.counts for each in held))
+
     def score() -> tuple[None, Result | None]:
         with scorer.lock:
-            fit = with_baseline(inner, settings, statistics)
+            fit = with_baseline(inner, settings, statistics, counts)
             return None, score_part(inner, own, fit, statistics) if len(own) else None
 
     _, parts = _together(score, group)

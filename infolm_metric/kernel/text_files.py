@@ -214,9 +214,35 @@ def check_there(paths: Sequence[str]) -> None:
     """
     if list(paths).count(STANDARD_INPUT) > 1:
         raise ValueError("only one file can be '-': standard input can be read once")
-    for path in paths:
+    for number, path in enumerate(paths):
         if path != STANDARD_INPUT and not os.path.exists(path):
             raise ValueError(f"cannot read {path}: there is no such file; check its name")
+        if path in paths[:number] and read_once(path):
+            raise ValueError(f"{path} is given twice, and it is no file that can be read again")
+
+
+def read_once(path: str) -> bool:
+    """True for standard input, a pipe, or whatever else is no file that can be read again.
+
+    >>> read_once("-"), read_once(os.devnull), read_once(__file__)
+    (True, True, False)
+    """
+    return path == STANDARD_INPUT or not (os.path.isfile(path) or os.path.isdir(path))
+
+
+def check_apart(output: str | os.PathLike[str], inputs: Iterable[str]) -> None:
+    """Raise ValueError if a file that is to be written is one of those that are read.
+
+    >>> check_apart(__file__, [os.devnull, __file__])
+    Traceback (most recent call last):
+    ValueError: cannot write ...: it is read, too...
+    """
+    for path in map(os.path.expanduser, inputs) if os.path.isfile(output) else ():
+        if os.path.isfile(path) and os.path.samefile(path, output):
+            raise ValueError(
+                f"cannot write {os.fspath(output)}: it is read, too, and would be lost; name "
+                "another file with -o"
+            )
 
 
 def _lines(path: str) -> Iterator[tuple[int, str]]:

@@ -20,6 +20,7 @@ from infolm_metric.meta_evaluation.tie_calibration import calibrated_shares
 
 RESAMPLES = 1000
 CONFIDENCE = 0.95
+FEW = 20  # samples, with fewer than which what is found is largely chance
 AXES = ("both", "samples", "systems")
 ELEMENTS = 1 << 23  # scores that a chunk of the resamples holds at a time
 STATISTICS = (*COEFFICIENTS, "accuracy", "partial")
@@ -210,8 +211,8 @@ def paired_bootstrap(
         The two-sided p-value, above 0 and up to 1.
 
     Raises:
-        TypeError, ValueError: the lists are not equally long, are empty or hold a number that is
-            not finite, or `resamples` is no whole number of at least 1.
+        TypeError, ValueError: the lists are not equally long, have fewer than two scores or hold a
+            number that is not finite, or `resamples` is no whole number of at least 1.
 
     >>> paired_bootstrap([1.0, 2.0, 3.0], [1.0, 2.0, 3.0])
     1.0
@@ -269,9 +270,9 @@ def _difference(
     scores: Sequence[float] | np.ndarray, baseline: Sequence[float] | np.ndarray
 ) -> np.ndarray:
     one, other = np.asarray(scores, dtype=float), np.asarray(baseline, dtype=float)
-    if one.shape != other.shape or one.ndim != 1 or not len(one):
+    if one.shape != other.shape or one.ndim != 1 or len(one) < 2:
         raise ValueError(
-            "scores and baseline must be equally long lists of at least one score, "
+            "scores and baseline must be equally long lists of at least two scores, "
             f"got shapes {list(one.shape)} and {list(other.shape)}"
         )
     if not (np.isfinite(one).all() and np.isfinite(other).all()):

@@ -17,7 +17,7 @@ from infolm_metric.meta_evaluation.checks import check_arguments
 from infolm_metric.meta_evaluation.correlations import COEFFICIENTS, correlation
 from infolm_metric.meta_evaluation.grid import check_countable, check_single, score_grid, turned
 from infolm_metric.meta_evaluation.ratings import Ratings
-from infolm_metric.meta_evaluation.resampling import RESAMPLES
+from infolm_metric.meta_evaluation.resampling import FEW, RESAMPLES
 from infolm_metric.meta_evaluation.rows import check_varies
 from infolm_metric.meta_evaluation.splits import split_samples
 
@@ -25,7 +25,6 @@ Grids = Sequence[Mapping[str, Sequence[Any]]]
 """Lists of values by the name of a setting, of which every combination is tried."""
 DEFAULTS = "the default settings"
 TUNED = "the tuned settings"
-FEW = 20  # samples
 
 
 @dataclass(frozen=True)

@@ -17,12 +17,14 @@ class PairSource:
     """Pairs that can be read from the first to the last any number of times.
 
     `read` gives them one by one; what is wrong with one is a ValueError or TypeError that names
-    it. `total` is their number if it is known without reading them, else None.
+    it. `total` is their number if it is known without reading them, else None. `files` are those
+    that are read, which no job may write to.
     """
 
     name: str
     read: Callable[[], Iterator[Pair]]
     total: int | None = None
+    files: tuple[str, ...] = ()
 
     def count(self) -> int | None:
         """The number of pairs, or None if one cannot be read, or all of it would take long."""
@@ -48,15 +50,15 @@ def from_table(
     ([('a cat', ['the cat', 'cats'])], 1)
     """
     _check_again([path])
-    return PairSource(
-        path, partial(text_files.iterate_pairs, path, candidate_column, reference_columns)
-    )
+    read = partial(text_files.iterate_pairs, path, candidate_column, reference_columns)
+    return PairSource(path, read, files=(path,))
 
 
 def from_parallel(candidates: str, references: Sequence[str]) -> PairSource:
     """The pairs of plain text files of equally many lines."""
     _check_again([candidates, *references])
-    return PairSource(candidates, partial(text_files.iterate_parallel, candidates, references))
+    read = partial(text_files.iterate_parallel, candidates, references)
+    return PairSource(candidates, read, files=(candidates, *references))
 
 
 def from_dataset(
@@ -83,7 +85,8 @@ def from_dataset(
             where = f"{name}, row {number}"
             yield text_files.pair_of(where, row, candidate_column, reference_columns)
 
-    return PairSource(name, read, (known or None) if streaming else len(dataset))
+    total = (known or None) if streaming else len(dataset)
+    return PairSource(name, read, total, _data_files(name))
 
 
 def load(
@@ -97,6 +100,15 @@ def load(
     """The `datasets.Dataset` or IterableDataset; arguments as for `from_dataset`."""
     from datasets import load_dataset, load_from_disk
 
+    if _was_saved(name):
+        splits = Path(name, "dataset_dict.json").is_file()
+        given = {"--dataset-config": config, "--dataset-revision": revision}
+        for flag, value in {**given, **({} if splits else {"--split": split})}.items():
+            if value is not None:
+                raise ValueError(
+                    f"{flag} {value} is not for {name!r}, which save_to_disk wrote as one data set"
+                    + (" with splits; leave it out" if splits else "; leave it out")
+                )
     try:
         if _was_saved(name):
             found = load_from_disk(name)
@@ -106,7 +118,8 @@ def load(
         reason = str(error).strip().partition("\n")[0].rstrip(" .")
         kind = ValueError if isinstance(error, ValueError) else OSError
         raise kind(
-            f"cannot load the data set {name!r}: {reason}. Check --dataset, --config and --split"
+            f"cannot load the data set {name!r}: {reason}. Check --dataset, --dataset-config and "
+            "--split"
         ) from error
     if isinstance(found, Mapping):
         found = _only_split(name, found, split)
@@ -114,6 +127,12 @@ def load(
         found = found.to_iterable_dataset()
     # Images, tensors and the like would cost time and bring other types than Python's.
     return found.with_format(None)
+
+
+def _data_files(name: str) -> tuple[str, ...]:
+    """The files of a folder, without what jobs have written there."""
+    there = filter(Path.is_file, Path(name).rglob("*")) if Path(name).is_dir() else ()
+    return tuple(str(file) for file in there if not Path(f"{file}.shards").is_dir())
 
 
 def _was_saved(name: str) -> bool:
@@ -131,10 +150,11 @@ def _only_split(name: str, splits: Mapping[str, Any], split: str | None) -> Any:
 
 
 def _check_again(paths: Sequence[str]) -> None:
-    """Raise ValueError for files that are not there, and for standard input, read only once."""
-    if text_files.STANDARD_INPUT in paths:
-        raise ValueError(
-            "a job that can be taken up again needs an input that can be read again, and standard "
-            "input cannot; write it to a file first, or give another --output than JSON Lines"
-        )
+    """Raise ValueError for files that are not there, and for what can be read only once."""
     text_files.check_there(paths)
+    for path in filter(text_files.read_once, paths):
+        shown = "standard input" if path == text_files.STANDARD_INPUT else path
+        raise ValueError(
+            f"a job that can be taken up again needs an input that can be read again, and {shown} "
+            "cannot; write it to a file first, or give another --output than JSON Lines"
+        )

@@ -7,7 +7,9 @@ the counts up, before any pair is scored. Needs the extra `ray`.
 
 from __future__ import annotations
 
+import json
 import logging
+import math
 import os
 import pickle
 from collections import Counter
@@ -17,12 +19,12 @@ from functools import partial, reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pyarrow
 import pyarrow.dataset
 import ray
 from ray.data.aggregate import AggregateFnV2
 from ray.data.block import BlockAccessor
+from ray.data.datasource import BlockBasedFileDatasink
 
 from infolm_metric import metrics
 from infolm_metric.kernel import text_files
@@ -32,6 +34,7 @@ from infolm_metric.kernel.rescaling import known_baseline, score_part, with_base
 from infolm_metric.kernel.results import Remarks, differences
 from infolm_metric.kernel.scorer import MetricScorer
 from infolm_metric.kernel.settings import Settings
+from infolm_metric.running.means import RunningMean
 from infolm_metric.running.resume import JobResult
 
 if TYPE_CHECKING:
@@ -112,12 +115,12 @@ def score_files(
     written = pyarrow.dataset.dataset(output, format=form)
     # The scores, and other views of them, come after the columns of the source.
     names = written.schema.names[written.schema.names.index(settings.names[0]) :]
-    sums, pairs = dict.fromkeys(names, 0.0), 0
+    columns, pairs = {name: RunningMean() for name in names}, 0
     for rows in written.to_batches(columns=names):
         pairs += len(rows)
-        for name in names:
-            sums[name] += float(np.sum(rows[name].to_numpy()))
-    means = {name: total / pairs for name, total in sums.items()}
+        for name, column in columns.items():
+            column.add(rows[name].to_pylist())
+    means = {name: column.value for name, column in columns.items()}
     remarks.warn()
     return JobResult(
         pairs,
@@ -183,6 +186,23 @@ def count_dataset(dataset: Dataset, pair_of: Any, scorer: MetricScorer) -> Stati
     if total is None or not (statistics := pickle.loads(total)):
         raise ValueError("the data set has no rows; give one row for each pair")
     return statistics
+
+
+class _Lines(BlockBasedFileDatasink):
+    """Writes JSON Lines with all digits of a number, of which Ray's own writer keeps ten decimals.
+
+    As there, what JSON cannot say of a number is null; other values stand as their text.
+    """
+
+    def __init__(self, path: str) -> None:
+        super().__init__(path, file_format="json")
+
+    def write_block_to_file(self, block: BlockAccessor, file: pyarrow.NativeFile) -> None:
+        for row in block.to_arrow().to_pylist():
+            for name, value in row.items():
+                if isinstance(value, float) and not math.isfinite(value):
+                    row[name] = None
+            file.write(json.dumps(row, default=str).encode() + b"\n")
 
 
 class _Seen:
@@ -278,6 +298,8 @@ def open_files(path: str) -> Dataset:
             "convert it, or score it without --engine ray"
         )
     text_files.check_there([path])
+    if text_files.read_once(path):
+        raise ValueError(f"{path} is a pipe, which workers cannot share; write it to a file first")
     return READERS[suffix](os.path.abspath(path))  # workers have other working folders
 
 
@@ -311,5 +333,5 @@ READERS = {
 }
 WRITERS = {
     ".parquet": (lambda scored, path: scored.write_parquet(path), "parquet"),
-    ".jsonl": (lambda scored, path: scored.write_json(path), "json"),
+    ".jsonl": (lambda scored, path: scored.write_datasink(_Lines(path)), "json"),
 }

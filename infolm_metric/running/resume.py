@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import os
 import warnings
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from io import BytesIO
@@ -18,6 +18,9 @@ from itertools import count, islice
 from pathlib import Path
 from typing import Any
 
+from infolm_metric.kernel import text_files
+from infolm_metric.kernel.baselines import Baseline, NoBaseline
+from infolm_metric.kernel.checks import whole_number
 from infolm_metric.kernel.idf.statistics import Statistics
 from infolm_metric.kernel.idf.table import IDF
 from infolm_metric.kernel.pairs import Pair, Pairs
@@ -27,6 +30,7 @@ from infolm_metric.kernel.results import Remarks, differences
 from infolm_metric.kernel.scorer import MetricScorer
 from infolm_metric.kernel.settings import Settings
 from infolm_metric.running.files import PairSource
+from infolm_metric.running.means import RunningMean
 from infolm_metric.running.shards import SHARD, TABLE, Job, Shard, digest, lock, write_whole
 
 CHUNK = 256  # pairs
@@ -64,8 +68,8 @@ def run_job(
 
     If a job was begun in the folder `output`.shards, it goes on where it was stopped. Rows that
     were changed since, there or in the output, are made good, with a warning. A finished job loads
-    no model. Where documents are counted, as with idf "references" or "separate", the source is
-    read twice, first to count.
+    no model. Where documents are counted, as with idf "references" or "separate", or a baseline has
+    to fit the pairs of files, the source is read twice, first to count.
 
     Args:
         scorer: the metric, with its settings.
@@ -76,8 +80,9 @@ def run_job(
         progress: a bar with rate and time left: True, False, or None for terminals only.
 
     Raises:
-        ValueError: a pair cannot be read; the job that was begun has other settings or another
-            input; or `output` is no job's.
+        TypeError, ValueError: a pair cannot be read, or only once; the job that was begun has
+            other settings or another input; `output` is no job's, or is read; `chunk` is no whole
+            number of at least 1.
         OSError: something cannot be written, as where the disk is full.
         KeyboardInterrupt: as any of these, it says how many pairs are kept.
 
@@ -94,9 +99,11 @@ def run_job(
     (2, {'fisher_rao_distance': 0.0})
     """
     scorer.settings.check_parts()
+    whole_number("chunk", chunk)
     path = Path(output)
     if path.is_symlink():  # the link stays, and the shards lie where there is room for the output
         path = path.resolve()
+    text_files.check_apart(path, source.files)
     folder = path.with_name(f"{path.name}.shards")
     if not restart and not Job.begun(folder) and path.exists() and path.stat().st_size:
         raise ValueError(f"{path} exists, and there is no job to go on with in {folder}; {ANEW}")
@@ -125,8 +132,8 @@ def run_job(
             statistics = _take_up(folder, job, asked, settings.counted, source)
         else:
             # Before the model is loaded, because this finds what is wrong with the input.
-            statistics, corpus = _count(scorer, source, settings, progress)
-            with_baseline(scorer.inner, settings, statistics)  # it fits, or this raises
+            statistics, corpus, seen = _count(scorer, source, settings, progress)
+            with_baseline(scorer.inner, settings, statistics, seen)  # it fits, or this raises
             job = Job(signature, chunk, statistics.fingerprints, corpus)
             path.unlink(missing_ok=True)
             job.begin(folder, statistics)
@@ -137,6 +144,8 @@ def run_job(
                 result = _join(path, folder, told, shards, shown)
             known = known_baseline(scorer.inner, settings, statistics, counts)
             return replace(result, baseline=known, judged=sum(remarks, Remarks()).judged)
+        except NoBaseline:  # nor would it fit if the job went on
+            raise
         except STOPS as stop:
             kept = sum(len(Shard.read(file) or ()) for file in folder.glob("*.rows"))
             raise next(kind for kind in STOPS if isinstance(stop, kind))(
@@ -188,7 +197,7 @@ def _join(
     path: Path, folder: Path, signature: str, shards: Iterable[tuple[Path, Shard, str]], shown: Any
 ) -> JobResult:
     """Write the output from the shards, unless it is there as it should be."""
-    sums: Counter[str] = Counter()
+    means: defaultdict[str, RunningMean] = defaultdict(RunningMean)
     files, pairs, resumed = list[Path](), 0, 0
     scored, written = list[range](), list[range]()  # pairs that were changed
     same = path.exists()
@@ -205,7 +214,8 @@ def _join(
                     written.append(here)
                 for row in map(json.loads, lines):
                     del row["pair"]
-                    sums.update(row)
+                    for name, value in row.items():
+                        means[name].add([value])
                 files.append(file)
                 pairs += len(lines)
                 resumed += len(lines) if state == KEPT else 0
@@ -216,7 +226,7 @@ def _join(
         _warn(written, path, "written")
     if not same:
         write_whole(folder, path, (file.read_bytes().partition(b"\n")[2] for file in files))
-    return JobResult(pairs, {k: v / pairs for k, v in sums.items()}, signature, resumed)
+    return JobResult(pairs, {name: each.value for name, each in means.items()}, signature, resumed)
 
 
 def _warn(changed: list[range], where: Path, done: str) -> None:
@@ -233,13 +243,26 @@ def _warn(changed: list[range], where: Path, done: str) -> None:
 
 def _count(
     scorer: MetricScorer, source: PairSource, settings: Settings, progress: bool | None
-) -> tuple[Statistics, str | None]:
-    """The statistics of all pairs and their digest, or nothing where nothing is counted."""
-    if next(source.read(), None) is None:
+) -> tuple[Statistics, str | None, set[int]]:
+    """The statistics of all pairs, their digest, and how many references they have.
+
+    Where nothing is counted, no statistics and no digest; and unless a baseline has to fit the
+    pairs of files, only how many the first pair has.
+    """
+    rows = source.read()
+    first = next(rows, None)
+    if first is None:
         raise ValueError(NO_ROWS.format(source.name))
-    statistics = Statistics()
+    if (again := source.read()) is rows or next(again, None) != first:
+        raise ValueError(
+            f"{source.name} is not read from its first pair again; `read` must give a new iterator "
+            "over all pairs each time"
+        )
+    statistics, seen = Statistics(), {len(first[1])}
     if not settings.counted:
-        return statistics, None
+        fitted = isinstance(settings.rescale_with_baseline, Baseline) and source.files
+        seen.update(len(references) for _, references in (source.read() if fitted else ()))
+        return statistics, None, seen
 
     def counted() -> Iterator[Pair]:
         nonlocal statistics
@@ -247,12 +270,13 @@ def _count(
         while part := list(islice(rows, COUNTED)):
             with scorer.lock:
                 statistics += scorer.inner.count(Pairs.of(part), settings)
+            seen.update(len(references) for _, references in part)
             shown.update(len(part))
             yield from part
 
     with bar(progress, total=source.total, unit="pair", desc="counting") as shown:
         corpus = digest(counted())
-    return statistics, corpus
+    return statistics, corpus, seen
 
 
 def _take_up(

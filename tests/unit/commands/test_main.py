@@ -309,6 +309,53 @@ def test_an_output_that_cannot_be_written_is_refused_before_the_work(infolm, mon
             assert f"cannot write {output}: permission denied; name a file in" in errors
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("score", "-c", "-", "-r", "ref.txt"),
+        ("score", "--data", "-"),
+        ("score", "--data", "-", "--json"),
+        ("score", "--dataset", "no_such_data_set"),
+        ("score", "--dataset", "no_such_data_set", "-o", "scores.jsonl"),
+        ("compare", "sys.txt", "-", "-r", "ref.txt"),
+        ("correlate", "-"),
+        ("tune", "-"),
+        ("report", "-", "-o", "report"),
+    ],
+)
+def test_settings_are_checked_before_the_input_is_read(infolm, monkeypatch, arguments):
+    monkeypatch.setattr("sys.stdin", None)
+    code, _, errors = infolm(*arguments, "-t", "-1")
+    assert code == 2 and "temperature must be > 0, got -1.0" in errors
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("score", *FILES, "-o", "ref.txt"),
+        ("score", *FILES, "-r", "ref2.txt", "-o", "ref2.txt"),
+        ("score", "a", "b", "--idf", "table.idf", "-o", "table.idf"),
+        ("score", "a", "b", "--rescale-with-baseline", "table.idf", "-o", "table.idf"),
+        ("idf", "ref.txt", "-o", "./ref.txt"),
+        ("baseline", "ref2.txt", "ref.txt", "-o", "ref.txt"),
+        ("attack", "data.jsonl", "-o", "data.jsonl"),
+        ("robustness", "data.jsonl", "-o", "data.jsonl"),
+        ("correlate", "data.jsonl", "-o", "data.jsonl"),
+        ("tune", "data.jsonl", "-o", "data.jsonl"),
+        ("tune", "data.jsonl", "--idf", "none", "--idf", "table.idf", "-o", "table.idf"),
+        ("compare", "sys.txt", "ref2.txt", "-r", "ref.txt", "-o", "ref2.txt"),
+    ],
+)
+def test_no_command_writes_over_what_it_reads(infolm, arguments):
+    for name in ("table.idf", "data.jsonl"):
+        Path(name).write_text("kept")
+    before = {file: file.read_bytes() for file in Path().iterdir()}
+    code, printed, errors = infolm(*arguments)
+    assert (code, printed) == (2, ""), errors
+    assert f"cannot write {arguments[-1]}: it is read, too, and would be lost" in errors
+    assert {file: file.read_bytes() for file in Path().iterdir()} == before
+
+
 @pytest.mark.parametrize("command", ["idf", "baseline"])
 def test_what_is_read_again_later_does_not_go_to_standard_output(infolm, command):
     code, _, errors = infolm(command, "ref.txt", "-o", "-")

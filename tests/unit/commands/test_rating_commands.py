@@ -513,6 +513,16 @@ def test_compare_refuses_what_cannot_be_compared(infolm, arguments, message):
     assert message in errors
 
 
+def test_compare_refuses_one_text_and_warns_of_few(infolm):
+    for count in (1, 2, 19, 20):
+        for name in ("one", "two", "three"):
+            Path(f"{name}.txt").write_text(f"the cat {name}\n" * count)
+        code, output, errors = infolm("compare", "one.txt", "two.txt", "-r", "three.txt")
+        assert code == (2 if count == 1 else 0), errors
+        assert ("one.txt has one text" in errors) == (count == 1)
+        assert (f"{count} texts; with fewer than 20" in errors) == (1 < count < 20)
+
+
 # infolm report
 
 

@@ -7,7 +7,7 @@ import random
 import pytest
 
 from infolm_metric import InfoLM, InfoLMScorer, MENLIScorer
-from infolm_metric.kernel import baselines
+from infolm_metric.kernel import baselines, ranks
 from infolm_metric.kernel.baselines import Baseline, NoBaseline, Spread, mixed, unrelated
 from infolm_metric.kernel.pairs import Pairs, check_pairs
 from infolm_metric.kernel.rescaling import make_baseline
@@ -357,3 +357,18 @@ def test_the_packages_baseline_is_for_the_weights_of_the_model_that_is_there(met
     model = next(part for part in identity.split("|") if part.startswith("model:"))
     assert all(f"|{model}|" in spread["signature"] for spread in record["spreads"])
     assert Spread(**{k: record["spreads"][0][k] for k in ("mean", "deviation", "deciles", "pairs")})
+
+
+def test_ranks_refuse_a_baseline_for_fewer_references_before_they_score(
+    scorer, baseline, monkeypatch
+):
+    def together(step, group):  # of two ranks, the other with the same pairs
+        own, told = step()
+        return own, [told, told]
+
+    monkeypatch.setattr(ranks, "number_of_ranks", lambda group: 2)
+    monkeypatch.setattr(ranks, "_together", together)
+    monkeypatch.setattr(type(scorer.inner), "score", None)
+    groups = [[text] for text in REFERENCES[1:]] + [[REFERENCES[0]] * 3]
+    with pytest.raises(NoBaseline, match="for up to 2 references, and a pair has 3"):
+        ranks.distributed_score(scorer, CANDIDATES, groups, rescale_with_baseline=baseline)

@@ -193,6 +193,12 @@ def test_a_paired_test_refuses_scores_that_do_not_pair(test, scores, message):
 
 
 @pytest.mark.parametrize("test", [paired_bootstrap, approximate_randomization])
+def test_a_paired_test_needs_two_samples(test):
+    with pytest.raises(ValueError, match="scores and baseline must be .* at least two scores"):
+        test([1.0], [2.0])
+
+
+@pytest.mark.parametrize("test", [paired_bootstrap, approximate_randomization])
 def test_a_paired_test_needs_a_resample(test):
     with pytest.raises(ValueError, match="resamples must be at least 1, got 0"):
         test([1.0, 3.0], [1.0, 2.0], 0)

@@ -2,6 +2,7 @@
 
 import json
 import os
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -170,6 +171,22 @@ def test_the_command_writes_the_scores_of_one_process_in_order(cluster, tiny_ber
     assert "scores.jsonl exists; name a folder" in capsys.readouterr().err
 
 
+def test_numbers_are_written_with_all_digits(cluster, toy):
+    numbers = [0.12345678901234567, 1e-12, 1.5e308, 1.6e308, None, float("inf")]
+    rows = [
+        {"prediction": f"a {i}", "reference": "a", "own": number, "when": datetime(2020, 1, 2)}
+        for i, number in enumerate(numbers)
+    ]
+    score_files(rows, metric="toy", settings=ToySettings())
+    written = [
+        json.loads(line)
+        for path in sorted(Path("scores.jsonl").iterdir())
+        for line in path.read_text().splitlines()
+    ]
+    assert [row["own"] for row in written] == [*numbers[:4], None, None]
+    assert {row["when"] for row in written} == {"2020-01-02 00:00:00"}
+
+
 @pytest.mark.parametrize(
     ("texts", "verdict", "warned"),
     [
@@ -212,11 +229,13 @@ def test_parquet_is_read_and_written_and_a_wrong_row_is_named(cluster, tiny_bert
     [
         (["pairs.jsonl", "-o", "scores.txt"], "the output is a folder whose name ends in .parquet"),
         (["pairs.csv", "-o", "scores.parquet"], "with --engine ray tables are .parquet, .jsonl"),
+        (["--data", "pipe.jsonl", "-o", "scores.jsonl"], "pipe.jsonl is a pipe, which workers"),
         (["a", "b", "-o", "scores.parquet"], "--engine ray needs --data PATH or --dataset NAME"),
     ],
 )
 def test_what_ray_cannot_score_is_refused(cluster, capsys, arguments, message):
     write_lines(Path("pairs.jsonl"), ROWS)
     Path("pairs.csv").write_text("candidate,reference\na,b\n")
+    os.mkfifo("pipe.jsonl")
     assert main(["score", "--engine", "ray", "--idf", "none", *arguments]) == 2
     assert message in capsys.readouterr().err

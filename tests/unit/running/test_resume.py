@@ -18,8 +18,10 @@ from pyarrow import parquet
 from infolm_metric import IDF, InfoLMScorer
 from infolm_metric.commands.main import main
 from infolm_metric.kernel import checkpoints, text_files
-from infolm_metric.kernel.results import mean
+from infolm_metric.kernel.baselines import NoBaseline
+from infolm_metric.kernel.results import Result, mean
 from infolm_metric.running.files import PairSource, from_dataset, from_parallel, from_table
+from infolm_metric.running.means import RunningMean
 from infolm_metric.running.resume import run_job
 from tests.job_files import job_files
 from tests.project_files import ROOT
@@ -627,6 +629,27 @@ def test_a_disk_without_locks_is_named_with_the_remedy(monkeypatch):
         (["--dataset", "two", "--split", "dev", "-o", "s.jsonl"], "cannot load the data set 'two'"),
         (["pairs.jsonl", "--json", "--per-pair"], "--json holds each pair's scores already"),
         (["broken.parquet"], "cannot read broken.parquet after row 0"),
+        (
+            ["pairs.jsonl", "--json", "-o", "s.jsonl", "--restart"],
+            "for each pair; leave --json out",
+        ),
+        (["pairs.jsonl", "--per-pair", "--restart"], "--restart writes a row for each pair; leave"),
+        (["pairs.jsonl", "--engine", "ray", "-o", "s.jsonl", "--restart"], "not for --engine ray"),
+        (["pairs.jsonl", "--engine", "ray", "--json"], "--engine ray writes a row for each pair"),
+        (["pairs.jsonl", "--engine", "ray", "--per-pair"], "leave --per-pair out"),
+        (
+            ["--data", "no.jsonl", "--engine", "ray", "--workers", "0"],
+            "--workers must be at least 1",
+        ),
+        (
+            ["pairs.jsonl", "-o", "s.csv"],
+            "cannot write s.csv: name a file that ends in .jsonl for a",
+        ),
+        (["pairs.jsonl", "-o", "s.CSV", "--per-pair"], "cannot write s.CSV"),
+        (["pairs.jsonl", "-o", "s.tsv"], "in .tsv with --per-pair"),
+        (["pairs.jsonl", "-o", "s.tsv", "--json"], "in .json with --json"),
+        (["pairs.jsonl", "-o", "s.parquet"], "cannot write s.parquet"),
+        (["pairs.jsonl", "-o", "s.jsonl.gz"], "cannot write s.jsonl.gz"),
     ],
 )
 def test_what_makes_no_job_is_refused(infolm, arguments, message):
@@ -639,3 +662,141 @@ def test_what_makes_no_job_is_refused(infolm, arguments, message):
     assert (code, output) == (2, ""), errors
     assert message in errors
     assert not Path("s.jsonl").exists()
+
+
+def test_a_table_of_pairs_goes_to_a_tsv(infolm):
+    assert infolm("pairs.jsonl", "--per-pair", "-o", "scores.tsv")[0] == 0
+    assert Path("scores.tsv").read_text().startswith("pair\t")
+
+
+def test_the_mean_of_the_largest_numbers_is_finite(monkeypatch):
+    def score(inner, pairs, settings, statistics):
+        scores = {name: [1.5e308] * len(pairs) for name in settings.names}
+        return Result("toy", scores, inner.signature(settings), higher_is_better=True)
+
+    monkeypatch.setattr(Overlap, "score", score)
+    assert set(job(ToyScorer()).means.values()) == {1.5e308}
+
+
+def test_a_mean_is_that_of_all_values_together():
+    for values in ([0.1, 0.2, 0.4], [5e-324], [1.7e308] * 3, [-1e308, 1e308, 3.0], [0.3] * 7):
+        column = RunningMean()
+        column.add(values[:1])
+        column.add(values[1:])
+        assert column.value == pytest.approx(mean(values), rel=1e-12)
+        assert min(values) <= column.value <= max(values)
+
+
+# Inputs are kept, and read whole
+
+
+@pytest.mark.parametrize("more", [[], ["--restart"]])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["pairs.jsonl", "-o", "pairs.jsonl"],
+        ["pairs.jsonl", "-o", "link.jsonl"],
+        ["-c", "link.txt", "-r", "link.jsonl", "-o", "pairs.jsonl"],
+        ["--dataset", "data", "-o", "data/train.jsonl"],
+    ],
+)
+def test_a_job_does_not_write_over_its_input(infolm, arguments, more):
+    Path("link.jsonl").symlink_to("pairs.jsonl")
+    Path("link.txt").symlink_to("pairs.jsonl")
+    Path("data").mkdir()
+    write_lines(Path("data/train.jsonl"), ROWS)
+    before = [Path(path).read_bytes() for path in ("pairs.jsonl", "data/train.jsonl")]
+    code, output, errors = infolm(*arguments, *more)
+    assert (code, output) == (2, "")
+    assert "it is read, too, and would be lost; name another file" in errors
+    assert [Path(path).read_bytes() for path in ("pairs.jsonl", "data/train.jsonl")] == before
+
+
+def test_a_job_in_python_does_not_write_over_its_input():
+    for options in ({}, {"restart": True}):
+        with pytest.raises(ValueError, match="cannot write pairs.jsonl: it is read, too"):
+            job(ToyScorer(), output="pairs.jsonl", **options)
+    assert len(rows_of("pairs.jsonl")) == len(ROWS)
+
+
+def test_a_job_beside_its_data_goes_on():
+    Path("data").mkdir()
+    write_lines(Path("data/train.jsonl"), ROWS)
+    job(ToyScorer(), from_dataset("data"), "data/scores.jsonl")
+    assert job(ToyScorer(), from_dataset("data", split="train"), "data/scores.jsonl").resumed
+
+
+def test_a_job_refuses_a_pipe_which_can_be_read_only_once(infolm):
+    os.mkfifo("pipe")
+    Path("sys.txt").write_text("a cat\n")
+    for files in (("-c", "sys.txt", "-r", "pipe"), ("-c", "pipe", "-r", "sys.txt")):
+        code, _, errors = infolm(*files, "-o", "scores.jsonl")
+        assert code == 2 and "read again, and pipe cannot; write it to a file first" in errors
+    code, _, errors = infolm("-c", "pipe", "-r", "pipe")
+    assert code == 2 and "pipe is given twice, and it is no file that can be read again" in errors
+
+
+@pytest.mark.parametrize("again", [lambda pairs: pairs, lambda pairs: (pair for pair in pairs)])
+def test_a_source_that_gives_its_pairs_once_is_refused(again):
+    pairs = iter([(row["prediction"], row["references"]) for row in ROWS])
+    with pytest.raises(ValueError, match="two is not read from its first pair again; `read` must"):
+        job(ToyScorer(), PairSource("two", lambda: again(pairs)))
+
+
+@pytest.mark.parametrize("chunk", [0, -1, 2.5, float("nan")])
+def test_a_chunk_is_a_whole_number(chunk):
+    with pytest.raises((TypeError, ValueError), match="chunk must be"):
+        job(ToyScorer(), chunk=chunk)
+
+
+@pytest.mark.parametrize("idf", ["none", "references", "separate"])
+def test_a_baseline_for_fewer_references_is_refused_before_a_pair_is_scored(
+    infolm, tiny_bert, monkeypatch, idf
+):
+    spoiled = [{**row, "references": ["a cat"] * (1 + (i == 40))} for i, row in enumerate(ROWS)]
+    write_lines(Path("pairs.jsonl"), spoiled)
+    _baseline_of_one_reference(tiny_bert)
+    options = ("--idf", idf, "--rescale-with-baseline", "one.baseline", "-o", "scores.jsonl")
+    monkeypatch.setattr("infolm_metric.running.resume.score_part", None)
+    code, _, errors = infolm("pairs.jsonl", *options)
+    assert code == 2
+    assert "the file's baseline is for up to 1 references, and a pair has 2; make one" in errors
+    assert not list(Path("scores.jsonl.shards").glob("*.rows"))
+
+
+def test_where_a_baseline_does_not_fit_nothing_is_said_of_going_on(tiny_bert):
+    pairs = [("a cat", ["a dog"] * (1 + (i == 9))) for i in range(12)]
+    baseline = _baseline_of_one_reference(tiny_bert)
+    options = {"idf": False, "rescale_with_baseline": baseline}
+    scorer = InfoLMScorer(model_name_or_path=str(tiny_bert), **options)
+    with pytest.raises(NoBaseline) as refusal:
+        job(scorer, PairSource("twelve", lambda: iter(pairs)))
+    assert "goes on" not in str(refusal.value)
+
+
+def _baseline_of_one_reference(model):
+    """The path of a baseline for the tiny model's default settings."""
+    texts = [f"the {number} cats" for number in range(50)]
+    write_lines(Path("corpus.jsonl"), [{"text": text} for text in texts])
+    options = ["--model", str(model), "--pairs", "20", "--references", "1", "-o", "one.baseline"]
+    assert main(["baseline", "corpus.jsonl", *options]) == 0
+    return "one.baseline"
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        (["saved", "--split", "test"], "--split test is not for 'saved', which save_to_disk wrote"),
+        (["saved", "--dataset-config", "x"], "--dataset-config x is not for 'saved'"),
+        (["saved", "--dataset-revision", "x", "--streaming"], "--dataset-revision x is not for"),
+        (["splits", "--dataset-config", "x"], "'splits', which save_to_disk wrote"),
+        (["splits"], "has the splits train, test; give one with --split"),
+    ],
+)
+def test_what_a_saved_data_set_has_not_is_refused(infolm, flags, message):
+    one = datasets.Dataset.from_list(ROWS)
+    one.save_to_disk("saved")
+    datasets.DatasetDict({"train": one, "test": one}).save_to_disk("splits")
+    for output in ((), ("-o", "scores.jsonl")):
+        code, _, errors = infolm("--dataset", *flags, *output)
+        assert code == 2 and message in errors
