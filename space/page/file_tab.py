@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -22,6 +21,8 @@ from .recipe import code_for_file
 from .reproduction import make_code
 
 SAMPLE = Path(__file__).with_name("sample.csv")
+HIDDEN = "() => ['', {visible: false, __type__: 'update'}]"
+"""What an edit does in the browser: had it to ask the server, it could hide a later answer."""
 SHOWN_CHARACTERS = 300  # of a text in the table; the download has it whole
 
 
@@ -63,7 +64,7 @@ def build(limit: dict[str, Any]) -> None:
     )
     edits = [file.change, candidate.input, references.input]
     edits += [control.change for control in controls.values()]
-    gr.on(edits, lambda: ["", gr.update(visible=False)], None, [state, results], **QUIET)
+    gr.on(edits, None, None, [state, results], js=HIDDEN, **QUIET)
     gr.on(edits, cancels=[running], api_visibility="private")
 
 
@@ -71,7 +72,8 @@ def _make_upload() -> tuple[Any, ...]:
     """The file, the column of candidates and those of references; and a sample to try."""
     file = gr.File(label="CSV, TSV or JSON Lines", file_types=list(FILE_TYPES), elem_id="upload")
     sample = gr.Button("Try a sample file", size="sm", elem_id="sample")
-    sample.click(_sample, None, file, api_visibility="private", show_progress="hidden")
+    gr.set_static_paths([SAMPLE])
+    sample.click(lambda: str(SAMPLE), None, file, api_visibility="private", show_progress="hidden")
     candidate = gr.Dropdown(
         [],
         label="Column of candidates",
@@ -119,12 +121,6 @@ def _make_answer() -> tuple[Any, ...]:
         elem_id="pairs",
     )
     return summary, download, histogram, table, make_code("Python for these scores")
-
-
-def _sample() -> Iterator[str]:
-    """A copy of the sample, which gradio may serve, for as long as gradio takes its own."""
-    with tempfile.TemporaryDirectory() as folder:
-        yield shutil.copy(SAMPLE, folder)
 
 
 def _columns_found(path: str | None) -> list[Any]:

@@ -1,5 +1,7 @@
 """The states of the page: contrast as rendered, nothing beyond the edge, nothing stale."""
 
+import json
+
 import pytest
 from playwright.sync_api import expect
 
@@ -146,6 +148,18 @@ def test_a_state_can_be_read_and_fits(state, page):
     reach(page)
     expect(page.locator("#score")).to_contain_text(words, **LONG)
     check(page)
+
+
+def test_a_sample_changes_the_file_once(page):
+    # A second change, which may come late, would stop the scoring that it finds at work.
+    asked = []
+    page.on("request", lambda request: asked.append(request.post_data or ""))
+    page.get_by_role("tab", name="Score a file").click()
+    page.locator("#sample").click()
+    expect(page.locator("#candidate-column input")).to_have_value("prediction", **LONG)
+    page.wait_for_timeout(2000)
+    events = [json.loads(each)["fn_index"] for each in asked if "sample.csv" in each]
+    assert events and len(events) == len(set(events))
 
 
 @pytest.mark.parametrize("width", [390])
