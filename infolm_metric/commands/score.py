@@ -112,12 +112,13 @@ def _score_on_ray(arguments: argparse.Namespace) -> None:
         ) from error
 
     from infolm_metric.running import ray as ray_engine
+    from infolm_metric.running.ray_tables import open_files
 
     scorer = scorer_of(settings)
     ray_engine.start()
     ray.data.DataContext.get_current().enable_progress_bars = scorer.settings.verbose
     if arguments.data:
-        source = ray_engine.open_files(arguments.data)
+        source = open_files(arguments.data)
     else:
         source = ray.data.from_huggingface(score_input.load_dataset(arguments))
     result = ray_engine.score_files(

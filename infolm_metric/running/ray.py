@@ -7,34 +7,30 @@ added up as they come in, before any pair is scored. Needs the extra `ray`.
 
 from __future__ import annotations
 
-import json
 import logging
-import math
 import os
 import pickle
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow
 import pyarrow.dataset
 import ray
-from ray.data.block import BlockAccessor
-from ray.data.datasource import BlockBasedFileDatasink
 
 from infolm_metric import metrics
 from infolm_metric.kernel import text_files
 from infolm_metric.kernel.idf.statistics import Statistics
 from infolm_metric.kernel.pairs import Pairs
 from infolm_metric.kernel.rescaling import known_baseline, score_part, with_baseline
-from infolm_metric.kernel.results import Remarks, differences
+from infolm_metric.kernel.results import differences
 from infolm_metric.kernel.scorer import MetricScorer
 from infolm_metric.kernel.settings import Settings
-from infolm_metric.running.means import RunningMean
+from infolm_metric.running.ray_tables import find_writer
 from infolm_metric.running.resume import JobResult
+from infolm_metric.running.totals import RunningMean, Seen
 
 if TYPE_CHECKING:
     from ray.data import Dataset
@@ -92,19 +88,11 @@ def score_files(
     writes files of its own into it. `options` are the other arguments of `score_dataset`. What
     there is to warn of is warned of here, once.
     """
-    suffix = Path(output).suffix.lower()
-    if suffix not in WRITERS:
-        raise ValueError(
-            f"with --engine ray the output is a folder whose name ends in {' or '.join(WRITERS)}, "
-            f"got {output!r}"
-        )
-    if Path(output).exists():  # refused, because Ray would add its files to those there
-        raise ValueError(f"{output} exists; name a folder that is not there yet")
-    write, form = WRITERS[suffix]
+    write, form = find_writer(output)
     output = os.path.abspath(output)  # workers have other working folders
     scorer = metrics.find(metric).scorer_type().of(settings)
     try:
-        seen: Any = ray.remote(num_cpus=0)(_Seen).remote()
+        seen: Any = ray.remote(num_cpus=0)(Seen).remote()
         scored, statistics = _scored(source, scorer, **options, seen=seen)
         write(scored, output)
         remarks, counts = ray.get(seen.all.remote())
@@ -189,42 +177,6 @@ def count_dataset(dataset: Dataset, pair_of: Any, scorer: MetricScorer) -> Stati
     return statistics
 
 
-class _Lines(BlockBasedFileDatasink):
-    """Writes JSON Lines with all digits of a number, of which Ray's own writer keeps ten decimals.
-
-    As there, what JSON cannot say of a number is null; other values stand as their text.
-    """
-
-    def __init__(self, path: str) -> None:
-        super().__init__(path, file_format="json")
-
-    def write_block_to_file(self, block: BlockAccessor, file: pyarrow.NativeFile) -> None:
-        for row in block.to_arrow().to_pylist():
-            for name, value in row.items():
-                if isinstance(value, float) and not math.isfinite(value):
-                    row[name] = None
-            file.write(json.dumps(row, default=str).encode() + b"\n")
-
-
-class _Seen:
-    """An actor beside the workers: adds up what they say of the pairs of their batches.
-
-    A batch that Ray scores again, because a machine was lost, counts again.
-    """
-
-    def __init__(self) -> None:
-        self.remarks, self.counts = Remarks(), Counter[int]()
-
-    def add(self, remarks: Remarks, counts: Counter[int]) -> None:
-        """Take in a batch; `counts` says how many of its pairs have how many references."""
-        self.remarks += remarks
-        self.counts += counts
-
-    def all(self) -> tuple[Remarks, Counter[int]]:
-        """What all the batches come to."""
-        return self.remarks, self.counts
-
-
 @dataclass
 class _Worker:
     """An actor: holds the scorer, and adds scores to batches of rows."""
@@ -274,23 +226,6 @@ def _check_new(names: Iterable[str], there: Iterable[str]) -> None:
         raise ValueError(f"the data set has a column {taken[0]!r} already; rename or drop it")
 
 
-def open_files(path: str) -> Dataset:
-    """The rows of a file, or of a folder of files, of Parquet or JSON Lines; read by the cluster.
-
-    A folder's name ends like that of a file, or else it holds Parquet files.
-    """
-    suffix = Path(path).suffix.lower() or (".parquet" if Path(path).is_dir() else "")
-    if suffix not in READERS:
-        raise ValueError(
-            f"with --engine ray tables are {', '.join(READERS)}, or folders of them, got {path!r}; "
-            "convert it, or score it without --engine ray"
-        )
-    text_files.check_there([path])
-    if text_files.read_once(path):
-        raise ValueError(f"{path} is a pipe, which workers cannot share; write it to a file first")
-    return READERS[suffix](os.path.abspath(path))  # workers have other working folders
-
-
 def start() -> None:
     """Join the cluster that RAY_ADDRESS names, or start one on this machine."""
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # Ray would report to its makers
@@ -311,15 +246,3 @@ def _own_error(error: BaseException) -> BaseException:
             return type(inner)(str(inner))
         inner = getattr(inner, "cause", None) or inner.__cause__
     return error
-
-
-READERS = {
-    ".parquet": lambda path: ray.data.read_parquet(path),
-    # Not with lines=True, which makes numbers of texts such as "12".
-    ".jsonl": lambda path: ray.data.read_json(path),
-    ".ndjson": lambda path: ray.data.read_json(path, file_extensions=None),
-}
-WRITERS = {
-    ".parquet": (lambda scored, path: scored.write_parquet(path), "parquet"),
-    ".jsonl": (lambda scored, path: scored.write_datasink(_Lines(path)), "json"),
-}

@@ -26,12 +26,12 @@ from infolm_metric.kernel.idf.table import IDF
 from infolm_metric.kernel.pairs import Pair, Pairs
 from infolm_metric.kernel.progress import bar
 from infolm_metric.kernel.rescaling import known_baseline, score_part, with_baseline
-from infolm_metric.kernel.results import Remarks, differences
+from infolm_metric.kernel.results import differences
 from infolm_metric.kernel.scorer import MetricScorer
 from infolm_metric.kernel.settings import Settings
 from infolm_metric.running.files import PairSource
-from infolm_metric.running.means import RunningMean
 from infolm_metric.running.shards import SHARD, TABLE, Job, Shard, digest, lock, write_whole
+from infolm_metric.running.totals import RunningMean, Seen
 
 CHUNK = 256  # pairs
 COUNTED = 4096  # pairs whose documents are counted at a time
@@ -113,8 +113,7 @@ def run_job(
     if settings.rescale_with_baseline is True:  # no chunk has pairs enough for one of its own
         settings = settings.replace(rescale_with_baseline="package")
     signature = scorer.signature(rescale_with_baseline=settings.rescale_with_baseline)
-    remarks: list[Remarks] = []  # on the texts of each chunk
-    counts: Counter[int] = Counter()  # how many pairs have how many references
+    seen = Seen()
 
     def score(pairs: list[Pair], first: int) -> Shard:
         with scorer.lock:
@@ -132,18 +131,18 @@ def run_job(
             statistics = _take_up(folder, job, asked, settings.counted, source)
         else:
             # Before the model is loaded, because this finds what is wrong with the input.
-            statistics, corpus, seen = _count(scorer, source, settings, progress)
-            with_baseline(scorer.inner, settings, statistics, seen)  # it fits, or this raises
+            statistics, corpus, counts = _count(scorer, source, settings, progress)
+            with_baseline(scorer.inner, settings, statistics, counts)  # it fits, or this raises
             job = Job(signature, chunk, statistics.fingerprints, corpus)
             path.unlink(missing_ok=True)
             job.begin(folder, statistics)
         try:
             with bar(progress, total=source.count(), unit="pair", desc=settings.metric) as shown:
-                shards = _shards(source, folder, chunk, score, counts, remarks)
+                shards = _shards(source, folder, chunk, score, seen)
                 told = scorer.inner.signature(settings, statistics)
                 result = _join(path, folder, told, shards, shown)
-            known = known_baseline(scorer.inner, settings, statistics, counts)
-            return replace(result, baseline=known, judged=sum(remarks, Remarks()).judged)
+            known = known_baseline(scorer.inner, settings, statistics, seen.counts)
+            return replace(result, baseline=known, judged=seen.remarks.judged)
         except NoBaseline:  # nor would it fit if the job went on
             raise
         except STOPS as stop:
@@ -153,7 +152,7 @@ def run_job(
                 "same command goes on"
             ) from stop
         finally:
-            sum(remarks, Remarks()).warn()
+            seen.remarks.warn()
 
 
 def _shards(
@@ -161,17 +160,15 @@ def _shards(
     folder: Path,
     chunk: int,
     score: Callable[[list[Pair], int], Shard],
-    counts: Counter[int],
-    remarks: list[Remarks],
+    seen: Seen,
 ) -> Iterator[tuple[Path, Shard, str]]:
     """Where the shard of each chunk is, the shard, scored unless it was there, and if it was.
 
-    `counts` is told how many references each pair has, and `remarks` what there is to remark.
+    `seen` is told what there is to remark, and how many references each pair has.
     """
     rows = source.read()
     for first in count(1, chunk):
         pairs, file = list(islice(rows, chunk)), folder / SHARD.format(first)
-        counts.update(len(references) for _, references in pairs)
         state = CHANGED if file.exists() else NEW
         if shard := Shard.read(file):
             if digest(pairs[: len(shard)]) != shard.pairs:
@@ -189,7 +186,7 @@ def _shards(
         if not shard or state == NEW:
             shard = score(pairs, first)
             shard.write(file)
-        remarks.append(shard.remarks)
+        seen.add(shard.remarks, Counter(len(references) for _, references in pairs))
         yield file, shard, state
 
 

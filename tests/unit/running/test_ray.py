@@ -96,7 +96,7 @@ def test_baryscore_scores_as_in_one_process(cluster, tiny_bert):
     from infolm_metric.running.ray import score_dataset
 
     settings = {"model_name_or_path": str(tiny_bert), "layers": 2}
-    dataset = ray.data.from_items(ROWS, override_num_blocks=2)
+    dataset = ray.data.from_items(ROWS, override_num_blocks=1)
     scored = score_dataset(dataset, metric="baryscore", batch=16, **settings)
     rows = sorted(scored.take_all(), key=lambda row: row["id"])
     pairs = [row["prediction"] for row in ROWS], [row["references"] for row in ROWS]
@@ -110,7 +110,7 @@ def test_menli_scores_as_in_one_process(cluster, tiny_bert, tiny_nli, combined):
 
     other = {"metric": "infolm", "model_name_or_path": str(tiny_bert)} if combined else None
     settings = {"model_name_or_path": str(tiny_nli()), "combine_with": other}
-    dataset = ray.data.from_items(ROWS, override_num_blocks=2)
+    dataset = ray.data.from_items(ROWS, override_num_blocks=1)
     scored = score_dataset(dataset, metric="menli", batch=16, **settings)
     rows = sorted(scored.take_all(), key=lambda row: row["id"])
     pairs = [row["prediction"] for row in ROWS], [row["references"] for row in ROWS]

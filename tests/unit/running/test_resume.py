@@ -21,8 +21,8 @@ from infolm_metric.kernel import checkpoints, text_files
 from infolm_metric.kernel.baselines import NoBaseline
 from infolm_metric.kernel.results import Result, mean
 from infolm_metric.running.files import PairSource, from_dataset, from_parallel, from_table
-from infolm_metric.running.means import RunningMean
 from infolm_metric.running.resume import run_job
+from infolm_metric.running.totals import RunningMean
 from tests.job_files import job_files
 from tests.project_files import ROOT
 from tests.random_pairs import random_pairs, write_lines
