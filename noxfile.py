@@ -20,7 +20,7 @@ LEAST = re.compile(r"([\w-]+)>=([\d.]+)")
 POT = ["0.9.6", "0.9.7"]
 # What the unit tests need beside the package; the page's gradio wants newer versions than it.
 NEEDED = ".[attack,baryscore,plots,ray]"
-WITH = ["accelerate", "hypothesis", "import-linter", "mpmath", "pytest>=8.4", "pytest-xdist>=3.6"]
+WITH = ["accelerate", "hypothesis", "import-linter", "mpmath", "pytest>=8.4", "pytest-xdist>=3.8"]
 WITH += ["torchmetrics==1.9.0"]
 
 

@@ -72,13 +72,16 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Marks every test as MARKS says of it and of the places it is in."""
+    """Marks every test as MARKS says of it and of the places it is in; the longest come first."""
     for item in items:
         path = item.path.relative_to(config.rootpath)
         places = [place.as_posix() for place in (path, *path.parents)]
         test = f"{path.as_posix()}::{item.name.partition('[')[0]}"
         for mark in [mark for place in (test, *places) for mark in MARKS.get(place, ())]:
             item.add_marker(mark)
+    # A worker that met a long file last would work on alone.
+    items.sort(key=lambda item: not item.get_closest_marker("slow"))
+    items.sort(key=lambda item: not item.get_closest_marker("ray"))
 
 
 @pytest.fixture(scope="session")

@@ -66,7 +66,7 @@ def test_the_folder_answers_in_an_environment_of_its_requirements_alone(folder):
     with tempfile.TemporaryDirectory() as home:  # large: not kept as tmp_path is
         venv.create(Path(home) / "env", with_pip=True)
         python = Path(home) / "env" / "bin" / "python"
-        install = ["-m", "pip", "install", "-q", "-r", folder / "requirements.txt"]
+        install = ["-m", "pip", "install", "-q", "--no-compile", "-r", folder / "requirements.txt"]
         done = subprocess.run([python, *install], capture_output=True, text=True)
         assert done.returncode == 0, done.stdout + done.stderr
         with running_space(Path(home), folder / "app.py", python, imported=None) as url:

@@ -5,7 +5,7 @@ import shutil
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
 FLAGS = [
     "--no-sandbox",
@@ -15,6 +15,7 @@ FLAGS = [
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",  # nothing else can be reached
 ]
 PATIENCE_MILLISECONDS = 60_000
 
@@ -40,27 +41,32 @@ def width() -> int:
     return 1280
 
 
+@pytest.fixture(scope="session")
+def context(browser) -> Iterator[BrowserContext]:
+    """What the pages of all tests share: above all the cache, which a route would turn off."""
+    context = browser.new_context(color_scheme="light")
+    context.set_default_timeout(PATIENCE_MILLISECONDS)
+    yield context
+    context.close()
+
+
 @pytest.fixture
-def page(browser, width, space_url) -> Iterator[Page]:
-    """The Space in a window of its own, loaded, with every other address out of reach.
+def page(context, width, space_url) -> Iterator[Page]:
+    """The Space in a window of its own, loaded.
 
     `page.elsewhere` lists the requests to other addresses, `page.problems` the errors of scripts.
     """
-    context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme="light")
-    context.set_default_timeout(PATIENCE_MILLISECONDS)
     page = context.new_page()
+    page.set_viewport_size({"width": width, "height": 900})
     page.elsewhere, page.problems = [], []
 
-    def guard(route):
-        if route.request.url.startswith((space_url, "data:", "blob:")):
-            route.continue_()
-        else:
-            page.elsewhere.append(route.request.url)
-            route.abort()
+    def note(request):
+        if not request.url.startswith((space_url, "data:", "blob:")):
+            page.elsewhere.append(request.url)
 
-    context.route("**/*", guard)
+    page.on("request", note)
     page.on("pageerror", lambda error: page.problems.append(str(error)))
     page.goto(space_url)
     page.locator(".score").wait_for()
     yield page
-    context.close()
+    page.close()
