@@ -16,6 +16,7 @@ from infolm_metric.commands.output import check_writable
 from infolm_metric.kernel import text_files
 from infolm_metric.kernel.baselines import LEAST_GROUPS, MOST_PAIRS
 from infolm_metric.kernel.checks import whole_number
+from infolm_metric.kernel.lines import check_there
 from infolm_metric.kernel.settings import Settings
 
 REFERENCES = 4
@@ -32,7 +33,7 @@ def _baseline(arguments: argparse.Namespace) -> None:
     """Scores texts of the files against others of them, saves how the scores lie, and says so."""
     pairs = whole_number("--pairs", arguments.pairs, LEAST_GROUPS)
     references = whole_number("--references", arguments.references)
-    text_files.check_there(arguments.corpus)
+    check_there(arguments.corpus)
     check_writable(arguments)
     texts = [
         text

@@ -21,6 +21,7 @@ from infolm_metric.commands.options import (
 )
 from infolm_metric.commands.output import JSON, MARKDOWN, OUTPUT, check_output, write
 from infolm_metric.kernel import text_files
+from infolm_metric.kernel.lines import check_there
 
 if TYPE_CHECKING:
     import numpy as np
@@ -35,7 +36,7 @@ def _compare(arguments: argparse.Namespace) -> None:
     check_output(arguments)
     shared.check_resampling(arguments)
     names = _names(arguments.systems)
-    text_files.check_there([*arguments.systems, *arguments.references])
+    check_there([*arguments.systems, *arguments.references])
     settings = settings_given(arguments)
     if "candidates" in settings.counted:
         raise ValueError(

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from infolm_metric.commands.options import option
-from infolm_metric.kernel import text_files
+from infolm_metric.kernel.lines import check_apart
 
 STANDARD_OUTPUT = "-"
 JSON = option("--json", action="store_true", help="one JSON object, with every number")
@@ -46,7 +46,7 @@ def check_writable(arguments: argparse.Namespace) -> None:
             "write to"
         )
     given = [value for name, value in vars(arguments).items() if name != "output"]
-    text_files.check_apart(output, _words(given))
+    check_apart(output, _words(given))
 
 
 def _words(given: Iterable[Any]) -> Iterator[str]:

@@ -17,8 +17,8 @@ from infolm_metric.commands.options import (
     repeated,
     settings_given,
 )
-from infolm_metric.kernel import text_files
 from infolm_metric.kernel.checks import natural_number, whole_number
+from infolm_metric.kernel.lines import check_there
 
 if TYPE_CHECKING:
     from infolm_metric.kernel.settings import Settings
@@ -82,7 +82,7 @@ def check_resampling(arguments: argparse.Namespace) -> None:
 def settings_before(arguments: argparse.Namespace) -> Settings:
     """The settings given, checked before the data are read."""
     check_resampling(arguments)
-    text_files.check_there([arguments.data])
+    check_there([arguments.data])
     return settings_given(arguments)
 
 

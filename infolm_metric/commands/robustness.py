@@ -22,7 +22,7 @@ from infolm_metric.commands.output import JSON, MARKDOWN, OUTPUT, check_output, 
 from infolm_metric.kernel.wording import as_flags
 
 if TYPE_CHECKING:
-    from infolm_metric.kernel.text_files import Row
+    from infolm_metric.kernel.tables import Row
     from infolm_metric.robustness.report import MetricResult, Robustness
     from infolm_metric.robustness.scoring import Column
 

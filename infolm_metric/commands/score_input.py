@@ -7,7 +7,8 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from infolm_metric.commands.options import Option, option, refused, repeated
-from infolm_metric.kernel import text_files
+from infolm_metric.kernel import tables, text_files
+from infolm_metric.kernel.lines import STANDARD_INPUT, check_there
 from infolm_metric.kernel.pairs import Pairs, check_pairs
 from infolm_metric.kernel.settings import Settings
 
@@ -27,7 +28,7 @@ def check_way(arguments: argparse.Namespace) -> None:
     """
     if len(arguments.texts) == 1 and arguments.data is None:
         (lone,) = arguments.texts
-        if lone == text_files.STANDARD_INPUT or text_files.is_table(lone):
+        if lone == STANDARD_INPUT or tables.is_table(lone):
             arguments.data, arguments.texts = lone, []
     if sources := getattr(arguments, "sources", None):
         if arguments.references:
@@ -47,7 +48,7 @@ def check_way(arguments: argparse.Namespace) -> None:
     if arguments.texts:
         _given_pair(arguments)
     elif files:
-        text_files.check_there([arguments.candidates, *arguments.references])
+        check_there([arguments.candidates, *arguments.references])
 
 
 def read_pairs(arguments: argparse.Namespace) -> Pairs:
@@ -115,7 +116,7 @@ def _given_pair(arguments: argparse.Namespace) -> Pairs:
             f"--rescale-with-baseline took {taken!r} for its file; put it after the texts"
         )
     if not references:
-        table = candidate.lower().endswith(tuple(text_files.TABLES))
+        table = candidate.lower().endswith(tuple(tables.TABLES))
         there = f", or a file that is there: {candidate!r} is none" if table else ""
         raise ValueError(f"got one text; give the candidate, then at least one reference{there}")
     return check_pairs([candidate], [references])
@@ -147,7 +148,7 @@ AFTER: tuple[Option, ...] = (
     option(
         "--data",
         metavar="FILE",
-        help=f"table of candidates and references ({' '.join(text_files.TABLES)}); - is JSON Lines "
+        help=f"table of candidates and references ({' '.join(tables.TABLES)}); - is JSON Lines "
         "on standard input; in JSON Lines and Parquet the references may be a list",
     ),
     option(

@@ -20,7 +20,8 @@ import numpy as np
 
 from infolm_metric.kernel.checks import check_known
 from infolm_metric.kernel.pairs import as_list, check_text
-from infolm_metric.kernel.text_files import CANDIDATE_COLUMNS, REFERENCE_COLUMNS, cell, read_rows
+from infolm_metric.kernel.tables import read_rows
+from infolm_metric.kernel.text_files import CANDIDATE_COLUMNS, REFERENCE_COLUMNS, cell
 from infolm_metric.meta_evaluation.ratings import Ratings
 
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from infolm_metric.kernel.pairs import check_text
-from infolm_metric.kernel.text_files import Row, read_rows, references_of
+from infolm_metric.kernel.tables import Row, read_rows
+from infolm_metric.kernel.text_files import references_of
 
 PARAPHRASE = "paraphrase"
 

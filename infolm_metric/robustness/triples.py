@@ -13,7 +13,7 @@ from typing import Any
 
 from infolm_metric.kernel.checks import check_known, nearest, whole_number
 from infolm_metric.kernel.pairs import check_text
-from infolm_metric.kernel.text_files import Row, read_rows
+from infolm_metric.kernel.tables import Row, read_rows
 from infolm_metric.robustness.attacks import ATTACKS, KINDS, attack, check_attacks, number_of
 from infolm_metric.robustness.items import Item
 from infolm_metric.robustness.number_words import in_words

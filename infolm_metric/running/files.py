@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from infolm_metric.kernel import text_files
+from infolm_metric.kernel.lines import STANDARD_INPUT, check_there, read_once
 from infolm_metric.kernel.pairs import Pair
 
 
@@ -151,9 +152,9 @@ def _only_split(name: str, splits: Mapping[str, Any], split: str | None) -> Any:
 
 def _check_again(paths: Sequence[str]) -> None:
     """Raise ValueError for files that are not there, and for what can be read only once."""
-    text_files.check_there(paths)
-    for path in filter(text_files.read_once, paths):
-        shown = "standard input" if path == text_files.STANDARD_INPUT else path
+    check_there(paths)
+    for path in filter(read_once, paths):
+        shown = "standard input" if path == STANDARD_INPUT else path
         raise ValueError(
             f"a job that can be taken up again needs an input that can be read again, and {shown} "
             "cannot; write it to a file first, or give another --output than JSON Lines"

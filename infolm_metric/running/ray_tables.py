@@ -14,7 +14,7 @@ import ray
 from ray.data.block import BlockAccessor
 from ray.data.datasource import BlockBasedFileDatasink
 
-from infolm_metric.kernel import text_files
+from infolm_metric.kernel.lines import check_there, read_once
 
 if TYPE_CHECKING:
     from ray.data import Dataset
@@ -31,8 +31,8 @@ def open_files(path: str) -> Dataset:
             f"with --engine ray tables are {', '.join(READERS)}, or folders of them, got {path!r}; "
             "convert it, or score it without --engine ray"
         )
-    text_files.check_there([path])
-    if text_files.read_once(path):
+    check_there([path])
+    if read_once(path):
         raise ValueError(f"{path} is a pipe, which workers cannot share; write it to a file first")
     return READERS[suffix](os.path.abspath(path))  # workers have other working folders
 

@@ -18,11 +18,11 @@ from itertools import count, islice
 from pathlib import Path
 from typing import Any
 
-from infolm_metric.kernel import text_files
 from infolm_metric.kernel.baselines import Baseline, NoBaseline
 from infolm_metric.kernel.checks import whole_number
 from infolm_metric.kernel.idf.statistics import Statistics
 from infolm_metric.kernel.idf.table import IDF
+from infolm_metric.kernel.lines import check_apart
 from infolm_metric.kernel.pairs import Pair, Pairs
 from infolm_metric.kernel.progress import bar
 from infolm_metric.kernel.rescaling import known_baseline, score_part, with_baseline
@@ -103,7 +103,7 @@ def run_job(
     path = Path(output)
     if path.is_symlink():  # the link stays, and the shards lie where there is room for the output
         path = path.resolve()
-    text_files.check_apart(path, source.files)
+    check_apart(path, source.files)
     folder = path.with_name(f"{path.name}.shards")
     if not restart and not Job.begun(folder) and path.exists() and path.stat().st_size:
         raise ValueError(f"{path} exists, and there is no job to go on with in {folder}; {ANEW}")

@@ -14,7 +14,8 @@ from typing import Any
 from infolm_metric.kernel.pairs import Pairs, check_pairs, check_text
 from infolm_metric.kernel.rescaling import known_baseline
 from infolm_metric.kernel.results import Result, joined
-from infolm_metric.kernel.text_files import CANDIDATE_COLUMNS, REFERENCE_COLUMNS, TABLES, cell
+from infolm_metric.kernel.tables import TABLES
+from infolm_metric.kernel.text_files import CANDIDATE_COLUMNS, REFERENCE_COLUMNS, cell
 
 from . import limits
 from .allowed_models import AllowedModel, model_named

@@ -11,7 +11,8 @@ import argparse
 import sys
 from itertools import islice
 
-from infolm_metric.kernel.text_files import read_rows, references_of
+from infolm_metric.kernel.tables import read_rows
+from infolm_metric.kernel.text_files import references_of
 from infolm_metric.robustness.attacks import ATTACKS, attack
 
 TEXTS = 400

@@ -6,13 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from infolm_metric.kernel.text_files import (
-    check_there,
-    read_documents,
-    read_pairs,
-    read_parallel,
-    read_texts,
-)
+from infolm_metric.kernel.lines import check_there
+from infolm_metric.kernel.text_files import read_documents, read_pairs, read_parallel, read_texts
 
 ODD = "a\u2028b\u2029c\u0085d\x0be\x0cf\x1cg\rh"
 """Every character but the line feed at which str.splitlines splits."""

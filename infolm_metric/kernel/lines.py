@@ -1,0 +1,90 @@
+"""Files as lines of UTF-8: plain, compressed or standard input; and what their names must be.
+
+Only a line feed ends a line. The other characters that Unicode counts as line ends (U+2028, U+0085,
+a lone carriage return) are part of it: splitting at them would shift every later pair. A byte order
+mark at the start is dropped, "-" is standard input, and a name that ends in .gz is decompressed.
+"""
+
+from __future__ import annotations
+
+import codecs
+import gzip
+import os
+import sys
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
+
+STANDARD_INPUT = "-"
+
+
+def check_there(paths: Sequence[str]) -> None:
+    """Raise ValueError if a file is not there, or standard input is named twice.
+
+    >>> check_there(["missing.txt"])
+    Traceback (most recent call last):
+    ValueError: cannot read missing.txt: there is no such file; check its name
+    """
+    if list(paths).count(STANDARD_INPUT) > 1:
+        raise ValueError("only one file can be '-': standard input can be read once")
+    for number, path in enumerate(paths):
+        if path != STANDARD_INPUT and not os.path.exists(path):
+            raise ValueError(f"cannot read {path}: there is no such file; check its name")
+        if path in paths[:number] and read_once(path):
+            raise ValueError(f"{path} is given twice, and it is no file that can be read again")
+
+
+def read_once(path: str) -> bool:
+    """True for standard input, a pipe, or whatever else is no file that can be read again.
+
+    >>> read_once("-"), read_once(os.devnull), read_once(__file__)
+    (True, True, False)
+    """
+    return path == STANDARD_INPUT or not (os.path.isfile(path) or os.path.isdir(path))
+
+
+def check_apart(output: str | os.PathLike[str], inputs: Iterable[str]) -> None:
+    """Raise ValueError if a file that is to be written is one of those that are read.
+
+    >>> check_apart(__file__, [os.devnull, __file__])
+    Traceback (most recent call last):
+    ValueError: cannot write ...: it is read, too...
+    """
+    for path in map(os.path.expanduser, inputs) if os.path.isfile(output) else ():
+        if os.path.isfile(path) and os.path.samefile(path, output):
+            raise ValueError(
+                f"cannot write {os.fspath(output)}: it is read, too, and would be lost; name "
+                "another file with -o"
+            )
+
+
+def read_lines(path: str) -> Iterator[tuple[int, str]]:
+    """The number of each line, from 1, and the line with its end."""
+    number = 0
+    try:
+        with _opened(path) as stream:
+            # Bytes split at line feeds only, which no other UTF-8 character contains.
+            for number, raw in enumerate(stream, 1):
+                line = raw.removeprefix(codecs.BOM_UTF8) if number == 1 else raw
+                if line:
+                    yield number, line.decode()
+    except UnicodeDecodeError as error:
+        raise ValueError(
+            f"{shown(path)}, line {number}: not valid UTF-8 "
+            f"(byte 0x{error.object[error.start]:02x}); convert the file to UTF-8, for example "
+            "with iconv -f LATIN1 -t UTF-8"
+        ) from None
+    except (OSError, EOFError, zlib.error) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise ValueError(f"cannot read {shown(path)}: {reason}; check its name") from error
+
+
+def _opened(path: str) -> AbstractContextManager[Iterable[bytes]]:
+    if path == STANDARD_INPUT:
+        return nullcontext(sys.stdin.buffer)
+    return gzip.open(path) if path.lower().endswith(".gz") else open(path, "rb")
+
+
+def shown(path: str) -> str:
+    """A file's name as messages say it."""
+    return "standard input" if path == STANDARD_INPUT else path
