@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import os
+import threading
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+QUIET = threading.Lock()  # two threads at once could leave the process without its warnings
 LARGEST = 4.0  # of points in the unit ball
 ITERATIONS = 1_000_000
 UNUSED_BACKENDS = ("TENSORFLOW", "JAX", "CUPY")
@@ -61,7 +63,7 @@ def best_plan(a: np.ndarray, b: np.ndarray, cost: np.ndarray) -> np.ndarray:
     """
     if min(cost.shape) == 1:  # there is only one way
         return np.outer(a, b)
-    with warnings.catch_warnings():
+    with QUIET, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of what is looked at below
         plan, log = solver().emd(a, b, cost, numItermax=ITERATIONS, log=True)
     if log["warning"] is None:

@@ -39,6 +39,9 @@ HASHED = (
 WORKING_MEMORY = 2 << 30  # bytes
 # Share of a GPU's memory that stays free for whoever else is at work there.
 HEADROOM = 0.1
+# To make a model transformers changes what is the whole process's, such as the default dtype: two
+# threads at once would spoil each other's models, and leave the caller another dtype.
+LOADING = threading.RLock()
 PATIENCE = 4.0  # seconds that the Hub has for its first answer
 
 
@@ -140,7 +143,7 @@ def open_checkpoint(
     tokenizer = fetch(AutoTokenizer.from_pretrained)
     check(name, tokenizer)
     try:
-        with torch.device("meta"):  # modules without memory for weights
+        with LOADING, torch.device("meta"):  # modules without memory for weights
             skeleton = architecture.from_config(config)
     except ValueError as error:
         raise ValueError(unfit(config.model_type)) from error
@@ -177,7 +180,7 @@ def load_weights(
     Raises OSError if the weights are not there, are damaged, or are not safetensors.
     """
     # Random numbers that transformers draws for missing weights must not move the caller's.
-    with torch.random.fork_rng(devices=[]), _quietly():
+    with LOADING, torch.random.fork_rng(devices=[]), _quietly():
         model, report = checkpoint.fetch(
             architecture.from_pretrained,
             # Given even for float32: transformers 5 otherwise keeps a checkpoint's own dtype.

@@ -4,6 +4,8 @@ import io
 import json
 import re
 import shutil
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,6 +20,7 @@ from transformers import (
     NystromformerForMaskedLM,
 )
 
+from infolm_metric import InfoLMScorer
 from infolm_metric.kernel import checkpoints
 from infolm_metric.kernel.checkpoints import load_weights, open_checkpoint
 from tests.model_families import FAMILIES, edited
@@ -309,3 +312,21 @@ def test_a_model_from_the_hub_is_known_by_its_name_and_commit(tiny_bert):
             opened("some-one/tiny", "v2")
     finally:
         shutil.rmtree(cached)
+
+
+def test_models_loaded_in_several_threads_at_once_are_whole(tiny_bert):
+    pairs = ["a cat sat on a mat"], [["the cat slept on the mat"]]
+    half = {"model_name_or_path": str(tiny_bert), "dtype": "float16"}
+    whole = {"model_name_or_path": str(tiny_bert)}
+    expected = [InfoLMScorer(**each).score(*pairs)["infolm"] for each in (half, whole)]
+    start = threading.Barrier(4)
+
+    def score(settings):
+        scorer = InfoLMScorer(**settings)
+        start.wait()
+        return scorer.score(*pairs)["infolm"]
+
+    for _ in range(5):
+        with ThreadPoolExecutor(4) as pool:
+            assert list(pool.map(score, [half, whole] * 2)) == expected * 2
+        assert torch.get_default_dtype() == torch.float32
