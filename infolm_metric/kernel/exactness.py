@@ -5,10 +5,13 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
+
+PRECISION = "fp32_precision"
 
 
 def least_rows() -> int:
@@ -68,12 +71,21 @@ class _Precision:
     """Torch's precision of products, which all threads share: the caller's once all are done."""
 
     def __init__(self) -> None:
-        self.lock, self.inside, self.callers = threading.Lock(), 0, ""
+        self.lock, self.inside = threading.Lock(), 0
+        self.callers: str | None = None
+        self.by_backend: list[str] = []
+        backends: list[Any] = [torch.backends.cuda, torch.backends.mkldnn]
+        # Since torch 2.9 each has a precision of its own.
+        self.products = [each.matmul for each in backends if hasattr(torch.backends, PRECISION)]
 
     def __enter__(self) -> None:
         with self.lock:
             if not self.inside:
-                self.callers = torch.get_float32_matmul_precision()
+                self.by_backend = [getattr(each, PRECISION) for each in self.products]
+                try:
+                    self.callers = torch.get_float32_matmul_precision()
+                except RuntimeError:  # set by backend, as a Trainer's tf32=True does
+                    self.callers = None
                 torch.set_float32_matmul_precision("highest")
             self.inside += 1
 
@@ -81,7 +93,10 @@ class _Precision:
         with self.lock:
             self.inside -= 1
             if not self.inside:
-                torch.set_float32_matmul_precision(self.callers)
+                if self.callers is not None:
+                    torch.set_float32_matmul_precision(self.callers)
+                for each, precision in zip(self.products, self.by_backend, strict=True):
+                    setattr(each, PRECISION, precision)
 
 
 _highest = _Precision()

@@ -302,6 +302,18 @@ def test_half_precision_is_close_and_named_in_the_signature(bundled, dtype):
 # Texts.
 
 
+def test_states_that_overflow_are_refused_by_the_settings_name(tiny_bert):
+    scorer = BaryScorer(
+        model_name_or_path=str(tiny_bert), layers=2, idf=False, dtype="float16", reuse_memory=0
+    )
+    scorer.score(["a cat sat"], ["a dog"])
+    encoder_layers = scorer.inner.states._model.model.encoder.layer
+    with torch.inference_mode():
+        encoder_layers[-1].output.dense.weight.fill_(6e4)
+    with pytest.raises(ValueError, match='no finite numbers with dtype="float16"; give'):
+        scorer.score([""], ["a"])
+
+
 def test_equal_tokens_with_equal_weights_score_exactly_zero(scorer):
     texts = ["The  CAT sat", "", LONG]
     found = scorer.score(texts, ["the cat SAT", "", LONG])

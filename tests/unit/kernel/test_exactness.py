@@ -39,3 +39,25 @@ def test_two_threads_share_the_precision_until_both_are_done():
         assert torch.get_float32_matmul_precision() == "medium"
     finally:
         torch.set_float32_matmul_precision(before)
+
+
+@pytest.mark.skipif(
+    not hasattr(torch.backends, "fp32_precision"), reason="torch before 2.9 has one precision"
+)
+@pytest.mark.parametrize("place", [torch.backends, torch.backends.cuda.matmul])
+def test_a_precision_that_was_set_by_backend_is_put_aside_and_back(place):
+    products = [torch.backends.cuda.matmul, torch.backends.mkldnn.matmul]
+    places = [torch.backends, *products]
+    own = [each.fp32_precision for each in places]
+    for each in places:
+        each.fp32_precision = "none"
+    place.fp32_precision = "tf32"  # of torch.backends this is what a Trainer's tf32=True does
+    try:
+        before = [each.fp32_precision for each in products]
+        assert "tf32" in before
+        with exactly(torch.device("cpu")):
+            assert [each.fp32_precision for each in products] == ["ieee", "ieee"]
+        assert [each.fp32_precision for each in products] == before
+    finally:
+        for each, precision in zip(places, own, strict=True):
+            each.fp32_precision = precision
