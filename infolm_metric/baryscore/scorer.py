@@ -107,7 +107,7 @@ class BaryScorePasses(Passes):
 
     def layers(self, settings: Settings) -> Layers:
         """Which hidden states of the model are read."""
-        states = self.states.checkpoint(settings).states
+        states = self.states.opened(settings).states
         assert states is not None  # such models are not opened
         return settings.indices(states)
 
@@ -115,7 +115,7 @@ class BaryScorePasses(Passes):
 
     def _plan(self, read: Settings, own: Sequence[tuple[Settings, Statistics]]) -> Plan:
         """The plan of a pass for settings that read texts alike, each with its statistics."""
-        checkpoint = self.states.checkpoint(read)
+        checkpoint = self.states.opened(read)
         weighed = [weighting(each, counted, checkpoint) for each, counted in own]
         chosen = [self.layers(each) for each, _ in own]
         weightings, layers = list(dict.fromkeys(weighed)), list(dict.fromkeys(chosen))
@@ -249,10 +249,10 @@ class BaryScorer(MetricScorer):
             statistics = self.inner.count(pairs, chosen)
             result = self.inner.score(pairs, chosen, statistics)
             result.remarks.warn()
-            tables = weighting(chosen, statistics, kept.checkpoint(chosen))
+            tables = weighting(chosen, statistics, kept.opened(chosen))
             (one,), (other,) = kept.read([[candidate], [reference]], tables, chosen)
             found = kept.of([one, other], chosen, [self.inner.layers(chosen)])
-            tokenizer = kept.checkpoint(chosen).tokenizer
+            tokenizer = kept.opened(chosen).tokenizer
         sides = [
             TokenPoints(
                 tokenizer.convert_ids_to_tokens(own_tokens(each).tolist()),
@@ -267,7 +267,7 @@ class BaryScorer(MetricScorer):
     @property
     def tokenizer(self) -> Any:
         """The tokenizer of the model in the settings; `IDF.from_corpus` needs it."""
-        return self.inner.states.checkpoint(self.settings).tokenizer
+        return self.inner.states.opened(self.settings).tokenizer
 
 
 def _fitting(remarks: Remarks, statistics: Statistics) -> Remarks:

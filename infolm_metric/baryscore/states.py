@@ -30,11 +30,11 @@ Layers = tuple[int, ...]
 class States(Reader[encoder.Encoder]):
     """An encoder and the points of texts, kept between calls."""
 
-    def _open(self, name: str, revision: str | None) -> Checkpoint:
-        return encoder.open_encoder(name, revision)
+    def _open(self, settings: Settings) -> Checkpoint:
+        return encoder.open_encoder(settings.model_name_or_path, settings.model_revision)
 
-    def _load(self, checkpoint: Checkpoint, device: str | None, dtype: str) -> encoder.Encoder:
-        return encoder.load(checkpoint, device, dtype)
+    def _load(self, opened: Checkpoint, settings: Settings) -> encoder.Encoder:
+        return encoder.load(opened, settings.device, settings.dtype)
 
     def of(
         self,

@@ -23,11 +23,11 @@ from infolm_metric.kernel.wording import spelled
 class Distributions(Reader[masked_lm.MaskedLM]):
     """A masked language model and the distributions of texts, kept between calls."""
 
-    def _open(self, name: str, revision: str | None) -> Checkpoint:
-        return masked_lm.open_masked_lm(name, revision)
+    def _open(self, settings: Settings) -> Checkpoint:
+        return masked_lm.open_masked_lm(settings.model_name_or_path, settings.model_revision)
 
-    def _load(self, checkpoint: Checkpoint, device: str | None, dtype: str) -> masked_lm.MaskedLM:
-        return masked_lm.load(checkpoint, device, dtype)
+    def _load(self, opened: Checkpoint, settings: Settings) -> masked_lm.MaskedLM:
+        return masked_lm.load(opened, settings.device, settings.dtype)
 
     def of(
         self,
@@ -146,7 +146,7 @@ class Distributions(Reader[masked_lm.MaskedLM]):
             weighed_text.text.tokens,
             weighed_text.log_weights,
             log_predictions(logits, settings.temperature),
-            self.checkpoint(settings).tokenizer,
+            self.opened(settings).tokenizer,
         )
         (mixed,) = interpolated(view.log_distribution[None], [weighed_text], settings.interpolation)
         return replace(view, log_distribution=mixed)

@@ -73,7 +73,7 @@ class InfoLMPasses(Passes):
         report: Report,
     ) -> list[Result]:
         """The results for settings that one reading serves, each with its statistics."""
-        checkpoint = self.distributions.checkpoint(read)
+        checkpoint = self.distributions.opened(read)
         weighed = [weighting(each, counted, checkpoint) for each, counted in asked]
         weightings = list(dict.fromkeys(weighed))
         heats = list(dict.fromkeys(each.temperature for each, _ in asked))
@@ -269,11 +269,10 @@ class InfoLMScorer(MetricScorer):
         with self.lock:
             kept = self.inner.distributions
             corpus = {
-                side: count_texts(checked, chosen, kept.checkpoint(chosen))
-                for side in chosen.counted
+                side: count_texts(checked, chosen, kept.opened(chosen)) for side in chosen.counted
             }
             statistics = Statistics(corpus)
-            table, _ = weighting(chosen, statistics, kept.checkpoint(chosen))
+            table, _ = weighting(chosen, statistics, kept.opened(chosen))
             (weighed_texts,) = kept.read([checked], [table], chosen)
             found = kept.of(weighed_texts, chosen, [chosen.temperature])
             _fitting(kept.remark(weighed_texts, chosen), chosen, statistics).warn()
@@ -316,18 +315,18 @@ class InfoLMScorer(MetricScorer):
             statistics = self.inner.count(pairs, chosen)
             result = self.inner.score(pairs, chosen, statistics)
             result.remarks.warn()
-            tables = weighting(chosen, statistics, kept.checkpoint(chosen))
+            tables = weighting(chosen, statistics, kept.opened(chosen))
             weighed_texts = kept.read([[candidate], [reference]], tables, chosen)
             views = [kept.view(weighed_text, chosen) for (weighed_text,) in weighed_texts]
         ((score,),) = result.scores.values()
         return explain_score(
-            views[0], views[1], chosen, score, result.signature, kept.checkpoint(chosen).tokenizer
+            views[0], views[1], chosen, score, result.signature, kept.opened(chosen).tokenizer
         )
 
     @property
     def tokenizer(self) -> Any:
         """The tokenizer of the model in the settings; `IDF.from_corpus` needs it."""
-        return self.inner.distributions.checkpoint(self.settings).tokenizer
+        return self.inner.distributions.opened(self.settings).tokenizer
 
 
 def _fitting(remarks: Remarks, settings: Settings, statistics: Statistics) -> Remarks:

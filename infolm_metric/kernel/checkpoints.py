@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from huggingface_hub import (
@@ -30,6 +30,9 @@ from infolm_metric.kernel.settings import ModelSettings
 from infolm_metric.kernel.tokens import Template, find_template
 from infolm_metric.kernel.wording import spelled
 
+if TYPE_CHECKING:
+    from infolm_metric.kernel.idf.table import IDF
+
 HASHED = (
     *("*.safetensors", "config.json", "tokenizer*", "vocab*", "merges.txt", "*.model"),
     *("added_tokens.json", "special_tokens_map.json", "*.index.json", "bpe.codes"),
@@ -42,7 +45,11 @@ HEADROOM = 0.1
 # To make a model transformers changes what is the whole process's, such as the default dtype: two
 # threads at once would spoil each other's models, and leave the caller another dtype.
 LOADING = threading.RLock()
-PATIENCE = 4.0  # seconds that the Hub has for its first answer
+# Seconds that the Hub has for its first answer, unless its client's own variable says otherwise.
+PATIENCE = float(os.environ.get("HF_HUB_ETAG_TIMEOUT") or 4)
+
+Stamp = tuple[tuple[Any, ...], ...]
+"""What changes with any of a folder's files, found without reading them; empty for the Hub."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +67,7 @@ class Checkpoint:
     fetch: Callable[..., Any]  # gives what a loader makes of the model's files
     states: int | None  # hidden states: the embeddings and every layer's; None: not known
     config: Any
+    stamp: Stamp  # of the files, before any of them was read
 
     @cached_property
     def identity(self) -> str:
@@ -71,8 +79,7 @@ class Checkpoint:
             commit = Path(cached).parent.name if isinstance(cached, str) else self.revision
             return f"{self.name}@{commit}"
         digest = hashlib.sha256()
-        files = {file for pattern in HASHED for file in folder.glob(pattern) if file.is_file()}
-        for file in sorted(files):
+        for file in _files(folder):
             digest.update(f"{file.name}\0{file.stat().st_size}\0".encode())
             with file.open("rb") as stream:
                 while block := stream.read(1 << 20):
@@ -81,12 +88,22 @@ class Checkpoint:
         label = BUNDLED if bundled else os.path.basename(os.path.abspath(self.name))
         return f"{label}@sha256:{digest.hexdigest()[:12]}"
 
+    @property
+    def changed(self) -> bool:
+        """True if the files of a folder are no longer those that were opened."""
+        return _stamp(self.source) != self.stamp
+
     @cached_property
     def fingerprint(self) -> str:
         """What stands for all that decides the tokenizer's ids; idf tables record it."""
         from infolm_metric.kernel.idf.table import tokenizer_fingerprint
 
         return tokenizer_fingerprint(self.tokenizer)
+
+    def check_table(self, table: IDF) -> None:
+        """Raise ValueError if an idf table belongs to another tokenizer."""
+        if table.tokenizer != self.fingerprint:
+            table.check_tokenizer(self.tokenizer)  # which says what is wrong
 
     def signed(self, settings: ModelSettings) -> dict[str, object]:
         """The model and how it reads texts, as the signature shows them."""
@@ -137,6 +154,7 @@ def open_checkpoint(
         ValueError: it has no such architecture, or its tokenizer knows no words.
     """
     source = _source(name, revision, folder)
+    stamp = _stamp(source)
     silence = _silence(source, revision)
     fetch = partial(_fetch, name, source, revision, silence, variable)
     config = fetch(AutoConfig.from_pretrained)
@@ -167,6 +185,7 @@ def open_checkpoint(
         fetch=fetch,
         states=states,
         config=config,
+        stamp=stamp,
     )
 
 
@@ -177,7 +196,8 @@ def load_weights(
 
     The caller is to judge the report, of which transformers says nothing on its own.
 
-    Raises OSError if the weights are not there, are damaged, or are not safetensors.
+    Raises OSError if the weights are not there, are damaged, or are not safetensors; or if the
+    files changed since they were opened, so that the weights may be of another model.
     """
     # Random numbers that transformers draws for missing weights must not move the caller's.
     with LOADING, torch.random.fork_rng(devices=[]), _quietly():
@@ -189,6 +209,16 @@ def load_weights(
             ignore_mismatched_sizes=True,  # reported all the same
             output_loading_info=True,
             **options,
+        )
+    # Loaded tensors lie in the file itself, and change with what is written into it.
+    for tensor in (*model.parameters(), *model.buffers()):
+        tensor.data = tensor.data.clone()
+    # Hashed now, because other files may lie there when the scores are signed.
+    identity = checkpoint.identity
+    if checkpoint.changed:
+        raise OSError(
+            f"the files of the model {checkpoint.name!r} changed while it was read as {identity}; "
+            "score again when what writes them is done"
         )
     return model, report
 
@@ -253,6 +283,20 @@ def _quietly() -> Iterator[None]:
             logging.enable_progress_bar()  # type: ignore[no-untyped-call]
 
 
+def _files(folder: Path) -> list[Path]:
+    """The files of a folder that decide what its model says, in order."""
+    files = {file for pattern in HASHED for file in folder.glob(pattern) if file.is_file()}
+    return sorted(files)
+
+
+def _stamp(source: str) -> Stamp:
+    found = ((file.name, file.stat()) for file in _files(Path(source)))
+    return tuple(
+        (name, stat.st_ino, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns)
+        for name, stat in found
+    )
+
+
 def _source(name: str, revision: str | None, bundled: Path) -> str:
     """The folder or Hub name to load from."""
     if name == BUNDLED:
@@ -278,7 +322,7 @@ def _silence(source: str, revision: str | None) -> str:
     """
     if os.path.isdir(source) or is_offline_mode():
         return ""
-    reasons = [f"no answer in {PATIENCE:g} s"]
+    reasons = [f"no answer in {PATIENCE:g} s, for a longer wait set HF_HUB_ETAG_TIMEOUT"]
 
     def ask() -> None:
         try:

@@ -58,6 +58,19 @@ def check_apart(output: str | os.PathLike[str], inputs: Iterable[str]) -> None:
             )
 
 
+def check_replaceable(path: str | os.PathLike[str]) -> None:
+    """Raise ValueError if another file cannot be put in the place of what is there.
+
+    >>> check_replaceable(os.devnull)
+    Traceback (most recent call last):
+    ValueError: cannot write ...: what is there is a device or a pipe; name a file
+    """
+    if os.path.exists(path) and not (os.path.isfile(path) or os.path.isdir(path)):
+        raise ValueError(
+            f"cannot write {os.fspath(path)}: what is there is a device or a pipe; name a file"
+        )
+
+
 def read_lines(path: str) -> Iterator[tuple[int, str]]:
     """The number of each line, from 1, and the line with its end."""
     number = 0

@@ -36,11 +36,11 @@ class Passes(Scorer):
         """The document frequencies that the setting `idf` asks for."""
         if not settings.counted:
             return Statistics()
-        return count(pairs, settings, self.reader.checkpoint(settings))
+        return count(pairs, settings, self.reader.opened(settings))
 
     def check(self, pairs: Pairs, settings: Any, statistics: Statistics) -> None:
         """Raise what would keep `score` from its work: of the model, the weights, the lengths."""
-        weighting(settings, statistics, self.reader.checkpoint(settings))
+        weighting(settings, statistics, self.reader.opened(settings))
         self.reader.limit(settings)
         self.check_lengths(pairs, settings)
         self.reader.model(settings)
@@ -84,7 +84,7 @@ class Passes(Scorer):
 
     def signature(self, settings: Any, statistics: Statistics | None = None) -> str:
         """All that can change a score; the model's files are hashed for it, and not loaded."""
-        read = self.reader.checkpoint(settings).signed(settings)
+        read = self.reader.opened(settings).signed(settings)
         signed = signed_weights(settings, statistics)
         return make_signature(settings.metric, {**signed, **read})
 

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 import numpy as np
 
 from infolm_metric.kernel.checkpoints import Checkpoint
 from infolm_metric.kernel.idf.table import IDF
 from infolm_metric.kernel.idf.weights import normalised_log_weights
+from infolm_metric.kernel.kept_model import KeptModel, Model
 from infolm_metric.kernel.results import Remarks
-from infolm_metric.kernel.reuse import Store
 from infolm_metric.kernel.settings import ModelSettings
 from infolm_metric.kernel.tokens import TokenizedText, tokenize
 
 Key = tuple[bytes, bytes]
-Model = TypeVar("Model")
 
 
 @dataclass(frozen=True)
@@ -38,61 +36,16 @@ class WeighedText:
         return cls((text.ids.tobytes(), log_weights.tobytes()), text, log_weights, weightless)
 
 
-class Reader(ABC, Generic[Model]):
-    """A model kept between calls, and texts as it reads them.
-
-    Every method is told the settings of the call. A metric says how its model is opened and loaded.
-    """
-
-    def __init__(self) -> None:
-        self._store = Store(0)
-        self._checkpoint: Checkpoint | None = None
-        self._checkpoint_key: tuple[Any, ...] = ()
-        self._model: Model | None = None
-        self._model_key: tuple[Any, ...] = ()
-
-    @abstractmethod
-    def _open(self, name: str, revision: str | None) -> Checkpoint:
-        """The tokenizer of a model of the kind that is read with."""
-
-    @abstractmethod
-    def _load(self, checkpoint: Checkpoint, device: str | None, dtype: str) -> Model:
-        """The model of a checkpoint, in evaluation mode."""
-
-    def unload(self) -> None:
-        """Free the model and what is kept of texts; the next call reads its files again."""
-        self._model, self._model_key = None, ()
-        self._checkpoint, self._checkpoint_key = None, ()  # a trainer may have written another
-        self._store = Store(0)
-
-    def checkpoint(self, settings: ModelSettings) -> Checkpoint:
-        """The tokenizer with its facts, opened once."""
-        key = (settings.model_name_or_path, settings.model_revision)
-        if self._checkpoint is None or key != self._checkpoint_key:
-            self._checkpoint, self._checkpoint_key = self._open(*key), key
-        return self._checkpoint
+class Reader(KeptModel[Checkpoint, Model]):
+    """A model kept between calls, and texts as it reads them."""
 
     def limit(self, settings: ModelSettings) -> int | None:
         """Tokens of the longest text that is read in one piece."""
-        return self.checkpoint(settings).text_limit(settings.max_length)
-
-    def model(self, settings: ModelSettings) -> Model:
-        """The model, loaded unless the last call used the same one."""
-        key = (
-            *(settings.model_name_or_path, settings.model_revision),
-            *(settings.device, settings.dtype),
-        )
-        if self._model is not None and key != self._model_key:
-            self.unload()
-        if self._model is None:
-            self._store = Store(0)
-            self._model = self._load(self.checkpoint(settings), settings.device, settings.dtype)
-            self._model_key = key
-        return self._model
+        return self.opened(settings).text_limit(settings.max_length)
 
     def tokenize(self, texts: Iterable[str], settings: ModelSettings) -> dict[str, TokenizedText]:
         """Each text as the model reads it."""
-        tokenizer, limit = self.checkpoint(settings).tokenizer, self.limit(settings)
+        tokenizer, limit = self.opened(settings).tokenizer, self.limit(settings)
         distinct = list(dict.fromkeys(texts))
         tokenized = tokenize(tokenizer, distinct, limit, settings.long_text)
         return dict(zip(distinct, tokenized, strict=True))
@@ -107,7 +60,11 @@ class Reader(ABC, Generic[Model]):
         texts = self.tokenize((text for side in sides for text in side), settings)
         weighed_texts: list[list[WeighedText]] = []
         for side, table in zip(sides, weighting, strict=True):
-            weights = None if table is None else table.weights
+            weights = None
+            if table is not None:
+                # Again, because the model's files may have changed since they were counted.
+                self.opened(settings).check_table(table)
+                weights = table.weights
             known = {text: WeighedText.of(texts[text], weights) for text in dict.fromkeys(side)}
             weighed_texts.append([known[text] for text in side])
         return weighed_texts
@@ -116,7 +73,7 @@ class Reader(ABC, Generic[Model]):
         """What there is to remark on some texts."""
         tokens = np.concatenate([weighed_text.text.tokens for weighed_text in weighed_texts])
         lengths = np.asarray([len(weighed_text.log_weights) for weighed_text in weighed_texts])
-        unknown = self.checkpoint(settings).tokenizer.unk_token_id
+        unknown = self.opened(settings).tokenizer.unk_token_id
         return Remarks(
             texts=len(weighed_texts),
             too_long=sum(weighed_text.text.too_long for weighed_text in weighed_texts),

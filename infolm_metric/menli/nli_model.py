@@ -51,6 +51,11 @@ class NLICheckpoint:
     template: PairTemplate
     labels: Labels
 
+    @property
+    def changed(self) -> bool:
+        """True if the model's files are no longer those that were read."""
+        return self.checkpoint.changed
+
 
 @dataclass(frozen=True)
 class NLIModel:

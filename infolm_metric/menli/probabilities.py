@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import torch
 
+from infolm_metric.kernel.kept_model import KeptModel
 from infolm_metric.kernel.pairs import Pair
 from infolm_metric.kernel.results import Remarks
-from infolm_metric.kernel.reuse import Store
 from infolm_metric.kernel.wording import spelled
 from infolm_metric.menli import nli_model
 from infolm_metric.menli.pair_tokens import JoinedPair, check_limit
@@ -24,38 +24,30 @@ Tokens = Mapping[str, np.ndarray]
 OVERHEAD = 25
 
 
-class Probabilities:
-    """What is kept between calls; every method is told the settings of the call."""
+class Probabilities(KeptModel[nli_model.NLICheckpoint, nli_model.NLIModel]):
+    """A model of natural language inference and what it said of pairs, kept between calls."""
 
-    def __init__(self) -> None:
-        self._store = Store(0)
-        self._source: nli_model.NLICheckpoint | None = None
-        self._source_key: tuple[Any, ...] = ()
-        self._model: nli_model.NLIModel | None = None
-        self._model_key: tuple[Any, ...] = ()
+    def _named(self, settings: Settings) -> tuple[Any, ...]:
+        return *super()._named(settings), settings.labels
 
-    def unload(self) -> None:
-        """Free the model and what is kept of pairs; the next call reads its files again."""
-        self._model, self._model_key = None, ()
-        self._source, self._source_key = None, ()  # a trainer may have written another
-        self._store = Store(0)
+    def _open(self, settings: Settings) -> nli_model.NLICheckpoint:
+        return nli_model.open_nli(
+            settings.model_name_or_path, settings.model_revision, settings.labels
+        )
+
+    def _load(self, opened: nli_model.NLICheckpoint, settings: Settings) -> nli_model.NLIModel:
+        return nli_model.load(opened, settings.device, settings.dtype)
 
     def source(self, settings: Settings) -> nli_model.NLICheckpoint:
-        """The tokenizer with its facts and the labels, opened once.
-
-        Raises ValueError if the labels do not do for the formulas.
-        """
-        key = (settings.model_name_or_path, settings.model_revision, settings.labels)
-        if self._source is None or key != self._source_key:
-            self._source, self._source_key = nli_model.open_nli(*key), key
-        two_way = not self._source.labels.three_way
-        if two_way and (wrong := [name for name in settings.names if name != "e"]):
+        """What was opened; raises ValueError if its labels do not do for the formulas."""
+        source = self.opened(settings)
+        if not source.labels.three_way and (wrong := [n for n in settings.names if n != "e"]):
             raise ValueError(
                 f"{spelled('formula', wrong[0])} needs a model that tells neutral texts from "
                 f"contradictions; {settings.model_name_or_path!r} has two labels, entailment and "
                 f"not; use {spelled('formula', 'e')}, or a model of three"
             )
-        return self._source
+        return source
 
     def limit(self, settings: Settings) -> int | None:
         """Tokens that two texts may have together, special ones included."""
@@ -66,20 +58,6 @@ class Probabilities:
             settings.max_length,
             source.template.overhead,
         )
-
-    def model(self, settings: Settings) -> nli_model.NLIModel:
-        """The model, loaded unless the last call used the same one."""
-        key = (
-            *(settings.model_name_or_path, settings.model_revision, settings.labels),
-            *(settings.device, settings.dtype),
-        )
-        if self._model is not None and key != self._model_key:
-            self.unload()
-        if self._model is None:
-            self._store = Store(0)
-            self._model = nli_model.load(self.source(settings), settings.device, settings.dtype)
-            self._model_key = key
-        return self._model
 
     def tokens(self, texts: Iterable[str], settings: Settings) -> Tokens:
         """Each text as the model reads it, before it is cut."""

@@ -189,13 +189,10 @@ class _Worker:
 
     def __call__(self, rows: pyarrow.Table) -> pyarrow.Table:
         # Here, because Ray does not give back what is raised where an actor is made.
-        if difference := differences(self.signature, self.scorer.signature()):
-            raise ValueError(
-                f"a worker would score otherwise than the driver: {difference}; give all workers "
-                "the same model and versions"
-            )
+        self._check_signature()
         pairs = _pairs(rows, self.pair_of)
         result = score_part(self.scorer.inner, pairs, self.scorer.settings, self.statistics)
+        self._check_signature()  # the model's files may have changed before they were loaded
         if self.seen is None:
             result.remarks.warn()
         else:
@@ -205,6 +202,13 @@ class _Worker:
         for name, column in result.columns().items():
             rows = rows.append_column(name, pyarrow.array(column, pyarrow.float64()))
         return rows
+
+    def _check_signature(self) -> None:
+        if difference := differences(self.signature, self.scorer.signature()):
+            raise ValueError(
+                f"a worker would score otherwise than the driver: {difference}; give all workers "
+                "the same model and versions"
+            )
 
 
 def _count(rows: pyarrow.Table, pair_of: Any, scorer: MetricScorer) -> dict[str, list[bytes]]:

@@ -22,7 +22,7 @@ from infolm_metric.kernel.baselines import Baseline, NoBaseline
 from infolm_metric.kernel.checks import whole_number
 from infolm_metric.kernel.idf.statistics import Statistics
 from infolm_metric.kernel.idf.table import IDF
-from infolm_metric.kernel.lines import check_apart
+from infolm_metric.kernel.lines import check_apart, check_replaceable
 from infolm_metric.kernel.pairs import Pair, Pairs
 from infolm_metric.kernel.progress import bar
 from infolm_metric.kernel.rescaling import known_baseline, score_part, with_baseline
@@ -104,6 +104,7 @@ def run_job(
     if path.is_symlink():  # the link stays, and the shards lie where there is room for the output
         path = path.resolve()
     check_apart(path, source.files)
+    check_replaceable(path)
     folder = path.with_name(f"{path.name}.shards")
     if not restart and not Job.begun(folder) and path.exists() and path.stat().st_size:
         raise ValueError(f"{path} exists, and there is no job to go on with in {folder}; {ANEW}")
@@ -118,6 +119,8 @@ def run_job(
     def score(pairs: list[Pair], first: int) -> Shard:
         with scorer.lock:
             result = score_part(scorer.inner, Pairs.of(pairs), settings, statistics)
+        if found := differences(told, result.signature):
+            raise OSError(f"the model's files changed while the job was at work: {found}; {ANEW}")
         columns = result.columns()
         rows = enumerate(zip(*columns.values(), strict=True), first)
         named = ({"pair": number, **dict(zip(columns, row, strict=True))} for number, row in rows)
@@ -136,10 +139,10 @@ def run_job(
             job = Job(signature, chunk, statistics.fingerprints, corpus)
             path.unlink(missing_ok=True)
             job.begin(folder, statistics)
+        told = scorer.inner.signature(settings, statistics)
         try:
             with bar(progress, total=source.count(), unit="pair", desc=settings.metric) as shown:
                 shards = _shards(source, folder, chunk, score, seen)
-                told = scorer.inner.signature(settings, statistics)
                 result = _join(path, folder, told, shards, shown)
             known = known_baseline(scorer.inner, settings, statistics, seen.counts)
             return replace(result, baseline=known, judged=seen.remarks.judged)

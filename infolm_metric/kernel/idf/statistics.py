@@ -116,8 +116,7 @@ def weighting(settings: Any, statistics: Statistics, checkpoint: Checkpoint) -> 
     if isinstance(settings.idf, IDF):
         tables = [settings.idf]
     for table in dict.fromkeys(tables):
-        if table.tokenizer != checkpoint.fingerprint:
-            table.check_tokenizer(checkpoint.tokenizer)  # which says what is wrong
+        checkpoint.check_table(table)
     if settings.counted and not statistics.tell:
         return None, None
     return (tables[0], tables[-1]) if tables else (None, None)

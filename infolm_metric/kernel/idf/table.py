@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from infolm_metric.kernel.idf.counting import count_documents, merged
+from infolm_metric.kernel.lines import check_replaceable
 
 FORMAT = "infolm idf table"
 VERSION = 1
@@ -199,6 +200,7 @@ class IDF:
 
         Raises:
             OSError: nothing can be written there; an older file is then as it was.
+            ValueError: there is a device or a pipe.
 
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
@@ -212,6 +214,7 @@ class IDF:
                 f"cannot save the idf table as {os.fspath(path)!r}: there is no folder "
                 f"{str(target.parent)!r}; make it first"
             )
+        check_replaceable(target)
         ids = np.flatnonzero(self.document_frequency)
         record = {
             "format": FORMAT,

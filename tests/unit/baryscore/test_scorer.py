@@ -307,7 +307,7 @@ def test_states_that_overflow_are_refused_by_the_settings_name(tiny_bert):
         model_name_or_path=str(tiny_bert), layers=2, idf=False, dtype="float16", reuse_memory=0
     )
     scorer.score(["a cat sat"], ["a dog"])
-    encoder_layers = scorer.inner.states._model.model.encoder.layer
+    encoder_layers = scorer.inner.states.model(scorer.settings).model.encoder.layer
     with torch.inference_mode():
         encoder_layers[-1].output.dense.weight.fill_(6e4)
     with pytest.raises(ValueError, match='no finite numbers with dtype="float16"; give'):
@@ -364,7 +364,7 @@ def test_long_texts_are_cut_read_in_windows_or_refused(scorer, tiny_bert):
     fresh = BaryScorer(model_name_or_path=tiny_bert, layers=2)
     with pytest.raises(ValueError, match="more than max_length=12"):
         fresh.score([LONG], ["the boat"], max_length=12, long_text="error", idf=False)
-    assert fresh.inner.states._model is None
+    assert fresh.inner.states._loaded is None
 
 
 def test_every_token_of_a_window_has_the_states_that_window_gives(scorer):
@@ -375,7 +375,7 @@ def test_every_token_of_a_window_has_the_states_that_window_gives(scorer):
     ids, width = weighed_text.text.tokens, 10
     assert found.shape == (len(ids), 32)
     starts = sorted({*range(0, len(ids) - width, width // 2), len(ids) - width})
-    template = scorer.inner.states.checkpoint(chosen).template
+    template = scorer.inner.states.opened(chosen).template
     for position in range(len(ids)):
         start = min(starts, key=lambda s: (abs(s + (width - 1) / 2 - position), s))
         window = [*template.prefix, *ids[start : start + width], *template.suffix]
@@ -393,7 +393,7 @@ def test_layers_that_the_model_has_not_are_refused_before_it_is_loaded(tiny_bert
         fresh.score(["a"], ["b"])
     with pytest.raises(ValueError, match=r"from 0, the embeddings, to 2, .* got 3"):
         fresh.score(["a"], ["b"], layers=[0, 3])
-    assert fresh.inner.states._model is None
+    assert fresh.inner.states._loaded is None
 
 
 def test_a_decoder_is_refused_with_what_to_choose(tiny_models):
@@ -423,7 +423,7 @@ def test_without_pot_nothing_is_loaded(tiny_bert, monkeypatch):
     fresh = BaryScorer(model_name_or_path=tiny_bert, layers=2)
     with pytest.raises(ModuleNotFoundError, match="BaryScore needs POT"):
         fresh.score(["a"], ["b"])
-    assert fresh.inner.states._model is None
+    assert fresh.inner.states._loaded is None
 
 
 def test_a_table_of_another_tokenizer_is_refused(scorer, tiny_models):
@@ -460,4 +460,4 @@ def test_a_paraphrase_is_closer_than_an_unrelated_sentence(bundled):
 
 def test_a_copy_carries_the_settings_and_loads_its_own_model(scorer):
     twin = copy.deepcopy(scorer)
-    assert twin.settings == scorer.settings and twin.inner.states._model is None
+    assert twin.settings == scorer.settings and twin.inner.states._loaded is None

@@ -716,9 +716,9 @@ def test_the_model_is_loaded_once_and_texts_seen_before_are_not_read_again(score
     fresh = InfoLMScorer(model_name_or_path=scorer.settings.model_name_or_path, idf=False)
     with counted_contexts(monkeypatch) as contexts:
         fresh.score(CANDIDATES, REFERENCES)
-        first, model = len(contexts), fresh.inner.distributions._model
+        first, model = len(contexts), fresh.inner.distributions.model(fresh.settings)
         fresh.score(["a new text"], [REFERENCES[0]])
-        assert fresh.inner.distributions._model is model
+        assert fresh.inner.distributions.model(fresh.settings) is model
         assert 0 < len(contexts) - first <= 6
         before = len(contexts)
         fresh.score(CANDIDATES, REFERENCES)
@@ -763,13 +763,13 @@ def test_a_text_too_long_is_refused_before_the_model_loads_if_asked(tiny_bert):
     fresh = InfoLMScorer(model_name_or_path=tiny_bert, long_text="error")
     with pytest.raises(ValueError, match=r"max_length=40.*long_text"):
         fresh.score([LONG], ["the cat"])
-    assert fresh.inner.distributions._model is None
+    assert fresh.inner.distributions._loaded is None
 
 
 def test_distributions_are_normalised_log_probabilities(scorer):
     texts = ["the cat", "", "the cat"]
     log_p = scorer.distributions(texts)
-    assert log_p.shape == (3, scorer.inner.distributions.checkpoint(scorer.settings).size)
+    assert log_p.shape == (3, scorer.inner.distributions.opened(scorer.settings).size)
     assert log_p.dtype == torch.float64
     torch.testing.assert_close(log_p.exp().sum(-1), torch.ones(3, dtype=torch.float64))
     assert torch.equal(log_p[0], log_p[2])
@@ -916,7 +916,7 @@ def test_wrong_lists_for_a_sweep_are_named_before_a_model_loads(given, error, me
 def test_a_copy_carries_the_settings_and_loads_its_own_model(scorer):
     scorer.score(["the cat"], ["a dog"])
     twin = copy.deepcopy(scorer)
-    assert twin.settings == scorer.settings and twin.inner.distributions._model is None
+    assert twin.settings == scorer.settings and twin.inner.distributions._loaded is None
     assert twin.score(["the cat"], ["the cat"]).scores == {"fisher_rao_distance": [0.0]}
 
 

@@ -238,7 +238,7 @@ def test_a_baseline_of_other_settings_is_refused_with_the_remedy(
     with pytest.raises(NoBaseline, match=told) as refusal:
         fresh.score(CANDIDATES, REFERENCES, **settings, rescale_with_baseline=baseline)
     assert "infolm baseline" in str(refusal.value)
-    assert fresh.inner.distributions._model is None
+    assert fresh.inner.distributions._loaded is None
 
 
 def test_more_references_than_the_baseline_knows_are_refused(scorer, baseline):

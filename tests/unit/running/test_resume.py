@@ -361,7 +361,7 @@ def test_a_finished_job_is_answered_without_a_model(tiny_bert, monkeypatch):
     asked = InfoLMScorer(model_name_or_path=str(tiny_bert))
     again = job(asked)
     assert again == replace(done, resumed=len(ROWS))
-    assert asked.inner.distributions._model is None
+    assert asked.inner.distributions._loaded is None
 
 
 @pytest.mark.parametrize(
@@ -717,6 +717,13 @@ def test_a_job_in_python_does_not_write_over_its_input():
         with pytest.raises(ValueError, match="cannot write pairs.jsonl: it is read, too"):
             job(ToyScorer(), output="pairs.jsonl", **options)
     assert len(rows_of("pairs.jsonl")) == len(ROWS)
+
+
+def test_a_job_does_not_replace_what_is_no_plain_file(infolm):
+    os.mkfifo("scores.jsonl")
+    with pytest.raises(ValueError, match="cannot write scores.jsonl: what is there is a device"):
+        job(ToyScorer(), output="scores.jsonl")
+    assert Path("scores.jsonl").is_fifo() and not Path("scores.jsonl.shards").exists()
 
 
 def test_a_job_beside_its_data_goes_on():

@@ -507,6 +507,14 @@ def test_a_missing_file_is_named_with_the_remedy(tmp_path: Path) -> None:
         IDF(1, np.array([1]), "5f2e").save(tmp_path / "nowhere" / "idf.json")
 
 
+def test_what_is_no_plain_file_is_not_replaced(tmp_path: Path) -> None:
+    pipe = tmp_path / "idf.json"
+    os.mkfifo(pipe)
+    with pytest.raises(ValueError, match="cannot write .*: what is there is a device or a pipe"):
+        IDF(1, np.array([1]), "5f2e").save(pipe)
+    assert pipe.is_fifo()
+
+
 def test_a_table_that_cannot_be_written_leaves_the_old_one_and_nothing_else(
     tokenizer: Any, tmp_path: Path
 ) -> None:
