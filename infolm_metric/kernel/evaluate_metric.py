@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, ClassVar
 
 import datasets
@@ -171,9 +171,11 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
                 kept.
             OSError: the model cannot be found.
         """
+        added = list(self._added)  # another thread may go on adding
 
         def hold() -> tuple[Pairs, Settings]:
-            return self._held(predictions, references, check_held), self._checked(settings)
+            pairs = self._held(added, predictions, references, check_held)
+            return pairs, self._checked(settings)
 
         result: Result | None
         if ranks is not None:
@@ -182,23 +184,29 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
             raise ValueError(f'gather={gather!r} needs ranks="share" or ranks="same"')
         else:
             chosen = self._checked(settings)
-            pairs = self._held(predictions, references, check_pairs)
+            pairs = self._held(added, predictions, references, check_pairs)
             if not len(pairs):
                 raise ValueError(
                     "there is nothing to compute; give predictions and references, "
                     "or add them before with add or add_batch"
                 )
             result = self.scorer.score_pairs(pairs, chosen)
-        self._added = []
+        del self._added[: len(added)]
         if result is None:
             return None
         result.remarks.warn()
         wanted = settings.get("return_scores", self._settings.return_scores)
         return result.as_dict(return_scores=wanted)
 
-    def _held(self, predictions: Any, references: Any, check: Callable[..., Pairs]) -> Pairs:
+    def _held(
+        self,
+        added: Sequence[Pairs],
+        predictions: Any,
+        references: Any,
+        check: Callable[..., Pairs],
+    ) -> Pairs:
         """The pairs added before, and those of the call."""
-        parts = list(self._added)
+        parts = list(added)
         if predictions is not None or references is not None:
             parts.append(self._alike(check(predictions, references)))
         return Pairs.joined(parts)

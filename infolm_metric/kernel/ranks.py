@@ -7,7 +7,9 @@ are small; texts and distributions stay where they are.
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, NamedTuple, TypeVar
 
 import torch.distributed as dist
@@ -16,7 +18,7 @@ from infolm_metric.kernel.baselines import digest_of
 from infolm_metric.kernel.checks import check_known
 from infolm_metric.kernel.idf.statistics import Statistics
 from infolm_metric.kernel.pairs import Pairs, as_list, check_pairs
-from infolm_metric.kernel.rescaling import score_part, with_baseline
+from infolm_metric.kernel.rescaling import known_baseline, score_part, with_baseline
 from infolm_metric.kernel.results import Result, differences, joined
 from infolm_metric.kernel.scorer import MetricScorer
 from infolm_metric.kernel.settings import Settings
@@ -35,8 +37,8 @@ class _Holding(NamedTuple):
     digest: str
     signature: str
     statistics: Statistics
-    counts: frozenset[int]
-    """How many references there are to a pair."""
+    counts: Counter[int]
+    """How many pairs have how many references."""
 
 
 def distributed_score(
@@ -54,7 +56,8 @@ def distributed_score(
     Every rank of `group` (default: all) must call it. Scores equal those of one process that holds
     all the pairs, and so does the signature; but rescale_with_baseline=True, for which one process
     takes the baseline of the call, takes the package's here: give a file. Without
-    `torch.distributed` it is `scorer.score`.
+    `torch.distributed` it is `scorer.score`. Ranks wait for the slowest; `torch.distributed` ends
+    them all where that takes longer than the `timeout` that it was initialised with.
 
     Args:
         scorer: this rank's scorer.
@@ -119,7 +122,7 @@ def score_held(
             statistics, signature = inner.count(pairs, settings), inner.signature(settings)
         asked = "a list" if settings.several else "one"
         signature += f"|scores asked for:{asked}|rescaled:{settings.rescale_with_baseline}"
-        counts = frozenset(map(len, pairs.references))
+        counts = Counter(map(len, pairs.references))
         return (pairs, settings), _Holding(len(pairs), digest, signature, statistics, counts)
 
     (pairs, settings), held = _together(count, group)
@@ -129,12 +132,11 @@ def score_held(
             "predictions and references are empty on every rank; give at least one pair"
         )
     if ranks == "same":
-        rank, statistics = dist.get_rank(group), held[0].statistics
+        rank, statistics, counts = dist.get_rank(group), held[0].statistics, held[0].counts
         own = pairs.part(*(len(pairs) * number // len(held) for number in (rank, rank + 1)))
     else:
         own, statistics = pairs, sum((each.statistics for each in held), Statistics())
-
-    counts = frozenset[int]().union(*(each.counts for each in held))
+        counts = sum((each.counts for each in held), Counter[int]())
 
     def score() -> tuple[None, Result | None]:
         with scorer.lock:
@@ -144,7 +146,10 @@ def score_held(
     _, parts = _together(score, group)
     if gather == "main" and dist.get_rank(group):
         return None
-    return joined([part for part in parts if part is not None])
+    whole = joined([part for part in parts if part is not None])
+    if whole.baseline is None:
+        return whole
+    return replace(whole, baseline=known_baseline(inner, settings, statistics, counts))
 
 
 def _check_alike(held: list[_Holding]) -> None:

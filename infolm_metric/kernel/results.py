@@ -321,7 +321,9 @@ class Result(Mapping[str, Any]):
 
 
 def joined(parts: Sequence[Result]) -> Result:
-    """The results of consecutive parts of a corpus as one; their signatures are equal.
+    """The results of consecutive parts of a corpus as one.
+
+    Raises ValueError if they were not scored alike.
 
     >>> half = Result("infolm", {"l1_distance": [0.5]}, "...", False, Remarks(texts=2))
     >>> whole = joined([half, half])
@@ -329,6 +331,9 @@ def joined(parts: Sequence[Result]) -> Result:
     ({'l1_distance': [0.5, 0.5]}, 4)
     """
     first = parts[0]
+    for part in parts:
+        if difference := differences(first.signature, part.signature):
+            raise ValueError(f"the parts were not scored alike: {difference}; score them again")
     views = tuple(
         replace(view, values=_appended([part.views[index].values for part in parts]))
         for index, view in enumerate(first.views)

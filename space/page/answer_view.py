@@ -113,7 +113,7 @@ def shown_entries(answer: Answer, everything: bool) -> dict[str, Any]:
     entries = answer.entries[everything]
     sides = {"candidate_bars": entries.candidate, "reference_bars": entries.reference}
     highest = max(100 * probability for side in sides.values() for _, probability in side)
-    drivers = charts.driver_bars(entries.drivers, answer.score)
+    drivers = charts.driver_bars(entries.drivers, entries.score)
     return {
         **{
             name: gr.update(value=charts.bars(side), y_lim=[0, highest], label=label)

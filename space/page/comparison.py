@@ -47,7 +47,7 @@ class Driver:
     """A vocabulary entry that drives the score, and what each text makes the model expect of it."""
 
     token: str
-    share: float  # of the score, >= 0
+    share: float  # what it adds to the score with the reference that is explained, >= 0
     in_reference: float
     in_candidate: float
 
@@ -76,6 +76,7 @@ class Entries:
     candidate: list[tuple[str, float]]
     reference: list[tuple[str, float]]
     drivers: list[Driver]
+    score: float  # with the reference that is explained: what the shares of all entries add up to
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -187,4 +188,5 @@ def _entries(explanation: Explanation, preference: torch.Tensor) -> Entries:
         _expected(candidate, words, preference),
         _expected(reference, words, preference),
         largest_first,
+        explanation.score,
     )

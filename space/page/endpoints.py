@@ -21,9 +21,9 @@ from .messages import in_the_answer, notes
 from .recipe import code_for
 
 
-def build(limit: dict[str, Any]) -> None:
-    """Adds the endpoints; `limit` holds their concurrency settings."""
-    for endpoint in (score, score_many, explain):
+def build(comparisons: dict[str, Any], files: dict[str, Any]) -> None:
+    """Adds the endpoints, with the concurrency settings of those for few texts and for many."""
+    for endpoint, limit in ((score, comparisons), (score_many, files), (explain, comparisons)):
         gr.api(endpoint, api_name=endpoint.__name__, **limit)
     gr.api(measures, api_name="measures", queue=False)
 

@@ -31,7 +31,7 @@ def build() -> gr.Blocks:
                 attack_tab.build(_limit("files"))
             with gr.Tab("Use it"):
                 gr.Markdown(USE_IT)
-        endpoints.build(_limit("comparisons"))
+        endpoints.build(_limit("comparisons"), _limit("files"))
     return page.queue(max_size=limits.WAITING, default_concurrency_limit=limits.AT_ONCE)
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from infolm_metric import BaryScorer, InfoLM, InfoLMScorer, MENLIScorer
 from infolm_metric.kernel.ranks import distributed_score
+from infolm_metric.kernel.rescaling import make_baseline
 from tests.project_files import ROOT
 from tests.toy import ToyScorer
 
@@ -30,6 +31,8 @@ REFERENCES = [
     "a cat",
     "the dog ran in the cold",
 ]
+UNEVEN = [["the cat slept", "it was cold"]] * 2 + [[text] for text in REFERENCES[2:]]
+MADE = "the fixture's"
 GROUPS = [[text, other] for text, other in zip(REFERENCES, REFERENCES[::-1], strict=True)]
 
 
@@ -50,6 +53,10 @@ GOOD = {
     "several references": {
         "shares": shares(0, 2, 7, references=GROUPS),
         "settings": {"multi_reference": "mean", "idf": "separate"},
+    },
+    "a baseline for two numbers of references": {  # of which the main rank has the rarer
+        "shares": shares(0, 2, 7, references=UNEVEN),
+        "settings": {"idf": False, "rescale_with_baseline": MADE},
     },
     "several measures": {"shares": shares(0, 3, 7), "settings": BOTH_MEASURES},
     "measures and sides": {
@@ -157,10 +164,15 @@ DIFFERENT = {
 
 
 @pytest.fixture(scope="module")
-def filled(tiny_bert, tiny_nli):
-    """A function that puts the folders of MENLI's models into a case of MENLI."""
+def filled(tiny_bert, tiny_nli, tmp_path_factory):
+    """A function that puts a baseline, and the folders of MENLI's models, into a case."""
+    file = tmp_path_factory.mktemp("baseline") / "made.baseline"
+    scorer = InfoLMScorer(model_name_or_path=str(tiny_bert), idf=False)
+    make_baseline(scorer.inner, scorer.settings, [*PREDICTIONS, *REFERENCES], 5, 2).save(file)
 
     def fill(case):
+        if case.get("settings", {}).get("rescale_with_baseline") == MADE:
+            case = {**case, "settings": {**case["settings"], "rescale_with_baseline": str(file)}}
         if case.get("of") != "menli":
             return case
         settings = {"model_name_or_path": str(tiny_nli()), **case.get("settings", {})}

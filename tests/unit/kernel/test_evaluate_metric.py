@@ -8,7 +8,7 @@ import pytest
 
 from infolm_metric.infolm_metric import InfoLM
 from tests.project_files import ROOT
-from tests.toy import Toy, ToyScorer
+from tests.toy import Overlap, Toy, ToyScorer
 
 PREDICTIONS = ["abcd", "abab", ""]
 REFERENCES = ["abce", "abab", "x"]
@@ -30,6 +30,18 @@ def test_pairs_come_by_compute_or_in_batches_or_one_by_one_to_the_same_effect(si
     assert toy.compute() == result
     toy.add(prediction=PREDICTIONS[0], reference=references[0])
     assert toy.compute(predictions=PREDICTIONS[1:], references=references[1:]) == result
+
+
+def test_what_is_added_while_pairs_are_scored_is_kept_for_the_next_call():
+    class Adding(Overlap):  # as another thread would
+        def score(self, pairs, settings, statistics):
+            toy.add(prediction=PREDICTIONS[1], reference=REFERENCES[1])
+            return super().score(pairs, settings, statistics)
+
+    toy = Toy()
+    toy.scorer.inner = Adding()
+    toy.add(prediction=PREDICTIONS[0], reference=REFERENCES[0])
+    assert [toy.compute()["scores"] for _ in range(2)] == [[each] for each in OVERLAPS[1][:2]]
 
 
 def test_a_result_says_which_metric_it_is_of_and_that_higher_is_better():

@@ -152,6 +152,14 @@ def test_results_of_consecutive_parts_join_to_that_of_the_whole(cut):
     assert found.remarks == whole.remarks and found.columns() == whole.columns()
 
 
+def test_parts_that_were_scored_otherwise_are_not_joined():
+    parts = [
+        Result("infolm", {"l1_distance": [0.5]}, f"temperature:{heat}", False) for heat in (1, 2)
+    ]
+    with pytest.raises(ValueError, match="not scored alike: temperature was 1 and is 2 now"):
+        joined(parts)
+
+
 def test_the_corpus_score_is_the_mean_of_the_pairs():
     scores = [0.1, 0.2, 0.7, 0.3]
     assert result_of({"l1_distance": scores}).mean("l1_distance") == pytest.approx(0.325)
