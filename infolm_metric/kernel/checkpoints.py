@@ -48,8 +48,8 @@ LOADING = threading.RLock()
 # Seconds that the Hub has for its first answer, unless its client's own variable says otherwise.
 PATIENCE = float(os.environ.get("HF_HUB_ETAG_TIMEOUT") or 4)
 
-Stamp = tuple[tuple[Any, ...], ...]
-"""What changes with any of a folder's files, found without reading them; empty for the Hub."""
+Stamp = tuple[tuple[str, int, int], ...]
+"""Name, size and time of each of a folder's files; empty for the Hub."""
 
 
 @dataclass(frozen=True)
@@ -291,10 +291,7 @@ def _files(folder: Path) -> list[Path]:
 
 def _stamp(source: str) -> Stamp:
     found = ((file.name, file.stat()) for file in _files(Path(source)))
-    return tuple(
-        (name, stat.st_ino, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns)
-        for name, stat in found
-    )
+    return tuple((name, stat.st_size, stat.st_mtime_ns) for name, stat in found)
 
 
 def _source(name: str, revision: str | None, bundled: Path) -> str:

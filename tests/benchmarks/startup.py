@@ -4,9 +4,10 @@
 
 Both checkouts run in this Python, one after the other in turn, so that a machine that is also at
 other work treats them alike. Measured are the wall clock and the CPU time of the whole process,
-imports and all, and printed the medians of the repetitions: one pair on the bundled model, --help,
-an argument that is wrong, the default model where nothing answers in the Hub's place, and a job
-that is finished asked for again. What the libraries keep on the disk is warmed up by a run before.
+imports and all, and printed the medians of the repetitions: one pair on the bundled model; beside
+it, a script that reads this pair with this model through transformers alone; --help, an argument
+that is wrong, the default model where nothing answers in the Hub's place, and a job that is
+finished asked for again. What the libraries keep on the disk is warmed up by a run before.
 """
 
 from __future__ import annotations
@@ -22,25 +23,39 @@ import time
 from pathlib import Path
 
 PAIRS = 300
-JOB = ("score", "--model", "bundled", "--idf", "none", "rows.jsonl", "-o", "scores.jsonl")
+PAIR = ("The cat sat.", "A cat sat down.")
+ALONE = """
+import sys
+from pathlib import Path
+import infolm_metric
+import torch
+from transformers import AutoModelForMaskedLM, AutoTokenizer
+folder = Path(infolm_metric.__file__).parent / "bundled"
+tokenizer = AutoTokenizer.from_pretrained(folder)
+model = AutoModelForMaskedLM.from_pretrained(folder).eval()
+with torch.inference_mode():
+    model(**tokenizer(sys.argv[1:], return_tensors="pt", padding=True))
+"""
+INFOLM = ("-m", "infolm_metric", "score")
+JOB = (*INFOLM, "--model", "bundled", "--idf", "none", "rows.jsonl", "-o", "scores.jsonl")
 ASKED: dict[str, tuple[str, ...]] = {
-    "one pair, bundled model": ("score", "--model", "bundled", "The cat sat.", "A cat sat down."),
-    "--help": ("score", "--help"),
-    "an argument that is wrong": ("score", "-t", "0", "a cat", "the cat"),
-    "default model, no Hub": ("score", "a cat", "the cat"),
+    "one pair, bundled model": (*INFOLM, "--model", "bundled", *PAIR),
+    "that pair, transformers alone": ("-c", ALONE, *PAIR),
+    "--help": (*INFOLM, "--help"),
+    "an argument that is wrong": (*INFOLM, "-t", "0", "a cat", "the cat"),
+    "default model, no Hub": (*INFOLM, "a cat", "the cat"),
     f"a finished job of {PAIRS} pairs": JOB,
 }
 
 
 def run(checkout: Path, arguments: tuple[str, ...], folder: Path) -> tuple[float, float]:
-    """Seconds that `infolm` takes with these arguments: by the clock, and of the processors."""
+    """Seconds that Python takes with these arguments: by the clock, and of the processors."""
     environment = {**os.environ, "PYTHONPATH": str(checkout), "HF_HOME": str(folder / "home")}
     environment |= {"HF_ENDPOINT": "http://127.0.0.1:9"}  # where nothing listens
     for name in ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE", "INFOLM_MODEL"):
         environment.pop(name, None)
-    command = [sys.executable, "-m", "infolm_metric", *arguments]
     start, before = time.perf_counter(), os.times()
-    subprocess.run(command, cwd=folder, env=environment, capture_output=True)
+    subprocess.run([sys.executable, *arguments], cwd=folder, env=environment, capture_output=True)
     wall, after = time.perf_counter() - start, os.times()
     used = after.children_user + after.children_system
     return wall, used - before.children_user - before.children_system
