@@ -18,7 +18,8 @@ from infolm_metric.baryscore.transport import Cloud
 from infolm_metric.kernel.idf.statistics import Statistics, Weighting, weighting
 from infolm_metric.kernel.pairs import Pair, Pairs, check_text
 from infolm_metric.kernel.passes import Passes, Told
-from infolm_metric.kernel.results import Remarks, Result
+from infolm_metric.kernel.remarks import Remarks
+from infolm_metric.kernel.results import Result
 from infolm_metric.kernel.scorer import MetricScorer, Report
 from infolm_metric.kernel.single_pairs import SinglePairs, chunks, counts_of, sides_of
 from infolm_metric.kernel.weighed_texts import Key, WeighedText

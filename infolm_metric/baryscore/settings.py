@@ -7,12 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from infolm_metric.kernel.checks import whole_number
-from infolm_metric.kernel.settings import (
-    ModelSettings,
-    choice,
-    idf_choice,
-    multi_reference_choice,
-)
+from infolm_metric.kernel.model_settings import ModelSettings, idf_choice, multi_reference_choice
+from infolm_metric.kernel.settings import choice
 from infolm_metric.kernel.wording import spelled
 
 if TYPE_CHECKING:

@@ -14,10 +14,10 @@ from infolm_metric.commands.options import (
 )
 from infolm_metric.commands.output import check_writable
 from infolm_metric.kernel import text_files
-from infolm_metric.kernel.baselines import LEAST_GROUPS, MOST_PAIRS
 from infolm_metric.kernel.checks import whole_number
 from infolm_metric.kernel.lines import check_there
 from infolm_metric.kernel.settings import Settings
+from infolm_metric.kernel.unrelated_pairs import LEAST_GROUPS, MOST_PAIRS
 
 REFERENCES = 4
 OTHERWISE = ("similarity", "rescale_with_baseline")

@@ -15,7 +15,7 @@ from infolm_metric.infolm.comparison import interpolated, masks_of
 from infolm_metric.infolm.explanation import TextView, view_text
 from infolm_metric.infolm.settings import Settings
 from infolm_metric.kernel.checkpoints import Checkpoint
-from infolm_metric.kernel.results import Remarks
+from infolm_metric.kernel.remarks import Remarks
 from infolm_metric.kernel.weighed_texts import Key, Reader, WeighedText
 from infolm_metric.kernel.wording import spelled
 

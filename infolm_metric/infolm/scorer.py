@@ -25,7 +25,8 @@ from infolm_metric.kernel.idf.statistics import (
 from infolm_metric.kernel.idf.table import IDF
 from infolm_metric.kernel.pairs import Pair, Pairs, check_pairs, check_text, check_texts
 from infolm_metric.kernel.passes import Passes, Told
-from infolm_metric.kernel.results import Remarks, Result, View
+from infolm_metric.kernel.remarks import Remarks
+from infolm_metric.kernel.results import Result, View
 from infolm_metric.kernel.scorer import MetricScorer, Report
 from infolm_metric.kernel.single_pairs import SinglePairs, chunks, counts_of, sides_of
 

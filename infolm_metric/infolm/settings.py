@@ -15,13 +15,8 @@ from infolm_metric.kernel.checks import (
     one_of,
     optional,
 )
-from infolm_metric.kernel.settings import (
-    Drawn,
-    ModelSettings,
-    choice,
-    idf_choice,
-    multi_reference_choice,
-)
+from infolm_metric.kernel.model_settings import ModelSettings, idf_choice, multi_reference_choice
+from infolm_metric.kernel.settings import Drawn, choice
 from infolm_metric.kernel.wording import spelled
 
 if TYPE_CHECKING:

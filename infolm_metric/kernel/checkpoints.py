@@ -13,30 +13,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
-from huggingface_hub import (
-    get_hf_file_metadata,
-    hf_hub_url,
-    is_offline_mode,
-    try_to_load_from_cache,
-)
-from huggingface_hub.errors import HfHubHTTPError
-from safetensors import SafetensorError
+from huggingface_hub import try_to_load_from_cache
 from torch import nn
 from transformers import AutoConfig, AutoTokenizer
 from transformers.utils import logging
 
 from infolm_metric.kernel.checks import BUNDLED, BUNDLED_FOLDER
-from infolm_metric.kernel.settings import ModelSettings
+from infolm_metric.kernel.model_files import Stamp, fetch, files_of, silence_of, source_of, stamp_of
+from infolm_metric.kernel.model_settings import ModelSettings
 from infolm_metric.kernel.tokens import Template, find_template
 from infolm_metric.kernel.wording import spelled
 
 if TYPE_CHECKING:
     from infolm_metric.kernel.idf.table import IDF
 
-HASHED = (
-    *("*.safetensors", "config.json", "tokenizer*", "vocab*", "merges.txt", "*.model"),
-    *("added_tokens.json", "special_tokens_map.json", "*.index.json", "bpe.codes"),
-)
 # Beyond its weights a scorer holds a batch of activations and logits, and the distributions that
 # it keeps; below this it would compete with a trainer that is about to allocate.
 WORKING_MEMORY = 2 << 30  # bytes
@@ -45,11 +35,6 @@ HEADROOM = 0.1
 # To make a model transformers changes what is the whole process's, such as the default dtype: two
 # threads at once would spoil each other's models, and leave the caller another dtype.
 LOADING = threading.RLock()
-# Seconds that the Hub has for its first answer, unless its client's own variable says otherwise.
-PATIENCE = float(os.environ.get("HF_HUB_ETAG_TIMEOUT") or 4)
-
-Stamp = tuple[tuple[str, int, int], ...]
-"""Name, size and time of each of a folder's files; empty for the Hub."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +64,7 @@ class Checkpoint:
             commit = Path(cached).parent.name if isinstance(cached, str) else self.revision
             return f"{self.name}@{commit}"
         digest = hashlib.sha256()
-        for file in _files(folder):
+        for file in files_of(folder):
             digest.update(f"{file.name}\0{file.stat().st_size}\0".encode())
             with file.open("rb") as stream:
                 while block := stream.read(1 << 20):
@@ -91,7 +76,7 @@ class Checkpoint:
     @property
     def changed(self) -> bool:
         """True if the files of a folder are no longer those that were opened."""
-        return _stamp(self.source) != self.stamp
+        return stamp_of(self.source) != self.stamp
 
     @cached_property
     def fingerprint(self) -> str:
@@ -153,12 +138,12 @@ def open_checkpoint(
         OSError: the model is not there, is damaged or cannot be reached.
         ValueError: it has no such architecture, or its tokenizer knows no words.
     """
-    source = _source(name, revision, folder)
-    stamp = _stamp(source)
-    silence = _silence(source, revision)
-    fetch = partial(_fetch, name, source, revision, silence, variable)
-    config = fetch(AutoConfig.from_pretrained)
-    tokenizer = fetch(AutoTokenizer.from_pretrained)
+    source = source_of(name, revision, folder)
+    stamp = stamp_of(source)
+    silence = silence_of(source, revision)
+    read = partial(fetch, name, source, revision, silence, variable)
+    config = read(AutoConfig.from_pretrained)
+    tokenizer = read(AutoTokenizer.from_pretrained)
     check(name, tokenizer)
     try:
         with LOADING, torch.device("meta"):  # modules without memory for weights
@@ -182,7 +167,7 @@ def open_checkpoint(
     states = None if depth is None else depth + 1
     return Checkpoint(
         *(name, source, revision, tokenizer, template, size, limit, positions),
-        fetch=fetch,
+        fetch=read,
         states=states,
         config=config,
         stamp=stamp,
@@ -281,93 +266,6 @@ def _quietly() -> Iterator[None]:
         logging.set_verbosity(told)
         if shown:
             logging.enable_progress_bar()  # type: ignore[no-untyped-call]
-
-
-def _files(folder: Path) -> list[Path]:
-    """The files of a folder that decide what its model says, in order."""
-    files = {file for pattern in HASHED for file in folder.glob(pattern) if file.is_file()}
-    return sorted(files)
-
-
-def _stamp(source: str) -> Stamp:
-    found = ((file.name, file.stat()) for file in _files(Path(source)))
-    return tuple((name, stat.st_size, stat.st_mtime_ns) for name, stat in found)
-
-
-def _source(name: str, revision: str | None, bundled: Path) -> str:
-    """The folder or Hub name to load from."""
-    if name == BUNDLED:
-        if revision is not None:
-            model = spelled("model_name_or_path", BUNDLED)
-            raise ValueError(f"{model} has no revisions, got {revision!r}")
-        return str(bundled)
-    path = os.path.expanduser(name)
-    # A name on the Hub has one slash at most and does not begin like a path: no need to ask there.
-    if not os.path.isdir(path) and (path.startswith((".", os.sep)) or path.count("/") > 1):
-        raise OSError(
-            f"cannot load the model {name!r}: there is no such folder. Check the path, or use the "
-            f"model that ships with infolm: {spelled('model_name_or_path', BUNDLED)}"
-        )
-    return path
-
-
-def _silence(source: str, revision: str | None) -> str:
-    """Why the Hub gives nothing, or "" if it answers or is not needed.
-
-    Left alone, its client asks for every file again for half a minute, and says so each time. The
-    thread bounds the wait for names and addresses, too, to which time limits do not apply.
-    """
-    if os.path.isdir(source) or is_offline_mode():
-        return ""
-    reasons = [f"no answer in {PATIENCE:g} s, for a longer wait set HF_HUB_ETAG_TIMEOUT"]
-
-    def ask() -> None:
-        try:
-            get_hf_file_metadata(hf_hub_url(source, "config.json", revision=revision))
-            reasons.clear()
-        except HfHubHTTPError:  # an answer all the same, which loading explains
-            reasons.clear()
-        except Exception as error:
-            reasons[:] = [str(error) or type(error).__name__]
-
-    thread = threading.Thread(target=ask, daemon=True)
-    thread.start()
-    thread.join(PATIENCE)
-    return "".join(reasons)
-
-
-def _fetch(
-    name: str,
-    source: str,
-    revision: str | None,
-    silence: str,
-    variable: str,
-    loader: Callable[..., Any],
-    **options: Any,
-) -> Any:
-    """What `loader` gives, with errors that say what to do.
-
-    `silence` is why the Hub is not asked for files, if it is not.
-    """
-    if revision is not None:
-        options["revision"] = revision
-    if silence:
-        options["local_files_only"] = True
-    try:
-        # Said outright, because transformers would otherwise ask at the terminal whether to run it.
-        return loader(source, trust_remote_code=False, **options)
-    except (OSError, ValueError, SafetensorError) as error:
-        at = "" if revision is None else f" at revision {revision!r}"
-        reason = str(error).strip().partition("\n")[0].rstrip(" .:")
-        if silence:
-            reason += f" (the Hub: {silence})"
-        raise OSError(
-            f"cannot load the model {name!r}{at}: {reason}. Check the name or path; weights must "
-            "be safetensors files, others are not read. Without a connection to the Hub use a "
-            "folder or the model that ships with infolm, "
-            f"{spelled('model_name_or_path', BUNDLED)}, for every call with "
-            f"{variable}={BUNDLED}; HF_HUB_OFFLINE=1 saves the wait for the Hub"
-        ) from error
 
 
 def _positions(skeleton: nn.Module, config: Any) -> int | None:

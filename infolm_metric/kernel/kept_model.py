@@ -5,8 +5,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Any, Generic, Protocol, TypeVar
 
+from infolm_metric.kernel.model_settings import ModelSettings
 from infolm_metric.kernel.reuse import Store
-from infolm_metric.kernel.settings import ModelSettings
 
 
 class Source(Protocol):

@@ -16,8 +16,10 @@ from infolm_metric.kernel.idf.statistics import (
 )
 from infolm_metric.kernel.pairs import Pair, Pairs
 from infolm_metric.kernel.progress import bar
-from infolm_metric.kernel.results import Remarks, Result, make_signature
+from infolm_metric.kernel.remarks import Remarks
+from infolm_metric.kernel.results import Result
 from infolm_metric.kernel.scorer import Report, Scorer, silent
+from infolm_metric.kernel.signatures import make_signature
 from infolm_metric.kernel.weighed_texts import Reader
 
 Told = Callable[[float], object]

@@ -14,14 +14,15 @@ from typing import Any, NamedTuple, TypeVar
 
 import torch.distributed as dist
 
-from infolm_metric.kernel.baselines import digest_of
 from infolm_metric.kernel.checks import check_known
 from infolm_metric.kernel.idf.statistics import Statistics
 from infolm_metric.kernel.pairs import Pairs, as_list, check_pairs
 from infolm_metric.kernel.rescaling import known_baseline, score_part, with_baseline
-from infolm_metric.kernel.results import Result, differences, joined
+from infolm_metric.kernel.results import Result, joined
 from infolm_metric.kernel.scorer import MetricScorer
 from infolm_metric.kernel.settings import Settings
+from infolm_metric.kernel.signatures import differences
+from infolm_metric.kernel.unrelated_pairs import digest_of
 
 HELD = ("share", "same")
 GATHERED = ("all", "main")

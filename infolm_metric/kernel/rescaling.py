@@ -12,14 +12,13 @@ from infolm_metric.kernel.baselines import (
     NoBaseline,
     Spread,
     key_of,
-    mixed,
     of_the_call,
     rescaled,
-    unrelated,
 )
 from infolm_metric.kernel.idf.statistics import Statistics, used_weights
 from infolm_metric.kernel.pairs import Pairs
 from infolm_metric.kernel.results import RESCALED, Result, View
+from infolm_metric.kernel.unrelated_pairs import mixed, unrelated
 
 if TYPE_CHECKING:
     from infolm_metric.kernel.scorer import Scorer

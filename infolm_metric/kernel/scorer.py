@@ -16,9 +16,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from infolm_metric.kernel.completion import name_settings
 from infolm_metric.kernel.idf.statistics import Statistics
 from infolm_metric.kernel.pairs import Pair, Pairs, check_pairs, iterate_pairs
+from infolm_metric.kernel.remarks import Remarks
 from infolm_metric.kernel.rescaling import score_part, score_whole, with_baseline
-from infolm_metric.kernel.results import Remarks, Result, make_signature
+from infolm_metric.kernel.results import Result
 from infolm_metric.kernel.settings import Settings
+from infolm_metric.kernel.signatures import make_signature
 from infolm_metric.kernel.wording import spelled
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from infolm_metric.kernel.checkpoints import Checkpoint
 from infolm_metric.kernel.idf.table import IDF
 from infolm_metric.kernel.idf.weights import normalised_log_weights
 from infolm_metric.kernel.kept_model import KeptModel, Model
-from infolm_metric.kernel.results import Remarks
-from infolm_metric.kernel.settings import ModelSettings
+from infolm_metric.kernel.model_settings import ModelSettings
+from infolm_metric.kernel.remarks import Remarks
 from infolm_metric.kernel.tokens import TokenizedText, tokenize
 
 Key = tuple[bytes, bytes]

@@ -11,8 +11,8 @@ from infolm_metric import metrics
 from infolm_metric.kernel.baselines import Baseline, NoBaseline
 from infolm_metric.kernel.idf.statistics import Statistics
 from infolm_metric.kernel.pairs import Pairs
+from infolm_metric.kernel.remarks import Remarks
 from infolm_metric.kernel.rescaling import spread_of, with_baseline
-from infolm_metric.kernel.results import Remarks
 from infolm_metric.kernel.scorer import Scorer
 from infolm_metric.kernel.settings import Settings as KernelSettings
 from infolm_metric.kernel.wording import spelled

@@ -11,7 +11,7 @@ import torch
 
 from infolm_metric.kernel.kept_model import KeptModel
 from infolm_metric.kernel.pairs import Pair
-from infolm_metric.kernel.results import Remarks
+from infolm_metric.kernel.remarks import Remarks
 from infolm_metric.kernel.wording import spelled
 from infolm_metric.menli import nli_model
 from infolm_metric.menli.pair_tokens import JoinedPair, check_limit

@@ -13,8 +13,10 @@ import numpy as np
 from infolm_metric.kernel.idf.statistics import Statistics
 from infolm_metric.kernel.pairs import Pair, Pairs, check_pairs
 from infolm_metric.kernel.progress import bar
-from infolm_metric.kernel.results import Remarks, Result, make_signature
+from infolm_metric.kernel.remarks import Remarks
+from infolm_metric.kernel.results import Result
 from infolm_metric.kernel.scorer import HIGHER, MetricScorer, Report, Scorer, silent
+from infolm_metric.kernel.signatures import make_signature
 from infolm_metric.kernel.wording import spelled
 from infolm_metric.menli.combination import FIXED, MINMAX, Range, Ranges
 from infolm_metric.menli.companions import Companions, Scored, combined

@@ -7,8 +7,9 @@ from typing import Any
 
 from infolm_metric.kernel.baselines import NoBaseline
 from infolm_metric.kernel.checks import BUNDLED, flag, number, one_of, optional
-from infolm_metric.kernel.settings import ModelSettings, choice
+from infolm_metric.kernel.model_settings import ModelSettings
 from infolm_metric.kernel.settings import Settings as KernelSettings
+from infolm_metric.kernel.settings import choice
 from infolm_metric.kernel.wording import spelled
 from infolm_metric.menli.combination import (
     FIXED,

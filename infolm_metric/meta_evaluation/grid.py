@@ -10,8 +10,9 @@ import numpy as np
 
 from infolm_metric.kernel.idf.statistics import CANDIDATES
 from infolm_metric.kernel.pairs import Pairs, check_pairs
+from infolm_metric.kernel.remarks import Remarks
 from infolm_metric.kernel.rescaling import score_whole
-from infolm_metric.kernel.results import RESCALED, Remarks
+from infolm_metric.kernel.results import RESCALED
 from infolm_metric.kernel.scorer import MetricScorer, Report, silent
 from infolm_metric.kernel.settings import Settings
 from infolm_metric.kernel.wording import spelled

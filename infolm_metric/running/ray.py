@@ -25,9 +25,9 @@ from infolm_metric.kernel import text_files
 from infolm_metric.kernel.idf.statistics import Statistics
 from infolm_metric.kernel.pairs import Pairs
 from infolm_metric.kernel.rescaling import known_baseline, score_part, with_baseline
-from infolm_metric.kernel.results import differences
 from infolm_metric.kernel.scorer import MetricScorer
 from infolm_metric.kernel.settings import Settings
+from infolm_metric.kernel.signatures import differences
 from infolm_metric.running.ray_tables import find_writer
 from infolm_metric.running.resume import JobResult
 from infolm_metric.running.totals import RunningMean, Seen

@@ -26,9 +26,9 @@ from infolm_metric.kernel.lines import check_apart, check_replaceable
 from infolm_metric.kernel.pairs import Pair, Pairs
 from infolm_metric.kernel.progress import bar
 from infolm_metric.kernel.rescaling import known_baseline, score_part, with_baseline
-from infolm_metric.kernel.results import differences
 from infolm_metric.kernel.scorer import MetricScorer
 from infolm_metric.kernel.settings import Settings
+from infolm_metric.kernel.signatures import differences
 from infolm_metric.running.files import PairSource
 from infolm_metric.running.shards import SHARD, TABLE, Job, Shard, digest, lock, write_whole
 from infolm_metric.running.totals import RunningMean, Seen

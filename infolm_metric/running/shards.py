@@ -19,7 +19,7 @@ from filelock import AcquireReturnProxy, FileLock, Timeout
 
 from infolm_metric.kernel.idf.statistics import Statistics
 from infolm_metric.kernel.pairs import Pair
-from infolm_metric.kernel.results import Remarks
+from infolm_metric.kernel.remarks import Remarks
 
 JOB, TABLE, SHARD, DRAFT = "job.json", "{}.idf", "{:012}.rows", "draft"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-from infolm_metric.kernel.results import Remarks
+from infolm_metric.kernel.remarks import Remarks
 
 SCALE = 2.0**-64  # which changes no digit of a score, and keeps sums of as many from overflowing
 

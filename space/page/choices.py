@@ -10,7 +10,7 @@ from infolm_metric import IDF
 from infolm_metric.infolm import measures
 from infolm_metric.infolm.settings import SYMMETRIZATIONS, Settings
 from infolm_metric.kernel.checks import check_known
-from infolm_metric.kernel.settings import MULTI_REFERENCE
+from infolm_metric.kernel.model_settings import MULTI_REFERENCE
 
 from . import limits
 from .allowed_models import MODELS, AllowedModel, check_model

@@ -10,8 +10,9 @@ from typing import Any
 from infolm_metric.kernel.baselines import Spread
 from infolm_metric.kernel.idf.statistics import Statistics
 from infolm_metric.kernel.pairs import Pairs, check_pairs
+from infolm_metric.kernel.remarks import Remarks
 from infolm_metric.kernel.rescaling import known_baseline
-from infolm_metric.kernel.results import Remarks, Result
+from infolm_metric.kernel.results import Result
 from infolm_metric.kernel.scorer import MetricScorer
 from infolm_metric.kernel.settings import Settings
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import gradio as gr
 
-from infolm_metric.kernel.results import FEW, Remarks
+from infolm_metric.kernel.remarks import FEW, Remarks
 
 EXPECTED = (ValueError, TypeError, OSError)  # what checks raise; anything else is a bug of ours
 LONGEST = 600  # characters of a message

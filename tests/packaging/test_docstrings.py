@@ -10,7 +10,8 @@ import pytest
 import infolm_metric
 from infolm_metric.baryscore import explanation as plans
 from infolm_metric.infolm import explanation as drivers
-from infolm_metric.kernel.results import Remarks, Result
+from infolm_metric.kernel.remarks import Remarks
+from infolm_metric.kernel.results import Result
 
 RESULTS = {  # what calls give, and nobody imports
     **{"Result": Result, "Remarks": Remarks},

@@ -7,10 +7,11 @@ import random
 import pytest
 
 from infolm_metric import InfoLM, InfoLMScorer, MENLIScorer
-from infolm_metric.kernel import baselines, ranks
-from infolm_metric.kernel.baselines import Baseline, NoBaseline, Spread, mixed, unrelated
+from infolm_metric.kernel import baselines, ranks, unrelated_pairs
+from infolm_metric.kernel.baselines import Baseline, NoBaseline, Spread
 from infolm_metric.kernel.pairs import Pairs, check_pairs
 from infolm_metric.kernel.rescaling import make_baseline
+from infolm_metric.kernel.unrelated_pairs import mixed, unrelated
 from infolm_metric.metrics import METRICS, find
 from tests.paraphrases import PARAPHRASES
 from tests.toy import Overlap, ToyScorer
@@ -81,7 +82,7 @@ def test_at_most_500_pairs_are_drawn():
 
 def test_a_search_that_finds_nothing_has_an_end(monkeypatch):
     """References that were filled up with empty lines share a string."""
-    monkeypatch.setattr(baselines, "MOST_TRIED", 15)
+    monkeypatch.setattr(unrelated_pairs, "MOST_TRIED", 15)
     apart = [[f"reference {number}"] for number in range(100)]
     texts = [f"text {number}" for number in range(100)]
     assert len(unrelated(Pairs(texts, apart, True))) == 30

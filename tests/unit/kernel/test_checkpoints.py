@@ -21,7 +21,7 @@ from transformers import (
 )
 
 from infolm_metric import InfoLMScorer
-from infolm_metric.kernel import checkpoints
+from infolm_metric.kernel import checkpoints, model_files
 from infolm_metric.kernel.checkpoints import load_weights, open_checkpoint
 from tests.model_families import FAMILIES, edited
 
@@ -149,8 +149,8 @@ def test_what_is_here_is_used_where_the_hub_does_not_answer(monkeypatch):
         asked.append(url)
         raise ConnectionError("no route")
 
-    monkeypatch.setattr(checkpoints, "is_offline_mode", lambda: False)
-    monkeypatch.setattr(checkpoints, "get_hf_file_metadata", fail)
+    monkeypatch.setattr(model_files, "is_offline_mode", lambda: False)
+    monkeypatch.setattr(model_files, "get_hf_file_metadata", fail)
     tried = []
 
     def load(source, **options):
@@ -162,7 +162,7 @@ def test_what_is_here_is_used_where_the_hub_does_not_answer(monkeypatch):
         opened("some-one/some-model")
     assert len(asked) == 1 and asked[0].endswith("/some-one/some-model/resolve/main/config.json")
     assert [options["local_files_only"] for options in tried] == [True]
-    monkeypatch.setattr(checkpoints, "get_hf_file_metadata", lambda url: None)
+    monkeypatch.setattr(model_files, "get_hf_file_metadata", lambda url: None)
     with pytest.raises(OSError, match="none here. Check"):
         opened("some-one/some-model")
     assert "local_files_only" not in tried[-1]

@@ -17,7 +17,9 @@ from infolm_metric import IDF, InfoLMScorer
 from infolm_metric.infolm import masked_lm
 from infolm_metric.infolm.settings import Settings
 from infolm_metric.kernel.idf.statistics import Statistics
-from infolm_metric.kernel.results import Remarks, Result, View, differences, joined
+from infolm_metric.kernel.remarks import Remarks
+from infolm_metric.kernel.results import Result, View, joined
+from infolm_metric.kernel.signatures import differences
 
 LIMIT = 40  # positions of the tiny model
 TABLE = IDF(3, np.array([0, 2, 3]), "5f2e")

@@ -9,12 +9,8 @@ import torch
 
 from infolm_metric.kernel import checks
 from infolm_metric.kernel.idf.table import IDF
-from infolm_metric.kernel.settings import (
-    ModelSettings,
-    choice,
-    idf_choice,
-    multi_reference_choice,
-)
+from infolm_metric.kernel.model_settings import ModelSettings, idf_choice, multi_reference_choice
+from infolm_metric.kernel.settings import choice
 
 TABLE = IDF(3, np.array([0, 2, 3]), "5f2e")
 
