@@ -2,6 +2,7 @@
 
 import copy
 import math
+import re
 import warnings
 
 import numpy as np
@@ -695,12 +696,18 @@ def test_a_part_is_scored_as_within_the_whole_corpus(scorer, idf):
 
 
 @pytest.mark.parametrize(
-    ("idf", "counted"), [("references", False), (False, "references"), ("separate", "references")]
+    ("idf", "counted", "needed", "got"),
+    [
+        ("references", False, "('references',)", "nothing"),
+        (False, "references", "nothing", "('references',)"),
+        ("separate", "references", "('candidates', 'references')", "('references',)"),
+    ],
 )
-def test_statistics_that_do_not_fit_the_settings_are_refused(scorer, idf, counted):
+def test_statistics_that_do_not_fit_the_settings_are_refused(scorer, idf, counted, needed, got):
     pairs, chosen = check_pairs(CANDIDATES, REFERENCES), scorer.settings.replace(idf=idf)
     statistics = scorer.inner.count(pairs, scorer.settings.replace(idf=counted))
-    with pytest.raises(ValueError, match=f"idf={idf!r} needs the counts of .*the same settings"):
+    message = f"idf={idf!r} needs the counts of {needed}, got those of {got}; count the corpus"
+    with pytest.raises(ValueError, match=re.escape(message)):
         scorer.inner.score(pairs, chosen, statistics)
 
 

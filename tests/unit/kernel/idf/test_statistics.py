@@ -2,13 +2,16 @@
 
 import json
 import warnings
+from contextlib import contextmanager, nullcontext
 
+import datasets
 import numpy as np
 import pytest
 
 from infolm_metric import IDF, InfoLM, InfoLMScorer
+from infolm_metric.kernel.idf.counting import LARGE
 from infolm_metric.kernel.idf.statistics import Statistics
-from infolm_metric.kernel.pairs import check_pairs
+from infolm_metric.kernel.pairs import Pairs, check_pairs
 
 REFERENCES = [
     "the cat sat on the mat",
@@ -29,6 +32,16 @@ CANDIDATES = [f"{text} again" for text in REFERENCES]
 @pytest.fixture(scope="module")
 def scorer(tiny_bert):
     return InfoLMScorer(model_name_or_path=tiny_bert)
+
+
+@contextmanager
+def suppress_bars():
+    """As a caller of `datasets` may do."""
+    datasets.disable_progress_bars()
+    try:
+        yield
+    finally:
+        datasets.enable_progress_bars()
 
 
 def scored(scorer, number, references=None, **settings):
@@ -103,6 +116,15 @@ def test_parts_of_a_corpus_are_told_together(scorer):
     assert total.distinct == whole.distinct == 10
     assert (parts[0] + parts[0]).distinct == 1 and not (parts[0] + parts[0]).tell
     assert (parts[0] + parts[1]).distinct == 2 and (parts[0] + parts[1]).tell
+
+
+@pytest.mark.parametrize(("verbose", "disabled"), [(False, False), (True, False), (True, True)])
+def test_counting_shows_bars_where_asked_and_leaves_their_switch(scorer, verbose, disabled, capfd):
+    settings = scorer.settings.replace(verbose=verbose)
+    with suppress_bars() if disabled else nullcontext():
+        scorer.inner.count(Pairs(["a"] * LARGE, [["a"]] * LARGE), settings)
+        assert datasets.are_progress_bars_disabled() == disabled
+    assert ("Counting documents" in capfd.readouterr().err) == (verbose and not disabled)
 
 
 def test_a_table_keeps_its_digests_in_its_file(scorer, tmp_path):
