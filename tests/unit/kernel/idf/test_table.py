@@ -3,6 +3,7 @@
 import json
 import math
 import os
+import re
 import resource
 import shutil
 import subprocess
@@ -507,6 +508,12 @@ def test_a_missing_file_is_named_with_the_remedy(tmp_path: Path) -> None:
         IDF(1, np.array([1]), "5f2e").save(tmp_path / "nowhere" / "idf.json")
 
 
+def test_a_table_is_shown_without_its_counts() -> None:
+    table = IDF(3, np.array([0, 2, 3]), "5f2e", digests=("a0",))
+    assert repr(table) == "IDF(documents=3, tokenizer='5f2e', tokenizer_name='')"
+    assert re.fullmatch(r"table-[0-9a-f]{12}", str(table))
+
+
 def test_what_is_no_plain_file_is_not_replaced(tmp_path: Path) -> None:
     pipe = tmp_path / "idf.json"
     os.mkfifo(pipe)
@@ -552,6 +559,8 @@ def test_use_and_storage_do_not_change_a_fingerprint(
 ) -> None:
     tokenizer = AutoTokenizer.from_pretrained(families[family])
     fingerprint = tokenizer_fingerprint(tokenizer)
+    tokenizer(list(SENTENCES), padding=True)
+    assert tokenizer_fingerprint(tokenizer) == fingerprint
     tokenizer(list(SENTENCES), padding=True, truncation=True, max_length=9)
     assert tokenizer_fingerprint(tokenizer) == fingerprint
     assert tokenizer.backend_tokenizer.truncation["max_length"] == 9  # left as it was
