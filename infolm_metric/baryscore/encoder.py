@@ -11,6 +11,7 @@ from transformers import AutoModel
 from transformers.models.auto.modeling_auto import (
     MODEL_FOR_CAUSAL_LM_MAPPING,
     MODEL_FOR_MASKED_LM_MAPPING,
+    MODEL_MAPPING,
 )
 
 from infolm_metric.kernel.checkpoints import Checkpoint, load_weights, open_checkpoint, place
@@ -55,16 +56,12 @@ class Encoder:
         return tuple(each[: len(ids)].cpu() if on_apple else each[: len(ids)] for each in found)
 
 
-class _Encoders:
-    """The architecture for `open_checkpoint`: an encoder alone, with or without a head."""
-
-    @staticmethod
-    def from_config(config: Any) -> Any:
-        kind = type(config)
-        decodes = kind in MODEL_FOR_CAUSAL_LM_MAPPING and kind not in MODEL_FOR_MASKED_LM_MAPPING
-        if decodes or getattr(config, "is_encoder_decoder", False):
-            raise ValueError(config.model_type)
-        return AutoModel.from_config(config)
+def _encodes(config: Any) -> bool:
+    """True for an encoder alone, with or without a head."""
+    kind = type(config)
+    decodes = kind in MODEL_FOR_CAUSAL_LM_MAPPING and kind not in MODEL_FOR_MASKED_LM_MAPPING
+    both = getattr(config, "is_encoder_decoder", False)
+    return kind in MODEL_MAPPING and not decodes and not both
 
 
 def open_encoder(name: str, revision: str | None = None) -> Checkpoint:
@@ -82,7 +79,7 @@ def open_encoder(name: str, revision: str | None = None) -> Checkpoint:
             f"whole text; {REMEDY}"
         )
 
-    checkpoint = open_checkpoint(name, revision, _Encoders, unfit)
+    checkpoint = open_checkpoint(name, revision, AutoModel, _encodes, unfit)
     if checkpoint.states is None:
         raise ValueError(f"the model {name!r} does not say how many layers it has; {REMEDY}")
     if not checkpoint.template.overhead:

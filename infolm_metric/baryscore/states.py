@@ -15,10 +15,9 @@ from torch import Tensor
 
 from infolm_metric.baryscore import encoder
 from infolm_metric.baryscore.settings import Settings
-from infolm_metric.kernel.checkpoints import Checkpoint
+from infolm_metric.kernel.checkpoints import Checkpoint, no_numbers
 from infolm_metric.kernel.tokens import Template, TokenizedText, Window, of_a_length, windows
 from infolm_metric.kernel.weighed_texts import Reader, WeighedText
-from infolm_metric.kernel.wording import spelled
 
 # Tokens that one forward pass may hold, by device, where the caller leaves the choice to us.
 TOKENS_PER_BATCH = {"cpu": 4096, "cuda": 16_384}
@@ -76,10 +75,7 @@ class States(Reader[encoder.Encoder]):
             tokens = torch.from_numpy(np.stack([window.ids for _, window in batch]))
             means = mean_states(model.states(tokens), layers).cpu()
             if not means.isfinite().all():
-                raise ValueError(
-                    f"the model's states are no finite numbers with "
-                    f"{spelled('dtype', settings.dtype)}; give {spelled('dtype', 'float32')}"
-                )
+                raise no_numbers("states", settings.dtype)
             for row, (number, window) in enumerate(batch):
                 if number not in points:
                     shape = (len(layers), sizes[number], means.shape[-1])

@@ -72,7 +72,8 @@ def _score(arguments: argparse.Namespace) -> None:
 def _check_form(arguments: argparse.Namespace) -> None:
     """Raise ValueError if the output's name promises a table that is not what is written."""
     suffix = PurePath(arguments.output.lower()).suffix
-    if suffix in NOT_WRITTEN and not (suffix == ".tsv" and arguments.per_pair):
+    meant = {".tsv": arguments.per_pair, ".json": arguments.json}
+    if suffix in (*NOT_WRITTEN, ".json") and not meant.get(suffix):
         raise ValueError(
             f"cannot write {arguments.output}: name a file that ends in .jsonl for a row for each "
             "pair, in .tsv with --per-pair, in .json with --json, or in .txt for the summary"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import shlex
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +12,7 @@ from infolm_metric.commands import ratings as shared
 from infolm_metric.commands.options import (
     Command,
     amount,
+    as_given,
     choice,
     scorer_of,
     setting,
@@ -110,8 +110,12 @@ def _report(
     yield "To use them:"
     yield ""
     chosen = _chosen(result.best, words)
-    yield " ".join(["infolm score", *_flags(result.best, chosen), "..."])
-    keywords = ", ".join(f"{name}={value!r}" for name, value in chosen.items())
+    own = type(result.best)
+    given = [name for name in own.choices() if name in arguments and name not in chosen]
+    flags = [*_flags(result.best, chosen), *as_given(own, arguments, given)]
+    yield " ".join(["infolm score", *flags, "..."])
+    used = {**chosen, **{name: getattr(result.best, name) for name in given}}
+    keywords = ", ".join(f"{name}={value!r}" for name, value in used.items())
     kind = metrics.find(result.best.metric).evaluate.partition(":")[2]
     yield f"{kind}({keywords})"
     yield f"signature: {result.signature}"
@@ -129,9 +133,8 @@ def _flags(best: Settings, chosen: Mapping[str, Any]) -> Iterator[str]:
     """The metric and its settings as options of the command line."""
     if best.metric != metrics.DEFAULT:
         yield f"--metric {best.metric}"
-    for name, value in chosen.items():
-        flag = best.choices()[name].flags[-1]
-        yield f"{flag} {shlex.quote('none' if value is False else str(value))}"
+    words = {name: "none" if value is False else str(value) for name, value in chosen.items()}
+    yield from as_given(type(best), argparse.Namespace(**words), words)
 
 
 def _json(result: Tuning, words: Mapping[Any, Any]) -> Iterator[str]:

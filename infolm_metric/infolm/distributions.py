@@ -14,7 +14,7 @@ from infolm_metric.infolm.aggregation import Accumulator, log_predictions
 from infolm_metric.infolm.comparison import interpolated, masks_of
 from infolm_metric.infolm.explanation import TextView, view_text
 from infolm_metric.infolm.settings import Settings
-from infolm_metric.kernel.checkpoints import Checkpoint
+from infolm_metric.kernel.checkpoints import Checkpoint, no_numbers
 from infolm_metric.kernel.remarks import Remarks
 from infolm_metric.kernel.weighed_texts import Key, Reader, WeighedText
 from infolm_metric.kernel.wording import spelled
@@ -86,11 +86,11 @@ class Distributions(Reader[masked_lm.MaskedLM]):
             for weighed_text, log_p in zip(group, sums.log_sums(index), strict=True)
         }
         if any(log_p[:, 0].isnan().any() for log_p in made.values()):  # as then all of a row are
-            raise ValueError(
-                f"the model's predictions are no finite numbers with "
-                f"{spelled('dtype', settings.dtype)} and {spelled('temperature')} "
-                f"{min(temperatures):g}; give {spelled('dtype', 'float32')}, or a temperature "
-                "that is not so near to 0"
+            raise no_numbers(
+                "predictions",
+                settings.dtype,
+                f" and {spelled('temperature')} {min(temperatures):g}",
+                ", or give a temperature that is not so near to 0",
             )
         return made
 

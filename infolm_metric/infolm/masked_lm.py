@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from transformers import AutoModelForMaskedLM
+from transformers import MODEL_FOR_MASKED_LM_MAPPING, AutoModelForMaskedLM
 
 from infolm_metric.infolm.fast_encoders import FastMaskedLM, Plan
 from infolm_metric.kernel.checkpoints import (
@@ -92,7 +92,11 @@ def open_masked_lm(name: str, revision: str | None = None) -> Checkpoint:
             'or "bundled"'
         )
 
-    return open_checkpoint(name, revision, AutoModelForMaskedLM, unfit, _check_mask_token)
+    return open_checkpoint(
+        *(name, revision, AutoModelForMaskedLM),
+        lambda config: type(config) in MODEL_FOR_MASKED_LM_MAPPING,
+        *(unfit, _check_mask_token),
+    )
 
 
 def _check_mask_token(name: str, tokenizer: Any) -> None:

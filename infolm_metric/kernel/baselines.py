@@ -65,6 +65,18 @@ class Spread:
         mean, deviation, *deciles = (math.ldexp(value, shift) for value in found)
         return cls(mean, deviation, tuple(deciles), len(scores))
 
+    @property
+    def sound(self) -> bool:
+        """True if these can be the figures of some scores."""
+        numbers = (self.mean, self.deviation, *self.deciles)
+        return (
+            all(type(number) in (int, float) and math.isfinite(number) for number in numbers)
+            and self.deviation >= 0
+            and len(self.deciles) == 9
+            and sorted(self.deciles) == list(self.deciles)
+            and type(self.pairs) is int
+        )
+
     def verdict(self, score: float, best: float) -> str:
         """How close two texts of this score are, in words; `best` is what a copy scores.
 
@@ -146,7 +158,7 @@ class Baseline:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the baseline to a JSON file."""
-        head = {"format": FORMAT, "version": VERSION}
+        head = {"format": FORMAT, "version": VERSION, "fingerprint": self.fingerprint}
         lines = ",\n".join(json.dumps(record) for record in self._records())
         text = json.dumps(head)[:-1] + ', "spreads": [\n' + lines + "\n]}\n"
         Path(path).write_text(text, encoding="ascii")
@@ -162,10 +174,15 @@ class Baseline:
             for each in record["spreads"]:
                 key = (each.pop("signature"), each.pop("weights"), each.pop("references"))
                 spread = Spread(**{**each, "deciles": tuple(each["deciles"])})
-                numbers = (spread.mean, spread.deviation, *spread.deciles)
-                if len(spread.deciles) != 9 or not all(map(math.isfinite, numbers)):
+                if [*map(type, key)] != [str, str, int] or not spread.sound:
                     raise ValueError
                 spreads[key] = spread
+            found = cls(spreads, source)
+            if (
+                record.get("fingerprint", found.fingerprint) != found.fingerprint
+            ):  # older ones lack it
+                raise ValueError
+            return found
         except (
             ArithmeticError,
             AttributeError,
@@ -178,7 +195,6 @@ class Baseline:
                 f"{os.fspath(path)!r} is not a baseline, or a damaged one; make it again with "
                 "`infolm baseline`"
             ) from None
-        return cls(spreads, source)
 
     def _records(self) -> list[dict[str, Any]]:
         return [

@@ -123,6 +123,7 @@ def open_checkpoint(
     name: str,
     revision: str | None,
     architecture: Any,
+    fits: Callable[[Any], bool],
     unfit: Callable[[str], str],
     check: Callable[[str, Any], None] = lambda name, tokenizer: None,
     folder: Path = BUNDLED_FOLDER,
@@ -130,8 +131,9 @@ def open_checkpoint(
 ) -> Checkpoint:
     """The tokenizer of a model and what its configuration says, without its weights.
 
-    `architecture` is the transformers class that will load the model. `check` may refuse the
-    tokenizer, and `unfit` gives the message for a kind of model that has no such architecture.
+    `architecture` is the transformers class that will load the model. `fits` tells if it does so by
+    the configuration, and `unfit` gives the message for a kind of model for which it does not;
+    `check` may refuse the tokenizer.
     "bundled" stands for the one in `folder`, and `variable` of the environment names another.
 
     Raises:
@@ -145,11 +147,10 @@ def open_checkpoint(
     config = read(AutoConfig.from_pretrained)
     tokenizer = read(AutoTokenizer.from_pretrained)
     check(name, tokenizer)
-    try:
-        with LOADING, torch.device("meta"):  # modules without memory for weights
-            skeleton = architecture.from_config(config)
-    except ValueError as error:
-        raise ValueError(unfit(config.model_type)) from error
+    if not fits(config):
+        raise ValueError(unfit(config.model_type))
+    with LOADING, torch.device("meta"):  # modules without memory for weights
+        skeleton = read(lambda source, **options: architecture.from_config(config))
     positions = _positions(skeleton, config)
     limits = [limit for limit in (positions, tokenizer.model_max_length) if limit]
     # Tokenizers without a limit of their own report a number near 1e30.
@@ -220,6 +221,16 @@ def check_complete(
             f"{type(model).__name__} ({shown}): its {part} is missing or does not fit, and a "
             f"random one would give random scores; {remedy}"
         )
+
+
+def no_numbers(said: str, dtype: str, given: str = "", remedy: str = "") -> ValueError:
+    """The error where what a model said is infinite or NaN; `given` may be to blame, too."""
+    weights = "see if the model's weights are damaged"
+    first = weights if dtype == "float32" else f"give {spelled('dtype', 'float32')}"
+    return ValueError(
+        f"the model's {said} are no finite numbers with {spelled('dtype', dtype)}{given}; "
+        f"{first}{remedy}"
+    )
 
 
 def place(model: nn.Module, device: str | None) -> tuple[nn.Module, torch.device]:

@@ -191,10 +191,11 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
                     "or add them before with add or add_batch"
                 )
             result = self.scorer.score_pairs(pairs, chosen)
+        if result is not None:
+            result.remarks.warn()  # which may raise, where warnings are errors
         del self._added[: len(added)]
         if result is None:
             return None
-        result.remarks.warn()
         wanted = settings.get("return_scores", self._settings.return_scores)
         return result.as_dict(return_scores=wanted)
 

@@ -172,7 +172,8 @@ def check_text(name: str, text: Any) -> None:
 
 def _remedy(value: Any) -> str:
     """What to do about a value that is no string."""
-    if value is None or (isinstance(value, float) and value != value):  # NaN: pandas' missing text
+    missing = value is None or type(value).__name__ == "NAType"  # the missing text of pandas
+    if missing or (isinstance(value, float) and value != value):  # NaN: likewise
         return "drop the pair or give an empty string"
     for kinds, remedy in _REMEDIES:
         if isinstance(value, kinds):
@@ -191,7 +192,10 @@ def as_list(name: str, values: Any) -> list[Any]:
         raise TypeError(
             f"{name} must be a list of strings, got {_brief.repr(values)} ({type(values).__name__})"
         )
-    return values.tolist() if hasattr(values, "tolist") else list(values)
+    for convert in ("tolist", "to_pylist"):  # of arrays and series, and of Arrow's columns
+        if hasattr(values, convert):
+            return list(getattr(values, convert)())
+    return list(values)
 
 
 def _is_list(values: Any) -> bool:

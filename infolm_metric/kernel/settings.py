@@ -80,7 +80,7 @@ class Settings:
     takes_sources: ClassVar[bool] = False
     """True if sources can stand in the place of references."""
 
-    return_scores: bool = choice(True, flag, "give the score of each pair")
+    return_scores: bool = choice(True, flag, "whether `compute` gives the score of each pair")
     rescale_with_baseline: bool | Baseline = choice(
         False,
         baseline_source,

@@ -164,7 +164,9 @@ def scaled(scores: np.ndarray, ends: Range, higher: bool = True) -> np.ndarray:
     low, high = ends
     if low == high:
         return 0 * scores + 0.5
-    return (scores - low if higher else high - scores) / (high - low)
+    # In halves, because the distance of the largest numbers is none.
+    gained = scores / 2 - low / 2 if higher else high / 2 - scores / 2
+    return gained / (high / 2 - low / 2)
 
 
 def extremes(scores: np.ndarray) -> Range:

@@ -9,12 +9,16 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 from torch import Tensor, nn
-from transformers import AutoModelForSequenceClassification
+from transformers import (
+    MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING,
+    AutoModelForSequenceClassification,
+)
 
 from infolm_metric.kernel.checkpoints import (
     Checkpoint,
     check_complete,
     load_weights,
+    no_numbers,
     open_checkpoint,
     place,
 )
@@ -74,6 +78,7 @@ class NLIModel:
         """e, n and c of each pair, float64 [pairs, 3]; without the last two n and c are 0.
 
         `rows` is how many pairs a forward pass reads; `report` is told of pairs as they are done.
+        Raises ValueError if what the model gives is infinite or NaN.
         """
         found = torch.zeros(len(pairs), 3, dtype=torch.float64)
         labels = self.source.labels
@@ -81,6 +86,8 @@ class NLIModel:
         for batch in batches(pairs, self.source.template, rows, self.device.type):
             # Before float64: Apple's GPUs have none.
             logits = self._logits(batch).float().cpu().double()
+            if not logits.isfinite().all():
+                raise no_numbers("outputs", str(self.model.dtype).removeprefix("torch."))
             each = logits.softmax(-1)
             for column, place_ in enumerate(places):
                 if place_ is not None:
@@ -113,7 +120,9 @@ def open_nli(
         return f"{name!r} is a {kind} model, which classifies no texts; {REMEDY}"
 
     checkpoint = open_checkpoint(
-        *(name, revision, AutoModelForSequenceClassification, unfit),
+        *(name, revision, AutoModelForSequenceClassification),
+        lambda config: type(config) in MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING,
+        unfit,
         folder=FOLDER,
         variable=Settings.model_variable,
     )

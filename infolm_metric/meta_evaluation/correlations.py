@@ -25,6 +25,7 @@ LEVELS = ("system", "text")
 MISSING = ("drop", "available")
 PAIRS_AT_ONCE = 1 << 23  # differences that Kendall's coefficient holds at a time
 ROUNDING = 1e-13  # a spread below this, relative to the values, is no spread
+EQUAL = 1e-12  # coefficients that differ by less are equal, as those of a metric and its percentage
 
 
 def pearson(x: np.ndarray, y: np.ndarray) -> np.ndarray:

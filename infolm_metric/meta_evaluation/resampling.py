@@ -13,7 +13,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from infolm_metric.kernel.checks import check_known, fraction, whole_number
-from infolm_metric.meta_evaluation.correlations import COEFFICIENTS, LEVELS, ordered_alike, pair
+from infolm_metric.meta_evaluation.correlations import (
+    COEFFICIENTS,
+    EQUAL,
+    LEVELS,
+    ordered_alike,
+    pair,
+)
 from infolm_metric.meta_evaluation.partial import partial, partial_of
 from infolm_metric.meta_evaluation.repetition import repeated, repeated_pearson
 from infolm_metric.meta_evaluation.tie_calibration import calibrated_shares
@@ -176,7 +182,7 @@ def bootstrap_interval(
 
 
 def difference_p_value(ours: np.ndarray, rival: np.ndarray) -> float:
-    """The two-sided p-value of a difference, from its values over the same resamples.
+    """The two-sided p-value of a difference of coefficients, from its values over resamples.
 
     Twice the share of resamples on the rarer side of 0, of which one more is counted, so that it is
     never 0 (Davison and Hinkley 1997, section 4.2).
@@ -186,7 +192,7 @@ def difference_p_value(ours: np.ndarray, rival: np.ndarray) -> float:
     """
     difference = ours - rival
     difference = difference[~np.isnan(difference)]
-    rarer = min((difference <= 0).sum(), (difference >= 0).sum())
+    rarer = min((difference <= EQUAL).sum(), (difference >= -EQUAL).sum())
     return float(min(1.0, 2 * (rarer + 1) / (len(difference) + 1)))
 
 

@@ -24,6 +24,8 @@ from infolm_metric.kernel.tables import read_rows
 from infolm_metric.kernel.text_files import CANDIDATE_COLUMNS, REFERENCE_COLUMNS, cell
 from infolm_metric.meta_evaluation.ratings import Ratings
 
+GROUPS = ("human", "metrics")
+
 
 def read_ratings(
     rows: Any,
@@ -94,24 +96,31 @@ def read_ratings(
 
 @dataclass
 class _Reader:
-    """Collects rows; what the first one holds decides which columns the others must have."""
+    """Collects rows; a score that a row leaves out is missing there."""
 
     criteria: tuple[str, ...]
     metrics: tuple[str, ...]
     candidates: tuple[str, ...]
     references: tuple[str, ...]
+    first: tuple[str, list[str]] = ("", [])  # where the first row is, and what it holds
+    known: set[tuple[str, str]] = field(default_factory=set)  # scores that were found
     seen: dict[tuple[str, str], str] = field(default_factory=dict)
     scores: dict[tuple[str, str], list[float]] = field(default_factory=dict)
     texts: list[tuple[str, tuple[str, ...]]] = field(default_factory=list)
 
     def add(self, where: str, row: Mapping[str, Any], system: str, sample: str) -> None:
-        if not self.seen:
-            self._choose(where, row)
         if (system, sample) in self.seen:
             raise ValueError(
                 f"{where}: system {system!r} has a text for id {sample!r} already, in "
                 f"{self.seen[system, sample]}; keep one of them"
             )
+        for group, names in zip(GROUPS, (self.criteria, self.metrics), strict=True):
+            there = _entries(row, group)
+            self.known |= {(group, each) for each in names or there if each in (*there, *row)}
+            for name in names or there:
+                self.scores.setdefault((group, name), [math.nan] * len(self.seen))
+        if not self.seen:
+            self.first = where, list(dict.fromkeys(map(str, (*there, *row))))
         self.seen[system, sample] = where
         prediction = row[_present(where, row, self.candidates)]
         check_text(f"{where}: the prediction", prediction)
@@ -119,27 +128,24 @@ class _Reader:
         for (group, name), column in self.scores.items():
             column.append(_score(where, row, group, name))
 
-    def _choose(self, where: str, row: Mapping[str, Any]) -> None:
-        """Decides on the criteria and the metrics."""
-        chosen = {}
-        for group, names in (("human", self.criteria), ("metrics", self.metrics)):
-            there = _entries(row, group)
-            for name in names:
-                if name not in there and name not in row:
-                    raise ValueError(
-                        f"{where}: no {group} score {name!r}, and no column of that name; "
-                        f"there are {', '.join(map(repr, [*there, *row]))}"
-                    )
-            chosen[group] = names or there
-        if not chosen["human"]:
+    def _check_names(self) -> None:
+        """Raise ValueError unless what was asked for is there, and people's scores among it."""
+        where, columns = self.first
+        for group, name in self.scores:
+            if (group, name) not in self.known:
+                raise ValueError(
+                    f"{where}: no {group} score {name!r}, and no column of that name; "
+                    f"there are {', '.join(map(repr, columns))}"
+                )
+        groups = {group: {name for each, name in self.scores if each == group} for group in GROUPS}
+        if not groups["human"]:
             raise ValueError(
                 f"{where}: no human scores; give 'human': {{criterion: score}}, columns named "
                 "'human.CRITERION', or name the criteria, which are columns then "
-                f"(there are {', '.join(map(repr, row)) or 'none'})"
+                f"(there are {', '.join(map(repr, columns)) or 'none'})"
             )
-        if both := set(chosen["human"]) & set(chosen["metrics"]):
+        if both := groups["human"] & groups["metrics"]:
             raise ValueError(f"{where}: {min(both)!r} is a criterion and a metric; rename one")
-        self.scores = {(group, name): [] for group in chosen for name in chosen[group]}
 
     def _references(self, where: str, row: Mapping[str, Any]) -> tuple[str, ...]:
         names = self.references or (_present(where, row, REFERENCE_COLUMNS),)
@@ -164,11 +170,12 @@ class _Reader:
                     f"{file}agreement needs at least two {plural} in the column {plural[:-1]!r}, "
                     f"got {given}" + (f" beside {people} human texts" if people else "")
                 )
+        self._check_names()
         row, column = ({name: at for at, name in enumerate(each)} for each in (systems, samples))
         places = np.asarray([(row[system], column[sample]) for system, sample in self.seen])
         predictions, references = zip(*self.texts, strict=True)
         bare = Ratings(systems, samples, {}, {}, predictions, references, places, people=people)
-        grids: dict[str, dict[str, np.ndarray]] = {"human": {}, "metrics": {}}
+        grids: dict[str, dict[str, np.ndarray]] = {group: {} for group in GROUPS}
         for (group, name), values in self.scores.items():
             check_varies(f"{file}column {name!r}", values)
             grids[group][name] = bare.grid(values)

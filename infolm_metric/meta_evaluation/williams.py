@@ -9,7 +9,7 @@ import numpy as np
 from scipy.stats import t as student
 
 from infolm_metric.kernel.checks import check_known
-from infolm_metric.meta_evaluation.correlations import COEFFICIENTS
+from infolm_metric.meta_evaluation.correlations import COEFFICIENTS, EQUAL
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ def williams_test(r12: float, r13: float, r23: float, n: int) -> WilliamsTest:
     k = max(0.0, 1 - r12**2 - r13**2 - r23**2 + 2 * r12 * r13 * r23)
     variance = 2 * k * (n - 1) / (n - 3) + (r12 + r13) ** 2 / 4 * (1 - r23) ** 3
     effect = (r12 - r13) * math.sqrt((n - 1) * (1 + r23))
-    if effect == 0:
+    if abs(r12 - r13) <= EQUAL:
         return WilliamsTest(0.0, 1.0)
     statistic = math.copysign(math.inf, effect) if variance == 0 else effect / math.sqrt(variance)
     return WilliamsTest(statistic, float(2 * student.sf(abs(statistic), n - 3)))

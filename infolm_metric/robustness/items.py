@@ -99,7 +99,7 @@ def _id(where: str, row: Mapping[str, Any]) -> str | None:
 
 def _paraphrase(where: str, row: Mapping[str, Any]) -> str | None:
     value = row.get(PARAPHRASE)
-    if value is None or value == "":
+    if value is None or not str(value).strip():
         return None
     check_text(f"{where}: {PARAPHRASE!r}", value)
     return str(value)

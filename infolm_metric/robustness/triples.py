@@ -138,7 +138,7 @@ def triple_of(where: str, row: Mapping[str, Any]) -> Triple:
     texts: dict[str, Any] = {}
     for column in TEXTS:
         text = row.get(column)
-        missing = column in OPTIONAL and (text is None or text == "")
+        missing = column in OPTIONAL and (text is None or not str(text).strip())
         if not missing:
             check_text(f"{where}: {column!r}", text)
         texts[column] = None if missing else text
@@ -186,7 +186,7 @@ def _paraphrases(item: Item, anchor: str, name: str) -> Iterator[str]:
     if item.paraphrase is not None:
         yield item.paraphrase
     words = anchor.split()
-    others = (text for text in item.references if text != anchor)
+    others = (text for text in item.references if text != anchor and text.strip())
     yield from sorted(others, key=lambda text: SequenceMatcher(None, words, text.split()).ratio())
     if name == "num" and (written := in_words(anchor)) is not None:
         yield written

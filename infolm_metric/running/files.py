@@ -100,6 +100,7 @@ def load(
 ) -> Any:
     """The `datasets.Dataset` or IterableDataset; arguments as for `from_dataset`."""
     from datasets import load_dataset, load_from_disk
+    from datasets.exceptions import DatasetGenerationError
 
     if _was_saved(name):
         splits = Path(name, "dataset_dict.json").is_file()
@@ -115,8 +116,12 @@ def load(
             found = load_from_disk(name)
         else:
             found = load_dataset(name, config, split=split, revision=revision, streaming=streaming)
-    except (OSError, ValueError) as error:
-        reason = str(error).strip().partition("\n")[0].rstrip(" .")
+    except (OSError, ValueError, DatasetGenerationError) as error:
+        cause = error.__cause__ if isinstance(error, DatasetGenerationError) else None
+        reason = str(cause or error).strip().partition("\n")[0].rstrip(" .")
+        if jobs := [str(path) for path in Path(name).glob("**/*.shards")]:
+            reason += f" (it holds {jobs[0]}, which a job wrote: move that, and name an output "
+            reason += "outside of the data set)"
         kind = ValueError if isinstance(error, ValueError) else OSError
         raise kind(
             f"cannot load the data set {name!r}: {reason}. Check --dataset, --dataset-config and "

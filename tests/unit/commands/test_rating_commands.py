@@ -440,12 +440,15 @@ def test_the_settings_that_tune_prints_can_be_pasted(infolm, tiny_bert):
     code, output, errors = infolm(
         "tune", "rows.jsonl", "-m", "ab", "-t", "1.5", "--alpha", "0.5", "--beta", "1",
         "--idf", "none", "--development", "2", "--resamples", "50",
+        "--max-length", "9", "--masks-per-pass", "0",
     )  # fmt: skip
     assert code == 0, errors
     flags = re.search(r"^infolm score (.*) \.\.\.$", output, re.MULTILINE)[1].split()
     keywords = re.search(r"^InfoLM\((.*)\)$", output, re.MULTILINE)[1]
-    scorer = InfoLMScorer(model_name_or_path=str(tiny_bert), **eval(f"dict({keywords})"))
+    scorer = InfoLMScorer(**eval(f"dict({keywords})"))
     assert (scorer.settings.alpha, scorer.settings.idf) == (0.5, False)
+    assert re.search(r"^signature: (.*)$", output, re.MULTILINE)[1] == scorer.signature()
+    assert Path(scorer.settings.model_name_or_path) == tiny_bert
     _, scored, _ = infolm("score", *flags, "the cat", "a dog", "--json")
     assert json.loads(scored)["scores"] == scorer.score(["the cat"], ["a dog"])["scores"]
 

@@ -182,6 +182,15 @@ def test_a_file_keeps_a_baseline(baseline, tmp_path):
     assert str(loaded) == f"file-{baseline.fingerprint}"
 
 
+def test_a_file_whose_figures_were_changed_is_refused(baseline, tmp_path):
+    baseline.save(tmp_path / "b")
+    text = (tmp_path / "b").read_text()
+    mean = next(iter(baseline.spreads.values())).mean
+    (tmp_path / "b").write_text(text.replace(repr(mean), repr(mean + 0.1)))
+    with pytest.raises(ValueError, match="is not a baseline, or a damaged one"):
+        Baseline.load(tmp_path / "b")
+
+
 def test_a_file_holds_all_measures_both_weights_and_numbers_of_references(baseline):
     kinds = {(weights, count) for _, weights, count in baseline.spreads}
     assert kinds == set(itertools.product(("uniform", "idf"), (1, 2)))
@@ -294,6 +303,12 @@ def spread_of(**changes):
         spread_of(deviation=10**400),
         spread_of(deciles=[0.1] * 8),
         spread_of(deciles=0.1),
+        spread_of(deciles=[0.2] + [0.1] * 8),
+        spread_of(mean=True),
+        spread_of(deviation=-0.1),
+        spread_of(pairs="500"),
+        spread_of(signature=5),
+        spread_of(references="1"),
     ],
 )
 def test_a_file_that_is_no_baseline_is_refused(tmp_path, content):

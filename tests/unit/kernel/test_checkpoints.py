@@ -20,14 +20,14 @@ from transformers import (
     NystromformerForMaskedLM,
 )
 
-from infolm_metric import InfoLMScorer
+from infolm_metric import BaryScorer, InfoLMScorer
 from infolm_metric.kernel import checkpoints, model_files
 from infolm_metric.kernel.checkpoints import load_weights, open_checkpoint
 from tests.model_families import FAMILIES, edited
 
 
 def opened(name, revision=None):
-    return open_checkpoint(str(name), revision, AutoModelForMaskedLM, unfit=str)
+    return open_checkpoint(str(name), revision, AutoModelForMaskedLM, lambda config: True, str)
 
 
 def loaded(checkpoint):
@@ -198,6 +198,21 @@ def test_a_folder_without_a_usable_configuration_is_an_error_that_names_it(conte
     with pytest.raises(OSError, match="cannot load the model .*(config|architecture)") as error:
         opened(tmp_path)
     assert repr(str(tmp_path)) in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"hidden_act": "zzz"}, "KeyError: 'zzz'"),
+        ({"vocab_size": "abc"}, "vocab_size"),
+        ({"num_attention_heads": 5}, "hidden size"),
+    ],
+)
+def test_a_configuration_that_contradicts_itself_is_named(changes, reason, tiny_bert, tmp_path):
+    folder = edited(tiny_bert, tmp_path / "m", "config.json", **changes)
+    for scorer in (InfoLMScorer, BaryScorer):
+        with pytest.raises(OSError, match=f"cannot load the model .*m': .*{reason}"):
+            scorer(model_name_or_path=str(folder)).signature()
 
 
 def test_code_that_comes_with_a_model_is_neither_run_nor_offered(tmp_path, monkeypatch, capsys):

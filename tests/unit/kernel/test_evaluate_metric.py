@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+import warnings
 
 import evaluate
 import pytest
@@ -42,6 +43,16 @@ def test_what_is_added_while_pairs_are_scored_is_kept_for_the_next_call():
     toy.scorer.inner = Adding()
     toy.add(prediction=PREDICTIONS[0], reference=REFERENCES[0])
     assert [toy.compute()["scores"] for _ in range(2)] == [[each] for each in OVERLAPS[1][:2]]
+
+
+def test_where_warnings_are_errors_what_was_added_remains(tiny_bert):
+    metric = InfoLM(model_name_or_path=str(tiny_bert))
+    metric.add_batch(predictions=["a cat"], references=["a dog"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(UserWarning, match="one distinct text"):
+            metric.compute()
+    assert len(metric) == 1
 
 
 def test_a_result_says_which_metric_it_is_of_and_that_higher_is_better():

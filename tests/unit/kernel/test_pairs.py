@@ -4,6 +4,7 @@ from collections import UserList
 
 import numpy as np
 import pandas
+import pyarrow
 import pytest
 from datasets import Dataset
 
@@ -19,6 +20,7 @@ NOT_TEXTS = [
     (b"a cat", "b'a cat' (bytes)", "decode it"),
     ({"text": "a cat"}, "{'text': 'a cat'} (dict)", "give its text"),
     (np.int64(5), "5", "convert it with str()"),
+    (pandas.NA, "<NA> (NAType)", "drop the pair or give an empty string"),
 ]
 IDS = [type(value).__name__ + str(value)[:3] for value, _, _ in NOT_TEXTS]
 
@@ -192,6 +194,8 @@ def column(values):
         pandas.Series,
         lambda values: pandas.Series(values, index=[7, 7]),
         lambda values: pandas.Series(values, dtype="string"),
+        pyarrow.array,
+        lambda values: pyarrow.chunked_array([values]),
         pandas.Index,
         column,
         lambda values: column(values)[:],

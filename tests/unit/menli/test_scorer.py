@@ -334,6 +334,26 @@ def test_the_other_metric_counts_for_its_weights(scorer):
     assert part.scores["e"] == result.scores["e"][:2]
 
 
+def test_outputs_that_overflow_are_refused_by_the_settings_name(scorer):
+    half = MENLIScorer.of(scorer.settings.replace(dtype="float16", reuse_memory=0))
+    half.score(["a cat"], ["a dog"])
+    for parameter in half.inner.probabilities.model(half.settings).model.classifier.parameters():
+        parameter.data.fill_(6e4)
+    with pytest.raises(ValueError, match='no finite numbers with dtype="float16"; give'):
+        half.score(["a cat"], ["a dog"])
+
+
+def test_the_largest_numbers_are_combined_without_an_overflow(scorer):
+    found = scorer.score(
+        ["a cat"] * 3,
+        ["a dog"] * 3,
+        combine_with=[1.5e308, 0.0, -1.5e308],
+        normalize="minmax",
+        nli_weight=0.0,
+    )
+    assert found["scores"] == [1.0, 0.5, 0.0]
+
+
 def test_minmax_ranges_come_back_are_signed_and_serve_another_call(scorer):
     metric = [0.5, 3.0, 1.0, -2.0, 0.25]
     first = scorer.score(CANDIDATES, FIRST, combine_with=metric, normalize="minmax")

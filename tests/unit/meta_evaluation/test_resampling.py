@@ -11,10 +11,10 @@ from infolm_metric.meta_evaluation import (
     paired_bootstrap,
     williams_test,
 )
-from infolm_metric.meta_evaluation.correlations import COEFFICIENTS, ordered_alike
+from infolm_metric.meta_evaluation.correlations import COEFFICIENTS, ordered_alike, pearson
 from infolm_metric.meta_evaluation.repetition import repeated
 from infolm_metric.meta_evaluation.resampling import difference_p_value, draw, resampled
-from infolm_metric.meta_evaluation.williams import compare_metrics
+from infolm_metric.meta_evaluation.williams import WilliamsTest, compare_metrics
 
 
 def grids(seed=0, systems=6, samples=15):
@@ -102,6 +102,15 @@ def test_williams_test_is_symmetric_in_the_metrics():
     one, other = williams_test(0.5, 0.8, 0.3, 20), williams_test(0.8, 0.5, 0.3, 20)
     assert one.statistic == -other.statistic
     assert one.p_value == other.p_value
+
+
+@pytest.mark.parametrize("same", [lambda x: 100 * x, lambda x: x + 1, lambda x: (3 - x) / -3])
+def test_a_metric_and_the_same_on_another_scale_do_not_differ(same):
+    draws = np.random.default_rng(0).normal(size=(200, 2, 16))
+    for human, metric in draws:
+        assert compare_metrics(human, metric, same(metric)) == WilliamsTest(0.0, 1.0)
+    resampled = [pearson(draws[:, 0], each) for each in (draws[:, 1], same(draws[:, 1]))]
+    assert difference_p_value(*resampled) == 1.0
 
 
 def test_williams_test_rejects_a_true_null_as_often_as_it_should():

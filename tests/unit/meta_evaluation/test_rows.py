@@ -129,6 +129,15 @@ def test_a_score_that_is_not_there_is_missing(nothing):
     assert ratings.human["relevance"][1, 1] == 1
 
 
+@pytest.mark.parametrize("named", [{}, {"criteria": ["relevance"], "metrics": ["bleu"]}])
+def test_a_score_that_the_first_row_leaves_out_is_missing_there_alone(named):
+    made = rows()
+    del made[0]["human"]["relevance"], made[0]["metrics"]["bleu"]
+    ratings = read_ratings(made, **named)
+    np.testing.assert_equal(ratings.human["relevance"], [[np.nan, 8], [7, 5]])
+    np.testing.assert_equal(ratings.metrics["bleu"], [[np.nan, 20], [30, 50]])
+
+
 def test_a_row_that_is_not_there_is_missing_too():
     assert np.isnan(read_ratings(rows()[:-1]).human["fluency"][1, 1])
 

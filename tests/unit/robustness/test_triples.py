@@ -52,6 +52,15 @@ def test_a_paraphrase_that_is_the_anchor_or_the_adversary_is_none():
     assert first.paraphrase is None
 
 
+@pytest.mark.parametrize("nothing", ["", "  "])
+def test_an_empty_reference_or_paraphrase_says_nothing(nothing, tmp_path):
+    (case,) = make_triples([Item("1", (NEAR, LIKE_IT, nothing))], ["num"])[:1]
+    assert case.paraphrase == LIKE_IT
+    row = {"references": [NEAR], "paraphrase": nothing}
+    (tmp_path / "rows.jsonl").write_text(json.dumps(row))
+    assert read_items(str(tmp_path / "rows.jsonl")) == [Item("1", (NEAR,))]
+
+
 def test_a_paraphrase_is_attacked_as_any_text():
     (first, _) = make_triples([Item("1", (NEAR, "There is a garden."))], ["neg"])
     assert first.paraphrase_adversary == "There is not a garden."
@@ -136,8 +145,10 @@ def test_rows_without_an_id_are_one_item_for_the_same_references_in_any_order(tm
     ]
 
 
-def test_empty_cells_of_a_csv_are_no_texts():
-    case = triple_of("line 2", {**ROW, "paraphrase": "", "paraphrase_adversary": "", "seed": "0"})
+@pytest.mark.parametrize("empty", ["", " "])
+def test_empty_cells_of_a_csv_are_no_texts(empty):
+    cells = {"paraphrase": empty, "paraphrase_adversary": empty, "seed": "0"}
+    case = triple_of("line 2", {**ROW, **cells})
     assert (case.paraphrase, case.paraphrase_adversary, case.seed) == (None, None, 0)
 
 

@@ -647,6 +647,7 @@ def test_a_disk_without_locks_is_named_with_the_remedy(monkeypatch):
         ),
         (["pairs.jsonl", "-o", "s.CSV", "--per-pair"], "cannot write s.CSV"),
         (["pairs.jsonl", "-o", "s.tsv"], "in .tsv with --per-pair"),
+        (["pairs.jsonl", "-o", "s.json"], "in .json with --json"),
         (["pairs.jsonl", "-o", "s.tsv", "--json"], "in .json with --json"),
         (["pairs.jsonl", "-o", "s.parquet"], "cannot write s.parquet"),
         (["pairs.jsonl", "-o", "s.jsonl.gz"], "cannot write s.jsonl.gz"),
@@ -731,6 +732,14 @@ def test_a_job_beside_its_data_goes_on():
     write_lines(Path("data/train.jsonl"), ROWS)
     job(ToyScorer(), from_dataset("data"), "data/scores.jsonl")
     assert job(ToyScorer(), from_dataset("data", split="train"), "data/scores.jsonl").resumed
+
+
+def test_what_a_job_wrote_among_the_data_is_named():
+    Path("data").mkdir()
+    write_lines(Path("data/rows.jsonl"), ROWS)
+    job(ToyScorer(), from_dataset("data"), "data/scores.jsonl")
+    with pytest.raises(OSError, match="holds data/scores.jsonl.shards, which a job wrote: move"):
+        from_dataset("data")
 
 
 def test_a_job_refuses_a_pipe_which_can_be_read_only_once(infolm):
