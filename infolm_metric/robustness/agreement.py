@@ -9,6 +9,7 @@ from random import Random
 from infolm_metric.robustness.lexicon import ONE_FORM, readings
 from infolm_metric.robustness.verbs import BE, DO, MODALS, RELATIVE, third_person
 from infolm_metric.robustness.words import (
+    FUNCTION_WORDS,
     PREPOSITIONS,
     Word,
     changed,
@@ -21,6 +22,7 @@ from infolm_metric.robustness.words import (
 )
 
 PARTNERS = {"is": "are", "was": "were", "has": "have", "does": "do"}
+PLURAL = frozenset(PARTNERS.values())
 PARTNERS |= {plural: singular for singular, plural in PARTNERS.items()}
 COLLECTIVE = frozenset(
     listed(
@@ -31,7 +33,9 @@ COLLECTIVE = frozenset(
         third quarter party union press clergy enemy faculty squad side cast management opposition
         administration department agency community population generation class gang herd flock
         fleet congress senate youth united states nations netherlands philippines
-        bacteria criteria following latter former
+        bacteria criteria following latter former total handful bunch host set string array mix
+        mixture combination portion proportion fraction bulk dozen hundred thousand million billion
+        thirds quarters fifth fifths tenth tenths airline elite nobility aristocracy electorate
         """
     )
 )
@@ -95,17 +99,26 @@ def _one_number(text: str, words: Sequence[Word], index: int) -> bool:
     there = previous is not None and previous.lower == "there"
     clause = STOP.split(before)[-1].strip() if previous is not None else before
     joined = "and" in lower_words(after if there else clause)[not there :]
-    if (joined and word.text not in ("are", "were", "have", "do")) or NUMBER_OF.search(clause):
+    if (joined and word.text not in PLURAL) or NUMBER_OF.search(clause):
         return False
     if word.text in ("was", "were") and UNREAL & {*lower_words(before)}:
         return False
     if "%" in clause or (previous is not None and previous.lower in RELATIVE | COMPARING):
         return False
     subject = _subject(clause)
+    last = (subject or words_of(before))[-1:]
+    if word.text in PLURAL and not joined and any(map(_one_name, last)):
+        return False
     said = [each.lower for each in subject] or lower_words(before)
     # Of "the band Train" the head is no name; of "the team captain" it is the last word.
     heads = said[-1:] if subject and not subject[-1].capitalised else said
     return not (QUANTITIES & {*said} or any(map(_either_number, heads)))
+
+
+def _one_name(word: Word) -> bool:
+    """True for a name in the singular form, which a plural verb takes for its people: "Hull"."""
+    plural = word.lower[1:].endswith("s")  # the whole "S" of "U.S." is no ending
+    return word.capitalised and word.lower not in FUNCTION_WORDS and not plural
 
 
 def _either_number(word: str) -> bool:

@@ -57,16 +57,26 @@ DEPENDENT = frozenset(
     listed("any anyone anybody anything anywhere anymore ever yet either until whether neither nor")
 )
 """What needs the "not" of its sentence, or what needs none."""
+IDIOM = re.compile(
+    r"(?i)\b(?:(?:at all|help but|let alone|much of a|least bit|care less|that is to say)\b"
+    r"|that is\s*,)"
+)
+"""Phrases that go with a "not" or without it, and "that is", an aside with no clause to deny."""
 OWNABLE = DETERMINERS - {"all", "both", "each", "any", "either", "neither", "which", "that", "no"}
 
 
 def negate(text: str, random: Random) -> str | None:
     """A negation taken away if there is one, else one put in, by the first rule that fits.
 
-    Not in questions, before a subject ("Had he"), nor where the sentence denies already.
+    Not in questions, before a subject ("Had he"), nor where the sentence denies already or has an
+    idiom that would break.
     """
     words = words_of(text)
-    plain = {word.start for word in outside_quotes(text, words)}
+    plain = {
+        word.start
+        for word in outside_quotes(text, words)
+        if not IDIOM.search(word.text.join(sentence_of(text, word)))
+    }
     for rule, allowed in RULES:
         for place, word in enumerate(words):
             edits = rule(text, words, place) if word.start in plain else []

@@ -14,14 +14,16 @@ MONTH = (
     r"Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept|Sep|Oct|Nov|Dec)\b\.?"
 )
 DAY = r"\d{1,2}(?:st|nd|rd|th)?"
+DAYS = rf"{DAY}(?:[-–]{DAY})?"
 DATES = re.compile(
-    rf"\b{DAY}\s+(?:of\s+)?{MONTH}(?:\s*,?\s*\d{{3,4}}\b)?"
-    rf"|\b{MONTH}\s+{DAY}\b(?!,\d)(?:\s*,?\s*\d{{3,4}}\b)?"
+    rf"\b{DAYS}\s+(?:of\s+)?{MONTH}(?:\s*,?\s*\d{{3,4}}\b)?"
+    rf"|\b{MONTH}\s+{DAYS}\b(?!,\d)(?:\s*,?\s*\d{{3,4}}\b)?"
     rf"|\b{MONTH}\s*,?\s+(?:of\s+)?\d{{3,4}}\b"
     r"|\b\d+(?:-\d+){2,}"  # also what a book or a telephone has
     r"|\b\d{1,4}([./])\d{1,2}\1\d{1,4}\b"
     r"|\b\d{4}[.-]\d{2}[.-]\d{2}\b(?!\.\d)"  # mistyped: 1934.01-01
     r"|\b\d{1,2}:\d{2}(?::\d{2})?\b"
+    r"|\b(?:1[89]|20)\d\d[-–/]\d\d\b(?![.,]\d)"  # a season, after "1985-02-03"
 )
 NUMBER = re.compile(r"(?<![\w.,])(?<![A-Za-z][-–])\d+(?:[.,]\d+)*(?![\w])")
 YEAR = re.compile(r"(?:19|20)\d\d")

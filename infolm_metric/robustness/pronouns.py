@@ -107,16 +107,19 @@ def swap_pronouns(text: str, random: Random) -> str | None:
 
 
 def _coordinated(text: str, words: Sequence[Word], index: int) -> bool:
-    """True for either half of "he or she" and "you and me", which say as much the other way.
+    """True for a half of "he or she", "he / she" or "you and me", which say as much the other way.
 
     And where the case is in doubt ("her and"), or the verb is plural: "you and Ann are".
     """
+    word = words[index]
+    if "/" in (text[: word.start].rstrip()[-1:], text[word.end :].lstrip()[:1]):
+        return True
     for step in (-1, 1):
         joint = neighbour(text, words, index, step)
         if joint is None or joint.lower not in JOINTS:
             continue
         other = neighbour(text, words, index + step, step)
-        if words[index].lower in UNSURE_JOINED and (step == 1 or other is not None):
+        if word.lower in UNSURE_JOINED and (step == 1 or other is not None):
             return True
         if other is not None and (other.lower in SWAPS or other.lower in BY_PLACE):
             return True
@@ -145,7 +148,7 @@ def _pronoun(text: str, words: Sequence[Word], index: int) -> bool:
     word = words[index]
     if word.lower not in SWAPS and word.lower not in BY_PLACE:
         return False
-    bound = tuple("-–/&@")
+    bound = tuple("-–&@")
     if text[word.start - 1 : word.start] in (*bound, ".") or text[word.end : word.end + 1] in bound:
         return False
     before, after = (neighbour(text, words, index, step) for step in (-1, 1))

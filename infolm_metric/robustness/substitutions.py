@@ -16,6 +16,8 @@ from infolm_metric.robustness.lexicon import (
     readings,
     tag_of,
 )
+from infolm_metric.robustness.number_words import ONES, TENS
+from infolm_metric.robustness.numbers import UNIT
 from infolm_metric.robustness.verbs import BE, RELATIVE, third_person
 from infolm_metric.robustness.word_pools import ADJECTIVES, NOUNS, VERBS
 from infolm_metric.robustness.words import (
@@ -38,9 +40,12 @@ QUANTITIES = frozenset(
     listed(
         """
         other many more most much same own such several few fewer less least last next first
-        second third only former latter very due able square cubic
+        second third seventh ninth eleventh seventeenth nineteenth hundred only former latter very
+        due able square cubic certain entire whole
         """
     )
+    + ONES
+    + TENS
 )
 """Adjectives for the dictionary that no other adjective can stand for."""
 NO_THINGS = frozenset(
@@ -202,6 +207,7 @@ def _adjectives(text: str) -> list[Word]:
         if word.text.islower() and word.text not in QUANTITIES | FUNCTION_WORDS
         if stands_alone(text, word) and word in outside_quotes(text, [word])
         if is_content(word.text, "ADJ") or _in_its_place(text, words, place)
+        if not UNIT.fullmatch(_before(text, words, place))  # "two years old"
         if (after := neighbour(text, words, place, 1)) is None or after.lower not in COMPLEMENTS
     ]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from random import Random
 
 from infolm_metric.robustness.words import changed, words_of
@@ -10,6 +11,8 @@ LARGEST_SHARE = 0.2  # of the words left out
 FEWEST_WORDS = 5  # of a text that loses one
 FEWEST_KINDS = 4  # of different words to shuffle
 LONGEST_SKIPPED = 3  # letters of the words that are too short for a typo
+OTHER_SPELLING = re.compile(r"(?i)(?:re|er)(?:['’]?s)?")
+"""The end of "centre", which is no typo as "center"."""
 
 
 def drop_words(text: str, random: Random) -> str | None:
@@ -34,7 +37,7 @@ def jumble(text: str, random: Random) -> str | None:
 
 
 def typo(text: str, random: Random) -> str | None:
-    """Two different neighbours of a word's letters swapped, but for its first."""
+    """Two different neighbours of a word's letters swapped; not its first, nor "-re" to "-er"."""
     places = {
         word: [
             place
@@ -42,6 +45,7 @@ def typo(text: str, random: Random) -> str | None:
             if word.text[place].isalpha()
             and word.text[place + 1].isalpha()
             and word.lower[place] != word.lower[place + 1]
+            and not OTHER_SPELLING.fullmatch(word.text[place:])
         ]
         for word in words_of(text)
         if len(word.text) > LONGEST_SKIPPED

@@ -200,6 +200,15 @@ def test_typo_swaps_two_neighbours_but_never_the_first_letter():
     assert not outcomes("Ooooo", "typo")
 
 
+@pytest.mark.parametrize(
+    ("text", "spelling"),
+    [("centre", "center"), ("Theatre's", "Theater's"), ("metres", "meters"), ("FIBER", "FIBRE")],
+)
+def test_typo_gives_no_other_spelling(text, spelling):
+    made = {attack(text, "typo", seed) for seed in range(60)}
+    assert len(made) > 1 and spelling not in made
+
+
 # Numbers.
 
 
@@ -219,6 +228,9 @@ def test_typo_swaps_two_neighbours_but_never_the_first_letter():
         ("An A380, a B-2, a 3rd one and the 1980s.", []),
         ("Of 40% and a 16-inch gun.", ["40", "16"]),
         ("ISBN 0-374-53063-6 is a code.", []),
+        ("On May 2-3, on 2–3 May and on May 2nd–3rd, 1999 he ran 5-10 km.", ["5", "10"]),
+        ("In 1985–86, 1985-86 and 1985/86 he ran 5 km.", ["5"]),
+        ("It weighs 1834-86.5 kg.", ["1834", "86.5"]),
     ],
 )
 def test_numbers_are_those_outside_dates_and_names(text, numbers):

@@ -90,9 +90,17 @@ def test_neg_joins_a_stem_that_a_tokeniser_cut_off(text, plain):
         "The king has, since May, been ill.",
         "The kings had all been ill.",
         "The king has cut taxes.",
+        "The king did not sleep at all.",
+        "The king could not help but laugh.",
+        "The king cannot walk, let alone run.",
+        "The king isn't much of a singer.",
+        "The bridge is not the least bit cold.",
+        "The king couldn't care less.",
+        "That is, the king left.",
+        "The king left , that is , the king ran .",
     ],
 )
-def test_neg_leaves_questions_denials_and_doubtful_helpers_alone(text):
+def test_neg_leaves_questions_denials_idioms_and_doubtful_helpers_alone(text):
     assert attack(text, "neg") is None
 
 
@@ -107,6 +115,9 @@ def test_neg_leaves_questions_denials_and_doubtful_helpers_alone(text):
         ("Had she known it, she had a plan.", "Had she known it, she did not have a plan."),
         ("It was cold, wasn't it? It is not warm.", "It was cold, wasn't it? It is warm."),
         ("Nobody came. The port had 3 docks.", "Nobody came. The port did not have 3 docks."),
+        ("That is, it grew. The port is cold.", "That is, it grew. The port is not cold."),
+        ("Two thirds of it grew.", "Two thirds of it did not grow."),
+        ("It is not at Alloa.", "It is at Alloa."),
     ],
 )
 def test_neg_takes_the_next_place_that_is_sure(text, denied):
@@ -124,6 +135,8 @@ def test_neg_takes_the_next_place_that_is_sure(text, denied):
         "A rare species", "The sheep", "A fish", "Politics", "Athletics", "None of it",
         "Half of the milk", "Either of them", "All of that", "Some milk", "Most of it", "What",
         "Bread and butter", "The host or the guest", "A number of trees", "In May the club",
+        "A total of nine", "A handful of people", "A bunch of cats", "A host of kings",
+        "A set of rules", "Two thirds of it", "A dozen of them", "The airline", "The elite",
     ],
 )  # fmt: skip
 def test_agreement_leaves_a_subject_alone_that_may_have_either_number(subject):
@@ -141,6 +154,13 @@ def test_agreement_leaves_a_subject_alone_that_may_have_either_number(subject):
         "A priest who is ill came.",
         "A door which was open shut.",
         "The committee plays here.",
+        "Hull were beaten .",
+        "Arsenal have won.",
+        "Apple are releasing it.",
+        "The U.S. have won.",
+        "The Mason School of Business are here.",
+        "The Vila Nova Futebol Clube were here.",
+        "A total of 20 people were killed.",
     ],
 )
 def test_agreement_leaves_doubtful_verbs_alone(text):
@@ -156,6 +176,12 @@ def test_agreement_leaves_doubtful_verbs_alone(text):
         ("The crew was late. A bus was late.", "The crew was late. A bus were late."),
         ("Cats and dogs are here.", "Cats and dogs is here."),
         ("There is a cup.", "There are a cup."),
+        ("There were cups.", "There was cups."),
+        ("You are here.", "You is here."),
+        ("Hull and Leeds were here.", "Hull and Leeds was here."),
+        ("The Wolves of Hull were here.", "The Wolves of Hull was here."),
+        ("The kings of Hull were here.", "The kings of Hull was here."),
+        ("Hull were here. A bus is late.", "Hull were here. A bus are late."),
     ],
 )
 def test_agreement_takes_the_next_verb_that_is_sure(text, wrong):
@@ -173,6 +199,7 @@ def test_agreement_takes_the_next_verb_that_is_sure(text, wrong):
         "The war of us and them.",
         "A child loves his or her cat.",
         "Any pupil he/she likes.",
+        "He / she likes it.",
         "Any pupil s/he likes.",
         "Are you ready?",
         "Were you ready?",
@@ -267,9 +294,30 @@ def test_amounts_and_nouns_of_one_form_stay(text, name):
 
 
 @pytest.mark.parametrize(
-    "text", ["They are responsible for it.", "They are famous for it.", "They are responsible."]
+    "text",
+    [
+        "They are responsible for it.",
+        "They are famous for it.",
+        "They are responsible.",
+        "They are two metres tall.",
+    ],
 )
 def test_adj_keeps_an_adjective_with_its_complement(text):
+    assert not outcomes(text, "adj")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "She left two weeks ago.",
+        "He is a two year old boy.",
+        "It has seventy towns.",
+        "It is the nineteenth town.",
+        "The entire town sings.",
+        "It is a certain town.",
+    ],
+)
+def test_adj_keeps_numbers_and_amounts(text):
     assert not outcomes(text, "adj")
 
 
