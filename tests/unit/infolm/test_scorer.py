@@ -937,3 +937,16 @@ def test_bars_are_shown_only_if_asked_for(scorer, capsys, verbose):
     scorer.score(["the cat", "a dog"], ["a dog", "the rain"], verbose=verbose)
     assert ("documents" in (shown := capsys.readouterr().err)) is verbose
     assert ("infolm" in shown) is verbose
+
+
+def test_the_share_that_is_told_grows_to_the_whole_with_what_is_kept_counted(scorer):
+    fresh = InfoLMScorer.of(scorer.settings.replace(idf=False, batch_size=1))
+    kept, settings = fresh.inner.distributions, fresh.settings
+    (texts,) = kept.read([CANDIDATES], [None], settings)
+    kept.of(texts[:1], settings, [1.0])
+    told = []
+    kept.of(texts, settings, [1.0], told.append)
+    masks = [len(text.log_weights) for text in texts]
+    assert told == sorted(told) and told[-1] == 1.0
+    assert told[0] == pytest.approx(masks[0] / sum(masks))  # what is kept, and the empty text
+    assert len(set(told)) == 1 + sum(masks[1:])  # a mask in each batch
