@@ -90,7 +90,7 @@ class Distributions(Reader[masked_lm.MaskedLM]):
                 "predictions",
                 settings.dtype,
                 f" and {spelled('temperature')} {min(temperatures):g}",
-                ", or give a temperature that is not so near to 0",
+                "give a temperature that is not so near to 0, or ",
             )
         return made
 

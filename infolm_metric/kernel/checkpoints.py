@@ -229,7 +229,7 @@ def no_numbers(said: str, dtype: str, given: str = "", remedy: str = "") -> Valu
     first = weights if dtype == "float32" else f"give {spelled('dtype', 'float32')}"
     return ValueError(
         f"the model's {said} are no finite numbers with {spelled('dtype', dtype)}{given}; "
-        f"{first}{remedy}"
+        f"{remedy}{first}"
     )
 
 
