@@ -54,6 +54,7 @@ def choice(
 ) -> Any:
     """A field of `Settings`; the arguments are the default and those of `Choice`.
 
+    >>> from infolm_metric.kernel.checks import whole_number
     >>> @dataclass(frozen=True)
     ... class Mine(Settings):
     ...     metric = "mine"
