@@ -178,9 +178,8 @@ class Baseline:
                     raise ValueError
                 spreads[key] = spread
             found = cls(spreads, source)
-            if (
-                record.get("fingerprint", found.fingerprint) != found.fingerprint
-            ):  # older ones lack it
+            told = record.get("fingerprint", found.fingerprint)  # which older files lack
+            if told != found.fingerprint:
                 raise ValueError
             return found
         except (

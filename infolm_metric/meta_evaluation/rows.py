@@ -114,13 +114,15 @@ class _Reader:
                 f"{where}: system {system!r} has a text for id {sample!r} already, in "
                 f"{self.seen[system, sample]}; keep one of them"
             )
-        for group, names in zip(GROUPS, (self.criteria, self.metrics), strict=True):
-            there = _entries(row, group)
-            self.known |= {(group, each) for each in names or there if each in (*there, *row)}
-            for name in names or there:
+        entries = {group: _entries(row, group) for group in GROUPS}
+        asked = {"human": self.criteria, "metrics": self.metrics}
+        for group, there in entries.items():
+            names = asked[group] or there
+            self.known |= {(group, name) for name in names if name in (*there, *row)}
+            for name in names:
                 self.scores.setdefault((group, name), [math.nan] * len(self.seen))
         if not self.seen:
-            self.first = where, list(dict.fromkeys(map(str, (*there, *row))))
+            self.first = where, [*map(str, (*entries["human"], *entries["metrics"], *row))]
         self.seen[system, sample] = where
         prediction = row[_present(where, row, self.candidates)]
         check_text(f"{where}: the prediction", prediction)

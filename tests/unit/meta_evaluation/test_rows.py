@@ -206,7 +206,8 @@ def test_rows_that_cannot_be_judged_are_refused(made, message):
 
 
 def test_a_score_that_is_asked_for_must_be_there():
-    with pytest.raises(ValueError, match="no human score 'fluidity', and no column of that name"):
+    message = "'fluidity', and no column of that name; there are 'fluency', 'relevance'"
+    with pytest.raises(ValueError, match=message):
         read_ratings(rows(), criteria=["fluidity"])
 
 

@@ -720,7 +720,7 @@ def test_a_job_in_python_does_not_write_over_its_input():
     assert len(rows_of("pairs.jsonl")) == len(ROWS)
 
 
-def test_a_job_does_not_replace_what_is_no_plain_file(infolm):
+def test_a_job_does_not_replace_a_pipe():
     os.mkfifo("scores.jsonl")
     with pytest.raises(ValueError, match="cannot write scores.jsonl: what is there is a device"):
         job(ToyScorer(), output="scores.jsonl")

@@ -514,7 +514,7 @@ def test_a_table_is_shown_without_its_counts() -> None:
     assert re.fullmatch(r"table-[0-9a-f]{12}", str(table))
 
 
-def test_what_is_no_plain_file_is_not_replaced(tmp_path: Path) -> None:
+def test_a_pipe_is_not_replaced_by_a_table(tmp_path: Path) -> None:
     pipe = tmp_path / "idf.json"
     os.mkfifo(pipe)
     with pytest.raises(ValueError, match="cannot write .*: what is there is a device or a pipe"):
