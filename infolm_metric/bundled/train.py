@@ -23,10 +23,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
+import torch.nn.functional as F
 from torch import Tensor, distributed, nn
 from transformers import AutoConfig, AutoTokenizer, BertForMaskedLM, BertModel, PreTrainedModel
-
-from infolm_metric.bundled.training_loss import masked_lm_loss
 
 TEXT_LENGTH = 64  # tokens of a text, special tokens included: the length the evaluation uses
 
@@ -113,6 +112,15 @@ def mask_batch(
     full = torch.cat([torch.full((texts, 1), cls), ids, torch.full((texts, 1), sep)], dim=1)
     targets = full.gather(1, positions)
     return full.scatter(1, positions, mask), positions, targets
+
+
+def masked_lm_loss(
+    model: BertForMaskedLM, ids: Tensor, positions: Tensor, targets: Tensor
+) -> Tensor:
+    """Mean cross-entropy in nats at the masked positions, where alone the head is computed."""
+    states = model.bert(ids).last_hidden_state
+    index = positions.unsqueeze(-1).expand(-1, -1, states.shape[-1])
+    return F.cross_entropy(model.cls(states.gather(1, index)).flatten(0, 1), targets.flatten())
 
 
 def warm_start() -> BertForMaskedLM:

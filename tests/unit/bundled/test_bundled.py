@@ -11,7 +11,7 @@ from safetensors import safe_open
 from transformers import AutoModelForMaskedLM, AutoTokenizer
 
 from infolm_metric import IDF, InfoLMScorer
-from infolm_metric.bundled import train, training_loss
+from infolm_metric.bundled import train
 from infolm_metric.kernel.checkpoints import BUNDLED_FOLDER
 from tests.paraphrases import PARAPHRASES
 
@@ -87,7 +87,7 @@ def test_training_computes_what_the_model_computes():
     generator = torch.Generator().manual_seed(1)
     masked, positions, targets = train.mask_batch(ids, 101, 102, 103, 0.3, generator)
     assert (masked == 103).sum(1).tolist() == [3, 3, 3]
-    ours = training_loss.masked_lm_loss(model, masked, positions, targets)
+    ours = train.masked_lm_loss(model, masked, positions, targets)
     logits = model.eval()(masked).logits[torch.arange(3)[:, None], positions]
     theirs = torch.nn.functional.cross_entropy(logits.flatten(0, 1), targets.flatten())
     torch.testing.assert_close(ours, theirs, rtol=1e-10, atol=0)
