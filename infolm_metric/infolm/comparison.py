@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -50,26 +50,19 @@ def interpolated(log_p: Tensor, weighed_texts: Sequence[WeighedText], share: flo
     return mixed
 
 
-@dataclass(frozen=True)
-class Comparison:
-    """One row of results: a measure, its parameters, a temperature and a way to weigh tokens."""
+class Comparison(NamedTuple):
+    """One row of results: a measure, its settings, a temperature and a way to weigh tokens."""
 
-    asked: measures.Asked
-    multi_reference: str
-    temperature: int = 0  # index
-    weighting: int = 0  # index
-    interpolation: float = 0.0
+    measure: str
+    settings: Settings
+    temperature: int  # index
+    weighting: int  # index
 
-    @classmethod
-    def of(cls, measure: str, settings: Settings, temperature: int, weighting: int) -> Comparison:
-        """The comparison that `settings` ask for."""
-        return cls(
-            measures.Asked(measure, settings.symmetrize, settings.alpha, settings.beta),
-            settings.multi_reference,
-            temperature,
-            weighting,
-            settings.interpolation,
-        )
+    @property
+    def asked(self) -> measures.Asked:
+        """What to compare by."""
+        own = self.settings
+        return measures.Asked(self.measure, own.symmetrize, own.alpha, own.beta)
 
 
 def compare_singles(
@@ -84,7 +77,7 @@ def compare_singles(
     values = np.empty((len(comparisons), len(references)))
     alike: dict[tuple[int, float], list[int]] = {}
     for row, c in enumerate(comparisons):
-        alike.setdefault((c.temperature, c.interpolation), []).append(row)
+        alike.setdefault((c.temperature, c.settings.interpolation), []).append(row)
     for start in range(0, len(references), step):
         part = slice(start, start + step)
         for (heat, share), rows in alike.items():

@@ -12,7 +12,7 @@ from torch import Tensor
 from infolm_metric.infolm import masked_lm, masking
 from infolm_metric.infolm.aggregation import Accumulator, log_predictions
 from infolm_metric.infolm.comparison import interpolated, masks_of
-from infolm_metric.infolm.explanation import TextView, view_text
+from infolm_metric.infolm.explanation import TextView
 from infolm_metric.infolm.settings import Settings
 from infolm_metric.kernel.checkpoints import Checkpoint, no_numbers
 from infolm_metric.kernel.remarks import Remarks
@@ -111,11 +111,10 @@ class Distributions(Reader[masked_lm.MaskedLM]):
             windows += masking.split(index, group[0].text, log_weights, template, limit, masks)
         count = None if settings.batch_size == "auto" else int(settings.batch_size)
         for batch in masking.batches(windows, template.mask, count, size, model.device.type):
-            owner = torch.tensor(batch.texts).repeat_interleave(torch.tensor(batch.sizes))
-            owner = owner.repeat_interleave(batch.positions.shape[1])
+            owner = batch.texts.repeat_interleave(batch.positions.shape[1])
             weights = batch.log_weights.flatten(0, 1)
             done = 0
-            for logits in model.logits(batch.ids, batch.positions, batch.sizes):
+            for logits in model.logits(batch.ids, batch.positions):
                 part = slice(done, done + len(logits))
                 yield owner[part], weights[part], logits
                 done += len(logits)
@@ -142,14 +141,15 @@ class Distributions(Reader[masked_lm.MaskedLM]):
         """The predictions at every position of a text, those of weight 0 included."""
         steps = self._predict([[WeighedText.of(weighed_text.text, None)]], settings)
         logits = torch.cat([logits for _, _, logits in steps])
-        view = view_text(
-            weighed_text.text.tokens,
-            weighed_text.log_weights,
-            log_predictions(logits, settings.temperature),
-            self.opened(settings).tokenizer,
-        )
-        (mixed,) = interpolated(view.log_distribution[None], [weighed_text], settings.interpolation)
-        return replace(view, log_distribution=mixed)
+        log_p = log_predictions(logits, settings.temperature)
+        tokenizer = self.opened(settings).tokenizer
+        ids, log_weights = weighed_text.text.tokens.tolist(), weighed_text.log_weights
+        if not ids:
+            ids, log_weights = [tokenizer.mask_token_id], np.zeros(1)
+        weights = torch.from_numpy(log_weights).to(log_p.device)
+        mean = torch.logsumexp(log_p + weights[:, None], dim=0)
+        (mixed,) = interpolated(mean[None], [weighed_text], settings.interpolation)
+        return TextView(tokenizer.convert_ids_to_tokens(ids), weights.exp(), log_p, mixed)
 
 
 def _alike(weighed_texts: Iterable[WeighedText], masks: int) -> list[list[WeighedText]]:

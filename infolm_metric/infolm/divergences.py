@@ -96,17 +96,6 @@ def renyi_divergence(log_p: Tensor, log_q: Tensor, alpha: float) -> Tensor:
     return alpha * _curvature(log_p, log_q, alpha, 1.0 - alpha, 1.0)
 
 
-def alpha_terms(log_p: Tensor, log_q: Tensor, alpha: float) -> Tensor:
-    """What each entry adds to the alpha and Renyi divergences, up to a common factor, >= 0.
-
-    Shape [..., vocab].
-
-    >>> alpha_terms(torch.tensor([0.5, 0.5]).log(), torch.tensor([0.25, 0.75]).log(), 2.0).min() > 0
-    tensor(True)
-    """
-    return _curvature_terms(log_p, log_q, alpha, 1.0 - alpha, 1.0)
-
-
 def beta_divergence(log_p: Tensor, log_q: Tensor, beta: float) -> Tensor:
     """Beta divergence: `ab_divergence` with alpha = 1.
 
@@ -125,16 +114,6 @@ def beta_divergence(log_p: Tensor, log_q: Tensor, beta: float) -> Tensor:
     0.111572
     """
     return ab_divergence(log_p, log_q, 1.0, beta)
-
-
-def beta_terms(log_p: Tensor, log_q: Tensor, beta: float) -> Tensor:
-    """What each entry adds to the beta divergence, >= 0. Shape [..., vocab].
-
-    >>> p, q = torch.tensor([0.5, 0.5]).log(), torch.tensor([0.25, 0.75]).log()
-    >>> print(f"{beta_terms(p, q, 1).sum():.6f}")
-    0.111572
-    """
-    return ab_terms(log_p, log_q, 1.0, beta)
 
 
 def ab_divergence(log_p: Tensor, log_q: Tensor, alpha: float, beta: float) -> Tensor:
@@ -212,17 +191,7 @@ def l2_distance(log_p: Tensor, log_q: Tensor) -> Tensor:
     >>> print(f"{l2_distance(p, q):.6f}")
     0.353553
     """
-    return l2_terms(log_p, log_q).sum(-1).sqrt()
-
-
-def l2_terms(log_p: Tensor, log_q: Tensor) -> Tensor:
-    """(p - q)^2 for each entry. Shape [..., vocab].
-
-    >>> p, q = torch.tensor([0.5, 0.5]).log(), torch.tensor([0.25, 0.75]).log()
-    >>> print(f"{l2_terms(p, q)[0]:.6f}")
-    0.062500
-    """
-    return l1_terms(log_p, log_q).square()
+    return l1_terms(log_p, log_q).square().sum(-1).sqrt()
 
 
 def l_infinity_distance(log_p: Tensor, log_q: Tensor) -> Tensor:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-import numpy as np
-import torch
 from torch import Tensor
 
 from infolm_metric.infolm import measures
@@ -98,28 +96,6 @@ class Explanation:
             )
             for i in largest.tolist()
         ]
-
-
-def view_text(
-    ids: np.ndarray, log_weights: np.ndarray, log_predictions: Tensor, tokenizer: Any
-) -> TextView:
-    """The view of a text from what the model predicts in it.
-
-    Args:
-        ids: its maskable token ids, [positions].
-        log_weights: the logarithms of their weights, [positions].
-        log_predictions: the model's predictions there, [positions, vocab].
-        tokenizer: what spells the ids.
-    """
-    if not len(ids):
-        ids, log_weights = np.asarray([tokenizer.mask_token_id]), np.zeros(1)
-    weights = torch.from_numpy(log_weights).to(log_predictions.device)
-    return TextView(
-        tokenizer.convert_ids_to_tokens(ids.tolist()),
-        weights.exp(),
-        log_predictions,
-        torch.logsumexp(log_predictions + weights[:, None], dim=0),
-    )
 
 
 def explain_score(

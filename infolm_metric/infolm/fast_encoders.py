@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -17,18 +16,10 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from infolm_metric.infolm.encoder_layers import FAMILIES, Layer
-from infolm_metric.kernel.exactness import by_rows, enough_rows
+from infolm_metric.kernel.exactness import by_rows
 
 # Up to this length batched matrix products beat the fused attention kernel on a CPU.
 SHORT = 128
-
-
-@dataclass(frozen=True)
-class Plan:
-    """What the head reads of a batch of masked contexts."""
-
-    positions: Tensor  # int64 [contexts, masks]
-    sizes: Sequence[int]  # contexts of each text, which stand side by side
 
 
 class FastMaskedLM(nn.Module):
@@ -53,9 +44,9 @@ class FastMaskedLM(nn.Module):
         fast = MaskedEncoder(layers, family.entry(base), family.bias(encoder))
         return cls(base.embeddings, fast, family.head(model)).eval()
 
-    def states(self, ids: Tensor, plan: Plan) -> Tensor:
+    def states(self, ids: Tensor, positions: Tensor) -> Tensor:
         """States at the masks: ids int64 [contexts, tokens] -> [contexts, masks, hidden]."""
-        states: Tensor = self.encoder(self.embeddings(ids), plan)
+        states: Tensor = self.encoder(self.embeddings(ids), positions)
         return states
 
 
@@ -74,61 +65,25 @@ class MaskedEncoder(nn.Module):
         self.bias = bias
         self.room: dict[str, Tensor] = {}
 
-    def forward(self, states: Tensor, plan: Plan) -> Tensor:
-        """The states at the masks: [contexts, tokens, hidden] -> [contexts, masks, hidden].
-
-        Contexts of a text differ at their masks only: what the first layer projects is shared by
-        them.
-        """
+    def forward(self, states: Tensor, positions: Tensor) -> Tensor:
+        """The states at the masks: [contexts, tokens, hidden] -> [contexts, masks, hidden]."""
         if self.entry is not None:
             states = by_rows(self.entry, states)
         encoder: Any = self.bias
         bias = None if encoder is None else encoder.compute_position_bias(states[:1])
         layers: Any = self.layers
         *lower, last = layers
-        for depth, layer in enumerate(lower):
-            parts = self._share(layer, states, plan) if depth == 0 else None
-            mixed = self._attend(self._split(layer, states) if parts is None else parts, bias)
-            states = self._finish(layer, mixed, states)
-        chosen = plan.positions.unsqueeze(-1).expand(-1, -1, states.shape[-1])
+        for layer in lower:
+            states = self._finish(layer, self._attend(self._split(layer, states), bias), states)
+        chosen = positions.unsqueeze(-1).expand(-1, -1, states.shape[-1])
         queried = states.gather(1, chosen)
-        mixed = self._attend_from(last, queried, states, bias, plan)
+        mixed = self._attend_from(last, queried, states, bias, positions)
         return self._finish(last, mixed, queried)
 
     def _split(self, layer: Layer, states: Tensor) -> Tensor:
         """Queries, keys and values, [3, contexts, heads, tokens, width]."""
         joined = self._project("qkv", states, layer.qkv_weight, layer.qkv_bias)
         return joined.unflatten(-1, (3, layer.heads, -1)).permute(2, 0, 3, 1, 4)
-
-    def _share(self, layer: Layer, states: Tensor, plan: Plan) -> Tensor | None:
-        """The same, computed once for what contexts share; None where they do not share enough.
-
-        Positions that shift with the tokens before them, as RoBERTa's do around a typed padding
-        token, are found out by comparing the states.
-        """
-        contexts, tokens, hidden = states.shape
-        count, masks = len(plan.sizes), plan.positions.shape[1]
-        if tokens * count + contexts * masks >= tokens * contexts:
-            return None
-        sizes = torch.tensor(plan.sizes, device=states.device)
-        owner = torch.repeat_interleave(sizes, output_size=contexts)
-        first = sizes.cumsum(0) - sizes
-        chosen = plan.positions.unsqueeze(-1).expand(-1, -1, hidden)
-        # A text as it stands: its first context, and where that is masked its second.
-        other = first + (sizes > 1).long()
-        texts = states[first].scatter(1, chosen[first], states[other].gather(1, chosen[first]))
-        masked = states.gather(1, chosen)
-        if not torch.equal(texts[owner].scatter_(1, chosen, masked), states):
-            return None
-        rows = torch.cat([texts.flatten(0, 1), masked.flatten(0, 1)])
-        joined = self._project("qkv", rows, layer.qkv_weight, layer.qkv_bias)
-        joined = joined.unflatten(-1, (3, layer.heads, -1))
-        plain, own = joined.split([count * tokens, contexts * masks])
-        plain = plain.unflatten(0, (count, tokens)).permute(2, 0, 3, 1, 4).contiguous()
-        own = own.unflatten(0, (contexts, masks)).permute(2, 0, 3, 1, 4)
-        shape = (3, contexts, layer.heads, tokens, hidden // layer.heads)
-        parts = torch.index_select(plain, 1, owner, out=self._empty("heads", states, *shape))
-        return parts.scatter_(3, plan.positions[:, None, :, None].expand(own.shape), own)
 
     def _attend(self, parts: Tensor, bias: Tensor | None) -> Tensor:
         """Self-attention, [contexts, tokens, hidden], before its output projection."""
@@ -153,7 +108,7 @@ class MaskedEncoder(nn.Module):
         return output.flatten(2)
 
     def _attend_from(
-        self, layer: Layer, queried: Tensor, states: Tensor, bias: Tensor | None, plan: Plan
+        self, layer: Layer, queried: Tensor, states: Tensor, bias: Tensor | None, at: Tensor
     ) -> Tensor:
         """The same from some positions only: queried [contexts, masks, hidden], and the result."""
         hidden = states.shape[-1]
@@ -163,7 +118,7 @@ class MaskedEncoder(nn.Module):
         query = self._project("query", queried, weight[:hidden], shift[:hidden])
         query = query.unflatten(-1, (layer.heads, -1)).transpose(1, 2).contiguous()
         if bias is not None:
-            bias = bias[0][:, plan.positions].transpose(0, 1)
+            bias = bias[0][:, at].transpose(0, 1)
         # Written out and laid out alike, because for few queries the fused kernel's bits, and those
         # of products of views, depend on the batch.
         key, value = parts.contiguous().flatten(1, 2)
@@ -184,15 +139,13 @@ class MaskedEncoder(nn.Module):
 
     def _project(self, name: str, states: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
         """states @ weight.T + bias, [..., in] -> [..., out]; on a CPU in the room of that name."""
-        flat = states.flatten(0, -2)
-        count = len(flat)
-        flat = enough_rows(flat)
-        if states.device.type != "cpu":
-            out = torch.addmm(bias, flat, weight.t())
-        else:
-            room = self._empty(name, states, len(flat), len(weight))
-            out = torch.addmm(bias, flat, weight.t(), out=room)
-        return out[:count].view(*states.shape[:-1], len(weight))
+
+        def product(rows: Tensor) -> Tensor:
+            shape = len(rows), len(weight)
+            room = self._empty(name, rows, *shape) if rows.device.type == "cpu" else None
+            return torch.addmm(bias, rows, weight.t(), out=room)
+
+        return by_rows(product, states)
 
     def _empty(self, name: str, like: Tensor, *shape: int) -> Tensor:
         """A tensor with undefined content, in memory kept for that name.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 from transformers import MODEL_FOR_MASKED_LM_MAPPING, AutoModelForMaskedLM
 
-from infolm_metric.infolm.fast_encoders import FastMaskedLM, Plan
+from infolm_metric.infolm.fast_encoders import FastMaskedLM
 from infolm_metric.kernel.checkpoints import (
     Checkpoint,
     check_complete,
@@ -31,19 +31,18 @@ class MaskedLM:
     checkpoint: Checkpoint
     device: torch.device
 
-    def logits(self, ids: Tensor, positions: Tensor, sizes: Sequence[int]) -> Iterator[Tensor]:
+    def logits(self, ids: Tensor, positions: Tensor) -> Iterator[Tensor]:
         """Logits at the read positions, context by context, in pieces [positions, V].
 
         ids int64 [contexts, tokens], positions int64 [contexts, masks]. The contexts have no
-        padding; `sizes` of them side by side are of one text and differ only at their masks. The
-        vocabulary head runs at these positions only, for as many at once as LOGITS allows.
+        padding. The vocabulary head runs at these positions only, as many at once as LOGITS allows.
         """
         with exactly(self.device):
             ids, positions = ids.to(self.device), positions.to(self.device)
             if not isinstance(self.model, FastMaskedLM):
                 pieces: Iterable[Tensor] = [self._own_logits(ids, positions)]
             else:
-                states = self.model.states(ids, Plan(positions, sizes)).flatten(0, 1)
+                states = self.model.states(ids, positions).flatten(0, 1)
                 at_once = LOGITS_AT_ONCE[self.device.type == "cpu"]
                 pieces = states.split(max(1, at_once // self.checkpoint.size))
         for piece in pieces:

@@ -39,8 +39,7 @@ class Batch:
     ids: Tensor  # int64 [contexts, tokens]
     positions: Tensor  # int64 [contexts, masks]
     log_weights: Tensor  # float64 [contexts, masks, weightings]
-    texts: tuple[int, ...]  # the texts met, in order
-    sizes: tuple[int, ...]  # contexts of each of them
+    texts: Tensor  # int64 [contexts], the text of each
 
 
 def split(
@@ -112,6 +111,7 @@ def batches(
         counts = np.asarray([len(window.positions) for window in group])
         rows = torch.from_numpy(np.stack([window.ids for window in group]))
         owner = torch.from_numpy(np.repeat(np.arange(len(group)), counts))
+        texts = torch.tensor([window.text for window in group])
         positions = torch.from_numpy(np.concatenate([window.positions for window in group]))
         log_weights = torch.from_numpy(np.concatenate([window.log_weights for window in group]))
         for start in range(0, len(owner), size):
@@ -119,11 +119,4 @@ def batches(
             ids = rows[owner[part]]
             if masked:
                 ids.scatter_(1, positions[part], mask)
-            texts, sizes = torch.unique_consecutive(owner[part], return_counts=True)
-            yield Batch(
-                ids,
-                positions[part],
-                log_weights[part],
-                tuple(group[i].text for i in texts.tolist()),
-                tuple(sizes.tolist()),
-            )
+            yield Batch(ids, positions[part], log_weights[part], texts[owner[part]])

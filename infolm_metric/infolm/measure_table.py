@@ -17,17 +17,6 @@ from typing import Any
 from torch import Tensor
 
 from infolm_metric.infolm import divergences
-from infolm_metric.infolm.divergences import (
-    ab_divergence,
-    alpha_divergence,
-    beta_divergence,
-    fisher_rao_distance,
-    kl_divergence,
-    l1_distance,
-    l2_distance,
-    l_infinity_distance,
-    renyi_divergence,
-)
 from infolm_metric.kernel.checks import nearest
 from infolm_metric.kernel.wording import spelled
 
@@ -109,7 +98,7 @@ _CICHOCKI = "Cichocki, Cruces and Amari 2011; Colombo et al. 2022"
 _MEASURES = (
     Measure(
         "kl_divergence",
-        kl_divergence,
+        divergences.kl_divergence,
         divergences.kl_terms,
         expression="sum p log(p/q)",
         description="Kullback-Leibler divergence: nats lost by describing p with q",
@@ -117,8 +106,8 @@ _MEASURES = (
     ),
     Measure(
         "alpha_divergence",
-        alpha_divergence,
-        divergences.alpha_terms,
+        divergences.alpha_divergence,
+        lambda log_p, log_q, alpha: divergences.ab_terms(log_p, log_q, alpha, 1.0 - alpha),
         expression="(sum p^alpha q^(1-alpha) - 1) / (alpha (alpha-1))",
         description="between KL(q, p) at alpha -> 0 and KL(p, q) at alpha -> 1, and beyond",
         parameters=(Parameter("alpha", "any number but 0 and 1", lambda a: a not in (0.0, 1.0)),),
@@ -127,8 +116,8 @@ _MEASURES = (
     ),
     Measure(
         "renyi_divergence",
-        renyi_divergence,
-        divergences.alpha_terms,
+        divergences.renyi_divergence,
+        lambda log_p, log_q, alpha: divergences.ab_terms(log_p, log_q, alpha, 1.0 - alpha),
         expression="log(sum p^alpha q^(1-alpha)) / (alpha-1)",
         description="KL(p, q) at alpha -> 1; larger alphas weigh the worst ratio p/q more",
         parameters=(Parameter("alpha", "any number > 0 but 1", lambda a: a > 0.0 and a != 1.0),),
@@ -137,8 +126,8 @@ _MEASURES = (
     ),
     Measure(
         "beta_divergence",
-        beta_divergence,
-        divergences.beta_terms,
+        divergences.beta_divergence,
+        lambda log_p, log_q, beta: divergences.ab_terms(log_p, log_q, 1.0, beta),
         expression="ab_divergence with alpha = 1",
         description="the paper's gamma divergence; KL(p, q) at beta -> 0",
         parameters=(Parameter("beta", "any number but 0 and -1", lambda b: b not in (0.0, -1.0)),),
@@ -146,7 +135,7 @@ _MEASURES = (
     ),
     Measure(
         "ab_divergence",
-        ab_divergence,
+        divergences.ab_divergence,
         divergences.ab_terms,
         expression="log S(a+b,0)/(b(a+b)) + log S(0,a+b)/(a(a+b)) - log S(a,b)/(ab), "
         "S(s,t) = sum p^s q^t",
@@ -163,7 +152,7 @@ _MEASURES = (
     ),
     Measure(
         "l1_distance",
-        l1_distance,
+        divergences.l1_distance,
         divergences.l1_terms,
         expression="sum |p - q|",
         description="twice the total variation",
@@ -172,8 +161,8 @@ _MEASURES = (
     ),
     Measure(
         "l2_distance",
-        l2_distance,
-        divergences.l2_terms,
+        divergences.l2_distance,
+        lambda log_p, log_q: divergences.l1_terms(log_p, log_q).square(),
         expression="sqrt(sum (p - q)^2)",
         description="Euclidean distance: the likeliest tokens decide",
         symmetric=True,
@@ -181,7 +170,7 @@ _MEASURES = (
     ),
     Measure(
         "l_infinity_distance",
-        l_infinity_distance,
+        divergences.l_infinity_distance,
         divergences.l_infinity_terms,
         expression="max |p - q|",
         description="the largest difference at a single token",
@@ -190,7 +179,7 @@ _MEASURES = (
     ),
     Measure(
         "fisher_rao_distance",
-        fisher_rao_distance,
+        divergences.fisher_rao_distance,
         divergences.fisher_rao_terms,
         expression="(2/pi) arccos(sum sqrt(p q))",
         description="the angle between sqrt p and sqrt q, scaled to [0, 1]; no parameter",

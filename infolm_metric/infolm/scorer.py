@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -15,19 +15,14 @@ from infolm_metric.infolm.comparison import Comparison, compare_singles, interpo
 from infolm_metric.infolm.distributions import Distributions
 from infolm_metric.infolm.explanation import Explanation, explain_score
 from infolm_metric.infolm.settings import Settings
-from infolm_metric.infolm.sweeps import swept_settings
-from infolm_metric.kernel.idf.statistics import (
-    Statistics,
-    Weighting,
-    count_texts,
-    weighting,
-)
+from infolm_metric.kernel.idf.statistics import Statistics, Weighting, weighting
 from infolm_metric.kernel.idf.table import IDF
 from infolm_metric.kernel.pairs import Pair, Pairs, check_pairs, check_text, check_texts
 from infolm_metric.kernel.passes import Passes, Told
 from infolm_metric.kernel.remarks import Remarks
 from infolm_metric.kernel.results import Result, View
 from infolm_metric.kernel.scorer import MetricScorer, Report
+from infolm_metric.kernel.settings import check_lists
 from infolm_metric.kernel.single_pairs import SinglePairs, chunks, counts_of, sides_of
 
 if TYPE_CHECKING:
@@ -79,7 +74,7 @@ class InfoLMPasses(Passes):
         weightings = list(dict.fromkeys(weighed))
         heats = list(dict.fromkeys(each.temperature for each, _ in asked))
         comparisons = [
-            Comparison.of(name, each, heats.index(each.temperature), weightings.index(tables))
+            Comparison(name, each, heats.index(each.temperature), weightings.index(tables))
             for (each, _), tables in zip(asked, weighed, strict=True)
             for name in each.names
         ]
@@ -96,8 +91,17 @@ class InfoLMPasses(Passes):
         results = []
         for (each, counted), tables in zip(asked, weighed, strict=True):
             scores = {name: next(rows).tolist() for name in each.names}
-            found = _fitting(remarks[weightings.index(tables)], each, counted)
-            results.append(self._result(scores, each, counted, found))
+            results.append(
+                Result(
+                    each.metric,
+                    scores,
+                    self.signature(each, counted),
+                    self.higher_is_better(each),
+                    _fitting(remarks[weightings.index(tables)], each, counted),
+                    each.several,
+                    similarities(scores, each),
+                )
+            )
         return results
 
     def bounds(self, settings: Settings, name: str) -> tuple[float, float]:
@@ -118,44 +122,17 @@ class InfoLMPasses(Passes):
     ) -> list[Remarks]:
         """Fill in the scores of a chunk of pairs, float64 [comparisons, pairs]."""
         sides, counts = sides_of(chunk), counts_of(chunk)
-        read = self.distributions.read
-        weighed = [read(sides, each, plan.settings) for each in plan.weightings]
-        weighed_texts = [
-            weighed_text for sides in weighed for side in sides for weighed_text in side
-        ]
+        weighed = [self.distributions.read(sides, each, plan.settings) for each in plan.weightings]
+        pairs = [SinglePairs(one, other, counts) for one, other in weighed]
+        weighed_texts = [weighed_text for each in pairs for weighed_text in each.weighed_texts]
         found = self.distributions.of(weighed_texts, plan.settings, plan.temperatures, report)
-        for index, (candidates, references) in enumerate(weighed):
-            singles = SinglePairs(candidates, references, counts)
+        for index, singles in enumerate(pairs):
             rows = [row for row, c in enumerate(plan.comparisons) if c.weighting == index]
             compared = [plan.comparisons[row] for row in rows]
             values = compare_singles(singles, found, compared)
             for row, comparison, column in zip(rows, compared, values, strict=True):
-                scores[row] = singles.combine(column, comparison.multi_reference)
-        return [self.distributions.remark([*one, *other], plan.settings) for one, other in weighed]
-
-    def _result(
-        self,
-        scores: dict[str, list[float]],
-        settings: Settings,
-        statistics: Statistics,
-        remarks: Remarks,
-    ) -> Result:
-        views: tuple[View, ...] = ()
-        if settings.similarity:
-            similarities = {
-                name: [1.0 - score / settings.largest_value(name) for score in column]
-                for name, column in scores.items()
-            }
-            views = (View("similarity", "similarities", similarities),)
-        return Result(
-            settings.metric,
-            scores,
-            self.signature(settings, statistics),
-            self.higher_is_better(settings),
-            remarks,
-            settings.several,
-            views,
-        )
+                scores[row] = singles.combine(column, comparison.settings.multi_reference)
+        return [self.distributions.remark(each.weighed_texts, plan.settings) for each in pairs]
 
 
 class InfoLMScorer(MetricScorer):
@@ -239,7 +216,12 @@ class InfoLMScorer(MetricScorer):
             "alphas": alphas,
             "betas": betas,
         }
-        grid = swept_settings(self.settings, lists, **settings)
+        given = check_lists({name: each for name, each in lists.items() if each is not None})
+        asked = settings.pop("information_measure", self.settings.names)
+        # Without a measure of its own, because the parameters come from the lists.
+        base = self.settings.replace(**settings, information_measure="fisher_rao_distance")
+        swept = {name.removesuffix("s"): each for name, each in given.items()}
+        grid = base.grid({**swept, "information_measure": asked})
         with self.lock:
             forms = {each.idf: each for each in grid}
             counted = {form: self.inner.count(pairs, each) for form, each in forms.items()}
@@ -269,10 +251,7 @@ class InfoLMScorer(MetricScorer):
             raise ValueError("texts is empty; give at least one text")
         with self.lock:
             kept = self.inner.distributions
-            corpus = {
-                side: count_texts(checked, chosen, kept.opened(chosen)) for side in chosen.counted
-            }
-            statistics = Statistics(corpus)
+            statistics = self.inner.count(Pairs(checked, [[text] for text in checked]), chosen)
             table, _ = weighting(chosen, statistics, kept.opened(chosen))
             (weighed_texts,) = kept.read([checked], [table], chosen)
             found = kept.of(weighed_texts, chosen, [chosen.temperature])
@@ -328,6 +307,17 @@ class InfoLMScorer(MetricScorer):
     def tokenizer(self) -> Any:
         """The tokenizer of the model in the settings; `IDF.from_corpus` needs it."""
         return self.inner.distributions.opened(self.settings).tokenizer
+
+
+def similarities(scores: Mapping[str, Sequence[float]], settings: Settings) -> tuple[View, ...]:
+    """The view of the scores as similarities, if the settings ask for it."""
+    if not settings.similarity:
+        return ()
+    values = {
+        name: [1.0 - score / settings.largest_value(name) for score in column]
+        for name, column in scores.items()
+    }
+    return (View("similarity", "similarities", values),)
 
 
 def _fitting(remarks: Remarks, settings: Settings, statistics: Statistics) -> Remarks:

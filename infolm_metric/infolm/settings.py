@@ -16,7 +16,7 @@ from infolm_metric.kernel.checks import (
     optional,
 )
 from infolm_metric.kernel.model_settings import ModelSettings, idf_choice, multi_reference_choice
-from infolm_metric.kernel.settings import Drawn, choice
+from infolm_metric.kernel.settings import Drawn, check_lists, choice
 from infolm_metric.kernel.wording import spelled
 
 if TYPE_CHECKING:
@@ -142,21 +142,17 @@ class Settings(ModelSettings):
 
         for measure in self.names:
             measures.check_parameters(measure, self.alpha, self.beta)
-            if self.interpolation == 1 and not math.isfinite(self.largest_value(measure)):
-                raise ValueError(
-                    f"{spelled('interpolation', 1)} needs a measure with a largest value, because "
-                    f"texts may share no token; {measure} with "
-                    f"{spelled('symmetrize', self.symmetrize)} has none; use a smaller share, "
-                    f"{spelled('symmetrize', 'jensen')} or a bounded measure such as "
-                    "fisher_rao_distance"
-                )
-            if self.similarity and not math.isfinite(self.largest_value(measure)):
-                raise ValueError(
-                    f"{spelled('similarity', True)} needs a measure with a largest value; "
-                    f"{measure} with {spelled('symmetrize', self.symmetrize)} has none; drop the "
-                    f"similarity, or use {spelled('symmetrize', 'jensen')} or a bounded measure "
-                    "such as fisher_rao_distance"
-                )
+            for needs, remedy, asked in (
+                (spelled("interpolation", 1), "use a smaller share", self.interpolation == 1),
+                (spelled("similarity", True), "drop the similarity", self.similarity),
+            ):
+                if asked and not math.isfinite(self.largest_value(measure)):
+                    raise ValueError(
+                        f"{needs} needs a measure with a largest value; {measure} with "
+                        f"{spelled('symmetrize', self.symmetrize)} has none; {remedy}, or use "
+                        f"{spelled('symmetrize', 'jensen')} or a bounded measure such as "
+                        "fisher_rao_distance"
+                    )
 
     def largest_value(self, measure: str) -> float:
         """The largest value `measure` can take under these settings, or infinity."""
@@ -239,8 +235,9 @@ class Settings(ModelSettings):
         from infolm_metric.infolm.measures import parameter_grid
 
         others = dict(lists)
-        asked = others.pop("information_measure", self.names)
-        names = list(measure_names("information_measure", list(asked)))
+        asked = measure_names("information_measure", others.pop("information_measure", self.names))
+        check_lists(others)
+        names = [asked] if isinstance(asked, str) else asked
         alphas, betas = others.pop("alpha", [self.alpha]), others.pop("beta", [self.beta])
         # Without a measure of its own, because the parameters come from the lists.
         base = self.replace(information_measure="fisher_rao_distance")

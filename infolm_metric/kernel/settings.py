@@ -10,7 +10,7 @@ import dataclasses
 import functools
 import itertools
 import textwrap
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, ClassVar, TypeVar
@@ -240,7 +240,7 @@ class Settings:
         """
         return [
             self.replace(**dict(zip(lists, values, strict=True)))
-            for values in itertools.product(*lists.values())
+            for values in itertools.product(*check_lists(lists).values())
         ]
 
     @classmethod
@@ -265,6 +265,22 @@ class Settings:
     def drawn(self) -> list[Drawn]:
         """What a report draws of these settings beside the scores themselves."""
         return []
+
+
+def check_lists(lists: Mapping[str, Any]) -> dict[str, list[Any]]:
+    """The values by name, each a list; TypeError if one is no list, ValueError if it is empty.
+
+    >>> check_lists({"temperatures": (1, 2)})
+    {'temperatures': [1, 2]}
+    """
+    found = {}
+    for name, values in lists.items():
+        if isinstance(values, str) or not isinstance(values, Collection):
+            raise TypeError(f"{name} must be a list of values, got {values!r}; use [{values!r}]")
+        found[name] = list(values)
+        if not found[name]:
+            raise ValueError(f"{name} must be a list of at least one value, got {values!r}")
+    return found
 
 
 def _written(annotation: Any) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -90,13 +90,11 @@ def candidates(settings: Settings, grids: Grids | None = None) -> list[Settings]
     ['l1_distance', 'l2_distance']
     """
     lists = list(settings.tried() if grids is None else grids)
-    for grid in lists:
-        values = grid.values() if isinstance(grid, Mapping) else [None]
-        if any(isinstance(each, str) or not isinstance(each, Iterable) for each in values):
-            raise TypeError(
-                "grids must be a list of dictionaries, of which each holds a list of values by the "
-                f"name of a setting, got {grids!r}"
-            )
+    if not all(isinstance(grid, Mapping) for grid in lists):
+        raise TypeError(
+            "grids must be a list of dictionaries, of which each holds a list of values by the "
+            f"name of a setting, got {grids!r}"
+        )
     found = list(dict.fromkeys(each for grid in lists for each in settings.grid(grid)))
     if not found:
         raise ValueError(

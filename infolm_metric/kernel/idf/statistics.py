@@ -77,6 +77,7 @@ def count(pairs: Iterable[Pair], settings: Any, checkpoint: Checkpoint) -> Stati
     """
     if isinstance(pairs, Pairs) and not len(pairs):  # such as a rank that has none
         return Statistics()
+    limit = checkpoint.text_limit(settings.max_length)  # texts are cut as in scoring
     sides: dict[str, Callable[[], Iterable[str]]] = {
         CANDIDATES: lambda: (candidate for candidate, _ in pairs),
         REFERENCES: lambda: (text for _, group in pairs for text in group),
@@ -84,21 +85,15 @@ def count(pairs: Iterable[Pair], settings: Any, checkpoint: Checkpoint) -> Stati
     tables = {}
     for side in settings.counted:
         texts = list(sides[side]()) if isinstance(pairs, Pairs) else sides[side]()
-        tables[side] = count_texts(texts, settings, checkpoint)
+        with nullcontext() if is_small(texts) else _bars(settings.verbose):
+            table = IDF.from_corpus(
+                texts,
+                checkpoint.tokenizer,
+                max_length=None if settings.long_text == "window" else limit,
+                processes=settings.tokenize_processes,
+            )
+        tables[side] = replace(table, tokenizer_name=checkpoint.name)
     return Statistics(tables)
-
-
-def count_texts(texts: Iterable[str], settings: Any, checkpoint: Checkpoint) -> IDF:
-    """The table of a corpus, its texts cut as they are in scoring."""
-    limit = checkpoint.text_limit(settings.max_length)
-    with nullcontext() if is_small(texts) else _bars(settings.verbose):
-        table = IDF.from_corpus(
-            texts,
-            checkpoint.tokenizer,
-            max_length=None if settings.long_text == "window" else limit,
-            processes=settings.tokenize_processes,
-        )
-    return replace(table, tokenizer_name=checkpoint.name)
 
 
 def weighting(settings: Any, statistics: Statistics, checkpoint: Checkpoint) -> Weighting:

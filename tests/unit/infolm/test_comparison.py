@@ -10,11 +10,12 @@ from infolm_metric.infolm.measures import Asked
 from infolm_metric.infolm.settings import Settings
 from tests.made_weighed_texts import singles, weighed_text
 
+AB = Settings(information_measure="ab", symmetrize="jensen", alpha=0.5, beta=0.7)
 COMPARISONS = [
-    Comparison(Asked("l1_distance", "jeffreys"), "min", 0),
-    Comparison(Asked("kl_divergence", "none"), "min", 1),
-    Comparison(Asked("kl_divergence", "reverse"), "min", 1),
-    Comparison(Asked("ab_divergence", "jensen", 0.5, 0.7), "min", 0),
+    Comparison("l1_distance", Settings(), 0, 0),
+    Comparison("kl_divergence", Settings(symmetrize="none"), 1, 0),
+    Comparison("kl_divergence", Settings(symmetrize="reverse"), 1, 0),
+    Comparison("ab_divergence", AB, 0, 0),
 ]
 
 
@@ -39,10 +40,8 @@ def test_every_couple_is_compared_by_every_measure_at_its_temperature(elements, 
 
 
 def test_a_comparison_is_what_the_settings_ask_for():
-    chosen = Settings.of(information_measure="ab", alpha=0.5, beta=0.7, symmetrize="jensen")
-    assert Comparison.of("ab_divergence", chosen, 0, 0) == COMPARISONS[3]
-    other = Comparison.of("ab_divergence", chosen.replace(multi_reference="mean"), 2, 1)
-    assert (other.multi_reference, other.temperature, other.weighting) == ("mean", 2, 1)
+    assert COMPARISONS[3].asked == Asked("ab_divergence", "jensen", 0.5, 0.7)
+    assert COMPARISONS[1].asked == Asked("kl_divergence", "none")
 
 
 def test_the_masks_of_a_reading_are_its_positions_of_some_weight():

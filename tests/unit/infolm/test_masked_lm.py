@@ -48,7 +48,7 @@ def batches_of(model, texts=TEXTS):
 
 def ask(model, batch):
     """The model's logits at the masks of a batch that masks one position a context."""
-    return torch.cat(list(model.logits(batch.ids, batch.positions, batch.sizes)))
+    return torch.cat(list(model.logits(batch.ids, batch.positions)))
 
 
 def full_forward(folder, batch):
@@ -111,7 +111,7 @@ def test_the_vocabulary_head_runs_at_masked_positions_only(family, loaded, tiny_
 def test_a_context_can_be_masked_anywhere_special_positions_included(loaded, tiny_bert):
     (first, *_) = batches_of(loaded["bert"])
     positions = torch.tensor([0, 5, first.ids.shape[1] - 1, 0, 1, 2, 3])
-    logits = torch.cat(list(loaded["bert"].logits(first.ids, positions[:, None], first.sizes)))
+    logits = torch.cat(list(loaded["bert"].logits(first.ids, positions[:, None])))
     model = AutoModelForMaskedLM.from_pretrained(tiny_bert).eval()
     with torch.no_grad():
         whole = model(input_ids=first.ids).logits
@@ -123,7 +123,7 @@ def test_asking_leaves_no_hook_and_no_gradient_behind_even_after_an_error(loaded
     (batch, *_) = batches_of(model)
     before = ask(model, batch)
     with pytest.raises(IndexError):
-        list(model.logits(torch.full_like(batch.ids, 10**6), batch.positions, batch.sizes))
+        list(model.logits(torch.full_like(batch.ids, 10**6), batch.positions))
     assert not any(module._forward_hooks for module in model.model.modules())
     assert torch.equal(ask(model, batch), before)
     assert not before.requires_grad

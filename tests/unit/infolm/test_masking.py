@@ -218,10 +218,9 @@ def check_batches(windows, given_batches):
     for batch in given_batches:
         assert batch.ids.dtype == batch.positions.dtype == torch.int64
         assert batch.log_weights.dtype == torch.float64
-        assert sum(batch.sizes) == len(batch.ids) == len(batch.positions) == len(batch.log_weights)
-        owners = [t for t, size in zip(batch.texts, batch.sizes, strict=True) for _ in range(size)]
+        assert len(batch.texts) == len(batch.ids) == len(batch.positions) == len(batch.log_weights)
         for owner, ids, position, log_weight in zip(
-            owners,
+            batch.texts.tolist(),
             batch.ids.tolist(),
             batch.positions[:, 0].tolist(),
             batch.log_weights[:, 0, 0],
@@ -264,7 +263,7 @@ def test_windows_of_one_text_keep_its_name(tokenizer):
     windows = split(5, text, uniform(text), BERT, 10)
     assert len(windows) > 2
     made = list(batches(windows, MASK, 4, 300, "cpu"))
-    assert {name for batch in made for name in batch.texts} == {5}
+    assert {name for batch in made for name in batch.texts.tolist()} == {5}
     assert sum(len(batch.ids) for batch in made) == 30
     total = torch.cat([batch.log_weights for batch in made]).exp().sum()
     assert total.item() == pytest.approx(1.0, rel=1e-12)

@@ -908,11 +908,11 @@ def test_distributions_warn_like_scores(scorer):
 @pytest.mark.parametrize(
     ("given", "error", "message"),
     [
-        ({"alphas": 0.5}, TypeError, r"alphas must be a list of numbers, got 0.5; use \[0.5\]"),
-        ({"temperatures": []}, ValueError, "temperatures must be a list of at least one number"),
+        ({"alphas": 0.5}, TypeError, r"alphas must be a list of values, got 0.5; use \[0.5\]"),
+        ({"temperatures": []}, ValueError, "temperatures must be a list of at least one value"),
         ({"temperatures": [1.0, -1.0]}, ValueError, "temperature must be > 0, got -1.0"),
         ({"information_measure": "alpha", "alphas": [0, 1]}, ValueError, "alphas=.0, 1."),
-        ({"idfs": "references"}, TypeError, "idfs must be a list of at least one idf, got 'ref"),
+        ({"idfs": "references"}, TypeError, "idfs must be a list of values, got 'ref"),
         ({"idfs": ["reference"]}, ValueError, "did you mean 'references'?"),
     ],
 )

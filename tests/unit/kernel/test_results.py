@@ -15,8 +15,8 @@ import transformers
 import infolm_metric
 from infolm_metric import IDF, InfoLMScorer
 from infolm_metric.infolm import masked_lm
+from infolm_metric.infolm.scorer import similarities
 from infolm_metric.infolm.settings import Settings
-from infolm_metric.kernel.idf.statistics import Statistics
 from infolm_metric.kernel.remarks import Remarks
 from infolm_metric.kernel.results import Result, View, joined
 from infolm_metric.kernel.signatures import differences
@@ -186,12 +186,11 @@ def test_a_similarity_falls_from_1_to_0_as_the_score_rises_to_its_largest_value(
         information_measure=["l1", "kl"], symmetrize="jensen", similarity=True
     )
     scores = {"l1_distance": [0.0, 0.5, 2.0], "kl_divergence": [0.0, 0.1, math.log(2)]}
-    result = scorer.inner._result(scores, settings, Statistics(), Remarks())
-    assert result["similarities"] == {
+    (view,) = similarities(scores, settings)
+    assert view.values == {
         "l1_distance": [1.0, 0.75, 0.0],
         "kl_divergence": pytest.approx([1.0, 1 - 0.1 / math.log(2), 0.0]),
     }
-    assert result.scores == scores
 
 
 @pytest.mark.parametrize(
