@@ -6,30 +6,17 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from infolm_metric import meta_evaluation, robustness
-    from infolm_metric.baryscore.baryscore import BaryScore
-    from infolm_metric.baryscore.scorer import BaryScorer
-    from infolm_metric.infolm import measures
-    from infolm_metric.infolm.scorer import InfoLMScorer
-    from infolm_metric.infolm_metric import InfoLM
-    from infolm_metric.kernel.idf.table import IDF
-    from infolm_metric.kernel.version import __version__
-    from infolm_metric.menli.menli import MENLI
-    from infolm_metric.menli.scorer import MENLIScorer
-
-__all__ = [
-    "IDF",
-    "MENLI",
-    "BaryScore",
-    "BaryScorer",
-    "InfoLM",
-    "InfoLMScorer",
-    "MENLIScorer",
-    "__version__",
-    "measures",
-    "meta_evaluation",
-    "robustness",
-]
+    from infolm_metric import meta_evaluation as meta_evaluation
+    from infolm_metric import robustness as robustness
+    from infolm_metric.baryscore.baryscore import BaryScore as BaryScore
+    from infolm_metric.baryscore.scorer import BaryScorer as BaryScorer
+    from infolm_metric.infolm import measures as measures
+    from infolm_metric.infolm.scorer import InfoLMScorer as InfoLMScorer
+    from infolm_metric.infolm_metric import InfoLM as InfoLM
+    from infolm_metric.kernel.idf.table import IDF as IDF
+    from infolm_metric.kernel.version import __version__ as __version__
+    from infolm_metric.menli.menli import MENLI as MENLI
+    from infolm_metric.menli.scorer import MENLIScorer as MENLIScorer
 
 _HOMES = {
     "__version__": "kernel.version:__version__",
@@ -44,6 +31,7 @@ _HOMES = {
     "meta_evaluation": "meta_evaluation",
     "robustness": "robustness",
 }
+__all__ = sorted(_HOMES)
 
 
 def __dir__() -> list[str]:

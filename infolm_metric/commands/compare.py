@@ -45,14 +45,16 @@ def _compare(arguments: argparse.Namespace) -> None:
         )
     count = len(names)
     # All at once, because standard input can be read once.
-    first, others = text_files.read_parallel(
+    rows = text_files.iterate_parallel(
         arguments.systems[0], [*arguments.systems[1:], *arguments.references]
     )
-    systems = [first, *([row[index] for row in others] for index in range(count - 1))]
-    references = [row[count - 1 :] for row in others]
+    texts = [[first, *others] for first, others in rows]
+    systems = [[row[index] for row in texts] for index in range(count)]
+    references = [row[count:] for row in texts]
     if len(references) < 2:
         raise ValueError(
-            f"{names[0]} has one text, and one cannot tell chance from difference; give more"
+            f"{names[0]} has {len(references)} texts, and chance cannot be told from difference by "
+            "fewer than two; give more"
         )
 
     from infolm_metric.meta_evaluation.grid import score_measures

@@ -24,20 +24,17 @@ def _correlate(arguments: argparse.Namespace) -> None:
         )
 
     from infolm_metric.meta_evaluation.agreement_table import agreement
-    from infolm_metric.meta_evaluation.checks import LENGTH, rivals
+    from infolm_metric.meta_evaluation.checks import rivals
     from infolm_metric.meta_evaluation.tables import agreement_lines
 
     signature, remarks = None, []
     if found.people:
         remarks.append(f"{found.people} rows of human texts were passed over.")
-    if settings is None:
-        shared.check_against(arguments, [*compared, LENGTH])
-    else:
+    if settings is not None:
         from infolm_metric.meta_evaluation.grid import score_measures
 
         scorer = scorer_of(settings)
         names = [*map(scorer.settings.label, scorer.settings.names), *compared]
-        shared.check_against(arguments, [*names, LENGTH])
         rivals(arguments.against, names, found.lengths)
         scored = score_measures(scorer, found.predictions, found.references)
         ours = {name: found.grid(values) for name, values in scored.scores.items()}

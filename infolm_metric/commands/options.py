@@ -14,6 +14,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from infolm_metric import metrics
+from infolm_metric.kernel import text_files
 from infolm_metric.kernel.settings import Settings
 
 if TYPE_CHECKING:
@@ -54,6 +55,19 @@ def option(*flags: str, **keywords: Any) -> Option:
 def repeated(flag: str, help: str, metavar: str = "NAME", **keywords: Any) -> Option:
     """An option that can be given several times; without it there is an empty list."""
     return option(flag, action="append", default=[], metavar=metavar, help=help, **keywords)
+
+
+COLUMNS = (
+    option(
+        "--candidate-column",
+        metavar="NAME",
+        help=f"(default: {' or '.join(text_files.CANDIDATE_COLUMNS)})",
+    ),
+    repeated(
+        "--reference-column",
+        f"repeat for several (default: {' or '.join(text_files.REFERENCE_COLUMNS)})",
+    ),
+)
 
 
 def choice(flag: str, words: Sequence[str], help: str) -> Option:

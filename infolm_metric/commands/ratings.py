@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from infolm_metric.commands.options import (
+    COLUMNS,
     amount,
     choice,
     known_beside_scores,
@@ -45,6 +45,7 @@ DATA = (
         "column with another metric's scores; repeat for several (default: every one under "
         "metrics)",
     ),
+    *COLUMNS,
     repeated("--lower-is-better", "such a column of which this is true; it is negated"),
     repeated("--exclude-system", "leave a system out"),
     repeated("--exclude-id", "leave a sample out", metavar="ID"),
@@ -95,6 +96,8 @@ def read(arguments: argparse.Namespace) -> Ratings:
         arguments.data,
         criteria=arguments.criterion,
         metrics=arguments.scores,
+        candidate_column=arguments.candidate_column,
+        reference_columns=arguments.reference_column,
         exclude_systems=arguments.exclude_system,
         exclude_ids=arguments.exclude_id,
     )
@@ -106,14 +109,3 @@ def read(arguments: argparse.Namespace) -> Ratings:
             )
     turned = {name: -ratings.metrics[name] for name in arguments.lower_is_better}
     return replace(ratings, metrics={**ratings.metrics, **turned})
-
-
-def check_against(arguments: argparse.Namespace, known: Iterable[str]) -> None:
-    """Raise ValueError if a metric to test against is none of the known ones."""
-    there = list(known)
-    for name in arguments.against:
-        if name not in there:
-            raise ValueError(
-                f"--against {name}: no metric of that name; there are "
-                f"{', '.join(map(repr, there)) or f'none beside {arguments.metric}'}"
-            )

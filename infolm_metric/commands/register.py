@@ -12,10 +12,10 @@ import argparse
 import hashlib
 import os
 import shutil
-import tempfile
 from pathlib import Path
 
 from infolm_metric.commands.options import Command, setting
+from infolm_metric.kernel.lines import write_whole
 from infolm_metric.metrics import METRICS, Metric
 
 
@@ -43,6 +43,7 @@ def register(modules_cache: str | os.PathLike[str] | None = None) -> dict[str, P
     uses, which HF_HOME and HF_MODULES_CACHE change. Scripts of other versions go, and doing it
     again repairs what is damaged.
 
+    >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     script = register(folder)["infolm"]
     ...     script.name, len(script.parent.name), script.read_text().splitlines()[2]
@@ -61,12 +62,9 @@ def _put(text: str, metrics: Path, name: str) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     for package in (folder, *list(folder.parents)[:3]):
         (package / "__init__.py").touch()
-    # At once, so that whoever reads it meanwhile gets a whole one.
-    with tempfile.NamedTemporaryFile("w", dir=folder, delete=False, encoding="utf-8") as file:
-        file.write(text)
-    os.chmod(file.name, 0o644)
     script = folder / f"{name}.py"
-    os.replace(file.name, script)
+    # At once, so that whoever reads it meanwhile gets a whole one.
+    write_whole(folder / f"{os.getpid()}.tmp", script, [text.encode()])
     for other in folder.parent.iterdir():
         if other.is_dir() and other != folder:
             shutil.rmtree(other, ignore_errors=True)  # what stays is older, and evaluate skips it

@@ -16,7 +16,6 @@ def _report(arguments: argparse.Namespace) -> None:
     """Scores the rows and writes figures and page."""
     settings = shared.settings_before(arguments)
     found = shared.read(arguments)
-    shared.check_against(arguments, [*found.metrics, "length"])
     noticed = _robustness_of(arguments.robustness)
     folder = folder_for(arguments.output)
 

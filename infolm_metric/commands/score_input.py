@@ -6,9 +6,9 @@ import argparse
 import os
 from typing import TYPE_CHECKING, Any
 
-from infolm_metric.commands.options import Option, option, refused, repeated
-from infolm_metric.kernel import tables, text_files
-from infolm_metric.kernel.lines import STANDARD_INPUT, check_there
+from infolm_metric.commands.options import COLUMNS, Option, option, refused
+from infolm_metric.kernel import tables
+from infolm_metric.kernel.lines import STANDARD_INPUT, check_there, shown
 from infolm_metric.kernel.pairs import Pairs, check_pairs
 from infolm_metric.kernel.settings import Settings
 
@@ -28,7 +28,7 @@ def check_way(arguments: argparse.Namespace) -> None:
     """
     if len(arguments.texts) == 1 and arguments.data is None:
         (lone,) = arguments.texts
-        if lone == STANDARD_INPUT or tables.is_table(lone):
+        if lone == STANDARD_INPUT or (tables.named_as_table(lone) and os.path.isfile(lone)):
             arguments.data, arguments.texts = lone, []
     if sources := getattr(arguments, "sources", None):
         if arguments.references:
@@ -53,14 +53,10 @@ def check_way(arguments: argparse.Namespace) -> None:
 
 def read_pairs(arguments: argparse.Namespace) -> Pairs:
     """All the pairs, in memory; standard input does, too."""
-    columns = (arguments.candidate_column, arguments.reference_column)
-    if arguments.data:
-        return Pairs(*text_files.read_pairs(arguments.data, *columns), True)
-    if arguments.candidates:
-        return Pairs(*text_files.read_parallel(arguments.candidates, arguments.references), True)
-    pairs = Pairs.of(open_source(arguments).read())
+    source = open_source(arguments)
+    pairs = Pairs.of(source.read())
     if not len(pairs):
-        raise ValueError(f"the data set {arguments.dataset!r} has no rows")
+        raise ValueError(f"{shown(source.name)} has no rows; give one row for each pair")
     return pairs
 
 
@@ -76,29 +72,20 @@ def open_source(arguments: argparse.Namespace) -> PairSource:
     if arguments.texts:
         pairs = _given_pair(arguments)
         return files.PairSource("arguments", lambda: iter(pairs), 1)
-    return files.from_dataset(
-        arguments.dataset,
-        **_of_dataset(arguments),
-        candidate_column=columns[0],
-        reference_columns=columns[1],
-    )
+    return files.from_dataset(arguments.dataset, load_dataset(arguments), *columns)
 
 
 def load_dataset(arguments: argparse.Namespace) -> Any:
     """The data set that the arguments name, as `datasets` loads it."""
     from infolm_metric.running import files
 
-    return files.load(arguments.dataset, **_of_dataset(arguments))
-
-
-def _of_dataset(arguments: argparse.Namespace) -> dict[str, Any]:
-    """Which part of a data set, of which version, and how it is loaded."""
-    return {
-        "config": arguments.dataset_config,
-        "split": arguments.split,
-        "revision": arguments.dataset_revision,
-        "streaming": arguments.streaming,
-    }
+    return files.load(
+        arguments.dataset,
+        config=arguments.dataset_config,
+        split=arguments.split,
+        revision=arguments.dataset_revision,
+        streaming=arguments.streaming,
+    )
 
 
 def _given_pair(arguments: argparse.Namespace) -> Pairs:
@@ -160,15 +147,7 @@ AFTER: tuple[Option, ...] = (
     option("--dataset-revision", metavar="NAME", help="branch, tag or commit of the data set"),
     option("--split", metavar="NAME", help="split of the data set (default: the only one)"),
     option("--streaming", action="store_true", help="read the data set without downloading it"),
-    option(
-        "--candidate-column",
-        metavar="NAME",
-        help=f"(default: {' or '.join(text_files.CANDIDATE_COLUMNS)})",
-    ),
-    repeated(
-        "--reference-column",
-        f"repeat for several (default: {' or '.join(text_files.REFERENCE_COLUMNS)})",
-    ),
+    *COLUMNS,
 )
 
 

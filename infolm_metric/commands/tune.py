@@ -40,11 +40,6 @@ def _tune(arguments: argparse.Namespace) -> None:
     found = shared.read(arguments)
     size = len(found.samples)
     development = size // 2 if arguments.development is None else arguments.development
-    if not 2 <= development <= size - 2:
-        raise ValueError(
-            f"--development must leave both splits at least 2 of the {size} samples, "
-            f"got {development}"
-        )
 
     from infolm_metric.kernel.progress import bar
     from infolm_metric.meta_evaluation.tuning import candidates, tune

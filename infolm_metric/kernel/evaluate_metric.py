@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any, ClassVar
 
 import datasets
@@ -174,8 +174,11 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
         added = list(self._added)  # another thread may go on adding
 
         def hold() -> tuple[Pairs, Settings]:
-            pairs = self._held(added, predictions, references, check_held)
-            return pairs, self._checked(settings)
+            chosen, parts = self._checked(settings), list(added)
+            if predictions is not None or references is not None:
+                check = check_pairs if ranks is None else check_held
+                parts.append(self._alike(check(predictions, references)))
+            return Pairs.joined(parts), chosen
 
         result: Result | None
         if ranks is not None:
@@ -183,8 +186,7 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
         elif gather is not None:
             raise ValueError(f'gather={gather!r} needs ranks="share" or ranks="same"')
         else:
-            chosen = self._checked(settings)
-            pairs = self._held(added, predictions, references, check_pairs)
+            pairs, chosen = hold()
             if not len(pairs):
                 raise ValueError(
                     "there is nothing to compute; give predictions and references, "
@@ -198,19 +200,6 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
             return None
         wanted = settings.get("return_scores", self._settings.return_scores)
         return result.as_dict(return_scores=wanted)
-
-    def _held(
-        self,
-        added: Sequence[Pairs],
-        predictions: Any,
-        references: Any,
-        check: Callable[..., Pairs],
-    ) -> Pairs:
-        """The pairs added before, and those of the call."""
-        parts = list(added)
-        if predictions is not None or references is not None:
-            parts.append(self._alike(check(predictions, references)))
-        return Pairs.joined(parts)
 
     @classmethod
     def _settings_type(cls) -> type[Settings]:

@@ -14,6 +14,7 @@ import sys
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
 
 STANDARD_INPUT = "-"
 
@@ -101,3 +102,24 @@ def _opened(path: str) -> AbstractContextManager[Iterable[bytes]]:
 def shown(path: str) -> str:
     """A file's name as messages say it."""
     return "standard input" if path == STANDARD_INPUT else path
+
+
+def write_whole(draft: Path, path: Path, parts: Iterable[bytes]) -> None:
+    """Put a file in its place, once all of it is on the disk as a draft.
+
+    Raises OSError if that fails; an older file is then as it was.
+    """
+    try:
+        with draft.open("wb") as file:
+            file.writelines(parts)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(draft, path)
+        if os.name == "posix":  # the name, too, must be on the disk
+            names = os.open(path.parent, os.O_RDONLY)
+            os.fsync(names)
+            os.close(names)
+    except OSError as error:
+        raise OSError(f"cannot write {path}: {error.strerror}; see that it has room") from error
+    finally:
+        draft.unlink(missing_ok=True)

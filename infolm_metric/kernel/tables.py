@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import csv
 import json
-import os
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from itertools import chain
@@ -53,15 +52,6 @@ def named_as_table(path: str) -> bool:
     (True, False)
     """
     return _format(path) in TABLES
-
-
-def is_table(path: str) -> bool:
-    """True if this is the name of a table that is there.
-
-    >>> is_table("the cat sat."), is_table("missing.jsonl")
-    (False, False)
-    """
-    return named_as_table(path) and os.path.isfile(path)
 
 
 def _json_rows(path: str) -> Iterator[Row]:

@@ -31,16 +31,8 @@ def read_texts(path: str) -> Iterator[str]:
         yield line.removesuffix("\n").removesuffix("\r")
 
 
-def read_parallel(candidates: str, references: Sequence[str]) -> tuple[list[str], list[list[str]]]:
-    """Candidates and the references of each, from plain text files of equally many lines."""
-    pairs = list(iterate_parallel(candidates, references))
-    if not pairs:
-        raise ValueError(f"{shown(candidates)} is empty; write one text per line")
-    return [candidate for candidate, _ in pairs], [group for _, group in pairs]
-
-
 def iterate_parallel(candidates: str, references: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
-    """What `read_parallel` gives, pair by pair; the files are checked at the first."""
+    """Each candidate with its references, from plain text files of equally many lines."""
     paths = [candidates, *references]
     check_there(paths)
     for path in paths:
@@ -64,32 +56,15 @@ def iterate_parallel(candidates: str, references: Sequence[str]) -> Iterator[tup
         yield candidate, group
 
 
-def read_pairs(
+def iterate_pairs(
     path: str, candidate_column: str | None = None, reference_columns: Sequence[str] = ()
-) -> tuple[list[str], list[list[str]]]:
-    """Candidates and the references of each, from one table.
+) -> Iterator[tuple[str, list[str]]]:
+    """Each candidate with its references, from one table.
 
     Where no column is named it is the one of CANDIDATE_COLUMNS or REFERENCE_COLUMNS that is there.
     In JSON Lines and Parquet a reference may be a list of strings; in CSV and TSV an empty cell is
     an empty text.
-
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = folder + "/data.jsonl"
-    ...     _ = open(path, "w").write('{"prediction": "a cat", "references": ["the cat", "cats"]}')
-    ...     read_pairs(path)
-    (['a cat'], [['the cat', 'cats']])
     """
-    pairs = list(iterate_pairs(path, candidate_column, reference_columns))
-    if not pairs:
-        raise ValueError(f"{shown(path)} has no rows; give one row for each pair")
-    return [candidate for candidate, _ in pairs], [group for _, group in pairs]
-
-
-def iterate_pairs(
-    path: str, candidate_column: str | None = None, reference_columns: Sequence[str] = ()
-) -> Iterator[tuple[str, list[str]]]:
-    """What `read_pairs` gives, pair by pair."""
     for where, row in read_rows(path):
         yield pair_of(where, row, candidate_column, reference_columns)
 
@@ -169,7 +144,8 @@ def _known(where: str, row: Mapping[str, Any], names: Sequence[str], option: str
 def _texts(where: str, row: Mapping[str, Any], column: str) -> list[str]:
     """The checked text or texts in a column."""
     value = cell(where, row, column)
-    texts = value if isinstance(value, list) else [value]
+    value = value.tolist() if hasattr(value, "tolist") else value  # an array, as of pandas
+    texts = list(value) if isinstance(value, list | tuple) else [value]
     if not texts:
         raise ValueError(f"{where}: {column!r} is an empty list; give at least one text")
     for text in texts:

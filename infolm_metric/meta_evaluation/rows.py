@@ -19,9 +19,9 @@ from typing import Any
 import numpy as np
 
 from infolm_metric.kernel.checks import check_known
-from infolm_metric.kernel.pairs import as_list, check_text
+from infolm_metric.kernel.pairs import as_list
 from infolm_metric.kernel.tables import read_rows
-from infolm_metric.kernel.text_files import CANDIDATE_COLUMNS, REFERENCE_COLUMNS, cell
+from infolm_metric.kernel.text_files import cell, pair_of
 from infolm_metric.meta_evaluation.ratings import Ratings
 
 GROUPS = ("human", "metrics")
@@ -70,7 +70,7 @@ def read_ratings(
     reader = _Reader(
         tuple(criteria),
         tuple(metrics),
-        (candidate_column,) if candidate_column else CANDIDATE_COLUMNS,
+        candidate_column,
         tuple(reference_columns),
     )
     excluded = {
@@ -100,7 +100,7 @@ class _Reader:
 
     criteria: tuple[str, ...]
     metrics: tuple[str, ...]
-    candidates: tuple[str, ...]
+    candidate: str | None
     references: tuple[str, ...]
     first: tuple[str, list[str]] = ("", [])  # where the first row is, and what it holds
     known: set[tuple[str, str]] = field(default_factory=set)  # scores that were found
@@ -124,9 +124,8 @@ class _Reader:
         if not self.seen:
             self.first = where, [*map(str, (*entries["human"], *entries["metrics"], *row))]
         self.seen[system, sample] = where
-        prediction = row[_present(where, row, self.candidates)]
-        check_text(f"{where}: the prediction", prediction)
-        self.texts.append((prediction, self._references(where, row)))
+        prediction, references = pair_of(where, row, self.candidate, self.references)
+        self.texts.append((prediction, tuple(references)))
         for (group, name), column in self.scores.items():
             column.append(_score(where, row, group, name))
 
@@ -148,18 +147,6 @@ class _Reader:
             )
         if both := groups["human"] & groups["metrics"]:
             raise ValueError(f"{where}: {min(both)!r} is a criterion and a metric; rename one")
-
-    def _references(self, where: str, row: Mapping[str, Any]) -> tuple[str, ...]:
-        names = self.references or (_present(where, row, REFERENCE_COLUMNS),)
-        texts: list[Any] = []
-        for name in names:
-            value = cell(where, row, name)
-            texts += value if isinstance(value, list | tuple | np.ndarray) else [value]
-        if not texts:
-            raise ValueError(f"{where}: {names[0]!r} is an empty list; give at least one reference")
-        for text in texts:
-            check_text(f"{where}: a reference", text)
-        return tuple(texts)
 
     def ratings(self, people: int, file: str) -> Ratings:
         """What was collected, checked as a whole; `file` is what messages begin with."""
@@ -218,18 +205,6 @@ def _name(where: str, row: Mapping[str, Any], column: str) -> str:
     if not isinstance(value, str | int) or isinstance(value, bool) or value == "":
         raise ValueError(f"{where}: {column!r} must be a name or a number, got {value!r}")
     return str(value)
-
-
-def _present(where: str, row: Mapping[str, Any], columns: Sequence[str]) -> str:
-    """The one of the columns that the row has."""
-    found = [column for column in columns if column in row]
-    if len(found) != 1:
-        problem = "both of the columns" if found else "no column"
-        raise ValueError(
-            f"{where}: {problem} {' or '.join(map(repr, columns))}; "
-            f"there are {', '.join(map(repr, row)) or 'none'}"
-        )
-    return found[0]
 
 
 def _entries(row: Mapping[str, Any], group: str) -> tuple[str, ...]:

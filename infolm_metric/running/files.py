@@ -50,44 +50,32 @@ def from_table(
     ...     list(source.read()), source.count()
     ([('a cat', ['the cat', 'cats'])], 1)
     """
-    _check_again([path])
     read = partial(text_files.iterate_pairs, path, candidate_column, reference_columns)
     return PairSource(path, read, files=(path,))
 
 
 def from_parallel(candidates: str, references: Sequence[str]) -> PairSource:
     """The pairs of plain text files of equally many lines."""
-    _check_again([candidates, *references])
     read = partial(text_files.iterate_parallel, candidates, references)
     return PairSource(candidates, read, files=(candidates, *references))
 
 
 def from_dataset(
     name: str,
-    *,
-    config: str | None = None,
-    split: str | None = None,
-    revision: str | None = None,
-    streaming: bool = False,
+    dataset: Any,
     candidate_column: str | None = None,
     reference_columns: Sequence[str] = (),
 ) -> PairSource:
-    """The pairs of a data set: a name on the Hub, a folder of data files, or one of save_to_disk.
-
-    `split` may be left out if there is one only. With `streaming` nothing is downloaded before it
-    is read. Raises ValueError if there is no such split, and OSError if there is no such data set.
-    """
-    dataset = load(name, config=config, split=split, revision=revision, streaming=streaming)
-    info = dataset.info.splits or {}
-    known = info[split].num_examples if streaming and split in info else None
+    """The pairs of the data set that `load` gave for a name."""
 
     def read() -> Iterator[Pair]:
         for number, row in enumerate(dataset, 1):
             where = f"{name}, row {number}"
             yield text_files.pair_of(where, row, candidate_column, reference_columns)
 
-    total = (known or None) if streaming else len(dataset)
-    return PairSource(name, read, total, _data_files(name))
+    split = (dataset.info.splits or {}).get(str(dataset.split))
+    known = len(dataset) if hasattr(dataset, "__len__") else split and split.num_examples
+    return PairSource(name, read, known or None, _data_files(name))
 
 
 def load(
@@ -98,7 +86,12 @@ def load(
     revision: str | None = None,
     streaming: bool = False,
 ) -> Any:
-    """The `datasets.Dataset` or IterableDataset; arguments as for `from_dataset`."""
+    """The `datasets.Dataset` or IterableDataset of a name on the Hub or a folder.
+
+    The folder holds data files, or what save_to_disk wrote. `split` may be left out if there is one
+    only. With `streaming` nothing is downloaded before it is read. Raises ValueError if there is no
+    such split, and OSError if there is no such data set.
+    """
     from datasets import load_dataset, load_from_disk
     from datasets.exceptions import DatasetGenerationError
 
@@ -155,7 +148,7 @@ def _only_split(name: str, splits: Mapping[str, Any], split: str | None) -> Any:
     return next(iter(splits.values()))
 
 
-def _check_again(paths: Sequence[str]) -> None:
+def check_again(paths: Sequence[str]) -> None:
     """Raise ValueError for files that are not there, and for what can be read only once."""
     check_there(paths)
     for path in filter(read_once, paths):

@@ -22,15 +22,15 @@ from infolm_metric.kernel.baselines import Baseline, NoBaseline
 from infolm_metric.kernel.checks import whole_number
 from infolm_metric.kernel.idf.statistics import Statistics
 from infolm_metric.kernel.idf.table import IDF
-from infolm_metric.kernel.lines import check_apart, check_replaceable
+from infolm_metric.kernel.lines import check_apart, check_replaceable, write_whole
 from infolm_metric.kernel.pairs import Pair, Pairs
 from infolm_metric.kernel.progress import bar
 from infolm_metric.kernel.rescaling import known_baseline, score_part, with_baseline
 from infolm_metric.kernel.scorer import MetricScorer
 from infolm_metric.kernel.settings import Settings
 from infolm_metric.kernel.signatures import differences
-from infolm_metric.running.files import PairSource
-from infolm_metric.running.shards import SHARD, TABLE, Job, Shard, digest, lock, write_whole
+from infolm_metric.running.files import PairSource, check_again
+from infolm_metric.running.shards import DRAFT, SHARD, TABLE, Job, Shard, digest, lock
 from infolm_metric.running.totals import RunningMean, Seen
 
 CHUNK = 256  # pairs
@@ -103,6 +103,7 @@ def run_job(
     path = Path(output)
     if path.is_symlink():  # the link stays, and the shards lie where there is room for the output
         path = path.resolve()
+    check_again(source.files)
     check_apart(path, source.files)
     check_replaceable(path)
     folder = path.with_name(f"{path.name}.shards")
@@ -225,7 +226,7 @@ def _join(
         _warn(scored, folder, "scored")
         _warn(written, path, "written")
     if not same:
-        write_whole(folder, path, (file.read_bytes().partition(b"\n")[2] for file in files))
+        write_whole(folder / DRAFT, path, (file.read_bytes().partition(b"\n")[2] for file in files))
     return JobResult(pairs, {name: each.value for name, each in means.items()}, signature, resumed)
 
 

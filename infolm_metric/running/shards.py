@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -18,6 +17,7 @@ from pathlib import Path
 from filelock import AcquireReturnProxy, FileLock, Timeout
 
 from infolm_metric.kernel.idf.statistics import Statistics
+from infolm_metric.kernel.lines import write_whole
 from infolm_metric.kernel.pairs import Pair
 from infolm_metric.kernel.remarks import Remarks
 
@@ -56,7 +56,7 @@ class Shard:
 
     def write(self, file: Path) -> None:
         """Keep the shard."""
-        write_whole(file.parent, file, [self._content()])
+        write_whole(file.with_name(DRAFT), file, [self._content()])
 
     def _content(self) -> bytes:
         remarks = asdict(self.remarks)
@@ -100,7 +100,9 @@ class Job:
                 file.unlink()
         for side, table in statistics.tables.items():
             table.save(folder / TABLE.format(side))
-        write_whole(folder, folder / JOB, [json.dumps(asdict(self), indent=1).encode() + b"\n"])
+        write_whole(
+            folder / DRAFT, folder / JOB, [json.dumps(asdict(self), indent=1).encode() + b"\n"]
+        )
 
 
 def digest(pairs: Iterable[Pair]) -> str:
@@ -127,24 +129,3 @@ def lock(folder: Path) -> AcquireReturnProxy:
             f"cannot make and lock {folder}: {getattr(error, 'strerror', None) or error}; name an "
             "output in a folder that you may write to, on a disk that has locks"
         ) from error
-
-
-def write_whole(folder: Path, path: Path, parts: Iterable[bytes]) -> None:
-    """Put a file in its place, once all of it is on the disk; `folder` has room for its draft.
-
-    Raises OSError if that fails; an older file is then as it was.
-    """
-    draft = folder / DRAFT
-    try:
-        with draft.open("wb") as file:
-            file.writelines(parts)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(draft, path)
-        if os.name == "posix":  # the name, too, must be on the disk
-            names = os.open(path.parent, os.O_RDONLY)
-            os.fsync(names)
-            os.close(names)
-    except OSError as error:
-        draft.unlink(missing_ok=True)
-        raise OSError(f"cannot write {path}: {error.strerror}; see that it has room") from error

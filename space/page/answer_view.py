@@ -71,7 +71,6 @@ def make_answer_view() -> dict[str, Any]:
         max_height=520,
         buttons=[],
     )
-    view["parameters"] = gr.Markdown(elem_classes="fine")
     gr.Markdown(
         "### How the score moves with the settings\n"
         "The upright line is your choice. Where a curve is flat, the choice matters little."
@@ -91,7 +90,6 @@ def shown(answer: Answer) -> dict[str, Any]:
     first = next(iter(predictions))
     return {
         "table": gr.update(value=charts.measure_table(answer.all_measures)),
-        "parameters": charts.parameters_note(answer.all_measures),
         "answer": answer,
         "candidate_tokens": charts.coloured(answer.candidate),
         "reference_tokens": gr.update(

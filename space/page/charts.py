@@ -10,6 +10,7 @@ import math
 from collections.abc import Sequence
 from html import escape
 
+import numpy as np
 import pandas as pd
 
 from infolm_metric.kernel.baselines import Spread
@@ -84,33 +85,15 @@ def coloured(tokens: Sequence[MaskedToken]) -> list[tuple[str, str]]:
 def measure_table(rows: Sequence[MeasureRow]) -> list[list[str]]:
     """The table of all measures: name, score, largest value."""
     return [
-        [row.name, shown(row.score), "∞" if math.isinf(row.largest) else f"{row.largest:.4g}"]
+        [row.label, shown(row.score), "∞" if math.isinf(row.largest) else f"{row.largest:.4g}"]
         for row in rows
     ]
 
 
-def parameters_note(rows: Sequence[MeasureRow]) -> str:
-    """What alpha and beta the table of all measures was made with, in Markdown."""
-    by_measure = {row.name: row.parameters for row in rows if row.parameters}
-    values = {item for parameters in by_measure.values() for item in parameters.items()}
-    if len(values) == len(dict(values)):  # each parameter has one value
-        shared = " and ".join(f"{name} = {value:g}" for name, value in sorted(values))
-        return f"With {shared} where a measure has them."
-    lists = (
-        f"{name}: " + ", ".join(f"{key} = {value:g}" for key, value in parameters.items())
-        for name, parameters in by_measure.items()
-    )
-    return "; ".join(lists).replace("_", r"\_") + "."
-
-
 def histogram(scores: Sequence[float]) -> pd.DataFrame:
     """The number of pairs in equal ranges of the score; each named by its middle."""
-    low, high = min(scores), max(scores)
-    width = (high - low) / BINS or max(abs(high), 1.0) / BINS
-    counts = [0] * BINS
-    for score in scores:
-        counts[min(BINS - 1, int((score - low) / width))] += 1
-    middles = [f"{low + (index + 0.5) * width:.3g}" for index in range(BINS)]
+    counts, edges = np.histogram(scores, BINS)
+    middles = [f"{middle:.3g}" for middle in (edges[:-1] + edges[1:]) / 2]
     return pd.DataFrame({"score": middles, "pairs": counts})
 
 

@@ -37,7 +37,7 @@ class MeasureRow:
     """One line of the table of all measures."""
 
     name: str
-    parameters: dict[str, float]
+    label: str  # with its parameters
     score: float
     largest: float
 
@@ -101,11 +101,10 @@ def compare(candidate: str, references: Sequence[str], choices: Choices) -> Answ
     """The score of a candidate with its explanation; raises ValueError or TypeError if refused."""
     pairs, model = checked_pair(candidate, references, choices)
     own, scorer = choices.settings(model), model.scorer
-    parameters = {name: parameters_for(name, choices) for name in measures.MEASURES}
     rows = {
         name: row
-        for name, given in parameters.items()
-        for row in _defined(own, [{"information_measure": name, **given}])
+        for name in measures.MEASURES
+        for row in _defined(own, [{"information_measure": name, **parameters_for(name, choices)}])
     }
     curves = {
         name: _defined(own, [{name: step} for step in sorted({*steps, getattr(own, name)})])
@@ -119,7 +118,7 @@ def compare(candidate: str, references: Sequence[str], choices: Choices) -> Answ
     return Answer(
         **judged,
         all_measures=[
-            MeasureRow(name, parameters[name], scores[row], row.largest_value(name))
+            MeasureRow(name, row.label(name), scores[row], row.largest_value(name))
             for name, row in rows.items()
         ],
         candidate=_tokens(explanation.candidate, explanation.vocabulary),

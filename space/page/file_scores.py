@@ -11,11 +11,11 @@ from itertools import islice
 from pathlib import Path, PurePath
 from typing import Any
 
-from infolm_metric.kernel.pairs import Pairs, check_pairs, check_text
+from infolm_metric.kernel.pairs import Pairs
 from infolm_metric.kernel.rescaling import known_baseline
 from infolm_metric.kernel.results import Result, joined
 from infolm_metric.kernel.tables import TABLES
-from infolm_metric.kernel.text_files import CANDIDATE_COLUMNS, REFERENCE_COLUMNS, cell
+from infolm_metric.kernel.text_files import CANDIDATE_COLUMNS, REFERENCE_COLUMNS, pair_of
 
 from . import limits
 from .allowed_models import AllowedModel, model_named
@@ -80,21 +80,8 @@ def read_pairs(table: Table, candidate: str | None, columns: Sequence[str]) -> P
         if len(names) == 1 and {";", "\t"} & set(names[0]):
             there += "; separate the cells of a .csv by commas, or of a .tsv by tabs"
         raise ValueError(f"choose the column that holds the {missing}; {there}")
-    predictions: list[Any] = []
-    references: list[Any] = []
-    for place, row in zip(table.places, table.rows, strict=True):
-        cells = [cell(place, row, column) for column in columns]
-        own = cell(place, row, candidate)
-        check_text(f"{place}, {candidate!r}", own)
-        group = [text for each in cells for text in (each if isinstance(each, list) else [each])]
-        limits.check_references(len(group), place)
-        for text in group:
-            check_text(f"{place}, {', '.join(columns)}", text)
-        for text in (own, *group):
-            limits.check_characters(f"a text in {place}", text)
-        predictions.append(own)
-        references.append(cells[0] if len(cells) == 1 else group)
-    return check_pairs(predictions, references)
+    found = zip(table.places, table.rows, strict=True)
+    return Pairs.of(pair_of(place, row, candidate, columns) for place, row in found)
 
 
 def score_in_parts(pairs: Pairs, places: Sequence[str], choices: Choices) -> Iterator[int | Result]:
@@ -122,16 +109,21 @@ def score_in_parts(pairs: Pairs, places: Sequence[str], choices: Choices) -> Ite
 
 def write_scores(pairs: Pairs, scores: Sequence[float], path: Path) -> None:
     """Write row, score and texts as CSV, in the order of the file, digits in full."""
+    several = any(len(group) > 1 for group in pairs.references)
     with open(path, "w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(["row", "score", "prediction", "references"])
         for index, (score, (text, group)) in enumerate(zip(scores, pairs, strict=True), 1):
-            shown = json.dumps(group, ensure_ascii=False) if pairs.several else group[0]
+            shown = json.dumps(group, ensure_ascii=False) if several else group[0]
             writer.writerow([index, repr(score), text, shown])
 
 
 def _work(pairs: Pairs, places: Sequence[str], model: AllowedModel) -> list[int]:
     """What each pair costs, in tokens squared; ValueError if a text or all of them are too much."""
+    for place, (candidate, group) in zip(places, pairs, strict=True):
+        limits.check_references(len(group), place)
+        for text in (candidate, *group):
+            limits.check_characters(f"a text of {place}", text)
     texts = list(dict.fromkeys(pairs.texts))
     tokens = dict(zip(texts, model.token_counts(texts), strict=True))
     counts = [[tokens[text] for text in (candidate, *group)] for candidate, group in pairs]

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from infolm_metric.kernel.idf.counting import count_documents, merged
-from infolm_metric.kernel.lines import check_replaceable
+from infolm_metric.kernel.lines import check_replaceable, write_whole
 
 FORMAT = "infolm idf table"
 VERSION = 1
@@ -233,15 +233,7 @@ class IDF:
             for key, value in record.items()
         )
         draft = target.with_name(f".idf-{secrets.token_hex(8)}.tmp")
-        try:
-            with open(draft, "x", encoding="ascii", newline="\n") as file:
-                file.write("{\n" + ",\n".join(lines) + "\n}\n")
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(draft, target)
-        except BaseException:
-            draft.unlink(missing_ok=True)
-            raise
+        write_whole(draft, target, [("{\n" + ",\n".join(lines) + "\n}\n").encode("ascii")])
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> IDF:

@@ -293,9 +293,17 @@ def test_wrong_arguments_are_refused_before_a_model_is_loaded(capsys, command, a
         ("report", ["--baseline", "bleu"], "--baseline is now --against NAME"),
         ("correlate", ["--no-infolm"], "--no-infolm is now --no-metric"),
         ("correlate", ["--confidence", "95"], "--confidence must be above 0 and below 1, got 95"),
-        ("correlate", ["--against", "x"], "--against x: no metric of that name; there are 'fisher"),
-        ("correlate", ["--no-metric", "--against", "x"], "there are 'bleu', 'ter', 'length'"),
-        ("report", ["-o", "out", "--against", "x"], "there are 'bleu', 'ter', 'length'"),
+        (
+            "correlate",
+            ["--against", "x"],
+            "unknown rival 'x'; known: 'fisher_rao_distance'",
+        ),
+        ("correlate", ["--no-metric", "--against", "x"], "known: 'bleu', 'ter', 'length'"),
+        (
+            "report",
+            ["-o", "out", "--against", "x"],
+            "rival 'x'; known: 'fisher_rao_distance'",
+        ),
     ],
 )
 def test_old_flags_and_wrong_values_are_answered_with_what_to_give(
@@ -457,7 +465,7 @@ def test_the_settings_that_tune_prints_can_be_pasted(infolm, tiny_bert):
 def test_a_split_too_small_is_refused_before_a_model_is_loaded(capsys, development):
     code = main(["tune", "rows.jsonl", "--development", development, "--model", "no/such/model"])
     assert code == 2
-    assert "--development must leave both splits at least 2" in capsys.readouterr().err
+    assert "development must leave both splits at least 2" in capsys.readouterr().err
 
 
 # infolm compare
@@ -522,7 +530,7 @@ def test_compare_refuses_one_text_and_warns_of_few(infolm):
             Path(f"{name}.txt").write_text(f"the cat {name}\n" * count)
         code, output, errors = infolm("compare", "one.txt", "two.txt", "-r", "three.txt")
         assert code == (2 if count == 1 else 0), errors
-        assert ("one.txt has one text" in errors) == (count == 1)
+        assert ("one.txt has 1 texts" in errors) == (count == 1)
         assert (f"{count} texts; with fewer than 20" in errors) == (1 < count < 20)
 
 

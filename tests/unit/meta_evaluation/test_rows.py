@@ -168,12 +168,12 @@ def test_a_sample_that_is_not_there_cannot_be_selected():
         ({"human": {"fluency": float("nan"), "relevance": 1}}, "row 4: column 'fluency' is nan"),
         ({"metrics": {"bleu": float("inf")}}, "row 4: column 'bleu' is inf"),
         ({"id": "1"}, "row 4: system 'B' has a text for id '1' already, in row 3"),
-        ({"prediction": None}, "row 4: the prediction must be a string, got None"),
-        ({"prediction": 5}, "row 4: the prediction must be a string"),
+        ({"prediction": None}, "row 4: 'prediction' must be a string, got None"),
+        ({"prediction": 5}, "row 4: 'prediction' must be a string"),
         ({"references": []}, "row 4: 'references' is an empty list"),
-        ({"references": ["a", None]}, "row 4: a reference must be a string"),
+        ({"references": ["a", None]}, "row 4: 'references' must be a string"),
         ({"system": None}, "row 4: 'system' must be a name"),
-        ({"reference": "x"}, "row 4: both of the columns 'references' or 'reference'"),
+        ({"reference": "x"}, "row 4: both of the columns 'references' and 'reference'"),
     ],
 )
 def test_a_wrong_row_is_named(changes, message):
@@ -184,7 +184,7 @@ def test_a_wrong_row_is_named(changes, message):
 @pytest.mark.parametrize("column", ["system", "id", "prediction", "references", "human"])
 def test_a_missing_column_is_named_with_those_there_are(column):
     made = [{key: value for key, value in row.items() if key != column} for row in rows()]
-    with pytest.raises(ValueError, match=r"row 1: no .*" + column + r".*there are '"):
+    with pytest.raises(ValueError, match=r"row 1: no.*" + column + r".*there are '"):
         read_ratings(made)
 
 

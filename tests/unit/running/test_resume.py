@@ -20,7 +20,7 @@ from infolm_metric.commands.main import main
 from infolm_metric.kernel import checkpoints, text_files
 from infolm_metric.kernel.baselines import NoBaseline
 from infolm_metric.kernel.results import Result, mean
-from infolm_metric.running.files import PairSource, from_dataset, from_parallel, from_table
+from infolm_metric.running.files import PairSource, from_dataset, from_parallel, from_table, load
 from infolm_metric.running.resume import run_job
 from infolm_metric.running.totals import RunningMean
 from tests.job_files import job_files
@@ -156,13 +156,13 @@ def data_folder():
 
 def saved_folder():
     datasets.Dataset.from_list(ROWS).save_to_disk("saved")
-    return from_dataset("saved")
+    return from_dataset("saved", load("saved"))
 
 
 @pytest.mark.parametrize("streaming", [False, True])
 def test_a_folder_of_data_files_is_a_data_set(scorer, streaming):
     data_folder()
-    source = from_dataset("data", split="test", streaming=streaming)
+    source = from_dataset("data", load("data", split="test", streaming=streaming))
     assert list(source.read()) == list(from_table("pairs.jsonl").read())
     assert list(source.read()) == list(source.read())
 
@@ -730,16 +730,18 @@ def test_a_job_does_not_replace_a_pipe():
 def test_a_job_beside_its_data_goes_on():
     Path("data").mkdir()
     write_lines(Path("data/train.jsonl"), ROWS)
-    job(ToyScorer(), from_dataset("data"), "data/scores.jsonl")
-    assert job(ToyScorer(), from_dataset("data", split="train"), "data/scores.jsonl").resumed
+    job(ToyScorer(), from_dataset("data", load("data")), "data/scores.jsonl")
+    assert job(
+        ToyScorer(), from_dataset("data", load("data", split="train")), "data/scores.jsonl"
+    ).resumed
 
 
 def test_what_a_job_wrote_among_the_data_is_named():
     Path("data").mkdir()
     write_lines(Path("data/rows.jsonl"), ROWS)
-    job(ToyScorer(), from_dataset("data"), "data/scores.jsonl")
+    job(ToyScorer(), from_dataset("data", load("data")), "data/scores.jsonl")
     with pytest.raises(OSError, match="holds data/scores.jsonl.shards, which a job wrote: move"):
-        from_dataset("data")
+        from_dataset("data", load("data"))
 
 
 def test_a_job_refuses_a_pipe_which_can_be_read_only_once(infolm):
