@@ -12,6 +12,7 @@ take one pair of vectors at a time. They equal scipy's.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -219,10 +220,15 @@ def correlation(
 def system_means(grid: np.ndarray) -> np.ndarray:
     """The mean of each system over the samples that it has, [systems, samples] -> [systems].
 
+    Rounded to 12 digits of the largest, so that equal ratings in another order are a tie.
+
     >>> system_means(np.array([[1.0, 3.0], [5.0, np.nan]]))
     array([2., 5.])
     """
-    return np.nanmean(grid, axis=1)
+    means: np.ndarray = np.nanmean(grid, axis=1)
+    largest = float(np.nanmax(np.abs(means), initial=0.0))
+    digits = 12 - math.ceil(math.log10(largest)) if 0 < largest < math.inf else 12
+    return means.round(min(max(digits, -300), 300))
 
 
 def pairwise_accuracy(human: np.ndarray, metric: np.ndarray, missing: str = "drop") -> float:

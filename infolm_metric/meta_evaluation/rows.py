@@ -24,6 +24,7 @@ from infolm_metric.kernel.tables import read_rows
 from infolm_metric.kernel.text_files import cell, pair_of
 from infolm_metric.meta_evaluation.ratings import Ratings
 
+YES, NO = ("true", "yes", "1", "1.0"), ("false", "no", "0", "0.0", "", "nan", "<na>")
 GROUPS = ("human", "metrics")
 
 
@@ -82,7 +83,7 @@ def read_ratings(
     for where, row in _located(rows):
         system, sample = (_name(where, row, column) for column in ("system", "id"))
         present["system"][system] = present["id"][sample] = None
-        if row.get("is_human") in (True, "true", "True", "1"):
+        if _is_human(where, row):
             people += 1
         elif system not in excluded["system"] and sample not in excluded["id"]:
             reader.add(where, row, system, sample)
@@ -205,6 +206,15 @@ def _name(where: str, row: Mapping[str, Any], column: str) -> str:
     if not isinstance(value, str | int) or isinstance(value, bool) or value == "":
         raise ValueError(f"{where}: {column!r} must be a name or a number, got {value!r}")
     return str(value)
+
+
+def _is_human(where: str, row: Mapping[str, Any]) -> bool:
+    """True for a text that a person wrote, in the spelling of any program that writes tables."""
+    value = row.get("is_human")
+    word = "" if value is None else str(value).strip().casefold()
+    if word not in (*YES, *NO):
+        raise ValueError(f"{where}: 'is_human' must be true or false, got {value!r}")
+    return word in YES
 
 
 def _entries(row: Mapping[str, Any], group: str) -> tuple[str, ...]:

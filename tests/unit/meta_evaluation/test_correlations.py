@@ -145,3 +145,14 @@ def test_without_ties_pairwise_accuracy_is_kendalls_tau_rescaled():
     human, metric = (grid.mean(1) for grid in grids(ties=False))
     tau = stats.kendalltau(human, metric)[0]
     assert ordered_alike(human, metric) == pytest.approx((tau + 1) / 2)
+
+
+@pytest.mark.parametrize("unit", [1.0, 10.0, 1e-9, 1e12])
+def test_equal_ratings_in_another_order_are_a_tie_in_any_unit(unit):
+    # Their means differ in the last bit.
+    human = unit * np.array([[3.3, 4.7, 1.1], [1.1, 3.3, 4.7], [1.0, 1.0, 1.0]])
+    metric = np.array([[2.0] * 3, [3.0] * 3, [1.0] * 3])
+    expected = stats.kendalltau([2, 2, 1], [2, 3, 1]).statistic
+    assert correlation(human, metric, "kendall") == pytest.approx(expected)
+    assert pairwise_accuracy(human, metric[[1, 0, 2]]) == 1.0
+    assert pairwise_accuracy(human[[0, 1]], metric[[0, 1]]) != 1.0  # there is no pair in order

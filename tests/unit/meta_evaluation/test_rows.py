@@ -94,6 +94,19 @@ def test_texts_of_people_are_left_out_and_counted():
     assert (ratings.people, len(ratings.predictions)) == (1, 4)
 
 
+@pytest.mark.parametrize("written", ["TRUE", "True", "yes", "1", 1, 1.0, "1.0", np.True_])
+def test_people_are_known_in_any_programs_spelling(written):
+    human = {"system": "people", "id": "1", "prediction": None, "is_human": written}
+    assert read_ratings([human, *rows()]).people == 1
+    for other in ("FALSE", "no", "0", 0, 0.0, "", None, float("nan"), np.False_):
+        assert read_ratings([human, *rows(is_human=other)]).people == 1
+
+
+def test_what_says_neither_is_refused_with_its_row():
+    with pytest.raises(ValueError, match="row 4: 'is_human' must be true or false, got 'maybe'"):
+        read_ratings(rows(is_human="maybe"))
+
+
 def test_systems_and_samples_can_be_left_out():
     more = rows() + [{**row, "system": "C"} for row in rows()[:2]]
     assert read_ratings(more, exclude_systems=["B"]).systems == ("A", "C")
