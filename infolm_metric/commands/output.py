@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from infolm_metric.commands.options import option
-from infolm_metric.kernel.lines import check_apart
+from infolm_metric.kernel.lines import check_apart, write_text
 
 STANDARD_OUTPUT = "-"
 JSON = option("--json", action="store_true", help="one JSON object, with every number")
@@ -64,10 +64,7 @@ def write(lines: Iterable[str], output: str) -> None:
     if output == STANDARD_OUTPUT:
         sys.stdout.write(text)
     else:
-        try:
-            Path(output).write_text(text, encoding="utf-8", newline="\n")
-        except OSError as error:
-            raise OSError(f"cannot write {output}: {error.strerror}; name another file") from error
+        write_text(output, text)
 
 
 def folder_for(output: str) -> Path:

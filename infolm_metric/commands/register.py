@@ -64,7 +64,7 @@ def _put(text: str, metrics: Path, name: str) -> Path:
         (package / "__init__.py").touch()
     script = folder / f"{name}.py"
     # At once, so that whoever reads it meanwhile gets a whole one.
-    write_whole(folder / f"{os.getpid()}.tmp", script, [text.encode()])
+    write_whole(script, [text.encode()])
     for other in folder.parent.iterdir():
         if other.is_dir() and other != folder:
             shutil.rmtree(other, ignore_errors=True)  # what stays is older, and evaluate skips it

@@ -17,13 +17,16 @@ def _report(arguments: argparse.Namespace) -> None:
     settings = shared.settings_before(arguments)
     found = shared.read(arguments)
     noticed = _robustness_of(arguments.robustness)
-    folder = folder_for(arguments.output)
 
     from infolm_metric.kernel.progress import bar
+    from infolm_metric.meta_evaluation.checks import rivals
     from infolm_metric.meta_evaluation.report import write_report
-    from infolm_metric.meta_evaluation.study import scored
+    from infolm_metric.meta_evaluation.study import own, scored
 
     scorer = scorer_of(settings)
+    names = [each.describe() for each in own(scorer.settings)]
+    rivals(arguments.against, [*names, *found.metrics], found.lengths)
+    folder = folder_for(arguments.output)
     total = len(scored(scorer.settings)) * len(found.predictions)
     with bar(scorer.settings.verbose, total=total, unit="score", desc="settings") as shown:
         page = write_report(

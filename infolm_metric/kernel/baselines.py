@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from infolm_metric.kernel.checks import BUNDLED_FOLDER
+from infolm_metric.kernel.lines import write_text
 from infolm_metric.kernel.pairs import Pair
 from infolm_metric.kernel.signatures import differences, without
 from infolm_metric.kernel.unrelated_pairs import LEAST_GROUPS, digest_of
@@ -161,7 +162,7 @@ class Baseline:
         head = {"format": FORMAT, "version": VERSION, "fingerprint": self.fingerprint}
         lines = ",\n".join(json.dumps(record) for record in self._records())
         text = json.dumps(head)[:-1] + ', "spreads": [\n' + lines + "\n]}\n"
-        Path(path).write_text(text, encoding="ascii")
+        write_text(path, text)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], source: str = "file") -> Baseline:

@@ -10,10 +10,11 @@ from __future__ import annotations
 import codecs
 import gzip
 import os
+import secrets
 import sys
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from pathlib import Path
 
 STANDARD_INPUT = "-"
@@ -104,11 +105,21 @@ def shown(path: str) -> str:
     return "standard input" if path == STANDARD_INPUT else path
 
 
-def write_whole(draft: Path, path: Path, parts: Iterable[bytes]) -> None:
-    """Put a file in its place, once all of it is on the disk as a draft.
+def write_text(path: str | os.PathLike[str], text: str) -> None:
+    """Write a file as `write_whole` does: through a link, and straight into a device or a pipe."""
+    target, content = Path(os.path.realpath(path)), text.encode()
+    if target.exists() and not target.is_file():
+        target.write_bytes(content)
+    else:
+        write_whole(target, [content])
+
+
+def write_whole(path: Path, parts: Iterable[bytes], draft: Path | None = None) -> None:
+    """Put a file in its place, once all of it is on the disk: as a draft, by default beside it.
 
     Raises OSError if that fails; an older file is then as it was.
     """
+    draft = draft or path.with_name(f".infolm-{secrets.token_hex(8)}.tmp")
     try:
         with draft.open("wb") as file:
             file.writelines(parts)
@@ -119,7 +130,9 @@ def write_whole(draft: Path, path: Path, parts: Iterable[bytes]) -> None:
             names = os.open(path.parent, os.O_RDONLY)
             os.fsync(names)
             os.close(names)
-    except OSError as error:
-        raise OSError(f"cannot write {path}: {error.strerror}; see that it has room") from error
-    finally:
-        draft.unlink(missing_ok=True)
+    except BaseException as error:
+        with suppress(OSError):  # on a disk that is read-only even what is not there
+            draft.unlink()
+        if isinstance(error, OSError):
+            raise OSError(f"cannot write {path}: {error.strerror}; see that it has room") from error
+        raise

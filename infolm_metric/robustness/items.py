@@ -94,6 +94,7 @@ def _id(where: str, row: Mapping[str, Any]) -> str | None:
         return None
     if not isinstance(value, str | int) or isinstance(value, bool):
         raise ValueError(f"{where}: 'id' must be a name or a number, got {value!r}")
+    check_text(f"{where}: 'id'", str(value))
     return str(value)
 
 

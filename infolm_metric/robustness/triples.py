@@ -129,6 +129,8 @@ def triple_of(where: str, row: Mapping[str, Any]) -> Triple:
             raise ValueError(
                 f"{where}: no column {column!r}; `infolm attack FILE -o OUT.jsonl` makes such rows"
             )
+    for column in ("attack", "kind"):
+        check_text(f"{where}: {column!r}", row[column])
     if row["attack"] not in ATTACKS:
         hint = nearest(row["attack"], list(ATTACKS))
         raise ValueError(f"{where}: unknown attack {row['attack']!r}; {hint}")

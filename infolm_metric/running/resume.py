@@ -226,7 +226,7 @@ def _join(
         _warn(scored, folder, "scored")
         _warn(written, path, "written")
     if not same:
-        write_whole(folder / DRAFT, path, (file.read_bytes().partition(b"\n")[2] for file in files))
+        write_whole(path, (file.read_bytes().partition(b"\n")[2] for file in files), folder / DRAFT)
     return JobResult(pairs, {name: each.value for name, each in means.items()}, signature, resumed)
 
 

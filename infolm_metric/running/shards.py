@@ -56,7 +56,7 @@ class Shard:
 
     def write(self, file: Path) -> None:
         """Keep the shard."""
-        write_whole(file.with_name(DRAFT), file, [self._content()])
+        write_whole(file, [self._content()], file.with_name(DRAFT))
 
     def _content(self) -> bytes:
         remarks = asdict(self.remarks)
@@ -100,9 +100,8 @@ class Job:
                 file.unlink()
         for side, table in statistics.tables.items():
             table.save(folder / TABLE.format(side))
-        write_whole(
-            folder / DRAFT, folder / JOB, [json.dumps(asdict(self), indent=1).encode() + b"\n"]
-        )
+        record = json.dumps(asdict(self), indent=1).encode()
+        write_whole(folder / JOB, [record + b"\n"], folder / DRAFT)
 
 
 def digest(pairs: Iterable[Pair]) -> str:

@@ -6,7 +6,6 @@ import hashlib
 import json
 import operator
 import os
-import secrets
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -193,8 +192,6 @@ class IDF:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the table to one JSON file, which takes the place of an older one whole.
 
-        Equal tables with equal names give equal bytes.
-
         Args:
             path: where to.
 
@@ -232,8 +229,7 @@ class IDF:
             f"{json.dumps(key)}: {json.dumps(value, separators=(',', ':'))}"
             for key, value in record.items()
         )
-        draft = target.with_name(f".idf-{secrets.token_hex(8)}.tmp")
-        write_whole(draft, target, [("{\n" + ",\n".join(lines) + "\n}\n").encode("ascii")])
+        write_whole(target, [("{\n" + ",\n".join(lines) + "\n}\n").encode("ascii")])
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> IDF:

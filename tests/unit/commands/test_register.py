@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import evaluate
@@ -25,6 +26,15 @@ def elsewhere(tmp_path, monkeypatch):
 
 
 # Where the script goes.
+
+
+def test_many_register_at_once():
+    with ThreadPoolExecutor(8) as pool:
+        found = [each.result() for each in [pool.submit(register) for _ in range(60)]]
+    assert all(scripts == found[0] for scripts in found)
+    for name, script in found[0].items():
+        assert script.read_text() == module_script(METRICS[name])
+        assert not list(script.parent.glob("*.tmp"))
 
 
 def test_the_script_lies_in_evaluates_own_cache_under_the_hash_of_its_text():

@@ -96,6 +96,7 @@ ROW = {
     ("change", "message"),
     [
         ({"attack": "nums"}, "line 3: unknown attack 'nums'; did you mean 'num'?"),
+        ({"attack": ["num"]}, "line 3: 'attack' must be a string, got ['num']"),
         ({"kind": "fluent"}, "line 3: unknown kind 'fluent'; did you mean 'fluency'?"),
         (
             {"kind": "fluency"},
