@@ -13,6 +13,7 @@ import transformers
 
 from tests import model_families
 
+PARTS = ("encoder", "decoder")
 LABELS = ("entailment", "neutral", "contradiction")
 MODELS: dict[str, Any] = {
     "bert": transformers.BertForSequenceClassification,
@@ -38,6 +39,30 @@ def build(folder: Path, family: str = "bert", labels: Sequence[str] = LABELS) ->
         masked.config.label2id = {name: index for index, name in enumerate(labels)}
         model = MODELS[family](masked.config)
     model_families.draw_weights(model, masked.config.initializer_range, 0)
+    model.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
+def build_bart(folder: Path) -> Path:
+    """`folder`, with a classifier that reads the states at the last end token, as BART does."""
+    with torch.random.fork_rng(devices=[]):
+        tokenizer, _ = model_families.FAMILIES["roberta"]()
+        sizes = {"layers": 2, "attention_heads": 4, "ffn_dim": 64}
+        config = transformers.BartConfig(
+            vocab_size=len(tokenizer),
+            d_model=32,
+            max_position_embeddings=64,
+            pad_token_id=tokenizer.pad_token_id,
+            bos_token_id=tokenizer.bos_token_id,
+            eos_token_id=tokenizer.eos_token_id,
+            decoder_start_token_id=tokenizer.eos_token_id,
+            id2label=dict(enumerate(LABELS)),
+            label2id={name: index for index, name in enumerate(LABELS)},
+            **{f"{part}_{name}": size for part in PARTS for name, size in sizes.items()},
+        )
+        model = transformers.BartForSequenceClassification(config)
+    model_families.draw_weights(model, 0.4, 0)
     model.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return folder

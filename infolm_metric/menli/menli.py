@@ -143,7 +143,7 @@ class MENLI(evaluate_metric.EvaluateMetric):
             prediction: a string.
             reference: a string, or a list of strings.
             source: what the prediction was made from, in place of a reference.
-            **other: the same names in the plural: so calls `evaluate.combine`.
+            **other: predictions and references: so calls `evaluate.combine`.
 
         Raises:
             TypeError, ValueError: an argument is wrong, or strings and lists would be mixed.

@@ -80,7 +80,7 @@ class NLIModel:
         `rows` is how many pairs a forward pass reads; `report` is told of pairs as they are done.
         Raises ValueError if what the model gives is infinite or NaN.
         """
-        found = torch.zeros(len(pairs), 3, dtype=torch.float64)
+        found = torch.zeros(len(pairs), 3, dtype=torch.float64, device="cpu")
         labels = self.source.labels
         places = [labels.entailment, labels.neutral, labels.contradiction]
         for batch in batches(pairs, self.source.template, rows, self.device.type):

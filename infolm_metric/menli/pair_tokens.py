@@ -97,7 +97,7 @@ def find_pair_template(name: str, tokenizer: Any) -> PairTemplate:
     probe = tokenizer(*PROBE, return_special_tokens_mask=True)
     ids = probe["input_ids"]
     inner = np.flatnonzero(~np.asarray(probe["special_tokens_mask"], dtype=bool))
-    if len(inner) == len(one) + len(two):
+    if len(ids) > len(inner) == len(one) + len(two):
         start, middle = int(inner[0]), int(inner[len(one)])
         stops = (start, start + len(one), middle, middle + len(two), len(ids))
         before, _, between, _, behind = (
@@ -136,6 +136,8 @@ def check_limit(name: str, limit: int | None, given: int | None, overhead: int) 
     >>> check_limit("m", 512, None, 3), check_limit("m", 512, 100, 3)
     (512, 100)
     """
+    if given is None and limit is not None and limit < overhead + 2:
+        raise ValueError(f"{name!r} reads {limit} tokens at most, which is no room for two texts")
     if given is None:
         return limit
     if given < overhead + 2:
@@ -153,15 +155,21 @@ def check_limit(name: str, limit: int | None, given: int | None, overhead: int) 
 def batches(
     pairs: Sequence[JoinedPair], template: PairTemplate, rows: int | None, device: str
 ) -> Iterator[Batch]:
-    """Batches of pairs of equal length, longest first; no padding.
+    """Batches of pairs of equal length; no padding.
 
     `rows` None chooses by the tokens that one pass may hold.
     """
     most = TOKENS_PER_BATCH.get(device, TOKENS_PER_BATCH["cpu"])
-    for owners in of_a_length((len(pair.ids) for pair in pairs), rows, most):
-        types = [template.token_types(pairs[owner]) for owner in owners]
-        yield Batch(
-            torch.from_numpy(np.stack([pairs[owner].ids for owner in owners])),
-            None if template.kinds is None else torch.tensor(types),
-            tuple(owners),
-        )
+    # BART-like models read only pairs together that hold as many end tokens.
+    alike: dict[int, list[int]] = {}
+    for owner, pair in enumerate(pairs):
+        alike.setdefault(int(np.isin(pair.ids, template.behind[-1:]).sum()), []).append(owner)
+    for group in alike.values():
+        for places in of_a_length((len(pairs[owner].ids) for owner in group), rows, most):
+            owners = [group[place] for place in places]
+            types = [template.token_types(pairs[owner]) for owner in owners]
+            yield Batch(
+                torch.from_numpy(np.stack([pairs[owner].ids for owner in owners])),
+                None if template.kinds is None else torch.from_numpy(np.asarray(types)),
+                tuple(owners),
+            )

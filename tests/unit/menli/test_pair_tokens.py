@@ -1,6 +1,7 @@
 """Two texts in one sequence, against what each family's tokenizer makes of them."""
 
 import pytest
+from tokenizers.processors import TemplateProcessing
 from transformers import AutoTokenizer
 
 from infolm_metric.menli import nli_model, pair_tokens
@@ -80,3 +81,12 @@ def test_a_tokenizer_that_joins_texts_in_another_way_is_refused(tiny_nli):
 
     with pytest.raises(ValueError, match="'m' joins two texts in a way that is not known"):
         pair_tokens.find_pair_template("m", Odd())
+
+
+def test_a_tokenizer_that_puts_nothing_around_two_texts_is_refused(tiny_nli):
+    tokenizer = AutoTokenizer.from_pretrained(tiny_nli())
+    tokenizer.backend_tokenizer.post_processor = TemplateProcessing(
+        single="$A", pair="$A $B", special_tokens=[]
+    )
+    with pytest.raises(ValueError, match="'m' joins two texts in a way that is not known"):
+        pair_tokens.find_pair_template("m", tokenizer)

@@ -21,7 +21,7 @@ from infolm_metric.menli.settings import Settings
 from infolm_metric.running.files import PairSource
 from infolm_metric.running.resume import run_job
 from tests.model_families import SENTENCES
-from tests.nli_models import LABELS, MODELS, build, reordered
+from tests.nli_models import LABELS, MODELS, build, build_bart, reordered
 from tests.reference_menli import ReferenceMENLI, combine
 
 CANDIDATES = [SENTENCES[0], "The dog ran.", "", SENTENCES[5], SENTENCES[0]]
@@ -127,6 +127,14 @@ def test_a_score_is_the_same_to_the_last_bit_in_any_company(tiny_nli, family):
     assert scorer.score(CANDIDATES[::-1], GROUPS[::-1], batch_size=1)["scores"] == whole[::-1]
     for candidate, group, score in zip(CANDIDATES, GROUPS, whole, strict=True):
         assert scorer.score([candidate], [group])["scores"] == [score]
+
+
+def test_a_typed_end_token_is_read_in_company_by_a_model_like_bart(tmp_path):
+    scorer = MENLIScorer(model_name_or_path=build_bart(tmp_path), reuse_memory=0)
+    texts = ["the </s> cat", "the cat sat", "a dog", "</s>", "the cat </s> </s> sat"]
+    together = scorer.score(texts, ["the dog"] * len(texts)).scores["e"]
+    alone = [scorer.score([text], ["the dog"]).scores["e"][0] for text in texts]
+    assert together == alone and len(set(alone)) == len(texts)
 
 
 def test_equal_pairs_are_read_once_and_kept(scorer, monkeypatch):
