@@ -79,7 +79,7 @@ class States(Reader[encoder.Encoder]):
             for row, (number, window) in enumerate(batch):
                 if number not in points:
                     shape = (len(layers), sizes[number], means.shape[-1])
-                    points[number] = torch.empty(shape, dtype=torch.float64)
+                    points[number] = torch.empty(shape, dtype=torch.float64, device="cpu")
                 points[number][:, window.own] = means[:, row, window.positions]
             done += tokens.numel()
             report(done / total)

@@ -38,14 +38,15 @@ def interpolated(log_p: Tensor, weighed_texts: Sequence[WeighedText], share: flo
     if not share:
         return log_p
     owns = [own_tokens(weighed_text) for weighed_text in weighed_texts]
-    counts = torch.tensor([len(tokens) for tokens, _ in owns])
-    rows = torch.arange(len(owns)).repeat_interleave(counts).to(log_p.device)
+    sizes = np.asarray([len(tokens) for tokens, _ in owns])
+    rows = torch.from_numpy(np.arange(len(owns)).repeat(sizes)).to(log_p.device)
     columns, log_mass = (
         torch.from_numpy(np.concatenate([own[part] for own in owns])).to(log_p.device)
         for part in (0, 1)
     )
-    rest = torch.tensor(1.0 - share, dtype=torch.float64).log()
-    mixed = log_p + torch.where(counts > 0, rest, 0.0).to(log_p.device)[:, None]
+    with np.errstate(divide="ignore"):
+        rest = torch.from_numpy(np.where(sizes > 0, np.log(1.0 - share), 0.0))
+    mixed = log_p + rest.to(log_p.device)[:, None]
     mixed[rows, columns] = torch.logaddexp(mixed[rows, columns], log_mass + math.log(share))
     return mixed
 

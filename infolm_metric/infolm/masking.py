@@ -111,7 +111,7 @@ def batches(
         counts = np.asarray([len(window.positions) for window in group])
         rows = torch.from_numpy(np.stack([window.ids for window in group]))
         owner = torch.from_numpy(np.repeat(np.arange(len(group)), counts))
-        texts = torch.tensor([window.text for window in group])
+        texts = torch.from_numpy(np.asarray([window.text for window in group]))
         positions = torch.from_numpy(np.concatenate([window.positions for window in group]))
         log_weights = torch.from_numpy(np.concatenate([window.log_weights for window in group]))
         for start in range(0, len(owner), size):

@@ -209,9 +209,9 @@ def compare_each(asked: Sequence[Asked], log_p: Tensor, log_q: Tensor) -> Tensor
         rows = slice(start, start + step)
         p, q = _normalised("log_p", log_p[rows]), _normalised("log_q", log_q[rows])
         values.append(torch.stack([function(p, q) for function in functions]))
-    most = torch.tensor(bounds, dtype=torch.float64).clamp(max=LARGEST)
     found = torch.cat(values, dim=1).clamp(min=0.0)
-    return found.minimum(most.to(found.device)[:, None]).reshape(len(functions), *shape[:-1])
+    most = torch.tensor(bounds, dtype=found.dtype, device=found.device).clamp(max=LARGEST)
+    return found.minimum(most[:, None]).reshape(len(functions), *shape[:-1])
 
 
 def shares(

@@ -152,7 +152,13 @@ def open_checkpoint(
     with LOADING, torch.device("meta"):  # modules without memory for weights
         skeleton = read(lambda source, **options: architecture.from_config(config))
     positions = _positions(skeleton, config)
-    limits = [limit for limit in (positions, tokenizer.model_max_length) if limit]
+    told = tokenizer.model_max_length or positions
+    if told is not None and not (isinstance(told, int | float) and told > 0):
+        raise ValueError(
+            f"the tokenizer of {name!r} says model_max_length {told!r}; set it to the number of "
+            "tokens that the model can read"
+        )
+    limits = [limit for limit in (positions, told) if limit]
     # Tokenizers without a limit of their own report a number near 1e30.
     limit = min(limits) if min(limits, default=1e30) < 1e29 else None
     size = config.vocab_size

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 import torch
@@ -104,6 +104,8 @@ _highest = _Precision()
 
 @contextmanager
 def exactly(device: torch.device) -> Iterator[None]:
-    """Neither gradients nor the caller's autocast and matrix precision change a score."""
-    with _highest, torch.inference_mode(), torch.autocast(device.type, enabled=False):
+    """Neither gradients nor the caller's autocast, precision and default device change a score."""
+    # Left out where it is that already, because it costs a little at every call of torch.
+    own = nullcontext() if torch.get_default_device().type == device.type else device
+    with own, _highest, torch.inference_mode(), torch.autocast(device.type, enabled=False):
         yield

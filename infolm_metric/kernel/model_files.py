@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from huggingface_hub import get_hf_file_metadata, hf_hub_url, is_offline_mode
-from huggingface_hub.errors import HfHubHTTPError, StrictDataclassError
-from safetensors import SafetensorError
+from huggingface_hub.errors import HfHubHTTPError
 
 from infolm_metric.kernel.checks import BUNDLED
 from infolm_metric.kernel.wording import spelled
@@ -21,11 +20,6 @@ HASHED = (
 )
 # Seconds that the Hub has for its first answer, unless its client's own variable says otherwise.
 PATIENCE = float(os.environ.get("HF_HUB_ETAG_TIMEOUT") or 4)
-# What transformers raises for files that are missing, damaged, or contradict each other.
-UNREADABLE = (
-    *(OSError, ValueError, TypeError, LookupError, AttributeError, ArithmeticError),
-    *(SafetensorError, StrictDataclassError),
-)
 
 Stamp = tuple[tuple[str, int, int], ...]
 """Name, size and time of each of a folder's files; empty for the Hub."""
@@ -105,7 +99,7 @@ def fetch(
     try:
         # Said outright, because transformers would otherwise ask at the terminal whether to run it.
         return loader(source, trust_remote_code=False, **options)
-    except UNREADABLE as error:
+    except Exception as error:  # tokenizers raises just that for a file that it cannot read
         at = "" if revision is None else f" at revision {revision!r}"
         reason = str(error).strip().partition("\n")[0].rstrip(" .:")
         if isinstance(error, LookupError):  # which tells the key alone

@@ -82,6 +82,7 @@ def test_an_empty_text_is_explained_by_a_lone_mask(scorer):
         view = scorer.explain("", "the cat").candidate
     assert view.tokens == ["[MASK]"]
     assert view.weights.tolist() == [1.0]
+    assert view.log_distribution.exp().sum().item() == pytest.approx(1.0)
 
 
 def test_top_names_the_entries_with_the_largest_shares(scorer):

@@ -875,11 +875,11 @@ def test_after_unload_the_models_files_are_read_and_hashed_again(tmp_path):
     assert second.signature == fresh.signature != first.signature
 
 
-@pytest.mark.parametrize(("masks", "hidden"), [(1, 0), (2, 2), (3, 3)])
+@pytest.mark.parametrize(("masks", "hidden"), [(1, 1), (2, 3), (3, 4)])
 def test_texts_whose_tokens_are_all_masked_at_once_are_warned_of(scorer, masks, hidden):
     texts, others = (
-        ["the cat", "the cat sat", "the cat sat on"],
-        ["a dog", "a dog ran", "a dog ran in"],
+        ["the cat", "the cat sat", "the cat sat on", ""],
+        ["a dog", "a dog ran", "a dog ran in", "cat"],
     )
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -887,6 +887,7 @@ def test_texts_whose_tokens_are_all_masked_at_once_are_warned_of(scorer, masks, 
     assert result.remarks.one_token == hidden
     told = [str(each.message) for each in caught if "all of them at once" in str(each.message)]
     assert len(told) == (masks > 1) and all(f"masks_per_pass={masks}" in each for each in told)
+    assert all("masks_per_pass=1 tells them apart" in each for each in told)
 
 
 def test_predictions_that_overflow_are_told_with_what_to_change(scorer):

@@ -192,6 +192,23 @@ def test_damaged_weights_are_an_error_that_names_the_model(tiny_bert, tmp_path):
         loaded(opened(tmp_path / "m"))
 
 
+@pytest.mark.parametrize("told", ["512", -1, [40]])
+def test_a_length_that_is_no_number_is_an_error_that_names_the_model(told, tiny_bert, tmp_path):
+    folder = edited(tiny_bert, tmp_path / "m", "tokenizer_config.json", model_max_length=told)
+    with pytest.raises(ValueError, match=f"m' says model_max_length {re.escape(repr(told))}; set"):
+        opened(folder)
+
+
+def test_a_tokenizer_of_a_newer_release_is_an_error_that_names_the_model(tiny_bert, tmp_path):
+    shutil.copytree(tiny_bert, tmp_path / "m")
+    file = tmp_path / "m" / "tokenizer.json"
+    content = json.loads(file.read_text())
+    content["pre_tokenizer"] = {"type": "NotKnownHere"}
+    file.write_text(json.dumps(content))
+    with pytest.raises(OSError, match="cannot load the model .*m': .*PreTokenizer"):
+        opened(tmp_path / "m")
+
+
 @pytest.mark.parametrize("content", ["", "{", "{}", '{"model_type": "no-such-model"}'])
 def test_a_folder_without_a_usable_configuration_is_an_error_that_names_it(content, tmp_path):
     (tmp_path / "config.json").write_text(content)

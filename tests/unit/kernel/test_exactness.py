@@ -3,6 +3,7 @@
 import pytest
 import torch
 
+from infolm_metric import metrics
 from infolm_metric.kernel.exactness import by_rows, exactly, least_rows, steady
 
 
@@ -61,3 +62,17 @@ def test_a_precision_that_was_set_by_backend_is_put_aside_and_back(place):
     finally:
         for each, precision in zip(places, own, strict=True):
             each.fp32_precision = precision
+
+
+@pytest.mark.parametrize("name", ["infolm", "baryscore", "menli"])
+def test_a_default_device_of_the_callers_changes_nothing(name, tiny_bert, tiny_nli):
+    """The device "meta" stands for a GPU: what is made there has no numbers."""
+    own = {"layers": 2} if name == "baryscore" else {}
+    model = tiny_nli() if name == "menli" else tiny_bert
+    scorer = metrics.find(name).scorer_type()(model_name_or_path=model, reuse_memory=0, **own)
+    texts, others = ["the cat", "a dog", ""], ["the cat sat", "the dog", "rain"]
+    every = [{}, {"interpolation": 0.2}, {"masks_per_pass": 0}] if name == "infolm" else [{}]
+    for settings in every:
+        expected = scorer.score(texts, others, **settings)
+        with torch.device("meta"):
+            assert scorer.score(texts, others, **settings)["scores"] == expected["scores"]
