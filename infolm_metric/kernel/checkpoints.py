@@ -158,7 +158,7 @@ def open_checkpoint(
             f"the tokenizer of {name!r} says model_max_length {told!r}; set it to the number of "
             "tokens that the model can read"
         )
-    limits = [limit for limit in (positions, told) if limit]
+    limits = [int(limit) for limit in (positions, told) if limit]
     # Tokenizers without a limit of their own report a number near 1e30.
     limit = min(limits) if min(limits, default=1e30) < 1e29 else None
     size = config.vocab_size
