@@ -92,7 +92,10 @@ def measure_table(rows: Sequence[MeasureRow]) -> list[list[str]]:
 
 def histogram(scores: Sequence[float]) -> pd.DataFrame:
     """The number of pairs in equal ranges of the score; each named by its middle."""
-    counts, edges = np.histogram(scores, BINS)
+    low, high = min(scores), max(scores)
+    # Wide enough for as many ranges, where all scores are nearly equal.
+    width = max(high - low, 1e-9 * max(abs(low), 1.0))
+    counts, edges = np.histogram(scores, BINS, (low, low + width))
     middles = [f"{middle:.3g}" for middle in (edges[:-1] + edges[1:]) / 2]
     return pd.DataFrame({"score": middles, "pairs": counts})
 

@@ -495,3 +495,9 @@ def test_settings_that_a_metric_does_not_use_do_not_count(metric, hidden):
 def test_only_controls_that_change_the_score_are_shown(used, measure, idf, expected):
     updates = dict(zip(VALUES, visibility(used, measure, idf), strict=True))
     assert {name for name, update in updates.items() if update["visible"]} == expected
+
+
+@pytest.mark.parametrize("scores", [[0.5, 0.5], [0.5, 0.5 + 2**-53], [0.0, 5e-324], [0.1, 0.9]])
+def test_a_histogram_counts_every_pair_however_near_the_scores(scores):
+    table = charts.histogram(scores)
+    assert table["pairs"].sum() == len(scores) and len(table) == charts.BINS
