@@ -350,8 +350,12 @@ def test_the_code_for_columns_of_references_that_are_lists_or_texts_runs(
         ("a.csv", "prediction,reference\n", "no rows"),
         ("a.csv", 'prediction,reference\n"x,y\n', "a.csv, line 2: not valid CSV"),
         ("a.jsonl", "[1]\n", "line 1: not a JSON object"),
-        ("a.jsonl", '{"prediction": 1, "reference": "a"}\n', "line 1, 'prediction' must be a str"),
-        ("a.jsonl", '{"prediction": "a", "reference": []}\n', "line 1: a candidate needs at least"),
+        ("a.jsonl", '{"prediction": 1, "reference": "a"}\n', "line 1: 'prediction' must be a str"),
+        (
+            "a.jsonl",
+            '{"prediction": "a", "reference": []}\n',
+            "line 1: 'reference' is an empty list",
+        ),
         (
             "a.jsonl",
             '{"prediction": "a", "reference": ["b"]}\n\n'
