@@ -53,8 +53,8 @@ def _compare(arguments: argparse.Namespace) -> None:
     references = [row[count:] for row in texts]
     if len(references) < 2:
         raise ValueError(
-            f"{names[0]} has {len(references)} texts, and chance cannot be told from difference by "
-            "fewer than two; give more"
+            f"{names[0]} must have at least two texts to tell chance from difference, got "
+            f"{len(references)}; give more"
         )
 
     from infolm_metric.meta_evaluation.grid import score_measures

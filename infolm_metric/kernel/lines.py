@@ -106,9 +106,12 @@ def shown(path: str) -> str:
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:
-    """Write a file as `write_whole` does: through a link, and straight into a device or a pipe."""
+    """Write a file as `write_whole` does, through a link.
+
+    What is there is written into where it is no file, such as a pipe, or its folder takes no draft.
+    """
     target, content = Path(os.path.realpath(path)), text.encode()
-    if target.exists() and not target.is_file():
+    if target.exists() and not (target.is_file() and os.access(target.parent, os.W_OK)):
         target.write_bytes(content)
     else:
         write_whole(target, [content])

@@ -137,7 +137,10 @@ def check_limit(name: str, limit: int | None, given: int | None, overhead: int) 
     (512, 100)
     """
     if given is None and limit is not None and limit < overhead + 2:
-        raise ValueError(f"{name!r} reads {limit} tokens at most, which is no room for two texts")
+        raise ValueError(
+            f"{name!r} reads {limit} tokens at most, which is no room for two texts; choose "
+            "another model, or set the model_max_length of its tokenizer right"
+        )
     if given is None:
         return limit
     if given < overhead + 2:
@@ -161,9 +164,10 @@ def batches(
     """
     most = TOKENS_PER_BATCH.get(device, TOKENS_PER_BATCH["cpu"])
     # BART-like models read only pairs together that hold as many end tokens.
+    end = template.behind[-1] if template.behind else -1
     alike: dict[int, list[int]] = {}
     for owner, pair in enumerate(pairs):
-        alike.setdefault(int(np.isin(pair.ids, template.behind[-1:]).sum()), []).append(owner)
+        alike.setdefault(int(np.count_nonzero(pair.ids == end)), []).append(owner)
     for group in alike.values():
         for places in of_a_length((len(pairs[owner].ids) for owner in group), rows, most):
             owners = [group[place] for place in places]

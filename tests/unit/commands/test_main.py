@@ -402,6 +402,9 @@ def test_nothing_recommends_a_package_that_no_index_has():
         (["--data", "bad.jsonl", "--candidate-column", "x"], "bad.jsonl, line 1: no column 'x'"),
         (["--data", "sys.txt"], "sys.txt: the name of a table ends in .jsonl, .ndjson, .csv, .tsv"),
         (["--data", "no.csv"], "cannot read no.csv: No such file or directory"),
+        (["-c", "empty.txt", "-r", "empty.txt"], "empty.txt has no rows; give one row for each"),
+        (["--data", "empty.csv"], "empty.csv has no rows; give one row for each pair"),
+        (["--data", "head.csv"], "head.csv has no rows; give one row for each pair"),
         ([*FILES, "-o", "no/scores"], "cannot write no/scores: no folder 'no'"),
         ([*FILES, "-o", "."], "cannot write .: it is a folder"),
         (["a\udcff", "b"], "predictions[0] has a lone surrogate"),
@@ -431,6 +434,9 @@ def test_nothing_recommends_a_package_that_no_index_has():
 def test_wrong_input_is_refused_with_exit_code_2(infolm, arguments, message):
     Path("short.txt").write_text("a\n")
     Path("latin.txt").write_bytes("a\ncafé\nb\n".encode("latin-1"))
+    Path("empty.txt").touch()
+    Path("empty.csv").touch()
+    Path("head.csv").write_text("candidate,reference\n")
     Path("bad.jsonl").write_text('{"candidate": "a", "reference": "b"}\n{"candidate": ')
     Path("data.csv").write_text("candidate,reference\na,b\n")
     code, output, errors = infolm("score", *arguments)

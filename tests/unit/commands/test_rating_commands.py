@@ -530,7 +530,7 @@ def test_compare_refuses_one_text_and_warns_of_few(infolm):
             Path(f"{name}.txt").write_text(f"the cat {name}\n" * count)
         code, output, errors = infolm("compare", "one.txt", "two.txt", "-r", "three.txt")
         assert code == (2 if count == 1 else 0), errors
-        assert ("one.txt has 1 texts" in errors) == (count == 1)
+        assert ("one.txt must have at least two texts" in errors) == (count == 1)
         assert (f"{count} texts; with fewer than 20" in errors) == (1 < count < 20)
 
 

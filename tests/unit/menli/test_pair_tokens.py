@@ -56,6 +56,11 @@ def test_a_limit_that_cannot_be_is_refused(given, message):
         pair_tokens.check_limit("m", 40, given, 3)
 
 
+def test_a_model_without_room_for_two_texts_is_refused():
+    with pytest.raises(ValueError, match="'m' reads 4 tokens at most, .* choose another model"):
+        pair_tokens.check_limit("m", 4, None, 3)
+
+
 def test_batches_hold_pairs_of_one_length_without_padding(tiny_nli):
     source = nli_model.open_nli(str(tiny_nli()))
     tokens = nli_model.tokens_of(source, SENTENCES)
