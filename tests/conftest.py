@@ -20,42 +20,6 @@ UNSET = (
     *("INFOLM_MODEL", "INFOLM_NLI_MODEL"),
 )
 
-# What a folder and all below it, a file, or one test is marked with. `pytest -m "not slow"` leaves
-# out what starts browsers, clusters, ranks or servers, builds packages, or takes long.
-MARKS = {
-    "tests/integration": ("slow",),
-    "tests/packaging": ("slow",),
-    "tests/space": ("slow",),
-    "tests/space/browser": ("browser",),
-    "tests/unit/baryscore/test_scorer.py::"
-    "test_two_texts_as_long_as_the_model_takes_equal_the_literal_implementation": ("slow",),
-    "tests/unit/bundled": ("slow",),
-    "tests/unit/commands/test_main.py::test_an_interrupted_job_says_what_is_kept_and_goes_on": (
-        "slow",
-    ),
-    "tests/unit/commands/test_main.py::test_no_progress_is_shown_in_a_pipe": ("slow",),
-    "tests/unit/commands/test_main.py::"
-    "test_progress_is_shown_on_a_terminal_unless_told_otherwise": ("slow",),
-    "tests/unit/commands/test_main.py::test_a_reader_that_goes_away_is_no_error": ("slow",),
-    "tests/unit/commands/test_main.py::"
-    "test_one_pair_needs_neither_datasets_nor_evaluate_nor_pandas": ("slow",),
-    "tests/unit/commands/test_register.py": ("slow",),
-    "tests/unit/commands/test_main.py::test_the_hub_out_of_reach_is_said_once_and_soon": ("slow",),
-    "tests/unit/infolm/test_measures.py::"
-    "test_shares_are_finite_not_negative_and_add_up_to_the_score": ("slow",),
-    "tests/unit/infolm/test_measures.py::test_identical_inputs_score_exactly_zero": ("slow",),
-    "tests/unit/infolm/test_measures.py::test_only_unbounded_measures_are_called_unbounded": (
-        "slow",
-    ),
-    "tests/unit/infolm/test_model_families.py": ("slow",),
-    "tests/unit/infolm/test_peer_bugs.py": ("slow",),
-    "tests/unit/infolm/test_scorer.py::"
-    "test_every_measure_equals_the_literal_implementation_for_every_family": ("slow",),
-    "tests/unit/running/test_ray.py": ("ray", "slow"),
-    "tests/unit/running/test_resume.py": ("slow",),
-    "tests/unit/running/test_toy.py": ("slow",),
-}
-
 
 def pytest_configure(config: pytest.Config) -> None:
     """Keeps the libraries off the network, and off the caches and choices of whoever runs this."""
@@ -71,17 +35,12 @@ def pytest_configure(config: pytest.Config) -> None:
         os.environ.setdefault("OMP_NUM_THREADS", str(threads))
 
 
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Marks every test as MARKS says of it and of the places it is in; the longest come first."""
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests of one file go to one worker, which makes what they share once."""
     for item in items:
-        path = item.path.relative_to(config.rootpath)
-        places = [place.as_posix() for place in (path, *path.parents)]
-        test = f"{path.as_posix()}::{item.name.partition('[')[0]}"
-        for mark in [mark for place in (test, *places) for mark in MARKS.get(place, ())]:
-            item.add_marker(mark)
-    # A worker that met a long file last would work on alone.
-    items.sort(key=lambda item: not item.get_closest_marker("slow"))
-    items.sort(key=lambda item: not item.get_closest_marker("ray"))
+        if not item.get_closest_marker("xdist_group"):
+            item.add_marker(pytest.mark.xdist_group(item.path.as_posix()))
 
 
 @pytest.fixture(scope="session")

@@ -1,4 +1,4 @@
-"""The settings of infolm as typed keywords; made by `python -m tests.packaging.generated`."""
+"""The settings of infolm as typed keywords; made by `python -m tests.docs.generated`."""
 
 from __future__ import annotations
 

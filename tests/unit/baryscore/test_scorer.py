@@ -133,17 +133,6 @@ def test_weights_equal_the_literal_implementation(bundled, literal):
     assert bundled.score(texts, others)["scores"] == pytest.approx(expected, abs=1e-5)
 
 
-def test_two_texts_as_long_as_the_model_takes_equal_the_literal_implementation(bundled, literal):
-    sides = [" ".join(texts) for texts in zip(*PARAPHRASES, strict=True)]
-    texts = [
-        literal.tokenizer.decode(literal.tokenizer(side)["input_ids"][1:length])
-        for side, length in zip(sides, (509, 497), strict=True)
-    ]
-    result = bundled.score(texts[:1], texts[1:], idf=False)
-    assert result.remarks.too_long == 0 and result.remarks.tokens > 1000
-    assert result["baryscore"] == pytest.approx(literal.score(*texts), abs=1e-5)
-
-
 @pytest.mark.parametrize("family", ["bert-without-head", "mpnet", "distilbert"])
 def test_an_encoder_needs_no_masked_lm_head(tiny_models, family):
     found = BaryScorer(model_name_or_path=tiny_models(family), layers=2).score(["a cat"], ["rain"])

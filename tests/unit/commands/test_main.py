@@ -1,20 +1,10 @@
 """The command line: what it prints, what it refuses, and how it exits."""
 
-import fcntl
 import io
 import json
-import os
-import pty
 import re
 import shlex
-import signal
-import socket
-import struct
-import subprocess
 import sys
-import termios
-import time
-from contextlib import suppress
 from pathlib import Path
 
 import evaluate
@@ -80,19 +70,6 @@ def score(infolm):
         return json.loads(output)
 
     return run
-
-
-def start(*arguments: object) -> subprocess.Popen:
-    """`infolm` in a process of its own, its streams open as pipes."""
-    return subprocess.Popen(
-        [sys.executable, "-m", "infolm_metric", *map(str, arguments)],
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        # A shell that runs tests in the background has them, and so this, ignore interrupts.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
-    )
 
 
 # Ways to give texts
@@ -558,142 +535,6 @@ def test_after_register_evaluate_finds_the_metric(infolm, tiny_bert):
     assert 'evaluate.load("infolm")' in output
     metric = evaluate.load("infolm", model_name_or_path=str(tiny_bert))
     assert metric.compute(predictions=["a cat"], references=["a cat"])["infolm"] == 0
-
-
-# As a process
-
-
-@pytest.mark.parametrize("options", [(), ("-q",), ("-o", "s.jsonl"), ("-o", "s.jsonl", "--quiet")])
-def test_progress_is_shown_on_a_terminal_unless_told_otherwise(tiny_bert, options):
-    main_end, terminal = pty.openpty()
-    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 100, 0, 0))
-    command = [sys.executable, "-m", "infolm_metric", "score", "--model", tiny_bert, *FILES]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    with subprocess.Popen([*command, *options], stderr=terminal, env=environment) as process:
-        os.close(terminal)
-        shown = b""
-        with suppress(OSError):  # the terminal closes with the process
-            while part := os.read(main_end, 1 << 16):
-                shown += part
-    os.close(main_end)
-    assert process.returncode == 0, shown
-    assert (b"pair" in re.sub(rb"warning.*", b"", shown)) is (not {"-q", "--quiet"} & {*options})
-
-
-def test_no_progress_is_shown_in_a_pipe(tiny_bert):
-    for options in ((), ("--verbose",), ("-o", "s.jsonl")):
-        with start("score", "--model", tiny_bert, *FILES, *options) as process:
-            errors = process.communicate()[1].decode()
-        assert process.returncode == 0
-        assert all(line.startswith("infolm: warning:") for line in errors.splitlines())
-
-
-def test_one_pair_needs_neither_datasets_nor_evaluate_nor_pandas():
-    program = """
-import sys
-from infolm_metric.commands.main import main
-code = main(["score", "--model", "bundled", "the cat sat", "a cat sat"])
-heavy = {"datasets", "evaluate", "pandas", "sklearn", "pyarrow", "ray"} & set(sys.modules)
-sys.exit(f"{code} {heavy}" if heavy or code else 0)
-"""
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    subprocess.run([sys.executable, "-c", program], env=environment, check=True)
-
-
-def test_an_interrupted_job_says_what_is_kept_and_goes_on(tiny_bert):
-    rows = [
-        {"prediction": f"the cat {i} sat on the mat " * 8, "reference": f"a cat {i} sat"}
-        for i in range(3000)
-    ]
-    Path("rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    command = ("score", "--model", tiny_bert, "rows.jsonl", "-o", "s.jsonl", "--idf", "none")
-    with start(*command) as process:
-        while not list(Path().glob("s.jsonl.shards/*.rows")):
-            assert process.poll() is None, process.stderr.read()
-            time.sleep(0.01)
-        interrupt(process)
-        errors = process.stderr.read().decode()
-    assert process.returncode == 130
-    assert "Traceback" not in errors
-    kept = int(re.search(r"(\d+) pairs are kept in .*, from where the same command", errors)[1])
-    assert kept == 256 * len(list(Path().glob("s.jsonl.shards/*.rows"))) > 0
-
-
-@pytest.mark.parametrize("kind", ["closed", "silent"])
-def test_the_hub_out_of_reach_is_said_once_and_soon(kind):
-    with socket.create_server(("127.0.0.1", 0)) as server:  # takes connections, answers none
-        address = f"http://127.0.0.1:{server.getsockname()[1]}"
-        if kind == "closed":
-            server.close()
-        environment = {**os.environ, "PYTHONPATH": str(ROOT), "HF_ENDPOINT": address}
-        environment |= {"HF_HUB_OFFLINE": "", "HF_HOME": os.getcwd(), "HF_HUB_ETAG_TIMEOUT": "1"}
-        command = [sys.executable, "-m", "infolm_metric", "score", "a cat", "the cat"]
-        done = subprocess.run(command, env=environment, capture_output=True, text=True)
-    assert done.returncode == 1
-    (line,) = done.stderr.splitlines()
-    reason = "Connection refused" if kind == "closed" else "no answer in 1 s"
-    for part in (reason, "--model bundled", "INFOLM_MODEL=bundled", "HF_HUB_OFFLINE=1"):
-        assert part in line
-
-
-def test_help_and_wrong_arguments_load_no_heavy_library():
-    program = """
-import sys
-from infolm_metric.commands.main import main
-codes = [main(arguments.split()) for arguments in ("--help", "--version", "score --help")]
-codes += [main(arguments.split()) for arguments in ("score -t 0 a b", "score --alpha x")]
-codes += [main(arguments.split()) for arguments in ("score -c no -r no", "idf")]
-heavy = {"torch", "transformers", "datasets", "evaluate", "numpy"} & set(sys.modules)
-sys.exit(f"{codes} {heavy}" if heavy or codes != [0, 0, 0, 2, 2, 2, 2] else 0)
-"""
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    subprocess.run([sys.executable, "-c", program], env=environment, check=True)
-
-
-def test_a_process_prints_results_only_on_standard_output(tiny_bert, scorer):
-    with start("score", "--model", tiny_bert, *FILES, "--json", "--verbose") as process:
-        output, errors = process.communicate()
-    assert process.returncode == 0, errors
-    assert json.loads(output) == scorer.score(CANDIDATES, REFERENCES).as_dict()
-
-
-def test_a_reader_that_goes_away_is_no_error(tiny_bert):
-    with start("score", "--model", tiny_bert, *FILES, "--per-pair") as process:
-        process.stdout.close()
-        errors = process.stderr.read().decode()
-        process.wait()
-    assert process.returncode == 141
-    assert "BrokenPipe" not in errors
-    assert "Traceback" not in errors
-
-
-def test_an_interrupt_gives_exit_code_130_and_no_stack_trace(folder):
-    os.mkfifo("pipe.txt")
-    with start("score", "-c", "pipe.txt", "-r", "ref.txt") as process:
-        writer = open_when_read("pipe.txt", process)  # infolm is then in the midst of its work
-        interrupt(process)
-        os.close(writer)  # a process that heard nothing ends here, with another exit code
-        errors = process.stderr.read().decode()
-    assert process.returncode == 130
-    assert errors == "infolm: interrupted\n"
-
-
-def interrupt(process: subprocess.Popen) -> None:
-    """Interrupts a process, again if the signal came just before it began to wait for input."""
-    for _ in range(3):
-        process.send_signal(signal.SIGINT)
-        with suppress(subprocess.TimeoutExpired):
-            process.wait(timeout=10)
-
-
-def open_when_read(pipe: str, process: subprocess.Popen) -> int:
-    """The descriptor of the writing end of a named pipe, once the process reads from it."""
-    while True:
-        try:
-            return os.open(pipe, os.O_WRONLY | os.O_NONBLOCK)
-        except OSError:
-            assert process.poll() is None, process.stderr.read()
-            time.sleep(0.01)
 
 
 # What a score means

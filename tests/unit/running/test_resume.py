@@ -3,8 +3,6 @@
 import errno
 import json
 import os
-import subprocess
-import sys
 import warnings
 from dataclasses import replace
 from pathlib import Path
@@ -24,7 +22,6 @@ from infolm_metric.running.files import PairSource, from_dataset, from_parallel,
 from infolm_metric.running.resume import run_job
 from infolm_metric.running.totals import RunningMean
 from tests.job_files import job_files
-from tests.project_files import ROOT
 from tests.random_pairs import random_pairs, write_lines
 from tests.toy import Overlap, ToyScorer
 
@@ -205,21 +202,6 @@ def test_the_command_reads_data_sets_and_parquet(infolm):
 # What a job survives
 
 
-@pytest.mark.parametrize(("metric", "rows"), [("infolm", 400), ("toy", 8_000)])
-def test_a_job_killed_at_random_moments_writes_the_same_bytes(tiny_bert, folder, metric, rows):
-    model = ["--model", tiny_bert] if metric == "infolm" else []
-    command = [sys.executable, ROOT / "tests/integration/kill_jobs.py", "--kills", "3"]
-    result = subprocess.run(
-        [*command, "--rows", str(rows), folder, "--metric", metric, *model],
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-    )
-    assert result.returncode == 0, result.stderr
-    kills = json.loads(result.stdout)
-    assert any(kill["killed"] for kill in kills) and all(kill["same"] for kill in kills)
-
-
 class Killed(BaseException):
     """What stops a job at a certain pair, as a signal would."""
 
@@ -362,54 +344,6 @@ def test_a_finished_job_is_answered_without_a_model(tiny_bert, monkeypatch):
     again = job(asked)
     assert again == replace(done, resumed=len(ROWS))
     assert asked.inner.distributions._loaded is None
-
-
-@pytest.mark.parametrize(
-    ("room", "kept", "file"),
-    [
-        ("second", 256, "scores.jsonl.shards/000000000257.rows"),
-        ("output", 600, "scores.jsonl"),
-    ],
-)
-def test_a_full_disk_is_a_clear_error_and_what_was_written_is_kept(room, kept, file):
-    """A limit on the size of files stops writing in the midst of one, as a full disk does."""
-    pytest.importorskip("resource", reason="this system has no limits on files")
-    write_lines(Path("many.jsonl"), random_pairs(600))
-    program = f"""
-import resource, sys
-from pathlib import Path
-from infolm_metric.commands.main import main
-from infolm_metric.metrics import METRICS, Metric
-import infolm_metric.running.resume
-METRICS["toy"] = Metric("toy", "tests.toy:ToySettings", "tests.toy:ToyScorer", "tests.toy:Toy")
-arguments = ["score", "--metric", "toy", "many.jsonl", "-o"]
-assert main([*arguments, "whole.jsonl"]) == 0
-shards = sorted(Path("whole.jsonl.shards").glob("*.rows"))
-sizes = [file.stat().st_size for file in shards]
-room = {{"second": sizes[1] - 1, "output": sum(sizes) // 2}}[{room!r}]
-assert sizes[0] < room
-resource.setrlimit(resource.RLIMIT_FSIZE, (room, resource.RLIM_INFINITY))
-code = main([*arguments, "scores.jsonl"])
-resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
-assert not Path("scores.jsonl").exists()
-print(code, len(list(Path("scores.jsonl.shards").glob("*.rows"))), file=sys.stderr)
-assert main([*arguments, "scores.jsonl"]) == 0
-"""
-    result = subprocess.run(
-        [sys.executable, "-c", program],
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-    )
-    assert result.returncode == 0, result.stderr
-    error, counts, resumed = result.stderr.splitlines()
-    assert error == (
-        f"infolm score: error: cannot write {file}: File too large; see that it has room; {kept} "
-        "pairs are kept in scores.jsonl.shards, from where the same command goes on"
-    )
-    assert counts == f"1 {-(-kept // 256)}"
-    assert resumed == f"infolm: {kept} pairs were there already"
-    assert job_files("scores.jsonl") == job_files("whole.jsonl")
 
 
 def told(errors):
@@ -561,27 +495,6 @@ def test_two_writers_do_not_work_on_one_job():
         return source.read()
 
     assert job(ToyScorer(), PairSource("pairs.jsonl", read)).pairs == len(ROWS)
-
-
-def test_two_processes_do_not_work_on_one_job():
-    program = "import sys; from infolm_metric.running.shards import lock; from pathlib import Path"
-    with subprocess.Popen(
-        [
-            sys.executable,
-            "-c",
-            f"{program}\nwith lock(Path(sys.argv[1])): print(1, flush=True); input()",
-            f"{OUTPUT}.shards",
-        ],
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    ) as other:
-        assert other.stdout.readline() == "1\n"
-        with pytest.raises(ValueError, match="another process is at work in scores.jsonl.shards"):
-            job(ToyScorer())
-        other.kill()
-    assert job(ToyScorer()).pairs == len(ROWS)
 
 
 @pytest.mark.parametrize("began", [False, True])

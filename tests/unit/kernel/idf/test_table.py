@@ -4,10 +4,7 @@ import json
 import math
 import os
 import re
-import resource
 import shutil
-import subprocess
-import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -23,7 +20,6 @@ from transformers import AutoTokenizer, BertTokenizer, PerceiverTokenizer
 from infolm_metric.kernel.idf.counting import BATCH, LARGE
 from infolm_metric.kernel.idf.table import IDF, tokenizer_fingerprint
 from tests.model_families import FAMILIES, SENTENCES, build
-from tests.project_files import ROOT
 
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "a", "b", "c", "d", "e"]
 CORPUS = ["a b", "a a c", "a b", "", "d zzz a"]
@@ -525,6 +521,7 @@ def test_a_pipe_is_not_replaced_by_a_table(tmp_path: Path) -> None:
 def test_a_table_that_cannot_be_written_leaves_the_old_one_and_nothing_else(
     tokenizer: Any, tmp_path: Path
 ) -> None:
+    resource = pytest.importorskip("resource", reason="this system has no limits on files")
     path = tmp_path / "idf.json"
     old = IDF.from_corpus(CORPUS, tokenizer)
     old.save(path)
@@ -566,26 +563,6 @@ def test_use_and_storage_do_not_change_a_fingerprint(
     assert tokenizer.backend_tokenizer.truncation["max_length"] == 9  # left as it was
     tokenizer.save_pretrained(tmp_path)
     assert tokenizer_fingerprint(AutoTokenizer.from_pretrained(tmp_path)) == fingerprint
-
-
-def test_fingerprints_are_the_same_in_another_process(families: dict[str, Path]) -> None:
-    program = (
-        "import sys; from transformers import AutoTokenizer\n"
-        "from infolm_metric.kernel.idf.table import tokenizer_fingerprint\n"
-        "for path in sys.argv[1:]:\n"
-        "    print(tokenizer_fingerprint(AutoTokenizer.from_pretrained(path)))"
-    )
-    paths = [str(families[family]) for family in TOKENIZERS]
-    printed = subprocess.run(
-        [sys.executable, "-c", program, *paths],
-        capture_output=True,
-        text=True,
-        check=True,
-        cwd=ROOT,
-        env={**os.environ, "PYTHONHASHSEED": "1"},
-    ).stdout.split()
-    assert printed == [tokenizer_fingerprint(AutoTokenizer.from_pretrained(p)) for p in paths]
-    assert len(set(printed)) == len(paths)
 
 
 def test_whatever_changes_the_ids_changes_the_fingerprint() -> None:

@@ -201,7 +201,7 @@ def outcomes(tiny_bert, filled, tmp_path_factory):
     result = subprocess.run(
         [
             *(sys.executable, "-m", "torch.distributed.run", "--standalone"),
-            *("--nproc-per-node", "2", ROOT / "tests/integration/score_on_ranks.py"),
+            *("--nproc-per-node", "2", ROOT / "tests/heavy/score_on_ranks.py"),
             *(tiny_bert, folder / "cases.json", folder),
         ],
         env={**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"},

@@ -1,5 +1,6 @@
-"""The folder that deploys: it runs in an environment that has seen nothing but its requirements."""
+"""The folder that deploys starts elsewhere, and with nothing but its requirements installed."""
 
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -75,3 +76,9 @@ def test_the_folder_answers_in_an_environment_of_its_requirements_alone(folder):
     own = InfoLMScorer(model_name_or_path="bundled").score([PAIR[0]], [PAIR[1]])
     assert answer["score"] == pytest.approx(own["infolm"], abs=1e-5)
     assert "|infolm:" in answer["signature"] and "uninstalled" not in answer["signature"]
+
+
+def test_a_copy_of_the_folder_starts_elsewhere(tmp_path):
+    shutil.copytree(ROOT / "space", tmp_path / "deployed")
+    with running_space(tmp_path, tmp_path / "deployed" / "app.py") as url:
+        assert url.startswith("http://127.0.0.1")

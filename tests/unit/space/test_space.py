@@ -29,7 +29,6 @@ from space.page.inference_view import shown_inference
 from space.page.recipe import BARYSCORE, MENLI, code_for, code_for_file
 from space.page.transport import move_texts
 from space.page.transport_view import shown_plan
-from tests import space_process
 from tests.project_files import ROOT
 
 SPACE = ROOT / "space"
@@ -60,12 +59,6 @@ def test_the_folder_says_what_it_needs():
     assert fields["sdk"] == "gradio"
     assert f"gradio=={fields['sdk_version']}" in pins
     assert (SPACE / fields["app_file"]).is_file()
-
-
-def test_a_copy_of_the_folder_starts_elsewhere(tmp_path):
-    shutil.copytree(SPACE, tmp_path / "deployed")
-    with space_process.running_space(tmp_path, tmp_path / "deployed" / "app.py") as url:
-        assert url.startswith("http://127.0.0.1")
 
 
 @pytest.mark.parametrize("name", MODULES)

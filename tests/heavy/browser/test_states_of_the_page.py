@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import expect
 
 from space.page.examples import EXAMPLES, PARAPHRASE
-from tests.space.browser.test_space_in_a_browser import (
+from tests.heavy.browser.test_space_in_a_browser import (
     BEYOND_THE_EDGE,
     LONG,
     MEASURE,

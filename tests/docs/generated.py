@@ -1,6 +1,6 @@
 """What is made from the declared settings: typed keywords, and the table in docs/settings.md.
 
-python -m tests.packaging.generated        writes the files that are stale
+python -m tests.docs.generated        writes the files that are stale
 """
 
 import dataclasses
@@ -12,7 +12,7 @@ from infolm_metric.metrics import METRICS
 from tests.project_files import ROOT
 
 TABLE = Path("docs/settings.md")
-COMMAND = "python -m tests.packaging.generated"
+COMMAND = "python -m tests.docs.generated"
 
 
 def keywords(settings: type[Settings]) -> str:

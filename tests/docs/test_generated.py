@@ -3,8 +3,6 @@
 import functools
 import inspect
 import shutil
-import subprocess
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,7 +16,7 @@ from infolm_metric.kernel import checks
 from infolm_metric.kernel.scorer import MetricScorer
 from infolm_metric.kernel.settings import choice
 from infolm_metric.metrics import METRICS
-from tests.packaging import generated
+from tests.docs import generated
 from tests.project_files import ROOT
 from tests.toy import Overlap, ToySettings
 
@@ -161,46 +159,4 @@ def test_a_new_setting_is_one_field(monkeypatch):
     )
 
 
-RIGHT = """
-from infolm_metric import BaryScore, BaryScorer, InfoLM, InfoLMScorer
-scorer = InfoLMScorer(model_name_or_path="bundled", temperature=2.0)
-mean: float = scorer.score(["a"], ["b"], information_measure=["kl", "l1"], idf=False)["infolm"]
-InfoLM(temperature=1.5).compute(predictions=["a"], references=["b"], batch_size=8)
-BaryScorer(layers="all").explain("a", "b", layers=[1, 2]).moves()[0].mass + 1.0
-BaryScore(layers=2).compute(predictions=["a"], references=["b"], idf=False)
-"""
-WRONG = """
-from infolm_metric import BaryScorer, InfoLM, InfoLMScorer
-InfoLMScorer(temprature=2.0)
-InfoLMScorer().score(["a"], ["b"], temperature="warm")
-InfoLM(temprature=2.0)
-InfoLM().compute(predictions=["a"], references=["b"], batch_size=[8])
-BaryScorer(layers=2.5)
-"""
-
-
 # What the settings do not need is left unread, because that takes a minute.
-CONFIGURATION = """
-[mypy]
-strict = True
-follow_imports = silent
-[mypy-torch.*,transformers.*,datasets.*,evaluate.*,numpy.*,scipy.*,huggingface_hub.*]
-follow_imports = skip
-follow_imports_for_stubs = True
-"""
-
-
-def test_a_static_checker_knows_the_settings(tmp_path):
-    (tmp_path / "mypy.ini").write_text(CONFIGURATION)
-    for name, snippet in (("right", RIGHT), ("wrong", WRONG)):
-        (tmp_path / f"{name}.py").write_text(snippet)
-    done = subprocess.run(
-        [sys.executable, "-m", "mypy", "right.py", "wrong.py"],
-        cwd=tmp_path,
-        env={"MYPYPATH": str(ROOT), "PATH": "", "HOME": str(tmp_path)},
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 1, done.stdout + done.stderr
-    lines = [line.split(" error: ")[0] for line in done.stdout.splitlines() if " error: " in line]
-    assert lines == [f"wrong.py:{number}:" for number in (3, 4, 5, 6, 7)], done.stdout

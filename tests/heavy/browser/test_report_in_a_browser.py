@@ -3,8 +3,8 @@
 import pytest
 
 from infolm_metric.meta_evaluation import write_report
+from tests.heavy.browser.test_states_of_the_page import CONTRASTS, LEAST
 from tests.made_ratings import rated
-from tests.space.browser.test_states_of_the_page import CONTRASTS, LEAST
 from tests.toy import ToyScorer
 
 
