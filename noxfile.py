@@ -19,7 +19,7 @@ nox.options.sessions = ["lowest", "pinned"]
 LEAST = re.compile(r"([\w-]+)>=([\d.]+)")
 POT = ["0.9.6", "0.9.7"]
 # What the unit tests need beside the package; the page's gradio wants newer versions than it.
-NEEDED = ".[attack,baryscore,plots,ray]"
+NEEDED = ".[plots,ray]"
 WITH = ["accelerate", "hypothesis", "import-linter", "mpmath", "pytest>=8.4", "pytest-xdist>=3.8"]
 WITH += ["torchmetrics==1.9.0"]
 
@@ -54,7 +54,7 @@ def with_lowest(session: nox.Session) -> None:
 @nox.session(name="pinned")
 def with_pinned(session: nox.Session) -> None:
     """The versions of requirements.txt."""
-    session.install("-r", "requirements.txt", "-e", ".[test]")
+    session.install("-c", "requirements.txt", "-e", ".[test]")
     unit_tests(session)
 
 
@@ -62,6 +62,6 @@ def with_pinned(session: nox.Session) -> None:
 @nox.parametrize("pot", POT)
 def with_pot(session: nox.Session, pot: str) -> None:
     """The pinned versions, with another release of POT."""
-    session.install("-r", "requirements.txt", "-e", ".[test]")
+    session.install("-c", "requirements.txt", "-e", ".[test]")
     session.install(f"POT=={pot}")
     session.run("pytest", *(session.posargs or ["tests/unit/baryscore"]))

@@ -16,7 +16,7 @@ from infolm_metric.infolm.settings import Settings
 from infolm_metric.kernel import evaluate_metric, manual
 
 if TYPE_CHECKING:
-    from typing_extensions import Unpack
+    from typing import Unpack
 
     from infolm_metric.infolm.keywords import Keywords
 

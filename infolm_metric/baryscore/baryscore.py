@@ -16,7 +16,7 @@ from infolm_metric.baryscore.settings import Settings
 from infolm_metric.kernel import evaluate_metric, manual
 
 if TYPE_CHECKING:
-    from typing_extensions import Unpack
+    from typing import Unpack
 
     from infolm_metric.baryscore.keywords import Keywords
 
@@ -68,7 +68,6 @@ _INPUTS_DESCRIPTION = manual.manual(
     Settings,
     _EXAMPLES,
     range="From 0, the best, to 4.",
-    raises="    ModuleNotFoundError: POT is not installed.\n",
 )
 
 __test__ = {"inputs_description": _INPUTS_DESCRIPTION}  # its examples are doctests

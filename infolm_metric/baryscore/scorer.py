@@ -25,7 +25,7 @@ from infolm_metric.kernel.single_pairs import SinglePairs, chunks, counts_of, si
 from infolm_metric.kernel.weighed_texts import Key, WeighedText
 
 if TYPE_CHECKING:
-    from typing_extensions import Unpack
+    from typing import Unpack
 
     from infolm_metric.baryscore.keywords import Keywords
 
@@ -68,8 +68,7 @@ class BaryScorePasses(Passes):
         return settings.reading()
 
     def check(self, pairs: Pairs, settings: Settings, statistics: Statistics) -> None:
-        """Raise what would keep `score` from its work: POT or hidden states that are not there."""
-        transport.solver()
+        """Raise what would keep `score` from its work: hidden states that are not there."""
         self.layers(settings)
         super().check(pairs, settings, statistics)
 
@@ -81,7 +80,6 @@ class BaryScorePasses(Passes):
         report: Report,
     ) -> list[Result]:
         """The results for settings that one reading serves, each with its statistics."""
-        transport.solver()  # which may not be installed
         plan = self._plan(read, asked)
         table, remarks = self.score_chunks(
             pairs,
@@ -188,7 +186,6 @@ class BaryScorer(MetricScorer):
 
     Raises:
         TypeError, ValueError: a setting is unknown or wrong.
-        ModuleNotFoundError: at the first score, if POT is not installed.
 
     >>> scorer = BaryScorer(model_name_or_path="bundled")
     >>> result = scorer.score(["The cat sat down."], ["The cat sat down."])

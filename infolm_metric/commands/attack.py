@@ -20,7 +20,6 @@ def _attack(arguments: argparse.Namespace) -> None:
     from infolm_metric.kernel.checks import natural_number, whole_number
     from infolm_metric.robustness.attacks import check_attacks
     from infolm_metric.robustness.items import read_items
-    from infolm_metric.robustness.lexicon import need_lemminflect
     from infolm_metric.robustness.triples import make_triples
 
     check_output(arguments)
@@ -29,7 +28,6 @@ def _attack(arguments: argparse.Namespace) -> None:
     if arguments.per_attack is not None:
         whole_number("--per-attack", arguments.per_attack)
     items = read_items(arguments.file, arguments.reference_column)
-    need_lemminflect()
     triples = make_triples(items, names, arguments.seed, arguments.per_attack)
     if not triples:
         raise ValueError(f"no attack of {', '.join(names)} applies to a text of {arguments.file}")
@@ -86,8 +84,6 @@ fewest words in common with it, else, for num, the reference with its numbers in
 
 An object a line: id, attack, kind, anchor, paraphrase, adversary (the anchor attacked),
 paraphrase_adversary (the paraphrase attacked), seed. The same text is always attacked alike.
-
-Needs lemminflect (pip install 'lemminflect<0.3').
 
 example:
   infolm attack outputs.jsonl -o attacked.jsonl

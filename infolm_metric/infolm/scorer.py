@@ -26,7 +26,7 @@ from infolm_metric.kernel.settings import check_lists
 from infolm_metric.kernel.single_pairs import SinglePairs, chunks, counts_of, sides_of
 
 if TYPE_CHECKING:
-    from typing_extensions import Unpack
+    from typing import Unpack
 
     from infolm_metric.infolm.keywords import Keywords
 

@@ -41,7 +41,7 @@ Raises:
     TypeError, ValueError: an argument or a setting is wrong; found before a model is loaded. What
         was added with `add` and `add_batch` remains, the arguments of the failing call do not.
     OSError: the model is not there.
-{raises}
+
 Examples:
 """
 
@@ -55,12 +55,11 @@ def manual(
     higher: bool = False,
     more: str = "",
     several: str = "",
-    raises: str = "",
 ) -> str:
     """The inputs description of the metric class called `kind`.
 
     `range` says which scores there are and which is best; `more` what else is returned, and
-    `several` in what form for several scores; `raises` what else can be raised.
+    `several` in what form for several scores.
     """
     head = _ARGUMENTS.format(
         kind=kind,
@@ -70,6 +69,5 @@ def manual(
         higher=higher,
         more=more,
         several=several,
-        raises=raises,
     )
     return f"{head}{examples}"

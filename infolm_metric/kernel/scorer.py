@@ -24,7 +24,7 @@ from infolm_metric.kernel.signatures import make_signature
 from infolm_metric.kernel.wording import spelled
 
 if TYPE_CHECKING:
-    from typing_extensions import Self
+    from typing import Self
 
 LOWER, HIGHER = "lower", "higher"
 READ_AHEAD = 256  # pairs of a stream

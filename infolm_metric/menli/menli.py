@@ -16,7 +16,7 @@ from infolm_metric.menli.scorer import MENLIScorer, either
 from infolm_metric.menli.settings import Settings
 
 if TYPE_CHECKING:
-    from typing_extensions import Unpack
+    from typing import Unpack
 
     from infolm_metric.menli.keywords import Keywords
 

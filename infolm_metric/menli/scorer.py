@@ -25,7 +25,7 @@ from infolm_metric.menli.probabilities import Probabilities, over_references
 from infolm_metric.menli.settings import Settings
 
 if TYPE_CHECKING:
-    from typing_extensions import Unpack
+    from typing import Unpack
 
     from infolm_metric.menli.keywords import Keywords
 

@@ -82,7 +82,6 @@ def attack(text: str, name: str, seed: int = 0) -> str | None:
     Raises:
         TypeError, ValueError: the text is no string, there is no such attack, or the seed is no
             whole number of at least 0.
-        ModuleNotFoundError: lemminflect, which attacks on words need, is not installed.
 
     >>> attack("Alan Bean was born in Wheeler.", "neg")
     'Alan Bean was not born in Wheeler.'

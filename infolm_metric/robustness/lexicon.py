@@ -1,10 +1,11 @@
-"""What English words can be, and their forms: a thin side of lemminflect, which is an extra."""
+"""What English words can be, and their forms: a thin side of lemminflect."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import Any
+
+import lemminflect
 
 from infolm_metric.robustness.words import (
     FUNCTION_WORDS,
@@ -43,7 +44,7 @@ def readings(word: str) -> Mapping[str, str]:
     >>> readings("ran"), readings("of")
     ({'VERB': 'run'}, {})
     """
-    found = need_lemminflect().getAllLemmas(word)
+    found = lemminflect.getAllLemmas(word)
     return {part: lemmas[0] for part, lemmas in sorted(found.items())}
 
 
@@ -54,7 +55,7 @@ def forms(lemma: str, part: str) -> Mapping[str, Sequence[str]]:
     >>> forms("city", "NOUN")["NNS"]
     ('cities',)
     """
-    found: dict[str, Sequence[str]] = need_lemminflect().getAllInflections(lemma, upos=part)
+    found: dict[str, Sequence[str]] = lemminflect.getAllInflections(lemma, upos=part)
     if "VBD" in found:  # the dictionary leaves a participle out that is the past tense
         found.setdefault("VBN", found["VBD"])
     return found
@@ -115,14 +116,3 @@ def content_words(text: str, part: str) -> list[Word]:
     """
     found = outside_quotes(text, words_of(text))
     return [word for word in found if is_content(word.text, part) and stands_alone(text, word)]
-
-
-def need_lemminflect() -> Any:
-    """The dictionary; ModuleNotFoundError, which says how to get it, if it is not installed."""
-    try:
-        import lemminflect
-    except ImportError as error:
-        raise ModuleNotFoundError(
-            "attacks on words need lemminflect; install it with: pip install 'lemminflect<0.3'"
-        ) from error
-    return lemminflect

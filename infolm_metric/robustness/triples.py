@@ -77,7 +77,6 @@ def make_triples(
     Raises:
         TypeError, ValueError: an attack is unknown, a text is no string, or a number is no whole
             one or too small.
-        ModuleNotFoundError: lemminflect, which attacks on words need, is not installed.
 
     >>> (case,) = make_triples([Item("1", ("It has 12 rooms.",))], ["num"])
     >>> case.paraphrase, case.paraphrase_adversary

@@ -4,7 +4,7 @@
 
 Takes the first 400 distinct references of a table with the column references. The exit code is 1 if
 an attack applies to a share that is more than five points below what it was on the WebNLG 2020
-references when the attacks were last changed. Needs lemminflect.
+references when the attacks were last changed.
 """
 
 import argparse

@@ -1,6 +1,6 @@
 """How fast InfoLM is here, beside its peers and beside what the machine can do.
 
-    pip install -e ".[test,study]"
+    pip install -c requirements.txt -e ".[test,tools]"
     python tests/benchmarks/speed.py webnlg2020.en.jsonl -o speed
 
 The data is JSON Lines with "prediction" and "references". Timed are the same pairs on the same

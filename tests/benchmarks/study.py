@@ -6,7 +6,8 @@ DATA is a folder of webnlg2020.en.jsonl, summeval.jsonl and sfres.jsonl. Scores 
 study_scores.py; with --kept nothing is scored, and what is not kept is no row. Document frequencies
 are counted on the references of the whole data set. Several references: the one closest by the
 metric, unless "mean" is said. Figures are x 100 and averaged over the criteria of the data set,
-intervals are 95% by the bootstrap over systems and samples. Needs: pip install -e ".[study]".
+intervals are 95% by the bootstrap over systems and samples. Needs:
+pip install -c requirements.txt -e ".[tools]".
 """
 
 from __future__ import annotations

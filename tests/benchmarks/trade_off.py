@@ -11,7 +11,7 @@ brought to [0, 1] and cut off there, and nli_weight of the NLI model. Intervals 
 bootstrap over anchors, and over systems and samples. One half of the anchors and of the samples
 chooses a weight: that of the largest accuracy among those that lose nothing on any set, where the
 interval of the loss holds 0; the other half reports it. The parts are scored once and kept in
-FOLDER; --figure FILE draws the curves. Needs: pip install -e ".[study]".
+FOLDER; --figure FILE draws the curves. Needs: pip install -c requirements.txt -e ".[tools]".
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ The recipe is that of Colombo et al. 2022, Table 2: 16 systems, 177 samples, sen
 averaged over a sample's references, then over the samples; correlations over the systems. InfoLM
 is scored with parameters fixed beforehand. What is chosen by human scores is chosen on 100 samples
 and reported on the other 77. With --scores the scores are kept in FILE (.npz) and read from there
-the next time. Needs: pip install -e ".[study]".
+the next time. Needs: pip install -c requirements.txt -e ".[tools]".
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
 """What pip installs: the wheel and the sdist carry the bundled model and score away from here."""
 
+import ast
 import os
 import re
 import shutil
@@ -8,6 +9,7 @@ import sys
 import tarfile
 import zipfile
 from configparser import ConfigParser
+from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest
@@ -44,7 +46,7 @@ BUNDLED = {
 }
 LICENSES = {"LICENSE", "NOTICE"}
 TEMPLATE = "infolm_metric/meta_evaluation/report.html.jinja"
-EXACT_PIN = re.compile(r"[\w-]+==[\d.]+(\.post\d+)?(; python_version (<|>=) \"3\.11\")?")
+EXACT_PIN = re.compile(r"[\w-]+==[\d.]+(\.post\d+)?(; python_version (<|>=) \"3\.\d+\")?")
 SCORE = """
 import infolm_metric
 scorer = infolm_metric.InfoLMScorer(model_name_or_path="bundled")
@@ -52,6 +54,20 @@ result = scorer.score(["The cat sat on the mat."], ["A cat was sitting on the ma
 print(infolm_metric.__file__)
 print(*result.scores["fisher_rao_distance"])
 """
+
+
+def normalized(name: str) -> str:
+    """The name of a distribution in the one spelling that the index compares by."""
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def declared() -> set[str]:
+    """The names of what setup.cfg asks for, with every extra."""
+    setup = ConfigParser()
+    setup.read(ROOT / "setup.cfg")
+    parts = [setup["options"]["install_requires"], *setup["options.extras_require"].values()]
+    names = {normalized(re.split(r"[<>=[]", line)[0]) for part in parts for line in part.split()}
+    return names - {"infolm-metric"}
 
 
 def run(*command: str | Path, cwd: Path, **environment: str) -> list[str]:
@@ -150,11 +166,22 @@ def test_an_installed_wheel_brings_the_infolm_command(installed, tmp_path):
 
 
 def test_requirements_pin_every_declared_dependency_exactly():
-    setup = ConfigParser()
-    setup.read(ROOT / "setup.cfg")
-    declared = setup["options"]["install_requires"] + setup["options.extras_require"]["test"]
-    names = {re.split(r"[<>=]", line)[0] for line in declared.split()}
     lines = (ROOT / "requirements.txt").read_text().splitlines()
     pins = [line for line in lines if line and not line.startswith("#")]
     assert [pin for pin in pins if not EXACT_PIN.fullmatch(pin)] == []
-    assert names <= {pin.partition("==")[0] for pin in pins}
+    assert declared() <= {normalized(pin.partition("==")[0]) for pin in pins}
+
+
+def test_every_import_of_the_package_is_declared():
+    """What only comes along with another package goes when that package drops it."""
+    imported = set()
+    for path in (ROOT / "infolm_metric").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Import):
+                imported |= {alias.name.partition(".")[0] for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+                imported.add(node.module.partition(".")[0])
+    distributions = packages_distributions()
+    outside = imported - sys.stdlib_module_names - {"infolm_metric"}
+    names = {normalized(each) for name in outside for each in distributions.get(name, [name])}
+    assert names <= declared()

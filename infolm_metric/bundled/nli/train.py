@@ -1,6 +1,6 @@
 """Trains the bundled natural-language-inference model on a `train.tsv.gz` of labelled pairs.
 
-    pip install ".[train]"
+    pip install -c requirements.txt -e ".[tools]"
     torchrun --nproc-per-node 2 -m infolm_metric.bundled.nli.train NLI/train.tsv.gz -o WORK
 
 The file has the columns source, label, premise and hypothesis. The encoder starts from

@@ -1,14 +1,13 @@
 """BaryScorer against the literal float64 implementation, and what a score must not depend on."""
 
 import copy
-import sys
 
 import numpy as np
 import pytest
 import torch
 
 from infolm_metric import IDF, BaryScorer
-from infolm_metric.baryscore import encoder, transport
+from infolm_metric.baryscore import encoder
 from infolm_metric.kernel.checkpoints import BUNDLED_FOLDER
 from infolm_metric.kernel.idf.statistics import Statistics
 from infolm_metric.kernel.pairs import check_pairs
@@ -404,15 +403,6 @@ def test_a_model_without_its_hidden_states_is_refused(tiny_bert, monkeypatch):
     monkeypatch.setattr(model, "forward", lambda **given: object())
     with pytest.raises(ValueError, match="gives 0 hidden states, and its configuration says 3"):
         scorer.score(["a"], ["b"])
-
-
-def test_without_pot_nothing_is_loaded(tiny_bert, monkeypatch):
-    transport.solver.cache_clear()
-    monkeypatch.setitem(sys.modules, "ot", None)
-    fresh = BaryScorer(model_name_or_path=tiny_bert, layers=2)
-    with pytest.raises(ModuleNotFoundError, match="BaryScore needs POT"):
-        fresh.score(["a"], ["b"])
-    assert fresh.inner.states._loaded is None
 
 
 def test_a_table_of_another_tokenizer_is_refused(scorer, tiny_models):

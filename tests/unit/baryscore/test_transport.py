@@ -1,7 +1,6 @@
 """The cost of moving one weighted set of points onto another: exact, symmetric, a distance."""
 
 import os
-import sys
 
 import numpy as np
 import pytest
@@ -178,12 +177,6 @@ def no_solver_yet():
     transport.solver.cache_clear()
     yield
     transport.solver.cache_clear()
-
-
-def test_without_pot_the_error_says_how_to_install_it(no_solver_yet, monkeypatch):
-    monkeypatch.setitem(sys.modules, "ot", None)
-    with pytest.raises(ModuleNotFoundError, match=r'pip install "POT>=0\.9\.6,<0\.10"'):
-        transport.solver()
 
 
 def test_the_environment_is_the_callers_own_again(no_solver_yet, monkeypatch):

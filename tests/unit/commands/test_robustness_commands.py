@@ -2,7 +2,6 @@
 
 import json
 import math
-import sys
 from pathlib import Path
 
 import pytest
@@ -171,10 +170,3 @@ def test_robustness_refuses_a_case_of_another_kind_than_its_attack(infolm, cases
     code, output, errors = infolm("robustness", "cases.jsonl", "--metric", "toy")
     assert (code, output) == (2, "")
     assert f"line {row + 1}: column 'kind' must be 'fluency', which 'typo' is, got" in errors
-
-
-def test_attack_says_that_lemminflect_is_missing(infolm, monkeypatch):
-    monkeypatch.setitem(sys.modules, "lemminflect", None)
-    code, output, errors = infolm("attack", "rows.jsonl")
-    assert (code, output) == (1, "")
-    assert "need lemminflect; install it with: pip install 'lemminflect<0.3'" in errors

@@ -266,15 +266,11 @@ def test_without_a_baseline_the_bounds_fix_the_range_and_without_bounds_it_is_re
         ({"metric": "infolm", "max_length": 5, "long_text": "error"}, ValueError, "more than"),
         ({"metric": "infolm", "idf": "bundled"}, ValueError, "belongs to the tokenizer 'bundled'"),
         ({"metric": "baryscore", "layers": 99}, ValueError, "layers must be at most"),
-        ({"metric": "baryscore"}, ModuleNotFoundError, "needs POT"),
     ],
 )
 def test_what_the_other_metric_refuses_is_refused_before_the_model_reads(
     scorer, tiny_bert, monkeypatch, other, error, message
 ):
-    def missing():
-        raise ModuleNotFoundError("BaryScore needs POT")
-
     read = []
     own = nli_model.NLIModel.probabilities
     monkeypatch.setattr(
@@ -282,8 +278,6 @@ def test_what_the_other_metric_refuses_is_refused_before_the_model_reads(
         "probabilities",
         lambda self, pairs, *more: (read.append(len(pairs)), own(self, pairs, *more))[1],
     )
-    if error is ModuleNotFoundError:
-        monkeypatch.setattr("infolm_metric.baryscore.transport.solver", missing)
     scorer.unload()
     given = {"model_name_or_path": str(tiny_bert), "idf": False, **other}
     fixed = error is NoBaseline

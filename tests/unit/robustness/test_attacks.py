@@ -1,7 +1,6 @@
 """The rule of every attack, on sentences."""
 
 import re
-import sys
 
 import pytest
 
@@ -420,9 +419,3 @@ def test_a_content_word_can_be_nothing_else(word, content):
 def test_wrong_arguments_are_refused(arguments, error, message):
     with pytest.raises(error, match=re.escape(message)):
         attack(*arguments)
-
-
-def test_without_lemminflect_the_error_says_how_to_get_it(monkeypatch):
-    monkeypatch.setitem(sys.modules, "lemminflect", None)
-    with pytest.raises(ModuleNotFoundError, match=r"pip install 'lemminflect<0\.3'"):
-        attack("The zyzzyva ate a quokkaberry.", "noun")
