@@ -201,7 +201,7 @@ def _light(
         spread = Spread(**{key: value for key, value in found.items() if key != "source"})
         verdict = spread.verdict(means[name], best[name])
         if not judged:
-            verdict = "not to be judged: the model had too little to read"
+            verdict = "not to be judged: the model had too little that it can read"
         elif verdict != "a copy":
             # What follows from its reference, as MENLI asks, is nearer to being correct.
             close = verdict in VERDICTS and not side

@@ -5,13 +5,14 @@ from __future__ import annotations
 import hashlib
 import os
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import torch
 from huggingface_hub import try_to_load_from_cache
 from torch import nn
@@ -22,6 +23,7 @@ from infolm_metric.kernel.checks import BUNDLED, BUNDLED_FOLDER
 from infolm_metric.kernel.model_files import Stamp, fetch, files_of, silence_of, source_of, stamp_of
 from infolm_metric.kernel.model_settings import ModelSettings
 from infolm_metric.kernel.tokens import Template, find_template
+from infolm_metric.kernel.unread import is_unread, token_weights
 from infolm_metric.kernel.wording import spelled
 
 if TYPE_CHECKING:
@@ -84,6 +86,24 @@ class Checkpoint:
         from infolm_metric.kernel.idf.table import tokenizer_fingerprint
 
         return tokenizer_fingerprint(self.tokenizer)
+
+    @cached_property
+    def _token_weights(self) -> np.ndarray | None:
+        """What each token says against English, [vocab]; None for another vocabulary."""
+        from infolm_metric.kernel.idf.table import IDF
+
+        table = IDF.load(BUNDLED_FOLDER / "idf.json")
+        if self.fingerprint != table.tokenizer:
+            return None
+        return token_weights(self.tokenizer.get_vocab(), table.weights)
+
+    def count_unread(self, texts: Iterable[np.ndarray]) -> int:
+        """How many texts, each int64 [tokens], are of another kind than the model was trained on.
+
+        0 for a model whose vocabulary is not that of the bundled ones, BERT's uncased English one.
+        """
+        weights = self._token_weights
+        return 0 if weights is None else sum(is_unread(tokens, weights) for tokens in texts)
 
     def check_table(self, table: IDF) -> None:
         """Raise ValueError if an idf table belongs to another tokenizer."""

@@ -31,8 +31,9 @@ Returns:
     signature (str): every setting that can change a score, the model and the versions. Report it
         with the score.
     remarks (dict of int): how many texts and tokens there were, how many texts were too long,
-        empty, of one token or without any weight, how many tokens the model does not know, and on
-        how many distinct documents idf rests (10: or more); warnings are made from these counts.
+        empty, of one token or without any weight, how many tokens the model does not know, how many
+        texts are of another kind than the English it was trained on, and on how many distinct
+        documents idf rests (10: or more); warnings are made from these counts.
     rescaled (float), rescaled_scores (list of float), baseline (dict): with
         rescale_with_baseline; 1 is a copy, 0 what unrelated texts score. The baseline holds their
         mean, deviation and deciles, the number of pairs, and its source.

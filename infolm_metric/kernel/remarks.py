@@ -11,7 +11,7 @@ from infolm_metric.kernel.wording import spelled
 
 UNKNOWN = 0.1  # share of the tokens, or texts, beyond which scores say little
 FEW = 10  # distinct documents
-OF_A_READER = ("too_long", "empty", "unknown_tokens", "tokens")
+OF_A_READER = ("too_long", "empty", "unknown_tokens", "tokens", "unread")
 """Counts that two models have of the same texts, each its own."""
 
 
@@ -27,6 +27,7 @@ class Remarks:
         zero_weight: those whose every token has the weight 0.
         unknown_tokens: tokens that can be masked and that the model does not know.
         tokens: tokens that can be masked.
+        unread: texts of another kind than the English that the model was trained on.
         distinct_documents: what idf rests on, of the side with fewest; 10 stands for any more, 0
             for weights that rest on no corpus of the call.
         limit: the tokens that too long texts were cut to, or None where nothing was cut.
@@ -41,6 +42,7 @@ class Remarks:
     zero_weight: int = 0
     unknown_tokens: int = 0
     tokens: int = 0
+    unread: int = 0
     distinct_documents: int = 0
     limit: int | None = None
     words: Mapping[str, str] = field(default_factory=dict)
@@ -128,7 +130,17 @@ class Remarks:
         """True if the model could read nearly all of the texts, and so could another metric's."""
         known = self.unknown_tokens <= UNKNOWN * self.tokens
         read = self.one_token + self.empty <= UNKNOWN * self.texts
-        return known and read and all(each.judged for each in self.beside.values())
+        return (
+            known
+            and read
+            and not self._foreign
+            and all(each.judged for each in self.beside.values())
+        )
+
+    @property
+    def _foreign(self) -> bool:
+        """True if more of the texts are unread than a few that may be so by mistake."""
+        return self.unread > UNKNOWN * self.texts
 
     def sentences(self) -> list[str]:
         """What there is to warn of, a sentence for each kind.
@@ -158,6 +170,12 @@ class Remarks:
             found.append(
                 f"{share:.0%} of the tokens are unknown to the model, as another script or emoji "
                 "are: it cannot tell them apart; use a model that knows them"
+            )
+        if self._foreign:
+            found.append(
+                f"{self.unread} of {self.texts} texts seem to be another language than English, "
+                "program code or random letters: the model was trained on English prose alone, and "
+                "what it makes of them says nothing; use a model of their kind"
             )
         if 0 < self.distinct_documents < FEW:
             found.append(self._on_the_corpus())

@@ -73,7 +73,8 @@ class Reader(KeptModel[Checkpoint, Model]):
         """What there is to remark on some texts."""
         tokens = np.concatenate([weighed_text.text.tokens for weighed_text in weighed_texts])
         lengths = np.asarray([len(weighed_text.log_weights) for weighed_text in weighed_texts])
-        unknown = self.opened(settings).tokenizer.unk_token_id
+        source = self.opened(settings)
+        unknown = source.tokenizer.unk_token_id
         return Remarks(
             texts=len(weighed_texts),
             too_long=sum(weighed_text.text.too_long for weighed_text in weighed_texts),
@@ -82,5 +83,6 @@ class Reader(KeptModel[Checkpoint, Model]):
             zero_weight=sum(weighed_text.weightless for weighed_text in weighed_texts),
             unknown_tokens=0 if unknown is None else int((tokens == unknown).sum()),
             tokens=len(tokens),
+            unread=source.count_unread(each.text.tokens for each in weighed_texts),
             limit=self.limit(settings) if settings.long_text == "truncate" else None,
         )

@@ -140,6 +140,7 @@ class Probabilities(KeptModel[nli_model.NLICheckpoint, nli_model.NLIModel]):
             empty=sum(not len(tokens[text]) for text in texts),
             unknown_tokens=sum(int((tokens[text] == unknown).sum()) for text in texts),
             tokens=sum(len(tokens[text]) for text in texts),
+            unread=source.checkpoint.count_unread(tokens[text] for text in texts),
             limit=limit,
             words={
                 "empty": "without a token: read as they are, and what follows from nothing says "

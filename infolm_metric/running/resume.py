@@ -52,7 +52,7 @@ class JobResult:
     baseline: Mapping[str, Mapping[str, Any]] | None = None
     """What unrelated texts score, by name, where it is known."""
     judged: bool = True
-    """False if the model had too little to read."""
+    """False if the model had too little that it can read."""
 
 
 def run_job(

@@ -220,7 +220,8 @@ def test_a_result_is_the_scorer_s_in_plain_numbers(shared, tiny_bert):
     assert result["signature"].startswith("metric:infolm|measure:fisher_rao_distance|")
     remarks = {"texts": 4, "too_long": 0, "empty": 0, "one_token": 0, "distinct_documents": 2}
     assert result["remarks"].items() >= remarks.items()
-    assert result["remarks"].keys() - remarks == {"zero_weight", "unknown_tokens", "tokens"}
+    others = {"zero_weight", "unknown_tokens", "tokens", "unread"}
+    assert result["remarks"].keys() - remarks == others
     assert type(result["infolm"]) is float and {type(s) for s in result["scores"]} == {float}
     assert result["scores"][0] > 0 == result["scores"][1]
     assert json.loads(json.dumps(result)) == result

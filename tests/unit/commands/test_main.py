@@ -561,10 +561,14 @@ def lines_of(output):
             ("Heavy rain is expected.", "Two plus two is four."),
             "about as far as unrelated texts",
         ),
-        (("yes", "no"), "not to be judged: the model had too little to read"),
+        (("yes", "no"), "not to be judged: the model had too little that it can read"),
         (
             ("\u6771\u4eac\u306f\u96e8 \U0001f642 \U0001f680", "a dog"),
-            "not to be judged: the model had too little to read",
+            "not to be judged: the model had too little that it can read",
+        ),
+        (
+            ("Der Hund schläft auf dem Sofa.", "Die Regierung erhöht morgen die Steuern."),
+            "not to be judged: the model had too little that it can read",
         ),
     ],
 )
@@ -588,12 +592,15 @@ def test_a_job_says_what_its_mean_means_when_it_is_finished_and_when_asked_again
     assert first == again
     assert first[1].startswith("unrelated texts: 0.652, eight in ten between ")
     assert "; the mean is " in first[1]
-    (tmp_path / "words.jsonl").write_text('{"prediction": "yes", "reference": "no"}\n')
-    words = ("score", tmp_path / "words.jsonl", "--model", "bundled", "-o", tmp_path / "w.jsonl")
-    for _ in range(2):
-        _, printed, warned = infolm(*words, "--idf", "none")
-        assert "is not to be judged" in lines_of(printed)[1]
-        assert "2 of 2 texts of one token" in warned
+    code = ("for i in range(9): print(x[i])", "x[i], x[j] = x[j], x[i]")
+    for (prediction, reference), told in ((("yes", "no"), "of one"), (code, "seem to be another")):
+        file = tmp_path / f"{len(reference)}.jsonl"
+        file.write_text(json.dumps({"prediction": prediction, "reference": reference}))
+        words = ("score", file, "--model", "bundled", "-o", file.with_suffix(".out.jsonl"))
+        for _ in range(2):
+            _, printed, warned = infolm(*words, "--idf", "none")
+            assert "is not to be judged" in lines_of(printed)[1]
+            assert f"2 of 2 texts {told}" in warned
     other = ("--restart", "--temperature", 3)
     assert lines_of(infolm(*job, "--idf", "none", *other)[1])[1].startswith(
         "what unrelated texts score is not known for these settings; `infolm baseline CORPUS "

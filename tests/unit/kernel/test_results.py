@@ -35,6 +35,7 @@ COUNTS = {
     "zero_weight": 0,
     "unknown_tokens": 0,
     "tokens": 12,
+    "unread": 0,
     "distinct_documents": 0,
 }
 REST = {"higher_is_better": False, "signature": "sig", "remarks": COUNTS}
@@ -211,11 +212,11 @@ def test_remarks_of_parts_add_up_to_those_of_the_whole():
     parts = [
         Remarks(texts=3, empty=1, tokens=4, distinct_documents=3),
         Remarks(texts=5, too_long=2, limit=40, one_token=1, distinct_documents=3),
-        Remarks(texts=2, zero_weight=1, unknown_tokens=2, tokens=6, distinct_documents=3),
+        Remarks(2, zero_weight=1, unknown_tokens=2, tokens=6, unread=1, distinct_documents=3),
     ]
-    whole = Remarks(10, 2, 1, 1, 1, 2, 10, distinct_documents=3, limit=40)
+    whole = Remarks(10, 2, 1, 1, 1, 2, 10, 1, distinct_documents=3, limit=40)
     assert sum(parts, Remarks()) == sum(reversed(parts), Remarks()) == whole
-    assert list(whole.counts().values()) == [10, 2, 1, 1, 1, 2, 10, 3]
+    assert list(whole.counts().values()) == [10, 2, 1, 1, 1, 2, 10, 1, 3]
 
 
 def test_remarks_of_a_combined_metric_add_up_and_stay_its_own():

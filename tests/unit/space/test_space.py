@@ -231,6 +231,14 @@ def test_a_verdict_is_graded_by_the_baseline_and_given_to_what_can_be_judged(
     assert ("unrelated texts score with these settings is not known" in card) == (not verdict)
 
 
+@pytest.mark.parametrize("compared", [compare, move_texts, infer])
+def test_what_a_model_cannot_read_has_no_verdict_by_any_metric(compared):
+    answer = compared("asdf qwer zxcv uiop", ["lkjh gfds mnbv rewq"], Choices())
+    assert answer.verdict == "These texts cannot be judged"
+    card = charts.score_card(answer)
+    assert "says nothing here" in card and "2 of 2 texts seem to be another language" in card
+
+
 @pytest.mark.parametrize("references", [PAIR[1], [*PAIR[1], "A dog ran home."]])
 def test_by_default_a_pair_scores_on_the_page_as_anywhere_else(references):
     own = InfoLM(model_name_or_path="bundled").scorer.score([PAIR[0]], [references])
