@@ -11,7 +11,7 @@ from infolm_metric.kernel.settings import Settings, choice
 @dataclass(frozen=True)
 class ToySettings(Settings):
     metric = "toy"
-    size: int = choice(1, checks.whole_number, "characters", "--size", tunable=True, tried=(1, 2))
+    size: int = choice(1, checks.whole_number, "characters", "--size", signed=True)
 
 
 class Overlap(Scorer):

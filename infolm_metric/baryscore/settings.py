@@ -71,8 +71,7 @@ class Settings(ModelSettings):
         "hidden states that a token's place is the mean of: so many of the last (default: 5), all, "
         "or a list of indices, of which 0 is the embeddings",
         "--layers",
-        tunable=True,
-        tried=(1, LAST, ALL),
+        signed=True,
         given="int | str | Sequence[int]",
     )
     idf: bool | str | IDF = idf_choice()

@@ -26,19 +26,17 @@ from infolm_metric.commands import (
     correlate,
     idf,
     register,
-    report,
     robustness,
     score,
-    tune,
 )
-from infolm_metric.commands.options import Command, chosen_settings, dashed, flag_names
+from infolm_metric.commands.options import Command, chosen_settings, flag_names
 from infolm_metric.kernel.settings import Settings
 from infolm_metric.kernel.version import __version__
 from infolm_metric.kernel.wording import as_flags
 
 FAILED, WRONG_INPUT, INTERRUPTED, BROKEN_PIPE = 1, 2, 130, 141
 
-FILES = (score, compare, correlate, tune, report, attack, robustness, idf, baseline, register)
+FILES = (score, compare, correlate, attack, robustness, idf, baseline, register)
 COMMANDS = tuple(file.COMMAND for file in FILES)
 
 
@@ -97,8 +95,11 @@ def _show_warning(message: Warning | str, *where: Any, **more: Any) -> None:
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
-        hints = (hint for start, hint in dashed().items() if message.startswith(start))
-        super().error("; ".join([message, *hints]))
+        argument, _, problem = message.partition(": ")
+        if problem.startswith("expected"):
+            flag = argument.split("/")[-1].removeprefix("argument ")
+            message += f"; a value that begins with a dash is given as {flag}=VALUE"
+        super().error(message)
 
 
 def _parser(own: type[Settings]) -> argparse.ArgumentParser:

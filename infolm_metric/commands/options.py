@@ -143,8 +143,8 @@ READ: dict[str, dict[str, Any]] = {
 """How argparse reads a setting, by its annotation; any other is a word."""
 
 
-def setting(own: type[Settings], name: str, several: bool = False) -> Option:
-    """The option that gives a setting of a metric, or with `several` each of a list of values.
+def setting(own: type[Settings], name: str) -> Option:
+    """The option that gives a setting of a metric.
 
     The namespace holds the setting only if the option was given, so that defaults and checks stay
     in one place, `Settings`.
@@ -156,7 +156,7 @@ def setting(own: type[Settings], name: str, several: bool = False) -> Option:
     declared = own.choices()[name]
     keywords = {"dest": name, "default": argparse.SUPPRESS, "help": own.help(name)}
     keywords |= READ.get(declared.kind.removesuffix(" | None"), {"metavar": "NAME"})
-    if several or declared.repeated:
+    if declared.repeated:
         keywords["action"] = "append"
     return Option(declared.flags, keywords)
 
@@ -256,24 +256,6 @@ def flag_names(*types: type[Settings]) -> dict[str, str]:
     """
     return {
         name: each.flags[-1] for own in types for name, each in own.choices().items() if each.flags
-    }
-
-
-def dashed() -> dict[str, str]:
-    """By the beginning of argparse's message what to do where a value is missed.
-
-    For settings of which a value begins with a dash, which argparse takes for a flag.
-
-    >>> dashed()
-    {'argument --formula: expected': 'a formula that begins with a dash is given as --formula=-c'}
-    """
-    return {
-        f"argument {'/'.join(declared.flags)}: expected": f"a {name} that begins with a dash is "
-        f"given as {declared.flags[-1]}={value}"
-        for metric in metrics.METRICS.values()
-        for name, declared in metric.settings_type().choices().items()
-        for value in declared.tried
-        if str(value).startswith("-")
     }
 
 

@@ -65,22 +65,3 @@ def write(lines: Iterable[str], output: str) -> None:
         sys.stdout.write(text)
     else:
         write_text(output, text)
-
-
-def folder_for(output: str) -> Path:
-    """The folder, made if it is not there; ValueError if a file is in its place.
-
-    >>> folder_for(os.devnull)
-    Traceback (most recent call last):
-    ValueError: cannot write to ...: it is a file; name a folder
-    """
-    path = Path(output)
-    if path.exists() and not path.is_dir():
-        raise ValueError(f"cannot write to {output}: it is a file; name a folder")
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise ValueError(f"cannot make the folder {output}: {error.strerror}") from error
-    if not os.access(path, os.W_OK):
-        raise ValueError(f"cannot write to {output}: permission denied; name another folder")
-    return path

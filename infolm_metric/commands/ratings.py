@@ -70,7 +70,7 @@ AGAINST = (
 )
 RESAMPLING = (
     amount("--resamples", "(default: 1000)", 1000),
-    amount("--seed", "of resamples and splits (default: 0)", 0),
+    amount("--seed", "of resamples (default: 0)", 0),
 )
 
 

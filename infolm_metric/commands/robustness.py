@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from infolm_metric.robustness.scoring import Column
 
 SIDES = ("paraphrase", "adversary", "paraphrase_adversary")
+MEANS = ("accuracy", "sensitivity")
 
 
 def _robustness(arguments: argparse.Namespace) -> None:
@@ -83,8 +84,8 @@ def _number(where: str, row: Mapping[str, Any], column: str) -> float | None:
 
 def _lines(result: Robustness, layout: str) -> Iterator[str]:
     """A table for each metric, the means of all together, and what the columns are."""
-    from infolm_metric.meta_evaluation.attack_figure import mean_table
     from infolm_metric.meta_evaluation.tables import LAYOUTS
+    from infolm_metric.robustness.report import GROUPS
 
     table = LAYOUTS[layout]
     header = ["kind", "cases", "accuracy", "95% interval", "ties", "sensitivity", "of"]
@@ -92,7 +93,11 @@ def _lines(result: Robustness, layout: str) -> Iterator[str]:
         yield from table([name, *header], list(_rows(metric)), left=2)
         yield ""
     if len(result.metrics) > 1:
-        heads, rows = mean_table(result.as_dict()["metrics"])
+        heads = [f"{what}, {group}" for what in MEANS for group in GROUPS]
+        rows = [
+            [name, *(_percent(metric.macro(what)[group]) for what in MEANS for group in GROUPS)]
+            for name, metric in result.metrics.items()
+        ]
         yield from table(["mean over attacks", *heads], rows)
         yield ""
     yield (
@@ -106,8 +111,6 @@ def _lines(result: Robustness, layout: str) -> Iterator[str]:
 
 def _rows(metric: MetricResult) -> Iterator[list[str]]:
     """How a metric does on each attack, and on average."""
-    from infolm_metric.meta_evaluation.attack_figure import percent
-
     for name, each in metric.attacks.items():
         interval = "-"
         if each.low is not None and each.high is not None:
@@ -116,16 +119,21 @@ def _rows(metric: MetricResult) -> Iterator[list[str]]:
             name,
             each.kind,
             str(each.n),
-            percent(each.accuracy),
+            _percent(each.accuracy),
             interval,
-            percent(each.ties),
-            percent(each.sensitivity),
+            _percent(each.ties),
+            _percent(each.sensitivity),
             str(each.cases),
         ]
     sensitivity = metric.macro("sensitivity")
     for group, accuracy in metric.macro().items():
-        shown = percent(accuracy), percent(sensitivity[group])
+        shown = _percent(accuracy), _percent(sensitivity[group])
         yield ["mean", group, "", shown[0], "", "", shown[1], ""]
+
+
+def _percent(value: float | None) -> str:
+    """The share in percent; a dash where there is none."""
+    return "-" if value is None else f"{value:.1%}"
 
 
 COMMAND = Command(

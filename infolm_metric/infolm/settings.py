@@ -16,18 +16,14 @@ from infolm_metric.kernel.checks import (
     optional,
 )
 from infolm_metric.kernel.model_settings import ModelSettings, idf_choice, multi_reference_choice
-from infolm_metric.kernel.settings import Drawn, check_lists, choice
+from infolm_metric.kernel.settings import check_lists, choice
 from infolm_metric.kernel.wording import spelled
 
 if TYPE_CHECKING:
     from infolm_metric.kernel.idf.table import IDF
-    from infolm_metric.kernel.settings import Settings as KernelSettings
 
 # The choices of infolm.measures.SYMMETRIZATIONS, without waiting for torch.
 SYMMETRIZATIONS = ("jeffreys", "jensen", "none", "reverse")
-TRIED_TEMPERATURES = (0.5, 1.0, 1.5, 2.0)
-REPORTED = ("fisher_rao_distance", "l1_distance", "kl_divergence")
-MAPPED = (0.25, 0.5, 1.0, 2.0)
 
 
 def measure_names(name: str, value: Any) -> str | tuple[str, ...]:
@@ -80,7 +76,7 @@ class Settings(ModelSettings):
         "-m",
         "--measure",
         label="measure",
-        tunable=True,
+        signed=True,
         repeated=True,
         given="str | Sequence[str]",
     )
@@ -89,17 +85,17 @@ class Settings(ModelSettings):
         optional(number),
         "parameter of the alpha, Renyi and AB divergences",
         "--alpha",
-        tunable=True,
+        signed=True,
     )
     beta: float | None = choice(
-        None, optional(number), "parameter of the beta and AB divergences", "--beta", tunable=True
+        None, optional(number), "parameter of the beta and AB divergences", "--beta", signed=True
     )
     symmetrize: str = choice(
         "jeffreys",
         one_of(SYMMETRIZATIONS),
         "jeffreys (default), jensen, none (from reference to candidate) or reverse",
         "--symmetrize",
-        tunable=True,
+        signed=True,
     )
     temperature: float = choice(
         1.0,
@@ -107,8 +103,7 @@ class Settings(ModelSettings):
         "number that the model's logits are divided by (default: 1)",
         "-t",
         "--temperature",
-        tunable=True,
-        tried=TRIED_TEMPERATURES,
+        signed=True,
     )
     idf: bool | str | IDF = idf_choice()
     multi_reference: str = multi_reference_choice()
@@ -117,7 +112,7 @@ class Settings(ModelSettings):
         _share,
         "share of a text's own tokens in its distribution, from 0 (default, the paper's) to 1",
         "--interpolation",
-        tunable=True,
+        signed=True,
     )
     masks_per_pass: int = choice(
         1,
@@ -207,20 +202,14 @@ class Settings(ModelSettings):
     def label(self, name: str) -> str:
         """The measure with its parameters.
 
-        >>> chosen = Settings.of(information_measure="ab", alpha=0.5, beta=2, temperature=1.5)
-        >>> chosen.describe(), chosen.describe(Settings())
-        ('ab_divergence(0.5, 2)', 'ab_divergence(0.5, 2), temperature 1.5')
+        >>> Settings.of(information_measure="ab", alpha=0.5, beta=2).label("ab_divergence")
+        'ab_divergence(0.5, 2)'
         """
         from infolm_metric.infolm.measures import MEASURES
 
         used = [parameter.name for parameter in MEASURES[name].parameters]
         values = ", ".join(f"{getattr(self, parameter):g}" for parameter in used)
         return f"{name}({values})" if values else name
-
-    def differences(self, base: KernelSettings) -> dict[str, str]:
-        """The choices that are not those of `base`, but the measure and its parameters."""
-        found = super().differences(base).items()
-        return {name: value for name, value in found if name not in ("alpha", "beta")}
 
     def grid(self, lists: Mapping[str, Sequence[Any]]) -> list[Settings]:
         """These settings with every combination of the values listed by name, of one measure each.
@@ -253,64 +242,3 @@ class Settings(ModelSettings):
                 f"of {', '.join(names)}; see measures.MEASURES for the domains"
             )
         return found
-
-    @classmethod
-    def tried(cls, **given: Sequence[Any]) -> list[Mapping[str, Sequence[Any]]]:
-        """The grids among which `infolm tune` chooses, with the given lists.
-
-        With a list of measures, parameters or temperatures it is all their combinations.
-        """
-        plain = ("fisher_rao_distance", "l1_distance", "l2_distance", "l_infinity_distance")
-        warm, forms = (1.0, 1.5), cls.choices()["idf"].tried
-        # alpha = 1/2 is left out: there alpha and Renyi order texts as Fisher-Rao does.
-        ratios = ("alpha_divergence", "renyi_divergence")
-        usual: list[Mapping[str, Sequence[Any]]] = [
-            {
-                "information_measure": (*plain, "kl_divergence"),
-                "temperature": cls.choices()["temperature"].tried,
-                "idf": forms,
-            },
-            {"information_measure": ratios, "temperature": warm, "alpha": (0.25,), "idf": forms},
-            *(
-                {
-                    "information_measure": ("ab_divergence",),
-                    "temperature": warm,
-                    "alpha": (value,),
-                    "beta": (value,),
-                    "idf": forms,
-                }
-                for value in (0.25, 0.5, 1.0)
-            ),
-        ]
-        parameters = given.keys() & {"alpha", "beta"}
-        if not parameters and not given.keys() & {"information_measure", "temperature"}:
-            return [{**grid, **given} for grid in usual]
-        every = dict.fromkeys(name for grid in usual for name in grid["information_measure"])
-        names = ("ab_divergence",) if parameters else tuple(every)
-        halves = {"alpha": (0.25, 0.5), "beta": (0.25, 0.5)}
-        return [{**usual[0], "information_measure": names, **halves, **given}]
-
-    def chosen(self) -> dict[str, Any]:
-        """What `infolm tune` can choose, as keywords: the measure, and what is not the default.
-
-        >>> Settings.of(information_measure="ab", alpha=0.5, beta=2.0, temperature=1.5).chosen()
-        {'information_measure': 'ab_divergence', 'alpha': 0.5, 'beta': 2.0, 'temperature': 1.5}
-        """
-        return {"information_measure": self.information_measure, **super().chosen()}
-
-    def drawn(self) -> list[Drawn]:
-        """What a report draws: measures by temperature, and the AB divergence by its parameters."""
-        plain = self.information_measure == type(self)().information_measure
-        names = REPORTED if plain else self.names
-        heats = sorted({*TRIED_TEMPERATURES, self.temperature})
-        curve = self.grid({"information_measure": names, "temperature": heats})
-        # With "jeffreys" the AB divergence of (a, b) is that of (b, a).
-        half = self.symmetrize == "jeffreys"
-        map_ = [
-            each
-            for each in self.grid(
-                {"information_measure": ["ab_divergence"], "alpha": MAPPED, "beta": MAPPED}
-            )
-            if not half or (each.alpha or 0) <= (each.beta or 0)
-        ]
-        return [Drawn(("temperature",), tuple(curve)), Drawn(("alpha", "beta"), tuple(map_), half)]

@@ -104,8 +104,7 @@ def idf_choice() -> Any:
         "vocabulary), or the path of a table saved by infolm idf",
         "--idf",
         given="bool | str | os.PathLike[str] | IDF",
-        tunable=True,
-        tried=("references", False),
+        signed=True,
     )
 
 
@@ -116,5 +115,5 @@ def multi_reference_choice() -> Any:
         one_of(MULTI_REFERENCE),
         "score of several references: their min (default) or mean",
         "--multi-reference",
-        tunable=True,
+        signed=True,
     )

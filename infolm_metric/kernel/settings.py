@@ -1,7 +1,7 @@
 """Settings, each declared once: a field carries its check, its help, its flag, what it changes.
 
-From the fields come the checks of arguments, the options of the command line, the signature, and
-what `infolm tune` tries. Nothing here imports torch: help and wrong arguments are answered at once.
+From the fields come the checks of arguments, the options of the command line and the signature.
+Nothing here imports torch: help and wrong arguments are answered at once.
 """
 
 from __future__ import annotations
@@ -31,8 +31,7 @@ class Choice:
 
     `check` takes the name and a value, and gives the value normalised or raises. A setting with
     `flags` is an option of the command line. `signed` tells whether the setting can change a score,
-    and so stands in the signature, under `label` if one is given. A `tunable` one is signed, and
-    `infolm tune` can choose it, if told nothing among the values `tried`; `repeated` is True where
+    and so stands in the signature, under `label` if one is given. `repeated` is True where
     one call can hold several values. `kind` is the annotation of the field, and `given` that of
     what callers may give, where it is more.
     """
@@ -42,8 +41,6 @@ class Choice:
     flags: tuple[str, ...] = ()
     signed: bool = False
     label: str = ""
-    tunable: bool = False
-    tried: tuple[Any, ...] = ()
     repeated: bool = False
     kind: str = ""
     given: str = ""
@@ -192,7 +189,7 @@ class Settings:
             if declared.repeated
             else getattr(self, name)
             for name, declared in self.choices().items()
-            if declared.signed or declared.tunable
+            if declared.signed
         }
         if isinstance(self.rescale_with_baseline, Baseline):
             fields["baseline"] = self.rescale_with_baseline
@@ -213,25 +210,6 @@ class Settings:
         forms = [] if idf is None else [False, idf or "references"]
         return [plain.replace(idf=form) for form in forms] or [plain]
 
-    def describe(self, base: Settings | None = None) -> str:
-        """What to call the scores, and every choice `infolm tune` can make that is not `base`'s."""
-        changed = self.differences(base or self)
-        words = [f"{name} {value}" for name, value in changed.items()]
-        return ", ".join(["+".join(map(self.label, self.names)), *words])
-
-    def differences(self, base: Settings) -> dict[str, str]:
-        """The choices `infolm tune` can make that are not those of `base`, in words.
-
-        What names the scores is left out: `label` says it.
-        """
-        found = {}
-        for name, declared in self.choices().items():
-            value = getattr(self, name)
-            if declared.tunable and not declared.repeated and value != getattr(base, name):
-                shown = f"{value:g}" if isinstance(value, float) else str(value)
-                found[name.replace("_", " ")] = "none" if value is False else shown
-        return found
-
     def grid(self: Own, lists: Mapping[str, Sequence[Any]]) -> list[Own]:
         """These settings with every combination of the values listed by name.
 
@@ -242,29 +220,6 @@ class Settings:
             self.replace(**dict(zip(lists, values, strict=True)))
             for values in itertools.product(*check_lists(lists).values())
         ]
-
-    @classmethod
-    def tried(cls, **given: Sequence[Any]) -> list[Mapping[str, Sequence[Any]]]:
-        """The grids, as `grid` takes them, among which `infolm tune` chooses, with the given lists.
-
-        >>> Settings.tried(return_scores=[True, False])
-        [{'return_scores': [True, False]}]
-        """
-        usual = {name: each.tried for name, each in cls.choices().items() if each.tried}
-        return [{**usual, **given}]
-
-    def chosen(self) -> dict[str, Any]:
-        """What `infolm tune` can choose, where it is not the default, as keywords."""
-        plain = type(self)()
-        return {
-            name: getattr(self, name)
-            for name, declared in self.choices().items()
-            if declared.tunable and getattr(self, name) != getattr(plain, name)
-        }
-
-    def drawn(self) -> list[Drawn]:
-        """What a report draws of these settings beside the scores themselves."""
-        return []
 
 
 def check_lists(lists: Mapping[str, Any]) -> dict[str, list[Any]]:
@@ -286,15 +241,3 @@ def check_lists(lists: Mapping[str, Any]) -> dict[str, list[Any]]:
 def _written(annotation: Any) -> str:
     """The annotation of a field as it was written, in modules that evaluate it, too."""
     return annotation.__name__ if isinstance(annotation, type) else str(annotation)
-
-
-@dataclass(frozen=True)
-class Drawn:
-    """Settings that a report draws: over one setting a curve, over two a map.
-
-    A map that is `symmetric` holds one of each two points that mirror each other.
-    """
-
-    over: tuple[str, ...]
-    settings: tuple[Settings, ...]
-    symmetric: bool = False

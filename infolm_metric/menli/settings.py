@@ -63,8 +63,7 @@ class Settings(ModelSettings):
         "command line with an equals sign: --formula=-c",
         "--formula",
         label="formula",
-        tunable=True,
-        tried=tuple(FORMULAS),
+        signed=True,
         repeated=True,
         given="str | Sequence[str]",
     )
@@ -74,8 +73,7 @@ class Settings(ModelSettings):
         "rh (does the candidate follow from the reference?), hr (the reference from the "
         "candidate?), or avg, the mean of both (default)",
         "--direction",
-        tunable=True,
-        tried=DIRECTIONS,
+        signed=True,
     )
     multi_reference: str = choice(
         "max",
@@ -83,7 +81,7 @@ class Settings(ModelSettings):
         "score of several references: their max (default) or mean; another metric that is "
         "combined has its own rule",
         "--multi-reference",
-        tunable=True,
+        signed=True,
     )
     combine_with: Companion | tuple[float, ...] | None = choice(
         None,
@@ -99,7 +97,7 @@ class Settings(ModelSettings):
         optional(_weight),
         "share of the NLI model in a combination, from 0 to 1 (default: 0.2)",
         "--nli-weight",
-        tunable=True,
+        signed=True,
     )
     higher_is_better: bool = choice(
         True,
@@ -257,7 +255,7 @@ class Settings(ModelSettings):
     def label(self, name: str) -> str:
         """The formula, and in a combination the shares.
 
-        >>> Settings(combine_with="infolm", formula="e-c").describe()
+        >>> Settings(combine_with="infolm", formula="e-c").label("e-c")
         '0.2 e-c + 0.8 infolm'
         """
         if self.combine_with is None:

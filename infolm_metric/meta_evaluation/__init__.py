@@ -1,4 +1,4 @@
-"""How far a metric agrees with people: correlation, significance, tuning, figures.
+"""How far a metric agrees with people: correlation and significance.
 
 `read_ratings` reads rows of texts with human scores. The functions that judge take plain arrays
 [systems, samples], NaN where a score is missing, higher is better on both sides.
@@ -22,16 +22,12 @@ if TYPE_CHECKING:
     from .grid import turned as turned
     from .partial import partial_correlation as partial_correlation
     from .ratings import Ratings as Ratings
-    from .report import write_report as write_report
     from .resampling import approximate_randomization as approximate_randomization
     from .resampling import bootstrap_interval as bootstrap_interval
     from .resampling import paired_bootstrap as paired_bootstrap
     from .rows import read_ratings as read_ratings
-    from .splits import split_samples as split_samples
     from .tie_calibration import CalibratedAccuracy as CalibratedAccuracy
     from .tie_calibration import calibrated_accuracy as calibrated_accuracy
-    from .tuning import Tuning as Tuning
-    from .tuning import tune as tune
     from .williams import WilliamsTest as WilliamsTest
     from .williams import compare_metrics as compare_metrics
     from .williams import williams_test as williams_test
@@ -42,12 +38,9 @@ _NAMES = {
     "grid": ("score_grid", "turned"),
     "partial": ("partial_correlation",),
     "ratings": ("Ratings",),
-    "report": ("write_report",),
     "resampling": ("approximate_randomization", "bootstrap_interval", "paired_bootstrap"),
     "rows": ("read_ratings",),
-    "splits": ("split_samples",),
     "tie_calibration": ("CalibratedAccuracy", "calibrated_accuracy"),
-    "tuning": ("Tuning", "tune"),
     "williams": ("WilliamsTest", "compare_metrics", "williams_test"),
 }
 _HOMES = {name: module for module, names in _NAMES.items() for name in names}

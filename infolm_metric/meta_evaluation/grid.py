@@ -175,10 +175,10 @@ def _columns(
 
 
 def _counting(settings: Settings) -> tuple[object, ...]:
-    """What decides what is counted: of the choices that `tune` makes only the sides counted."""
-    choices = settings.choices().items()
-    fixed = (getattr(settings, name) for name, declared in choices if not declared.tunable)
-    return settings.counted, *fixed
+    """What decides what is counted: the sides, and which model cuts them into tokens and how."""
+    reader = getattr(settings, "other", None) or settings
+    names = ("model_name_or_path", "model_revision", "max_length", "long_text")
+    return settings.counted, *(getattr(reader, name, None) for name in names)
 
 
 def _neighbours(references: Sequence[Sequence[str]]) -> list[int]:

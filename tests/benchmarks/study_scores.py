@@ -63,7 +63,7 @@ def key(settings: Settings) -> str:
     'InfoLM l1_distance T2 uniform lambda0.25 masks1 min'
     """
     return (
-        f"InfoLM {settings.describe()} T{settings.temperature:g} "
+        f"InfoLM {settings.label(*settings.names)} T{settings.temperature:g} "
         f"{'uniform' if settings.idf is False else settings.idf} "
         f"lambda{settings.interpolation:g} masks{settings.masks_per_pass} "
         f"{settings.multi_reference}"

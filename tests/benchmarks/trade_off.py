@@ -28,11 +28,12 @@ import numpy as np
 import study_data
 import study_scores
 from attack_accuracy import GROUPS, Attacks
+from matplotlib import rc_context
+from matplotlib.figure import Figure
 from study_judged import Interval, Judged
 from study_store import KeptDistributions
 
 from infolm_metric import InfoLMScorer, metrics
-from infolm_metric.meta_evaluation.figures import COLOURS, new_figure
 from infolm_metric.meta_evaluation.grid import score_grid
 from infolm_metric.meta_evaluation.tables import markdown
 from infolm_metric.robustness.triples import read_triples
@@ -43,6 +44,15 @@ OTHERS: Mapping[str, Mapping[str, Any]] = {
     "BaryScore": {"metric": "baryscore"},
 }
 RIVALS = ("chrF", "BERTScore")
+COLOURS = ("#0072B2", "#E69F00", "#009E73")  # Okabe and Ito 2008
+LOOK = {
+    "font.size": 9,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.axisbelow": True,
+    "axes.titlesize": 9,
+    "legend.frameon": False,
+}
 ALONE = "alone"
 WEIGHTS = tuple(step / 10 for step in range(11))
 SETS = ("webnlg", "sfres", "summeval")
@@ -219,7 +229,9 @@ def rival_rows(scorers: Scorers, attacks: Attacks, content: str) -> Iterator[lis
 def draw_curves(studies: Mapping[str, Study], path: Path) -> None:
     """Accuracy on the attacks against agreement over texts, a panel for each data set."""
     sets = next(iter(studies.values())).sets
-    figure, panels = new_figure(len(sets), columns=3, height=2.6)
+    with rc_context(LOOK):
+        figure = Figure((2.9 * len(sets) + 0.4, 2.6), layout="constrained")
+        panels = figure.subplots(1, len(sets)).flat
     for axes, (name, first) in zip(panels, sets.items(), strict=True):
         for colour, (title, study) in zip(COLOURS, studies.items(), strict=False):
             own = study.sets[name]

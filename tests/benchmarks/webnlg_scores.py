@@ -19,8 +19,6 @@ from infolm_metric.infolm.settings import Settings
 from infolm_metric.meta_evaluation.grid import score_grid
 from infolm_metric.meta_evaluation.ratings import Ratings
 from infolm_metric.meta_evaluation.rows import read_ratings
-from infolm_metric.meta_evaluation.splits import split_samples
-from infolm_metric.meta_evaluation.tuning import candidates
 
 INCOMPLETE = "1124"  # one system has no rating for it; left out of the paper's figures too
 DEVELOPMENT, SEED = 100, 0
@@ -66,6 +64,16 @@ def read(path: Path) -> Ratings:
     return read_ratings(path, exclude_ids=(INCOMPLETE,))
 
 
+def halves(ratings: Ratings) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The samples that settings are chosen on, drawn at random, and those held out."""
+    drawn = np.random.default_rng(SEED).permutation(sorted(ratings.samples))[:DEVELOPMENT]
+    chosen = set(drawn.tolist())
+    return (
+        tuple(name for name in ratings.samples if name in chosen),
+        tuple(name for name in ratings.samples if name not in chosen),
+    )
+
+
 def key(settings: Settings) -> str:
     """A name for scores by these settings, with all that the sweeps here vary."""
     parameters = [f"{v:g}" for v in (settings.alpha, settings.beta) if v is not None]
@@ -85,7 +93,7 @@ def infolm_passes(ratings: Ratings, model: str, seen: Scores) -> Iterator[Scores
 
     The model reads each text once.
     """
-    chosen, held_out = split_samples(ratings.samples, DEVELOPMENT, SEED)
+    chosen, held_out = halves(ratings)
     passes: tuple[tuple[str, Sequence[str], Sequence[Grid]], ...] = (
         ("development split", chosen, GRIDS + SYMMETRIZATIONS + AB_MAP + UNWEIGHTED),
         ("held-out split", held_out, GRIDS),
@@ -98,7 +106,7 @@ def infolm_passes(ratings: Ratings, model: str, seen: Scores) -> Iterator[Scores
         part = ratings.select(samples)
         wanted = set(samples)
         there = np.asarray([ratings.samples[sample] in wanted for _, sample in ratings.places])
-        tried = candidates(scorer.settings, grids)
+        tried = list(dict.fromkeys(each for grid in grids for each in scorer.settings.grid(grid)))
         total = len(tried) * len(part.predictions)
         with tqdm(total=total, unit="score", desc=title) as bar:
             found = score_grid(

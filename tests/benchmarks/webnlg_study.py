@@ -21,7 +21,6 @@ import webnlg_scores as webnlg
 from infolm_metric.meta_evaluation.agreement_table import AgreementTable, agreement
 from infolm_metric.meta_evaluation.correlations import COEFFICIENTS, correlation
 from infolm_metric.meta_evaluation.ratings import Ratings
-from infolm_metric.meta_evaluation.splits import split_samples
 from infolm_metric.meta_evaluation.tables import markdown, p_value
 
 AT_ONE = "T1|jeffreys|mean|references"
@@ -249,7 +248,7 @@ def main() -> None:
     grids = {name: ratings.grid(scores[key]) for name, key in INFOLM.items()}
     grids |= {name: ratings.grid(scores[name]) for name in others}
     table = agreement(ratings.human, grids, against=RIVALS)
-    chosen, held_out = split_samples(ratings.samples, webnlg.DEVELOPMENT, webnlg.SEED)
+    chosen, held_out = webnlg.halves(ratings)
     here = ratings.select(chosen)
     wanted = set(chosen)
     part = np.asarray([ratings.samples[sample] in wanted for _, sample in ratings.places])

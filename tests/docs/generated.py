@@ -64,7 +64,7 @@ def table(settings: type[Settings]) -> str:
     for name, each in settings.choices().items():
         kind = each.given.replace("|", "\\|")
         flag = f"`{each.flags[-1]}`" if each.flags else ""
-        signed = "yes" if each.signed or each.tunable or name in OF_THE_MODEL else ""
+        signed = "yes" if each.signed or name in OF_THE_MODEL else ""
         cells = (f"`{name}`", kind, repr(defaults[name]), flag, signed, settings.help(name))
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"

@@ -79,10 +79,3 @@ def test_layers_that_a_model_has_not_are_refused(given, message):
 def test_the_signature_names_layers_weights_and_ground():
     assert list(Settings().signed()) == ["layers", "idf", "ground", "multi_reference"]
     assert Settings().signed()["ground"] == "sqeuclidean"
-
-
-def test_tuning_tries_layers_and_weights():
-    (grid,) = Settings.tried()
-    assert grid == {"layers": (1, 5, "all"), "idf": ("references", False)}
-    assert len(Settings().grid(grid)) == 6
-    assert Settings(layers="all", idf=False).chosen() == {"layers": "all", "idf": False}

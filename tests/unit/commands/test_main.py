@@ -296,8 +296,6 @@ def test_an_output_that_cannot_be_written_is_refused_before_the_work(infolm, mon
         ("score", "--dataset", "no_such_data_set", "-o", "scores.jsonl"),
         ("compare", "sys.txt", "-", "-r", "ref.txt"),
         ("correlate", "-"),
-        ("tune", "-"),
-        ("report", "-", "-o", "report"),
     ],
 )
 def test_settings_are_checked_before_the_input_is_read(infolm, monkeypatch, arguments):
@@ -318,8 +316,6 @@ def test_settings_are_checked_before_the_input_is_read(infolm, monkeypatch, argu
         ("attack", "data.jsonl", "-o", "data.jsonl"),
         ("robustness", "data.jsonl", "-o", "data.jsonl"),
         ("correlate", "data.jsonl", "-o", "data.jsonl"),
-        ("tune", "data.jsonl", "-o", "data.jsonl"),
-        ("tune", "data.jsonl", "--idf", "none", "--idf", "table.idf", "-o", "table.idf"),
         ("compare", "sys.txt", "ref2.txt", "-r", "ref.txt", "-o", "ref2.txt"),
     ],
 )

@@ -1,10 +1,8 @@
-"""correlate, tune, compare and report: real use on a tiny model, and what they refuse."""
+"""correlate and compare: real use on a tiny model, and what they refuse."""
 
-import base64
 import io
 import json
 import re
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -12,20 +10,14 @@ import pytest
 
 from infolm_metric import InfoLMScorer
 from infolm_metric.commands.main import main
-from infolm_metric.kernel.idf.table import IDF
 from infolm_metric.meta_evaluation import (
     calibrated_accuracy,
     correlation,
     partial_correlation,
     read_ratings,
     score_grid,
-    tune,
-    write_report,
 )
 from infolm_metric.meta_evaluation.grid import score_measures
-from infolm_metric.meta_evaluation.splits import split_samples
-from infolm_metric.meta_evaluation.tuning import DEFAULTS, TUNED
-from tests.counted_contexts import counted_contexts
 
 WORDS = ["the cat", "a dog", "rain", "the river", "a small house", "cold wind"]
 REFERENCES = [["the cat sat", "a cat sat down"], ["a dog ran"], ["rain fell"], ["the river rose"]]
@@ -195,7 +187,7 @@ def test_where_every_sample_has_one_system_the_text_level_has_no_figures(infolm)
     assert "or too few" in output
 
 
-@pytest.mark.parametrize("arguments", [["correlate", "--no-metric"], ["correlate"], ["report"]])
+@pytest.mark.parametrize("arguments", [["correlate", "--no-metric"], ["correlate"]])
 def test_a_column_named_length_is_asked_for_another_name_before_a_model_is_loaded(
     capsys, arguments
 ):
@@ -206,22 +198,18 @@ def test_a_column_named_length_is_asked_for_another_name_before_a_model_is_loade
     assert "a metric is named 'length'" in errors and "rename it" in errors
 
 
-@pytest.mark.parametrize("command", ["correlate", "report"])
-def test_a_column_may_not_have_the_name_of_a_score_of_ours(capsys, command):
+def test_a_column_may_not_have_the_name_of_a_score_of_ours(capsys):
     named = [{**row, "metrics": {"fisher_rao_distance": row["metrics"]["ter"]}} for row in ROWS]
     Path("rows.jsonl").write_text("\n".join(map(json.dumps, named)))
-    assert main([command, "rows.jsonl", "-o", "out", "--model", "no/such/model"]) == 2
+    assert main(["correlate", "rows.jsonl", "--model", "no/such/model"]) == 2
     assert "two metrics are named 'fisher_rao_distance'" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("command", ["correlate", "report"])
-def test_length_may_be_named_among_the_rivals(infolm, command):
-    output = ["-o", "out"] if command == "report" else []
-    arguments = ("--scores", "bleu", "--against", "length", "--resamples", "20", *output)
-    code, written, errors = infolm(command, "rows.jsonl", *arguments)
+def test_length_may_be_named_among_the_rivals(infolm):
+    arguments = ("--scores", "bleu", "--against", "length", "--resamples", "20")
+    code, output, errors = infolm("correlate", "rows.jsonl", *arguments)
     assert code == 0, errors
-    page = written if command == "correlate" else Path("out/index.html").read_text()
-    assert page.count("p vs length") == 2
+    assert output.count("p vs length") == 2
 
 
 def test_correlate_takes_the_words_for_lower_is_better(infolm):
@@ -261,7 +249,6 @@ def test_correlate_says_what_it_left_out(infolm):
     assert "1 rows of human texts were passed over." in output
 
 
-@pytest.mark.parametrize("command", ["correlate", "tune", "report"])
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -275,44 +262,30 @@ def test_correlate_says_what_it_left_out(infolm):
         (["--measure", "fischer"], "unknown --measure 'fischer'"),
     ],
 )
-def test_wrong_arguments_are_refused_before_a_model_is_loaded(capsys, command, arguments, message):
-    output = ["-o", "out"] if command == "report" else []
-    code = main([command, "rows.jsonl", *arguments, *output, "--model", "no/such/model"])
+def test_wrong_arguments_are_refused_before_a_model_is_loaded(capsys, arguments, message):
+    code = main(["correlate", "rows.jsonl", *arguments, "--model", "no/such/model"])
     captured = capsys.readouterr()
     assert code == 2, captured.err
     assert message in captured.err
 
 
 @pytest.mark.parametrize(
-    ("command", "arguments", "message"),
+    ("arguments", "message"),
     [
-        ("correlate", ["--metric", "bleu"], "a column of scores is named with --scores bleu"),
-        ("tune", ["--metric=ter"], "a column of scores is named with --scores ter"),
-        ("report", ["--metric", "bleu"], "a column of scores is named with --scores bleu"),
-        ("correlate", ["--baseline", "bleu"], "--baseline is now --against NAME"),
-        ("report", ["--baseline", "bleu"], "--baseline is now --against NAME"),
-        ("correlate", ["--no-infolm"], "--no-infolm is now --no-metric"),
-        ("correlate", ["--confidence", "95"], "--confidence must be above 0 and below 1, got 95"),
-        (
-            "correlate",
-            ["--against", "x"],
-            "unknown rival 'x'; known: 'fisher_rao_distance'",
-        ),
-        ("correlate", ["--no-metric", "--against", "x"], "known: 'bleu', 'ter', 'length'"),
-        (
-            "report",
-            ["-o", "out", "--against", "x"],
-            "rival 'x'; known: 'fisher_rao_distance'",
-        ),
+        (["--metric", "bleu"], "a column of scores is named with --scores bleu"),
+        (["--metric=ter"], "a column of scores is named with --scores ter"),
+        (["--baseline", "bleu"], "--baseline is now --against NAME"),
+        (["--no-infolm"], "--no-infolm is now --no-metric"),
+        (["--confidence", "95"], "--confidence must be above 0 and below 1, got 95"),
+        (["--against", "x"], "unknown rival 'x'; known: 'fisher_rao_distance'"),
+        (["--no-metric", "--against", "x"], "known: 'bleu', 'ter', 'length'"),
     ],
 )
-def test_old_flags_and_wrong_values_are_answered_with_what_to_give(
-    capsys, command, arguments, message
-):
-    assert main([command, "rows.jsonl", *arguments]) == 2
+def test_old_flags_and_wrong_values_are_answered_with_what_to_give(capsys, arguments, message):
+    assert main(["correlate", "rows.jsonl", *arguments]) == 2
     captured = capsys.readouterr()
     assert message in captured.err
-    assert not captured.out and not Path("out").exists()
+    assert not captured.out
 
 
 def test_a_measure_can_be_the_rival_of_what_rides_along(infolm):
@@ -323,53 +296,6 @@ def test_a_measure_can_be_the_rival_of_what_rides_along(infolm):
     assert "p vs fisher_rao_distance" in output
     assert "ter" not in {line.split()[1] for line in output.splitlines() if line.count("[") > 3}
     assert "infolm: lower is better: negated, so that higher is better everywhere." in output
-
-
-@pytest.mark.parametrize(
-    ("arguments", "tried"),
-    [
-        ([], 2 * (5 * 4 + 2 * 2 + 3 * 2)),
-        (["--idf", "none"], 5 * 4 + 2 * 2 + 3 * 2),
-        (["--symmetrize", "jensen", "--symmetrize", "none", "--idf", "none"], 2 * 30),
-        (["-t", "1.5", "--idf", "none"], 5 + 2 * 2 + 4),
-        (["-m", "kl", "-m", "renyi", "--idf", "none"], 4 * (1 + 2)),
-        (["--alpha", "0.5", "--idf", "none"], 4 * 2),
-        (["-m", "ab", "--beta", "1", "-t", "1", "-t", "2"], 2 * 2 * 2),
-    ],
-)
-def test_tune_tries_all_combinations_of_what_is_listed(infolm, arguments, tried):
-    code, output, errors = infolm(
-        "tune", "rows.jsonl", *arguments, "--resamples", "20", "--json", "--criterion", "fluency"
-    )
-    assert code == 0, errors
-    assert len(json.loads(output)["trials"]) == tried
-
-
-def people_tell_apart_in_the_first_sample_alone(others):
-    """The seed of a split that does not hold it out; `others` gives their scores elsewhere."""
-    rows = [
-        {**row, "human": {"fluency": row["human"]["fluency"] if row["id"] == 0 else others(row)}}
-        for row in ROWS
-    ]
-    Path("rows.jsonl").write_text("\n".join(map(json.dumps, rows)))
-    samples = [str(sample) for sample in range(len(REFERENCES))]
-    return next(str(seed) for seed in range(9) if "0" in split_samples(samples, 2, seed)[0])
-
-
-def test_what_tune_cannot_tell_is_null_in_json(infolm):
-    seed = people_tell_apart_in_the_first_sample_alone(lambda row: 10 * row["id"])
-    given = ["-m", "l1", "-t", "1", "--level", "text", "--resamples", "20", "--seed", seed]
-    code, output, errors = infolm("tune", "rows.jsonl", *given, "--json")
-    assert code == 0, errors
-    cells = json.loads(output, parse_constant=pytest.fail)["held_out"]
-    assert [cell["value"] for cell in cells] == [None, None]
-
-
-def test_tune_needs_scores_that_differ_in_both_splits_before_a_model_is_loaded(capsys):
-    seed = people_tell_apart_in_the_first_sample_alone(lambda row: 50)
-    assert main(["tune", "rows.jsonl", "--seed", seed, "--model", "no/such/model"]) == 2
-    message = "column 'fluency' of the samples held out: all 10 values are 50"
-    assert message in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -385,87 +311,6 @@ def test_a_wrong_row_is_named_before_a_model_is_loaded(capsys, changes, message)
     Path("rows.jsonl").write_text("\n".join(map(json.dumps, made)))
     assert main(["correlate", "rows.jsonl", "--model", "no/such/model"]) == 2
     assert message in capsys.readouterr().err
-
-
-# infolm tune
-
-
-def test_tune_chooses_on_one_split_and_reports_on_the_other(scorer):
-    ratings = read_ratings(ROWS)
-    lists = {"information_measure": ["fisher_rao", "l1"], "temperature": [0.5, 1.0, 2.0]}
-    grids = [{**lists, "idf": ["references", False]}]
-    result = tune(ratings, scorer, grids=grids, criteria=["fluency"], development=2, seed=1)
-    here, there = (ratings.select(ids) for ids in (result.development_ids, result.held_out_ids))
-    values = {}
-    for idf in ("references", False):
-        alone = InfoLMScorer(model_name_or_path=scorer.settings.model_name_or_path, idf=idf)
-        grid = alone.settings.grid(lists)
-        for settings, scores in score_grid(alone, ratings.predictions, ratings.references, grid):
-            part = np.isin(ratings.places[:, 1], [ratings.samples.index(s) for s in here.samples])
-            development = correlation(here.human["fluency"], here.grid(-scores[part]))
-            values[settings.information_measure, settings.temperature, idf] = (
-                development,
-                correlation(there.human["fluency"], there.grid(-scores[~part])),
-            )
-    best = result.best.information_measure, result.best.temperature, result.best.idf
-    assert best == max(values, key=lambda key: values[key][0])
-    assert len(result.trials) == len(values) == 12
-    assert result.trials[0].development == pytest.approx(values[best][0], abs=1e-6)
-    assert result.held_out_mean(TUNED) == pytest.approx(values[best][1], abs=1e-6)
-    default = values["fisher_rao_distance", 1.0, "references"][1]
-    assert result.held_out_mean(DEFAULTS) == pytest.approx(default, abs=1e-6)
-
-
-def test_tune_reads_each_text_once_for_everything_it_tries(scorer, monkeypatch):
-    ratings = read_ratings(ROWS)
-    fresh = InfoLMScorer(model_name_or_path=scorer.settings.model_name_or_path)
-    with counted_contexts(monkeypatch) as tried:
-        tune(ratings, fresh, development=2)
-    texts = [*ratings.predictions, *(text for group in ratings.references for text in group)]
-    with counted_contexts(monkeypatch) as needed:
-        fresh.distributions(texts, idf=False, reuse_memory=0)
-    assert 0 < len(tried) == len(needed)
-
-
-def test_tune_does_not_look_at_the_scores_held_out(scorer):
-    ratings = read_ratings(ROWS)
-    lists = {"information_measure": ["fisher_rao", "l2"], "temperature": [0.5, 2.0]}
-    grids = [{**lists, "idf": ["references", False]}]
-    before = tune(ratings, scorer, grids=grids, development=2)
-    held_out = {ratings.samples.index(name) for name in before.held_out_ids}
-    changed = [
-        {**row, "human": {"fluency": 100 - row["human"]["fluency"], "coverage": index}}
-        if row["id"] in held_out
-        else row
-        for index, row in enumerate(ROWS)
-    ]
-    after = tune(read_ratings(changed), scorer, grids=grids, development=2)
-    assert after.trials == before.trials
-    assert after.held_out_mean(TUNED) != before.held_out_mean(TUNED)
-
-
-def test_the_settings_that_tune_prints_can_be_pasted(infolm, tiny_bert):
-    code, output, errors = infolm(
-        "tune", "rows.jsonl", "-m", "ab", "-t", "1.5", "--alpha", "0.5", "--beta", "1",
-        "--idf", "none", "--development", "2", "--resamples", "50",
-        "--max-length", "9", "--masks-per-pass", "0",
-    )  # fmt: skip
-    assert code == 0, errors
-    flags = re.search(r"^infolm score (.*) \.\.\.$", output, re.MULTILINE)[1].split()
-    keywords = re.search(r"^InfoLM\((.*)\)$", output, re.MULTILINE)[1]
-    scorer = InfoLMScorer(**eval(f"dict({keywords})"))
-    assert (scorer.settings.alpha, scorer.settings.idf) == (0.5, False)
-    assert re.search(r"^signature: (.*)$", output, re.MULTILINE)[1] == scorer.signature()
-    assert Path(scorer.settings.model_name_or_path) == tiny_bert
-    _, scored, _ = infolm("score", *flags, "the cat", "a dog", "--json")
-    assert json.loads(scored)["scores"] == scorer.score(["the cat"], ["a dog"])["scores"]
-
-
-@pytest.mark.parametrize("development", ["1", "3", "40"])
-def test_a_split_too_small_is_refused_before_a_model_is_loaded(capsys, development):
-    code = main(["tune", "rows.jsonl", "--development", development, "--model", "no/such/model"])
-    assert code == 2
-    assert "development must leave both splits at least 2" in capsys.readouterr().err
 
 
 # infolm compare
@@ -534,70 +379,6 @@ def test_compare_refuses_one_text_and_warns_of_few(infolm):
         assert (f"{count} texts; with fewer than 20" in errors) == (1 < count < 20)
 
 
-# infolm report
-
-
-@pytest.mark.parametrize("format", ["png", "svg"])
-def test_a_report_holds_its_figures_and_escapes_its_texts(scorer, folder, format):
-    evil = [dict(row) for row in ROWS]
-    evil[0] = {**evil[0], "prediction": "<script>alert(1)</script>", "references": ["<b>&"]}
-    evil[0]["human"] = {"fluency": 100, "coverage": 100}  # of which no metric can know
-    page = write_report(read_ratings(evil), scorer, folder / "out", format=format, resamples=50)
-    html = page.read_text()
-    assert "<script" not in html and "<b>" not in html
-    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in html
-    files = sorted(path for path in (folder / "out").iterdir() if path.suffix == f".{format}")
-    embedded = re.findall(r'src="data:image/[a-z+]+;base64,([^"]+)"', html)
-    assert len(files) == len(embedded) == 6
-    assert {path.read_bytes() for path in files} == {base64.b64decode(code) for code in embedded}
-    assert not re.search(r'(src|href)="(?!data:)', html)
-    assert "signature" in html and "Figure 6." in html
-
-
-def test_report_makes_its_folder_and_names_the_page(infolm):
-    code, output, errors = infolm(
-        "report", "rows.jsonl", "-o", "new/report", "--against", "bleu", "--resamples", "50"
-    )
-    assert code == 0, errors
-    assert output == str(Path("new/report/index.html")) + "\n"
-    assert "p vs bleu" in Path("new/report/index.html").read_text()
-
-
-def test_report_refuses_a_file_in_the_place_of_its_folder(infolm):
-    code, _, errors = infolm("report", "rows.jsonl", "-o", "ref.txt")
-    assert code == 2
-    assert "it is a file" in errors
-
-
-def test_without_matplotlib_the_error_names_what_to_install(scorer, folder, monkeypatch):
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(ImportError, match="pip install matplotlib"):
-        write_report(read_ratings(ROWS), scorer, folder / "out")
-
-
-# What the answer says
-
-
-def test_tune_warns_of_few_samples_and_prints_a_signature(infolm):
-    code, output, errors = infolm("tune", "rows.jsonl", "-m", "l1", "-t", 1, "-t", 2)
-    assert code == 0, errors
-    assert "2 samples to choose settings on and 2 to judge them; with fewer than 20" in errors
-    assert "signature: metric:infolm|measure:l1_distance|" in output.splitlines()[-1]
-
-
-def test_tune_names_a_table_by_its_path(infolm, scorer):
-    IDF.from_corpus(["the cat", "a dog"], scorer.tokenizer).save("own.idf")
-    options = ("rows.jsonl", "-m", "l1", "-t", 1, "--idf", "own.idf")
-    code, output, errors = infolm("tune", *options)
-    assert code == 0, errors
-    assert "--idf own.idf" in output and "idf='own.idf'" in output
-    code, output, errors = infolm("tune", *options, "--json")
-    assert code == 0, errors
-    made = json.loads(output)
-    assert made["best"] == {"information_measure": "l1_distance", "idf": "own.idf"}
-    assert f"|idf:{IDF.load('own.idf')}|" in made["signature"]
-
-
 def test_compare_reads_one_file_from_standard_input(infolm, monkeypatch):
     expected = infolm("compare", "good.txt", "fair.txt", "-r", "ref.txt")
     content = io.TextIOWrapper(io.BytesIO(Path("ref.txt").read_bytes()))
@@ -629,8 +410,7 @@ def test_compare_shows_rescaled_means_beside_the_others(infolm, tiny_bert):
     assert f"{rows[0]['rescaled']:.4f}" in output
 
 
-@pytest.mark.parametrize("command", ["correlate", "tune", "report"])
-def test_rescaling_is_refused_where_it_changes_nothing(infolm, command):
-    code, _, errors = infolm(command, "rows.jsonl", "-o", "out", "--rescale-with-baseline")
+def test_rescaling_is_refused_where_it_changes_nothing(infolm):
+    code, _, errors = infolm("correlate", "rows.jsonl", "-o", "out", "--rescale-with-baseline")
     assert code == 2
     assert "unrecognized arguments: --rescale-with-baseline" in errors

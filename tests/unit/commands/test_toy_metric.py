@@ -138,20 +138,6 @@ def test_correlate_takes_a_higher_score_for_a_better_one(infolm):
     assert "toy: higher is better." in shown.splitlines()
 
 
-def test_tune_chooses_among_the_toys_sizes(infolm):
-    asked = ("tune", "rows.jsonl", "--metric", "toy", "--development", "2", "--resamples", "50")
-    code, output, errors = infolm(*asked)
-    assert code == 0, errors
-    assert output.startswith("2 settings on 2 samples")
-    assert "toy, size 2" in output
-    command, call, signature = output.splitlines()[-3:]
-    assert (command, call) == ("infolm score --metric toy --size 2 ...", "Toy(size=2)")
-    assert signature.startswith("signature: metric:toy|size:2|")
-    result = json.loads(infolm(*asked, "--size", "3", "--size", "1", "--json")[1])
-    assert result["best"] == {"size": 3}
-    assert [trial["settings"] for trial in result["trials"]] == [{"size": 3}, {}]
-
-
 def test_compare_says_that_higher_is_better(infolm):
     asked = ("compare", "sys.txt", "other.txt", "-r", "ref.txt", "--metric", "toy")
     code, output, errors = infolm(*asked)
@@ -162,7 +148,7 @@ def test_compare_says_that_higher_is_better(infolm):
     assert result["systems"]["toy"][1]["mean"] == 1
 
 
-@pytest.mark.parametrize("command", ["score", "compare", "correlate", "tune", "report"])
+@pytest.mark.parametrize("command", ["score", "compare", "correlate"])
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -191,7 +177,7 @@ def test_idf_refuses_a_metric_that_weighs_nothing(infolm):
     assert "toy has no use for a table: it weighs no tokens" in errors
 
 
-@pytest.mark.parametrize("command", ["score", "compare", "correlate", "tune", "report", "idf"])
+@pytest.mark.parametrize("command", ["score", "compare", "correlate", "idf"])
 def test_help_shows_the_settings_of_the_metric_that_is_named(infolm, command):
     code, output, _ = infolm(command, "--metric", "toy", "--help")
     assert code == 0

@@ -216,10 +216,3 @@ def test_a_grid_is_every_combination_of_the_lists():
         *((2, form) for form in (False, "separate")),
     ]
     assert Mine().grid({}) == [Mine()]
-
-
-def test_what_was_chosen_is_told_apart_from_the_defaults():
-    chosen = Mine.of(idf=False, multi_reference="mean", batch_size=7)
-    assert chosen.chosen() == {"idf": False, "multi_reference": "mean"}
-    assert chosen.describe(Mine()) == "mine, idf none, multi reference mean"
-    assert Mine().chosen() == {} and Mine().describe() == "mine"

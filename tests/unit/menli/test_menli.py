@@ -90,7 +90,7 @@ def test_score_says_that_higher_is_better_and_takes_a_formula_that_begins_with_a
         (["--formula", "c"], "unknown --formula 'c'; did you mean '-c'?"),
         (["--nli-weight", "1.5"], "--nli-weight must lie between 0"),
         (["--nli-weight", "0.3"], "give --combine-with, too, or leave --nli-weight out"),
-        (["--formula", "-c"], "a formula that begins with a dash is given as --formula=-c"),
+        (["--formula", "-c"], "a value that begins with a dash is given as --formula=VALUE"),
         (["--sources", "ref.txt"], "give -r FILE or --sources FILE, not both"),
         (["-t", "2"], "-t is a setting of infolm, not of menli"),
         (["--combine-with", "bleu"], "--combine-with must name a metric, got 'bleu'"),

@@ -97,10 +97,3 @@ def test_ranges_come_as_json_on_the_command_line():
     assert Settings.of(**vars(settings)) == settings
     json_given = Settings(combine_with='{"metric": "infolm", "temperature": 2}')
     assert json_given.other.temperature == 2.0
-
-
-def test_tune_tries_the_papers_fifteen_strategies():
-    (grid,) = Settings.tried()
-    assert len(Settings().grid(grid)) == 15
-    described = [each.describe(Settings()) for each in Settings().grid(grid)]
-    assert described[0] == "e" and "-c, direction hr" in described

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from datasets import Dataset
 
-from infolm_metric.meta_evaluation import read_ratings, split_samples
+from infolm_metric.meta_evaluation import read_ratings
 
 HUMAN = {("A", "1"): 1.0, ("A", "2"): 2.0, ("B", "1"): 3.0, ("B", "2"): 5.0}
 
@@ -244,19 +244,3 @@ def test_the_line_of_a_file_is_named(tmp_path):
 def test_a_file_that_cannot_be_judged_is_named(tmp_path, made, message):
     with pytest.raises(ValueError, match=message):
         read_ratings(str(write_csv(tmp_path / "rows.csv", made)))
-
-
-def test_a_split_parts_the_samples_and_does_not_depend_on_their_order():
-    samples = [str(number) for number in range(20)]
-    chosen, held_out = split_samples(samples, 12, seed=3)
-    assert len(chosen) == 12
-    assert sorted(chosen + held_out, key=int) == samples
-    again, _ = split_samples(samples[::-1], 12, seed=3)
-    assert set(again) == set(chosen)
-    assert set(split_samples(samples, 12, seed=4)[0]) != set(chosen)
-
-
-@pytest.mark.parametrize("development", [1, 19])
-def test_a_split_leaves_both_sides_something_to_correlate(development):
-    with pytest.raises(ValueError, match="at least 2 of the 20 samples"):
-        split_samples([str(number) for number in range(20)], development)
