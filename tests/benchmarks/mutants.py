@@ -376,8 +376,9 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as home:
         offline = {"HF_HUB_OFFLINE": "1", "HF_EVALUATE_OFFLINE": "1", "OMP_NUM_THREADS": "1"}
         os.environ.update(offline, HF_HOME=str(Path(home) / "huggingface"))
-        with open(os.devnull, "w") as nowhere, contextlib.redirect_stderr(nowhere):
-            for library in LIBRARIES:  # which would log to this process's standard error for ever
+        nowhere = open(os.devnull, "w")  # noqa: SIM115 (what libraries log to for ever)
+        with contextlib.redirect_stderr(nowhere):
+            for library in LIBRARIES:
                 importlib.import_module(library)
         if given.again:
             return again(given.verdicts, given.rooms)

@@ -16,7 +16,7 @@ from infolm_metric import InfoLM
 from tests.project_files import ROOT
 from tests.random_pairs import random_pairs, write_lines
 
-EXAMPLES = ROOT / "tests" / "integration"
+EXAMPLES = ROOT / "tests" / "heavy"
 
 
 @pytest.fixture(scope="module")
