@@ -14,7 +14,7 @@ from infolm_metric.commands.options import (
 )
 from infolm_metric.commands.output import check_writable
 from infolm_metric.kernel import text_files
-from infolm_metric.kernel.lines import check_replaceable, check_there
+from infolm_metric.kernel.lines import check_there
 
 READING = ("model_name_or_path", "model_revision", "max_length", "long_text", "verbose")
 
@@ -23,7 +23,6 @@ def _idf(arguments: argparse.Namespace) -> None:
     """Counts the documents of the files, saves the table, and says what it holds."""
     check_there(arguments.corpus)
     check_writable(arguments)
-    check_replaceable(arguments.output)
     if "idf" not in metrics.find(arguments.metric).settings_type().choices():
         raise ValueError(f"{arguments.metric} has no use for a table: it weighs no tokens")
     scorer = make_scorer(arguments, idf="references")

@@ -11,6 +11,7 @@ import codecs
 import gzip
 import os
 import secrets
+import shutil
 import sys
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
@@ -60,17 +61,36 @@ def check_apart(output: str | os.PathLike[str], inputs: Iterable[str]) -> None:
             )
 
 
-def check_replaceable(path: str | os.PathLike[str]) -> None:
-    """Raise ValueError if another file cannot be put in the place of what is there.
+def check_regular(path: str | os.PathLike[str]) -> None:
+    """Raise ValueError if what is there is no regular file, and so cannot be a job's output.
 
-    >>> check_replaceable(os.devnull)
+    >>> check_regular(os.devnull)
     Traceback (most recent call last):
     ValueError: cannot write ...: what is there is a device or a pipe; name a file
     """
-    if os.path.exists(path) and not (os.path.isfile(path) or os.path.isdir(path)):
+    other = os.path.exists(path) and not (os.path.isfile(path) or os.path.isdir(path))
+    if other or open_descriptor(path) is not None:
         raise ValueError(
             f"cannot write {os.fspath(path)}: what is there is a device or a pipe; name a file"
         )
+
+
+def open_descriptor(path: str | os.PathLike[str]) -> int | None:
+    """The number of the open file that a path stands for, such as 1 for /dev/stdout, or None.
+
+    >>> open_descriptor("/dev/stderr"), open_descriptor("scores.txt")
+    (2, None)
+    """
+    name = os.path.abspath(path)
+    while os.path.exists(name):  # link by link: the last one leads to the file behind it
+        folder, last = os.path.split(name)
+        folder = os.path.realpath(folder)
+        if folder == os.path.realpath("/dev/fd") and last.isdigit():
+            return int(last)
+        if not os.path.islink(name):
+            break
+        name = os.path.join(folder, os.readlink(name))
+    return None
 
 
 def read_lines(path: str) -> Iterator[tuple[int, str]]:
@@ -106,25 +126,49 @@ def shown(path: str) -> str:
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:
-    """Write a file as `write_whole` does, through a link.
+    """Write a file as `write_whole` does."""
+    write_whole(path, [text.encode()])
 
-    What is there is written into where it is no file, such as a pipe, or its folder takes no draft.
+
+def write_whole(
+    path: str | os.PathLike[str], parts: Iterable[bytes], draft: Path | None = None
+) -> None:
+    """Write a file; one that is there keeps its mode and its links.
+
+    It is written as a draft, by default beside it, and put in its place once all of it is on the
+    disk. What is no regular file, has several names or lies in a folder that takes no draft is
+    written into as it is. Raises OSError if that fails; but for these an older file is then as it
+    was.
     """
-    target, content = Path(os.path.realpath(path)), text.encode()
-    if target.exists() and not (target.is_file() and os.access(target.parent, os.W_OK)):
-        target.write_bytes(content)
-    else:
-        write_whole(target, [content])
+    number, target = open_descriptor(path), Path(os.path.realpath(path))
+    try:
+        if number is not None:  # opened anew it would be written from its start
+            with os.fdopen(os.dup(number), "wb") as file:
+                file.writelines(parts)
+        elif target.exists() and not _replaceable(target):
+            with target.open("wb") as file:
+                file.writelines(parts)
+        else:
+            _replace(target, parts, draft)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        message = f"cannot write {os.fspath(path)}: {error.strerror}; see that it has room"
+        raise OSError(message) from error
 
 
-def write_whole(path: Path, parts: Iterable[bytes], draft: Path | None = None) -> None:
-    """Put a file in its place, once all of it is on the disk: as a draft, by default beside it.
+def _replaceable(path: Path) -> bool:
+    """True for a regular file of one name in a folder that takes a draft."""
+    return path.is_file() and path.stat().st_nlink == 1 and os.access(path.parent, os.W_OK)
 
-    Raises OSError if that fails; an older file is then as it was.
-    """
+
+def _replace(path: Path, parts: Iterable[bytes], draft: Path | None) -> None:
+    """Put a draft in the place of what is there, with its mode."""
     draft = draft or path.with_name(f".infolm-{secrets.token_hex(8)}.tmp")
     try:
         with draft.open("wb") as file:
+            if path.exists():  # before there is anything to read
+                shutil.copymode(path, draft)
             file.writelines(parts)
             file.flush()
             os.fsync(file.fileno())
@@ -133,9 +177,7 @@ def write_whole(path: Path, parts: Iterable[bytes], draft: Path | None = None) -
             names = os.open(path.parent, os.O_RDONLY)
             os.fsync(names)
             os.close(names)
-    except BaseException as error:
+    except BaseException:
         with suppress(OSError):  # on a disk that is read-only even what is not there
             draft.unlink()
-        if isinstance(error, OSError):
-            raise OSError(f"cannot write {path}: {error.strerror}; see that it has room") from error
         raise

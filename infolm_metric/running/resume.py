@@ -22,7 +22,7 @@ from infolm_metric.kernel.baselines import Baseline, NoBaseline
 from infolm_metric.kernel.checks import whole_number
 from infolm_metric.kernel.idf.statistics import Statistics
 from infolm_metric.kernel.idf.table import IDF
-from infolm_metric.kernel.lines import check_apart, check_replaceable, write_whole
+from infolm_metric.kernel.lines import check_apart, check_regular, write_whole
 from infolm_metric.kernel.pairs import Pair, Pairs
 from infolm_metric.kernel.progress import bar
 from infolm_metric.kernel.rescaling import known_baseline, score_part, with_baseline
@@ -100,12 +100,12 @@ def run_job(
     """
     scorer.settings.check_parts()
     whole_number("chunk", chunk)
+    check_regular(output)
     path = Path(output)
     if path.is_symlink():  # the link stays, and the shards lie where there is room for the output
         path = path.resolve()
     check_again(source.files)
     check_apart(path, source.files)
-    check_replaceable(path)
     folder = path.with_name(f"{path.name}.shards")
     if not restart and not Job.begun(folder) and path.exists() and path.stat().st_size:
         raise ValueError(f"{path} exists, and there is no job to go on with in {folder}; {ANEW}")
@@ -138,7 +138,8 @@ def run_job(
             statistics, corpus, counts = _count(scorer, source, settings, progress)
             with_baseline(scorer.inner, settings, statistics, counts)  # it fits, or this raises
             job = Job(signature, chunk, statistics.fingerprints, corpus)
-            path.unlink(missing_ok=True)
+            if path.exists():  # emptied, so that its mode and its links stay
+                os.truncate(path, 0)
             job.begin(folder, statistics)
         told = scorer.inner.signature(settings, statistics)
         try:

@@ -1,5 +1,6 @@
 """The command line as a process: a terminal, a pipe, an interrupt, what it imports, the Hub."""
 
+import functools
 import json
 import os
 import re
@@ -42,6 +43,22 @@ def start(*arguments: object) -> subprocess.Popen:
         # A shell that runs tests in the background has them, and so this, ignore interrupts.
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )
+
+
+def test_standard_streams_are_written_where_they_stand(tiny_bert):
+    score = f"{sys.executable} -m infolm_metric score --model {tiny_bert} a b --idf none"
+    run = functools.partial(
+        subprocess.run, shell=True, check=True, env={**os.environ, "PYTHONPATH": str(ROOT)}
+    )
+    run(f"{score} > plain.txt")
+    plain = Path("plain.txt").read_text()
+    run(f"{{ echo HEADER; {score} -o /dev/stdout; echo FOOTER; }} > both.txt")
+    assert Path("both.txt").read_text() == f"HEADER\n{plain}FOOTER\n"
+    run(f"echo older > my.log; {score} -q -o /dev/stderr 2>> my.log")
+    log = Path("my.log").read_text()
+    assert log.startswith("older\n") and log.endswith(plain)
+    run(f"{score} -o /dev/stdout | cat > piped.txt")
+    assert Path("piped.txt").read_text() == plain
 
 
 @pytest.mark.parametrize("options", [(), ("-q",), ("-o", "s.jsonl"), ("-o", "s.jsonl", "--quiet")])

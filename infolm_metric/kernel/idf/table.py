@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from infolm_metric.kernel.idf.counting import count_documents, merged
-from infolm_metric.kernel.lines import check_replaceable, write_whole
+from infolm_metric.kernel.lines import write_whole
 
 FORMAT = "infolm idf table"
 VERSION = 1
@@ -197,7 +197,6 @@ class IDF:
 
         Raises:
             OSError: nothing can be written there; an older file is then as it was.
-            ValueError: there is a device or a pipe.
 
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
@@ -211,7 +210,6 @@ class IDF:
                 f"cannot save the idf table as {os.fspath(path)!r}: there is no folder "
                 f"{str(target.parent)!r}; make it first"
             )
-        check_replaceable(target)
         ids = np.flatnonzero(self.document_frequency)
         record = {
             "format": FORMAT,
@@ -229,7 +227,7 @@ class IDF:
             f"{json.dumps(key)}: {json.dumps(value, separators=(',', ':'))}"
             for key, value in record.items()
         )
-        write_whole(target, [("{\n" + ",\n".join(lines) + "\n}\n").encode("ascii")])
+        write_whole(path, [("{\n" + ",\n".join(lines) + "\n}\n").encode("ascii")])
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> IDF:

@@ -2,6 +2,7 @@
 
 import io
 import json
+import os
 import re
 import shlex
 import sys
@@ -47,12 +48,12 @@ def folder(tmp_path, monkeypatch) -> Path:
 def infolm(capsys, tiny_bert):
     """A function that runs `infolm` here: (exit code, standard output, standard error).
 
-    The model of `score` and `idf` is the tiny one if no other is named.
+    The model of `score`, `idf` and `baseline` is the tiny one if no other is named.
     """
 
     def run(*arguments: object) -> tuple[int, str, str]:
         given = [str(argument) for argument in arguments]
-        if given[:1] in (["score"], ["idf"]) and "--model" not in given:
+        if given[:1] in (["score"], ["idf"], ["baseline"]) and "--model" not in given:
             given[1:1] = ["--model", str(tiny_bert)]
         code = main(given)
         return (code, *capsys.readouterr())
@@ -273,6 +274,62 @@ def test_output_goes_to_a_file(infolm):
     assert (code, output) == (0, "")
     _, printed, _ = infolm("score", *FILES, "--json", "-o", "-")
     assert Path("scores.json").read_text() == printed
+
+
+WRITERS = [
+    ("score", *FILES),
+    ("idf", "ref.txt"),
+    ("baseline", "corpus.txt", "--pairs", "20", "--references", "1"),
+]
+"""Commands with -o, without its file."""
+
+
+@pytest.fixture
+def corpus() -> None:
+    Path("corpus.txt").write_text("".join(f"text number {number}\n" for number in range(40)))
+
+
+@pytest.mark.parametrize(
+    ("command", "suffix"), [*((command, "") for command in WRITERS), (WRITERS[0], ".jsonl")]
+)
+@pytest.mark.parametrize("names", [1, 2])
+def test_a_file_that_is_there_keeps_its_mode_and_its_links(infolm, corpus, command, suffix, names):
+    file, link, other = (Path(f"{name}{suffix}") for name in ("file", "link", "other"))
+    file.touch()
+    file.chmod(0o600)
+    link.symlink_to(file)
+    if names == 2:
+        other.hardlink_to(file)
+    code, _, errors = infolm(*command, "-o", link)
+    assert code == 0, errors
+    assert link.is_symlink() and file.stat().st_size
+    assert (file.stat().st_mode & 0o777, file.stat().st_nlink) == (0o600, names)
+    assert names == 1 or other.samefile(file)
+
+
+def test_a_job_begun_anew_keeps_the_mode_of_its_file(infolm):
+    job = ("score", *FILES, "-o", "scores.jsonl")
+    infolm(*job)
+    Path("scores.jsonl").chmod(0o640)
+    assert infolm(*job, "--restart")[0] == 0
+    assert Path("scores.jsonl").stat().st_mode & 0o777 == 0o640
+
+
+@pytest.mark.parametrize("command", WRITERS)
+def test_an_open_file_is_added_to_and_a_pipe_is_written_into(infolm, corpus, command):
+    infolm(*command, "-o", "plain")
+    expected = Path("plain").read_text()
+    with open("log", "w+") as log:
+        print("HEADER", file=log, flush=True)
+        code, _, errors = infolm(*command, "-o", f"/dev/fd/{log.fileno()}")
+        assert code == 0, errors
+        print("FOOTER", file=log)
+    assert Path("log").read_text() == f"HEADER\n{expected}FOOTER\n"
+    os.mkfifo("pipe")
+    reader = os.open("pipe", os.O_RDONLY | os.O_NONBLOCK)
+    assert infolm(*command, "-o", "pipe")[0] == 0
+    assert os.read(reader, 1 << 16).decode() == expected and Path("pipe").is_fifo()
+    os.close(reader)
 
 
 def test_an_output_that_cannot_be_written_is_refused_before_the_work(infolm, monkeypatch):

@@ -510,14 +510,6 @@ def test_a_table_is_shown_without_its_counts() -> None:
     assert re.fullmatch(r"table-[0-9a-f]{12}", str(table))
 
 
-def test_a_pipe_is_not_replaced_by_a_table(tmp_path: Path) -> None:
-    pipe = tmp_path / "idf.json"
-    os.mkfifo(pipe)
-    with pytest.raises(ValueError, match="cannot write .*: what is there is a device or a pipe"):
-        IDF(1, np.array([1]), "5f2e").save(pipe)
-    assert pipe.is_fifo()
-
-
 def test_a_table_that_cannot_be_written_leaves_the_old_one_and_nothing_else(
     tokenizer: Any, tmp_path: Path
 ) -> None:
