@@ -136,7 +136,7 @@ AFTER: tuple[Option, ...] = (
         "--data",
         metavar="FILE",
         help=f"table of candidates and references ({' '.join(tables.TABLES)}); - is JSON Lines "
-        "on standard input; in JSON Lines and Parquet the references may be a list",
+        "on standard input; the references may be a list, in CSV as pandas or JSON writes it",
     ),
     option(
         "--dataset",

@@ -5,8 +5,10 @@ Whatever is wrong is a ValueError that names the file, the line and the remedy.
 
 from __future__ import annotations
 
+import ast
 import csv
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from itertools import chain
@@ -19,6 +21,10 @@ LONGEST_CELL = 2**31 - 1
 """In characters; the csv module's own limit is 131,072."""
 PARQUET_BATCH = 1024
 """Rows read at a time."""
+
+QUOTED = r"""'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*\""""
+LIST = re.compile(rf"\[\s*(?:{QUOTED})(?:[\s,]+(?:{QUOTED}))*\s*\]")
+"""A list of texts as pandas writes one, or an array of them, which has no commas."""
 
 Row = tuple[str, Mapping[str, Any]]
 """Where a row stands ("data.csv, line 3"), and its values by column."""
@@ -43,6 +49,29 @@ def read_rows(path: str) -> Iterator[Row]:
             "rename it (plain text is for infolm score, with --candidates and --references)"
         )
     return read(path)
+
+
+class Cells(dict[str, str]):
+    """A row of CSV or TSV, in which a list stands as a text."""
+
+
+def list_in(cell: str) -> list[str]:
+    r"""The texts of a cell that holds a list of them, as Python or JSON writes it; else none.
+
+    >>> list_in("['a cat', \"it's\"]"), list_in('["a cat"]'), list_in("[sic] a 'cat'")
+    (['a cat', "it's"], ['a cat'], [])
+    """
+    if not cell.startswith("["):
+        return []
+    try:
+        texts = json.loads(cell)
+    except (ValueError, RecursionError):
+        found = re.findall(QUOTED, cell) if LIST.fullmatch(cell) else []
+        try:
+            return [ast.literal_eval(text) for text in found]
+        except (ValueError, SyntaxError):  # an escape that is none
+            return []
+    return texts if all(isinstance(text, str) for text in texts) else []
 
 
 def named_as_table(path: str) -> bool:
@@ -102,7 +131,7 @@ def _delimited_rows(path: str, delimiters: str) -> Iterator[Row]:
                     "put cells that contain separators, quotes or line ends in double quotes"
                 )
             else:
-                yield where, dict(zip(header, cells, strict=True))
+                yield where, Cells(zip(header, cells, strict=True))
     except csv.Error as error:
         raise ValueError(
             f"{shown(path)}, line {reader.line_num}: not valid CSV ({error}); put cells that "

@@ -11,7 +11,7 @@ from typing import Any
 
 from infolm_metric.kernel.lines import check_there, read_lines, shown
 from infolm_metric.kernel.pairs import check_text
-from infolm_metric.kernel.tables import named_as_table, read_rows
+from infolm_metric.kernel.tables import Cells, list_in, named_as_table, read_rows
 
 CANDIDATE_COLUMNS = ("prediction", "candidate")
 REFERENCE_COLUMNS = ("references", "reference")
@@ -62,8 +62,8 @@ def iterate_pairs(
     """Each candidate with its references, from one table.
 
     Where no column is named it is the one of CANDIDATE_COLUMNS or REFERENCE_COLUMNS that is there.
-    In JSON Lines and Parquet a reference may be a list of strings; in CSV and TSV an empty cell is
-    an empty text.
+    A reference may be a list of strings, in CSV and TSV as pandas or JSON writes it; there an empty
+    cell is an empty text.
     """
     for where, row in read_rows(path):
         yield pair_of(where, row, candidate_column, reference_columns)
@@ -83,6 +83,8 @@ def pair_of(
     column = candidate_column or _known(where, row, CANDIDATE_COLUMNS, "--candidate-column")
     prediction = cell(where, row, column)
     check_text(f"{where}: {column!r}", prediction)
+    if isinstance(row, Cells) and list_in(prediction):
+        raise ValueError(f"{where}: {column!r} holds a list; give one candidate in a row")
     return prediction, references_of(where, row, reference_columns)
 
 
@@ -145,6 +147,8 @@ def _texts(where: str, row: Mapping[str, Any], column: str) -> list[str]:
     """The checked text or texts in a column."""
     value = cell(where, row, column)
     value = value.tolist() if hasattr(value, "tolist") else value  # an array, as of pandas
+    if isinstance(row, Cells) and isinstance(value, str):
+        value = list_in(value) or value
     texts = list(value) if isinstance(value, list | tuple) else [value]
     if not texts:
         raise ValueError(f"{where}: {column!r} is an empty list; give at least one text")

@@ -11,6 +11,7 @@ from typing import Any
 from infolm_metric.kernel import text_files
 from infolm_metric.kernel.lines import STANDARD_INPUT, check_there, read_once
 from infolm_metric.kernel.pairs import Pair
+from infolm_metric.kernel.tables import Cells
 
 
 @dataclass(frozen=True)
@@ -71,6 +72,7 @@ def from_dataset(
     def read() -> Iterator[Pair]:
         for number, row in enumerate(dataset, 1):
             where = f"{name}, row {number}"
+            row = Cells(row) if dataset.info.builder_name == "csv" else row
             yield text_files.pair_of(where, row, candidate_column, reference_columns)
 
     split = (dataset.info.splits or {}).get(str(dataset.split))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path, PurePath
@@ -33,7 +33,7 @@ class Table:
     """The rows of a file, as values by column, and where each stands."""
 
     name: str
-    rows: list[dict[str, Any]]
+    rows: list[Mapping[str, Any]]
     places: list[str]  # "line 3"
     separator: str  # of the cells of a CSV or TSV file
 
@@ -64,7 +64,7 @@ def read_table(path: str) -> Table:
     except ValueError as error:  # speaks of the path, which is the server's own matter
         raise ValueError(str(error).replace(path, name)) from None
     limits.check_rows(len(found))
-    rows = [dict(row) for _, row in found]
+    rows = [row for _, row in found]
     with open(path, "rb") as file:
         first = file.readline().decode()
     separators = SEPARATORS.get(suffix, ",")

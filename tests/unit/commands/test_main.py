@@ -9,6 +9,8 @@ import sys
 from pathlib import Path
 
 import evaluate
+import numpy as np
+import pandas as pd
 import pytest
 
 from infolm_metric.commands.main import main
@@ -118,6 +120,34 @@ def test_csv_scores_as_in_python(score, scorer):
     with pytest.warns(UserWarning, match="lone mask"):
         expected = scorer.score(['a, "b"', ""], ["NA", "5"]).as_dict()
     assert score("--data", "data.csv") == expected
+
+
+GROUP = ["the cat sat", 'it\'s "a cat" 😀']
+
+
+@pytest.mark.parametrize("write", [str, json.dumps, lambda texts: str(np.array(texts, object))])
+@pytest.mark.parametrize("where", ["data.csv", "data.tsv", "folder"])
+def test_a_cell_that_holds_a_list_is_several_references(score, scorer, write, where):
+    rows = [[CANDIDATES[0], write(GROUP)], [CANDIDATES[1], "[sic] the 'dog' ran"]]
+    table = pd.DataFrame(rows, columns=["prediction", "references"])
+    Path("folder").mkdir()
+    file = "folder/data.csv" if where == "folder" else where
+    table.to_csv(file, index=False, sep="\t" if where.endswith("tsv") else ",")
+    expected = scorer.score(CANDIDATES[:2], [GROUP, ["[sic] the 'dog' ran"]]).as_dict()
+    assert score("--dataset" if where == "folder" else "--data", where) == expected
+
+
+def test_a_string_of_json_lines_is_one_reference_whatever_it_looks_like(score, scorer):
+    Path("data.jsonl").write_text(json.dumps({"prediction": "a", "reference": str(GROUP)}))
+    with pytest.warns(UserWarning):
+        expected = scorer.score(["a"], [str(GROUP)]).as_dict()
+    assert score("data.jsonl") == expected
+
+
+def test_a_list_of_candidates_in_a_cell_is_refused_with_its_line(infolm):
+    Path("data.csv").write_text("prediction,reference\na,b\n\"['a', 'b']\",c\n")
+    code, _, errors = infolm("score", "data.csv")
+    assert code == 2 and "data.csv, line 3: 'prediction' holds a list" in errors
 
 
 def test_the_semicolons_of_a_spreadsheet_and_tabs_separate_cells_too(score, infolm):

@@ -326,6 +326,12 @@ def test_the_code_for_a_file_reads_it_by_its_own_separator(name, content, tmp_pa
     assert read["rows"] == table.rows
 
 
+def test_a_cell_of_a_file_may_hold_a_list_of_references(tmp_path):
+    (tmp_path / "a.csv").write_text("prediction,references\na,\"['b', 'c']\"\n")
+    table = file_scores.read_table(str(tmp_path / "a.csv"))
+    assert file_scores.read_pairs(table, *table.guess()).references == [["b", "c"]]
+
+
 def test_the_code_for_columns_of_references_that_are_lists_or_texts_runs(
     tmp_path, monkeypatch, capsys
 ):
