@@ -65,11 +65,6 @@ class AllowedModel:
         weights[self.tokenizer.all_special_ids] = 0  # in no corpus, and so the rarest
         return weights
 
-    def document_frequencies(self, corpus: Sequence[str]) -> IDF:
-        """The table of inverse document frequencies of a corpus, one text a document."""
-        with self._lock:
-            return IDF.from_corpus(list(corpus), self.tokenizer)
-
 
 def check_model(name: object) -> None:
     """Raise ValueError unless a model of that name is allowed."""

@@ -8,7 +8,6 @@ import gradio as gr
 
 from . import charts
 from .comparison import SWEPT, Answer
-from .recipe import INFOLM
 from .reproduction import make_reproduction, shown_reproduction
 
 SIDES = ("Candidate", "Reference")
@@ -99,7 +98,7 @@ def shown(answer: Answer) -> dict[str, Any]:
         "token_bars": charts.bars(predictions[first]),
         **{name: _curve(answer, name) for name in SWEPT},
         "predictions": predictions,
-        **shown_reproduction(answer, INFOLM),
+        **shown_reproduction(answer),
     }
 
 

@@ -28,38 +28,6 @@ InfoLM hides each word in turn, lets a language model guess what could stand the
 guesses for the two texts. They need not share a word. **0 is a copy; lower is closer.**
 """
 
-USE_IT = """\
-### In Python
-```python
-from infolm_metric import InfoLM
-
-infolm = InfoLM()  # the paper's model; model_name_or_path="bundled" needs no network
-results = infolm.compute(
-    predictions=["The cat slept on the sofa."],
-    references=["A cat was asleep on the couch."],
-)
-print(results["infolm"], results["signature"])
-```
-`infolm register` makes `evaluate.load("infolm")` find the same metric.
-
-### From a program
-Every comparison and file can be asked for with `gradio_client`; the link "Use via API" at the foot
-of the page lists the endpoints `score`, `score_many`, `explain`, `score_file`, `attack` and
-`measures`.
-
-### What to keep in mind
-- The number depends on the model, the measure, the temperature and the weights: compare scores
-  only where all of these are equal, and report the signature.
-- InfoLM compares what a model expects, not facts: a wrong number or a missing "not" may move it
-  little.
-- The bundled model is small and reads English. For figures in a paper use BERT-base, as the
-  authors of the method do.
-- Texts that you send are scored and not kept; uploads and downloads are deleted within two hours.
-
-The method: Colombo, Clavel and Piantanida, *InfoLM: A New Metric to Evaluate Summarization and
-Data2Text Generation*, AAAI 2022, [arXiv 2112.01589](https://arxiv.org/abs/2112.01589).
-"""
-
 CSS = """
 .gradio-container {
   width: 100% !important; max-width: 1180px !important; margin: 0 auto !important;

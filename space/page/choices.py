@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from infolm_metric import IDF
 from infolm_metric.infolm import measures
 from infolm_metric.infolm.settings import SYMMETRIZATIONS, Settings
 from infolm_metric.kernel.checks import check_known
@@ -15,11 +14,10 @@ from infolm_metric.kernel.model_settings import MULTI_REFERENCE
 from . import limits
 from .allowed_models import MODELS, AllowedModel, check_model
 
-OFF, REFERENCES, CORPUS = "off", "references", "corpus"
+OFF, REFERENCES = "off", "references"
 IDF_WORDS = {
     REFERENCES: "From the references given",
     OFF: "Off: all words alike",
-    CORPUS: "From texts that I give",
 }
 SYMMETRY_WORDS = {
     "jeffreys": "jeffreys: mean of both directions",
@@ -60,9 +58,9 @@ def alternatives(names: Sequence[str]) -> str:
 class Choices:
     """The choices of one request; raises ValueError or TypeError that names the wrong one.
 
-    The components of the page and the parameters of the endpoints are made of these fields. `idf`
-    is OFF, REFERENCES (those of the request are the corpus) or CORPUS (what `corpus` has).
-    Parameters that the measure does not use are dropped.
+    The components of the page and the parameters of `/score` are made of these fields. `idf`
+    is OFF or REFERENCES (those of the request are the corpus). Parameters that the measure does
+    not use are dropped.
 
     >>> chosen = Choices("renyi_divergence", alpha=2.0, beta=7.0)
     >>> chosen.alpha, chosen.beta
@@ -75,7 +73,7 @@ class Choices:
     information_measure: str = asked(
         DEFAULT_MEASURE,
         "How the difference is measured (information measure)",
-        "a name that the endpoint measures gives",
+        alternatives(list(measures.MEASURES)),
         words={name: name for name in measures.MEASURES},
     )
     alpha: float | None = asked(None, "alpha", "for the measures that have it", info=" ")
@@ -112,12 +110,6 @@ class Choices:
         info="Rare words count more than common ones, if two references or more tell which are.",
         words=IDF_WORDS,
     )
-    corpus: tuple[str, ...] = asked(
-        (),
-        "Texts that tell rare words, one per line",
-        "texts whose inverse document frequencies weigh the tokens; none: the references",
-        info=limits.CORPUS_LIMITS,
-    )
     model: str = asked(
         next(iter(MODELS)),
         "Which model guesses (masked language model)",
@@ -140,39 +132,23 @@ class Choices:
                 f"temperature must lie between {low} and {high:g}, got {self.temperature!r}"
             )
         check_known("idf", str(self.idf)[:60], list(IDF_WORDS))
-        if self.idf == CORPUS:
-            limits.check_corpus(self.corpus)
         check_model(self.model)
 
     def settings(self, model: AllowedModel) -> Settings:
         """The settings of the model's scorer, weights included."""
-        return model.scorer.settings.replace(**self._plain(), idf=self.weights(model))
+        return model.scorer.settings.replace(**self._plain(), idf=self.weights)
 
-    def weights(self, model: AllowedModel) -> bool | str | IDF:
+    @property
+    def weights(self) -> bool | str:
         """What weighs the tokens, as a scorer's setting `idf`."""
-        if self.idf == CORPUS:
-            return model.document_frequencies(self.corpus)
         return self.idf == REFERENCES and "references"
 
     def _plain(self) -> dict[str, Any]:
         """The settings but those of model and weights."""
-        return {
-            name: value
-            for name, value in vars(self).items()
-            if name not in ("idf", "corpus", "model")
-        }
+        return {name: value for name, value in vars(self).items() if name not in ("idf", "model")}
 
 
 CONTROLS: dict[str, Control] = {each.name: each.metadata["control"] for each in fields(Choices)}
-
-
-def documents(text: str) -> tuple[str, ...]:
-    r"""The lines of a pasted corpus that are not blank.
-
-    >>> documents("one\n\n two ")
-    ('one', ' two ')
-    """
-    return tuple(line for line in text.split("\n") if line.strip())
 
 
 def parameters_for(measure: str, choices: Choices) -> dict[str, float]:

@@ -28,7 +28,7 @@ COMPARED_BY = [
 ]
 SETTINGS_OF = {  # what each metric's score depends on
     INFOLM: VALUES,
-    BARYSCORE: ("multi_reference", "idf", "corpus", "corpus_file", "model"),
+    BARYSCORE: ("multi_reference", "idf", "model"),
     MENLI: ("multi_reference",),
 }
 ANSWERS_OF: dict[str, tuple[Callable[..., Any], ...]] = {
@@ -115,8 +115,8 @@ def build(page: gr.Blocks, limit: dict[str, Any]) -> None:
     }
     gr.on([run.click, *(text.submit for text in texts)], **event).then(**check, **QUIET)
     by.input(
-        lambda metric, measure, idf: visibility(SETTINGS_OF[metric], measure, idf),
-        [by, controls["information_measure"], controls["idf"]],
+        lambda metric, measure: visibility(SETTINGS_OF[metric], measure),
+        [by, controls["information_measure"]],
         list(controls.values()),
         **QUIET,
     )
@@ -129,8 +129,7 @@ def build(page: gr.Blocks, limit: dict[str, Any]) -> None:
         answered = filled.then(**event).then(**check, **QUIET)
         # Once more: what reaches a page that is still being built can be lost.
         answered.then(_lesson_of(example), [view["answer"], *texts], lesson, **QUIET)
-    edited = [*texts, *(controls[name] for name in ("idf", "corpus", "corpus_file"))]
-    gr.on([box.change for box in edited], **check, **QUIET, trigger_mode="always_last")
+    gr.on([box.change for box in texts], **check, **QUIET, trigger_mode="always_last")
     add.click(_one_more, texts, [*texts, add], **QUIET)
     _wire_tokens(view)
     plots = ["candidate_bars", "reference_bars", "drivers"]
@@ -178,10 +177,10 @@ def _held(values: Iterable[Any]) -> list[Any]:
 def _answer_at_once(controls: dict[str, Any], event: dict[str, Any]) -> list[Any]:
     """The events by which another choice is answered without a click; a number, once finished."""
     triggers = []
-    for name, control in controls.items():
+    for control in controls.values():
         if isinstance(control, gr.Number):
             triggers += [control.submit, control.blur]
-        elif name not in ("idf", "corpus", "corpus_file"):
+        else:
             triggers.append(control.input)
     return [gr.on([trigger], **event, trigger_mode="always_last") for trigger in triggers]
 

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Collection, Iterable, Sequence
-from pathlib import Path
 from typing import Any
 
 import gradio as gr
 
 from infolm_metric.infolm.measures import MEASURES
 
-from . import limits
-from .choices import CONTROLS, CORPUS, DEFAULT_MEASURE, DEFAULT_PARAMETERS, Choices, documents
+from .choices import CONTROLS, DEFAULT_MEASURE, DEFAULT_PARAMETERS, Choices
 
 QUIET: dict[str, Any] = {"api_visibility": "private", "queue": False, "show_progress": "hidden"}
 """Of events that only rearrange the page."""
-VALUES = (*list(CONTROLS)[:-1], "corpus_file", list(CONTROLS)[-1])
+VALUES = tuple(CONTROLS)
 """The names of the controls, in the order of the page and of the arguments of `chosen`."""
 
 
@@ -30,31 +28,12 @@ def make_controls() -> dict[str, Any]:
         with gr.Row(visible=False) as parameters:
             for name, value in DEFAULT_PARAMETERS.items():
                 controls[name] = _control(name, value=value, visible=False, min_width=120)
-        for name in ("temperature", "interpolation", "symmetrize", "multi_reference", "idf"):
-            controls[name] = _control(name)
-        controls["corpus"] = gr.Textbox(
-            label=CONTROLS["corpus"].label,
-            info=CONTROLS["corpus"].info,
-            lines=4,
-            max_lines=8,
-            visible=False,
-        )
-        controls["corpus_file"] = gr.File(
-            label="or a .txt file, one text per line",
-            file_types=[".txt"],
-            height=110,
-            visible=False,
-        )
-        controls["model"] = _control("model")
-    measure, idf = controls["information_measure"], controls["idf"]
+        for name in VALUES:
+            if name not in controls:
+                controls[name] = _control(name)
+    measure = controls["information_measure"]
     numbers = [controls[name] for name in DEFAULT_PARAMETERS]
     measure.change(_parameters_shown, measure, [measure, parameters, *numbers], **QUIET)
-    idf.change(
-        lambda form: [gr.update(visible=form == CORPUS)] * 2,
-        idf,
-        [controls["corpus"], controls["corpus_file"]],
-        **QUIET,
-    )
     return controls
 
 
@@ -64,19 +43,12 @@ def chosen(*values: Any, used: Collection[str] = VALUES) -> Choices:
     Those that are not among the names `used` count as if nobody had touched them.
     """
     named = zip(VALUES, values, strict=True)
-    values = tuple(v if name in used else getattr(Choices, name, None) for name, v in named)
-    *plain, idf, corpus, corpus_file, model = values
-    lines = documents(corpus or "") if idf == CORPUS else ()
-    if idf == CORPUS and corpus_file:
-        lines += _lines_of(corpus_file)
-    return Choices(*[*plain, idf, lines, model])
+    return Choices(*(v if name in used else getattr(Choices, name) for name, v in named))
 
 
-def visibility(used: Sequence[str], measure: str, idf: str) -> list[Any]:
+def visibility(used: Sequence[str], measure: str) -> list[Any]:
     """Updates that show of all controls those used, but for what another choice makes idle."""
     hidden = set(DEFAULT_PARAMETERS).difference(p.name for p in MEASURES[measure].parameters)
-    if idf != CORPUS:
-        hidden |= {"corpus", "corpus_file"}
     return [gr.update(visible=name in used and name not in hidden) for name in VALUES]
 
 
@@ -103,15 +75,6 @@ def _control(name: str, **own: Any) -> Any:
         return gr.Number(step=0.25, **shown)
     choices = [(words, value) for value, words in control.words.items()]
     return gr.Dropdown(filterable=False, **{"choices": choices, **shown})
-
-
-def _lines_of(path: str) -> tuple[str, ...]:
-    if Path(path).stat().st_size > limits.FILE_BYTES:
-        raise ValueError("the corpus file is too large. " + limits.CORPUS_LIMITS)
-    try:
-        return documents(Path(path).read_bytes().decode("utf-8-sig").replace("\r\n", "\n"))
-    except UnicodeDecodeError:
-        raise ValueError("the corpus file is not UTF-8 text; convert it to UTF-8") from None
 
 
 def _parameters_shown(name: str) -> list[Any]:

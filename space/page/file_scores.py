@@ -24,7 +24,6 @@ from .choices import Choices, alternatives
 CANDIDATE_NAMES = (*CANDIDATE_COLUMNS, "predictions", "candidates", "hypothesis", "output")
 REFERENCE_NAMES = (*REFERENCE_COLUMNS, "target", "targets", "label")
 FILE_TYPES = (".csv", ".tsv", ".jsonl", ".ndjson")
-SEPARATORS = {".csv": ",;\t", ".tsv": "\t"}  # the first of these in the first line, as TABLES reads
 PART_TOKENS_SQUARED = 20_000  # work between two reports of progress: a second or two
 
 
@@ -32,10 +31,8 @@ PART_TOKENS_SQUARED = 20_000  # work between two reports of progress: a second o
 class Table:
     """The rows of a file, as values by column, and where each stands."""
 
-    name: str
     rows: list[Mapping[str, Any]]
     places: list[str]  # "line 3"
-    separator: str  # of the cells of a CSV or TSV file
 
     @property
     def columns(self) -> list[str]:
@@ -65,11 +62,7 @@ def read_table(path: str) -> Table:
         raise ValueError(str(error).replace(path, name)) from None
     limits.check_rows(len(found))
     rows = [row for _, row in found]
-    with open(path, "rb") as file:
-        first = file.readline().decode()
-    separators = SEPARATORS.get(suffix, ",")
-    separator = next((each for each in separators if each in first), separators[0])
-    return Table(name, rows, [place.removeprefix(f"{path}, ") for place, _ in found], separator)
+    return Table(rows, [place.removeprefix(f"{path}, ") for place, _ in found])
 
 
 def read_pairs(table: Table, candidate: str | None, columns: Sequence[str]) -> Pairs:

@@ -17,8 +17,6 @@ from .controls import QUIET, VALUES, chosen, make_controls, parameter, show_para
 from .file_scores import FILE_TYPES, read_pairs, read_table, score_in_parts, write_scores
 from .judged import spread_in
 from .messages import notes, on_the_page
-from .recipe import code_for_file
-from .reproduction import make_code
 
 SAMPLE = Path(__file__).with_name("sample.csv")
 HIDDEN = "() => ['', {visible: false, __type__: 'update'}]"
@@ -48,7 +46,7 @@ def build(limit: dict[str, Any]) -> None:
         [*answer, results, state],
         api_name="score_file",
         api_description="Scores the pairs of a CSV or JSON Lines file; gives the summary, the path "
-        "of a CSV with all scores, a histogram, the table and code. " + limits.FILE_LIMITS,
+        "of a CSV with all scores, a histogram and the table. " + limits.FILE_LIMITS,
         show_progress="hidden",
         **limit,
     )
@@ -93,7 +91,7 @@ def _make_upload() -> tuple[Any, ...]:
 
 
 def _make_answer() -> tuple[Any, ...]:
-    """What `score_file` fills in first: the summary, the download, a histogram, table and code."""
+    """What `score_file` fills in first: the summary, the download, a histogram and the table."""
     summary = gr.Textbox(label="Result", interactive=False, lines=3, elem_id="file-summary")
     download = gr.DownloadButton("Download the scores as CSV", elem_id="download")
     histogram = gr.BarPlot(
@@ -120,7 +118,7 @@ def _make_answer() -> tuple[Any, ...]:
         buttons=[],
         elem_id="pairs",
     )
-    return summary, download, histogram, table, make_code("Python for these scores")
+    return summary, download, histogram, table
 
 
 def _columns_found(path: str | None) -> list[Any]:
@@ -139,7 +137,7 @@ def score_file(
     *values: Any,
 ) -> Iterator[tuple[Any, ...]]:
     """Scores the pairs of a CSV or JSON Lines file, with the values of the controls."""
-    skipped = (gr.skip(),) * 5
+    skipped = (gr.skip(),) * 4
     yield (*skipped, gr.update(visible=False), _progress("Reading the file"))
     with on_the_page():
         choices = chosen(*values)
@@ -165,7 +163,6 @@ def score_file(
             str(path),
             charts.histogram(scores),
             _rows(pairs, scores),
-            code_for_file(read.name, *columns, choices, read.separator),
             gr.update(visible=True),
             _progress(f"Scored {_count(len(pairs), 'pair')}: see below", 1.0),
         )

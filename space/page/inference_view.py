@@ -7,7 +7,6 @@ from typing import Any
 import gradio as gr
 
 from .inference import InferenceAnswer
-from .recipe import MENLI
 from .reproduction import make_reproduction, shown_reproduction
 
 QUESTIONS = {
@@ -50,5 +49,5 @@ def shown_inference(answer: InferenceAnswer) -> dict[str, Any]:
     return {
         "reference": gr.update(value=words, visible=len(answer.reference_texts) > 1),
         "said": gr.update(value=rows),
-        **shown_reproduction(answer, MENLI),
+        **shown_reproduction(answer),
     }

@@ -9,6 +9,7 @@ from typing import Any
 
 from infolm_metric.kernel.baselines import Spread
 from infolm_metric.kernel.idf.statistics import Statistics
+from infolm_metric.kernel.model_settings import ModelSettings
 from infolm_metric.kernel.pairs import Pairs, check_pairs
 from infolm_metric.kernel.remarks import Remarks
 from infolm_metric.kernel.rescaling import known_baseline
@@ -27,6 +28,7 @@ class Judged:
 
     name: str  # of the score
     choices: Choices
+    settings: ModelSettings
     candidate_text: str
     reference_texts: tuple[str, ...]
     score: float
@@ -87,6 +89,7 @@ def judged_by(
     judged = {
         "name": name,
         "choices": choices,
+        "settings": own,
         "candidate_text": candidate,
         "reference_texts": tuple(references),
         "score": results[0].mean(name),

@@ -14,12 +14,9 @@ COMPARED_TOKENS = {"bundled": 64, "google-bert/bert-base-uncased": 24}
 """Of a text that is explained, by model: its cost grows with their square."""
 REFERENCES = 5  # of a candidate; explained, they may have twice COMPARED_TOKENS together
 ROWS = 500  # of a file
-ATTACKED = 10  # references
 FILE_BYTES = 1_000_000
 TYPICAL_TOKENS = 32  # what a file's texts may have on average, if it has ROWS rows of two texts
 TOKENS_SQUARED = ROWS * 2 * TYPICAL_TOKENS**2  # of a file
-DOCUMENTS = 2_000  # of a corpus that is pasted or uploaded
-CORPUS_CHARACTERS = 200_000
 TEMPERATURES = (0.01, 100.0)
 BODY_BYTES = 4_000_000  # of a request; a file comes with a little around it
 WAITING = 64  # requests in the queue
@@ -34,8 +31,6 @@ FILE_LIMITS = (
     f"their texts have about {TYPICAL_TOKENS} tokens each, fewer if they are longer. For more, use "
     "`infolm score` on your own machine."
 )
-ATTACK_LIMITS = f"Up to {ATTACKED} references of {COMPARED_TOKENS['bundled']} tokens each."
-CORPUS_LIMITS = f"Up to {DOCUMENTS:,} lines and {CORPUS_CHARACTERS:,} characters."
 
 
 def check_characters(name: str, text: str) -> None:
@@ -114,20 +109,6 @@ def check_references(count: int, place: str = "") -> None:
             f"{where}a candidate needs at least one reference, and at most {REFERENCES} are taken "
             f"here; got {count}"
         )
-
-
-def check_corpus(documents: Sequence[str]) -> None:
-    """Raise ValueError if a corpus for document frequencies is empty or too large.
-
-    >>> check_corpus([])
-    Traceback (most recent call last):
-    ValueError: the corpus is empty; give one text per line, or switch IDF off
-    """
-    if not documents:
-        raise ValueError("the corpus is empty; give one text per line, or switch IDF off")
-    _check("the corpus", len(documents), DOCUMENTS, "lines", "give a part of it")
-    characters = sum(map(len, documents))
-    _check("the corpus", characters, CORPUS_CHARACTERS, "characters", "give a part of it")
 
 
 def _check(name: str, count: int, most: int, unit: str, remedy: str) -> None:

@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import gradio as gr
 
+from infolm_metric import metrics
+from infolm_metric.kernel.model_settings import ModelSettings
+
 from .judged import Judged
-from .recipe import code_for
+
+CODE = """\
+from infolm_metric import {metric}
+
+{name} = {metric}(model_name_or_path={model!r})
+results = {name}.compute(
+    predictions=[{candidate!r}],
+    references=[{references!r}],
+{changed})
+print(results["{name}"])
+"""
 
 
 def make_reproduction(prefix: str = "") -> dict[str, Any]:
@@ -25,22 +39,36 @@ def make_reproduction(prefix: str = "") -> dict[str, Any]:
         buttons=["copy"],
         elem_id=f"{prefix}signature",
     )
-    return {"signature": signature, "code": make_code("Python for this score", f"{prefix}code")}
-
-
-def make_code(label: str, elem_id: str | None = None) -> gr.Code:
-    """A block of Python."""
-    return gr.Code(
-        label=label,
+    code = gr.Code(
+        label="Python for this score",
         language="python",
         interactive=False,
         show_line_numbers=False,
         wrap_lines=True,
-        elem_id=elem_id,
+        elem_id=f"{prefix}code",
     )
+    return {"signature": signature, "code": code}
 
 
-def shown_reproduction(answer: Judged, metric: str) -> dict[str, str]:
-    """What the components, by name, show of an answer by a metric of `recipe`."""
-    code = code_for(answer.candidate_text, answer.reference_texts, answer.choices, metric)
+def shown_reproduction(answer: Judged) -> dict[str, str]:
+    """What the components, by name, show of an answer."""
+    code = code_for(answer.candidate_text, answer.reference_texts, answer.settings)
     return {"signature": answer.signature, "code": code}
+
+
+def code_for(candidate: str, references: Sequence[str], settings: ModelSettings) -> str:
+    """Code that prints the score of a candidate; settings at their defaults are left out."""
+    default = type(settings)()
+    changed = (
+        f"    {name}={getattr(settings, name)!r},\n"
+        for name, declared in settings.choices().items()
+        if declared.signed and getattr(settings, name) != getattr(default, name)
+    )
+    return CODE.format(
+        metric=metrics.find(settings.metric).evaluate.partition(":")[2],
+        name=settings.metric,
+        model=settings.model_name_or_path,
+        candidate=candidate,
+        references=list(references),
+        changed="".join(changed),
+    )

@@ -1,4 +1,4 @@
-"""The page as a whole: its tabs, the endpoints behind it, and how it is served."""
+"""The page as a whole: its tabs, the endpoint behind it, and how it is served."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Any
 import gradio as gr
 from starlette.middleware import Middleware
 
-from . import attack_tab, compare_tab, endpoints, file_tab, limits
-from .appearance import CSS, INTRODUCTION, THEME, USE_IT
+from . import compare_tab, endpoints, file_tab, limits
+from .appearance import CSS, INTRODUCTION, THEME
 from .body_limit import BodyLimit
 
 CACHE_SECONDS = 3600  # that uploads and downloads are kept
@@ -27,11 +27,7 @@ def build() -> gr.Blocks:
                 compare_tab.build(page, _limit("comparisons"))
             with gr.Tab("Score a file"):
                 file_tab.build(_limit("files"))
-            with gr.Tab("Attack"):
-                attack_tab.build(_limit("files"))
-            with gr.Tab("Use it"):
-                gr.Markdown(USE_IT)
-        endpoints.build(_limit("comparisons"), _limit("files"))
+        gr.api(endpoints.score, api_name="score", **_limit("comparisons"))
     return page.queue(max_size=limits.WAITING, default_concurrency_limit=limits.AT_ONCE)
 
 

@@ -22,9 +22,7 @@ def move_texts(candidate: str, references: Sequence[str], choices: Choices) -> T
     """The score of a candidate with its plan; raises ValueError or TypeError if refused."""
     pairs, model = checked_pair(candidate, references, choices)
     scorer = model.transport
-    own = scorer.settings.replace(
-        multi_reference=choices.multi_reference, idf=choices.weights(model)
-    )
+    own = scorer.settings.replace(multi_reference=choices.multi_reference, idf=choices.weights)
     judged, counted, _ = judged_by(scorer, pairs, [own], choices)
     explanation = scorer.explain(**explained(judged, own, counted))
     return TransportAnswer(**judged, explanation=explanation)

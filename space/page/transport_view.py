@@ -7,7 +7,6 @@ from typing import Any
 import gradio as gr
 
 from . import plan_picture
-from .recipe import BARYSCORE
 from .reproduction import make_reproduction, shown_reproduction
 from .transport import TransportAnswer
 
@@ -43,5 +42,5 @@ def shown_plan(answer: TransportAnswer) -> dict[str, Any]:
         "reference": gr.update(value=words, visible=len(answer.reference_texts) > 1),
         "plan": plan_picture.picture(answer.explanation),
         "moves": gr.update(value=plan_picture.move_table(answer.explanation)),
-        **shown_reproduction(answer, BARYSCORE),
+        **shown_reproduction(answer),
     }

@@ -219,22 +219,6 @@ def test_a_late_answer_does_not_take_the_place_of_a_refusal(page):
     expect(page.locator("#why, #lesson").locator("visible=true")).to_have_count(0)
 
 
-def test_attacks_that_come_late_are_not_shown_below_other_references(page):
-    page.get_by_role("tab", name="Attack").click()
-    box, table = page.locator("#attacked-references textarea"), page.locator("#attacks")
-    page.locator("#attack").click()
-    expect(table).to_contain_text("jumble", **LONG)
-    box.fill("The old river was 3 miles long.\n\nShe did not sleep in the cold house.")
-    expect(table).to_be_hidden(**LONG)
-    page.locator("#attack").click()
-    box.fill("A small boat crossed the river.")
-    page.wait_for_timeout(8000)
-    expect(table).to_be_hidden()
-    page.locator("#attack").click()
-    expect(table).to_contain_text("boat", **LONG)
-    expect(table).not_to_contain_text("miles")
-
-
 def check(page):
     """Once colours have faded, all text can be read, and nothing reaches beyond the edge."""
     page.mouse.move(0, 0)

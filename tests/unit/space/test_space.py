@@ -17,7 +17,7 @@ from infolm_metric.commands.register import module_script
 from infolm_metric.infolm.measures import MEASURES
 from infolm_metric.metrics import METRICS
 from space.page import allowed_models, charts, file_scores, limits, site
-from space.page.choices import CORPUS, REFERENCES, Choices
+from space.page.choices import REFERENCES, Choices
 from space.page.compare_tab import BARYSCORE as BY_TRANSPORT
 from space.page.compare_tab import MENLI as BY_INFERENCE
 from space.page.compare_tab import SETTINGS_OF
@@ -26,14 +26,13 @@ from space.page.controls import VALUES, chosen, visibility
 from space.page.examples import EXAMPLES, PARAPHRASE, UNRELATED
 from space.page.inference import infer
 from space.page.inference_view import shown_inference
-from space.page.recipe import BARYSCORE, MENLI, code_for, code_for_file
+from space.page.reproduction import code_for
 from space.page.transport import move_texts
 from space.page.transport_view import shown_plan
 from tests.project_files import ROOT
 
 SPACE = ROOT / "space"
 MODULES = sorted(path.stem for path in (SPACE / "page").glob("*.py") if path.stem != "__init__")
-FILES = ("corpus", "corpus_file")  # of which idf is counted
 PAIR = ("The cat slept on the sofa.", ["A cat was asleep on the couch."])
 ATTACK = "<script>document.title='taken'</script><img src=x onerror=\"document.title='taken'\">"
 
@@ -115,13 +114,6 @@ def test_a_text_beyond_the_limits_is_refused_in_words(candidate, references, mes
         score_pair(candidate, references, Choices())
 
 
-def test_a_corpus_beyond_the_limits_is_refused():
-    with pytest.raises(ValueError, match="the corpus is empty"):
-        Choices(idf=CORPUS)
-    with pytest.raises(ValueError, match="2,001 lines"):
-        Choices(idf=CORPUS, corpus=("a",) * (limits.DOCUMENTS + 1))
-
-
 def test_texts_that_would_take_too_long_together_are_refused():
     limits.check_work([limits.TYPICAL_TOKENS] * (2 * limits.ROWS))
     with pytest.raises(ValueError, match="give about 75% fewer rows"):
@@ -196,7 +188,7 @@ def test_an_empty_number_is_asked_for(name):
     [
         *(Choices(name, alpha=0.5, beta=0.5) for name in MEASURES),
         Choices("kl_divergence", temperature=2.0, symmetrize="none"),
-        Choices(idf=CORPUS, corpus=("the cat", "the dog", 'a "quoted" \\ line')),
+        Choices(idf="off"),
         Choices(multi_reference="mean"),
         Choices(interpolation=0.25),
     ],
@@ -205,7 +197,7 @@ def test_an_empty_number_is_asked_for(name):
 def test_the_code_shown_prints_the_score_shown(choices, capsys):
     references = [*PAIR[1], "It's a \\ cat."]
     answer = compare(PAIR[0], references, choices)
-    exec(code_for(PAIR[0], references, choices), {})
+    exec(code_for(PAIR[0], references, answer.settings), {})
     assert charts.shown(float(capsys.readouterr().out)) == charts.shown(answer.score)
 
 
@@ -279,7 +271,7 @@ def jsonl(tmp_path):
 
 
 @pytest.mark.parametrize("idf", [REFERENCES, "off"])
-def test_a_file_scored_in_parts_scores_as_compute_does(idf, jsonl, monkeypatch, tmp_path, capsys):
+def test_a_file_scored_in_parts_scores_as_compute_does(idf, jsonl, monkeypatch, tmp_path):
     monkeypatch.setattr(file_scores, "PART_TOKENS_SQUARED", 1)
     choices = Choices("renyi_divergence", alpha=2.0, idf=idf)
     table = file_scores.read_table(jsonl)
@@ -302,50 +294,12 @@ def test_a_file_scored_in_parts_scores_as_compute_does(idf, jsonl, monkeypatch, 
         rows = list(csv.DictReader(file))
     assert [float(row["score"]) for row in rows] == done["scores"]
     assert [row["prediction"] for row in rows] == pairs.predictions
-    monkeypatch.chdir(tmp_path)
-    exec(code_for_file("pairs.jsonl", "prediction", ["references"], choices), {})
-    assert float(capsys.readouterr().out) == pytest.approx(done["infolm"], **bound)
-
-
-@pytest.mark.parametrize(
-    ("name", "content"),
-    [
-        ("a.csv", "prediction,reference\na; b,c\n"),
-        ("a.csv", "prediction;reference\na, b;c\n"),
-        ("a.csv", "prediction\treference\na, b\tc\n"),
-        ("a.tsv", "prediction\treference\na; b\tc\n"),
-    ],
-)
-def test_the_code_for_a_file_reads_it_by_its_own_separator(name, content, tmp_path, monkeypatch):
-    (tmp_path / name).write_text(content)
-    table = file_scores.read_table(str(tmp_path / name))
-    monkeypatch.chdir(tmp_path)
-    code = code_for_file(name, *table.guess(), Choices(), table.separator)
-    read = {}
-    exec(code.partition("infolm = ")[0], read)
-    assert read["rows"] == table.rows
 
 
 def test_a_cell_of_a_file_may_hold_a_list_of_references(tmp_path):
     (tmp_path / "a.csv").write_text("prediction,references\na,\"['b', 'c']\"\n")
     table = file_scores.read_table(str(tmp_path / "a.csv"))
     assert file_scores.read_pairs(table, *table.guess()).references == [["b", "c"]]
-
-
-def test_the_code_for_columns_of_references_that_are_lists_or_texts_runs(
-    tmp_path, monkeypatch, capsys
-):
-    rows = [
-        {"prediction": "A cat.", "some": ["The cat.", "A dog."], "one": "Rain."},
-        {"prediction": "A dog.", "some": "The dog.", "one": "It rained."},
-    ]
-    table = file_scores.read_table(write_jsonl(tmp_path / "pairs.jsonl", rows))
-    columns = ("prediction", ["some", "one"])
-    pairs = file_scores.read_pairs(table, *columns)
-    *_, done = file_scores.score_in_parts(pairs, table.places, Choices())
-    monkeypatch.chdir(tmp_path)
-    exec(code_for_file("pairs.jsonl", *columns, Choices()), {})
-    assert float(capsys.readouterr().out) == pytest.approx(done["infolm"], rel=1e-6, abs=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -384,13 +338,6 @@ def test_a_file_that_cannot_be_scored_is_refused_without_its_path(name, content,
     assert str(tmp_path) not in str(caught.value)
 
 
-def test_a_corpus_comes_from_the_box_and_from_the_file(tmp_path):
-    (tmp_path / "corpus.txt").write_bytes(b"\xef\xbb\xbfone\r\n\r\ntwo\n")
-    values = ["fisher_rao_distance", None, None, 1.0, 0.0, "jeffreys", "min", CORPUS]
-    choices = chosen(*values, "zero\n", str(tmp_path / "corpus.txt"), "bundled")
-    assert choices.corpus == ("zero", "one", "two")
-
-
 def test_no_component_renders_markdown_or_html_that_a_visitor_can_fill():
     page = site.build()
     kinds = {type(block) for block in page.blocks.values()}
@@ -422,7 +369,7 @@ def test_the_plan_is_that_of_the_score_and_its_code_gives_it():
     assert len(shown["moves"]["value"]) <= 12 and shown["moves"]["value"][0][0] in tokens
     assert shown["plan"].count("<path") == sum(m.mass > 1e-4 for m in answer.explanation.moves())
     printed = {}
-    code = code_for(candidate, references, answer.choices, BARYSCORE)
+    code = code_for(candidate, references, answer.settings)
     exec(code.replace("print(", "printed.update(score="), {"printed": printed})
     assert printed["score"] == answer.score
 
@@ -459,7 +406,7 @@ def test_the_probabilities_are_those_of_the_score_and_its_code_gives_it():
     rows = shown_inference(answer)["said"]["value"]
     assert [row[1] for row in rows] == [f"{value:.1%}" for value in both]
     printed = {}
-    code = code_for(candidate, references, answer.choices, MENLI)
+    code = code_for(candidate, references, answer.settings)
     exec(code.replace("print(", "printed.update(score="), {"printed": printed})
     assert printed["score"] == answer.score
 
@@ -471,14 +418,14 @@ def test_of_several_references_the_one_with_the_highest_score_is_shown():
     assert answer.score == infer(PAIR[0], [PAIR[0]], Choices()).score
     mean = infer(PAIR[0], references, Choices(multi_reference="mean"))
     assert mean.score < answer.score
-    assert 'multi_reference="mean"' in code_for(PAIR[0], references, mean.choices, MENLI)
+    assert "multi_reference='mean'" in code_for(PAIR[0], references, mean.settings)
 
 
 @pytest.mark.parametrize(
     ("metric", "hidden"),
     [
         (BY_INFERENCE, {"model": "google-bert/bert-base-uncased"}),
-        (BY_INFERENCE, {"idf": CORPUS}),
+        (BY_INFERENCE, {"idf": "none"}),
         (BY_INFERENCE, {"information_measure": "kl_divergence", "interpolation": 1.0}),
         *((metric, {"temperature": None}) for metric in (BY_INFERENCE, BY_TRANSPORT)),
         (BY_TRANSPORT, {"information_measure": "kl_divergence", "interpolation": 1.0}),
@@ -495,16 +442,16 @@ def test_settings_that_a_metric_does_not_use_do_not_count(metric, hidden):
 
 
 @pytest.mark.parametrize(
-    ("used", "measure", "idf", "expected"),
+    ("used", "measure", "expected"),
     [
-        (VALUES, "fisher_rao_distance", "off", {*VALUES} - {"alpha", "beta", *FILES}),
-        (VALUES, "ab_divergence", CORPUS, {*VALUES}),
-        (("idf", *FILES), "ab_divergence", "off", {"idf"}),
-        (("idf", *FILES), "ab_divergence", CORPUS, {"idf", *FILES}),
+        (VALUES, "fisher_rao_distance", {*VALUES} - {"alpha", "beta"}),
+        (VALUES, "renyi_divergence", {*VALUES} - {"beta"}),
+        (VALUES, "ab_divergence", {*VALUES}),
+        (("idf", "alpha"), "ab_divergence", {"idf", "alpha"}),
     ],
 )
-def test_only_controls_that_change_the_score_are_shown(used, measure, idf, expected):
-    updates = dict(zip(VALUES, visibility(used, measure, idf), strict=True))
+def test_only_controls_that_change_the_score_are_shown(used, measure, expected):
+    updates = dict(zip(VALUES, visibility(used, measure), strict=True))
     assert {name for name, update in updates.items() if update["visible"]} == expected
 
 
