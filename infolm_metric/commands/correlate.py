@@ -24,9 +24,10 @@ def _correlate(arguments: argparse.Namespace) -> None:
         )
 
     from infolm_metric.meta_evaluation.agreement_table import agreement
-    from infolm_metric.meta_evaluation.checks import rivals
+    from infolm_metric.meta_evaluation.checks import check_levels, rivals
     from infolm_metric.meta_evaluation.tables import agreement_lines
 
+    levels = check_levels(arguments.level or (), bool(found.systems))
     signature, remarks = None, []
     if found.people:
         remarks.append(f"{found.people} rows of human texts were passed over.")
@@ -52,7 +53,7 @@ def _correlate(arguments: argparse.Namespace) -> None:
         compared,
         against=arguments.against,
         length=found.lengths,
-        levels=arguments.level or ("system", "text"),
+        levels=levels,
         missing=arguments.missing,
         resamples=arguments.resamples,
         confidence=arguments.confidence,
@@ -77,7 +78,8 @@ COMMAND = Command(
                 "--level",
                 action="append",
                 choices=("system", "text"),
-                help="correlate the systems' means, or the texts of each sample (default: both)",
+                help="correlate the systems' means, or the texts of each sample (default: both; "
+                "without systems all texts together)",
             ),
             *shared.AGAINST,
             option(

@@ -32,7 +32,8 @@ DATA holds a row for each system and sample, as JSON Lines or a table (.jsonl, .
 In CSV the scores stand in columns such as human.fluency, or in columns named with --criterion.
 Scores of other metrics ride along as "metrics": {"bleu": 31.5}, columns such as metrics.bleu, or
 columns named with --scores. Leave a score out where there is none. Rows with "is_human": true are
-passed over."""
+passed over. Rows without systems (prediction, reference, score) are correlated all together, at the
+text level."""
 
 DATA = (
     option("data", metavar="DATA", help="table of texts with human scores; - is standard input"),

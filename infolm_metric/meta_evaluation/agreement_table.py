@@ -8,10 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from infolm_metric.meta_evaluation.checks import LENGTH, check_arguments, check_grids, rivals
+from infolm_metric.meta_evaluation.checks import (
+    LENGTH,
+    check_arguments,
+    check_grids,
+    check_levels,
+    rivals,
+)
 from infolm_metric.meta_evaluation.correlations import (
     COEFFICIENTS,
-    LEVELS,
     Paired,
     correlation,
     pair,
@@ -27,6 +32,7 @@ from infolm_metric.meta_evaluation.resampling import (
     draw,
     percentile_interval,
     resampled,
+    resampled_texts,
 )
 from infolm_metric.meta_evaluation.tie_calibration import calibrated_accuracy
 from infolm_metric.meta_evaluation.williams import compare_metrics
@@ -65,7 +71,7 @@ class AgreementTable:
 
     Attributes:
         cells: one for each criterion, level, metric and statistic, in this order.
-        systems: how many there are.
+        systems: how many there are; 0 where they are not known, and each text is a sample.
         samples: criterion -> samples that took part.
         dropped: criterion -> samples left out because of scores that are missing.
         against: the rivals, metrics that the others are tested against.
@@ -139,7 +145,7 @@ def agreement(
     *,
     against: Sequence[str] = (),
     length: np.ndarray | None = None,
-    levels: Sequence[str] = LEVELS,
+    levels: Sequence[str] = (),
     missing: str = "drop",
     over: str = "both",
     resamples: int = RESAMPLES,
@@ -153,13 +159,14 @@ def agreement(
 
     Args:
         human: people's scores by criterion, float64 [systems, samples], NaN for missing, higher is
-            better.
+            better; [texts] where no systems are known: then there is the text level alone, over all
+            texts that lack no score, and no accuracy.
         metrics: scores by metric, likewise: negate one of which lower is better.
         against: the rivals, names of metrics that the others are tested against.
         length: a grid of the texts' lengths. Then "length" is a metric and a rival too, whether
             `against` names it or not, and correlations given it are there; if all lengths are
             equal, it is left out of both.
-        levels: a list of "system", "text" or both.
+        levels: a list of "system", "text" or both (default: those there are).
         missing: "drop" or "available", as in `pair`.
         over: what is drawn anew: "systems", "samples" or "both".
         resamples: how many times, at least 1.
@@ -183,13 +190,19 @@ def agreement(
     if not (human and metrics):
         raise ValueError("agreement needs at least one criterion and one metric")
     check_arguments(
-        levels=levels,
         missing=missing,
         over=over,
         resamples=resamples,
         confidence=confidence,
         seed=seed,
     )
+    known = np.ndim(next(iter(human.values()))) > 1  # the systems
+    levels = check_levels(levels, known)
+    if not known:
+        human, metrics = (
+            {name: _column(grid) for name, grid in g.items()} for g in (human, metrics)
+        )
+        length = None if length is None else _column(length)
     check_grids([*human.items(), *metrics.items()], length)
     against = rivals(against, metrics, length)
     differs = LENGTH in against and LENGTH not in metrics
@@ -200,17 +213,27 @@ def agreement(
     for criterion, people in human.items():
         common = sum(metrics.values()) + people  # NaN wherever a score is missing
         shared = np.where(np.isnan(common), np.nan, people)
-        pairs = {metric: pair(shared, grid, missing) for metric, grid in metrics.items()}
+        rows = np.full(len(people), True) if known else ~np.isnan(common[:, 0])
+        if not known and rows.sum() < 2:
+            raise ValueError(f"{criterion}: fewer than two texts have all scores")
+        pairs = {m: pair(shared[rows], grid[rows], missing) for m, grid in metrics.items()}
         first = next(iter(pairs.values()))
         systems, samples[criterion] = first.human.shape
         dropped[criterion] = first.dropped
-        judged = _Criterion(criterion, pairs, pairs[LENGTH].metric if differs else None)
-        draws = draw(systems, samples[criterion], resamples, seed, over)
+        draws = draw(systems, samples[criterion], resamples, seed, over if known else "systems")
+        if not known:
+            systems, samples[criterion], dropped[criterion] = 0, systems, int((~rows).sum())
+        judged = _Criterion(criterion, pairs, pairs[LENGTH].metric if differs else None, known)
         for level in levels:
             cells += judged.cells(level, draws, against, confidence)
     return AgreementTable(
         tuple(cells), systems, samples, dropped, against, resamples, confidence, seed
     )
+
+
+def _column(texts: np.ndarray) -> np.ndarray:
+    """[texts] -> [texts, 1], as the texts of one sample."""
+    return np.asarray(texts)[:, None]
 
 
 @dataclass(frozen=True)
@@ -221,6 +244,8 @@ class _Criterion:
     pairs: Mapping[str, Paired]
     length: np.ndarray | None
     """The texts' lengths, where they are a rival."""
+    systems: bool
+    """False where they are not known, and the texts are those of one sample."""
 
     def cells(
         self, level: str, draws: Draws, against: Sequence[str], confidence: float
@@ -228,6 +253,8 @@ class _Criterion:
         """Every metric by every statistic at a level."""
         spread = {
             metric: resampled(both.human, both.metric, draws, level, self.length)
+            if self.systems
+            else resampled_texts(both.human, both.metric, draws, self.length)
             for metric, both in self.pairs.items()
         }
         for metric, found in spread.items():

@@ -17,7 +17,6 @@ LENGTH = "length"
 
 def check_arguments(
     *,
-    levels: Sequence[str] = LEVELS,
     missing: str = "drop",
     over: str = "both",
     resamples: int = RESAMPLES,
@@ -25,13 +24,27 @@ def check_arguments(
     seed: int = 0,
 ) -> None:
     """Raise TypeError or ValueError for an argument that `agreement` does not take."""
-    for level in levels:
-        check_known("level", level, LEVELS)
     check_known("missing", missing, MISSING)
     check_known("over", over, AXES)
     whole_number("resamples", resamples)
     fraction("confidence", confidence)
     natural_number("seed", seed)
+
+
+def check_levels(levels: Sequence[str], systems: bool) -> tuple[str, ...]:
+    """The levels asked for, by default all there are; ValueError for one that is not there.
+
+    >>> check_levels([], systems=False)
+    ('text',)
+    """
+    for level in levels:
+        check_known("level", level, LEVELS)
+    if "system" in levels and not systems:
+        raise ValueError(
+            "the system level needs the system of each row, in a column 'system'; without one "
+            "there is the text level, over all rows"
+        )
+    return tuple(levels) or (LEVELS if systems else ("text",))
 
 
 def check_grids(grids: Iterable[tuple[str, np.ndarray]], length: np.ndarray | None = None) -> None:

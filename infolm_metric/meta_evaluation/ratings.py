@@ -14,8 +14,10 @@ from infolm_metric.kernel.checks import check_known
 class Ratings:
     """Texts of systems with human scores; grids are float64 [systems, samples], NaN for missing.
 
+    Where no systems are known each text is a sample, and grids are [samples].
+
     Attributes:
-        systems: their names.
+        systems: their names; none where they are not known.
         samples: their ids.
         human: criterion -> grid of people's scores, higher is better.
         metrics: other metric -> grid of its scores.
@@ -41,7 +43,8 @@ class Ratings:
             values: one for each row, [rows].
 
         Returns:
-            float64 [systems, samples], NaN where a system has no row for a sample.
+            float64 [systems, samples], NaN where a system has no row for a sample; [samples] where
+            no systems are known.
 
         >>> from infolm_metric.meta_evaluation import read_ratings
         >>> rows = [dict(system=s, id=i, prediction="", references="", human={"fluency": n})
@@ -50,13 +53,13 @@ class Ratings:
         array([[ 1., nan],
                [ 2.,  3.]])
         """
-        laid = np.full((len(self.systems), len(self.samples)), np.nan)
+        laid = np.full((len(self.systems) or 1, len(self.samples)), np.nan)
         laid[self.places[:, 0], self.places[:, 1]] = values
-        return laid
+        return laid if self.systems else laid[0]
 
     @property
     def lengths(self) -> np.ndarray:
-        """The characters of each text, [systems, samples]."""
+        """The characters of each text, laid out as a grid."""
         return self.grid([float(len(text)) for text in self.predictions])
 
     def select(self, samples: Iterable[str]) -> Ratings:
@@ -81,8 +84,8 @@ class Ratings:
         return replace(
             self,
             samples=tuple(name for name in self.samples if name in wanted),
-            human={name: grid[:, kept] for name, grid in self.human.items()},
-            metrics={name: grid[:, kept] for name, grid in self.metrics.items()},
+            human={name: grid[..., kept] for name, grid in self.human.items()},
+            metrics={name: grid[..., kept] for name, grid in self.metrics.items()},
             predictions=tuple(self.predictions[row] for row in rows),
             references=tuple(self.references[row] for row in rows),
             places=places,

@@ -111,6 +111,25 @@ def resampled(
     return found
 
 
+def resampled_texts(
+    human: np.ndarray, metric: np.ndarray, draws: Draws, given: np.ndarray | None = None
+) -> dict[str, np.ndarray]:
+    """Each coefficient over the drawn texts of one sample for every resample, by name, [resamples].
+
+    Grids [texts, 1], without NaN; with `given` there is "partial" too.
+    """
+    parts = list[dict[str, np.ndarray]]()
+    step = max(1, ELEMENTS // len(human))
+    for start in range(0, len(draws), step):
+        drawn = draws.systems[start : start + step]
+        people, ours = human[drawn, 0], metric[drawn, 0]
+        found = {name: function(people, ours) for name, function in COEFFICIENTS.items()}
+        if given is not None:
+            found["partial"] = partial(people, ours, given[drawn, 0])
+        parts.append(found)
+    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+
+
 def _means(grid: np.ndarray, draws: Draws) -> np.ndarray:
     """The means of the drawn systems over the drawn samples, [resamples, systems]."""
     there = ~np.isnan(grid)

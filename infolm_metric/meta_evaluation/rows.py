@@ -5,7 +5,8 @@ A row is one system's text for one sample: `system`, `id` (of the sample), `pred
 metrics ride along, `metrics` (name -> score). In a flat table, such as CSV, the scores stand in
 columns `human.fluency` and `metrics.bleu`, or in columns of any name that the caller names. A score
 that is missing is null, an empty cell or not there. Rows marked `is_human` are left out: a person's
-text is no system.
+text is no system. Where the first row has no `system` none has one: each row is a sample of its
+own, and a column `score` holds people's unless another is named.
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ from infolm_metric.meta_evaluation.ratings import Ratings
 
 YES, NO = ("true", "yes", "1", "1.0"), ("false", "no", "0", "0.0", "", "nan", "<na>")
 GROUPS = ("human", "metrics")
+SCORE = "score"
+"""The column of people's scores where rows have no systems, and no other is named."""
 
 
 def read_ratings(
@@ -54,13 +57,14 @@ def read_ratings(
         exclude_ids: samples to leave out, likewise.
 
     Returns:
-        The ratings; systems and samples are in the order in which they first come.
+        The ratings; systems and samples are in the order in which they first come. Where rows have
+        no systems the samples are their numbers.
 
     Raises:
         ValueError, TypeError: the row or the column that is wrong is named. Wrong are a missing
             column, a value that is no finite number, two rows of one system and sample, fewer
-            than two systems or samples, a criterion or metric whose values are all equal, and a
-            name to leave out that no row has.
+            than two systems or samples, a system where the first row has none, a criterion or
+            metric whose values are all equal, and a name to leave out that no row has.
 
     >>> rows = [{"system": s, "id": "1", "prediction": "a cat", "references": ["the cat"],
     ...          "human": {"fluency": 80}} for s in ("A", "A")]
@@ -80,13 +84,22 @@ def read_ratings(
     }
     present: dict[str, dict[str, None]] = {"system": {}, "id": {}}
     people = 0
-    for where, row in _located(rows):
-        system, sample = (_name(where, row, column) for column in ("system", "id"))
+    for number, (where, row) in enumerate(_located(rows), 1):
+        if number == 1 and not excluded["system"]:
+            reader.systems = "system" in row
+        if not reader.systems and "system" in row:
+            raise ValueError(
+                f"{where}: there is a 'system', and the first row has none; give one in every row "
+                "or in none"
+            )
+        system = _name(where, row, "system") if reader.systems else ""
+        named = reader.systems or excluded["id"]
+        sample = _name(where, row, "id") if named else str(number)
         present["system"][system] = present["id"][sample] = None
         if _is_human(where, row):
             people += 1
         elif system not in excluded["system"] and sample not in excluded["id"]:
-            reader.add(where, row, system, sample)
+            reader.add(where, row, system, sample if reader.systems else str(number))
     file = f"{fspath(rows)}: " if isinstance(rows, str | PathLike) else ""
     ratings = reader.ratings(people, file)
     for column, names in excluded.items():
@@ -103,6 +116,7 @@ class _Reader:
     metrics: tuple[str, ...]
     candidate: str | None
     references: tuple[str, ...]
+    systems: bool = True  # False if rows have none
     first: tuple[str, list[str]] = ("", [])  # where the first row is, and what it holds
     known: set[tuple[str, str]] = field(default_factory=set)  # scores that were found
     seen: dict[tuple[str, str], str] = field(default_factory=dict)
@@ -116,6 +130,9 @@ class _Reader:
                 f"{self.seen[system, sample]}; keep one of them"
             )
         entries = {group: _entries(row, group) for group in GROUPS}
+        bare = not (self.systems or self.criteria or entries["human"])
+        if bare and SCORE in row and SCORE not in self.metrics:
+            entries["human"] = (SCORE,)
         asked = {"human": self.criteria, "metrics": self.metrics}
         for group, there in entries.items():
             names = asked[group] or there
@@ -154,17 +171,20 @@ class _Reader:
         systems = tuple(dict.fromkeys(system for system, _ in self.seen))
         samples = tuple(dict.fromkeys(sample for _, sample in self.seen))
         for plural, found in (("systems", systems), ("ids", samples)):
-            if len(found) < 2:
+            if len(found) < 2 and (self.systems or plural == "ids"):
                 given = f"only {found[0]!r}" if found else "no rows"
+                beside = f" beside {people} human texts" if people else ""
+                remedy = "; without the column all rows are correlated together"
                 raise ValueError(
                     f"{file}agreement needs at least two {plural} in the column {plural[:-1]!r}, "
-                    f"got {given}" + (f" beside {people} human texts" if people else "")
+                    f"got {given}{beside}" + (remedy if found and plural == "systems" else "")
                 )
         self._check_names()
         row, column = ({name: at for at, name in enumerate(each)} for each in (systems, samples))
         places = np.asarray([(row[system], column[sample]) for system, sample in self.seen])
         predictions, references = zip(*self.texts, strict=True)
-        bare = Ratings(systems, samples, {}, {}, predictions, references, places, people=people)
+        names = systems if self.systems else ()
+        bare = Ratings(names, samples, {}, {}, predictions, references, places, people=people)
         grids: dict[str, dict[str, np.ndarray]] = {group: {} for group in GROUPS}
         for (group, name), values in self.scores.items():
             check_varies(f"{file}column {name!r}", values)

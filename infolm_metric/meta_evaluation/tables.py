@@ -94,7 +94,8 @@ def level_table(table: AgreementTable, level: str) -> tuple[list[str], list[list
 def agreement_lines(table: AgreementTable, layout: str = "text") -> Iterator[str]:
     """The table, level by level, and what it rests on."""
     for level in table.names("level"):
-        yield f"{level.capitalize()} level, {table.systems} systems"
+        over = f"{table.systems} systems" if table.systems else "all texts together"
+        yield f"{level.capitalize()} level, {over}"
         yield ""
         yield from LAYOUTS[layout](*level_table(table, level), left=2)
         yield ""
@@ -103,12 +104,13 @@ def agreement_lines(table: AgreementTable, layout: str = "text") -> Iterator[str
 
 def notes(table: AgreementTable) -> Iterator[str]:
     """What the figures rest on, a sentence each."""
-    counts = dict.fromkeys(f"{count} samples" for count in table.samples.values())
+    what, over = ("samples", "systems and samples") if table.systems else ("texts", "texts")
+    counts = dict.fromkeys(f"{count} {what}" for count in table.samples.values())
     yield (
         f"{' or '.join(counts)}; in brackets {table.confidence:.0%} bootstrap intervals over "
-        f"systems and samples ({table.resamples} resamples, seed {table.seed})."
+        f"{over} ({table.resamples} resamples, seed {table.seed})."
     )
-    if "text" in table.names("level"):
+    if "text" in table.names("level") and table.systems:
         yield (
             "accuracy: at the text level the share of pairs of a sample's texts of which the "
             "metric says what people say, that one is better or neither; differences up to a "
@@ -126,10 +128,8 @@ def notes(table: AgreementTable) -> Iterator[str]:
         )
     for criterion, count in table.dropped.items():
         if count:
-            yield (
-                f"{criterion}: {count} samples left out, because a score is missing for one system "
-                "or more."
-            )
+            lacking = " for one system or more" if table.systems else ""
+            yield f"{criterion}: {count} {what} left out, because a score is missing{lacking}."
     undefined = [cell for cell in table.cells if math.isnan(cell.value)]
     if undefined:
         yield "-: not defined, because scores or means are all equal, or too few."

@@ -6,7 +6,9 @@ import re
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
+from scipy import stats
 
 from infolm_metric import InfoLMScorer
 from infolm_metric.commands.main import main
@@ -137,6 +139,80 @@ def test_correlate_reports_what_python_computes(infolm, scorer):
             expected = correlation(ratings.human["coverage"], grid, statistic, level)
             assert found[level, statistic] == pytest.approx(expected, abs=1e-6)
     assert {cell["metric"] for cell in cells} == {"fisher_rao_distance", "bleu", "ter", "length"}
+
+
+def unnamed_rows() -> list[dict]:
+    """Texts with people's scores, without the systems that wrote them."""
+    return [
+        {
+            "prediction": row["prediction"],
+            "reference": row["references"][0],
+            "score": row["human"]["fluency"],
+            "bleu": row["metrics"]["bleu"],
+        }
+        for row in ROWS
+    ]
+
+
+def write_unnamed(file: str, rows: list[dict]) -> None:
+    table = pd.DataFrame(rows)
+    if file.endswith(".csv"):
+        table.to_csv(file, index=False)
+    else:
+        table.to_json(file, orient="records", lines=True)
+
+
+@pytest.mark.parametrize("file", ["unnamed.csv", "unnamed.jsonl"])
+@pytest.mark.parametrize("given", [(), ("--level", "text"), ("--criterion", "score")])
+def test_rows_without_systems_are_correlated_all_together(infolm, scorer, file, given):
+    rows = unnamed_rows()
+    write_unnamed(file, rows)
+    code, output, errors = infolm("correlate", file, "--json", "--resamples", "50", *given)
+    assert code == 0, errors
+    table = json.loads(output)
+    cells = [cell for cell in table["agreement"] if cell["metric"] == "fisher_rao_distance"]
+    found = {(cell["level"], cell["statistic"]): cell["value"] for cell in cells}
+    ours = scorer.score([row["prediction"] for row in rows], [row["reference"] for row in rows])
+    people, scores = [row["score"] for row in rows], [-score for score in ours["scores"]]
+    for name in ("pearsonr", "spearmanr", "kendalltau"):
+        expected = getattr(stats, name)(people, scores).statistic
+        assert found["text", name.rstrip("r").removesuffix("tau")] == pytest.approx(expected)
+    assert {level for level, _ in found} == {"text"} and table["samples"] == {"score": len(rows)}
+    assert all(cell["low"] < cell["value"] < cell["high"] for cell in cells)
+
+
+def test_rows_without_systems_that_lack_a_score_are_left_out(infolm):
+    rows = unnamed_rows()
+    rows[3]["score"] = rows[5]["bleu"] = None
+    write_unnamed("unnamed.csv", rows)
+    code, output, errors = infolm(
+        "correlate", "unnamed.csv", "--no-metric", "--scores", "bleu", "--resamples", "50"
+    )
+    assert code == 0, errors
+    rest = [row for at, row in enumerate(rows) if at not in (3, 5)]
+    expected = stats.pearsonr(*([row[name] for row in rest] for name in ("score", "bleu")))
+    assert re.search(rf"score +bleu +{expected.statistic:.3f} ", output)
+    assert "18 texts;" in output and "score: 2 texts left out" in output
+    assert "Text level, all texts together" in output and "System level" not in output
+
+
+@pytest.mark.parametrize(
+    ("changes", "arguments", "message"),
+    [
+        ({}, ("--level", "system"), "the system level needs the system of each row"),
+        ({}, ("--exclude-system", "A"), "line 1: no column 'system'"),
+        ({}, ("--exclude-id", "1"), "line 1: no column 'id'"),
+        ({"system": "A"}, (), "line 20: there is a 'system', and the first row has none"),
+    ],
+)
+def test_what_needs_systems_is_refused_before_a_model_is_loaded(
+    capsys, changes, arguments, message
+):
+    rows = unnamed_rows()
+    rows[-1] |= changes
+    Path("unnamed.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    assert main(["correlate", "unnamed.jsonl", "--model", "nowhere", *arguments]) == 2
+    assert message in capsys.readouterr().err
 
 
 def test_length_stands_among_the_rivals_and_what_it_predicts_is_taken_out(infolm):

@@ -43,6 +43,16 @@ def test_many_vectors_at_once_are_each_correlated(name):
 
 
 @pytest.mark.parametrize("name", NAMES)
+def test_long_vectors_are_correlated_as_short_ones_are(name):
+    x, y = np.random.default_rng(0).integers(-3, 4, size=(2, 3, 700)).astype(float)
+    y += x
+    y[0, :50] = np.nan
+    each = [SCIPY[name](*both)[0] for both in zip(x[1:], y[1:], strict=True)]
+    first = SCIPY[name](x[0, 50:], y[0, 50:])[0]
+    assert COEFFICIENTS[name](x, y) == pytest.approx([first, *each], abs=1e-12)
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_a_position_without_a_score_is_left_out(name):
     x, y = np.array([1.0, np.nan, 3.0, 2.0, 7.0]), np.array([2.0, 5.0, 3.0, np.nan, 1.0])
     there = [0, 2, 4]
