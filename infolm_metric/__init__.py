@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from infolm_metric.infolm_metric import InfoLM as InfoLM
     from infolm_metric.kernel.idf.table import IDF as IDF
     from infolm_metric.kernel.version import __version__ as __version__
+    from infolm_metric.menli.combination import combine as combine
     from infolm_metric.menli.menli import MENLI as MENLI
     from infolm_metric.menli.scorer import MENLIScorer as MENLIScorer
 
@@ -27,6 +28,7 @@ _HOMES = {
     "InfoLMScorer": "infolm.scorer:InfoLMScorer",
     "MENLI": "menli.menli:MENLI",
     "MENLIScorer": "menli.scorer:MENLIScorer",
+    "combine": "menli.combination:combine",
     "measures": "infolm.measures",
     "meta_evaluation": "meta_evaluation",
     "robustness": "robustness",

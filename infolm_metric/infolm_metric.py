@@ -77,10 +77,6 @@ _INPUTS_DESCRIPTION = manual.manual(
     Settings,
     _EXAMPLES,
     range="Not below 0; 0 is best.",
-    more="""\
-    similarity (float), similarities (list of float): with similarity=True; at most 1, the best.
-        Deprecated: unrelated texts are far from 0.
-""",
     several="""
     For a list of measures, the numbers are in dictionaries from the name of the measure.
 """,

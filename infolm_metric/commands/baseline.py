@@ -20,13 +20,12 @@ from infolm_metric.kernel.settings import Settings
 from infolm_metric.kernel.unrelated_pairs import LEAST_GROUPS, MOST_PAIRS
 
 REFERENCES = 4
-OTHERWISE = ("similarity", "rescale_with_baseline")
 
 
 def taken(own: type[Settings]) -> list[str]:
     """The settings that the command takes: not those of which a baseline holds every one."""
     choices = own.choices().items()
-    return [name for name, each in choices if name not in OTHERWISE and not each.repeated]
+    return [name for name, each in choices if name != "rescale_with_baseline" and not each.repeated]
 
 
 def _baseline(arguments: argparse.Namespace) -> None:

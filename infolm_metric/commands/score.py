@@ -230,11 +230,6 @@ def _summary(
             yield light[name]
         if (rescaled := means.get(f"{name}_rescaled")) is not None:
             yield f"{title} rescaled: {rescaled:.6g} ({of}1 = a copy, 0 = unrelated texts)"
-        if (similarity := means.get(f"{name}_similarity")) is not None:
-            yield (
-                f"{title} similarity: {similarity:.6g} "
-                f"({of}higher is better; 1 = {scorer.inner.best_means}, smallest 0)"
-            )
     if UNKNOWN in light:
         yield light[UNKNOWN]
     yield f"signature: {signature}"
@@ -260,8 +255,7 @@ def _meaning(scorer: MetricScorer, name: str) -> str:
 def _table(result: Result) -> Iterator[str]:
     """Tab-separated lines: a header, then each pair's number, from 1, and its scores."""
     columns = result.columns()
-    words = ("similarity", "rescaled")
-    shown = {f"{name}_{word}": f"{name} {word}" for name in result.names for word in words}
+    shown = {f"{name}_rescaled": f"{name} rescaled" for name in result.names}
     yield "\t".join(["pair", *(shown.get(column, column) for column in columns)])
     for number, row in enumerate(zip(*columns.values(), strict=True), 1):
         yield "\t".join([str(number), *(f"{value:.6g}" for value in row)])

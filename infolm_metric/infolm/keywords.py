@@ -23,7 +23,6 @@ class Keywords(TypedDict, total=False):
     multi_reference: str
     interpolation: float
     masks_per_pass: int
-    similarity: bool
     model_name_or_path: str | os.PathLike[str] | None
     model_revision: str | None
     max_length: int | None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -20,7 +20,7 @@ from infolm_metric.kernel.idf.table import IDF
 from infolm_metric.kernel.pairs import Pair, Pairs, check_pairs, check_text, check_texts
 from infolm_metric.kernel.passes import Passes, Told
 from infolm_metric.kernel.remarks import Remarks
-from infolm_metric.kernel.results import Result, View
+from infolm_metric.kernel.results import Result
 from infolm_metric.kernel.scorer import MetricScorer, Report
 from infolm_metric.kernel.settings import check_lists
 from infolm_metric.kernel.single_pairs import SinglePairs, chunks, counts_of, sides_of
@@ -99,7 +99,6 @@ class InfoLMPasses(Passes):
                     self.higher_is_better(each),
                     _fitting(remarks[weightings.index(tables)], each, counted),
                     each.several,
-                    similarities(scores, each),
                 )
             )
         return results
@@ -307,17 +306,6 @@ class InfoLMScorer(MetricScorer):
     def tokenizer(self) -> Any:
         """The tokenizer of the model in the settings; `IDF.from_corpus` needs it."""
         return self.inner.distributions.opened(self.settings).tokenizer
-
-
-def similarities(scores: Mapping[str, Sequence[float]], settings: Settings) -> tuple[View, ...]:
-    """The view of the scores as similarities, if the settings ask for it."""
-    if not settings.similarity:
-        return ()
-    values = {
-        name: [1.0 - score / settings.largest_value(name) for score in column]
-        for name, column in scores.items()
-    }
-    return (View("similarity", "similarities", values),)
 
 
 def _fitting(remarks: Remarks, settings: Settings, statistics: Statistics) -> Remarks:

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from infolm_metric.kernel.checks import (
-    flag,
     name_or_names,
     natural_number,
     number,
@@ -122,14 +121,6 @@ class Settings(ModelSettings):
         "--masks-per-pass",
         signed=True,
     )
-    similarity: bool = choice(
-        False,
-        flag,
-        "give also 1 - score/largest value, where higher is better; bounded measures only "
-        "(deprecated: unrelated texts are far from 0; see rescale_with_baseline)",
-        "--similarity",
-        signed=True,
-    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -137,17 +128,13 @@ class Settings(ModelSettings):
 
         for measure in self.names:
             measures.check_parameters(measure, self.alpha, self.beta)
-            for needs, remedy, asked in (
-                (spelled("interpolation", 1), "use a smaller share", self.interpolation == 1),
-                (spelled("similarity", True), "drop the similarity", self.similarity),
-            ):
-                if asked and not math.isfinite(self.largest_value(measure)):
-                    raise ValueError(
-                        f"{needs} needs a measure with a largest value; {measure} with "
-                        f"{spelled('symmetrize', self.symmetrize)} has none; {remedy}, or use "
-                        f"{spelled('symmetrize', 'jensen')} or a bounded measure such as "
-                        "fisher_rao_distance"
-                    )
+            if self.interpolation == 1 and not math.isfinite(self.largest_value(measure)):
+                raise ValueError(
+                    f"{spelled('interpolation', 1)} needs a measure with a largest value; "
+                    f"{measure} with {spelled('symmetrize', self.symmetrize)} has none; use a "
+                    f"smaller share, {spelled('symmetrize', 'jensen')} or a bounded measure such "
+                    "as fisher_rao_distance"
+                )
 
     def largest_value(self, measure: str) -> float:
         """The largest value `measure` can take under these settings, or infinity."""
@@ -170,10 +157,6 @@ class Settings(ModelSettings):
             unused.add("interpolation")
         if self.masks_per_pass == 1:
             unused.add("masks_per_pass")
-        if self.similarity:
-            fields["similarity"] = "1-score/largest"
-        else:
-            unused.add("similarity")
         return {name: value for name, value in fields.items() if name not in unused}
 
     def baselined(self) -> list[Settings]:
@@ -187,9 +170,7 @@ class Settings(ModelSettings):
         from infolm_metric.infolm.measures import MEASURES, parameter_grid
 
         alpha, beta = (0.5 if given is None else given for given in (self.alpha, self.beta))
-        plain = self.replace(
-            information_measure="fisher_rao_distance", alpha=alpha, beta=beta, similarity=False
-        )
+        plain = self.replace(information_measure="fisher_rao_distance", alpha=alpha, beta=beta)
         names = [
             name
             for name in MEASURES

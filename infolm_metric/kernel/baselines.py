@@ -28,7 +28,7 @@ FORMAT, VERSION = "infolm baseline", 1
 PACKAGE = "package"
 VERDICTS = {"far closer than": 3, "closer than": 2}  # deviations from what unrelated texts score
 OF_WEIGHTS = ("idf", "weights")  # also those of a metric that is combined
-UNSIGNED = (*OF_WEIGHTS, "similarity", "baseline", "infolm", "transformers", "torch")
+UNSIGNED = (*OF_WEIGHTS, "baseline", "infolm", "transformers", "torch")
 """Fields of a signature that a baseline does not depend on, or that its key holds otherwise."""
 OF_SEVERAL = ("multi_reference",)
 """Fields that a baseline for one reference does not depend on either."""
@@ -219,19 +219,24 @@ def key_of(signature: str, weights: str, references: int) -> Key:
 
 def baseline_source(name: str, value: Any) -> bool | str | Baseline:
     """What the setting `rescale_with_baseline` can be: False, True, "package" or a file's path."""
-    if isinstance(value, bool | Baseline):
+    if isinstance(value, bool):
         return value
     if isinstance(value, str) and value == PACKAGE:
         return PACKAGE  # which of the package's is known with the metric
+    return baseline_file(name, value, "True, False, 'package' or ")
+
+
+def baseline_file(name: str, value: Any, more: str = "") -> Baseline:
+    """The baseline of a file's path; `more` says what else the setting can be."""
+    if isinstance(value, Baseline):
+        return value
     if not isinstance(value, str | os.PathLike):
-        raise TypeError(
-            f"{name} must be True, False, 'package' or the path of a baseline, got {value!r}"
-        )
+        raise TypeError(f"{name} must be {more}the path of a baseline, got {value!r}")
     path = os.path.expanduser(value)
     if not os.path.isfile(path):
         raise ValueError(
-            f"{name} must be True, False, 'package' or the path of a baseline; there is no file "
-            f"{path!r}; make one with `infolm baseline`"
+            f"{name} must be {more}the path of a baseline; there is no file {path!r}; make one "
+            "with `infolm baseline`"
         )
     return Baseline.load(path)
 

@@ -117,7 +117,6 @@ def score_held(
 
     def count() -> tuple[tuple[Pairs, Settings], _Holding]:
         pairs, settings = hold()
-        settings.check_parts()
         digest = digest_of([pairs.predictions, pairs.references]) if ranks == "same" else ""
         with scorer.lock:
             statistics, signature = inner.count(pairs, settings), inner.signature(settings)

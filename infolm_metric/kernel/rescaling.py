@@ -17,7 +17,7 @@ from infolm_metric.kernel.baselines import (
 )
 from infolm_metric.kernel.idf.statistics import Statistics, used_weights
 from infolm_metric.kernel.pairs import Pairs
-from infolm_metric.kernel.results import RESCALED, Result, View
+from infolm_metric.kernel.results import Result
 from infolm_metric.kernel.unrelated_pairs import mixed, unrelated
 
 if TYPE_CHECKING:
@@ -141,7 +141,7 @@ def _in_its_light(
     return replace(
         result,
         signature=inner.signature(settings, statistics),
-        views=(*result.views, View(RESCALED, "rescaled_scores", columns)),
+        rescaled=columns,
         baseline=shown,
     )
 

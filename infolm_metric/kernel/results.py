@@ -12,15 +12,6 @@ from infolm_metric.kernel.signatures import differences, without
 RESCALED = "rescaled"
 
 
-@dataclass(frozen=True)
-class View:
-    """The scores seen in another way: the names of their mean and of their column, and values."""
-
-    mean: str
-    column: str
-    values: Mapping[str, list[float]]
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class Result(Mapping[str, Any]):
     """Scores of every pair, by the full name of each kind of score that was asked for.
@@ -34,10 +25,9 @@ class Result(Mapping[str, Any]):
         higher_is_better: the direction.
         remarks: counts of texts that are not scored quite as they were written.
         several: True if a list of kinds was asked for, even of one.
-        views: the scores seen in other ways, as similarities or rescaled.
+        rescaled: the scores as 1 for a copy and 0 for unrelated texts, where that was asked for.
         baseline: what unrelated texts score, by the kind of score, where scores are rescaled.
         beside: more numbers of each pair, by their key in the dictionary and the kind of score.
-        facts: what holds for all pairs, likewise.
 
     >>> result = Result("infolm", {"l1_distance": [0.5, 1.5]}, "...", higher_is_better=False)
     >>> result["infolm"], list(result)
@@ -52,10 +42,9 @@ class Result(Mapping[str, Any]):
     higher_is_better: bool
     remarks: Remarks = Remarks()
     several: bool = False
-    views: tuple[View, ...] = ()
+    rescaled: Mapping[str, list[float]] = field(default_factory=dict)
     baseline: Mapping[str, Mapping[str, Any]] | None = None  # by name, with the rescaled scores
     beside: Mapping[str, Mapping[str, Mapping[str, list[float]]]] = field(default_factory=dict)
-    facts: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         pairs = len(next(iter(self.scores.values())))
@@ -71,9 +60,8 @@ class Result(Mapping[str, Any]):
 
     def plain(self) -> Result:
         """The result as it is without a baseline."""
-        views = tuple(view for view in self.views if view.mean != RESCALED)
         signature = without(self.signature, ["baseline"])
-        return replace(self, views=views, signature=signature, baseline=None)
+        return replace(self, rescaled={}, signature=signature, baseline=None)
 
     def mean(self, name: str) -> float:
         """The corpus score: the mean of the pairs' scores.
@@ -87,13 +75,13 @@ class Result(Mapping[str, Any]):
         return mean(self.scores[name])
 
     def columns(self) -> dict[str, list[float]]:
-        """All that stands beside a pair, [pairs] each: the scores, then the other views of them.
+        """All that stands beside a pair, [pairs] each: the scores, then the rescaled ones.
 
-        >>> view = View("similarity", "similarities", {"l1_distance": [0.75]})
-        >>> Result("infolm", {"l1_distance": [0.5]}, "...", False, views=(view,)).columns()
-        {'l1_distance': [0.5], 'l1_distance_similarity': [0.75]}
+        >>> rescaled = {"l1_distance": [0.75]}
+        >>> Result("infolm", {"l1_distance": [0.5]}, "...", False, rescaled=rescaled).columns()
+        {'l1_distance': [0.5], 'l1_distance_rescaled': [0.75]}
         """
-        more = {f"{name}_{view.mean}": v for view in self.views for name, v in view.values.items()}
+        more = {f"{name}_{RESCALED}": column for name, column in self.rescaled.items()}
         for key, by_name in self.beside.items():
             for name, numbers in by_name.items():
                 more |= {f"{name}_{key}_{part}": column for part, column in numbers.items()}
@@ -111,15 +99,18 @@ class Result(Mapping[str, Any]):
         >>> Result("infolm", {"l1_distance": [0.5, 1.5]}, "...", False).as_dict(return_scores=False)
         {'infolm': 1.0, 'higher_is_better': False, 'signature': '...', 'remarks': {...}}
         """
-        views = (View(self.metric, "scores", self.scores), *self.views)
         result: dict[str, Any] = {}
-        for view in views:
-            means = {name: mean(column) for name, column in view.values.items()}
-            result[view.mean] = self._plain(means)
-        for view in views if return_scores else ():
-            result[view.column] = self._plain(view.values)
-        for key, by_name in {**(self.beside if return_scores else {}), **self.facts}.items():
-            result[key] = self._plain(by_name)
+        columns: dict[str, Mapping[str, list[float]]] = {self.metric: self.scores}
+        if self.rescaled:
+            columns[RESCALED] = self.rescaled
+        for key, by_name in columns.items():
+            result[key] = self._plain({name: mean(column) for name, column in by_name.items()})
+        if return_scores:
+            result["scores"] = self._plain(self.scores)
+            if self.rescaled:
+                result["rescaled_scores"] = self._plain(self.rescaled)
+            for key, numbers in self.beside.items():
+                result[key] = self._plain(numbers)
         result["higher_is_better"] = self.higher_is_better
         result["signature"] = self.signature
         result["remarks"] = self.remarks.as_dict()
@@ -155,17 +146,14 @@ def joined(parts: Sequence[Result]) -> Result:
     for part in parts:
         if difference := differences(first.signature, part.signature):
             raise ValueError(f"the parts were not scored alike: {difference}; score them again")
-    views = tuple(
-        replace(view, values=_appended([part.views[index].values for part in parts]))
-        for index, view in enumerate(first.views)
-    )
     beside = {
         key: {name: _appended([part.beside[key][name] for part in parts]) for name in by_name}
         for key, by_name in first.beside.items()
     }
     scores = _appended([part.scores for part in parts])
+    rescaled = _appended([part.rescaled for part in parts])
     remarks = sum((part.remarks for part in parts), Remarks())
-    return replace(first, scores=scores, views=views, beside=beside, remarks=remarks)
+    return replace(first, scores=scores, rescaled=rescaled, beside=beside, remarks=remarks)
 
 
 def mean(values: Sequence[float]) -> float:

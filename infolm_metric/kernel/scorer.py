@@ -198,7 +198,6 @@ class MetricScorer:
         chosen = self.settings.replace(**settings)
         if isinstance(pairs, str | bytes) or not isinstance(pairs, Iterable):
             raise TypeError(f"pairs must be an iterable of (candidate, reference), got {pairs!r}")
-        chosen.check_parts()
         if isinstance(pairs, Iterator) and chosen.counted:
             raise ValueError(
                 f"{spelled('idf', chosen.idf)} reads the pairs twice, once to count, and "

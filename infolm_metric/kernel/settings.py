@@ -179,9 +179,6 @@ class Settings:
         idf = getattr(self, "idf", False)
         return SIDES[idf] if isinstance(idf, str) else ()
 
-    def check_parts(self) -> None:  # noqa: B027 (the scores of most metrics are a pair's own)
-        """Raise ValueError if a part of a corpus cannot be scored without the rest of it."""
-
     def signed(self) -> dict[str, object]:
         """What can change a score under these settings, as the signature shows it."""
         fields = {

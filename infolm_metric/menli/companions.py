@@ -1,4 +1,4 @@
-"""The other metrics that MENLI is combined with: their scores, and the range fixed for these."""
+"""The other metrics that MENLI is combined with: their scores, and the range that scales them."""
 
 from __future__ import annotations
 
@@ -16,9 +16,8 @@ from infolm_metric.kernel.rescaling import spread_of, with_baseline
 from infolm_metric.kernel.scorer import Scorer
 from infolm_metric.kernel.settings import Settings as KernelSettings
 from infolm_metric.kernel.wording import spelled
-from infolm_metric.menli.combination import FIXED, MINMAX, Range, Ranges, extremes, scaled
+from infolm_metric.menli.combination import Range, scaled
 from infolm_metric.menli.formulas import FORMULAS
-from infolm_metric.menli.settings import Settings
 
 UNNESTED = ("metric", "infolm", "transformers", "torch")
 """Fields of the other metric's signature that the combination's has itself."""
@@ -26,12 +25,12 @@ UNNESTED = ("metric", "infolm", "transformers", "torch")
 
 @dataclass(frozen=True)
 class Scored:
-    """The scores of the other metric, the range that is fixed for them, and their direction."""
+    """The scores of the other metric, the range that scales them, and their direction."""
 
     scores: np.ndarray  # float64 [pairs]
-    fixed: Range | None
+    range: Range
     higher: bool
-    remarks: Remarks = Remarks()
+    remarks: Remarks
 
 
 class Companions:
@@ -51,23 +50,21 @@ class Companions:
             self._inner[other.metric] = metrics.find(other.metric).scorer_type().inner_type()
         return self._inner[other.metric]
 
-    def check(
-        self, pairs: Pairs, other: KernelSettings, statistics: Statistics, fixes: bool
-    ) -> Range | None:
-        """The range fixed for another metric if `fixes`; raises what would keep it from scoring."""
-        found = self.fixed(other, statistics)[1] if fixes else None
+    def check(self, pairs: Pairs, other: KernelSettings, statistics: Statistics) -> Range:
+        """The range of another metric; raises what would keep it from scoring."""
+        found = self.fixed(other, statistics)[1]
         plain = other.replace(rescale_with_baseline=False)
         self.inner(other).check(pairs, plain, statistics)
         return found
 
     def score(
-        self, pairs: Pairs, other: KernelSettings, statistics: Statistics, fixed: Range | None
+        self, pairs: Pairs, other: KernelSettings, statistics: Statistics, range: Range
     ) -> Scored:
         """Another metric's scores of the pairs, with what `check` gave for them."""
         plain = other.replace(rescale_with_baseline=False)
         result = self.inner(other).score(pairs, plain, statistics)
         (scores,) = result.scores.values()
-        return Scored(np.asarray(scores), fixed, result.higher_is_better, result.remarks)
+        return Scored(np.asarray(scores), range, result.higher_is_better, result.remarks)
 
     def fixed(self, other: KernelSettings, statistics: Statistics) -> tuple[KernelSettings, Range]:
         """The range of another metric that no call changes, and its settings that say which.
@@ -90,20 +87,18 @@ class Companions:
                 raise
         if not all(map(math.isfinite, bounds)):
             raise NoBaseline(
-                f"{spelled('normalize', FIXED)} needs a metric with a smallest and a largest "
-                f"score, or a baseline of it; {other.label(name)} has neither: give "
-                f"{spelled('normalize', MINMAX)}, the ranges, or combine_with="
-                f"{{'metric': {other.metric!r}, 'rescale_with_baseline': FILE}} with a file that "
-                f"`infolm baseline CORPUS --metric {other.metric} -o FILE` made"
+                f"{spelled('combine_with')} needs a metric with a smallest and a largest score, or "
+                f"a baseline of it; {other.label(name)} has neither: give "
+                f"{spelled('combine_baseline')} a file that `infolm baseline CORPUS --metric "
+                f"{other.metric} -o FILE` made"
             )
         return other.replace(rescale_with_baseline=False), bounds
 
     def signed(
-        self, other: KernelSettings, statistics: Statistics | None, fixes: bool
+        self, other: KernelSettings, statistics: Statistics | None = None
     ) -> dict[str, object]:
         """What can change another metric's score or its range, under its name."""
-        if fixes:
-            other, _ = self.fixed(other, statistics or Statistics())
+        other, _ = self.fixed(other, statistics or Statistics())
         nested = self.inner(other).signature(other, statistics).split("|")
         fields = (part.partition(":") for part in nested)
         return {
@@ -111,22 +106,9 @@ class Companions:
         }
 
 
-def combined(
-    values: np.ndarray, other: Scored, name: str, settings: Settings
-) -> tuple[np.ndarray, dict[str, Range]]:
-    """The weighted mean of both parts on [0, 1], and the ranges that they were brought there by.
-
-    `values` are those of the formula `name`, float64 [pairs].
-    """
-    given = settings.normalize if isinstance(settings.normalize, Ranges) else Ranges()
-    if settings.normalize == MINMAX:
-        ranges = {"nli": extremes(values), "metric": extremes(other.scores)}
-    else:
-        metric = given.metric or other.fixed
-        assert metric is not None  # or the settings had been refused
-        ranges = {"nli": given.nli or FORMULAS[name].range, "metric": metric}
-    nli = scaled(values, ranges["nli"])
-    rest = scaled(other.scores, ranges["metric"], other.higher)
-    if other.fixed is not None:  # beyond its baseline a text is no worse than unrelated
-        rest = rest.clip(0.0, 1.0)
-    return settings.weight * nli + (1 - settings.weight) * rest, ranges
+def combined(values: np.ndarray, other: Scored, name: str, weight: float) -> np.ndarray:
+    """The weighted mean of both parts on [0, 1]; `values` are those of the formula `name`."""
+    nli = scaled(values, FORMULAS[name].range)
+    # Beyond its baseline a text is no worse than unrelated.
+    rest = scaled(other.scores, other.range, other.higher).clip(0.0, 1.0)
+    return weight * nli + (1 - weight) * rest

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, TypedDict
 
 if TYPE_CHECKING:
     from infolm_metric.kernel.baselines import Baseline
+    from infolm_metric.kernel.settings import Settings
 
 
 class Keywords(TypedDict, total=False):
@@ -16,10 +17,9 @@ class Keywords(TypedDict, total=False):
     formula: str | Sequence[str]
     direction: str
     multi_reference: str
-    combine_with: str | Mapping[str, object] | Sequence[float] | None
+    combine_with: str | Settings | None
     nli_weight: float | None
-    higher_is_better: bool
-    normalize: str | Mapping[str, tuple[float, float]]
+    combine_baseline: str | os.PathLike[str] | Baseline | None
     labels: str | Sequence[str] | None
     probabilities: bool
     max_length: int | None

@@ -84,8 +84,6 @@ _INPUTS_DESCRIPTION = manual.manual(
     more="""\
     probabilities (dict of lists of float): with probabilities=True; e, n and c behind each score,
         with several references those of the best one, or their means.
-    ranges (dict): in a combination unless normalize="fixed"; the scores of each part that stand
-        for 0 and 1. Given as normalize, they make another call's scores comparable with these.
     In a combination remarks have also what the other metric cut or did not know, under its name,
         such as "infolm.too_long".
 """,

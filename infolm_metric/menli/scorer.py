@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -17,8 +15,7 @@ from infolm_metric.kernel.remarks import Remarks
 from infolm_metric.kernel.results import Result
 from infolm_metric.kernel.scorer import HIGHER, MetricScorer, Report, Scorer, silent
 from infolm_metric.kernel.signatures import make_signature
-from infolm_metric.kernel.wording import spelled
-from infolm_metric.menli.combination import FIXED, MINMAX, Range, Ranges
+from infolm_metric.menli.combination import Range
 from infolm_metric.menli.companions import Companions, Scored, combined
 from infolm_metric.menli.formulas import FORMULAS, LETTERS
 from infolm_metric.menli.probabilities import Probabilities, over_references
@@ -69,13 +66,12 @@ class MENLIPasses(Scorer):
     ) -> list[Result]:
         """The results for several settings; pairs are read, and otherwise scored, once."""
         for each in settings:
-            _check_call(pairs, each)
             self.probabilities.source(each)  # its labels do for the formulas
-        fixed: dict[_Key, Range | None] = {}
+        ranges: dict[_Key, Range] = {}
         for each, counted in zip(settings, statistics, strict=True):
-            if (other := each.other) is not None and (key := _key(each, counted)) not in fixed:
+            if (other := each.other) is not None and (key := _key(each, counted)) not in ranges:
                 # Now, and not when the NLI model has read every pair.
-                fixed[key] = self.companions.check(pairs, other, counted, each.fixes_other)
+                ranges[key] = self.companions.check(pairs, other, counted)
         readings: dict[Settings, _Reading] = {}
         others: dict[_Key, Scored] = {}
         results = []
@@ -86,10 +82,8 @@ class MENLIPasses(Scorer):
             if (other := each.other) is not None:
                 key = _key(each, counted)
                 if key not in others:
-                    others[key] = self.companions.score(pairs, other, counted, fixed[key])
+                    others[key] = self.companions.score(pairs, other, counted, ranges[key])
                 found = others[key]
-            elif isinstance(each.combine_with, tuple):
-                found = Scored(np.asarray(each.combine_with), None, each.higher_is_better)
             results.append(self._result(pairs, reading, found, each, counted))
             report(len(pairs))
         return results
@@ -99,22 +93,16 @@ class MENLIPasses(Scorer):
         return HIGHER
 
     def bounds(self, settings: Settings, name: str) -> tuple[float, float]:
-        """The range of the formula; of a combination 0 and 1, unless its ranges were given."""
-        if settings.combine_with is None:
-            return FORMULAS[name].range
-        return (-math.inf, math.inf) if isinstance(settings.normalize, Ranges) else (0.0, 1.0)
+        """The range of the formula; of a combination 0 and 1."""
+        return FORMULAS[name].range if settings.combine_with is None else (0.0, 1.0)
 
     def signature(self, settings: Settings, statistics: Statistics | None = None) -> str:
         """All that can change a score; the models' files are hashed for it, and not loaded."""
         source, signed = self.probabilities.source(settings), settings.signed()
         nested: dict[str, object] = {}
         if (other := settings.other) is not None:
-            nested = self.companions.signed(other, statistics, settings.fixes_other)
+            nested = self.companions.signed(other, statistics)
             signed["combine_with"] = other.metric
-        elif isinstance(settings.combine_with, tuple):
-            digest = hashlib.sha256(repr(settings.combine_with).encode()).hexdigest()[:12]
-            signed["combine_with"] = f"scores@{digest}"
-            signed["higher_is_better"] = settings.higher_is_better
         read = {
             "model": source.checkpoint.identity,
             "labels": source.labels.order,
@@ -171,34 +159,26 @@ class MENLIPasses(Scorer):
         sides = SIDES[settings.direction]
         probabilities = np.mean([reading.sides[side] for side in sides], axis=0)
         counts = [len(group) for group in pairs.references]
-        scores, ranges, beside = {}, {}, {}
+        scores, beside = {}, {}
         for name in settings.names:
             values = FORMULAS[name].value(probabilities.T)
             best, shown = over_references(values, probabilities, counts, settings.multi_reference)
             if other is not None:
-                best, ranges[name] = combined(best, other, name, settings)
+                best = combined(best, other, name, settings.weight)
             scores[name] = best.tolist()
             three = self.probabilities.source(settings).labels.three_way
             beside[name] = {
                 letter: shown[:, index].tolist()
                 for index, letter in enumerate(LETTERS if three else LETTERS[:1])
             }
-        signature = self.signature(settings, statistics)
-        if other is not None and settings.normalize == MINMAX:
-            used = "+".join(str(Ranges(**found)) for found in ranges.values())
-            signature = signature.replace("|normalize:minmax|", f"|normalize:minmax {used}|")
-        listed = {
-            name: {part: list(ends) for part, ends in r.items()} for name, r in ranges.items()
-        }
         return Result(
             settings.metric,
             scores,
-            signature,
+            self.signature(settings, statistics),
             self.higher_is_better(settings),
             _joined(reading.remarks, other, settings),
             settings.several,
             beside={"probabilities": beside} if settings.probabilities else {},
-            facts={"ranges": listed} if listed and settings.normalize != FIXED else {},
         )
 
 
@@ -251,7 +231,7 @@ class MENLIScorer(MetricScorer):
 
         Returns:
             A mapping: the mean under "menli", "scores" of each pair, "higher_is_better",
-            "signature" and "remarks"; "probabilities" and "ranges" where they were asked for.
+            "signature" and "remarks"; "probabilities" where they were asked for.
 
         Raises:
             TypeError, ValueError: an argument is wrong; nothing was loaded yet.
@@ -264,24 +244,9 @@ class MENLIScorer(MetricScorer):
         return result
 
 
-def _check_call(pairs: Pairs, settings: Settings) -> None:
-    """Raise ValueError if the settings do not do for so many pairs."""
-    given = settings.combine_with
-    if isinstance(given, tuple) and len(given) != len(pairs):
-        raise ValueError(
-            f"{spelled('combine_with')} must hold a score of each pair, got {len(given)} scores "
-            f"for {len(pairs)} pairs"
-        )
-    if given is not None and settings.normalize == MINMAX and len(pairs) < 2:
-        raise ValueError(
-            f"{spelled('normalize', MINMAX)} needs at least 2 pairs, got {len(pairs)}; give "
-            f"{spelled('normalize', FIXED)}, or the ranges that an earlier call returned"
-        )
-
-
 def _key(settings: Settings, statistics: Statistics) -> _Key:
     """Equal for settings that combine with the same scores in the same range."""
-    return settings.other, settings.fixes_other, tuple(statistics.fingerprints.items())
+    return settings.other, tuple(statistics.fingerprints.items())
 
 
 def _joined(own: Remarks, scored: Scored | None, settings: Settings) -> Remarks:
@@ -292,8 +257,10 @@ def _joined(own: Remarks, scored: Scored | None, settings: Settings) -> Remarks:
     if scored is None or settings.other is None:
         return own
     metric, other = settings.other.metric, scored.remarks
-    whole = f"combine_with={{'metric': {metric!r}, 'long_text': 'window'}}"
-    words = {"too_long": f"longer than {other.limit} tokens: cut there; {whole} reads texts whole"}
+    words = {
+        "too_long": f"longer than {other.limit} tokens: cut there; as combine_with its settings "
+        "with long_text='window' read texts whole"
+    }
     apart = replace(other, one_token=0, zero_weight=0, distinct_documents=0, words=words)
     return replace(
         own,

@@ -12,7 +12,6 @@ from infolm_metric.kernel.idf.statistics import CANDIDATES
 from infolm_metric.kernel.pairs import Pairs, check_pairs
 from infolm_metric.kernel.remarks import Remarks
 from infolm_metric.kernel.rescaling import score_whole
-from infolm_metric.kernel.results import RESCALED
 from infolm_metric.kernel.scorer import MetricScorer, Report, silent
 from infolm_metric.kernel.settings import Settings
 from infolm_metric.kernel.wording import spelled
@@ -163,12 +162,7 @@ def _columns(
             {each.label(name): np.asarray(one)[back] for name, one in result.scores.items()},
             result.signature,
             result.higher_is_better,
-            {
-                each.label(name): np.asarray(one)[back]
-                for view in result.views
-                if view.mean == RESCALED
-                for name, one in view.values.items()
-            },
+            {each.label(name): np.asarray(one)[back] for name, one in result.rescaled.items()},
         )
         for each, result in zip(settings, results, strict=True)
     ]

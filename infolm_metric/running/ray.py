@@ -136,7 +136,6 @@ def _scored(
         candidate_column=candidate_column,
         reference_columns=tuple(reference_columns),
     )
-    scorer.settings.check_parts()
     _check_new(scorer.settings.names, dataset.columns() or ())
     statistics = count_dataset(dataset, pair_of, scorer)
     scorer.settings = with_baseline(scorer.inner, scorer.settings, statistics)

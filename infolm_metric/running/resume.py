@@ -98,7 +98,6 @@ def run_job(
     >>> result.pairs, result.means
     (2, {'fisher_rao_distance': 0.0})
     """
-    scorer.settings.check_parts()
     whole_number("chunk", chunk)
     check_regular(output)
     path = Path(output)

@@ -75,14 +75,12 @@ USUAL = {  # what goes through all that a setting can do
     "batch_size": ["auto", 1, 7],
     "device": ["cpu", None],
     "dtype": ["float32", "bfloat16", "float16"],
-    "similarity": [True, False],
     "rescale_with_baseline": [True, False],
     "reuse_memory": [0, 1000, 1 << 20],
     "layers": [1, 3, "all", [0, 2], "1,3"],
     "formula": ["e", "-c", "e-n", "e-c", "e-n-2c", ["e", "e-c"]],
     "direction": ["avg", "rh", "hr"],
     "nli_weight": [0.0, 0.2, 1.0],
-    "normalize": ["fixed", "minmax", {"nli": (0, 1), "metric": (0, 1)}],
     "labels": [None, "contradiction,neutral,entailment"],
     "probabilities": [True, False],
     "return_scores": [True, False],
@@ -216,11 +214,13 @@ def try_metric(
 ) -> Iterator[tuple[int, str]]:
     """What became of each input of a metric."""
     metric = METRICS[name]
-    beside = [{"metric": other, "model_name_or_path": str(made[other])} for other in OTHERS]
-    usual = {**USUAL, "combine_with": [None, *beside, [0.5]], **OWN_USUAL.get(name, {})}
+    beside = [
+        METRICS[other].settings_type()(model_name_or_path=str(made[other])) for other in OTHERS
+    ]
+    usual = {**USUAL, "combine_with": [None, *beside], **OWN_USUAL.get(name, {})}
     known = [each for each in metric.settings_type().choices() if each not in LEFT_ALONE]
     scorer = metric.scorer_type()(model_name_or_path=str(made[name]))
-    spoken = [*known, "predictions", "references", "text", "long_text", "similarity", "idf"]
+    spoken = [*known, "predictions", "references", "text", "long_text", "idf"]
     for number in numbers_:
         draw = random.Random(f"{seed} {name} {number}")
         predictions, references = inputs(draw)

@@ -33,15 +33,16 @@ from matplotlib.figure import Figure
 from study_judged import Interval, Judged
 from study_store import KeptDistributions
 
-from infolm_metric import InfoLMScorer, metrics
+from infolm_metric import BaryScorer, InfoLMScorer, metrics
+from infolm_metric.kernel.scorer import MetricScorer
 from infolm_metric.meta_evaluation.grid import score_grid
 from infolm_metric.meta_evaluation.tables import markdown
 from infolm_metric.robustness.triples import read_triples
 
-OTHERS: Mapping[str, Mapping[str, Any]] = {
-    "InfoLM": {"metric": "infolm"},
-    "InfoLM, interpolation 0.5": {"metric": "infolm", "interpolation": 0.5},
-    "BaryScore": {"metric": "baryscore"},
+OTHERS: Mapping[str, MetricScorer] = {
+    "InfoLM": InfoLMScorer(model_name_or_path="bundled"),
+    "InfoLM, interpolation 0.5": InfoLMScorer(model_name_or_path="bundled", interpolation=0.5),
+    "BaryScore": BaryScorer(model_name_or_path="bundled"),
 }
 RIVALS = ("chrF", "BERTScore")
 COLOURS = ("#0072B2", "#E69F00", "#009E73")  # Okabe and Ito 2008
@@ -56,8 +57,6 @@ LOOK = {
 ALONE = "alone"
 WEIGHTS = tuple(step / 10 for step in range(11))
 SETS = ("webnlg", "sfres", "summeval")
-BOUNDS: Mapping[str, tuple[float, float]] = {"infolm": (0.0, 1.0), "baryscore": (0.0, 4.0)}
-"""Of the other metrics: a range that cuts nothing off."""
 
 Pairs = tuple[list[str], list[list[str]]]
 Combined = dict[str, np.ndarray]  # weight -> [pairs], higher is better
@@ -80,18 +79,14 @@ class Scorers:
             combined = {f"{each:g}": each * nli + (1 - each) * other for each in WEIGHTS}
             return {ALONE: found[ALONE], **combined}
 
-    def _parts(self, other: Mapping[str, Any], pairs: Pairs, corpus: Sequence[str]) -> Combined:
-        given = {"model_name_or_path": "bundled", **other}
+    def _parts(self, other: MetricScorer, pairs: Pairs, corpus: Sequence[str]) -> Combined:
         scorer = menli(self.nli, self.folder)
-        base = scorer.settings.replace(combine_with=given)
-        wide = {"metric": BOUNDS[given["metric"]]}
-        asked = [
-            base.replace(nli_weight=0.0, normalize=wide),
-            base.replace(nli_weight=0.0),
-            base.replace(nli_weight=1.0),
-        ]
+        base = scorer.settings.replace(combine_with=other.settings)
+        asked = [base.replace(nli_weight=0.0), base.replace(nli_weight=1.0)]
+        ((_, scores),) = score_grid(other, *pairs, [other.settings], corpus=corpus)
         found = score_grid(scorer, *pairs, asked, corpus=corpus)
-        return dict(zip((ALONE, "other", "nli"), (scores for _, scores in found), strict=True))
+        # Of the other metrics lower is better.
+        return {ALONE: -scores, "other": found[0][1], "nli": found[1][1]}
 
     def rival(self, name: str, attacks: Attacks, content: str) -> np.ndarray:
         """A metric of others on the attacks, [single pairs]."""
@@ -121,9 +116,13 @@ class _Texts:
 def menli(nli: str, folder: Path) -> Any:
     """The scorer of the combinations, which keeps what InfoLM's model says, as study.py does."""
     scorer = metrics.find("menli").scorer_type()(model_name_or_path=nli)
-    infolm = InfoLMScorer(model_name_or_path="bundled")
+    infolm = OTHERS["InfoLM"]
     kept = KeptDistributions(folder / "said", infolm.signature())
-    scorer.inner.companions.inner(infolm.settings).distributions = kept
+    for inner in (
+        scorer.inner.companions.inner(infolm.settings),
+        *(OTHERS[title].inner for title in list(OTHERS)[:2]),
+    ):
+        inner.distributions = kept
     return scorer
 
 

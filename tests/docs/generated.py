@@ -32,6 +32,11 @@ def keywords(settings: type[Settings]) -> str:
         "if TYPE_CHECKING:",
         "    from infolm_metric.kernel.baselines import Baseline",
         *(["    from infolm_metric.kernel.idf.table import IDF"] if "IDF" in words else []),
+        *(
+            ["    from infolm_metric.kernel.settings import Settings"]
+            if "Settings" in words
+            else []
+        ),
         "",
         "",
         "class Keywords(TypedDict, total=False):",

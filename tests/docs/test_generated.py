@@ -29,7 +29,7 @@ def test_what_is_generated_is_up_to_date(path):
 
 ALPHA = {"information_measure": "alpha_divergence", "alpha": 0.5}
 BETA = {"information_measure": "beta_divergence", "beta": 0.5}
-LIST = {"combine_with": [0.0, 1.0], "normalize": "minmax"}
+BASELINE = str(ROOT / "infolm_metric/bundled/infolm_baseline.json")
 CHANGED = {  # a value of each setting that is not its default, and what has to be given with it
     "information_measure": ("l1_distance", {}),
     "alpha": (0.25, ALPHA),
@@ -40,14 +40,12 @@ CHANGED = {  # a value of each setting that is not its default, and what has to 
     "multi_reference": ("mean", {}),
     "interpolation": (0.5, {}),
     "masks_per_pass": (2, {}),
-    "similarity": (True, {}),
     "layers": (1, {}),
     "formula": ("e-c", {}),
     "direction": ("rh", {}),
     "combine_with": ("infolm", {}),
     "nli_weight": (0.5, {"combine_with": "infolm"}),
-    "higher_is_better": (False, LIST),
-    "normalize": ("minmax", {"combine_with": "infolm"}),
+    "combine_baseline": (BASELINE, {"combine_with": "infolm"}),
     "labels": (["contradiction", "neutral", "entailment"], {}),
     "probabilities": (True, {}),
     "model_revision": ("v2", {"model_name_or_path": "some-one/{}"}),
@@ -126,7 +124,7 @@ def test_compute_of_an_instance_names_the_settings():
 
 def test_the_package_lists_its_public_names():
     scorers = {"InfoLM", "InfoLMScorer", "BaryScore", "BaryScorer", "MENLI", "MENLIScorer"}
-    names = {"IDF", "measures", "meta_evaluation", "robustness", "__version__"} | scorers
+    names = {"IDF", "combine", "measures", "meta_evaluation", "robustness", "__version__"} | scorers
     assert names == set(dir(infolm_metric))
     assert all(getattr(infolm_metric, name) for name in names)
 

@@ -44,6 +44,8 @@ def run(case, model):
         **case.get("settings", {}),
         **case.get("on_rank", {}).get(str(rank), {}),
     }
+    if settings.get("combine_with"):  # which JSON cannot hold
+        settings["combine_with"] = InfoLMScorer(model_name_or_path=model).settings
     ways = case.get("ways", {})
     if case["call"] == "scorer":
         scorer = scorer_type(**settings)

@@ -43,7 +43,7 @@ def shares(*edges, references=REFERENCES):
 
 
 ALL = [[PREDICTIONS, REFERENCES]] * 2
-BOTH_MEASURES = {"information_measure": ["kl", "l1"], "symmetrize": "jensen", "similarity": True}
+BOTH_MEASURES = {"information_measure": ["kl", "l1"], "symmetrize": "jensen"}
 GOOD = {
     "a number that does not divide": {"shares": shares(0, 4, 7)},
     "a rank that has none": {"shares": shares(0, 0, 7)},
@@ -176,8 +176,6 @@ def filled(tiny_bert, tiny_nli, tmp_path_factory):
         if case.get("of") != "menli":
             return case
         settings = {"model_name_or_path": str(tiny_nli()), **case.get("settings", {})}
-        if name := settings.get("combine_with"):
-            settings["combine_with"] = {"metric": name, "model_name_or_path": str(tiny_bert)}
         return {**case, "settings": settings}
 
     return fill
@@ -217,7 +215,9 @@ def alone(case, model):
     """What one process gives for all the pairs of a case."""
     parts = case["shares"][:1] if case["shares"][0] == case["shares"][1] else case["shares"]
     predictions, references = ([x for part in parts for x in part[side]] for side in (0, 1))
-    settings = case.get("settings", {})
+    settings = dict(case.get("settings", {}))
+    if settings.get("combine_with"):
+        settings["combine_with"] = InfoLMScorer(model_name_or_path=str(model)).settings
     if case.get("of") == "toy":
         return ToyScorer(**settings).score(predictions, references).as_dict()
     kinds = {"baryscore": BaryScorer, "menli": MENLIScorer}

@@ -71,13 +71,12 @@ def score_files(rows, **options):
 def test_a_data_set_gets_the_scores_of_one_process(cluster, tiny_bert):
     from infolm_metric.running.ray import score_dataset
 
-    settings = {"information_measure": ["l1", MEASURE], "idf": "separate", "similarity": True}
+    settings = {"information_measure": ["l1", MEASURE], "idf": "separate"}
     dataset = ray.data.from_items(ROWS, override_num_blocks=2)
     scored = score_dataset(dataset, batch=16, model_name_or_path=str(tiny_bert), **settings)
     rows = sorted(scored.take_all(), key=lambda row: row["id"])
     expected = alone(tiny_bert, **settings)
     assert [row["prediction"] for row in rows] == [row["prediction"] for row in ROWS]
-    assert f"{MEASURE}_similarity" in expected.columns()
     for name, column in expected.columns().items():
         assert [row[name] for row in rows] == pytest.approx(column, abs=1e-6, rel=1e-6)
 
@@ -108,7 +107,7 @@ def test_baryscore_scores_as_in_one_process(cluster, tiny_bert):
 def test_menli_scores_as_in_one_process(cluster, tiny_bert, tiny_nli, combined):
     from infolm_metric.running.ray import score_dataset
 
-    other = {"metric": "infolm", "model_name_or_path": str(tiny_bert)} if combined else None
+    other = Settings(model_name_or_path=str(tiny_bert)) if combined else None
     settings = {"model_name_or_path": str(tiny_nli()), "combine_with": other}
     dataset = ray.data.from_items(ROWS, override_num_blocks=1)
     scored = score_dataset(dataset, metric="menli", batch=16, **settings)
@@ -138,11 +137,10 @@ def test_an_error_of_ours_is_told_and_not_what_caused_it():
     assert (type(told), str(told)) == (OSError, "cannot load the model")
 
 
-@pytest.mark.parametrize("column", [MEASURE, f"{MEASURE}_similarity"])
-def test_a_column_that_is_there_already_is_not_overwritten(cluster, tiny_bert, column):
-    settings = Settings(model_name_or_path=str(tiny_bert), idf=False, similarity=True)
-    rows = [{**row, column: 0.5} for row in ROWS]
-    with pytest.raises(ValueError, match=f"a column '{column}' already; rename or drop it"):
+def test_a_column_that_is_there_already_is_not_overwritten(cluster, tiny_bert):
+    settings = Settings(model_name_or_path=str(tiny_bert), idf=False)
+    rows = [{**row, MEASURE: 0.5} for row in ROWS]
+    with pytest.raises(ValueError, match=f"a column '{MEASURE}' already; rename or drop it"):
         score_files(rows, metric="infolm", settings=settings)
 
 

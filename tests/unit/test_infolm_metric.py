@@ -139,7 +139,7 @@ def test_strings_and_lists_are_not_mixed_over_several_calls(unloadable, first, s
         ({"information_measure": "alpha_divergence"}, ValueError, "alpha"),
         ({"information_measure": "alpha_divergence", "alpha": 1}, ValueError, "alpha"),
         ({"information_measure": "ab", "alpha": 0.5, "beta": -0.5}, ValueError, "alpha|beta"),
-        ({"information_measure": "kl", "similarity": True}, ValueError, "similarity"),
+        ({"information_measure": "kl", "interpolation": 1}, ValueError, "interpolation"),
         ({"symmetrize": "jeffrey"}, ValueError, "jeffreys"),
         ({"multi_reference": "max"}, ValueError, "multi_reference"),
         ({"idf": "reference"}, ValueError, "idf"),
@@ -291,15 +291,6 @@ def test_several_measures_come_by_name_from_one_call(shared):
         full = {"kl": "kl_divergence"}.get(name, name)
         assert result["scores"][full] == pytest.approx(single["scores"], rel=1e-6, abs=1e-6)
         assert result["infolm"][full] == pytest.approx(single["infolm"], rel=1e-6, abs=1e-6)
-
-
-def test_similarity_adds_a_view_in_which_higher_is_better(shared):
-    result = shared.compute(predictions=PREDICTIONS, references=REFERENCES, similarity=True)
-    assert list(result)[:4] == ["infolm", "similarity", "scores", "similarities"]
-    assert list(result)[4:] == ["higher_is_better", "signature", "remarks"]
-    assert result["similarities"] == [1 - score for score in result["scores"]]
-    assert result["similarity"] == pytest.approx(1 - result["infolm"])
-    assert "similarity" in result["signature"]
 
 
 def test_return_scores_false_leaves_the_scores_of_the_pairs_out(shared, tiny_bert):

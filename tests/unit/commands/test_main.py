@@ -220,7 +220,7 @@ def test_every_setting_but_return_scores_has_an_option():
             ["--max-length", "6", "--long-text", "window", "--batch-size", "3"],
             {"max_length": 6, "long_text": "window", "batch_size": 3},
         ),
-        (["--similarity", "--batch-size", "auto"], {"similarity": True, "batch_size": "auto"}),
+        (["--batch-size", "auto"], {"batch_size": "auto"}),
         (["--dtype", "bfloat16", "--device", "cpu"], {"dtype": "bfloat16", "device": "cpu"}),
         (["--masks-per-pass", "4"], {"masks_per_pass": 4}),
     ],
@@ -274,15 +274,12 @@ def test_the_summary_tells_pairs_directions_and_bounds(infolm, scorer):
 
 
 def test_per_pair_prints_a_table_and_then_the_summary(infolm, scorer):
-    arguments = ("-m", "l1", "-m", "linf", "--similarity")
+    arguments = ("-m", "l1", "-m", "linf")
     _, output, _ = infolm("score", *FILES, *arguments, "--per-pair")
-    result = scorer.score(
-        CANDIDATES, REFERENCES, information_measure=["l1", "linf"], similarity=True
-    )
-    columns = [*result.scores.values(), *result.views[0].values.values()]
+    result = scorer.score(CANDIDATES, REFERENCES, information_measure=["l1", "linf"])
+    columns = result.scores.values()
     rows = [line.split("\t") for line in output.splitlines() if not line.startswith("#")]
-    names = ["l1_distance", "l_infinity_distance"]
-    assert rows[0] == ["pair", *names, *(f"{name} similarity" for name in names)]
+    assert rows[0] == ["pair", "l1_distance", "l_infinity_distance"]
     assert [row[0] for row in rows[1:]] == ["1", "2", "3"]
     shown = [[float(cell) for cell in row[1:]] for row in rows[1:]]
     assert shown == [pytest.approx(row, rel=1e-5) for row in zip(*columns, strict=True)]
@@ -471,8 +468,8 @@ def test_nothing_recommends_a_package_that_no_index_has():
         (["a", "b", "-m", "fisher"], "unknown --measure 'fisher'; did you mean"),
         (["a", "b", "-m", "alpha"], "alpha_divergence needs alpha: any number but 0 and 1"),
         (
-            ["a", "b", "-m", "kl", "--similarity"],
-            "--similarity needs a measure with a largest value",
+            ["a", "b", "-m", "kl", "--interpolation", "1"],
+            "--interpolation 1 needs a measure with a largest value",
         ),
         (["a", "b", "-t", "0"], "temperature must be > 0, got 0.0"),
         (["a", "b", "-t", "nan"], "temperature must be finite"),

@@ -578,16 +578,6 @@ def test_half_precision_is_close_and_named_in_the_signature(scorer, dtype, allow
         assert one == pytest.approx(other, abs=allowed)
 
 
-def test_similarity_is_one_less_the_share_of_the_largest_value(scorer):
-    result = scorer.score(
-        CANDIDATES, REFERENCES, information_measure=["l1", "fisher_rao"], similarity=True
-    )
-    for name, largest in (("l1_distance", 2.0), ("fisher_rao_distance", 1.0)):
-        expected = [1 - score / largest for score in result.scores[name]]
-        assert result["similarities"][name] == pytest.approx(expected, abs=1e-12)
-    assert "similarity:" in result.signature
-
-
 def test_several_measures_in_one_pass_equal_each_alone(scorer):
     names = [name for name, measure in MEASURES.items() if not measure.parameters]
     together = scorer.score(CANDIDATES, REFERENCES, information_measure=names)

@@ -61,7 +61,6 @@ REFUSED = [
     ({"symmetrize": True}, ["symmetrize True", "'jeffreys', 'jensen', 'none', 'reverse'"]),
     ({"masks_per_pass": -1}, ["masks_per_pass must be at least 0, got -1"]),
     ({"masks_per_pass": 1.5}, ["masks_per_pass must be a whole number, got 1.5"]),
-    ({"similarity": "yes"}, ["similarity must be True or False, got 'yes'"]),
 ]
 
 
@@ -146,18 +145,15 @@ def test_whole_numbers_are_temperatures():
         ("ab_divergence", {"alpha": 0.5, "beta": 0.7}, "reverse"),
     ],
 )
-def test_similarity_is_refused_where_a_measure_has_no_largest_value(
+def test_interpolation_of_1_is_refused_where_a_measure_has_no_largest_value(
     measure, parameters, symmetrize
 ):
     chosen = {"information_measure": measure, "symmetrize": symmetrize, **parameters}
     assert Settings.of(**chosen).largest_value(measure) == math.inf
-    with pytest.raises(ValueError, match="similarity=True needs a measure with a largest value"):
-        Settings.of(**chosen, similarity=True)
-    with pytest.raises(
-        ValueError,
-        match=f'{measure} with symmetrize="{symmetrize}" has none; drop the similarity, or use',
-    ):
-        Settings.of(**{**chosen, "information_measure": ["l1", measure]}, similarity=True)
+    with pytest.raises(ValueError, match="interpolation=1 needs a measure with a largest value"):
+        Settings.of(**chosen, interpolation=1)
+    with pytest.raises(ValueError, match=f'{measure} with symmetrize="{symmetrize}" has none'):
+        Settings.of(**{**chosen, "information_measure": ["l1", measure]}, interpolation=1)
 
 
 @pytest.mark.parametrize(
@@ -172,11 +168,11 @@ def test_similarity_is_refused_where_a_measure_has_no_largest_value(
         ("alpha_divergence", {"alpha": 3}, "jensen", (2**2 - 1) / 6),
     ],
 )
-def test_similarity_is_allowed_where_a_measure_has_a_largest_value(
+def test_interpolation_of_1_is_allowed_where_a_measure_has_a_largest_value(
     measure, parameters, symmetrize, largest
 ):
     settings = Settings.of(
-        information_measure=measure, symmetrize=symmetrize, similarity=True, **parameters
+        information_measure=measure, symmetrize=symmetrize, interpolation=1, **parameters
     )
     assert settings.largest_value(measure) == pytest.approx(largest, rel=1e-15)
 

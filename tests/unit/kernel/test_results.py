@@ -1,7 +1,6 @@
 """What a scorer returns: means, views for users, and the signature that says how it was made."""
 
 import json
-import math
 import os
 import sys
 import warnings
@@ -15,10 +14,9 @@ import transformers
 import infolm_metric
 from infolm_metric import IDF, InfoLMScorer
 from infolm_metric.infolm import masked_lm
-from infolm_metric.infolm.scorer import similarities
 from infolm_metric.infolm.settings import Settings
 from infolm_metric.kernel.remarks import Remarks
-from infolm_metric.kernel.results import Result, View, joined
+from infolm_metric.kernel.results import Result, joined
 from infolm_metric.kernel.signatures import differences
 
 LIMIT = 40  # positions of the tiny model
@@ -26,7 +24,7 @@ TABLE = IDF(3, np.array([0, 2, 3]), "5f2e")
 OTHER_TABLE = IDF(4, np.array([0, 2, 3]), "5f2e")
 ONE = {"l1_distance": [0.5, 1.5]}
 SCORES = {"l1_distance": [0.5, 1.5], "kl_divergence": [0.25, 0.0]}
-VIEW = View("similarity", "similarities", {"l1_distance": [0.75, 0.25]})
+RESCALED = {"l1_distance": [0.75, 0.25]}
 COUNTS = {
     "texts": 4,
     "too_long": 0,
@@ -83,22 +81,22 @@ def fields(signature):
             },
         ),
         (
-            result_of(ONE, views=(VIEW,)),
+            result_of(ONE, rescaled=RESCALED),
             True,
             {
                 "infolm": 1.0,
-                "similarity": 0.5,
+                "rescaled": 0.5,
                 "scores": [0.5, 1.5],
-                "similarities": [0.75, 0.25],
+                "rescaled_scores": [0.75, 0.25],
                 **REST,
             },
         ),
         (
-            result_of(ONE, several=True, views=(VIEW,)),
+            result_of(ONE, several=True, rescaled=RESCALED),
             False,
             {
                 "infolm": {"l1_distance": 1.0},
-                "similarity": {"l1_distance": 0.5},
+                "rescaled": {"l1_distance": 0.5},
                 **REST,
             },
         ),
@@ -114,7 +112,7 @@ def fields(signature):
             },
         ),
     ],
-    ids=["one", "one-mean", "several", "list-of-one", "similarity", "similarity-means", "higher"],
+    ids=["one", "one-mean", "several", "list-of-one", "rescaled", "rescaled-means", "higher"],
 )
 def test_a_result_is_shown_with_these_keys_in_this_order(result, return_scores, expected):
     shown = result.as_dict(return_scores)
@@ -125,7 +123,7 @@ def test_a_result_is_shown_with_these_keys_in_this_order(result, return_scores, 
 
 @pytest.mark.parametrize("several", [False, True])
 def test_a_result_reads_like_the_dictionary_it_is_shown_as(several):
-    result = result_of(ONE, several=several, views=(VIEW,))
+    result = result_of(ONE, several=several, rescaled=RESCALED)
     assert dict(result) == result.as_dict() == result
     assert [result[name] for name in result.keys()] == list(result.as_dict().values())  # noqa: SIM118
     assert "infolm" in result and "nothing" not in result
@@ -142,13 +140,13 @@ def test_measures_keep_the_order_in_which_they_were_asked_for():
 
 @pytest.mark.parametrize("cut", [1, 2, 3])
 def test_results_of_consecutive_parts_join_to_that_of_the_whole(cut):
-    scores, similarities = [0.1, 0.2, 0.7, 0.3], [0.95, 0.9, 0.65, 0.85]
+    scores, rescaled = [0.1, 0.2, 0.7, 0.3], [0.95, 0.9, 0.65, 0.85]
 
     def part(start, stop):
-        view = View("similarity", "similarities", {"l1_distance": similarities[start:stop]})
+        other = {"l1_distance": rescaled[start:stop]}
         remarks = Remarks(texts=2 * (stop - start), too_long=stop - start, limit=40)
         column = {"l1_distance": scores[start:stop]}
-        return Result("infolm", column, "sig", False, remarks, True, (view,))
+        return Result("infolm", column, "sig", False, remarks, True, other)
 
     whole, found = part(0, 4), joined([part(0, cut), part(cut, 4)])
     assert found == whole
@@ -182,18 +180,6 @@ def test_the_mean_of_very_large_scores_stays_finite():
     assert mean == pytest.approx(0.75 * largest, rel=1e-15)
 
 
-def test_a_similarity_falls_from_1_to_0_as_the_score_rises_to_its_largest_value(scorer):
-    settings = scorer.settings.replace(
-        information_measure=["l1", "kl"], symmetrize="jensen", similarity=True
-    )
-    scores = {"l1_distance": [0.0, 0.5, 2.0], "kl_divergence": [0.0, 0.1, math.log(2)]}
-    (view,) = similarities(scores, settings)
-    assert view.values == {
-        "l1_distance": [1.0, 0.75, 0.0],
-        "kl_divergence": pytest.approx([1.0, 1 - 0.1 / math.log(2), 0.0]),
-    }
-
-
 @pytest.mark.parametrize(
     ("asked", "several"), [("l1", False), (["l1"], True), (("l1", "kl"), True)]
 )
@@ -201,7 +187,6 @@ def test_a_list_of_measures_gives_a_result_by_name_even_for_one(scorer, asked, s
     result = scorer.score(["a cat"], ["the dog"], idf=False, information_measure=asked)
     assert result.several is several
     assert isinstance(result.as_dict()["infolm"], dict) is several
-    assert result.views == () and "similarity" not in result
     assert result.signature == scorer.signature(idf=False, information_measure=asked)
 
 
@@ -326,11 +311,6 @@ def test_every_setting_that_can_change_a_score_changes_the_signature(
     assert len(set(signatures)) == len(CHANGES) + 4
 
 
-def test_a_similarity_is_named_in_the_signature(scorer):
-    assert "similarity" not in fields(scorer.signature())
-    assert fields(scorer.signature(similarity=True))["similarity"] == "1-score/largest"
-
-
 @pytest.mark.parametrize(
     "change",
     [
@@ -361,7 +341,7 @@ def test_every_setting_is_known_to_change_scores_or_not_to():
     checked = {name for change in CHANGES for name in change}
     beside = {"model_name_or_path", "model_revision", "max_length"}
     harmless = {"batch_size", "device", "tokenize_processes", "return_scores", "reuse_memory"}
-    harmless |= {"verbose", "similarity", "rescale_with_baseline"}
+    harmless |= {"verbose", "rescale_with_baseline"}
     assert checked | beside | harmless == set(Settings.choices())
 
 

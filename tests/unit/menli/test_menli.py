@@ -93,11 +93,7 @@ def test_score_says_that_higher_is_better_and_takes_a_formula_that_begins_with_a
         (["--formula", "-c"], "a value that begins with a dash is given as --formula=VALUE"),
         (["--sources", "ref.txt"], "give -r FILE or --sources FILE, not both"),
         (["-t", "2"], "-t is a setting of infolm, not of menli"),
-        (["--combine-with", "bleu"], "--combine-with must name a metric, got 'bleu'"),
-        (
-            ["--combine-with", "infolm", "--normalize", "minmax", "-o", "scores.jsonl"],
-            "--normalize minmax needs the whole corpus in one call",
-        ),
+        (["--combine-with", "bleu"], "unknown --combine-with 'bleu'; known: 'infolm'"),
     ],
 )
 def test_the_command_line_refuses_what_is_wrong(infolm, arguments, message):
@@ -116,8 +112,7 @@ def test_help_says_how_such_a_formula_is_given_and_sources_are_menlis_alone(info
 
 def test_the_manual_names_the_types_that_callers_give_and_none_of_ours():
     manual = " ".join(MENLI().inputs_description.split())
-    assert "combine_with (str | Mapping[str, object] | Sequence[float] | None): " in manual
-    assert "Companion" not in manual and "Ranges" not in manual
+    assert "combine_with (str | Settings | None): " in manual
 
 
 def test_a_baseline_is_made_and_used_for_every_formula(infolm):

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from safetensors.torch import load_file, save_file
 
-from infolm_metric import InfoLMScorer, MENLIScorer
+from infolm_metric import BaryScorer, InfoLMScorer, MENLIScorer
 from infolm_metric.kernel.baselines import NoBaseline
 from infolm_metric.kernel.idf.statistics import Statistics
 from infolm_metric.kernel.pairs import Pairs
@@ -17,12 +17,11 @@ from infolm_metric.kernel.rescaling import make_baseline, score_part
 from infolm_metric.kernel.results import joined
 from infolm_metric.menli import nli_model
 from infolm_metric.menli.formulas import FORMULAS
-from infolm_metric.menli.settings import Settings
 from infolm_metric.running.files import PairSource
 from infolm_metric.running.resume import run_job
 from tests.model_families import SENTENCES
 from tests.nli_models import LABELS, MODELS, build, build_bart, reordered
-from tests.reference_menli import ReferenceMENLI, combine
+from tests.reference_menli import ReferenceMENLI
 
 CANDIDATES = [SENTENCES[0], "The dog ran.", "", SENTENCES[5], SENTENCES[0]]
 GROUPS = [
@@ -69,21 +68,6 @@ def test_scores_are_those_of_a_literal_implementation(scorer, reference, directi
         low, high = scorer.inner.bounds(scorer.settings, name)
         assert all(low <= score <= high for score in result.scores[name])
     assert result.higher_is_better
-
-
-def test_a_min_max_combination_is_that_of_a_literal_implementation(scorer, reference):
-    metric = [0.5, 3.0, 1.0, -2.0, 0.25]
-    nli = [reference.score(*pair, "e-c", "avg") for pair in zip(FIRST, CANDIDATES, strict=True)]
-    options = {"formula": "e-c", "normalize": "minmax", "combine_with": metric}
-    for weight in (0, 0.2, 0.8, 1):
-        result = scorer.score(CANDIDATES, FIRST, nli_weight=weight, **options)
-        assert result["scores"] == pytest.approx(combine(nli, metric, weight), abs=1e-6)
-    negated = [-score for score in metric]
-    turned = scorer.score(
-        CANDIDATES, FIRST, **{**options, "combine_with": negated}, higher_is_better=False
-    )
-    assert turned["scores"] == pytest.approx(combine(nli, metric, 0.2), abs=1e-6)
-    assert turned["ranges"]["metric"] == [-3.0, 2.0]
 
 
 def test_avg_is_the_mean_of_both_directions(scorer):
@@ -222,7 +206,7 @@ def test_empty_and_too_long_texts_are_scored_and_told_of(scorer):
 
 def test_a_fixed_combination_is_made_of_both_metrics_alone_and_of_nothing_else_in_the_call(scorer):
     infolm = InfoLMScorer(model_name_or_path="bundled")
-    other = {"metric": "infolm", "model_name_or_path": "bundled", "idf": False}
+    other = infolm.settings.replace(idf=False)
     options = {"combine_with": other, "nli_weight": 0.3}
     result = scorer.score(CANDIDATES, GROUPS, **options)
     alone = infolm.score(CANDIDATES, GROUPS, idf=False)
@@ -230,11 +214,10 @@ def test_a_fixed_combination_is_made_of_both_metrics_alone_and_of_nothing_else_i
     metric = 1 - np.clip(np.array(alone["scores"]) / lit["baseline"]["mean"], 0, 1)
     nli = np.array(scorer.score(CANDIDATES, GROUPS)["scores"])
     assert result["scores"] == pytest.approx(0.3 * nli + 0.7 * metric, abs=1e-12)
-    assert "ranges" not in result
     for candidate, group, score in zip(CANDIDATES, GROUPS, result["scores"], strict=True):
         assert scorer.score([candidate], [group], **options)["scores"] == [score]
     fields = dict(part.split(":", 1) for part in result.signature.split("|"))
-    assert fields["combine_with"] == "infolm" and fields["normalize"] == "fixed"
+    assert fields["combine_with"] == "infolm" and fields["nli_weight"] == "0.3"
     assert fields["infolm.measure"] == "fisher_rao_distance"
     assert fields["infolm.baseline"].startswith("package-")
     assert scorer.inner.bounds(scorer.settings.replace(**options), "e") == (0, 1)
@@ -243,29 +226,38 @@ def test_a_fixed_combination_is_made_of_both_metrics_alone_and_of_nothing_else_i
 def test_without_a_baseline_the_bounds_fix_the_range_and_without_bounds_it_is_refused(
     scorer, tiny_bert
 ):
-    own = {"model_name_or_path": str(tiny_bert), "idf": False}
-    other = {"metric": "infolm", **own}
-    result = scorer.score(CANDIDATES, FIRST, combine_with=other, nli_weight=0)
-    alone = InfoLMScorer(**own).score(CANDIDATES, FIRST)
+    own = InfoLMScorer(model_name_or_path=str(tiny_bert), idf=False)
+    result = scorer.score(CANDIDATES, FIRST, combine_with=own.settings, nli_weight=0)
+    alone = own.score(CANDIDATES, FIRST)
     expected = 1 - np.array(alone["scores"])  # Fisher-Rao is at most 1
     assert result["scores"] == pytest.approx(expected, abs=1e-12)
-    with pytest.raises(NoBaseline, match='normalize="fixed" needs .* kl_divergence has neither'):
-        scorer.score(["a"], ["b"], combine_with={**other, "information_measure": "kl"})
+    unbounded = own.settings.replace(information_measure="kl")
+    with pytest.raises(NoBaseline, match="combine_with needs .* kl_divergence has neither"):
+        scorer.score(["a"], ["b"], combine_with=unbounded)
+
+
+def test_a_baseline_of_ones_own_scales_the_other_metric(scorer, tiny_bert, tmp_path):
+    own = InfoLMScorer(model_name_or_path=str(tiny_bert), idf=False, information_measure="kl")
+    texts = [f"{one} {two}" for one in SENTENCES[:7] for two in ("Rain fell.", "It was cold.")]
+    make_baseline(own.inner, own.settings, texts, 20, 1).save(tmp_path / "kl.baseline")
+    options = {"combine_with": own.settings, "combine_baseline": tmp_path / "kl.baseline"}
+    result = scorer.score(CANDIDATES, FIRST, nli_weight=0, **options)
+    alone = own.score(CANDIDATES, FIRST, rescale_with_baseline=tmp_path / "kl.baseline")
+    assert result["scores"] == pytest.approx(np.clip(alone["rescaled_scores"], 0, 1), abs=1e-12)
+    assert "|infolm.baseline:file-" in result.signature
+    with pytest.raises(NoBaseline, match="does not fit: .*temperature was 1.0 and is 2.0"):
+        hot = own.settings.replace(temperature=2.0)
+        scorer.score(["a"], ["b"], **{**options, "combine_with": hot})
 
 
 @pytest.mark.parametrize(
     ("other", "error", "message"),
     [
-        (
-            {"metric": "infolm", "information_measure": "kl"},
-            NoBaseline,
-            "kl_divergence has neither",
-        ),
-        ({"metric": "infolm", "model_name_or_path": "./nowhere"}, OSError, "nowhere"),
-        ({"metric": "infolm", "max_length": 2}, ValueError, "max_length must be at least 3"),
-        ({"metric": "infolm", "max_length": 5, "long_text": "error"}, ValueError, "more than"),
-        ({"metric": "infolm", "idf": "bundled"}, ValueError, "belongs to the tokenizer 'bundled'"),
-        ({"metric": "baryscore", "layers": 99}, ValueError, "layers must be at most"),
+        (InfoLMScorer(information_measure="kl"), NoBaseline, "kl_divergence has neither"),
+        (InfoLMScorer(max_length=2), ValueError, "max_length must be at least 3"),
+        (InfoLMScorer(max_length=5, long_text="error"), ValueError, "more than"),
+        (InfoLMScorer(idf="bundled"), ValueError, "belongs to the tokenizer 'bundled'"),
+        (BaryScorer(layers=99), ValueError, "layers must be at most"),
     ],
 )
 def test_what_the_other_metric_refuses_is_refused_before_the_model_reads(
@@ -279,11 +271,12 @@ def test_what_the_other_metric_refuses_is_refused_before_the_model_reads(
         lambda self, pairs, *more: (read.append(len(pairs)), own(self, pairs, *more))[1],
     )
     scorer.unload()
-    given = {"model_name_or_path": str(tiny_bert), "idf": False, **other}
-    fixed = error is NoBaseline
-    ranges = "fixed" if fixed else {"nli": (0, 1), "metric": (0, 1)}
+    given = other.settings.replace(model_name_or_path=str(tiny_bert))
     with pytest.raises(error, match=message):
-        scorer.score(CANDIDATES, FIRST, combine_with=given, normalize=ranges)
+        scorer.score(CANDIDATES, FIRST, combine_with=given)
+    with pytest.raises(OSError, match="nowhere"):
+        nowhere = given.replace(model_name_or_path="./nowhere")
+        scorer.score(CANDIDATES, FIRST, combine_with=nowhere)
     assert read == []
 
 
@@ -291,13 +284,13 @@ def test_what_the_other_metric_refuses_is_refused_before_the_model_reads(
 def test_what_only_the_other_metric_cuts_or_cannot_read_is_told_of_it(scorer, tmp_path):
     long = "The cat sat on the mat in the "
     texts = ([long + "sun."] * 2, [long + "rain.", ""])
-    other = {"metric": "infolm", "model_name_or_path": "bundled", "max_length": 8, "idf": False}
+    other = InfoLMScorer(model_name_or_path="bundled", max_length=8, idf=False).settings
     with pytest.warns(UserWarning) as caught:
         result = scorer.score(*texts, combine_with=other, nli_weight=0)
     told = [str(each.message) for each in caught if "part of the score" in str(each.message)]
     assert told == [
         "infolm: infolm's part of the score: 3 of 4 texts longer than 8 tokens: cut there; "
-        "combine_with={'metric': 'infolm', 'long_text': 'window'} reads texts whole",
+        "as combine_with its settings with long_text='window' read texts whole",
         "infolm: infolm's part of the score: 1 of 4 texts without a token of their own: scored by "
         "what the model makes of no text",
     ]
@@ -312,12 +305,12 @@ def test_what_only_the_other_metric_cuts_or_cannot_read_is_told_of_it(scorer, tm
     for _ in range(2):  # the second time from what was kept
         with pytest.warns(UserWarning, match="infolm's part of the score: 3 of 4 texts longer"):
             run_job(job, PairSource("pairs", lambda: iter(pairs)), tmp_path / "s.jsonl", chunk=1)
-    short = {**other, "max_length": None}
-    assert "infolm.too_long" in scorer.score(*texts, combine_with=short)["remarks"]
+    whole = other.replace(max_length=None)
+    assert "infolm.too_long" in scorer.score(*texts, combine_with=whole)["remarks"]
 
 
 def test_what_the_other_metric_cannot_read_is_not_judged(scorer, tiny_bert):
-    other = {"metric": "infolm", "model_name_or_path": "bundled", "idf": False}
+    other = InfoLMScorer(model_name_or_path="bundled", idf=False).settings
     texts = ["ᏣᎳᎩ ᎦᏬᏂᎯᏍᏗ"], ["ᚠᚢᚦ ᚨᚱᚲ"]
     remarks = scorer.score(*texts, combine_with=other).remarks
     assert not remarks.judged and remarks.beside["infolm"].unknown_tokens
@@ -325,7 +318,7 @@ def test_what_the_other_metric_cannot_read_is_not_judged(scorer, tiny_bert):
 
 
 def test_the_other_metric_counts_for_its_weights(scorer):
-    options = {"combine_with": {"metric": "infolm", "model_name_or_path": "bundled"}}
+    options = {"combine_with": InfoLMScorer(model_name_or_path="bundled").settings}
     settings = scorer.settings.replace(**options)
     assert settings.counted == ("references",)
     statistics = scorer.inner.count(Pairs(CANDIDATES, GROUPS), settings)
@@ -345,80 +338,10 @@ def test_outputs_that_overflow_are_refused_by_the_settings_name(scorer):
         half.score(["a cat"], ["a dog"])
 
 
-def test_the_largest_numbers_are_combined_without_an_overflow(scorer):
-    found = scorer.score(
-        ["a cat"] * 3,
-        ["a dog"] * 3,
-        combine_with=[1.5e308, 0.0, -1.5e308],
-        normalize="minmax",
-        nli_weight=0.0,
-    )
-    assert found["scores"] == [1.0, 0.5, 0.0]
-
-
-def test_minmax_ranges_come_back_are_signed_and_serve_another_call(scorer):
-    metric = [0.5, 3.0, 1.0, -2.0, 0.25]
-    first = scorer.score(CANDIDATES, FIRST, combine_with=metric, normalize="minmax")
-    nli = scorer.score(CANDIDATES, FIRST)["scores"]
-    assert first["ranges"] == {"nli": [min(nli), max(nli)], "metric": [-2.0, 3.0]}
-    assert f"normalize:minmax nli[{min(nli)!r},{max(nli)!r}]+metric[-2.0,3.0]|" in first.signature
-    again = scorer.score(
-        CANDIDATES[:1], FIRST[:1], combine_with=metric[:1], normalize=first["ranges"]
-    )
-    assert again["scores"] == [first["scores"][0]]
-    assert again["ranges"] == first["ranges"]
-    several = scorer.score(
-        CANDIDATES, FIRST, combine_with=metric, normalize="minmax", formula=["e", "-c"]
-    )
-    assert several["ranges"]["e"] == first["ranges"]
-
-
-def test_constant_scores_are_in_the_middle(scorer):
-    result = scorer.score(
-        ["a cat"] * 2, ["a dog"] * 2, combine_with=[0.0, 0.0], normalize="minmax", nli_weight=0.4
-    )
-    assert result["scores"] == pytest.approx([0.5, 0.5], abs=1e-15)
-    assert result["ranges"]["metric"] == [0.0, 0.0]
-    again = scorer.score(["a cat"], ["a dog"], combine_with=[0.0], normalize=result["ranges"])
-    assert (again["scores"], again["ranges"]) == ([0.5], result["ranges"])
-    result = scorer.score(
-        ["a cat"] * 2, ["a dog"] * 2, combine_with=[7.0, 8.0], normalize="minmax", nli_weight=0.4
-    )
-    assert result["scores"] == pytest.approx([0.2, 0.8], abs=1e-15)
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"combine_with": [1.0], "normalize": "minmax"}, "needs at least 2 pairs, got 1"),
-        (
-            {"combine_with": [1.0, 2.0], "normalize": "minmax"},
-            "combine_with must hold a score of each pair, got 2 scores for 1 pairs",
-        ),
-    ],
-)
-def test_what_does_not_do_for_the_pairs_is_refused_before_a_model_is_loaded(options, message):
-    with pytest.raises(ValueError, match=message):
-        MENLIScorer(model_name_or_path="./nowhere").score(["a"], ["b"], **options)
-
-
-def test_what_needs_the_whole_corpus_is_refused_in_parts(scorer, tmp_path):
-    minmax = {"combine_with": "infolm", "normalize": "minmax"}
-    source = PairSource("one", lambda: iter([("a", ["b"])]))
-    with pytest.raises(ValueError, match='normalize="minmax" needs the whole corpus in one call'):
-        scorer.stream([("a", "b")], **minmax)
-    with pytest.raises(ValueError, match='normalize="minmax" needs the whole corpus in one call'):
-        run_job(MENLIScorer(**minmax), source, tmp_path / "scores.jsonl")
-    listed = {"combine_with": [1.0], "normalize": {"metric": (0, 1)}}
-    with pytest.raises(ValueError, match="a list of scores as combine_with needs the whole"):
-        scorer.stream([("a", "b")], **listed)
-    with pytest.raises(NoBaseline, match="needs scores that depend on their pair alone"):
-        Settings(**minmax, rescale_with_baseline=True)
-
-
 def test_several_settings_are_scored_as_each_alone(scorer):
     grid = scorer.settings.grid({"formula": ["e", "e-c"], "direction": ["rh", "avg"]})
-    grid.append(scorer.settings.replace(combine_with=[1.0, 2, 3, 4, 5], normalize="minmax"))
+    other = InfoLMScorer(model_name_or_path="bundled", idf=False).settings
+    grid.append(scorer.settings.replace(combine_with=other))
     pairs = Pairs(CANDIDATES, GROUPS)
     together = scorer.inner.score_many(pairs, grid, [Statistics()] * len(grid))
     for settings, result in zip(grid, together, strict=True):

@@ -76,7 +76,7 @@ def columns(rows=ROWS):
         {},
         {"idf": False},
         {"idf": "separate", "multi_reference": "mean"},
-        {"information_measure": ["l1", "l2"], "similarity": True},
+        {"information_measure": ["l1", "l2"]},
     ],
     ids=str,
 )
@@ -89,8 +89,6 @@ def test_a_job_writes_what_one_call_gives(scorer, tiny_bert, settings):
     for name, column in expected.columns().items():
         assert [row[name] for row in rows] == pytest.approx(column, abs=1e-6, rel=1e-6)
         assert result.means[name] == pytest.approx(mean(column), abs=1e-6, rel=1e-6)
-    similar = {"l1_distance_similarity", "l2_distance_similarity"}
-    assert similar.intersection(rows[0]) == (similar if "similarity" in settings else set())
     assert (result.pairs, result.resumed) == (len(ROWS), 0)
     assert result.signature == expected.signature
 

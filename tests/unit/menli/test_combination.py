@@ -1,0 +1,50 @@
+"""Scores of MENLI combined with any metric's, as the authors scale them."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from infolm_metric import combine
+from tests import reference_menli
+
+SCORES = st.lists(st.floats(-100, 100).map(lambda x: round(x, 6)), min_size=2, max_size=9)
+
+
+@given(st.data(), SCORES, st.sampled_from([0.0, 0.2, 0.8, 1.0]))
+def test_it_is_that_of_a_literal_implementation(data, nli, weight):
+    other = data.draw(st.lists(st.floats(0, 1), min_size=len(nli), max_size=len(nli)))
+    if len(set(nli)) == 1 or max(other) - min(other) < 1e-9:
+        return  # where the authors' program divides by 0
+    expected = reference_menli.combine(nli, other, weight)
+    assert combine(nli, other, weight) == pytest.approx(expected, abs=1e-9)
+    lower = combine(nli, [-score for score in other], weight, higher_is_better=False)
+    assert lower == pytest.approx(expected, abs=1e-9)
+
+
+def test_constant_scores_are_in_the_middle():
+    assert combine([0.9, 0.9], [1.0, 3.0], 0.5) == [0.25, 0.75]
+    assert combine([0.9, 0.9], [7, 7], 0.2, higher_is_better=False) == [0.5, 0.5]
+
+
+def test_arrays_are_lists_of_scores():
+    assert combine(np.array([0.0, 1.0]), np.array([1, 0]), 1.0) == [0.0, 1.0]
+
+
+@pytest.mark.parametrize(
+    ("nli", "other", "weight", "message"),
+    [
+        ([0.5], [0.5], 0.2, "nli_scores must be a list of at least 2 scores"),
+        ([], [], 0.2, "nli_scores must be a list of at least 2 scores"),
+        (0.5, 0.5, 0.2, "nli_scores must be a list of at least 2 scores"),
+        ([0.5, 0.1], [[0.5], [0.1]], 0.2, "other_scores must be a list of at least 2 scores"),
+        ([0.5, 0.1], [0.5, 0.1, 0.2], 0.2, "must be as many, got 2 and 3"),
+        ([0.5, float("nan")], [0.5, 0.1], 0.2, r"nli_scores\[1\] must be finite, got nan"),
+        ([0.5, 0.1], [float("-inf"), 0.1], 0.2, r"other_scores\[0\] must be finite, got -inf"),
+        ([0.5, 0.1], [0.5, 0.1], 1.1, "nli_weight must lie between 0 and 1, got 1.1"),
+        ([0.5, 0.1], [0.5, 0.1], float("nan"), "nli_weight must lie between 0 and 1, got nan"),
+    ],
+)
+def test_what_cannot_be_combined_is_refused(nli, other, weight, message):
+    with pytest.raises(ValueError, match=message):
+        combine(nli, other, weight)
