@@ -17,9 +17,9 @@ from infolm_metric.kernel import text_files
 from infolm_metric.kernel.checks import whole_number
 from infolm_metric.kernel.lines import check_there
 from infolm_metric.kernel.settings import Settings
-from infolm_metric.kernel.unrelated_pairs import LEAST_GROUPS, MOST_PAIRS
 
 REFERENCES = 4
+PAIRS, LEAST_PAIRS = 500, 20
 
 
 def taken(own: type[Settings]) -> list[str]:
@@ -30,7 +30,7 @@ def taken(own: type[Settings]) -> list[str]:
 
 def _baseline(arguments: argparse.Namespace) -> None:
     """Scores texts of the files against others of them, saves how the scores lie, and says so."""
-    pairs = whole_number("--pairs", arguments.pairs, LEAST_GROUPS)
+    pairs = whole_number("--pairs", arguments.pairs, LEAST_PAIRS)
     references = whole_number("--references", arguments.references)
     check_there(arguments.corpus)
     check_writable(arguments)
@@ -40,10 +40,10 @@ def _baseline(arguments: argparse.Namespace) -> None:
         for text in text_files.read_documents(path, arguments.column)
         if text.strip()
     ]
-    if len(set(texts)) < 2 * LEAST_GROUPS:
+    if len(set(texts)) < 2 * LEAST_PAIRS:
         raise ValueError(
             f"the corpus has {len(set(texts))} distinct texts; a baseline needs at least "
-            f"{2 * LEAST_GROUPS}, and 1000 are better"
+            f"{2 * LEAST_PAIRS}, and 1000 are better"
         )
     scorer = make_scorer(arguments)
 
@@ -73,7 +73,7 @@ COMMAND = Command(
             option("corpus", nargs="+", metavar="CORPUS", help="file; - is plain text from stdin"),
             option("--column", metavar="NAME", default="text", help="in tables (default: text)"),
             option("-o", "--output", metavar="FILE", required=True, help="file to save to"),
-            amount("--pairs", f"pairs of unrelated texts (default: {MOST_PAIRS})", MOST_PAIRS),
+            amount("--pairs", f"pairs of unrelated texts (default: {PAIRS})", PAIRS),
             amount("--references", f"for 1 to N references (default: {REFERENCES})", REFERENCES),
         ),
         "how": (metric_option(), *setting_options(own, taken(own))),

@@ -6,9 +6,8 @@ A command declares its own options in `COMMAND`, at the foot of its file.
 from __future__ import annotations
 
 import argparse
-import shlex
 import sys
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -226,25 +225,6 @@ def scorer_of(settings: Settings) -> MetricScorer:
 def make_scorer(arguments: argparse.Namespace, **usual: Any) -> MetricScorer:
     """A scorer of the chosen metric with what `read_settings` gives."""
     return scorer_of(settings_given(arguments, **usual))
-
-
-def as_given(
-    own: type[Settings], arguments: argparse.Namespace, names: Container[str]
-) -> Iterator[str]:
-    """The options of these settings that were given, to be typed again.
-
-    >>> from infolm_metric.infolm.settings import Settings
-    >>> given = argparse.Namespace(temperature=1.5, device="cpu")
-    >>> list(as_given(Settings, given, ["temperature"]))
-    ['--temperature 1.5']
-    """
-    for name, declared in own.choices().items():
-        if name in arguments and name in names:
-            value = getattr(arguments, name)
-            for each in value if isinstance(value, list) else [value]:
-                word = shlex.quote(str(each))
-                joint = "=" if word.startswith("-") else " "
-                yield declared.flags[-1] + ("" if each is True else joint + word)
 
 
 def flag_names(*types: type[Settings]) -> dict[str, str]:

@@ -6,17 +6,15 @@ import argparse
 import json
 import math
 import sys
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
-from infolm_metric import metrics
 from infolm_metric.commands import score_input
-from infolm_metric.commands.baseline import taken
 from infolm_metric.commands.options import (
     Command,
     amount,
-    as_given,
     choice,
     metric_option,
     option,
@@ -32,7 +30,6 @@ if TYPE_CHECKING:
     from infolm_metric.kernel.scorer import MetricScorer
     from infolm_metric.running.resume import JobResult
 
-UNKNOWN = "unknown"
 NOT_WRITTEN = (".csv", ".tsv", ".parquet", ".gz")
 JOB_OUTPUTS = (".jsonl", ".ndjson")
 
@@ -97,7 +94,7 @@ def _score_as_job(arguments: argparse.Namespace) -> None:
     )
     if result.resumed:
         print(f"infolm: {result.resumed} pairs were there already", file=sys.stderr)
-    _print(arguments, scorer, result)
+    _print(scorer, result)
 
 
 def _score_on_ray(arguments: argparse.Namespace) -> None:
@@ -131,12 +128,12 @@ def _score_on_ray(arguments: argparse.Namespace) -> None:
         candidate_column=arguments.candidate_column,
         reference_columns=arguments.reference_column,
     )
-    _print(arguments, scorer, result)
+    _print(scorer, result)
 
 
-def _print(arguments: argparse.Namespace, scorer: MetricScorer, result: JobResult) -> None:
+def _print(scorer: MetricScorer, result: JobResult) -> None:
     """Prints the summary of what was written."""
-    light = _light(arguments, scorer, result.baseline, result.means, result.pairs, result.judged)
+    light = _light(scorer, result.baseline, result.means, result.pairs, result.judged)
     write(_summary(scorer, result.means, result.pairs, result.signature, light), STANDARD_OUTPUT)
 
 
@@ -145,24 +142,20 @@ def _score_at_once(arguments: argparse.Namespace) -> None:
     settings = settings_given(arguments)
     pairs = score_input.read_pairs(arguments)
 
-    from infolm_metric.kernel.baselines import NoBaseline
+    from infolm_metric.kernel.rescaling import known_baseline, score_part
     from infolm_metric.kernel.results import mean
 
     scorer = scorer_of(settings)
-    if settings.rescale_with_baseline or arguments.json:
-        result = lit = scorer.score_pairs(pairs, settings)
-    else:  # what the scores mean is told without being asked, where it is known
-        try:
-            lit = scorer.score_pairs(pairs, settings.replace(rescale_with_baseline=True))
-        except NoBaseline:
-            lit = scorer.score_pairs(pairs, settings)
-        result = lit.plain()
+    statistics = scorer.inner.count(pairs, settings)
+    result = score_part(scorer.inner, pairs, settings, statistics)
     result.remarks.warn()
     if arguments.json:
         lines = [json.dumps(result.as_dict(), allow_nan=False)]
     else:
         means = {name: mean(column) for name, column in result.columns().items()}
-        light = _light(arguments, scorer, lit.baseline, means, len(pairs), lit.remarks.judged)
+        counts = Counter(map(len, pairs.references))
+        known = known_baseline(scorer.inner, settings, statistics, counts)
+        light = _light(scorer, known, means, len(pairs), result.remarks.judged)
         lines = list(_summary(scorer, means, len(pairs), result.signature, light))
         if arguments.per_pair:
             lines = [*_table(result), *("# " + line for line in lines)]
@@ -170,34 +163,20 @@ def _score_at_once(arguments: argparse.Namespace) -> None:
 
 
 def _light(
-    arguments: argparse.Namespace,
     scorer: MetricScorer,
     baseline: Mapping[str, Mapping[str, Any]] | None,
     means: Mapping[str, float],
     pairs: int,
     judged: bool = True,
 ) -> dict[str, str]:
-    """By name of a score what unrelated texts score and where its mean lies, in words.
-
-    Under UNKNOWN how to find out, where there is no baseline.
-    """
+    """By name of a score what unrelated texts score and where its mean lies, if that is known."""
     from infolm_metric.kernel.baselines import VERDICTS, Spread
 
     settings = scorer.settings
     side = int(scorer.inner.higher_is_better(settings))
     best = {name: scorer.inner.bounds(settings, name)[side] for name in settings.names}
-    if baseline is None:
-        own = type(settings)
-        named = [] if settings.metric == metrics.DEFAULT else [f"--metric {settings.metric}"]
-        words = [*named, *as_given(own, arguments, taken(own))]
-        command = " ".join(["infolm baseline CORPUS", *words, "-o FILE"])
-        told = (
-            f"what unrelated texts score is not known for these settings; `{command}` finds out, "
-            "for --rescale-with-baseline FILE"
-        )
-        return {UNKNOWN: told} if all(map(math.isfinite, best.values())) else {}
     lines = {}
-    for name, found in baseline.items():
+    for name, found in (baseline or {}).items():
         spread = Spread(**{key: value for key, value in found.items() if key != "source"})
         verdict = spread.verdict(means[name], best[name])
         if not judged:
@@ -230,8 +209,6 @@ def _summary(
             yield light[name]
         if (rescaled := means.get(f"{name}_rescaled")) is not None:
             yield f"{title} rescaled: {rescaled:.6g} ({of}1 = a copy, 0 = unrelated texts)"
-    if UNKNOWN in light:
-        yield light[UNKNOWN]
     yield f"signature: {signature}"
 
 

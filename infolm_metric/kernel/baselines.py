@@ -1,8 +1,8 @@
 """What unrelated texts score: the foot of the scale on which a copy is 1 and they are 0.
 
-A baseline comes from the pairs of a call, from a file that `infolm baseline` made, or from the
-package. It belongs to all that can change a score: the measure, the model, how texts are read, the
-kind of weights, and the number of references, of which the closest is closer where there are more.
+A baseline comes from a file that `infolm baseline` made, or from the package. It belongs to all
+that can change a score: the measure, the model, how texts are read, the kind of weights, and the
+number of references, of which the closest is closer where there are more.
 """
 
 from __future__ import annotations
@@ -11,17 +11,16 @@ import json
 import math
 import os
 import statistics
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from infolm_metric.kernel.checks import BUNDLED_FOLDER
 from infolm_metric.kernel.lines import write_text
-from infolm_metric.kernel.pairs import Pair
 from infolm_metric.kernel.signatures import differences, without
-from infolm_metric.kernel.unrelated_pairs import LEAST_GROUPS, digest_of
+from infolm_metric.kernel.unrelated_pairs import digest_of
 from infolm_metric.kernel.wording import spelled
 
 FORMAT, VERSION = "infolm baseline", 1
@@ -32,6 +31,8 @@ UNSIGNED = (*OF_WEIGHTS, "baseline", "infolm", "transformers", "torch")
 """Fields of a signature that a baseline does not depend on, or that its key holds otherwise."""
 OF_SEVERAL = ("multi_reference",)
 """Fields that a baseline for one reference does not depend on either."""
+
+REMEDY = "make one with `infolm baseline CORPUS -o FILE` and these very settings and give its path"
 
 Key = tuple[str, str, int]
 """A score's signature without UNSIGNED, the weights used, and the number of references."""
@@ -107,7 +108,7 @@ class Spread:
 class Baseline:
     """The spreads of unrelated texts' scores by `Key`, and where they come from."""
 
-    spreads: Mapping[Key, Spread]
+    spreads: Mapping[Key, Spread] = field(repr=False)
     source: str = "file"
 
     @cached_property
@@ -123,8 +124,6 @@ class Baseline:
 
     def __str__(self) -> str:
         """What a signature shows."""
-        if self.source == "call":
-            return f"call-{max(spread.pairs for spread in self.spreads.values())}"
         return f"{self.source}-{self.fingerprint}"
 
     def spread(self, signature: str, weights: str, references: int) -> Spread:
@@ -133,7 +132,7 @@ class Baseline:
         if key in self.spreads:
             return self.spreads[key]
         if not self.spreads:
-            raise NoBaseline(f"the {self.source} has no baseline for this metric; {self._remedy}")
+            raise NoBaseline(f"the {self.source} has no baseline for this metric; {REMEDY}")
         alike = [one for one, used, number in self.spreads if (used, number) == key[1:]]
         bare = without(key[0], OF_SEVERAL)
         counts = [
@@ -144,18 +143,11 @@ class Baseline:
         if not alike and counts:
             raise NoBaseline(
                 f"the {self.source}'s baseline is for up to {max(counts)} references, and a pair "
-                f"has {references}; {self._remedy}"
+                f"has {references}; {REMEDY}"
             )
         near = alike or [one for one, *_ in self.spreads]
         shown = min((differences(one, key[0]) for one in near), key=len) or "other weights"
-        raise NoBaseline(f"the {self.source}'s baseline does not fit: {shown}; {self._remedy}")
-
-    @property
-    def _remedy(self) -> str:
-        return (
-            "make one with `infolm baseline CORPUS -o FILE` and these very settings and give its "
-            f"path, or at least {LEAST_GROUPS} distinct groups of references in the call"
-        )
+        raise NoBaseline(f"the {self.source}'s baseline does not fit: {shown}; {REMEDY}")
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the baseline to a JSON file."""
@@ -217,13 +209,9 @@ def key_of(signature: str, weights: str, references: int) -> Key:
     return without(signature, left_out), weights, references
 
 
-def baseline_source(name: str, value: Any) -> bool | str | Baseline:
-    """What the setting `rescale_with_baseline` can be: False, True, "package" or a file's path."""
-    if isinstance(value, bool):
-        return value
-    if isinstance(value, str) and value == PACKAGE:
-        return PACKAGE  # which of the package's is known with the metric
-    return baseline_file(name, value, "True, False, 'package' or ")
+def baseline_source(name: str, value: Any) -> bool | Baseline:
+    """What the setting `rescale_with_baseline` can be: False, True or a file's path."""
+    return value if isinstance(value, bool) else baseline_file(name, value, "True, False or ")
 
 
 def baseline_file(name: str, value: Any, more: str = "") -> Baseline:
@@ -249,26 +237,6 @@ def of_the_package(metric: str) -> Baseline:
     """
     path = BUNDLED_FOLDER / f"{metric}_baseline.json"
     return Baseline.load(path, PACKAGE) if path.is_file() else Baseline({}, PACKAGE)
-
-
-def of_the_call(
-    drawn: Sequence[Pair],
-    scores: Mapping[str, Sequence[float]],
-    weights: str,
-    counts: Iterable[int],
-) -> Baseline:
-    """The baseline of drawn pairs with their scores by signature, for these numbers of references.
-
-    A number that fewer than LEAST_GROUPS of the drawn pairs have takes the spread of all.
-    """
-    spreads = {}
-    for signature, values in scores.items():
-        for count in counts:
-            sized = zip(values, drawn, strict=True)
-            own = [value for value, (_, group) in sized if len(group) == count]
-            kept = own if len(own) >= LEAST_GROUPS else values
-            spreads[key_of(signature, weights, count)] = Spread.of(kept)
-    return Baseline(spreads, "call")
 
 
 def rescaled(score: float, mean: float, best: float) -> float:

@@ -17,7 +17,7 @@ import torch.distributed as dist
 from infolm_metric.kernel.checks import check_known
 from infolm_metric.kernel.idf.statistics import Statistics
 from infolm_metric.kernel.pairs import Pairs, as_list, check_pairs
-from infolm_metric.kernel.rescaling import known_baseline, score_part, with_baseline
+from infolm_metric.kernel.rescaling import check_baseline, known_baseline, score_part
 from infolm_metric.kernel.results import Result, joined
 from infolm_metric.kernel.scorer import MetricScorer
 from infolm_metric.kernel.settings import Settings
@@ -55,10 +55,9 @@ def distributed_score(
     """The result for the pairs of all ranks, each of which scores its part.
 
     Every rank of `group` (default: all) must call it. Scores equal those of one process that holds
-    all the pairs, and so does the signature; but rescale_with_baseline=True, for which one process
-    takes the baseline of the call, takes the package's here: give a file. Without
-    `torch.distributed` it is `scorer.score`. Ranks wait for the slowest; `torch.distributed` ends
-    them all where that takes longer than the `timeout` that it was initialised with.
+    all the pairs, and so does the signature. Without `torch.distributed` it is `scorer.score`.
+    Ranks wait for the slowest; `torch.distributed` ends them all where that takes longer than the
+    `timeout` that it was initialised with.
 
     Args:
         scorer: this rank's scorer.
@@ -140,8 +139,8 @@ def score_held(
 
     def score() -> tuple[None, Result | None]:
         with scorer.lock:
-            fit = with_baseline(inner, settings, statistics, counts)
-            return None, score_part(inner, own, fit, statistics) if len(own) else None
+            check_baseline(inner, settings, statistics, counts)
+            return None, score_part(inner, own, settings, statistics) if len(own) else None
 
     _, parts = _together(score, group)
     if gather == "main" and dist.get_rank(group):

@@ -7,18 +7,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
-from infolm_metric.kernel.baselines import (
-    Baseline,
-    NoBaseline,
-    Spread,
-    key_of,
-    of_the_call,
-    rescaled,
-)
+from infolm_metric.kernel.baselines import Baseline, NoBaseline, Spread, key_of, rescaled
 from infolm_metric.kernel.idf.statistics import Statistics, used_weights
 from infolm_metric.kernel.pairs import Pairs
 from infolm_metric.kernel.results import Result
-from infolm_metric.kernel.unrelated_pairs import mixed, unrelated
+from infolm_metric.kernel.unrelated_pairs import mixed
 
 if TYPE_CHECKING:
     from infolm_metric.kernel.scorer import Scorer
@@ -26,42 +19,23 @@ if TYPE_CHECKING:
 
 
 def score_part(inner: Scorer, pairs: Pairs, settings: Settings, statistics: Statistics) -> Result:
-    """The result for a part of a corpus; rescaled if the settings hold a baseline."""
+    """The result for a corpus or a part of one; rescaled if the settings hold a baseline."""
+    check_baseline(inner, settings, statistics, map(len, pairs.references))
     result = inner.score(pairs, settings.replace(rescale_with_baseline=False), statistics)
     return _in_its_light(inner, result, pairs, settings, statistics)
 
 
-def score_whole(inner: Scorer, pairs: Pairs, settings: Settings, statistics: Statistics) -> Result:
-    """The result for a whole corpus, whose own pairs may give the baseline."""
-    drawn = unrelated(pairs) if settings.rescale_with_baseline is True else []
-    if not drawn:
-        fit = with_baseline(inner, settings, statistics, map(len, pairs.references))
-        return score_part(inner, pairs, fit, statistics)
-    plain = settings.replace(rescale_with_baseline=False)
-    result = inner.score(pairs, plain, statistics)
-    others = inner.score(Pairs.of(drawn), plain, statistics)
-    scores = {inner.signature(plain.only(name)): others.scores[name] for name in plain.names}
-    counts = set(map(len, pairs.references))
-    baseline = of_the_call(drawn, scores, used_weights(plain, statistics), counts)
-    own = settings.replace(rescale_with_baseline=baseline)
-    return _in_its_light(inner, result, pairs, own, statistics)
-
-
-def with_baseline(
+def check_baseline(
     inner: Scorer, settings: Settings, statistics: Statistics, counts: Iterable[int] = (1,)
-) -> Settings:
-    """The settings with the package's baseline where True asks for one; others as they are.
+) -> None:
+    """Raise NoBaseline if the settings' baseline does not fit, or has no such reference counts.
 
-    Raises NoBaseline if it does not fit them, or pairs with these numbers of references. Nothing is
-    loaded for it.
+    Nothing is loaded for it.
     """
-    if settings.rescale_with_baseline is True:
-        settings = settings.replace(rescale_with_baseline="package")
     if isinstance(settings.rescale_with_baseline, Baseline):
-        for name in settings.names:
-            for count in set(counts):
+        for count in set(counts):
+            for name in settings.names:
                 spread_of(inner, settings, statistics, name, count)
-    return settings
 
 
 def spread_of(
@@ -77,7 +51,7 @@ def spread_of(
 def known_baseline(
     inner: Scorer, settings: Settings, statistics: Statistics, counts: Counter[int]
 ) -> dict[str, Mapping[str, Any]] | None:
-    """What unrelated texts score, as `Result.baseline`, for pairs that were scored elsewhere.
+    """What unrelated texts score, as `Result.baseline`; none is scored for it.
 
     `counts` says how many of them have how many references. By the baseline that the settings hold,
     else by the package's; None where it does not fit.
@@ -85,12 +59,12 @@ def known_baseline(
     try:
         given = isinstance(settings.rescale_with_baseline, Baseline)
         asked = settings if given else settings.replace(rescale_with_baseline=True)
-        lit = with_baseline(inner, asked, statistics, counts)
-        baseline = lit.rescale_with_baseline
+        check_baseline(inner, asked, statistics, counts)
+        baseline = asked.rescale_with_baseline
         assert isinstance(baseline, Baseline)
         return {
-            name: _shown(spread_of(inner, lit, statistics, name, _usual(counts)), baseline)
-            for name in lit.names
+            name: _shown(spread_of(inner, asked, statistics, name, _usual(counts)), baseline)
+            for name in asked.names
         }
     except NoBaseline:
         return None

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from infolm_metric.kernel.remarks import Remarks
-from infolm_metric.kernel.signatures import differences, without
+from infolm_metric.kernel.signatures import differences
 
 RESCALED = "rescaled"
 
@@ -57,11 +57,6 @@ class Result(Mapping[str, Any]):
     def names(self) -> tuple[str, ...]:
         """Full names of the kinds of score."""
         return tuple(self.scores)
-
-    def plain(self) -> Result:
-        """The result as it is without a baseline."""
-        signature = without(self.signature, ["baseline"])
-        return replace(self, rescaled={}, signature=signature, baseline=None)
 
     def mean(self, name: str) -> float:
         """The corpus score: the mean of the pairs' scores.

@@ -17,7 +17,7 @@ from infolm_metric.kernel.completion import name_settings
 from infolm_metric.kernel.idf.statistics import Statistics
 from infolm_metric.kernel.pairs import Pair, Pairs, check_pairs, iterate_pairs
 from infolm_metric.kernel.remarks import Remarks
-from infolm_metric.kernel.rescaling import score_part, score_whole, with_baseline
+from infolm_metric.kernel.rescaling import score_part
 from infolm_metric.kernel.results import Result
 from infolm_metric.kernel.settings import Settings
 from infolm_metric.kernel.signatures import make_signature
@@ -176,7 +176,7 @@ class MetricScorer:
         if not len(pairs):
             raise ValueError("predictions and references are empty; give at least one pair")
         with self.lock:
-            return score_whole(self.inner, pairs, settings, self.inner.count(pairs, settings))
+            return score_part(self.inner, pairs, settings, self.inner.count(pairs, settings))
 
     def stream(self, pairs: Iterable[Any], **settings: Any) -> Iterator[dict[str, float]]:
         """The scores of each pair by name, in order, as the pairs come; for any number of them.
@@ -210,7 +210,6 @@ class MetricScorer:
     def _stream(self, pairs: Iterable[Any], settings: Settings) -> Iterator[dict[str, float]]:
         with self.lock:
             statistics = self.inner.count(_Again(pairs), settings)
-            settings = with_baseline(self.inner, settings, statistics)
         rows, remarks = iterate_pairs(pairs), Remarks()
         while part := list(islice(rows, READ_AHEAD)):
             with self.lock:

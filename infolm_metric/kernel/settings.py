@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, ClassVar, TypeVar
 
-from infolm_metric.kernel.baselines import PACKAGE, Baseline, baseline_source, of_the_package
+from infolm_metric.kernel.baselines import Baseline, baseline_source, of_the_package
 from infolm_metric.kernel.checks import flag, nearest
 from infolm_metric.kernel.wording import spelled
 
@@ -82,9 +82,8 @@ class Settings:
     rescale_with_baseline: bool | Baseline = choice(
         False,
         baseline_source,
-        "give also each score as 1 for a copy and 0 for what unrelated texts score: True (their "
-        "baseline comes from the call, else from the package), 'package' or a file made by infolm "
-        "baseline",
+        "give also each score as 1 for a copy and 0 for what unrelated texts score: True (by the "
+        "package's baseline) or a file made by infolm baseline",
         "--rescale-with-baseline",
         given="bool | str | os.PathLike[str] | Baseline",
     )
@@ -101,7 +100,7 @@ class Settings:
         # Names of scores last: they are known with their formulas, which wait for torch.
         for name, declared in sorted(self.choices().items(), key=lambda each: each[1].repeated):
             object.__setattr__(self, name, declared.check(spelled(name), getattr(self, name)))
-        if self.rescale_with_baseline == PACKAGE:
+        if self.rescale_with_baseline is True:
             object.__setattr__(self, "rescale_with_baseline", of_the_package(self.metric))
 
     @classmethod

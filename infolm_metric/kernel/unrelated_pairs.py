@@ -1,4 +1,4 @@
-"""Unrelated texts: pairs drawn by a hash from those of a call, or from a corpus."""
+"""Unrelated texts: pairs drawn from a corpus by a hash."""
 
 from __future__ import annotations
 
@@ -7,43 +7,8 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from infolm_metric.kernel.pairs import Pair, Pairs
+from infolm_metric.kernel.pairs import Pairs
 from infolm_metric.kernel.wording import spelled
-
-LEAST_GROUPS = 20  # distinct groups of references without which a call has no baseline of its own
-MOST_PAIRS = 500
-MOST_TRIED = 1000  # groups for a candidate, and twice as many candidates
-
-
-def unrelated(pairs: Pairs) -> list[Pair]:
-    """Candidates, each with references of another group, drawn by a hash of the texts.
-
-    At most MOST_PAIRS, whatever the order of the pairs; none where the pairs have fewer than
-    LEAST_GROUPS distinct groups of references. A candidate keeps the number of its references, and
-    none of them is a reference of its own group or its very text.
-
-    >>> pairs = Pairs([f"text {i}" for i in range(30)], [[f"reference {i}"] for i in range(30)])
-    >>> drawn = unrelated(pairs)
-    >>> len(drawn), any(pair in list(pairs) for pair in drawn)
-    (30, False)
-    """
-    groups = sorted({tuple(group) for group in pairs.references}, key=digest_of)
-    if len(groups) < LEAST_GROUPS:
-        return []
-    distinct = {(candidate, tuple(group)) for candidate, group in pairs}
-    drawn: list[Pair] = []
-    # Where groups share strings, as empty ones, none may be found: the search has an end.
-    for candidate, own in sorted(distinct, key=digest_of)[: 2 * MOST_TRIED]:
-        start = int(digest_of((candidate, own)), 16)
-        taken = {candidate, *own}
-        for step in range(min(len(groups), MOST_TRIED)):
-            other = groups[(start + step) % len(groups)]
-            if len(other) >= len(own) and taken.isdisjoint(other):
-                drawn.append((candidate, list(other[: len(own)])))
-                break
-        if len(drawn) == MOST_PAIRS:
-            break
-    return drawn if len(drawn) >= LEAST_GROUPS else []
 
 
 def mixed(texts: Sequence[str], pairs: int, references: int) -> Iterator[Pairs]:

@@ -40,7 +40,7 @@ def combine(
         ValueError: fewer than two scores, lists of unequal length, NaN, an infinity or a weight
             outside of [0, 1].
 
-    >>> combine([0.9, 0.1, 0.5], [0.2, 0.6, 0.4], nli_weight=0.25, higher_is_better=False)
+    >>> combine([0.875, 0.125, 0.5], [0.25, 0.75, 0.5], nli_weight=0.25, higher_is_better=False)
     [1.0, 0.0, 0.5]
     """
     nli, other = _checked("nli_scores", nli_scores), _checked("other_scores", other_scores)

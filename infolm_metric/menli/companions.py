@@ -12,7 +12,7 @@ from infolm_metric.kernel.baselines import Baseline, NoBaseline
 from infolm_metric.kernel.idf.statistics import Statistics
 from infolm_metric.kernel.pairs import Pairs
 from infolm_metric.kernel.remarks import Remarks
-from infolm_metric.kernel.rescaling import spread_of, with_baseline
+from infolm_metric.kernel.rescaling import spread_of
 from infolm_metric.kernel.scorer import Scorer
 from infolm_metric.kernel.settings import Settings as KernelSettings
 from infolm_metric.kernel.wording import spelled
@@ -78,10 +78,9 @@ class Companions:
         given = isinstance(other.rescale_with_baseline, Baseline)
         try:
             asked = other if given else other.replace(rescale_with_baseline=True)
-            lit = with_baseline(inner, asked, statistics)
-            mean = spread_of(inner, lit, statistics, name, 1).mean
+            mean = spread_of(inner, asked, statistics, name, 1).mean
             if math.isfinite(best) and mean != best:
-                return lit, (min(best, mean), max(best, mean))
+                return asked, (min(best, mean), max(best, mean))
         except NoBaseline:
             if given:
                 raise

@@ -11,7 +11,7 @@ import numpy as np
 from infolm_metric.kernel.idf.statistics import CANDIDATES
 from infolm_metric.kernel.pairs import Pairs, check_pairs
 from infolm_metric.kernel.remarks import Remarks
-from infolm_metric.kernel.rescaling import score_whole
+from infolm_metric.kernel.rescaling import score_part
 from infolm_metric.kernel.scorer import MetricScorer, Report, silent
 from infolm_metric.kernel.settings import Settings
 from infolm_metric.kernel.wording import spelled
@@ -152,7 +152,7 @@ def _columns(
         statistics = [counted[_counting(each)] for each in settings]
         if any(each.rescale_with_baseline for each in settings):
             both = zip(settings, statistics, strict=True)
-            results = [score_whole(scorer.inner, pairs, *each) for each in both]
+            results = [score_part(scorer.inner, pairs, *each) for each in both]
         else:
             results = scorer.inner.score_many(pairs, settings, statistics, report)
     _warn([result.remarks for result in results])

@@ -8,7 +8,6 @@ from dataclasses import dataclass, fields
 from infolm_metric.kernel.checks import number
 from infolm_metric.kernel.idf.statistics import CANDIDATES, Statistics
 from infolm_metric.kernel.pairs import Pairs
-from infolm_metric.kernel.rescaling import score_whole
 from infolm_metric.kernel.results import Result
 from infolm_metric.kernel.scorer import MetricScorer
 from infolm_metric.kernel.settings import Settings
@@ -146,7 +145,7 @@ def _measured(plan: _Plan, triples: Sequence[Triple]) -> dict[str, MetricResult]
     distinct = list(dict.fromkeys(couple for group in couples for couple in group if couple))
     pairs = Pairs.of((candidate, [anchor]) for candidate, anchor in distinct)
     with plan.scorer.lock:
-        result: Result = score_whole(plan.scorer.inner, pairs, plan.settings, plan.statistics)
+        result: Result = plan.scorer.inner.score(pairs, plan.settings, plan.statistics)
     result.remarks.warn()
     sign = 1 if result.higher_is_better else -1
     made = {}

@@ -24,7 +24,7 @@ from infolm_metric import metrics
 from infolm_metric.kernel import text_files
 from infolm_metric.kernel.idf.statistics import Statistics
 from infolm_metric.kernel.pairs import Pairs
-from infolm_metric.kernel.rescaling import known_baseline, score_part, with_baseline
+from infolm_metric.kernel.rescaling import check_baseline, known_baseline, score_part
 from infolm_metric.kernel.scorer import MetricScorer
 from infolm_metric.kernel.settings import Settings
 from infolm_metric.kernel.signatures import differences
@@ -138,7 +138,7 @@ def _scored(
     )
     _check_new(scorer.settings.names, dataset.columns() or ())
     statistics = count_dataset(dataset, pair_of, scorer)
-    scorer.settings = with_baseline(scorer.inner, scorer.settings, statistics)
+    check_baseline(scorer.inner, scorer.settings, statistics)
     device = getattr(scorer.settings, "device", None) or ""
     gpu = bool(ray.cluster_resources().get("GPU")) and not device.startswith("cpu")
     scored = dataset.map_batches(

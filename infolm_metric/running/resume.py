@@ -25,7 +25,7 @@ from infolm_metric.kernel.idf.table import IDF
 from infolm_metric.kernel.lines import check_apart, check_regular, write_whole
 from infolm_metric.kernel.pairs import Pair, Pairs
 from infolm_metric.kernel.progress import bar
-from infolm_metric.kernel.rescaling import known_baseline, score_part, with_baseline
+from infolm_metric.kernel.rescaling import check_baseline, known_baseline, score_part
 from infolm_metric.kernel.scorer import MetricScorer
 from infolm_metric.kernel.settings import Settings
 from infolm_metric.kernel.signatures import differences
@@ -111,9 +111,7 @@ def run_job(
     settings = scorer.settings.replace(verbose=False)
     if "reuse_memory" in settings.choices():  # nothing may cross a chunk
         settings = settings.replace(reuse_memory=0)
-    if settings.rescale_with_baseline is True:  # no chunk has pairs enough for one of its own
-        settings = settings.replace(rescale_with_baseline="package")
-    signature = scorer.signature(rescale_with_baseline=settings.rescale_with_baseline)
+    signature = scorer.signature()
     seen = Seen()
 
     def score(pairs: list[Pair], first: int) -> Shard:
@@ -135,7 +133,7 @@ def run_job(
         else:
             # Before the model is loaded, because this finds what is wrong with the input.
             statistics, corpus, counts = _count(scorer, source, settings, progress)
-            with_baseline(scorer.inner, settings, statistics, counts)  # it fits, or this raises
+            check_baseline(scorer.inner, settings, statistics, counts)
             job = Job(signature, chunk, statistics.fingerprints, corpus)
             if path.exists():  # emptied, so that its mode and its links stay
                 os.truncate(path, 0)

@@ -42,7 +42,7 @@ def main() -> None:
         baseline = make_baseline(scorer.inner, scorer.settings, others, 500, 1)
         with tempfile.TemporaryDirectory() as folder:
             baseline.save(f"{folder}/file")
-            for source in (True, f"{folder}/file", "package"):
+            for source in (True, f"{folder}/file"):
                 asked = {"rescale_with_baseline": source}
                 result = scorer.score(candidates, references, **asked)
                 copies = scorer.score(candidates[:20], candidates[:20], **asked)

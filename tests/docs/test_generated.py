@@ -57,7 +57,7 @@ CHANGED = {  # a value of each setting that is not its default, and what has to 
     "tokenize_processes": (2, {}),
     "reuse_memory": (0, {}),
     "return_scores": (False, {}),
-    "rescale_with_baseline": ("package", {}),
+    "rescale_with_baseline": (True, {}),
     "verbose": (True, {}),
 }
 

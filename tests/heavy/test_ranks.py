@@ -144,7 +144,7 @@ WRONG_ON_ALL = {
 DIFFERENCES = {
     "temperature was 1.0 and is 2.0 now": {"on_rank": {"1": {"temperature": 2.0}}},
     "idf was references and is no now": {"on_rank": {"1": {"idf": False}}},
-    "rescaled was False and is True now": {"on_rank": {"1": {"rescale_with_baseline": True}}},
+    "rescaled was False and is package-": {"on_rank": {"1": {"rescale_with_baseline": True}}},
     "scores asked for was one and is a list now": {
         "on_rank": {"1": {"information_measure": ["fisher_rao"]}}
     },

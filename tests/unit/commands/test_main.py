@@ -4,7 +4,6 @@ import io
 import json
 import os
 import re
-import shlex
 import sys
 from pathlib import Path
 
@@ -15,7 +14,7 @@ import pytest
 
 from infolm_metric.commands.main import main
 from infolm_metric.commands.options import setting_options
-from infolm_metric.infolm.scorer import InfoLMScorer
+from infolm_metric.infolm.scorer import InfoLMPasses, InfoLMScorer
 from infolm_metric.infolm.settings import Settings
 from infolm_metric.kernel.baselines import Baseline
 from infolm_metric.kernel.idf.table import IDF
@@ -239,23 +238,13 @@ def test_without_a_model_option_the_environment_names_it(tiny_bert, capsys, monk
 # What is printed
 
 
-def how_to_know(scorer):
-    """What is said where it is not known what unrelated texts score."""
-    command = f"infolm baseline CORPUS --model {scorer.settings.model_name_or_path} -o FILE"
-    return (
-        f"what unrelated texts score is not known for these settings; `{command}` finds out, for "
-        "--rescale-with-baseline FILE"
-    )
-
-
-def test_one_pair_is_shown_in_three_lines(infolm, scorer):
+def test_one_pair_is_shown_in_two_lines(infolm, scorer):
     code, output, _ = infolm("score", "the cat sat", "the dog ran")
     result = scorer.score(["the cat sat"], ["the dog ran"])
     assert code == 0
     assert output.splitlines() == [
         f"fisher_rao_distance: {result.mean('fisher_rao_distance'):.6g} "
         "(lower is better; 0 = the same distribution, largest 1)",
-        how_to_know(scorer),
         f"signature: {result.signature}",
     ]
 
@@ -268,7 +257,6 @@ def test_the_summary_tells_pairs_directions_and_bounds(infolm, scorer):
         "(mean of 3 pairs; lower is better; 0 = the same distribution, largest 1.41421)",
         f"kl_divergence: {result.mean('kl_divergence'):.6g} "
         "(mean of 3 pairs; lower is better; 0 = the same distribution, no largest value)",
-        how_to_know(scorer),
         f"signature: {result.signature}",
     ]
 
@@ -682,35 +670,7 @@ def test_a_job_says_what_its_mean_means_when_it_is_finished_and_when_asked_again
             assert "is not to be judged" in lines_of(printed)[1]
             assert f"2 of 2 texts {told}" in warned
     other = ("--restart", "--temperature", 3)
-    assert lines_of(infolm(*job, "--idf", "none", *other)[1])[1].startswith(
-        "what unrelated texts score is not known for these settings; `infolm baseline CORPUS "
-        "--temperature 3.0 --idf none --model bundled -o FILE` finds out, for --rescale-with-"
-    )
-
-
-@pytest.mark.parametrize(
-    "asked",
-    [
-        ("--temperature", "1.3"),
-        ("--symmetrize", "jensen", "--measure", "kl"),
-        ("--metric", "baryscore", "--layers", "1"),
-        ("--metric", "menli", "--formula=-c", "--combine-with", "infolm", "--nli-weight", "0.5"),
-    ],
-    ids=" ".join,
-)
-def test_the_command_that_is_told_makes_the_baseline_that_was_missing(infolm, tmp_path, asked):
-    texts = ("the cat sat", "a dog lay there", "--model", "bundled", "--idf", "none")
-    score = ("score", *(texts[:4] if "menli" in asked else texts), *asked)
-    told = lines_of(infolm(*score)[1])[1]
-    command = shlex.split(told[told.index("`infolm") + 1 : told.rindex("`")])
-    corpus = tmp_path / "corpus.txt"
-    corpus.write_text("\n".join(f"the cat {i} sat {i * i}" for i in range(50)))
-    places = {"CORPUS": str(corpus), "FILE": str(tmp_path / "b")}
-    made = infolm(*(places.get(word, word) for word in command[1:]), "--pairs", 20)
-    assert made[0] == 0, made[2]
-    code, printed, errors = infolm(*score, "--rescale-with-baseline", tmp_path / "b")
-    assert code == 0, errors
-    assert lines_of(printed)[1].startswith("unrelated texts: ")
+    assert len(lines_of(infolm(*job, "--idf", "none", *other)[1])) == 1
 
 
 def test_the_scores_are_rescaled_if_asked(infolm, scorer, tmp_path):
@@ -734,3 +694,20 @@ def test_a_corpus_too_small_for_a_baseline_is_refused(infolm, tmp_path):
     (tmp_path / "corpus.txt").write_text("a\nb\na\n")
     code, _, errors = infolm("baseline", tmp_path / "corpus.txt", "-o", tmp_path / "b")
     assert code == 2 and "the corpus has 2 distinct texts; a baseline needs at least 40" in errors
+
+
+def test_nothing_is_scored_that_was_not_asked_for(infolm, tmp_path, monkeypatch):
+    """The sentence that says what a score means is known without other scores."""
+    texts = [f"the cat {number} sat {number * number}" for number in range(50)]
+    (tmp_path / "a.txt").write_text("\n".join(texts))
+    (tmp_path / "b.txt").write_text("\n".join(reversed(texts)))
+    scored = []
+    own = InfoLMPasses.score
+    monkeypatch.setattr(
+        InfoLMPasses,
+        "score",
+        lambda self, pairs, *more: (scored.append(len(pairs)), own(self, pairs, *more))[1],
+    )
+    files = ("-c", tmp_path / "a.txt", "-r", tmp_path / "b.txt", "--model", "bundled")
+    assert "(500 pairs of the package); the mean is " in infolm("score", *files)[1]
+    assert scored == [50]

@@ -465,23 +465,24 @@ def test_compare_reads_one_file_from_standard_input(infolm, monkeypatch):
 
 def test_compare_shows_rescaled_means_beside_the_others(infolm, tiny_bert):
     texts = [f"the {a} {b}" for a in ("cat", "dog", "rain", "wind", "house") for b in WORDS]
-    Path("corpus.txt").write_text("".join(f"{text}\n" for text in texts * 2))
-    Path("more.txt").write_text("".join(f"a {text}\n" for text in texts))
+    Path("corpus.txt").write_text("".join(f"{text}\na {text}\n" for text in texts))
+    made = infolm("baseline", "corpus.txt", "--pairs", "20", "--references", "1", "-o", "b")
+    assert made[0] == 0, made[2]
     for name in ("one", "two", "refs"):
         shift = ("refs", "one", "two").index(name)
         Path(f"{name}.txt").write_text("".join(f"{t}\n" for t in texts[shift:] + texts[:shift]))
     files = ("one.txt", "two.txt", "-r", "refs.txt")
     assert "rescaled" not in infolm("compare", *files)[1]
-    code, output, errors = infolm("compare", *files, "--rescale-with-baseline", "--json")
+    code, output, errors = infolm("compare", *files, "--rescale-with-baseline", "b", "--json")
     assert code == 0, errors
     made = json.loads(output)
-    assert "|baseline:call-" in made["signature"]
+    assert "|baseline:file-" in made["signature"]
     (rows,) = made["systems"].values()
     # 1 - mean / baseline, of one baseline for both
     ratios = [(1 - row["rescaled"]) / row["mean"] for row in rows]
     assert ratios[0] == pytest.approx(ratios[1])
     assert rows[0]["mean"] > 0 and rows[0]["rescaled"] < 1
-    code, output, errors = infolm("compare", *files, "--rescale-with-baseline")
+    code, output, errors = infolm("compare", *files, "--rescale-with-baseline", "b")
     assert output.splitlines()[0].split()[2] == "rescaled"
     assert f"{rows[0]['rescaled']:.4f}" in output
 

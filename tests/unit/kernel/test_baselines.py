@@ -7,11 +7,10 @@ import random
 import pytest
 
 from infolm_metric import InfoLM, InfoLMScorer, MENLIScorer
-from infolm_metric.kernel import baselines, ranks, unrelated_pairs
+from infolm_metric.kernel import baselines, ranks
 from infolm_metric.kernel.baselines import Baseline, NoBaseline, Spread
-from infolm_metric.kernel.pairs import Pairs, check_pairs
 from infolm_metric.kernel.rescaling import make_baseline
-from infolm_metric.kernel.unrelated_pairs import mixed, unrelated
+from infolm_metric.kernel.unrelated_pairs import mixed
 from infolm_metric.metrics import METRICS, find
 from tests.paraphrases import PARAPHRASES
 from tests.toy import Overlap, ToyScorer
@@ -63,32 +62,6 @@ def baseline(scorer):
 # Drawing
 
 
-def test_drawn_pairs_are_unrelated_whatever_the_order():
-    pairs = list(zip(CANDIDATES, [[text, f"{text} too"] for text in REFERENCES], strict=True))
-    drawn = unrelated(Pairs.of(pairs))
-    own = dict(pairs)
-    assert len(drawn) == len(pairs)
-    for candidate, references in drawn:
-        assert len(references) == 2
-        assert not {candidate, *own[candidate]} & set(references)
-    assert unrelated(Pairs.of(reversed(pairs))) == drawn
-    assert len({tuple(references) for _, references in drawn}) > 15
-
-
-def test_at_most_500_pairs_are_drawn():
-    texts = [f"text {number}" for number in range(1200)]
-    assert len(unrelated(Pairs(texts, [[text] for text in reversed(texts)]))) == 500
-
-
-def test_a_search_that_finds_nothing_has_an_end(monkeypatch):
-    """References that were filled up with empty lines share a string."""
-    monkeypatch.setattr(unrelated_pairs, "MOST_TRIED", 15)
-    apart = [[f"reference {number}"] for number in range(100)]
-    texts = [f"text {number}" for number in range(100)]
-    assert len(unrelated(Pairs(texts, apart, True))) == 30
-    assert unrelated(Pairs(texts, [[*group, ""] for group in apart], True)) == []
-
-
 def test_a_corpus_needs_more_texts_than_references():
     with pytest.raises(ValueError, match="references must be fewer than the distinct texts, .* 40"):
         list(mixed([f"text {number}" for number in range(40)], 500, 40))
@@ -104,48 +77,9 @@ def test_the_spread_of_scores_near_the_largest_number_is_finite():
     assert spread.deciles == pytest.approx([each * 1e308 for each in small.deciles])
 
 
-def test_a_call_of_fewer_than_twenty_groups_has_no_baseline_of_its_own():
-    few = Pairs(CANDIDATES, [[REFERENCES[i % 19]] for i in range(40)])
-    assert unrelated(few) == []
-    enough = Pairs(CANDIDATES, [[REFERENCES[i % 20]] for i in range(40)])
-    assert len(unrelated(enough)) == 40
-
-
-# From the call
-
-
-def test_the_calls_baseline_is_the_mean_of_its_drawn_pairs(scorer):
-    result = scorer.score(CANDIDATES, REFERENCES, idf=False, rescale_with_baseline=True)
-    plain = scorer.score(CANDIDATES, REFERENCES, idf=False)
-    drawn = unrelated(check_pairs(CANDIDATES, REFERENCES))
-    others = scorer.score([c for c, _ in drawn], [group for _, group in drawn], idf=False)
-    baseline = result["baseline"]
-    assert result.scores == plain.scores and result.remarks == plain.remarks
-    assert baseline["mean"] == pytest.approx(others["infolm"], rel=1e-12)
-    assert (baseline["source"], baseline["pairs"]) == ("call", len(drawn))
-    assert list(baseline) == ["mean", "deviation", "deciles", "pairs", "source"]
-    assert len(baseline["deciles"]) == 9 and baseline["deciles"] == sorted(baseline["deciles"])
-    expected = [1 - score / baseline["mean"] for score in plain["scores"]]
-    assert result["rescaled_scores"] == pytest.approx(expected, rel=1e-12)
-    assert result["rescaled"] == pytest.approx(sum(expected) / len(expected))
-    assert f"|baseline:call-{len(drawn)}|" in result.signature
-    assert "baseline" not in plain and "baseline" not in plain.signature
-
-
-def test_a_copy_has_1_and_unrelated_texts_average_0(scorer):
-    copies = scorer.score(CANDIDATES, CANDIDATES, rescale_with_baseline=True)
-    assert copies["rescaled_scores"] == [1.0] * len(CANDIDATES)
-    drawn = unrelated(check_pairs(CANDIDATES, REFERENCES))
-    settings = scorer.settings.replace(idf=False, rescale_with_baseline=True)
-    own = scorer.score_pairs(check_pairs(CANDIDATES, REFERENCES), settings)
-    others = scorer.score([c for c, _ in drawn], [group for _, group in drawn], idf=False)
-    rescaled = [1 - score / own["baseline"]["mean"] for score in others["scores"]]
-    assert sum(rescaled) / len(rescaled) == pytest.approx(0, abs=1e-9)
-
-
-def test_several_measures_are_rescaled_by_name(scorer):
+def test_several_measures_are_rescaled_by_name(scorer, baseline):
     asked = {"information_measure": ["l1", "ab"], "alpha": 0.5, "beta": 0.5}
-    result = scorer.score(CANDIDATES, REFERENCES, **asked, rescale_with_baseline=True)
+    result = scorer.score(CANDIDATES, REFERENCES, **asked, rescale_with_baseline=baseline)
     names = ["l1_distance", "ab_divergence"]
     for key in ("rescaled", "rescaled_scores", "baseline"):
         assert list(result[key]) == names
@@ -154,15 +88,15 @@ def test_several_measures_are_rescaled_by_name(scorer):
             CANDIDATES,
             REFERENCES,
             **{**asked, "information_measure": name},
-            rescale_with_baseline=True,
+            rescale_with_baseline=baseline,
         )
         assert alone["rescaled"] == result["rescaled"][name]
         assert alone["baseline"] == result["baseline"][name]
 
 
-def test_pairs_are_rescaled_by_the_number_of_their_references(scorer):
+def test_pairs_are_rescaled_by_the_number_of_their_references(scorer, baseline):
     groups = [[text] if i < 20 else [text, TEXTS[i - 15]] for i, text in enumerate(REFERENCES)]
-    result = scorer.score(CANDIDATES, groups, idf=False, rescale_with_baseline=True)
+    result = scorer.score(CANDIDATES, groups, idf=False, rescale_with_baseline=baseline)
     both = list(zip(result["scores"], result["rescaled_scores"], strict=True))
     one, two = (
         {round(score / (1 - rescaled), 9) for score, rescaled in part if rescaled < 1}
@@ -266,7 +200,7 @@ def test_another_model_needs_another_baseline(baseline, tiny_models):
 def test_the_packages_baseline_is_for_one_reference_and_says_so():
     with pytest.raises(NoBaseline, match="the package's baseline is for up to 1 references"):
         InfoLMScorer(model_name_or_path="bundled", idf=False).score(
-            CANDIDATES[:2], [REFERENCES[:2]] * 2, rescale_with_baseline="package"
+            CANDIDATES[:2], [REFERENCES[:2]] * 2, rescale_with_baseline=True
         )
 
 
@@ -280,11 +214,6 @@ def test_a_baseline_of_the_texts_own_tokens_alone_holds_the_bounded_measures(sco
     names = scorer.settings.replace(interpolation=1.0).baselined()[0].names
     assert {"fisher_rao_distance", "l1_distance", "alpha_divergence"} <= {*names}
     assert "kl_divergence" not in names
-
-
-def test_true_needs_the_call_or_a_model_that_the_package_knows(scorer):
-    with pytest.raises(NoBaseline, match="the package's baseline does not fit: model was"):
-        scorer.score(CANDIDATES[:5], REFERENCES[:5], rescale_with_baseline=True)
 
 
 def spread_of(**changes):
@@ -323,7 +252,7 @@ def test_a_file_that_is_no_baseline_is_refused(tmp_path, content):
     ("value", "error"), [(3, TypeError), (None, TypeError), ("no/such/file", ValueError)]
 )
 def test_a_wrong_value_is_refused(value, error):
-    with pytest.raises(error, match="rescale_with_baseline must be True, False, 'package' or"):
+    with pytest.raises(error, match="rescale_with_baseline must be True, False or"):
         InfoLMScorer(rescale_with_baseline=value)
 
 
@@ -335,18 +264,27 @@ def test_a_sweep_is_not_rescaled(scorer):
 # Another metric
 
 
-def test_a_metric_whose_higher_scores_are_better_is_rescaled_from_its_largest(monkeypatch):
+@pytest.fixture(scope="module")
+def toys():
+    """A baseline of the toy metric."""
+    toy = ToyScorer()
+    return make_baseline(toy.inner, toy.settings, TEXTS, 100, 1)
+
+
+def test_a_metric_whose_higher_scores_are_better_is_rescaled_from_its_largest(monkeypatch, toys):
     monkeypatch.setattr(Overlap, "bounds", lambda self, settings, name: (0.0, 1.0))
-    result = ToyScorer().score(CANDIDATES, REFERENCES, rescale_with_baseline=True)
+    result = ToyScorer().score(CANDIDATES, REFERENCES, rescale_with_baseline=toys)
     mean = result["baseline"]["mean"]
     expected = [(mean - score) / (mean - 1.0) for score in result["scores"]]
     assert result["rescaled_scores"] == pytest.approx(expected)
-    copies = ToyScorer().score(CANDIDATES, CANDIDATES, rescale_with_baseline=True)
+    copies = ToyScorer().score(CANDIDATES, CANDIDATES, rescale_with_baseline=toys)
     assert copies["rescaled"] == 1.0
 
 
-def test_a_metric_without_a_best_score_cannot_be_rescaled():
+def test_a_metric_without_a_best_score_cannot_be_rescaled(toys):
     with pytest.raises(NoBaseline, match="needs a best score"):
+        ToyScorer().score(CANDIDATES, REFERENCES, rescale_with_baseline=toys)
+    with pytest.raises(NoBaseline, match="the package has no baseline for this metric"):
         ToyScorer().score(CANDIDATES, REFERENCES, rescale_with_baseline=True)
 
 
@@ -360,8 +298,8 @@ def test_the_packages_baseline_rescales_a_pair_by_the_bundled_model():
     assert result["baseline"]["source"] == "package"
     assert result["baseline"]["pairs"] >= 500
     assert 0 < result["rescaled"] < 1
-    named = scorer.score([candidate], [reference], rescale_with_baseline="package")
-    assert named["rescaled"] == result["rescaled"]
+    assert result["rescaled"] == pytest.approx(1 - result["infolm"] / result["baseline"]["mean"])
+    assert "|baseline:package-" in result.signature and "Spread(" not in repr(scorer.settings)
 
 
 @pytest.mark.parametrize("metric", METRICS)

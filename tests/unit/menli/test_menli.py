@@ -72,10 +72,9 @@ def test_score_says_that_higher_is_better_and_takes_a_formula_that_begins_with_a
     expected = MENLIScorer(model_name_or_path=folder, formula="-c").score(PREDICTIONS, REFERENCES)
     code, output, errors = infolm("score", "-c", "sys.txt", "-r", "ref.txt", "--formula=-c")
     assert code == 0, errors
-    first, *_, last = output.splitlines()
+    first, last = output.splitlines()
     assert first.startswith(f"-c: {expected['menli']:.6g} (mean of 3 pairs; higher is better; ")
     assert last == f"signature: {expected.signature}"
-    assert "infolm baseline CORPUS --metric menli" in output
     for more in (["--sources", "ref.txt"], ["-r", "ref.txt"]):
         code, output, errors = infolm(
             "score", "-c", "sys.txt", *more, "--formula=-c", "--formula", "e", "--json"

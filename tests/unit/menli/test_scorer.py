@@ -210,7 +210,7 @@ def test_a_fixed_combination_is_made_of_both_metrics_alone_and_of_nothing_else_i
     options = {"combine_with": other, "nli_weight": 0.3}
     result = scorer.score(CANDIDATES, GROUPS, **options)
     alone = infolm.score(CANDIDATES, GROUPS, idf=False)
-    lit = infolm.score(["a", "b"], ["b", "a"], idf=False, rescale_with_baseline="package")
+    lit = infolm.score(["a", "b"], ["b", "a"], idf=False, rescale_with_baseline=True)
     metric = 1 - np.clip(np.array(alone["scores"]) / lit["baseline"]["mean"], 0, 1)
     nli = np.array(scorer.score(CANDIDATES, GROUPS)["scores"])
     assert result["scores"] == pytest.approx(0.3 * nli + 0.7 * metric, abs=1e-12)
