@@ -21,7 +21,7 @@ POT = ["0.9.6", "0.9.7"]
 # What the unit tests need beside the package; the page's gradio wants newer versions than it.
 NEEDED = ".[plots,ray]"
 WITH = ["accelerate", "hypothesis", "import-linter", "mpmath", "pytest>=8.4", "pytest-xdist>=3.8"]
-WITH += ["torchmetrics==1.9.0"]
+WITH += ["pytest-timeout>=2.3", "torchmetrics==1.9.0"]
 
 
 def lowest() -> list[str]:

@@ -16,11 +16,17 @@ The convention, for whoever writes the file:
 White space may differ, and `...` stands for anything; numbers are compared as they are written.
 """
 
+import contextlib
 import doctest
+import io
 import re
+import shlex
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+
+from infolm_metric.commands.main import main as infolm
 
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 FENCE = re.compile(r"^```(?P<language>\w+)\n(?P<body>.*?)^```$", re.DOTALL | re.MULTILINE)
@@ -60,6 +66,19 @@ def shell(command: str) -> str:
     return result.stdout + (result.stderr if result.returncode else "")
 
 
+def shell_within(command: str) -> str:
+    """The same, where `infolm` alone, its streams as they are, is answered by this process."""
+    words = shlex.split(command.replace("\\\n", ""))
+    if words[0] != "infolm" or set("|&;<>") & set(command):
+        return shell(command)
+    with (
+        contextlib.redirect_stdout(io.StringIO()) as output,
+        contextlib.redirect_stderr(io.StringIO()) as errors,
+    ):
+        code = infolm(words[1:])
+    return output.getvalue() + (errors.getvalue() if code else "")
+
+
 def write(file: str, content: str) -> None:
     """Put a module into the working folder, where imports then find it."""
     Path(file).write_text(content, encoding="utf-8")
@@ -79,14 +98,17 @@ def examples(markdown: str) -> list[doctest.Example]:
     return found
 
 
-def main(path: str) -> int:
-    """1 if an example of the file failed or there is none, else 0; failures are printed."""
+def main(path: str, answer: Callable[[str], str] = shell) -> int:
+    """1 if an example of the file failed or there is none, else 0; failures are printed.
+
+    `answer` says what a command prints.
+    """
     name = Path(path).name
     shown = examples(Path(path).read_text(encoding="utf-8"))
     if not shown:
         print(f"{name} shows no example that runs; see the convention in {Path(__file__).name}")
         return 1
-    test = doctest.DocTest(shown, {"shell": shell, "write": write}, name, path, 0, None)
+    test = doctest.DocTest(shown, {"shell": answer, "write": write}, name, path, 0, None)
     return int(doctest.DocTestRunner(optionflags=OPTIONS).run(test).failed > 0)
 
 

@@ -61,30 +61,45 @@ def test_standard_streams_are_written_where_they_stand(tiny_bert):
     assert Path("piped.txt").read_text() == plain
 
 
-@pytest.mark.parametrize("options", [(), ("-q",), ("-o", "s.jsonl"), ("-o", "s.jsonl", "--quiet")])
-def test_progress_is_shown_on_a_terminal_unless_told_otherwise(tiny_bert, options):
+SEVERAL = """
+import json, sys
+from infolm_metric.commands.main import main
+for options in json.loads(sys.argv[1]):
+    code = main([*sys.argv[2:], *options])
+    print("exit", code, file=sys.stderr, flush=True)
+"""
+
+
+def several(tiny_bert, options):
+    """A process that runs `infolm score` with each of the options, and tells each exit code."""
+    score = ["score", "--model", tiny_bert, *FILES]
+    return [sys.executable, "-c", SEVERAL, json.dumps(options), *map(str, score)]
+
+
+def test_progress_is_shown_on_a_terminal_unless_told_otherwise(tiny_bert):
     fcntl, pty, termios = map(pytest.importorskip, ("fcntl", "pty", "termios"))
     main_end, terminal = pty.openpty()
     fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 100, 0, 0))
-    command = [sys.executable, "-m", "infolm_metric", "score", "--model", tiny_bert, *FILES]
+    command = several(tiny_bert, [[], ["-q"], ["-o", "s.jsonl"], ["-o", "q.jsonl", "--quiet"]])
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    with subprocess.Popen([*command, *options], stderr=terminal, env=environment) as process:
+    with subprocess.Popen(command, stderr=terminal, env=environment):
         os.close(terminal)
         shown = b""
         with suppress(OSError):  # the terminal closes with the process
             while part := os.read(main_end, 1 << 16):
                 shown += part
     os.close(main_end)
-    assert process.returncode == 0, shown
-    assert (b"pair" in re.sub(rb"warning.*", b"", shown)) is (not {"-q", "--quiet"} & {*options})
+    *runs, last = re.sub(rb"warning.*", b"", shown).split(b"exit 0")
+    assert [b"pair" in run for run in runs] == [True, False, True, False], shown
+    assert not last.strip()
 
 
 def test_no_progress_is_shown_in_a_pipe(tiny_bert):
-    for options in ((), ("--verbose",), ("-o", "s.jsonl")):
-        with start("score", "--model", tiny_bert, *FILES, *options) as process:
-            errors = process.communicate()[1].decode()
-        assert process.returncode == 0
-        assert all(line.startswith("infolm: warning:") for line in errors.splitlines())
+    command = several(tiny_bert, [[], ["--verbose"], ["-o", "s.jsonl"]])
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True)
+    lines = [line for line in done.stderr.splitlines() if not line.startswith("infolm: warning:")]
+    assert lines == ["exit 0"] * 3
 
 
 def test_one_pair_needs_neither_datasets_nor_evaluate_nor_pandas():

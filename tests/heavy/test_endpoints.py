@@ -19,6 +19,7 @@ from space.page import charts, limits
 from space.page import endpoints as space_endpoints
 from space.page.allowed_models import MODELS
 
+pytestmark = pytest.mark.xdist_group("space")
 PAIR = ("The cat slept on the sofa.", "A cat was asleep on the couch.")
 SETTINGS = (None, None, 1.0, 0.0, "jeffreys", "min", "references", "bundled")
 

@@ -109,24 +109,30 @@ def sdist(checkout, tmp_path_factory) -> Path:
     return build("sdist", checkout, tmp_path_factory.mktemp("sdist"))
 
 
-@pytest.fixture(scope="module", params=["checkout", "sdist"])
-def wheel(request, checkout, sdist, tmp_path_factory) -> Path:
-    """A wheel, built once from the checkout and once from the unpacked sdist."""
-    source = checkout
-    if request.param == "sdist":
-        unpacked = tmp_path_factory.mktemp("unpacked")
-        with tarfile.open(sdist) as archive:
-            archive.extractall(unpacked, filter="data")
-        (source,) = unpacked.iterdir()
-    return build("wheel", source, tmp_path_factory.mktemp("wheel"))
+@pytest.fixture(scope="module")
+def wheels(checkout, sdist, tmp_path_factory) -> dict[str, Path]:
+    """A wheel built from the checkout, and one from the unpacked sdist."""
+    unpacked = tmp_path_factory.mktemp("unpacked")
+    with tarfile.open(sdist) as archive:
+        archive.extractall(unpacked, filter="data")
+    sources = {"checkout": checkout, "sdist": next(unpacked.iterdir())}
+    return {
+        name: build("wheel", source, tmp_path_factory.mktemp("wheel"))
+        for name, source in sources.items()
+    }
+
+
+@pytest.fixture(params=["checkout", "sdist"])
+def wheel(request, wheels) -> Path:
+    return wheels[request.param]
 
 
 @pytest.fixture(scope="module")
-def installed(wheel, tmp_path_factory) -> Path:
-    """A folder of its own that the wheel is installed in."""
+def installed(wheels, tmp_path_factory) -> Path:
+    """A folder of its own that the wheel from the sdist is installed in."""
     target = tmp_path_factory.mktemp("installed")
     options = ["--no-deps", "--no-index", "--target", target]
-    run(sys.executable, "-m", "pip", "install", *options, wheel, cwd=target.parent)
+    run(sys.executable, "-m", "pip", "install", *options, wheels["sdist"], cwd=target.parent)
     return target
 
 
@@ -136,7 +142,7 @@ def test_the_sdist_carries_the_bundled_model_and_the_licences(sdist):
     assert names >= BUNDLED | LICENSES
 
 
-def test_the_wheel_carries_the_bundled_model_and_the_licences(wheel):
+def test_the_wheel_carries_the_bundled_model_the_template_and_the_licences(wheel):
     with zipfile.ZipFile(wheel) as archive:
         names = set(archive.namelist())
         weights = {name: archive.read(name) for name in WEIGHTS}
@@ -150,6 +156,15 @@ def test_the_wheel_carries_nothing_but_the_package(wheel):
     with zipfile.ZipFile(wheel) as archive:
         folders = {name.partition("/")[0] for name in archive.namelist()}
     assert {folder.partition("-")[0] for folder in folders} == {"infolm_metric"}
+
+
+def test_both_wheels_hold_the_same_bytes(wheels):
+    """So that it is enough to install one."""
+    contents = []
+    for wheel in wheels.values():
+        with zipfile.ZipFile(wheel) as archive:
+            contents.append({(file.filename, file.CRC) for file in archive.infolist()})
+    assert contents[0] == contents[1]
 
 
 def test_an_installed_wheel_scores_as_the_checkout_does(installed, checkout_score, tmp_path):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from infolm_metric import BaryScorer, InfoLMScorer, MENLIScorer, metrics
+from infolm_metric import InfoLMScorer, MENLIScorer, metrics
 from infolm_metric.commands.main import main
 from infolm_metric.infolm.settings import Settings
 from tests.paraphrases import PARAPHRASES
@@ -91,23 +91,10 @@ def test_any_metric_scores_as_in_one_process(cluster, toy):
     assert [row["toy"] for row in rows] == ToyScorer(size=2).score(*pairs).scores["toy"]
 
 
-def test_baryscore_scores_as_in_one_process(cluster, tiny_bert):
+def test_menli_combined_with_infolm_scores_as_in_one_process(cluster, tiny_bert, tiny_nli):
     from infolm_metric.running.ray import score_dataset
 
-    settings = {"model_name_or_path": str(tiny_bert), "layers": 2}
-    dataset = ray.data.from_items(ROWS, override_num_blocks=1)
-    scored = score_dataset(dataset, metric="baryscore", batch=16, **settings)
-    rows = sorted(scored.take_all(), key=lambda row: row["id"])
-    pairs = [row["prediction"] for row in ROWS], [row["references"] for row in ROWS]
-    expected = BaryScorer(**settings).score(*pairs)["scores"]
-    assert [row["baryscore"] for row in rows] == pytest.approx(expected, abs=1e-6)
-
-
-@pytest.mark.parametrize("combined", [False, True])
-def test_menli_scores_as_in_one_process(cluster, tiny_bert, tiny_nli, combined):
-    from infolm_metric.running.ray import score_dataset
-
-    other = Settings(model_name_or_path=str(tiny_bert)) if combined else None
+    other = Settings(model_name_or_path=str(tiny_bert))
     settings = {"model_name_or_path": str(tiny_nli()), "combine_with": other}
     dataset = ray.data.from_items(ROWS, override_num_blocks=1)
     scored = score_dataset(dataset, metric="menli", batch=16, **settings)

@@ -16,6 +16,8 @@ from infolm_metric import InfoLM
 from tests.project_files import ROOT
 from tests.random_pairs import random_pairs, write_lines
 
+pytestmark = pytest.mark.xdist_group("ranks")
+
 EXAMPLES = ROOT / "tests" / "heavy"
 
 

@@ -13,6 +13,7 @@ from space.page import charts, limits
 from space.page.choices import CONTROLS
 from space.page.examples import EXAMPLES, PARAPHRASE
 
+pytestmark = pytest.mark.xdist_group("space")
 CANDIDATE, REFERENCE = "The cat slept on the sofa.", "A cat was asleep on the couch."
 ATTACK = "<script>document.title='taken'</script><img src=x onerror=\"document.title='taken'\">"
 LONG = {"timeout": 60_000}

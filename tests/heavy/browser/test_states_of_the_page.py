@@ -2,6 +2,7 @@
 
 import json
 import re
+from contextlib import contextmanager
 
 import pytest
 from playwright.sync_api import expect
@@ -16,6 +17,7 @@ from tests.heavy.browser.test_space_in_a_browser import (
     write,
 )
 
+pytestmark = pytest.mark.xdist_group("space")
 LEAST = 4.5  # contrast of text, by WCAG 2
 CONTRASTS = """
 () => {
@@ -159,7 +161,8 @@ def test_a_sample_changes_the_file_once(page):
     page.get_by_role("tab", name="Score a file").click()
     page.locator("#sample").click()
     expect(page.locator("#candidate-column input")).to_have_value("prediction", **LONG)
-    page.wait_for_timeout(2000)
+    page.locator("#score-file").click()
+    expect(page.locator("#file-summary")).to_be_visible(**LONG)
     events = [json.loads(each)["fn_index"] for each in asked if "sample.csv" in each]
     assert events and len(events) == len(set(events))
 
@@ -193,27 +196,50 @@ def test_in_the_dark_all_can_be_read(page):
     check(page)
 
 
+@contextmanager
+def late(page, words):
+    """What is asked first within is let through after it, and answered.
+
+    The page checks an answer, and each edit, by a request of what it holds: `words` are in those
+    that come last.
+    """
+
+    def is_check(response):
+        return "/run/" in response.url and words in (response.request.post_data or "")
+
+    def ask(route):
+        asked.append(route)
+        if len(asked) > 1:
+            route.continue_()
+
+    asked = []
+    page.route("**/queue/join*", ask)
+    with page.expect_response(is_check):
+        yield
+    with page.expect_response(is_check):
+        asked[0].continue_()
+
+
 def test_an_edit_clears_the_answer_even_one_that_is_on_its_way(page):
     box = page.locator("#candidate textarea")
     box.press("Backspace")
     expect(page.locator("#score .waiting")).to_be_visible(**LONG)
     expect(page.locator("#why, #lesson").locator("visible=true")).to_have_count(0)
-    box.fill("The river was high and wide after the long rain of the night " * 3)
-    page.locator("#compare").click()
-    box.fill(PARAPHRASE.candidate + " Today.")
-    page.wait_for_timeout(8000)
+    box.fill("The river was high.")
+    with late(page, "Today."):
+        page.locator("#compare").click()
+        box.fill(PARAPHRASE.candidate + " Today.")
     expect(page.locator("#score .waiting")).to_contain_text("Press")
 
 
 def test_a_late_answer_does_not_take_the_place_of_a_refusal(page):
-    long = "The river was high and wide after the long rain of the night " * 3
-    ask(page, long, long + "again")
+    ask(page, "The river was high.", "The river was wide.")
     open_settings(page)
-    choose(page, MEASURE, "renyi_divergence")  # which takes a while to answer
-    alpha = page.get_by_label("alpha", exact=True).locator("visible=true")
-    alpha.fill("-1")
-    alpha.press("Enter")  # which is refused at once
-    page.wait_for_timeout(8000)
+    with late(page, '"renyi_divergence",-1'):
+        choose(page, MEASURE, "renyi_divergence")
+        alpha = page.get_by_label("alpha", exact=True).locator("visible=true")
+        alpha.fill("-1")
+        alpha.press("Enter")  # which is refused
     expect(page.locator("#score .refused, #score .waiting")).to_have_count(1)
     expect(page.locator("#score")).not_to_contain_text("Comparing")
     expect(page.locator("#why, #lesson").locator("visible=true")).to_have_count(0)
