@@ -98,7 +98,7 @@ def load(checkpoint: Checkpoint, device: str | None, dtype: str) -> Encoder:
         ValueError: a part of it is missing from the checkpoint.
     """
     # Written out, attention gives the same bits in any batch, which fused kernels do not.
-    model, report = load_weights(checkpoint, AutoModel, dtype, attn_implementation="eager")
+    model, report = load_weights(checkpoint, AutoModel, dtype, attention="eager")
     lacking = [*report["missing_keys"], *map(str, report["mismatched_keys"])]
     missing = sorted(name for name in lacking if "pooler" not in name)  # what no state needs
     if missing:

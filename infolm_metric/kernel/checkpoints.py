@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import os
 import threading
@@ -17,7 +18,8 @@ import torch
 from huggingface_hub import try_to_load_from_cache
 from torch import nn
 from transformers import AutoConfig, AutoTokenizer
-from transformers.utils import logging
+from transformers.utils import SAFE_WEIGHTS_INDEX_NAME, SAFE_WEIGHTS_NAME, cached_file, logging
+from transformers.utils.hub import get_checkpoint_shard_files
 
 from infolm_metric.kernel.checks import BUNDLED, BUNDLED_FOLDER
 from infolm_metric.kernel.model_files import Stamp, fetch, files_of, silence_of, source_of, stamp_of
@@ -61,10 +63,7 @@ class Checkpoint:
         """The model's name with its commit on the Hub, or with a hash of the files for a folder."""
         folder = Path(self.source)
         if not folder.is_dir():
-            cached = try_to_load_from_cache(self.source, "config.json", revision=self.revision)
-            # Downloads lie in snapshots/<commit>; what the Hub's client does not keep has none.
-            commit = Path(cached).parent.name if isinstance(cached, str) else self.revision
-            return f"{self.name}@{commit}"
+            return f"{self.name}@{self.commit}"
         digest = hashlib.sha256()
         for file in files_of(folder):
             digest.update(f"{file.name}\0{file.stat().st_size}\0".encode())
@@ -74,6 +73,15 @@ class Checkpoint:
         bundled = self.name == BUNDLED
         label = BUNDLED if bundled else os.path.basename(os.path.abspath(self.name))
         return f"{label}@sha256:{digest.hexdigest()[:12]}"
+
+    @cached_property
+    def commit(self) -> str | None:
+        """The commit on the Hub that the configuration is of; None for a folder."""
+        if os.path.isdir(self.source):
+            return None
+        cached = try_to_load_from_cache(self.source, "config.json", revision=self.revision)
+        # Downloads lie in snapshots/<commit>; what the Hub's client does not keep has none.
+        return Path(cached).parent.name if isinstance(cached, str) else self.revision
 
     @property
     def changed(self) -> bool:
@@ -165,6 +173,7 @@ def open_checkpoint(
     silence = silence_of(source, revision)
     read = partial(fetch, name, source, revision, silence, variable)
     config = read(AutoConfig.from_pretrained)
+    config._attn_implementation = None  # may name code on the Hub, which would be fetched and run
     tokenizer = read(AutoTokenizer.from_pretrained)
     check(name, tokenizer)
     if not fits(config):
@@ -202,25 +211,37 @@ def open_checkpoint(
 
 
 def load_weights(
-    checkpoint: Checkpoint, architecture: Any, dtype: str, **options: Any
+    checkpoint: Checkpoint,
+    architecture: Any,
+    dtype: str,
+    attention: str | None = None,
+    **changes: Any,
 ) -> tuple[Any, dict[str, Any]]:
     """The model of a checkpoint on the CPU, and what transformers reports of its weights.
 
+    `attention` is one of transformers' implementations; `changes` are made to the configuration.
     The caller is to judge the report, of which transformers says nothing on its own.
 
     Raises OSError if the weights are not there, are damaged, or are not safetensors; or if the
     files changed since they were opened, so that the weights may be of another model.
     """
+    # From a folder, because transformers would look in pull requests on the Hub for other weights.
+    folder = checkpoint.fetch(partial(_weights_folder, commit=checkpoint.commit))
+    config = copy.deepcopy(checkpoint.config)
+    config.update(changes)
     # Random numbers that transformers draws for missing weights must not move the caller's.
     with LOADING, torch.random.fork_rng(devices=[]), _quietly():
         model, report = checkpoint.fetch(
-            architecture.from_pretrained,
-            # Given even for float32: transformers 5 otherwise keeps a checkpoint's own dtype.
-            dtype=getattr(torch, dtype),
-            use_safetensors=True,
-            ignore_mismatched_sizes=True,  # reported all the same
-            output_loading_info=True,
-            **options,
+            lambda source, **options: architecture.from_pretrained(
+                folder,
+                config=config,
+                # Given even for float32: transformers 5 otherwise keeps a checkpoint's own dtype.
+                dtype=getattr(torch, dtype),
+                attn_implementation=attention,
+                use_safetensors=True,
+                ignore_mismatched_sizes=True,  # reported all the same
+                output_loading_info=True,
+            )
         )
     # Loaded tensors lie in the file itself, and change with what is written into it.
     for tensor in (*model.parameters(), *model.buffers()):
@@ -289,6 +310,21 @@ def choose_device(weights: int) -> torch.device:
     if torch.cuda.is_available() and has_room(weights, *torch.cuda.mem_get_info()):
         return torch.device("cuda", torch.cuda.current_device())
     return torch.device("cpu")
+
+
+def _weights_folder(source: str, commit: str | None, **options: Any) -> str:
+    """The folder that holds the weights, which for the Hub are downloaded at the commit."""
+    if os.path.isdir(source):
+        return source
+    options["revision"] = commit
+    find: Callable[..., Any] = partial(cached_file, source, **options)
+    names = (SAFE_WEIGHTS_NAME, SAFE_WEIGHTS_INDEX_NAME)
+    here = (find(name, _raise_exceptions_for_missing_entries=False) for name in names)
+    # Where neither is there, asking once more raises the error that says so.
+    file: str = next(filter(None, here), None) or find(SAFE_WEIGHTS_NAME)
+    if file.endswith(SAFE_WEIGHTS_INDEX_NAME):
+        get_checkpoint_shard_files(source, file, **options)  # type: ignore[no-untyped-call]
+    return os.path.dirname(file)
 
 
 @contextmanager

@@ -108,7 +108,8 @@ def fetch(
             reason += f" (the Hub: {silence})"
         raise OSError(
             f"cannot load the model {name!r}{at}: {reason}. Check the name or path; weights must "
-            "be safetensors files, others are not read. Without a connection to the Hub use a "
+            "be safetensors files, which `save_pretrained` of transformers writes, and others are "
+            "not read. Without a connection to the Hub use a "
             "folder or the model that ships with infolm, "
             f"{spelled('model_name_or_path', BUNDLED)}, for every call with "
             f"{variable}={BUNDLED}; HF_HUB_OFFLINE=1 saves the wait for the Hub"

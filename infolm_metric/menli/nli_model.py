@@ -146,7 +146,7 @@ def load(source: NLICheckpoint, device: str | None, dtype: str) -> NLIModel:
     checkpoint = source.checkpoint
     # Attention in the open, because fused kernels give other bits in other company.
     model, report = load_weights(
-        checkpoint, AutoModelForSequenceClassification, dtype, attn_implementation="eager"
+        checkpoint, AutoModelForSequenceClassification, dtype, attention="eager"
     )
     check_complete(checkpoint, model, report, "classifier", REMEDY)
     placed, there = place(steady(model), device)

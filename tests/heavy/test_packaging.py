@@ -142,7 +142,7 @@ def test_the_sdist_carries_the_bundled_model_and_the_licences(sdist):
     assert names >= BUNDLED | LICENSES
 
 
-def test_the_wheel_carries_the_bundled_model_the_template_and_the_licences(wheel):
+def test_the_wheel_carries_the_bundled_model_and_the_licences(wheel):
     with zipfile.ZipFile(wheel) as archive:
         names = set(archive.namelist())
         weights = {name: archive.read(name) for name in WEIGHTS}

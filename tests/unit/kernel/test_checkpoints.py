@@ -20,7 +20,7 @@ from transformers import (
     NystromformerForMaskedLM,
 )
 
-from infolm_metric import BaryScorer, InfoLMScorer
+from infolm_metric import BaryScorer, InfoLMScorer, MENLIScorer
 from infolm_metric.kernel import checkpoints, model_files
 from infolm_metric.kernel.checkpoints import load_weights, open_checkpoint
 from tests.model_families import FAMILIES, edited
@@ -180,7 +180,7 @@ def test_pickled_weights_are_not_read(tiny_bert, tmp_path):
     torch.save(weights, tmp_path / "m" / "pytorch_model.bin")
     # The model is whole, and transformers would read it.
     assert AutoModelForMaskedLM.from_pretrained(tmp_path / "m") is not None
-    with pytest.raises(OSError, match="weights must be safetensors files, others are not read"):
+    with pytest.raises(OSError, match="must be safetensors files, which `save_pretrained`"):
         loaded(opened(tmp_path / "m"))
 
 
@@ -230,6 +230,27 @@ def test_a_configuration_that_contradicts_itself_is_named(changes, reason, tiny_
     for scorer in (InfoLMScorer, BaryScorer):
         with pytest.raises(OSError, match=f"cannot load the model .*m': .*{reason}"):
             scorer(model_name_or_path=str(folder)).signature()
+
+
+@pytest.mark.parametrize("value", ["some-one/kernels", {"": "some-one/kernels"}])
+@pytest.mark.parametrize("key", ["attn_implementation", "_attn_implementation"])
+@pytest.mark.filterwarnings("ignore:infolm:UserWarning")  # tiny models know nothing of inference
+def test_attention_that_a_configuration_would_fetch_from_the_hub_is_not_used(
+    key, value, tiny_bert, tiny_nli, tmp_path
+):
+    pair = ["the cat sat"], ["a cat slept on a mat"]
+    scorers = [
+        (InfoLMScorer, tiny_bert, {}),
+        (BaryScorer, tiny_bert, {"layers": "all"}),
+        (MENLIScorer, tiny_nli(), {}),
+    ]
+    for scorer, model, settings in scorers:
+        folder = edited(model, tmp_path / scorer.__name__, "config.json", **{key: value})
+        expected, scored = (
+            scorer(model_name_or_path=str(each), **settings).score(*pair)["scores"]
+            for each in (model, folder)
+        )
+        assert scored == expected
 
 
 def test_code_that_comes_with_a_model_is_neither_run_nor_offered(tmp_path, monkeypatch, capsys):
