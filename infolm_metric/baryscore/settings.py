@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from infolm_metric.kernel.checks import whole_number
 from infolm_metric.kernel.model_settings import ModelSettings, idf_choice, multi_reference_choice
 from infolm_metric.kernel.settings import choice
-from infolm_metric.kernel.wording import spelled
 
 if TYPE_CHECKING:
     from infolm_metric.kernel.idf.table import IDF
@@ -91,14 +90,14 @@ class Settings(ModelSettings):
         if isinstance(self.layers, int):
             if self.layers > states:
                 raise ValueError(
-                    f"{spelled('layers')} must be at most {states}, the hidden states this model "
+                    f"layers must be at most {states}, the hidden states this model "
                     f"has with its embeddings, got {self.layers}; 'all' takes them all"
                 )
             return tuple(range(states - self.layers, states))
         chosen = tuple(int(index) for index in self.layers)
         if chosen[-1] >= states:
             raise ValueError(
-                f"{spelled('layers')} must hold indices from 0, the embeddings, to {states - 1}, "
+                f"layers must hold indices from 0, the embeddings, to {states - 1}, "
                 f"the last of this model's hidden states, got {chosen[-1]}"
             )
         return chosen

@@ -58,7 +58,7 @@ COMMAND = Command(
     "attack",
     "spoil references in twelve ways, as cases for infolm robustness",
     _attack,
-    lambda _: {
+    lambda *_: {
         "what to attack": (
             option("file", metavar="FILE", help="table of references; - is JSON Lines"),
             repeated("--reference-column", "repeat for several (default: references or reference)"),

@@ -68,7 +68,7 @@ COMMAND = Command(
     "baseline",
     "score unrelated texts, to tell what a score means",
     _baseline,
-    lambda own: {
+    lambda own, *_: {
         "corpus and baseline": (
             option("corpus", nargs="+", metavar="CORPUS", help="file; - is plain text from stdin"),
             option("--column", metavar="NAME", default="text", help="in tables (default: text)"),

@@ -172,7 +172,7 @@ COMMAND = Command(
     "compare",
     "compare systems, with intervals and significance",
     _compare,
-    lambda own: {
+    lambda own, *_: {
         "what to compare": (
             option(
                 "systems",

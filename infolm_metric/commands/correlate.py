@@ -6,7 +6,7 @@ import argparse
 import json
 
 from infolm_metric.commands import ratings as shared
-from infolm_metric.commands.options import Command, option, refused, scorer_of, setting_options
+from infolm_metric.commands.options import Command, option, scorer_of, setting_options
 from infolm_metric.commands.output import JSON, MARKDOWN, OUTPUT, check_output, write
 from infolm_metric.kernel.checks import fraction
 
@@ -71,7 +71,7 @@ COMMAND = Command(
     "correlate",
     "correlate metrics with human scores",
     _correlate,
-    lambda own: {
+    lambda own, *_: {
         "what people said": shared.DATA,
         "how to correlate": (
             option(
@@ -95,7 +95,6 @@ COMMAND = Command(
                 action="store_true",
                 help="only the scores in the data; no model is loaded",
             ),
-            refused("--no-infolm", "--no-infolm is now --no-metric"),
         ),
         "how to score": (shared.METRIC, *setting_options(own, shared.settings(own))),
         "output": (JSON, MARKDOWN, OUTPUT),

@@ -45,7 +45,7 @@ COMMAND = Command(
     "idf",
     "count inverse document frequencies, and save them",
     _idf,
-    lambda own: {
+    lambda own, *_: {
         "corpus and table": (
             option("corpus", nargs="+", metavar="CORPUS", help="file; - is plain text from stdin"),
             option("--column", metavar="NAME", default="text", help="in tables (default: text)"),

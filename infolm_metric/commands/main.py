@@ -29,10 +29,9 @@ from infolm_metric.commands import (
     robustness,
     score,
 )
-from infolm_metric.commands.options import Command, chosen_settings, flag_names
+from infolm_metric.commands.options import Command, chosen_settings
 from infolm_metric.kernel.settings import Settings
 from infolm_metric.kernel.version import __version__
-from infolm_metric.kernel.wording import as_flags
 
 FAILED, WRONG_INPUT, INTERRUPTED, BROKEN_PIPE = 1, 2, 130, 141
 
@@ -68,13 +67,12 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run(argv: Sequence[str] | None) -> int:
     """The exit code; an error is shown as one message."""
-    own = chosen_settings(argv)
     try:
-        arguments = _parser(own).parse_args(argv)
+        arguments = _parser(chosen_settings(argv)).parse_args(argv)
     except SystemExit as stop:
         return int(stop.code or 0)
     command: Command = arguments.command
-    with warnings.catch_warnings(), as_flags(flag_names(own)):
+    with warnings.catch_warnings():
         warnings.showwarning = _show_warning
         try:
             command.run(arguments)
@@ -102,8 +100,8 @@ class _Parser(argparse.ArgumentParser):
         super().error(message)
 
 
-def _parser(own: type[Settings]) -> argparse.ArgumentParser:
-    """The parser of all commands, with the settings of the chosen metric among their options.
+def _parser(types: Sequence[type[Settings]]) -> argparse.ArgumentParser:
+    """The parser of all commands, with the settings of the chosen metrics among their options.
 
     It takes no abbreviated flags: a new flag must break none.
     """
@@ -124,7 +122,7 @@ def _parser(own: type[Settings]) -> argparse.ArgumentParser:
             allow_abbrev=False,
         )
         added.set_defaults(command=command)
-        for heading, options in command.options(own).items():
+        for heading, options in command.options(*types).items():
             group = added.add_argument_group(heading)
             for entry in options:
                 group.add_argument(*entry.flags, **entry.keywords)

@@ -32,13 +32,13 @@ class Option:
 class Command:
     """A sub-command: what it does in one line, its options by heading, what its help ends with.
 
-    The options depend on the metric that is chosen: its settings are among them.
+    The options depend on the metrics that are chosen: their settings are among them.
     """
 
     name: str
     summary: str
     run: Callable[[argparse.Namespace], None]
-    options: Callable[[type[Settings]], Mapping[str, Sequence[Option]]]
+    options: Callable[..., Mapping[str, Sequence[Option]]]
     epilogue: str = ""
 
 
@@ -79,17 +79,6 @@ def amount(flag: str, help: str, default: int | None = None) -> Option:
     return option(flag, type=int, default=default, metavar="N", help=help)
 
 
-def refused(flag: str, hint: str) -> Option:
-    """An option that help does not show, and that is answered with the hint."""
-    hidden = argparse.SUPPRESS
-    return option(flag, action=_Refused, nargs="?", const=hint, default=hidden, help=hidden)
-
-
-class _Refused(argparse.Action):
-    def __call__(self, *_: Any, **__: Any) -> None:
-        raise argparse.ArgumentError(None, str(self.const))
-
-
 def known_metric(name: str, hint: str = "") -> str:
     """The name of a metric, as argparse reads it; an unknown one is answered with the hint, too."""
     try:
@@ -113,18 +102,19 @@ def metric_option(known: Callable[[str], str] = known_metric) -> Option:
     )
 
 
-def chosen_settings(argv: Sequence[str] | None) -> type[Settings]:
-    """The settings of the metric that --metric names, before there is a parser that has them.
+def chosen_settings(argv: Sequence[str] | None) -> list[type[Settings]]:
+    """The settings of the metrics that --metric names, the last first, before a parser has them.
 
-    Those of the default one if the name is unknown, which `metric_option` then refuses.
+    Those of the default one if none is named, or none that is known.
 
-    >>> chosen_settings(["score", "--metric=infolm", "a text", "another"]).metric
-    'infolm'
+    >>> [own.metric for own in chosen_settings(["score", "--metric=menli", "a text", "another"])]
+    ['menli']
     """
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
-    parser.add_argument("--metric", nargs="?")
-    name = parser.parse_known_args(argv)[0].metric
-    return metrics.find(name if name in metrics.METRICS else metrics.DEFAULT).settings_type()
+    parser.add_argument("--metric", nargs="?", action="append", default=[])
+    named = parser.parse_known_args(argv)[0].metric
+    known = [name for name in reversed(named) if name in metrics.METRICS] or [metrics.DEFAULT]
+    return [metrics.find(name).settings_type() for name in dict.fromkeys(known)]
 
 
 def _number_or_word(given: str) -> int | str:
@@ -164,27 +154,13 @@ QUIET = option("-q", "--quiet", dest="quiet", action="store_true", help="no prog
 
 
 def setting_options(own: type[Settings], names: Container[str] | None = None) -> tuple[Option, ...]:
-    """The options of a metric's settings, or of those of `names`; other metrics' are refused.
+    """The options of a metric's settings, or of those of `names`.
 
     With the setting `verbose` comes its opposite, which is no setting.
     """
     choices = own.choices()
-    flags = {flag for declared in choices.values() for flag in declared.flags}
     mine = [name for name in choices if choices[name].flags and (names is None or name in names)]
-    owners: dict[str, list[str]] = {}
-    for metric in metrics.METRICS.values():
-        for declared in metric.settings_type().choices().values():
-            for flag in declared.flags:
-                if flag not in flags:
-                    owners.setdefault(flag, []).append(metric.name)
-    return (
-        *(setting(own, name) for name in mine),
-        *([QUIET] if "verbose" in mine else []),
-        *(
-            refused(flag, f"{flag} is a setting of {' and '.join(of)}, not of {own.metric}")
-            for flag, of in owners.items()
-        ),
-    )
+    return (*(setting(own, name) for name in mine), *([QUIET] if "verbose" in mine else []))
 
 
 def read_settings(own: type[Settings], arguments: argparse.Namespace, **usual: Any) -> Settings:
@@ -227,18 +203,6 @@ def make_scorer(arguments: argparse.Namespace, **usual: Any) -> MetricScorer:
     return scorer_of(settings_given(arguments, **usual))
 
 
-def flag_names(*types: type[Settings]) -> dict[str, str]:
-    """The flag of each setting of these metrics that has one, as messages spell it.
-
-    >>> from infolm_metric.infolm.settings import Settings
-    >>> flag_names(Settings)["information_measure"]
-    '--measure'
-    """
-    return {
-        name: each.flags[-1] for own in types for name, each in own.choices().items() if each.flags
-    }
-
-
 NOT_HERE = ("rescale_with_baseline",)
 """Settings that change no order of scores."""
 
@@ -246,16 +210,16 @@ NOT_HERE = ("rescale_with_baseline",)
 def metrics_option(more: str = "") -> Option:
     """The option that names one metric or several; its help ends with `more`."""
     said = f"a metric: {', '.join(metrics.METRICS)}; repeat for several{more}"
-    return repeated("--metric", said, type=known_beside_scores)
+    shown = "; help shows the settings of those that are named"
+    return repeated("--metric", said + shown, type=known_beside_scores)
 
 
-def several_setting_options() -> dict[str, list[Option]]:
-    """The settings of all metrics by heading, those that several have first, each once."""
+def several_setting_options(*types: type[Settings]) -> dict[str, list[Option]]:
+    """The settings of several metrics by heading, those that several have first, each once."""
     owners: dict[str, list[type[Settings]]] = {}
-    for metric in metrics.METRICS.values():
-        own: type[Settings] = metric.settings_type()
-        for name in flag_names(own):
-            if name not in NOT_HERE:
+    for own in types:
+        for name, declared in own.choices().items():
+            if declared.flags and name not in NOT_HERE:
                 owners.setdefault(name, []).append(own)
     groups: dict[str, list[Option]] = {}
     taken: set[str] = set()
@@ -273,20 +237,8 @@ def several_setting_options() -> dict[str, list[Option]]:
 def make_scorers(names: Sequence[str], arguments: argparse.Namespace) -> dict[str, MetricScorer]:
     """A scorer of each metric, with those of the settings given that it has.
 
-    Raises ValueError for a setting that none of them has; checked before torch is imported.
+    The settings are checked before torch is imported.
     """
     types = {name: metrics.find(name).settings_type() for name in names}
-    _check_owned(types, arguments)
     settings = {name: read_settings(own, arguments) for name, own in types.items()}
     return {name: metrics.find(name).scorer_type().of(settings[name]) for name in types}
-
-
-def _check_owned(types: Mapping[str, type[Settings]], arguments: argparse.Namespace) -> None:
-    for metric in metrics.METRICS.values():
-        for name, flag in flag_names(metric.settings_type()).items():
-            if name in arguments and not any(name in own.choices() for own in types.values()):
-                asked = " or ".join(types) or "scores made elsewhere"
-                raise ValueError(
-                    f"{flag} is a setting of {metric.name}, not of {asked}; leave it out or add "
-                    f"--metric {metric.name}"
-                )

@@ -13,7 +13,6 @@ from infolm_metric.commands.options import (
     known_beside_scores,
     metric_option,
     option,
-    refused,
     repeated,
     settings_given,
 )
@@ -65,10 +64,7 @@ def settings(own: type[Settings]) -> list[str]:
     return [name for name in own.choices() if name != "rescale_with_baseline"]
 
 
-AGAINST = (
-    repeated("--against", "metric that the others are tested against; repeat for several"),
-    refused("--baseline", "--baseline is now --against NAME"),
-)
+AGAINST = (repeated("--against", "metric that the others are tested against; repeat for several"),)
 RESAMPLING = (
     amount("--resamples", "(default: 1000)", 1000),
     amount("--seed", "of resamples (default: 0)", 0),

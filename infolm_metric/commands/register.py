@@ -85,5 +85,5 @@ COMMAND = Command(
     "register",
     'make evaluate.load("infolm") work from any folder',
     _register,
-    lambda own: {"how": (setting(own, "verbose"),)},
+    lambda own, *_: {"how": (setting(own, "verbose"),)},
 )

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 from infolm_metric import metrics
 from infolm_metric.commands.options import (
     Command,
-    flag_names,
     make_scorers,
     metrics_option,
     option,
@@ -19,7 +18,6 @@ from infolm_metric.commands.options import (
     several_setting_options,
 )
 from infolm_metric.commands.output import JSON, MARKDOWN, OUTPUT, check_output, write
-from infolm_metric.kernel.wording import as_flags
 
 if TYPE_CHECKING:
     from infolm_metric.kernel.tables import Row
@@ -44,13 +42,11 @@ def _robustness(arguments: argparse.Namespace) -> None:
         read_column(name, [row for row, _ in found], name not in arguments.lower_is_better)
         for name in dict.fromkeys(arguments.scores)
     ]
-    every = [metric.settings_type() for metric in metrics.METRICS.values()]
-    with as_flags(flag_names(*every)):
-        scorers = make_scorers(names, arguments)
+    scorers = make_scorers(names, arguments)
 
-        from infolm_metric.robustness.scoring import measure
+    from infolm_metric.robustness.scoring import measure
 
-        result = measure([triple for _, triple in found], scorers, columns)
+    result = measure([triple for _, triple in found], scorers, columns)
     if arguments.json:
         lines = [json.dumps(result.as_dict(), allow_nan=False)]
     else:
@@ -140,7 +136,7 @@ COMMAND = Command(
     "robustness",
     "tell which attacks metrics notice",
     _robustness,
-    lambda _: {
+    lambda *types: {
         "what to score": (
             option("file", metavar="FILE", help="what infolm attack wrote; - is standard input"),
             metrics_option(f" (default: {metrics.DEFAULT}, or none beside --scores)"),
@@ -152,7 +148,7 @@ COMMAND = Command(
             ),
             repeated("--lower-is-better", "such a column of which this is true"),
         ),
-        **several_setting_options(),
+        **several_setting_options(*types),
         "output": (JSON, MARKDOWN, OUTPUT),
     },
     epilogue="""\

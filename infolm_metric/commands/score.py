@@ -242,7 +242,7 @@ COMMAND = Command(
     "score",
     "score texts against references",
     _score,
-    lambda own: {
+    lambda own, *_: {
         "what to score, in one of these ways": score_input.options(own),
         "how": (metric_option(), *setting_options(own)),
         "output": (

@@ -6,7 +6,7 @@ import argparse
 import os
 from typing import TYPE_CHECKING, Any
 
-from infolm_metric.commands.options import COLUMNS, Option, option, refused
+from infolm_metric.commands.options import COLUMNS, Option, option
 from infolm_metric.kernel import tables
 from infolm_metric.kernel.lines import STANDARD_INPUT, check_there, shown
 from infolm_metric.kernel.pairs import Pairs, check_pairs
@@ -153,5 +153,4 @@ AFTER: tuple[Option, ...] = (
 
 def options(own: type[Settings]) -> tuple[Option, ...]:
     """What names the pairs, for the metric with these settings."""
-    said = f"--sources is not for {own.metric}, which compares with references: give -r FILE"
-    return (*BEFORE, SOURCES if own.takes_sources else refused("--sources", said), *AFTER)
+    return (*BEFORE, *([SOURCES] if own.takes_sources else []), *AFTER)

@@ -17,7 +17,6 @@ from infolm_metric.infolm.settings import Settings
 from infolm_metric.kernel.checkpoints import Checkpoint, no_numbers
 from infolm_metric.kernel.remarks import Remarks
 from infolm_metric.kernel.weighed_texts import Key, Reader, WeighedText
-from infolm_metric.kernel.wording import spelled
 
 
 class Distributions(Reader[masked_lm.MaskedLM]):
@@ -89,7 +88,7 @@ class Distributions(Reader[masked_lm.MaskedLM]):
             raise no_numbers(
                 "predictions",
                 settings.dtype,
-                f" and {spelled('temperature')} {min(temperatures):g}",
+                f" and temperature {min(temperatures):g}",
                 "give a temperature that is not so near to 0, or ",
             )
         return made
@@ -131,9 +130,9 @@ class Distributions(Reader[masked_lm.MaskedLM]):
             for each in weighed_texts
         )
         words = {
-            "one_token": f"of at most {masks} tokens: {spelled('masks_per_pass', masks)} masks all "
+            "one_token": f"of at most {masks} tokens: masks_per_pass={masks!r} masks all "
             "of them at once, so that the model reads masks alone, and texts of as many tokens "
-            f"score as copies; {spelled('masks_per_pass', 1)} tells them apart"
+            f"score as copies; masks_per_pass=1 tells them apart"
         }
         return replace(found, one_token=hidden, words={**found.words, **words})
 

@@ -18,7 +18,6 @@ from torch import Tensor
 
 from infolm_metric.infolm import divergences
 from infolm_metric.kernel.checks import nearest
-from infolm_metric.kernel.wording import spelled
 
 LARGEST_PARAMETER = 1e50  # alpha and beta up to here keep products with log-probabilities finite
 
@@ -222,9 +221,7 @@ def resolve(name: str | Measure) -> Measure:
     if isinstance(name, str) and ALIASES.get(name, name) in MEASURES:
         return MEASURES[ALIASES.get(name, name)]
     known = {**{full: full for full in MEASURES}, **ALIASES}
-    raise ValueError(
-        f"unknown {spelled('information_measure')} {name!r}; {nearest(name, known, every=True)}"
-    )
+    raise ValueError(f"unknown information_measure {name!r}; {nearest(name, known, every=True)}")
 
 
 def check_parameters(

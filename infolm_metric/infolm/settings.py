@@ -16,7 +16,6 @@ from infolm_metric.kernel.checks import (
 )
 from infolm_metric.kernel.model_settings import ModelSettings, idf_choice, multi_reference_choice
 from infolm_metric.kernel.settings import check_lists, choice
-from infolm_metric.kernel.wording import spelled
 
 if TYPE_CHECKING:
     from infolm_metric.kernel.idf.table import IDF
@@ -130,9 +129,9 @@ class Settings(ModelSettings):
             measures.check_parameters(measure, self.alpha, self.beta)
             if self.interpolation == 1 and not math.isfinite(self.largest_value(measure)):
                 raise ValueError(
-                    f"{spelled('interpolation', 1)} needs a measure with a largest value; "
-                    f"{measure} with {spelled('symmetrize', self.symmetrize)} has none; use a "
-                    f"smaller share, {spelled('symmetrize', 'jensen')} or a bounded measure such "
+                    f"interpolation=1 needs a measure with a largest value; "
+                    f"{measure} with symmetrize={self.symmetrize!r} has none; use a "
+                    f"smaller share, symmetrize='jensen' or a bounded measure such "
                     "as fisher_rao_distance"
                 )
 

@@ -21,7 +21,6 @@ from infolm_metric.kernel.checks import BUNDLED_FOLDER
 from infolm_metric.kernel.lines import write_text
 from infolm_metric.kernel.signatures import differences, without
 from infolm_metric.kernel.unrelated_pairs import digest_of
-from infolm_metric.kernel.wording import spelled
 
 FORMAT, VERSION = "infolm baseline", 1
 PACKAGE = "package"
@@ -247,7 +246,7 @@ def rescaled(score: float, mean: float, best: float) -> float:
     """
     if not math.isfinite(best) or mean == best:
         raise NoBaseline(
-            f"{spelled('rescale_with_baseline')} needs a best score that unrelated texts do not "
+            f"rescale_with_baseline needs a best score that unrelated texts do not "
             f"have; it is {best}, and they score {mean}"
         )
     return (mean - score) / (mean - best)

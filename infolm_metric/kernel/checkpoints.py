@@ -26,7 +26,6 @@ from infolm_metric.kernel.model_files import Stamp, fetch, files_of, silence_of,
 from infolm_metric.kernel.model_settings import ModelSettings
 from infolm_metric.kernel.tokens import Template, find_template
 from infolm_metric.kernel.unread import is_unread, token_weights
-from infolm_metric.kernel.wording import spelled
 
 if TYPE_CHECKING:
     from infolm_metric.kernel.idf.table import IDF
@@ -136,13 +135,13 @@ class Checkpoint:
             return self.limit
         if max_length <= self.template.overhead:
             raise ValueError(
-                f"{spelled('max_length')} must be at least {self.template.overhead + 1}, because "
+                f"max_length must be at least {self.template.overhead + 1}, because "
                 f"the tokenizer adds {self.template.overhead} special tokens, got {max_length}"
             )
         if self.positions is not None and max_length > self.positions:
             raise ValueError(
-                f"{spelled('max_length')} must be at most {self.positions}, the positions this "
-                f"model has, got {max_length}; {spelled('long_text', 'window')} reads longer texts"
+                f"max_length must be at most {self.positions}, the positions this "
+                f"model has, got {max_length}; long_text='window' reads longer texts"
             )
         return max_length
 
@@ -273,10 +272,9 @@ def check_complete(
 def no_numbers(said: str, dtype: str, given: str = "", remedy: str = "") -> ValueError:
     """The error where what a model said is infinite or NaN; `given` may be to blame, too."""
     weights = "see if the model's weights are damaged"
-    first = weights if dtype == "float32" else f"give {spelled('dtype', 'float32')}"
+    first = weights if dtype == "float32" else "give dtype='float32'"
     return ValueError(
-        f"the model's {said} are no finite numbers with {spelled('dtype', dtype)}{given}; "
-        f"{remedy}{first}"
+        f"the model's {said} are no finite numbers with dtype={dtype!r}{given}; {remedy}{first}"
     )
 
 

@@ -12,7 +12,6 @@ import evaluate
 from evaluate.utils import is_progress_bar_enabled
 
 from infolm_metric.kernel.checks import nearest
-from infolm_metric.kernel.completion import name_settings
 from infolm_metric.kernel.pairs import Pairs, check_pairs
 from infolm_metric.kernel.ranks import check_held, score_held
 from infolm_metric.kernel.results import Result
@@ -49,10 +48,6 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
 
     scorer_type: ClassVar[type[MetricScorer]]
 
-    def __init_subclass__(cls) -> None:
-        super().__init_subclass__()
-        name_settings(cls, cls._settings_type())
-
     def __init__(self, config_name: str | None = None, **settings: Any) -> None:
         if config_name not in (None, "default"):
             raise ValueError(
@@ -66,9 +61,6 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
         self._scorer: MetricScorer | None = None
         self._added: list[Pairs] = []
         super().__init__(config_name, **own)
-        # evaluate copies the method, to extend its documentation, and loses this.
-        bound: Any = self.compute
-        bound.__func__.__signature__ = inspect.signature(type(self).compute)
         self.info.module_name = self.name
 
     @property

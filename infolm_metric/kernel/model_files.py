@@ -12,7 +12,6 @@ from huggingface_hub import get_hf_file_metadata, hf_hub_url, is_offline_mode
 from huggingface_hub.errors import HfHubHTTPError
 
 from infolm_metric.kernel.checks import BUNDLED
-from infolm_metric.kernel.wording import spelled
 
 HASHED = (
     *("*.safetensors", "config.json", "tokenizer*", "vocab*", "merges.txt", "*.model"),
@@ -41,7 +40,7 @@ def source_of(name: str, revision: str | None, bundled: Path) -> str:
     """The folder or Hub name to load from."""
     if name == BUNDLED:
         if revision is not None:
-            model = spelled("model_name_or_path", BUNDLED)
+            model = f"model_name_or_path={BUNDLED!r}"
             raise ValueError(f"{model} has no revisions, got {revision!r}")
         return str(bundled)
     path = os.path.expanduser(name)
@@ -49,7 +48,7 @@ def source_of(name: str, revision: str | None, bundled: Path) -> str:
     if not os.path.isdir(path) and (path.startswith((".", os.sep)) or path.count("/") > 1):
         raise OSError(
             f"cannot load the model {name!r}: there is no such folder. Check the path, or use the "
-            f"model that ships with infolm: {spelled('model_name_or_path', BUNDLED)}"
+            f"model that ships with infolm: model_name_or_path={BUNDLED!r}"
         )
     return path
 
@@ -111,6 +110,6 @@ def fetch(
             "be safetensors files, which `save_pretrained` of transformers writes, and others are "
             "not read. Without a connection to the Hub use a "
             "folder or the model that ships with infolm, "
-            f"{spelled('model_name_or_path', BUNDLED)}, for every call with "
+            f"model_name_or_path={BUNDLED!r}, for every call with "
             f"{variable}={BUNDLED}; HF_HUB_OFFLINE=1 saves the wait for the Hub"
         ) from error

@@ -7,8 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from infolm_metric.kernel.wording import spelled
-
 UNKNOWN = 0.1  # share of the tokens, or texts, beyond which scores say little
 FEW = 10  # distinct documents
 OF_A_READER = ("too_long", "empty", "unknown_tokens", "tokens", "unread")
@@ -148,7 +146,7 @@ class Remarks:
         >>> Remarks(texts=8, empty=3).sentences()
         ['3 of 8 texts without a token of their own: scored by what the model makes of no text']
         """
-        whole = spelled("long_text", "window")
+        whole = "long_text='window'"
         cut = f"longer than {self.limit} tokens: cut there; {whole} reads texts whole"
         kinds = {
             "too_long": cut,
@@ -186,15 +184,15 @@ class Remarks:
     def _on_the_corpus(self) -> str:
         """What idf rests on, where that is little."""
         number = self.distinct_documents
-        remedy = f"give {spelled('idf')} a table of a larger corpus (IDF.from_corpus, infolm idf)"
+        remedy = "give idf a table of a larger corpus (IDF.from_corpus, infolm idf)"
         if number == 1:
             return (
                 "one distinct text does not tell rare tokens from common ones: all are weighed "
-                f"alike, as by {spelled('idf', False)}; {remedy} to tell them apart"
+                f"alike, as by idf=False; {remedy} to tell them apart"
             )
         return (
             f"which tokens are rare is known from {number} distinct texts only; {remedy}, or "
-            f"{spelled('idf', False)} to weigh all alike"
+            f"idf=False to weigh all alike"
         )
 
     def warn(self, stacklevel: int = 1) -> None:

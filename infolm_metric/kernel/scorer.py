@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from infolm_metric.kernel.completion import name_settings
 from infolm_metric.kernel.idf.statistics import Statistics
 from infolm_metric.kernel.pairs import Pair, Pairs, check_pairs, iterate_pairs
 from infolm_metric.kernel.remarks import Remarks
@@ -21,7 +20,6 @@ from infolm_metric.kernel.rescaling import score_part
 from infolm_metric.kernel.results import Result
 from infolm_metric.kernel.settings import Settings
 from infolm_metric.kernel.signatures import make_signature
-from infolm_metric.kernel.wording import spelled
 
 if TYPE_CHECKING:
     from typing import Self
@@ -100,10 +98,6 @@ class MetricScorer:
     """
 
     inner_type: ClassVar[type[Scorer]]
-
-    def __init_subclass__(cls) -> None:
-        super().__init_subclass__()
-        name_settings(cls, cls.inner_type.settings_type)
 
     def __init__(self, **settings: Any) -> None:
         self.settings = self.inner_type.settings_type.of(**settings)
@@ -200,9 +194,9 @@ class MetricScorer:
             raise TypeError(f"pairs must be an iterable of (candidate, reference), got {pairs!r}")
         if isinstance(pairs, Iterator) and chosen.counted:
             raise ValueError(
-                f"{spelled('idf', chosen.idf)} reads the pairs twice, once to count, and "
+                f"idf={chosen.idf!r} reads the pairs twice, once to count, and "
                 f"pairs is an iterator ({type(pairs).__name__}), which can be read only once; give "
-                f"{spelled('idf', False)}, a table made before with IDF.from_corpus or `infolm "
+                f"idf=False, a table made before with IDF.from_corpus or `infolm "
                 "idf`, or pairs that can be read again, such as a list or a data set"
             )
         return self._stream(pairs, chosen)

@@ -17,7 +17,6 @@ from typing import Any, ClassVar, TypeVar
 
 from infolm_metric.kernel.baselines import Baseline, baseline_source, of_the_package
 from infolm_metric.kernel.checks import flag, nearest
-from infolm_metric.kernel.wording import spelled
 
 SIDES = {"references": ("references",), "separate": ("candidates", "references")}
 FILL = textwrap.TextWrapper(100, "    ", " " * 8, break_on_hyphens=False)
@@ -99,7 +98,7 @@ class Settings:
     def __post_init__(self) -> None:
         # Names of scores last: they are known with their formulas, which wait for torch.
         for name, declared in sorted(self.choices().items(), key=lambda each: each[1].repeated):
-            object.__setattr__(self, name, declared.check(spelled(name), getattr(self, name)))
+            object.__setattr__(self, name, declared.check(name, getattr(self, name)))
         if self.rescale_with_baseline is True:
             object.__setattr__(self, "rescale_with_baseline", of_the_package(self.metric))
 

@@ -8,8 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from infolm_metric.kernel.wording import spelled
-
 SLICE = 1000  # texts tokenised at a time
 
 
@@ -110,9 +108,9 @@ def tokenize(
             )
             if text.too_long and long_text == "error":
                 raise ValueError(
-                    f"a text has {len(ids)} tokens, more than {spelled('max_length', max_length)}: "
+                    f"a text has {len(ids)} tokens, more than max_length={max_length!r}: "
                     f"{texts[start + offset][:60]!r}...; shorten it, or give "
-                    f"{spelled('long_text', 'truncate')} or {spelled('long_text', 'window')}"
+                    f"long_text='truncate' or long_text='window'"
                 )
             if text.too_long and long_text == "truncate":
                 assert max_length is not None

@@ -8,7 +8,6 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from infolm_metric.kernel.pairs import Pairs
-from infolm_metric.kernel.wording import spelled
 
 
 def mixed(texts: Sequence[str], pairs: int, references: int) -> Iterator[Pairs]:
@@ -24,7 +23,7 @@ def mixed(texts: Sequence[str], pairs: int, references: int) -> Iterator[Pairs]:
     size = len(ring)
     if references >= size:
         raise ValueError(
-            f"{spelled('references')} must be fewer than the distinct texts, which are {size}, got "
+            f"references must be fewer than the distinct texts, which are {size}, got "
             f"{references}; give a larger corpus"
         )
     laps = min(-(-pairs // size), max(1, (size - 1) // (2 * references)))

@@ -15,7 +15,6 @@ from infolm_metric.kernel.remarks import Remarks
 from infolm_metric.kernel.rescaling import spread_of
 from infolm_metric.kernel.scorer import Scorer
 from infolm_metric.kernel.settings import Settings as KernelSettings
-from infolm_metric.kernel.wording import spelled
 from infolm_metric.menli.combination import Range, scaled
 from infolm_metric.menli.formulas import FORMULAS
 
@@ -86,9 +85,9 @@ class Companions:
                 raise
         if not all(map(math.isfinite, bounds)):
             raise NoBaseline(
-                f"{spelled('combine_with')} needs a metric with a smallest and a largest score, or "
+                f"combine_with needs a metric with a smallest and a largest score, or "
                 f"a baseline of it; {other.label(name)} has neither: give "
-                f"{spelled('combine_baseline')} a file that `infolm baseline CORPUS --metric "
+                f"combine_baseline a file that `infolm baseline CORPUS --metric "
                 f"{other.metric} -o FILE` made"
             )
         return other.replace(rescale_with_baseline=False), bounds

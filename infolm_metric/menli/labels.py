@@ -6,8 +6,6 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from infolm_metric.kernel.wording import spelled
-
 NAMES = ("entailment", "neutral", "contradiction")
 KINDS = {
     "entailment": re.compile("entail"),
@@ -63,7 +61,7 @@ def read_labels(
     if given is not None:
         if len(given) != len(names):
             raise ValueError(
-                f"{spelled('labels')} must name the {len(names)} outputs of {model!r} in their "
+                f"labels must name the {len(names)} outputs of {model!r} in their "
                 f"order, got {tuple(given)}"
             )
         names = list(given)
@@ -75,7 +73,7 @@ def read_labels(
     raise ValueError(
         f"the outputs of {model!r} are called {', '.join(map(repr, names))}, which does not say "
         "which one is entailment, neutral and contradiction; give their names in the order of the "
-        f"outputs, such as {spelled('labels', ','.join(NAMES))}, or choose a model of natural "
+        f"outputs, such as labels={','.join(NAMES)!r}, or choose a model of natural "
         "language inference"
     )
 

@@ -25,7 +25,6 @@ from infolm_metric.kernel.checkpoints import (
 from infolm_metric.kernel.checks import BUNDLED_FOLDER
 from infolm_metric.kernel.exactness import exactly, repeated, steady
 from infolm_metric.kernel.tokens import tokenize
-from infolm_metric.kernel.wording import spelled
 from infolm_metric.menli.labels import Labels, read_labels
 from infolm_metric.menli.pair_tokens import (
     Batch,
@@ -176,7 +175,7 @@ def _probe(model: NLIModel) -> None:
     warnings.warn(
         f"infolm: the model {model.source.checkpoint.name!r} may not be what its labels say: "
         f"{'; '.join(wrong)}. Outputs are taken for {said}; if that is wrong, give their names in "
-        f"order with {spelled('labels')}",
+        f"order with labels",
         stacklevel=2,
     )
 

@@ -15,7 +15,6 @@ import torch
 from torch import Tensor
 
 from infolm_metric.kernel.tokens import of_a_length
-from infolm_metric.kernel.wording import spelled
 
 # Tokens that one forward pass reads, by device, where the caller leaves the choice to us.
 TOKENS_PER_BATCH = {"cpu": 4096, "cuda": 65_536}
@@ -145,13 +144,11 @@ def check_limit(name: str, limit: int | None, given: int | None, overhead: int) 
         return limit
     if given < overhead + 2:
         raise ValueError(
-            f"{spelled('max_length')} must be at least {overhead + 2}, because the tokenizer adds "
+            f"max_length must be at least {overhead + 2}, because the tokenizer adds "
             f"{overhead} special tokens to two texts, got {given}"
         )
     if limit is not None and given > limit:
-        raise ValueError(
-            f"{spelled('max_length')} must be at most {limit}, what {name!r} can read, got {given}"
-        )
+        raise ValueError(f"max_length must be at most {limit}, what {name!r} can read, got {given}")
     return given
 
 

@@ -12,7 +12,6 @@ import torch
 from infolm_metric.kernel.kept_model import KeptModel
 from infolm_metric.kernel.pairs import Pair
 from infolm_metric.kernel.remarks import Remarks
-from infolm_metric.kernel.wording import spelled
 from infolm_metric.menli import nli_model
 from infolm_metric.menli.pair_tokens import JoinedPair, check_limit
 from infolm_metric.menli.settings import Settings
@@ -43,9 +42,9 @@ class Probabilities(KeptModel[nli_model.NLICheckpoint, nli_model.NLIModel]):
         source = self.opened(settings)
         if not source.labels.three_way and (wrong := [n for n in settings.names if n != "e"]):
             raise ValueError(
-                f"{spelled('formula', wrong[0])} needs a model that tells neutral texts from "
+                f"formula={wrong[0]!r} needs a model that tells neutral texts from "
                 f"contradictions; {settings.model_name_or_path!r} has two labels, entailment and "
-                f"not; use {spelled('formula', 'e')}, or a model of three"
+                f"not; use formula='e', or a model of three"
             )
         return source
 
@@ -76,9 +75,9 @@ class Probabilities(KeptModel[nli_model.NLICheckpoint, nli_model.NLIModel]):
                 if template.kept(*lengths, limit) != lengths:
                     raise ValueError(
                         f"two texts have {sum(lengths) + template.overhead} tokens together, more "
-                        f"than {spelled('max_length', limit)}: {candidate[:60]!r}... and "
+                        f"than max_length={limit!r}: {candidate[:60]!r}... and "
                         f"{reference[:60]!r}...; shorten them, or give "
-                        f"{spelled('long_text', 'truncate')}"
+                        f"long_text='truncate'"
                     )
 
     def of(

@@ -11,7 +11,6 @@ from infolm_metric.kernel.checks import BUNDLED, flag, nearest, number, one_of, 
 from infolm_metric.kernel.model_settings import ModelSettings
 from infolm_metric.kernel.settings import Settings as KernelSettings
 from infolm_metric.kernel.settings import choice
-from infolm_metric.kernel.wording import spelled
 from infolm_metric.menli.formulas import FORMULAS, formula_names
 from infolm_metric.menli.labels import label_names
 
@@ -155,15 +154,14 @@ class Settings(ModelSettings):
             for name in ("nli_weight", "combine_baseline"):
                 if getattr(self, name) is not None:
                     raise ValueError(
-                        f"{spelled(name)} is for a combination with another metric, and there is "
-                        f"none, got {getattr(self, name)}; give {spelled('combine_with')}, too, or "
-                        f"leave {spelled(name)} out"
+                        f"{name} is for a combination with another metric, and there is "
+                        f"none, got {getattr(self, name)}; give combine_with, too, or "
+                        f"leave {name} out"
                     )
         other = self.other
         if other is not None and len(other.names) != 1:
             raise ValueError(
-                f"{spelled('combine_with')} must be a metric with one score, got "
-                f"{', '.join(other.names)}"
+                f"combine_with must be a metric with one score, got {', '.join(other.names)}"
             )
 
     @property

@@ -14,7 +14,6 @@ from infolm_metric.kernel.remarks import Remarks
 from infolm_metric.kernel.rescaling import score_part
 from infolm_metric.kernel.scorer import MetricScorer, Report, silent
 from infolm_metric.kernel.settings import Settings
-from infolm_metric.kernel.wording import spelled
 
 
 @dataclass(frozen=True)
@@ -126,7 +125,7 @@ def check_countable(*settings: Settings) -> None:
     """Raise ValueError if any of the settings counts candidates, of which a corpus has none."""
     if any(CANDIDATES in each.counted for each in settings):
         raise ValueError(
-            f"{spelled('idf', 'separate')} counts the candidates too, and a corpus holds "
+            "idf='separate' counts the candidates too, and a corpus holds "
             "references only; use 'references', False or a table"
         )
 

@@ -11,7 +11,6 @@ from infolm_metric.kernel.pairs import Pairs
 from infolm_metric.kernel.results import Result
 from infolm_metric.kernel.scorer import MetricScorer
 from infolm_metric.kernel.settings import Settings
-from infolm_metric.kernel.wording import spelled
 from infolm_metric.robustness.report import CaseScores, MetricResult, Robustness, summarise
 from infolm_metric.robustness.triples import Triple, check_kinds
 
@@ -105,7 +104,7 @@ def _planned(name: str, scorer: MetricScorer, triples: Sequence[Triple]) -> _Pla
     settings = scorer.settings.replace(rescale_with_baseline=False)
     if CANDIDATES in settings.counted:
         raise ValueError(
-            f"{spelled('idf', 'separate')} weighs candidates by a corpus of attacked texts; use "
+            "idf='separate' weighs candidates by a corpus of attacked texts; use "
             "'references', False or a table"
         )
     anchors = Pairs.of(("", [text]) for text in dict.fromkeys(each.anchor for each in triples))

@@ -146,7 +146,12 @@ def test_the_hub_out_of_reach_is_said_once_and_soon(kind):
     assert done.returncode == 1
     (line,) = done.stderr.splitlines()
     reason = "Connection refused" if kind == "closed" else "no answer in 1 s"
-    for part in (reason, "--model bundled", "INFOLM_MODEL=bundled", "HF_HUB_OFFLINE=1"):
+    for part in (
+        reason,
+        "model_name_or_path='bundled'",
+        "INFOLM_MODEL=bundled",
+        "HF_HUB_OFFLINE=1",
+    ):
         assert part in line
 
 

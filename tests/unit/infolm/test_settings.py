@@ -152,7 +152,7 @@ def test_interpolation_of_1_is_refused_where_a_measure_has_no_largest_value(
     assert Settings.of(**chosen).largest_value(measure) == math.inf
     with pytest.raises(ValueError, match="interpolation=1 needs a measure with a largest value"):
         Settings.of(**chosen, interpolation=1)
-    with pytest.raises(ValueError, match=f'{measure} with symmetrize="{symmetrize}" has none'):
+    with pytest.raises(ValueError, match=f"{measure} with symmetrize='{symmetrize}' has none"):
         Settings.of(**{**chosen, "information_measure": ["l1", measure]}, interpolation=1)
 
 

@@ -119,7 +119,7 @@ def test_a_folder_that_is_not_there_is_named(name, tmp_path):
     name = name.format(folder=tmp_path)
     with pytest.raises(OSError, match=f"'{re.escape(name)}': there is no such folder") as error:
         opened(name)
-    assert "Check the path" in str(error.value) and '"bundled"' in str(error.value)
+    assert "Check the path" in str(error.value) and "'bundled'" in str(error.value)
 
 
 def test_a_folder_beside_the_tokenizers_files_does_not_disturb(tiny_bert, tmp_path):
@@ -139,7 +139,7 @@ def test_a_hub_name_without_a_network_leads_to_the_bundled_model():
     with pytest.raises(OSError, match="cannot load the model 'some-one/some-model'") as error:
         opened("some-one/some-model", "v1")
     message = str(error.value)
-    assert 'model_name_or_path="bundled"' in message and "'v1'" in message
+    assert "model_name_or_path='bundled'" in message and "'v1'" in message
 
 
 def test_what_is_here_is_used_where_the_hub_does_not_answer(monkeypatch):
@@ -169,7 +169,7 @@ def test_what_is_here_is_used_where_the_hub_does_not_answer(monkeypatch):
 
 
 def test_the_bundled_model_has_no_revisions():
-    with pytest.raises(ValueError, match="\"bundled\" has no revisions, got 'main'"):
+    with pytest.raises(ValueError, match="'bundled' has no revisions, got 'main'"):
         opened("bundled", "main")
 
 

@@ -222,7 +222,7 @@ def test_each_kind_of_text_is_warned_of_once_with_its_count():
         warnings.simplefilter("always")
         (Remarks(texts=3, empty=1) + Remarks(texts=5, too_long=2, empty=2, limit=40)).warn()
     assert [str(warning.message) for warning in caught] == [
-        'infolm: 2 of 8 texts longer than 40 tokens: cut there; long_text="window" reads texts '
+        "infolm: 2 of 8 texts longer than 40 tokens: cut there; long_text='window' reads texts "
         "whole",
         "infolm: 3 of 8 texts without a token of their own: scored by what the model makes of no "
         "text",

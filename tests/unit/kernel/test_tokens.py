@@ -92,7 +92,7 @@ def test_a_text_that_is_too_long_can_be_an_error_that_shows_it(tokenizer):
     message = str(refusal.value)
     assert f"a text has {length} tokens, more than max_length={length - 1}" in message
     assert "The cat sat on the mat" in message
-    assert 'long_text="truncate" or long_text="window"' in message
+    assert "long_text='truncate' or long_text='window'" in message
 
 
 def test_the_tokenizers_own_truncation_does_not_leak_in(tokenizer):

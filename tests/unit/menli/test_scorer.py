@@ -156,7 +156,7 @@ def test_a_model_of_two_labels_does_for_entailment_alone(tiny_nli):
     folder = tiny_nli(labels=("not_entailment", "entailment"))
     result = MENLIScorer(model_name_or_path=folder, probabilities=True).score(CANDIDATES, FIRST)
     assert result["probabilities"] == {"e": result["scores"]}
-    with pytest.raises(ValueError, match='formula="e-c" needs a model .* two labels'):
+    with pytest.raises(ValueError, match="formula='e-c' needs a model .* two labels"):
         MENLIScorer(model_name_or_path=folder, formula=["e", "e-c"]).score(["a"], ["b"])
 
 
@@ -334,7 +334,7 @@ def test_outputs_that_overflow_are_refused_by_the_settings_name(scorer):
     half.score(["a cat"], ["a dog"])
     for parameter in half.inner.probabilities.model(half.settings).model.classifier.parameters():
         parameter.data.fill_(6e4)
-    with pytest.raises(ValueError, match='no finite numbers with dtype="float16"; give'):
+    with pytest.raises(ValueError, match="no finite numbers with dtype='float16'; give"):
         half.score(["a cat"], ["a dog"])
 
 
