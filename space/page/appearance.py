@@ -24,8 +24,8 @@ THEME = gr.themes.Soft(
 
 INTRODUCTION = """\
 # How close is a text to what it should say?
-InfoLM hides each word in turn, lets a language model guess what could stand there, and compares the
-guesses for the two texts. They need not share a word. **0 is a copy; lower is closer.**
+A language model reads both texts; they need not share a word. Three metrics say how close they are,
+each on a scale of its own.
 """
 
 CSS = """

@@ -28,6 +28,7 @@ UNKNOWN = (
     "the score only with others made with the same settings."
 )
 LOWER = "0 is a copy, lower is closer"
+HIGHER = "1: each says the other, higher is closer"
 INFERRED = "A small model says so, and it can be wrong; its probabilities stand below."
 BINS = 10
 WEIGHTS = ("none", "light", "medium", "heavy", "heaviest")
@@ -128,7 +129,7 @@ def score_card(answer: Judged) -> str:
     elif judged:
         said.append(unrelated_words(spread))
     said += [escape(note) for note in notes(answer.remarks)]
-    sense = "1: each says the other, higher is better" if answer.best else LOWER
+    sense = HIGHER if answer.best else LOWER
     reading = sense if judged else "says nothing here"
     return (
         f'<div class="score-card"><p class="verdict">{answer.verdict or "No verdict"}</p>'

@@ -14,7 +14,7 @@ from .choices import Choices
 from .comparison import Answer, compare
 from .controls import QUIET, VALUES, chosen, make_controls, visibility
 from .examples import EXAMPLES, PARAPHRASE, Example
-from .inference import infer
+from .inference import RULES, infer
 from .inference_view import make_inference_view, shown_inference
 from .messages import EXPECTED, sentence
 from .transport import move_texts
@@ -22,15 +22,17 @@ from .transport_view import make_transport_view, shown_plan
 
 INFOLM, BARYSCORE, MENLI = "infolm", "baryscore", "menli"
 COMPARED_BY = [
-    ("InfoLM: what the model expects in each word's place", INFOLM),
-    ("BaryScore: how far the words lie apart in the model", BARYSCORE),
-    ("MENLI: does each text follow from the other?", MENLI),
+    (f"InfoLM: what the model expects in each word's place; {charts.LOWER}", INFOLM),
+    (f"BaryScore: how far the words lie apart in the model; {charts.LOWER}", BARYSCORE),
+    (f"MENLI: how surely each text follows from the other; {charts.HIGHER}", MENLI),
 ]
 SETTINGS_OF = {  # what each metric's score depends on
     INFOLM: VALUES,
     BARYSCORE: ("multi_reference", "idf", "model"),
     MENLI: ("multi_reference",),
 }
+CLOSEST_BY = {INFOLM: "min", BARYSCORE: "min", MENLI: RULES["min"]}
+"""What each metric calls the rule that the closest reference counts."""
 ANSWERS_OF: dict[str, tuple[Callable[..., Any], ...]] = {
     INFOLM: (compare, make_answer_view, shown),
     BARYSCORE: (move_texts, make_transport_view, shown_plan),
@@ -115,7 +117,7 @@ def build(page: gr.Blocks, limit: dict[str, Any]) -> None:
     }
     gr.on([run.click, *(text.submit for text in texts)], **event).then(**check, **QUIET)
     by.input(
-        lambda metric, measure: visibility(SETTINGS_OF[metric], measure),
+        lambda metric, measure: visibility(SETTINGS_OF[metric], measure, CLOSEST_BY[metric]),
         [by, controls["information_measure"]],
         list(controls.values()),
         **QUIET,

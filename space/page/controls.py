@@ -46,10 +46,16 @@ def chosen(*values: Any, used: Collection[str] = VALUES) -> Choices:
     return Choices(*(v if name in used else getattr(Choices, name) for name, v in named))
 
 
-def visibility(used: Sequence[str], measure: str) -> list[Any]:
-    """Updates that show of all controls those used, but for what another choice makes idle."""
+def visibility(used: Sequence[str], measure: str, closest: str) -> list[Any]:
+    """Updates that show of all controls those used, but for what another choice makes idle.
+
+    `closest` is what the metric calls the rule that the closest reference counts.
+    """
     hidden = set(DEFAULT_PARAMETERS).difference(p.name for p in MEASURES[measure].parameters)
-    return [gr.update(visible=name in used and name not in hidden) for name in VALUES]
+    updates = {name: gr.update(visible=name in used and name not in hidden) for name in VALUES}
+    words = {**CONTROLS["multi_reference"].words, "min": f"{closest}: the closest reference"}
+    updates["multi_reference"]["choices"] = [(said, value) for value, said in words.items()]
+    return list(updates.values())
 
 
 def parameter(name: str, annotation: Any = "Any", default: Any = inspect.Parameter.empty) -> Any:

@@ -14,6 +14,9 @@ from .choices import Choices
 from .judged import Judged, checked_pair, judged_by
 
 DIRECTIONS = ("rh", "hr")  # does the candidate follow from the reference, and the other way round
+# Of pairs of unrelated sentences 11% (WebNLG) and 1% (WMT15) deny each other by more, of sentences
+# with a negation or another number 83% and 81%.
+DENIED = 0.8
 RULES = {"min": "max", "mean": "mean"}  # of several references: the closest has the highest score
 
 
@@ -22,6 +25,13 @@ class InferenceAnswer(Judged):
     """Everything that the page shows of a comparison by MENLI."""
 
     said: Mapping[str, Mapping[str, float]]  # direction -> letter of a class -> its probability
+
+    @property
+    def verdict(self) -> str:
+        """How close the texts are, in words, unless each denies the other."""
+        if self.remarks.judged and min(each["c"] for each in self.said.values()) > DENIED:
+            return "Each text denies the other"
+        return super().verdict
 
 
 def infer(candidate: str, references: Sequence[str], choices: Choices) -> InferenceAnswer:

@@ -125,12 +125,25 @@ def compare_by_transport(page):
 
 def compare_by_inference(page):
     page.locator("#compared-by").get_by_label("MENLI").check()
-    expect(page.locator("#score .measure")).to_contain_text("higher is better (menli)", **LONG)
+    expect(page.locator("#score .measure")).to_contain_text("higher is closer (menli)", **LONG)
     expect(page.locator("#said")).to_contain_text("denied", **LONG)
     expect(page.locator("#why, #moved, #lesson").locator("visible=true")).to_have_count(0)
 
 
+def contradict_by_inference(page):
+    compare_by_inference(page)
+    page.get_by_role("button", name="Blind spot: a negation").click()
+    expect(page.locator("#score .verdict")).to_have_text("Each text denies the other", **LONG)
+    page.get_by_text("Settings", exact=True).locator("visible=true").click()
+    rule = page.get_by_label("Which of several references counts", exact=True)
+    expect(rule.locator("visible=true").first).to_have_value("max: the closest reference")
+    page.locator("#compared-by").get_by_label("BaryScore").check()
+    expect(rule.locator("visible=true").first).to_have_value("min: the closest reference")
+    compare_by_inference(page)
+
+
 STATES = {
+    "a contradiction by MENLI": (contradict_by_inference, "denies the other"),
     "by MENLI": (compare_by_inference, "unrelated texts"),
     "by BaryScore": (compare_by_transport, "unrelated texts"),
     "empty": (lambda page: ask(page, "", ""), "The candidate is empty"),

@@ -17,10 +17,12 @@ from infolm_metric.commands.register import module_script
 from infolm_metric.infolm.measures import MEASURES
 from infolm_metric.metrics import METRICS
 from space.page import allowed_models, charts, file_scores, limits, site
+from space.page.appearance import INTRODUCTION
 from space.page.choices import REFERENCES, Choices
+from space.page.compare_tab import ANSWERS_OF, CLOSEST_BY, COMPARED_BY, SETTINGS_OF
 from space.page.compare_tab import BARYSCORE as BY_TRANSPORT
+from space.page.compare_tab import INFOLM as BY_INFOLM
 from space.page.compare_tab import MENLI as BY_INFERENCE
-from space.page.compare_tab import SETTINGS_OF
 from space.page.comparison import compare, score_pair
 from space.page.controls import VALUES, chosen, visibility
 from space.page.examples import EXAMPLES, PARAPHRASE, UNRELATED
@@ -401,7 +403,7 @@ def test_the_probabilities_are_those_of_the_score_and_its_code_gives_it():
     both = [answer.said[direction]["e"] for direction in ("rh", "hr")]
     assert sum(both) / 2 == pytest.approx(answer.score)
     assert answer.verdict.endswith("than unrelated texts")
-    assert "higher is better" in charts.score_card(answer)
+    assert "higher is closer" in charts.score_card(answer)
     assert "0: neither follows" in charts.score_card(answer)
     rows = shown_inference(answer)["said"]["value"]
     assert [row[1] for row in rows] == [f"{value:.1%}" for value in both]
@@ -419,6 +421,41 @@ def test_of_several_references_the_one_with_the_highest_score_is_shown():
     mean = infer(PAIR[0], references, Choices(multi_reference="mean"))
     assert mean.score < answer.score
     assert "multi_reference='mean'" in code_for(PAIR[0], references, mean.settings)
+
+
+def test_a_contradiction_is_the_verdict():
+    names = ("Blind spot: a wrong number", "Blind spot: a negation", "The same words")
+    for example in EXAMPLES:
+        answer = infer(*_texts(example), Choices())
+        contradicts = example.name.startswith(names)
+        assert answer.verdict.endswith("unrelated texts") != contradicts
+        assert (answer.verdict == "Each text denies the other") == contradicts
+        assert answer.verdict in charts.score_card(answer)
+
+
+@pytest.mark.parametrize(
+    ("compared", "metric"),
+    [(compare, BY_INFOLM), (move_texts, BY_TRANSPORT), (infer, BY_INFERENCE)],
+)
+def test_a_metric_is_chosen_by_how_its_score_reads(compared, metric):
+    (words,) = (words for words, value in COMPARED_BY if value == metric)
+    answer = compared(*PAIR, Choices())
+    sense, _ = re.search(r'"measure">(.+) \((.+)\)<', charts.score_card(answer)).groups()
+    assert words.endswith(f"; {sense}")
+    assert ("lower" in sense) == (answer.best == 0) != ("higher" in sense)
+    assert "lower" not in INTRODUCTION
+
+
+@pytest.mark.parametrize("metric", [BY_INFOLM, BY_TRANSPORT, BY_INFERENCE])
+@pytest.mark.parametrize("rule", ["min", "mean"])
+def test_the_rule_of_several_references_is_shown_as_the_metric_signs_it(metric, rule):
+    updates = visibility(SETTINGS_OF[metric], "l1_distance", CLOSEST_BY[metric])
+    shown = dict(zip(VALUES, updates, strict=True))["multi_reference"]["choices"]
+    (words,) = (words for words, value in shown if value == rule)
+    find = ANSWERS_OF[metric][0]
+    answer = find(PAIR[0], [*PAIR[1], "A dog ran."], Choices(multi_reference=rule))
+    signed = re.search(r"multi_reference:(\w+)", answer.signature)[1]
+    assert re.match(rf"{signed}\b", words)
 
 
 @pytest.mark.parametrize(
@@ -451,7 +488,7 @@ def test_settings_that_a_metric_does_not_use_do_not_count(metric, hidden):
     ],
 )
 def test_only_controls_that_change_the_score_are_shown(used, measure, expected):
-    updates = dict(zip(VALUES, visibility(used, measure), strict=True))
+    updates = dict(zip(VALUES, visibility(used, measure, "min"), strict=True))
     assert {name for name, update in updates.items() if update["visible"]} == expected
 
 
