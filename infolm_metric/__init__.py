@@ -10,24 +10,30 @@ if TYPE_CHECKING:
     from infolm_metric import robustness as robustness
     from infolm_metric.baryscore.baryscore import BaryScore as BaryScore
     from infolm_metric.baryscore.scorer import BaryScorer as BaryScorer
+    from infolm_metric.baryscore.settings import BaryScoreSettings as BaryScoreSettings
     from infolm_metric.infolm import measures as measures
     from infolm_metric.infolm.scorer import InfoLMScorer as InfoLMScorer
+    from infolm_metric.infolm.settings import InfoLMSettings as InfoLMSettings
     from infolm_metric.infolm_metric import InfoLM as InfoLM
-    from infolm_metric.kernel.idf.table import IDF as IDF
-    from infolm_metric.kernel.version import __version__ as __version__
+    from infolm_metric.core import __version__ as __version__
+    from infolm_metric.core.idf import IDF as IDF
     from infolm_metric.menli.combination import combine as combine
     from infolm_metric.menli.menli import MENLI as MENLI
     from infolm_metric.menli.scorer import MENLIScorer as MENLIScorer
+    from infolm_metric.menli.settings import MENLISettings as MENLISettings
 
 _HOMES = {
-    "__version__": "kernel.version:__version__",
+    "__version__": "core:__version__",
     "BaryScore": "baryscore.baryscore:BaryScore",
+    "BaryScoreSettings": "baryscore.settings:BaryScoreSettings",
     "BaryScorer": "baryscore.scorer:BaryScorer",
-    "IDF": "kernel.idf.table:IDF",
+    "IDF": "core.idf:IDF",
     "InfoLM": "infolm_metric:InfoLM",
     "InfoLMScorer": "infolm.scorer:InfoLMScorer",
+    "InfoLMSettings": "infolm.settings:InfoLMSettings",
     "MENLI": "menli.menli:MENLI",
     "MENLIScorer": "menli.scorer:MENLIScorer",
+    "MENLISettings": "menli.settings:MENLISettings",
     "combine": "menli.combination:combine",
     "measures": "infolm.measures",
     "meta_evaluation": "meta_evaluation",

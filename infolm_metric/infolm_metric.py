@@ -5,20 +5,9 @@ absolute, and nothing is kept here. It takes the first metric class it finds amo
 module: so other metric classes are named through their modules.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
-
-import evaluate
-
+from infolm_metric.core import evaluate_metric
 from infolm_metric.infolm.scorer import InfoLMScorer
-from infolm_metric.infolm.settings import Settings
-from infolm_metric.kernel import evaluate_metric, manual
-
-if TYPE_CHECKING:
-    from typing import Unpack
-
-    from infolm_metric.infolm.keywords import Keywords
+from infolm_metric.infolm.settings import InfoLMSettings
 
 _DESCRIPTION = """\
 InfoLM compares a text with a reference through a masked language model. Each token is masked in
@@ -49,7 +38,7 @@ _EXAMPLES = """
     ...     references=["The cat sat on the mat.", "The sun shone from morning to evening."],
     ... )
     >>> list(results)
-    ['infolm', 'scores', 'higher_is_better', 'signature', 'remarks']
+    ['infolm', 'scores', 'higher_is_better', 'signature', 'warnings']
     >>> results["scores"][0], results["scores"][1] > 0
     (0.0, True)
 
@@ -68,16 +57,15 @@ _EXAMPLES = """
 
     >>> for prediction, reference in [("A dog barks.", "A dog barks."), ("Rain.", "Rain.")]:
     ...     infolm.add(prediction=prediction, reference=reference)
-    >>> infolm.compute(return_scores=False)["infolm"]
-    0.0
+    >>> infolm.compute(details=False)
+    {'infolm': 0.0}
 """
 
-_INPUTS_DESCRIPTION = manual.manual(
-    "InfoLM",
-    Settings,
+_INPUTS_DESCRIPTION = evaluate_metric.inputs_description(
+    InfoLMSettings,
     _EXAMPLES,
     range="Not below 0; 0 is best.",
-    several="""
+    more="""
     For a list of measures, the numbers are in dictionaries from the name of the measure.
 """,
 )
@@ -89,51 +77,21 @@ class InfoLM(evaluate_metric.EvaluateMetric):
     """The metric: `compute(predictions=[...], references=[...])` gives scores, lower is better.
 
     Args:
-        given: settings, by name, which become the defaults of every `compute`; and what
-            `evaluate.load` gives every metric: config_name, keep_in_memory, cache_dir, seed, hash,
-            max_concurrent_cache_files, timeout. Its num_process, process_id and experiment_id are
-            refused: several processes meet through `compute(ranks=...)`.
-
-    Pairs wait in memory; nothing is written to disk.
+        config_name: None; there are no configurations.
+        **settings: those of `InfoLMSettings`, which become the defaults of every `compute`, and
+            what `evaluate.load` gives every metric.
 
     Raises TypeError or ValueError if a setting is unknown or wrong. No model is loaded yet.
 
     >>> InfoLM(temperature=0)
     Traceback (most recent call last):
-    ValueError: temperature must be > 0, got 0; the paper finds the best in [1, 2]
+    ValueError: temperature must be > 0, got 0.0; the paper finds the best in [1, 2]
     """
 
     scorer_type = InfoLMScorer
-
-    if TYPE_CHECKING:  # what is inherited, with the settings by name
-
-        def __init__(
-            self,
-            config_name: str | None = None,
-            *,
-            keep_in_memory: bool = False,
-            cache_dir: str | None = None,
-            seed: int | None = None,
-            hash: str | None = None,
-            max_concurrent_cache_files: int = 10000,
-            timeout: float = 100,
-            **settings: Unpack[Keywords],
-        ) -> None: ...
-
-        def compute(  # type: ignore[override]  # noqa: D102
-            self,
-            *,
-            predictions: Any = None,
-            references: Any = None,
-            ranks: str | None = None,
-            gather: str | None = None,
-            **settings: Unpack[Keywords],
-        ) -> dict[str, Any] | None: ...
-
-    def _info(self) -> evaluate.MetricInfo:
-        return evaluate_metric.metric_info(
-            description=_DESCRIPTION,
-            citation=_CITATION,
-            inputs_description=_INPUTS_DESCRIPTION,
-            reference_urls=["https://arxiv.org/abs/2112.01589"],
-        )
+    documentation = {
+        "description": _DESCRIPTION,
+        "citation": _CITATION,
+        "inputs_description": _INPUTS_DESCRIPTION,
+        "reference_urls": ["https://arxiv.org/abs/2112.01589"],
+    }

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
-from infolm_metric.kernel.checks import nearest
+from infolm_metric.core.settings import nearest
 
 
 @dataclass(frozen=True)
@@ -30,26 +30,26 @@ class Metric:
         return _imported(self.settings)
 
     def scorer_type(self) -> Any:
-        """The class of its scorer, a `kernel.scorer.MetricScorer`."""
+        """The class of its scorer, a `core.scorer.Scorer`."""
         return _imported(self.scorer)
 
 
 METRICS: dict[str, Metric] = {
     "infolm": Metric(
         "infolm",
-        settings="infolm_metric.infolm.settings:Settings",
+        settings="infolm_metric.infolm.settings:InfoLMSettings",
         scorer="infolm_metric.infolm.scorer:InfoLMScorer",
         evaluate="infolm_metric.infolm_metric:InfoLM",
     ),
     "baryscore": Metric(
         "baryscore",
-        settings="infolm_metric.baryscore.settings:Settings",
+        settings="infolm_metric.baryscore.settings:BaryScoreSettings",
         scorer="infolm_metric.baryscore.scorer:BaryScorer",
         evaluate="infolm_metric.baryscore.baryscore:BaryScore",
     ),
     "menli": Metric(
         "menli",
-        settings="infolm_metric.menli.settings:Settings",
+        settings="infolm_metric.menli.settings:MENLISettings",
         scorer="infolm_metric.menli.scorer:MENLIScorer",
         evaluate="infolm_metric.menli.menli:MENLI",
     ),

@@ -1,163 +1,329 @@
-"""Texts to distributions: the model, its tokenizer, and the distributions kept for reuse."""
+"""Texts to distributions: masked contexts in batches, and what is predicted there, aggregated.
+
+A text's positions are added one after the other, in their own order, so that a distribution has the
+same bits in whatever batches its contexts were read, and whatever else was in them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from dataclasses import replace
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from infolm_metric.infolm import masked_lm, masking
-from infolm_metric.infolm.aggregation import Accumulator, log_predictions
-from infolm_metric.infolm.comparison import interpolated, masks_of
-from infolm_metric.infolm.explanation import TextView
-from infolm_metric.infolm.settings import Settings
-from infolm_metric.kernel.checkpoints import Checkpoint, no_numbers
-from infolm_metric.kernel.remarks import Remarks
-from infolm_metric.kernel.weighed_texts import Key, Reader, WeighedText
+from infolm_metric.core.idf import WeightedText
+from infolm_metric.core.models import non_finite_error
+from infolm_metric.core.tokenization import Template, TokenizedText, windows
+from infolm_metric.infolm.encoders import MaskedLM
+from infolm_metric.infolm.settings import InfoLMSettings
+
+Key = tuple[bytes, bytes]
+
+# Logits turned into float64 at a time, by device: on a CPU what its caches hold.
+ELEMENTS = {"cpu": 1 << 20, "cuda": 1 << 26}
+REPRESENTABLE = 700.0  # exp(-700) is still a normal float64
+
+# What one forward pass may hold, by device, where the caller leaves the choice to us: tokens that
+# are read, and logits, which bound memory for large vocabularies.
+TOKENS_PER_BATCH = {"cpu": 4096, "cuda": 65_536}
+LOGITS_PER_BATCH = {"cpu": 1 << 24, "cuda": 1 << 28}
 
 
-class Distributions(Reader[masked_lm.MaskedLM]):
-    """A masked language model and the distributions of texts, kept between calls."""
+def distributions(
+    texts: Sequence[WeightedText],
+    model: MaskedLM,
+    settings: InfoLMSettings,
+    temperatures: Sequence[float],
+    progress: Callable[[int], object] = lambda masks: None,
+) -> dict[Key, Tensor]:
+    """log p of each text at each temperature: key -> float64 [temperatures, vocab].
 
-    def _open(self, settings: Settings) -> Checkpoint:
-        return masked_lm.open_masked_lm(settings.model_name_or_path, settings.model_revision)
-
-    def _load(self, opened: Checkpoint, settings: Settings) -> masked_lm.MaskedLM:
-        return masked_lm.load(opened, settings.device, settings.dtype)
-
-    def of(
-        self,
-        weighed_texts: Sequence[WeighedText],
-        settings: Settings,
-        temperatures: Sequence[float],
-        report: Callable[[float], object] = lambda share: None,
-    ) -> dict[Key, Tensor]:
-        """log p of each text at each temperature: key -> float64 [temperatures, vocab].
-
-        The model reads a text once, however many readings weigh it. `report` is told the share of
-        the masks that is done.
-        """
-        self.model(settings)  # another one than the last call's empties the store
-        self._store.shrink(settings.reuse_memory)
-        distinct = {weighed_text.key: weighed_text for weighed_text in weighed_texts}
-        stored = {
-            key: self._store.stacked(self._names(key, settings, temperatures)) for key in distinct
-        }
-        found = {key: log_p for key, log_p in stored.items() if log_p is not None}
-        missing = [weighed_text for key, weighed_text in distinct.items() if key not in found]
-        done = sum(masks_of(distinct[key]) for key in found)
-        total = done + sum(map(masks_of, missing))
-
-        def tell(read: int) -> None:
-            report((done + read) / total)
-
-        made = self._made(_alike(missing, settings.masks_per_pass), settings, temperatures, tell)
-        report(1.0)
-        for key, log_p in made.items():
-            for name, row in zip(self._names(key, settings, temperatures), log_p, strict=True):
-                self._store.put(name, row)
-        return {**found, **made}
-
-    def _names(self, key: Key, settings: Settings, temperatures: Sequence[float]) -> list[Hashable]:
-        """What a text's distributions are stored under, one for each temperature."""
-        kind = (self.limit(settings), settings.masks_per_pass)
-        return [(key, *kind, heat) for heat in temperatures]
-
-    def _made(
-        self,
-        groups: Sequence[Sequence[WeighedText]],
-        settings: Settings,
-        temperatures: Sequence[float],
-        tell: Callable[[int], object],
-    ) -> dict[Key, Tensor]:
-        """What the model says of the texts; `tell` is told how many masks it has read."""
-        sums, read = Accumulator(temperatures), 0
-        for owner, log_weights, logits in self._predict(groups, settings):
-            sums.add(logits, log_weights, owner)
-            read += int(log_weights.isfinite().sum())
-            tell(read)
-        made = {
-            weighed_text.key: log_p
-            for index, group in enumerate(groups)
-            for weighed_text, log_p in zip(group, sums.log_sums(index), strict=True)
-        }
-        if any(log_p[:, 0].isnan().any() for log_p in made.values()):  # as then all of a row are
-            raise no_numbers(
-                "predictions",
-                settings.dtype,
-                f" and temperature {min(temperatures):g}",
-                "give a temperature that is not so near to 0, or ",
-            )
-        return made
-
-    def _predict(
-        self, groups: Sequence[Sequence[WeighedText]], settings: Settings
-    ) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
-        """Every position of the texts that is read: whose, its log weights, and its logits.
-
-        int64 [positions], float64 [positions, weightings] and [positions, vocab]; those of a text
-        come in order. The readings of a group are of one text, and differ in their weights.
-        """
-        model = self.model(settings)
-        template, size = model.checkpoint.template, model.checkpoint.size
-        limit, masks = self.limit(settings), settings.masks_per_pass
-        windows: list[masking.MaskedWindow] = []
-        for index, group in enumerate(groups):
-            log_weights = np.stack([weighed_text.log_weights for weighed_text in group], axis=1)
-            windows += masking.split(index, group[0].text, log_weights, template, limit, masks)
-        count = None if settings.batch_size == "auto" else int(settings.batch_size)
-        for batch in masking.batches(windows, template.mask, count, size, model.device.type):
-            owner = batch.texts.repeat_interleave(batch.positions.shape[1])
-            weights = batch.log_weights.flatten(0, 1)
-            done = 0
-            for logits in model.logits(batch.ids, batch.positions):
-                part = slice(done, done + len(logits))
-                yield owner[part], weights[part], logits
-                done += len(logits)
-
-    def remark(  # type: ignore[override]
-        self, weighed_texts: Sequence[WeighedText], settings: Settings
-    ) -> Remarks:
-        """What there is to remark; a text is as one of one token where all are masked at once."""
-        found, masks = super().remark(weighed_texts, settings), settings.masks_per_pass
-        if masks <= 1:
-            return found
-        hidden = sum(
-            0 < len(each.log_weights) <= masks and bool(np.isfinite(each.log_weights).all())
-            for each in weighed_texts
+    The model reads equal tokens once, however they are weighed. `progress` is told how many masks
+    are read. Raises ValueError where what the model predicts is not finite.
+    """
+    groups = _alike(texts, settings.masks_per_pass)
+    sums, masks = Accumulator(temperatures), 0
+    for owner, log_weights, logits in predictions(groups, model, settings):
+        sums.add(logits, log_weights, owner)
+        masks += int(log_weights.isfinite().sum())
+        progress(masks)
+    found = {
+        text.key: log_p
+        for index, group in enumerate(groups)
+        for text, log_p in zip(group, sums.log_sums(index), strict=True)
+    }
+    if any(log_p[:, 0].isnan().any() for log_p in found.values()):  # as then all of a row are
+        raise non_finite_error(
+            "predictions",
+            settings.dtype,
+            f" and temperature={min(temperatures):g}",
+            "give a temperature that is not so near to 0, or ",
         )
-        words = {
-            "one_token": f"of at most {masks} tokens: masks_per_pass={masks!r} masks all "
-            "of them at once, so that the model reads masks alone, and texts of as many tokens "
-            f"score as copies; masks_per_pass=1 tells them apart"
-        }
-        return replace(found, one_token=hidden, words={**found.words, **words})
-
-    def view(self, weighed_text: WeighedText, settings: Settings) -> TextView:
-        """The predictions at every position of a text, those of weight 0 included."""
-        steps = self._predict([[WeighedText.of(weighed_text.text, None)]], settings)
-        logits = torch.cat([logits for _, _, logits in steps])
-        log_p = log_predictions(logits, settings.temperature)
-        tokenizer = self.opened(settings).tokenizer
-        ids, log_weights = weighed_text.text.tokens.tolist(), weighed_text.log_weights
-        if not ids:
-            ids, log_weights = [tokenizer.mask_token_id], np.zeros(1)
-        weights = torch.from_numpy(log_weights).to(log_p.device)
-        mean = torch.logsumexp(log_p + weights[:, None], dim=0)
-        (mixed,) = interpolated(mean[None], [weighed_text], settings.interpolation)
-        return TextView(tokenizer.convert_ids_to_tokens(ids), weights.exp(), log_p, mixed)
+    return found
 
 
-def _alike(weighed_texts: Iterable[WeighedText], masks: int) -> list[list[WeighedText]]:
-    """The readings in groups that the same masked contexts serve: those of equal tokens.
+def predictions(
+    groups: Sequence[Sequence[WeightedText]], model: MaskedLM, settings: InfoLMSettings
+) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
+    """Every position of the texts that is read: whose, its log weights, and its logits.
+
+    int64 [positions], float64 [positions, weightings] and [positions, vocab]; those of a text
+    come in order. The texts of a group have equal tokens, and differ in their weights.
+    """
+    template, size = model.checkpoint.template, model.checkpoint.size
+    limit = model.checkpoint.text_limit(settings.max_length)
+    pieces: list[MaskedWindow] = []
+    for index, group in enumerate(groups):
+        log_weights = np.stack([text.log_weights for text in group], axis=1)
+        masks = settings.masks_per_pass
+        pieces += split(index, group[0].text, log_weights, template, limit, masks)
+    rows = None if settings.batch_size == "auto" else int(settings.batch_size)
+    for batch in batches(pieces, template.mask, rows, size, model.device.type):
+        owner = batch.texts.repeat_interleave(batch.positions.shape[1])
+        weights = batch.log_weights.flatten(0, 1)
+        start = 0
+        for logits in model.logits(batch.ids, batch.positions):
+            part = slice(start, start + len(logits))
+            yield owner[part], weights[part], logits
+            start += len(logits)
+
+
+def _alike(texts: Iterable[WeightedText], masks: int) -> list[list[WeightedText]]:
+    """The texts in groups that the same masked contexts serve: those of equal tokens.
 
     Where a context has several masks, which positions it masks depends on those of some weight.
     """
-    groups: dict[tuple[bytes, bytes], list[WeighedText]] = {}
-    for weighed_text in weighed_texts:
-        kept = b"" if masks <= 1 else (weighed_text.log_weights > -np.inf).tobytes()
-        groups.setdefault((weighed_text.key[0], kept), []).append(weighed_text)
+    groups: dict[tuple[bytes, bytes], list[WeightedText]] = {}
+    for text in texts:
+        masked = b"" if masks <= 1 else (text.log_weights > -np.inf).tobytes()
+        groups.setdefault((text.key[0], masked), []).append(text)
     return list(groups.values())
+
+
+# Masked contexts.
+
+
+@dataclass(frozen=True)
+class MaskedWindow:
+    """A piece of a text that fits the model, and the positions that each of its contexts masks.
+
+    A text can be weighed in several ways, for which the model reads it once. Where a context masks
+    fewer than the others it repeats a position, with log weights of -inf.
+    """
+
+    text: int  # which text it belongs to
+    ids: np.ndarray  # int64 [tokens]
+    positions: np.ndarray  # int64 [contexts, masks]
+    log_weights: np.ndarray  # float64 [contexts, masks, weightings]
+    masked: bool = True  # False: the positions are read as they stand
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Masked contexts of equal length; those of a text stand side by side."""
+
+    ids: Tensor  # int64 [contexts, tokens]
+    positions: Tensor  # int64 [contexts, masks]
+    log_weights: Tensor  # float64 [contexts, masks, weightings]
+    texts: Tensor  # int64 [contexts], the text of each
+
+
+def split(
+    index: int,
+    text: TokenizedText,
+    log_weights: np.ndarray,
+    template: Template,
+    max_length: int | None,
+    masks: int = 1,
+) -> list[MaskedWindow]:
+    """The windows of a text: one if it fits, else overlapping ones that mask each token once.
+
+    `log_weights` [maskable, weightings]. A text without a maskable token is read as a lone mask
+    between the special tokens. Positions of weight 0 in all weightings are left out. `masks` is how
+    many positions a context masks at most; 0 masks none, and reads a window's positions at once.
+    """
+    if not text.maskable.any():
+        ids = np.asarray([*template.prefix, template.mask, *template.suffix], dtype=np.int64)
+        lone = np.zeros((1, 1, log_weights.shape[1]))
+        return [MaskedWindow(index, ids, np.asarray([[len(template.prefix)]]), lone)]
+    kept = np.isfinite(log_weights).any(1)
+    if not masks:  # so that texts of a length stay alike
+        kept[:] = True
+    found = []
+    for window in windows(text, template, max_length):
+        weighed = kept[window.own]
+        if weighed.any():
+            own = window.own[weighed]
+            grouped = _group(window.positions[weighed], log_weights[own], masks or len(own))
+            found.append(MaskedWindow(index, window.ids, *grouped, masked=masks > 0))
+    return found
+
+
+def _group(
+    positions: np.ndarray, log_weights: np.ndarray, masks: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Positions [kept] and log weights [kept, weightings], laid out as [contexts, masks, ...].
+
+    The positions of a context are far apart.
+    """
+    contexts = -(-len(positions) // masks)
+    order = np.arange(contexts)[:, None] + contexts * np.arange(min(masks, len(positions)))
+    there = order < len(positions)
+    order = np.where(there, order, order[:, :1])
+    return positions[order], np.where(there[..., None], log_weights[order], -np.inf)
+
+
+def batches(
+    pieces: Sequence[MaskedWindow],
+    mask: int,
+    contexts_per_batch: int | None,
+    vocabulary: int,
+    device: str,
+) -> Iterator[Batch]:
+    """Batches of masked contexts of equal length, longest first; no padding.
+
+    `contexts_per_batch` None chooses by the tokens and the logits that one pass may hold.
+    """
+    alike: dict[tuple[int, ...], list[MaskedWindow]] = {}
+    for window in pieces:
+        key = (len(window.ids), *window.log_weights.shape[1:], window.masked)
+        alike.setdefault(key, []).append(window)
+    most_tokens = TOKENS_PER_BATCH.get(device, TOKENS_PER_BATCH["cpu"])
+    most_logits = LOGITS_PER_BATCH.get(device, LOGITS_PER_BATCH["cpu"])
+    for key in sorted(alike, reverse=True):
+        group, (length, masks, _, masked) = alike[key], key
+        fitting = min(most_tokens // length, most_logits // (vocabulary * masks))
+        size = contexts_per_batch or max(1, fitting)
+        counts = np.asarray([len(window.positions) for window in group])
+        rows = torch.from_numpy(np.stack([window.ids for window in group]))
+        owner = torch.from_numpy(np.repeat(np.arange(len(group)), counts))
+        texts = torch.from_numpy(np.asarray([window.text for window in group]))
+        positions = torch.from_numpy(np.concatenate([window.positions for window in group]))
+        log_weights = torch.from_numpy(np.concatenate([window.log_weights for window in group]))
+        for start in range(0, len(owner), size):
+            part = slice(start, start + size)
+            ids = rows[owner[part]]
+            if masked:
+                ids.scatter_(1, positions[part], mask)
+            yield Batch(ids, positions[part], log_weights[part], texts[owner[part]])
+
+
+# Aggregation.
+
+
+def log_predictions(logits: Tensor, temperature: float) -> Tensor:
+    """log softmax(logits / temperature) over the last axis, float64, any shape.
+
+    >>> log_predictions(torch.tensor([0.0, 0.0]), 0.5).exp().tolist()
+    [0.5, 0.5]
+    """
+    return torch.log_softmax(logits.double() / temperature, dim=-1)
+
+
+class Accumulator:
+    """sum_j weight_j softmax(logits_j / T) of texts, for each weighting and temperature.
+
+    What float64 can represent is summed as it is; positions that reach further down, or weigh too
+    little, are summed in log space. Which way a position goes depends on it alone.
+    """
+
+    def __init__(self, temperatures: Sequence[float]) -> None:
+        self.temperatures = tuple(temperatures)
+        self._sums: dict[int, Tensor] = {}  # text -> [weightings, temperatures, vocab]
+        self._far: dict[int, dict[tuple[int, int], Tensor]] = {}  # text -> what is in log space
+
+    def add(self, logits: Tensor, log_weights: Tensor, texts: Tensor) -> None:
+        """Add positions of some texts, in the order that each text has them.
+
+        logits [positions, vocab], log_weights [positions, weightings], texts int64 [positions].
+        """
+        vocab = logits.shape[-1]
+        log_weights = log_weights.to(logits.device)
+        distinct, owner = torch.unique(texts, return_inverse=True)
+        names, owner = distinct.tolist(), owner.to(logits.device)
+        shape = (log_weights.shape[1], len(self.temperatures), vocab)
+        sums = torch.zeros((len(names), *shape), dtype=torch.float64, device=logits.device)
+        for index, text in enumerate(names):
+            if text in self._sums:
+                sums[index] = self._sums[text]
+            self._sums[text] = sums[index]
+        step = max(1, ELEMENTS.get(logits.device.type, ELEMENTS["cpu"]) // vocab)
+        for start in range(0, len(logits), step):
+            part = slice(start, start + step)
+            rows = logits[part].double()
+            rows -= rows.amax(-1, keepdim=True)
+            far = self._add_rows(rows, log_weights[part], owner[part], sums)
+            for position, weighting, number in far.nonzero().tolist():
+                temperature = self.temperatures[number]
+                weighed = log_predictions(logits[start + position], temperature)
+                weighed += log_weights[start + position, weighting]
+                known = self._far.setdefault(names[int(owner[start + position])], {})
+                before = known.get((weighting, number))
+                known[weighting, number] = (
+                    weighed if before is None else torch.logaddexp(before, weighed)
+                )
+
+    def _add_rows(self, rows: Tensor, log_weights: Tensor, owner: Tensor, sums: Tensor) -> Tensor:
+        """Add positions to `sums` [texts, weightings, temperatures, vocab], but those too far down.
+
+        `rows` [positions, vocab] have the largest value 0, and are overwritten. Gives which were
+        left out, bool [positions, weightings, temperatures].
+        """
+        reach = -rows.amin(-1, keepdim=True)
+        weighed = log_weights > -torch.inf
+        left_out = []
+        for number, temperature in enumerate(self.temperatures):
+            last = number == len(self.temperatures) - 1
+            likelihoods = (rows.div_(temperature) if last else rows.div(temperature)).exp_()
+            totals = likelihoods.sum(-1, keepdim=True)
+            far = (reach / temperature - log_weights >= REPRESENTABLE) & weighed
+            weights = torch.where(far, 0.0, log_weights.exp() / totals)
+            for weighting, weight in enumerate(weights.unbind(1)):
+                once = weights.shape[1] == 1
+                parts = likelihoods.mul_(weight[:, None]) if once else likelihoods * weight[:, None]
+                sums[:, weighting, number].index_add_(0, owner, parts)
+            left_out.append(far)
+        return torch.stack(left_out, -1)
+
+    def log_sums(self, text: int) -> Tensor:
+        """The logarithms of a text's sums, float64 [weightings, temperatures, vocab]."""
+        found = self._sums[text].log()
+        for place, far in self._far.get(text, {}).items():
+            found[place] = torch.logaddexp(found[place], far)
+        return found
+
+
+def own_tokens(text: WeightedText) -> tuple[np.ndarray, np.ndarray]:
+    """A text's distinct tokens, int64, and the logarithms of their weights in it, float64."""
+    tokens, owner = np.unique(text.text.tokens, return_inverse=True)
+    with np.errstate(divide="ignore"):
+        return tokens, np.log(np.bincount(owner, np.exp(text.log_weights), len(tokens)))
+
+
+def masks_of(text: WeightedText) -> int:
+    """Number of masked contexts the model has to read for a text."""
+    return max(1, int((text.log_weights > -np.inf).sum()))
+
+
+def interpolated(log_p: Tensor, texts: Sequence[WeightedText], weight: float) -> Tensor:
+    """log((1 - weight) p + weight m), m being a text's own tokens by weight: [texts, vocab], float64.
+
+    Jelinek-Mercer interpolation (Zhai and Lafferty 2004). A text without tokens keeps its p.
+    """
+    if not weight:
+        return log_p
+    owns = [own_tokens(text) for text in texts]
+    sizes = np.asarray([len(tokens) for tokens, _ in owns])
+    rows = torch.from_numpy(np.arange(len(owns)).repeat(sizes)).to(log_p.device)
+    columns, log_mass = (
+        torch.from_numpy(np.concatenate([own[part] for own in owns])).to(log_p.device)
+        for part in (0, 1)
+    )
+    with np.errstate(divide="ignore"):
+        rest = torch.from_numpy(np.where(sizes > 0, np.log(1.0 - weight), 0.0))
+    mixed = log_p + rest.to(log_p.device)[:, None]
+    mixed[rows, columns] = torch.logaddexp(mixed[rows, columns], log_mass + math.log(weight))
+    return mixed

@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 from torch import Tensor
 
+from infolm_metric.core.settings import check_whole
 from infolm_metric.infolm import measures
-from infolm_metric.infolm.settings import Settings
-from infolm_metric.kernel.checks import whole_number
+from infolm_metric.infolm.settings import InfoLMSettings
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ class Explanation:
         Returns:
             Each with its probabilities in both texts.
         """
-        count = whole_number("count", count)
+        count = check_whole("count", count)
         largest = self.shares.topk(min(count, len(self.shares))).indices
         own = {*self.candidate.tokens, *self.reference.tokens}
         p, q = self.reference.log_distribution.exp(), self.candidate.log_distribution.exp()
@@ -101,7 +101,7 @@ class Explanation:
 def explain_score(
     candidate: TextView,
     reference: TextView,
-    settings: Settings,
+    settings: InfoLMSettings,
     score: float,
     signature: str,
     tokenizer: Any,

@@ -1,8 +1,8 @@
-"""The table of information measures: formulas, domains of their parameters, and largest values.
+"""The table of information measures: names, domains of their parameters, and largest values.
 
 p is the reference, q the candidate. Every measure is >= 0, is 0 where p = q, and lower is better.
-`MEASURES` is what the documentation, the argument checks and the demo read: a new measure is a
-formula in `divergences` and an entry here.
+`MEASURES` is what the documentation, the argument checks and the demo read, without torch: a new
+measure is an entry here, and in `measures` a formula of its name and the terms that it is made of.
 """
 
 from __future__ import annotations
@@ -14,11 +14,9 @@ from itertools import product
 from numbers import Real
 from typing import Any
 
-from torch import Tensor
+from infolm_metric.core.settings import nearest
 
-from infolm_metric.infolm import divergences
-from infolm_metric.kernel.checks import nearest
-
+SYMMETRIZATIONS = ("jeffreys", "jensen", "none", "reverse")
 LARGEST_PARAMETER = 1e50  # alpha and beta up to here keep products with log-probabilities finite
 
 
@@ -47,8 +45,6 @@ class Measure:
 
     Attributes:
         name: in full, as results carry it.
-        formula: formula(log_p, log_q, **parameters) gives float64 [...] from [..., vocab].
-        terms: what each entry adds to the formula, up to a common factor: [..., vocab], >= 0.
         expression: the formula for people to read.
         description: what it attends to, in a sentence.
         parameters: those that the formula needs.
@@ -59,11 +55,13 @@ class Measure:
             either order of them; infinity where no bound holds for every vocabulary.
         jensen_bound: likewise of D(p, (p+q)/2).
         source: where it is from.
+        formula: formula(log_p, log_q, **parameters) gives float64 [...] from [..., vocab]; None:
+            the function of that name in `measures`.
+        terms: what each entry adds to the formula, up to a common factor: [..., vocab], >= 0;
+            None: the function of the name with "_terms" there.
     """
 
     name: str
-    formula: Callable[..., Tensor]
-    terms: Callable[..., Tensor]
     expression: str
     description: str
     parameters: tuple[Parameter, ...] = ()
@@ -73,6 +71,8 @@ class Measure:
     upper_bound: Callable[..., float] = _at_most(math.inf)
     jensen_bound: Callable[..., float] = _at_most(math.inf)
     source: str = "Colombo et al. 2022"
+    formula: Callable[..., Any] | None = None
+    terms: Callable[..., Any] | None = None
 
 
 def _alpha_bound(alpha: float) -> float:
@@ -97,16 +97,12 @@ _CICHOCKI = "Cichocki, Cruces and Amari 2011; Colombo et al. 2022"
 _MEASURES = (
     Measure(
         "kl_divergence",
-        divergences.kl_divergence,
-        divergences.kl_terms,
         expression="sum p log(p/q)",
         description="Kullback-Leibler divergence: nats lost by describing p with q",
         jensen_bound=_at_most(math.log(2)),
     ),
     Measure(
         "alpha_divergence",
-        divergences.alpha_divergence,
-        lambda log_p, log_q, alpha: divergences.ab_terms(log_p, log_q, alpha, 1.0 - alpha),
         expression="(sum p^alpha q^(1-alpha) - 1) / (alpha (alpha-1))",
         description="between KL(q, p) at alpha -> 0 and KL(p, q) at alpha -> 1, and beyond",
         parameters=(Parameter("alpha", "any number but 0 and 1", lambda a: a not in (0.0, 1.0)),),
@@ -115,8 +111,6 @@ _MEASURES = (
     ),
     Measure(
         "renyi_divergence",
-        divergences.renyi_divergence,
-        lambda log_p, log_q, alpha: divergences.ab_terms(log_p, log_q, alpha, 1.0 - alpha),
         expression="log(sum p^alpha q^(1-alpha)) / (alpha-1)",
         description="KL(p, q) at alpha -> 1; larger alphas weigh the worst ratio p/q more",
         parameters=(Parameter("alpha", "any number > 0 but 1", lambda a: a > 0.0 and a != 1.0),),
@@ -125,8 +119,6 @@ _MEASURES = (
     ),
     Measure(
         "beta_divergence",
-        divergences.beta_divergence,
-        lambda log_p, log_q, beta: divergences.ab_terms(log_p, log_q, 1.0, beta),
         expression="ab_divergence with alpha = 1",
         description="the paper's gamma divergence; KL(p, q) at beta -> 0",
         parameters=(Parameter("beta", "any number but 0 and -1", lambda b: b not in (0.0, -1.0)),),
@@ -134,8 +126,6 @@ _MEASURES = (
     ),
     Measure(
         "ab_divergence",
-        divergences.ab_divergence,
-        divergences.ab_terms,
         expression="log S(a+b,0)/(b(a+b)) + log S(0,a+b)/(a(a+b)) - log S(a,b)/(ab), "
         "S(s,t) = sum p^s q^t",
         description="scale-invariant AB divergence: alpha weighs the ratios, alpha + beta the "
@@ -151,8 +141,6 @@ _MEASURES = (
     ),
     Measure(
         "l1_distance",
-        divergences.l1_distance,
-        divergences.l1_terms,
         expression="sum |p - q|",
         description="twice the total variation",
         symmetric=True,
@@ -160,8 +148,6 @@ _MEASURES = (
     ),
     Measure(
         "l2_distance",
-        divergences.l2_distance,
-        lambda log_p, log_q: divergences.l1_terms(log_p, log_q).square(),
         expression="sqrt(sum (p - q)^2)",
         description="Euclidean distance: the likeliest tokens decide",
         symmetric=True,
@@ -169,8 +155,6 @@ _MEASURES = (
     ),
     Measure(
         "l_infinity_distance",
-        divergences.l_infinity_distance,
-        divergences.l_infinity_terms,
         expression="max |p - q|",
         description="the largest difference at a single token",
         symmetric=True,
@@ -178,8 +162,6 @@ _MEASURES = (
     ),
     Measure(
         "fisher_rao_distance",
-        divergences.fisher_rao_distance,
-        divergences.fisher_rao_terms,
         expression="(2/pi) arccos(sum sqrt(p q))",
         description="the angle between sqrt p and sqrt q, scaled to [0, 1]; no parameter",
         symmetric=True,
@@ -264,6 +246,37 @@ def check_parameters(
         values = ", ".join(f"{name}={value:g}" for name, value in checked.items())
         raise ValueError(f"{measure.name} needs {measure.joint_domain}; got {values}")
     return checked
+
+
+def upper_bound(
+    measure: str | Measure, *, symmetrize: str = "jeffreys", alpha: Any = None, beta: Any = None
+) -> float:
+    """The largest value of `measures.compare` with these arguments; infinity: there is no bound.
+
+    Args:
+        measure: a measure, its name or an alias.
+        symmetrize: as for `compare`.
+        alpha: likewise.
+        beta: likewise.
+
+    Returns:
+        The bound over all pairs of distributions on any vocabulary.
+
+    Raises:
+        ValueError: an unknown name, or a parameter outside its domain.
+
+    >>> round(upper_bound("kl_divergence", symmetrize="jensen"), 4)  # log 2
+    0.6931
+    """
+    measure = resolve(measure)
+    parameters = check_parameters(measure, alpha, beta)
+    if not isinstance(symmetrize, str) or symmetrize not in SYMMETRIZATIONS:
+        known = nearest(symmetrize, SYMMETRIZATIONS, every=True)
+        raise ValueError(f"unknown symmetrize {symmetrize!r}; {known}")
+    if symmetrize == "jensen" and not measure.symmetric:
+        return measure.jensen_bound(**parameters)
+    # Every measure here is bounded in both directions alike: alpha's bound is that of 1 - alpha.
+    return measure.upper_bound(**parameters)
 
 
 def parameter_grid(

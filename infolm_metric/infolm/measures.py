@@ -1,12 +1,20 @@
-"""The comparison of distributions by any measure of the table: `compare` is the way in.
+"""The information measures: formulas on log-probabilities, and `compare`, which bounds them.
 
-p is the reference, q the candidate. It renormalises, symmetrises and bounds, in float64; a value
-too large for float64 becomes its largest number. The measures themselves are in `measure_table`.
+p is the reference, q the candidate. All functions compute in float64 whatever they are given, and
+are continuous in their parameters: at a singular parameter they give the limit. The formulas take
+normalised, finite log-probabilities; `compare` is stricter, renormalises, symmetrises and bounds. A
+value too large for float64 becomes the largest finite float64. They are for scoring: gradients
+through them are not looked after. The `*_terms` functions say how much each vocabulary entry adds.
+Names, domains and bounds are in `measure_table`.
+
+Sources: Colombo, Clavel and Piantanida 2022 (arXiv 2112.01589), table of measures; for the
+AB divergence Cichocki, Cruces and Amari 2011 (Entropy 13:134), scale-invariant form.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Any, NamedTuple
@@ -14,35 +22,23 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from infolm_metric.infolm import divergences
-from infolm_metric.infolm.divergences import (
-    LARGEST,
-    ab_divergence,
-    alpha_divergence,
-    beta_divergence,
-    fisher_rao_distance,
-    kl_divergence,
-    l1_distance,
-    l2_distance,
-    l_infinity_distance,
-    renyi_divergence,
-)
 from infolm_metric.infolm.measure_table import (
     ALIASES,
     MEASURES,
+    SYMMETRIZATIONS,
     Measure,
     Parameter,
     check_parameters,
     parameter_grid,
     resolve,
+    upper_bound,
 )
-from infolm_metric.kernel.checks import nearest
 
 __all__ = [
     "ALIASES",
     "MEASURES",
     "SYMMETRIZATIONS",
-    "Asked",
+    "MeasureSpec",
     "Measure",
     "Parameter",
     "ab_divergence",
@@ -56,16 +52,22 @@ __all__ = [
     "l1_distance",
     "l2_distance",
     "l_infinity_distance",
-    "largest_value",
+    "upper_bound",
     "parameter_grid",
     "renyi_divergence",
     "resolve",
     "shares",
 ]
 
+LARGEST = torch.finfo(torch.float64).max
+SMALLEST_GAP = 1e-70  # nearer than this to a singular parameter, the limit itself is taken
+SERIES_BELOW = 2.0**-6  # where exp(y) - 1 - y has lost 7 bits, and 6 terms of its series suffice
 LOWEST_LOG = -1e50  # stands for log 0: far below any softmax, yet products with it stay finite
 CHUNK = 2**17  # entries compared at a time: temporaries of 1 MiB stay in the processor's caches
 GPU_CHUNK = 2**22  # a GPU wants more to do per kernel; temporaries of 32 MiB
+
+
+# The comparison.
 
 
 def _mean(one: Tensor, other: Tensor) -> Tensor:
@@ -86,38 +88,6 @@ _SYMMETRIZE: dict[str, Callable[..., Tensor]] = {
     "none": lambda divergence, p, q: divergence(p, q),
     "reverse": lambda divergence, p, q: divergence(q, p),
 }
-SYMMETRIZATIONS: tuple[str, ...] = tuple(_SYMMETRIZE)
-
-
-def largest_value(
-    measure: str | Measure, *, symmetrize: str = "jeffreys", alpha: Any = None, beta: Any = None
-) -> float:
-    """The largest value of `compare` with these arguments; infinity where there is no bound.
-
-    Args:
-        measure: a measure, its name or an alias.
-        symmetrize: as for `compare`.
-        alpha: likewise.
-        beta: likewise.
-
-    Returns:
-        The bound over all pairs of distributions on any vocabulary.
-
-    Raises:
-        ValueError: an unknown name, or a parameter outside its domain.
-
-    >>> round(largest_value("kl_divergence", symmetrize="jensen"), 4)  # log 2
-    0.6931
-    """
-    measure = resolve(measure)
-    parameters = check_parameters(measure, alpha, beta)
-    if not isinstance(symmetrize, str) or symmetrize not in SYMMETRIZATIONS:
-        known = nearest(symmetrize, SYMMETRIZATIONS, every=True)
-        raise ValueError(f"unknown symmetrize {symmetrize!r}; {known}")
-    if symmetrize == "jensen" and not measure.symmetric:
-        return measure.jensen_bound(**parameters)
-    # Every measure here is bounded in both directions alike: alpha's bound is that of 1 - alpha.
-    return measure.upper_bound(**parameters)
 
 
 def compare(
@@ -129,7 +99,7 @@ def compare(
     alpha: Any = None,
     beta: Any = None,
 ) -> Tensor:
-    """The measure between references p and candidates q, float64, in [0, `largest_value`].
+    """The measure between references p and candidates q, float64, in [0, `upper_bound`].
 
     Both sides are renormalised first; leading axes broadcast.
 
@@ -156,10 +126,10 @@ def compare(
     >>> print(", ".join(f"{x:.6f}" for x in compare("fisher_rao", reference, candidate)))
     0.166667, 0.000000
     """
-    return compare_each([Asked(measure, symmetrize, alpha, beta)], log_p, log_q)[0]
+    return compare_each([MeasureSpec(measure, symmetrize, alpha, beta)], log_p, log_q)[0]
 
 
-class Asked(NamedTuple):
+class MeasureSpec(NamedTuple):
     """A measure to compare by; what each is, `compare` says.
 
     Attributes:
@@ -175,30 +145,30 @@ class Asked(NamedTuple):
     beta: Any = None
 
 
-def compare_each(asked: Sequence[Asked], log_p: Tensor, log_q: Tensor) -> Tensor:
-    """What `compare` gives for each that is asked, float64 [asked, ...]; renormalises once.
+def compare_each(specs: Sequence[MeasureSpec], log_p: Tensor, log_q: Tensor) -> Tensor:
+    """What `compare` gives for each spec, float64 [specs, ...]; renormalises once.
 
     Args:
-        asked: what to compare by, at least one.
+        specs: what to compare by, at least one.
         log_p: as for `compare`.
         log_q: likewise.
 
     Returns:
-        The values, float64 [asked, ...].
+        The values, float64 [specs, ...].
 
     Raises:
         ValueError: as `compare`.
 
     >>> p, q = torch.tensor([0.5, 0.5]).log(), torch.tensor([0.25, 0.75]).log()
-    >>> print(", ".join(f"{x:.3f}" for x in compare_each([Asked("kl"), Asked("l1")], p, q)))
+    >>> print(", ".join(f"{x:.3f}" for x in compare_each([MeasureSpec("kl"), MeasureSpec("l1")], p, q)))
     0.137, 0.500
     """
     functions, bounds = [], []
-    for each in asked:
+    for each in specs:
         measure = resolve(each.measure)
         given = {"alpha": each.alpha, "beta": each.beta}
-        bounds.append(largest_value(measure, symmetrize=each.symmetrize, **given))
-        divergence = partial(measure.formula, **check_parameters(measure, **given))
+        bounds.append(upper_bound(measure, symmetrize=each.symmetrize, **given))
+        divergence = partial(_formula(measure), **check_parameters(measure, **given))
         functions.append(partial(_direction(measure, each.symmetrize), divergence))
     shape = _common_shape(log_p, log_q)
     log_p = log_p.expand(shape).reshape(-1, shape[-1])
@@ -248,9 +218,9 @@ def shares(
     parameters = check_parameters(measure, alpha, beta)
 
     def divided(log_p: Tensor, log_q: Tensor) -> Tensor:
-        terms = measure.terms(log_p, log_q, **parameters)
+        terms = _terms(measure)(log_p, log_q, **parameters)
         total = terms.sum(-1, keepdim=True)
-        whole = measure.formula(log_p, log_q, **parameters).unsqueeze(-1)
+        whole = _formula(measure)(log_p, log_q, **parameters).unsqueeze(-1)
         return torch.where(total > 0.0, terms / total, 0.0) * whole
 
     p, q = _normalised("log_p", log_p), _normalised("log_q", log_q)
@@ -279,7 +249,361 @@ def _common_shape(log_p: Tensor, log_q: Tensor) -> torch.Size:
 
 def _normalised(name: str, log_p: Tensor) -> Tensor:
     """log_p less its log-sum, float64, [..., vocab], no entry below LOWEST_LOG."""
-    log_p = divergences.double(log_p).log_softmax(-1).clamp(min=LOWEST_LOG)
+    log_p = double(log_p).log_softmax(-1).clamp(min=LOWEST_LOG)
     if log_p[..., 0].isnan().any():  # one such entry makes its whole row NaN
         raise ValueError(f"{name} holds NaN, +inf or a row of only -inf; log-probabilities needed")
     return log_p
+
+
+def _formula(measure: Measure) -> Callable[..., Tensor]:
+    formula: Callable[..., Tensor] = measure.formula or globals()[measure.name]
+    return formula
+
+
+def _terms(measure: Measure) -> Callable[..., Tensor]:
+    terms: Callable[..., Tensor] = measure.terms or globals()[f"{measure.name}_terms"]
+    return terms
+
+
+# The formulas.
+
+
+def kl_divergence(log_p: Tensor, log_q: Tensor) -> Tensor:
+    """Kullback-Leibler divergence, sum p log(p/q), in nats.
+
+    The paper's "JS" is this measure with `measures.compare`'s symmetrize="jeffreys".
+
+    Args:
+        log_p: the references' log-probabilities, [..., vocab].
+        log_q: the candidates', likewise.
+
+    Returns:
+        From 0, float64 [...].
+
+    >>> p, q = torch.tensor([0.5, 0.5]).log(), torch.tensor([0.25, 0.75]).log()
+    >>> print(f"{kl_divergence(p, q):.6f}")
+    0.143841
+    """
+    return kl_divergence_terms(log_p, log_q).sum(-1)
+
+
+def kl_divergence_terms(log_p: Tensor, log_q: Tensor) -> Tensor:
+    """p log(p/q) - p + q for each entry, >= 0, summing to KL(p, q). Shape [..., vocab].
+
+    >>> kl_divergence_terms(torch.tensor([0.5, 0.5]).log(), torch.tensor([0.25, 0.75]).log()).min() >= 0
+    tensor(True)
+    """
+    # sum p = sum q, so adding q - p changes no sum, and leaves no negative term to cancel.
+    log_p, log_q = double(log_p), double(log_q)
+    return _excess(log_p, log_q, log_q - log_p)
+
+
+def alpha_divergence(log_p: Tensor, log_q: Tensor, alpha: float) -> Tensor:
+    """Alpha divergence, (sum p^a q^(1-a) - 1) / (a(a-1)).
+
+    KL(p, q) in the limit alpha -> 1, KL(q, p) in the limit alpha -> 0.
+
+    Args:
+        log_p: the references' log-probabilities, [..., vocab].
+        log_q: the candidates', likewise.
+        alpha: any number.
+
+    Returns:
+        From 0, float64 [...].
+
+    >>> p, q = torch.tensor([0.5, 0.5]).log(), torch.tensor([0.25, 0.75]).log()
+    >>> print(f"{alpha_divergence(p, q, 2):.6f}")
+    0.166667
+    """
+    # S(a,1-a) = exp(a(a-1) AB), and AB keeps its digits where S is nearly 1.
+    factor = _away_from_zero(alpha * (alpha - 1.0))
+    value = torch.expm1(factor * _curvature(log_p, log_q, alpha, 1.0 - alpha, 1.0)) / factor
+    return value.clamp(max=LARGEST)
+
+
+def renyi_divergence(log_p: Tensor, log_q: Tensor, alpha: float) -> Tensor:
+    """Renyi divergence, log(sum p^a q^(1-a)) / (a-1), in nats, alpha > 0.
+
+    KL(p, q) in the limit alpha -> 1.
+
+    Args:
+        log_p: the references' log-probabilities, [..., vocab].
+        log_q: the candidates', likewise.
+        alpha: > 0.
+
+    Returns:
+        From 0, float64 [...].
+
+    >>> p, q = torch.tensor([0.5, 0.5]).log(), torch.tensor([0.25, 0.75]).log()
+    >>> print(f"{renyi_divergence(p, q, 0.5):.6f}")
+    0.069336
+    """
+    return alpha * _curvature(log_p, log_q, alpha, 1.0 - alpha, 1.0)
+
+
+def beta_divergence(log_p: Tensor, log_q: Tensor, beta: float) -> Tensor:
+    """Beta divergence: `ab_divergence` with alpha = 1.
+
+    The paper also calls it gamma divergence. KL(p, q) in the limit beta -> 0.
+
+    Args:
+        log_p: the references' log-probabilities, [..., vocab].
+        log_q: the candidates', likewise.
+        beta: any number.
+
+    Returns:
+        From 0, float64 [...].
+
+    >>> p, q = torch.tensor([0.5, 0.5]).log(), torch.tensor([0.25, 0.75]).log()
+    >>> print(f"{beta_divergence(p, q, 1):.6f}")
+    0.111572
+    """
+    return ab_divergence(log_p, log_q, 1.0, beta)
+
+
+def ab_divergence(log_p: Tensor, log_q: Tensor, alpha: float, beta: float) -> Tensor:
+    """Scale-invariant AB divergence.
+
+    With S(s,t) = sum p^s q^t:
+    log S(a+b,0) / (b(a+b)) + log S(0,a+b) / (a(a+b)) - log S(a,b) / (ab).
+    Equals Renyi / alpha where alpha + beta = 1.
+
+    Args:
+        log_p: the references' log-probabilities, [..., vocab].
+        log_q: the candidates', likewise.
+        alpha: any number.
+        beta: likewise.
+
+    Returns:
+        From 0, float64 [...].
+
+    >>> p, q = torch.tensor([0.5, 0.5]).log(), torch.tensor([0.25, 0.75]).log()
+    >>> print(f"{ab_divergence(p, q, 0.5, 0.5):.6f}")
+    0.138673
+    """
+    return _curvature(log_p, log_q, alpha, beta, alpha + beta)
+
+
+def ab_divergence_terms(log_p: Tensor, log_q: Tensor, alpha: float, beta: float) -> Tensor:
+    """What each entry adds to the AB divergence, >= 0. Shape [..., vocab].
+
+    >>> p, q = torch.tensor([0.5, 0.5]).log(), torch.tensor([0.25, 0.75]).log()
+    >>> print(f"{ab_divergence_terms(p, q, 0.5, 0.5).sum():.6f}")
+    0.138673
+    """
+    return _curvature_terms(log_p, log_q, alpha, beta, alpha + beta)
+
+
+def l1_distance(log_p: Tensor, log_q: Tensor) -> Tensor:
+    """L1 distance, sum |p - q|.
+
+    Args:
+        log_p: the references' log-probabilities, [..., vocab].
+        log_q: the candidates', likewise.
+
+    Returns:
+        From 0 to 2, float64 [...].
+
+    >>> p, q = torch.tensor([0.5, 0.5]).log(), torch.tensor([0.25, 0.75]).log()
+    >>> print(f"{l1_distance(p, q):.6f}")
+    0.500000
+    """
+    return l1_distance_terms(log_p, log_q).sum(-1)
+
+
+def l1_distance_terms(log_p: Tensor, log_q: Tensor) -> Tensor:
+    """|p - q| for each entry. Shape [..., vocab].
+
+    >>> p, q = torch.tensor([0.5, 0.5]).log(), torch.tensor([0.25, 0.75]).log()
+    >>> print(f"{l1_distance_terms(p, q)[0]:.6f}")
+    0.250000
+    """
+    log_p, log_q = double(log_p), double(log_q)
+    return torch.maximum(log_p, log_q).exp() * -torch.expm1(-(log_q - log_p).abs())
+
+
+def l2_distance(log_p: Tensor, log_q: Tensor) -> Tensor:
+    """L2 distance, the root of sum (p - q)^2.
+
+    Args:
+        log_p: the references' log-probabilities, [..., vocab].
+        log_q: the candidates', likewise.
+
+    Returns:
+        From 0 to the root of 2, float64 [...].
+
+    >>> p, q = torch.tensor([0.5, 0.5]).log(), torch.tensor([0.25, 0.75]).log()
+    >>> print(f"{l2_distance(p, q):.6f}")
+    0.353553
+    """
+    return l1_distance_terms(log_p, log_q).square().sum(-1).sqrt()
+
+
+def l_infinity_distance(log_p: Tensor, log_q: Tensor) -> Tensor:
+    """L-infinity distance, max |p - q|.
+
+    Args:
+        log_p: the references' log-probabilities, [..., vocab].
+        log_q: the candidates', likewise.
+
+    Returns:
+        From 0 to 1, float64 [...].
+
+    >>> p, q = torch.tensor([0.5, 0.5]).log(), torch.tensor([0.25, 0.75]).log()
+    >>> print(f"{l_infinity_distance(p, q):.6f}")
+    0.250000
+    """
+    return l1_distance_terms(log_p, log_q).amax(-1)
+
+
+def l_infinity_distance_terms(log_p: Tensor, log_q: Tensor) -> Tensor:
+    """|p - q| for the entries where it is largest, 0 for the others. Shape [..., vocab].
+
+    >>> p, q = torch.tensor([0.5, 0.3, 0.2]).log(), torch.tensor([0.1, 0.5, 0.4]).log()
+    >>> (l_infinity_distance_terms(p, q) > 0).tolist()
+    [True, False, False]
+    """
+    terms = l1_distance_terms(log_p, log_q)
+    return torch.where(terms == terms.amax(-1, keepdim=True), terms, 0.0)
+
+
+def fisher_rao_distance(log_p: Tensor, log_q: Tensor) -> Tensor:
+    """Fisher-Rao distance, (2/pi) arccos(sum sqrt(pq)).
+
+    Args:
+        log_p: the references' log-probabilities, [..., vocab].
+        log_q: the candidates', likewise.
+
+    Returns:
+        From 0 to 1, float64 [...].
+
+    >>> p, q = torch.tensor([0.5, 0.5]).log(), torch.tensor([0.25, 0.75]).log()
+    >>> print(f"{fisher_rao_distance(p, q):.6f}")
+    0.166667
+    """
+    # arccos loses half the digits near 1. sqrt p and sqrt q lie on the unit sphere: the angle
+    # between them is 2 arcsin(chord / 2), and the chord keeps its digits.
+    chord = fisher_rao_distance_terms(log_p, log_q).sum(-1).sqrt()
+    return (4 / math.pi * torch.arcsin((chord / 2).clamp(max=math.sqrt(0.5)))).clamp(max=1.0)
+
+
+def fisher_rao_distance_terms(log_p: Tensor, log_q: Tensor) -> Tensor:
+    """(sqrt p - sqrt q)^2 for each entry, up to a common factor its part. Shape [..., vocab].
+
+    >>> p, q = torch.tensor([0.25, 0.75]).log(), torch.tensor([0.75, 0.25]).log()
+    >>> print(f"{fisher_rao_distance_terms(p, q)[0]:.6f}")
+    0.133975
+    """
+    return l1_distance_terms(double(log_p) / 2, double(log_q) / 2).square()
+
+
+def alpha_divergence_terms(log_p: Tensor, log_q: Tensor, alpha: float) -> Tensor:
+    """What each entry adds, up to a common factor, >= 0. Shape [..., vocab]."""
+    return ab_divergence_terms(log_p, log_q, alpha, 1.0 - alpha)
+
+
+def beta_divergence_terms(log_p: Tensor, log_q: Tensor, beta: float) -> Tensor:
+    """What each entry adds to the beta divergence, >= 0. Shape [..., vocab]."""
+    return ab_divergence_terms(log_p, log_q, 1.0, beta)
+
+
+def l2_distance_terms(log_p: Tensor, log_q: Tensor) -> Tensor:
+    """(p - q)^2 for each entry. Shape [..., vocab]."""
+    return l1_distance_terms(log_p, log_q).square()
+
+
+renyi_divergence_terms = alpha_divergence_terms
+
+
+def double(log_p: Tensor) -> Tensor:
+    """`log_p` in float64; on the CPU if it lies on Apple's GPUs, which have no float64.
+
+    >>> double(torch.zeros(2)).dtype
+    torch.float64
+    """
+    return (log_p.cpu() if log_p.device.type == "mps" else log_p).double()
+
+
+def _away_from_zero(number: float) -> float:
+    return math.copysign(max(abs(number), SMALLEST_GAP), number)
+
+
+def _excess(log_w: Tensor, log_v: Tensor, y: Tensor) -> Tensor:
+    """v - w - w y where v = w exp(y): per entry >= 0, [..., vocab], with its digits for any y."""
+    w = log_w.exp()
+    series = (y / 5040).add_(1 / 720)  # in place: fresh memory costs more than the arithmetic
+    for coefficient in (1 / 120, 1 / 24, 1 / 6, 1 / 2):
+        series.mul_(y).add_(coefficient)
+    tiny = series.mul_(y).mul_(y)
+    small = y.clamp(max=1.0).expm1_().sub_(y)
+    near = torch.where(y.abs() < SERIES_BELOW, tiny, small).mul_(w)
+    # exp(y) can overflow where w exp(y) does not, so beyond 1 take v as it stands.
+    far = (log_v.exp() - w).addcmul_(w, y, value=-1.0)
+    return torch.where(y < 1.0, near, far)
+
+
+def _curvature(log_p: Tensor, log_q: Tensor, a: float, b: float, total: float) -> Tensor:
+    """The AB divergence, `total` being a + b (more exactly than their float sum). Shape [...]."""
+    parts, width = [], 0.0
+    for log_w, log_v, y, step in _ends(log_p, log_q, a, b, total):
+        parts.append(_rise(log_w, log_v, y) / step)
+        width += step
+    return torch.stack(parts).sum(0) / width
+
+
+def _curvature_terms(log_p: Tensor, log_q: Tensor, a: float, b: float, total: float) -> Tensor:
+    """What each entry adds to `_curvature`, [..., vocab]: its part of the excess at either end."""
+    parts, width = [], 0.0
+    for log_w, log_v, y, step in _ends(log_p, log_q, a, b, total):
+        # A common factor of v and w leaves the proportions and keeps exp(log v) from overflowing.
+        most = log_v.amax(-1, keepdim=True).clamp(min=0.0)
+        excess = _excess(log_w - most, log_v - most, y).clamp(min=0.0)
+        whole = excess.sum(-1, keepdim=True)
+        rise = _rise(log_w, log_v, y).unsqueeze(-1)
+        parts.append(torch.where(whole > 0.0, excess / whole, 0.0) * rise / step)
+        width += step
+    return torch.stack(parts).sum(0) / width
+
+
+def _rise(log_w: Tensor, log_v: Tensor, y: Tensor) -> Tensor:
+    """log sum v, where v = w exp(y), sum w = 1 and sum w y = 0: >= 0. [..., vocab] -> [...]."""
+    excess = _excess(log_w, log_v, y).sum(-1).clamp(min=0.0)
+    rise, far = excess.log1p(), ~(excess < 1.0)
+    if far.any():
+        rise[far] = log_v[far].logsumexp(-1)
+    return rise.clamp(min=0.0)
+
+
+def _ends(
+    log_p: Tensor, log_q: Tensor, a: float, b: float, total: float
+) -> Iterator[tuple[Tensor, Tensor, Tensor, float]]:
+    """The two ends (log w, log v, y, step) that the AB divergence is the weighted sum of.
+
+    Let L(x) = log sum p^(a+b-x) q^x, which is convex. The AB divergence is L's second divided
+    difference over the nodes 0, b and a + b, which stand for p^(a+b), p^a q^b and q^(a+b); where
+    nodes meet, the limit is half the curvature of L. Seen from the middle node, and with L's slope
+    there taken out, L rises by r1 and r2 to the outer nodes at distances h1 and h2, and
+
+        AB = (r1/h1 + r2/h2) / (h1 + h2)
+
+    has no negative term: nothing cancels, however close the nodes. w is the normalised weight at
+    the middle node, v = w exp(y) that at an end with the slope taken out: r = log sum v.
+    """
+    log_p, log_q = double(log_p), double(log_q)
+    p_end, q_end, between = (total, 0.0), (0.0, total), (a, b)
+    if min(a, b) > 0 or max(a, b) < 0:
+        middle, ends = between, ((p_end, -b), (q_end, a))
+    elif abs(a) >= abs(b):
+        middle, ends = p_end, ((between, b), (q_end, total))
+    else:
+        middle, ends = q_end, ((p_end, -total), (between, -a))
+    log_w = middle[0] * log_p + middle[1] * log_q
+    level = log_w.logsumexp(-1, keepdim=True)
+    log_w = log_w - level
+    slope = log_q - log_p
+    mean = (log_w.exp() * slope).sum(-1, keepdim=True)
+    slope = slope - mean
+    for powers, offset in ends:
+        step = _away_from_zero(offset)
+        log_v = powers[0] * log_p + powers[1] * log_q - (level + step * mean)
+        yield log_w, log_v, step * slope, abs(step)

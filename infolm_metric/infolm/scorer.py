@@ -1,144 +1,48 @@
-"""Scores of InfoLM: one reading of the texts by the model serves every measure made of it."""
+"""Scores of InfoLM: texts to distributions, and these compared by information measures."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
-from typing import TYPE_CHECKING, Any
+import itertools
+from collections import Counter
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from infolm_metric.infolm.comparison import Comparison, compare_singles, interpolated
-from infolm_metric.infolm.distributions import Distributions
-from infolm_metric.infolm.explanation import Explanation, explain_score
-from infolm_metric.infolm.settings import Settings
-from infolm_metric.kernel.idf.statistics import Statistics, Weighting, weighting
-from infolm_metric.kernel.idf.table import IDF
-from infolm_metric.kernel.pairs import Pair, Pairs, check_pairs, check_text, check_texts
-from infolm_metric.kernel.passes import Passes, Told
-from infolm_metric.kernel.remarks import Remarks
-from infolm_metric.kernel.results import Result
-from infolm_metric.kernel.scorer import MetricScorer, Report
-from infolm_metric.kernel.settings import check_lists
-from infolm_metric.kernel.single_pairs import SinglePairs, chunks, counts_of, sides_of
-
-if TYPE_CHECKING:
-    from typing import Unpack
-
-    from infolm_metric.infolm.keywords import Keywords
+from infolm_metric.core.idf import IDF, WeightedText
+from infolm_metric.core.inputs import Pairs, check_pairs, check_text, check_texts
+from infolm_metric.core.models import Checkpoint
+from infolm_metric.core.results import Result, add_counts, warn
+from infolm_metric.core.scorer import Progress, Scorer, Texts, combine_references
+from infolm_metric.infolm import measures
+from infolm_metric.infolm.distributions import (
+    distributions,
+    interpolated,
+    log_predictions,
+    masks_of,
+    predictions,
+)
+from infolm_metric.infolm.encoders import ARCHITECTURE, MaskedLM, load_masked_lm, open_masked_lm
+from infolm_metric.infolm.explanation import Explanation, TextView, explain_score
+from infolm_metric.infolm.measures import MeasureSpec
+from infolm_metric.infolm.settings import InfoLMSettings
 
 # What is held at once while pairs are compared: bytes of distributions, and texts. A sweep may hold
 # more, because a text then has many distributions, and those of close texts should be together.
 CHUNK_BYTES = 1 << 28
 SWEEP_BYTES = 1 << 30
 CHUNK_TEXTS = 2048
+COMPARED_ELEMENTS = 1 << 22  # entries of the distributions compared in one step
 
 
-@dataclass(frozen=True)
-class Plan:
-    """One reading of the texts by the model, and all that is made of it."""
-
-    settings: Settings  # those that say how texts are read
-    weightings: Sequence[Weighting]
-    temperatures: Sequence[float]
-    comparisons: Sequence[Comparison]
-
-
-class InfoLMPasses(Passes):
-    """Scores pairs under any settings, in as few passes of the model as these allow."""
-
-    settings_type = Settings
-    best_means = "the same distribution"
-
-    def __init__(self) -> None:
-        self.distributions = Distributions()
-        super().__init__(self.distributions)
-
-    def read_by(self, settings: Settings) -> Settings:
-        """These settings without what is made of the predictions that a reading gives."""
-        return settings.reading("masks_per_pass")
-
-    def score_alike(
-        self,
-        pairs: Pairs,
-        read: Settings,
-        asked: Sequence[tuple[Settings, Statistics]],
-        report: Report,
-    ) -> list[Result]:
-        """The results for settings that one reading serves, each with its statistics."""
-        checkpoint = self.distributions.opened(read)
-        weighed = [weighting(each, counted, checkpoint) for each, counted in asked]
-        weightings = list(dict.fromkeys(weighed))
-        heats = list(dict.fromkeys(each.temperature for each, _ in asked))
-        comparisons = [
-            Comparison(name, each, heats.index(each.temperature), weightings.index(tables))
-            for (each, _), tables in zip(asked, weighed, strict=True)
-            for name in each.names
-        ]
-        plan = Plan(read, weightings, heats, comparisons)
-        table, remarks = self.score_chunks(
-            pairs,
-            read,
-            lambda: chunks(pairs, self._room(plan)),
-            (len(comparisons), len(weightings)),
-            partial(self._compare, plan),
-            report,
-        )
-        rows = iter(table)
-        results = []
-        for (each, counted), tables in zip(asked, weighed, strict=True):
-            scores = {name: next(rows).tolist() for name in each.names}
-            results.append(
-                Result(
-                    each.metric,
-                    scores,
-                    self.signature(each, counted),
-                    self.higher_is_better(each),
-                    _fitting(remarks[weightings.index(tables)], each, counted),
-                    each.several,
-                )
-            )
-        return results
-
-    def bounds(self, settings: Settings, name: str) -> tuple[float, float]:
-        """0, for equal distributions, and the largest value of the measure."""
-        return 0.0, settings.largest_value(name)
-
-    # The steps of a pass, in order.
-
-    def _room(self, plan: Plan) -> int:
-        """The number of texts whose distributions are held at once."""
-        each = len(plan.temperatures) * len(plan.weightings)
-        held = CHUNK_BYTES if each == 1 else SWEEP_BYTES
-        size = 8 * self.distributions.model(plan.settings).checkpoint.size * each
-        return max(2, min(CHUNK_TEXTS, held // size))
-
-    def _compare(
-        self, plan: Plan, chunk: Sequence[Pair], scores: np.ndarray, report: Told
-    ) -> list[Remarks]:
-        """Fill in the scores of a chunk of pairs, float64 [comparisons, pairs]."""
-        sides, counts = sides_of(chunk), counts_of(chunk)
-        weighed = [self.distributions.read(sides, each, plan.settings) for each in plan.weightings]
-        pairs = [SinglePairs(one, other, counts) for one, other in weighed]
-        weighed_texts = [weighed_text for each in pairs for weighed_text in each.weighed_texts]
-        found = self.distributions.of(weighed_texts, plan.settings, plan.temperatures, report)
-        for index, singles in enumerate(pairs):
-            rows = [row for row, c in enumerate(plan.comparisons) if c.weighting == index]
-            compared = [plan.comparisons[row] for row in rows]
-            values = compare_singles(singles, found, compared)
-            for row, comparison, column in zip(rows, compared, values, strict=True):
-                scores[row] = singles.combine(column, comparison.settings.multi_reference)
-        return [self.distributions.remark(each.weighed_texts, plan.settings) for each in pairs]
-
-
-class InfoLMScorer(MetricScorer):
+class InfoLMScorer(Scorer):
     """Scores candidates against references; the model is loaded at the first use and kept.
 
     Args:
-        **settings: the settings of InfoLM, by name; every method takes them too, for one call.
+        settings: `InfoLMSettings`, or None for the defaults.
+        **changed: settings by name; every method takes them too, for one call.
 
     Raises:
         TypeError, ValueError: a setting is unknown or wrong.
@@ -151,24 +55,63 @@ class InfoLMScorer(MetricScorer):
     {'fisher_rao_distance': 0.0}
     """
 
-    inner_type = InfoLMPasses
-    inner: InfoLMPasses
+    settings_type = InfoLMSettings
+    architecture = ARCHITECTURE
+    best_means = "the same distribution"
 
-    if TYPE_CHECKING:  # what is inherited, with the settings by name
+    # How texts are read, and how two readings are compared.
 
-        def __init__(self, **settings: Unpack[Keywords]) -> None: ...
+    def open(self, settings: InfoLMSettings) -> Checkpoint:
+        """The tokenizer of the masked language model, with its facts."""
+        return open_masked_lm(str(settings.model_name_or_path), settings.model_revision)
 
-        def score(  # type: ignore[override]  # noqa: D102
-            self, predictions: Any, references: Any, **settings: Unpack[Keywords]
-        ) -> Result: ...
+    def load(self, checkpoint: Checkpoint, settings: InfoLMSettings) -> MaskedLM:
+        """The masked language model."""
+        return load_masked_lm(checkpoint, settings.device, settings.dtype)
 
-        def stream(  # type: ignore[override]  # noqa: D102
-            self, pairs: Iterable[Any], **settings: Unpack[Keywords]
-        ) -> Iterator[dict[str, float]]: ...
+    def chunks(self, pairs: Pairs, settings: InfoLMSettings) -> Iterator[Pairs]:
+        """The pairs in parts whose distributions are held at once."""
+        return pairs.chunks(self._room(settings, CHUNK_BYTES))
 
-        def signature(  # type: ignore[override]  # noqa: D102
-            self, **settings: Unpack[Keywords]
-        ) -> str: ...
+    def read(
+        self, texts: Texts, settings: InfoLMSettings, progress: Progress = lambda share: None
+    ) -> dict[Hashable, Tensor]:
+        """log p of each text by its key, float64 [vocab]."""
+        found = self._read(texts, settings, [settings.temperature], progress)
+        return {key: log_p[0] for key, log_p in found.items()}
+
+    def compare(
+        self,
+        candidates: Texts,
+        references: Texts,
+        readings: Mapping[Hashable, Tensor],
+        settings: InfoLMSettings,
+    ) -> dict[str, np.ndarray]:
+        """Every measure that was asked for, of candidates and references, float64 [pairs] each."""
+        specs = [
+            MeasureSpec(name, settings.symmetrize, settings.alpha, settings.beta)
+            for name in settings.names
+        ]
+        values = self._compare(candidates, references, readings, settings.interpolation, specs)
+        return dict(zip(settings.names, values, strict=True))
+
+    def bounds(self, settings: InfoLMSettings, name: str) -> tuple[float, float]:
+        """0, for equal distributions, and the largest value of the measure."""
+        return 0.0, settings.upper_bound(name)
+
+    def count_warnings(self, texts: Texts, settings: InfoLMSettings) -> Counter[str]:
+        """The counts of texts that are not scored quite as they were written."""
+        counts, masks = super().count_warnings(texts, settings), settings.masks_per_pass
+        if masks == 0 or settings.interpolation > 0:
+            counts["one_token"] = 0  # read without a mask, or mixed with its own token, it counts
+        elif masks > 1:
+            counts["one_token"] = sum(
+                0 < len(each.log_weights) <= masks and bool(np.isfinite(each.log_weights).all())
+                for each in texts
+            )
+        return counts
+
+    # More than scores.
 
     def sweep(
         self,
@@ -180,8 +123,8 @@ class InfoLMScorer(MetricScorer):
         alphas: Sequence[float] | None = None,
         betas: Sequence[float] | None = None,
         idfs: Sequence[bool | str | IDF] | None = None,
-        **settings: Unpack[Keywords],
-    ) -> list[tuple[Settings, Result]]:
+        **changed: Any,
+    ) -> list[tuple[InfoLMSettings, Result]]:
         """Results for all combinations of what the lists hold, from one pass of the model.
 
         Each result comes with its settings and equals what `score` gives for them. Measures are
@@ -196,7 +139,7 @@ class InfoLMScorer(MetricScorer):
             alphas: finite numbers.
             betas: likewise.
             idfs: what the setting `idf` can be.
-            **settings: override the scorer's own for this call.
+            **changed: override the scorer's own settings for this call.
 
         Returns:
             The settings and the result of each combination.
@@ -206,36 +149,30 @@ class InfoLMScorer(MetricScorer):
             OSError: the model cannot be found.
         """
         pairs = check_pairs(predictions, references)
-        if settings.get("rescale_with_baseline", self.settings.rescale_with_baseline):
-            raise ValueError("a sweep is not rescaled; leave rescale_with_baseline out")
         lists = {
-            "idfs": idfs,
-            "temperatures": temperatures,
-            "interpolations": interpolations,
-            "alphas": alphas,
-            "betas": betas,
+            "idf": idfs,
+            "temperature": temperatures,
+            "interpolation": interpolations,
+            "alpha": alphas,
+            "beta": betas,
         }
-        given = check_lists({name: each for name, each in lists.items() if each is not None})
-        asked = settings.pop("information_measure", self.settings.names)
-        # Without a measure of its own, because the parameters come from the lists.
-        base = self.settings.replace(**settings, information_measure="fisher_rao_distance")
-        swept = {name.removesuffix("s"): each for name, each in given.items()}
-        grid = base.grid({**swept, "information_measure": asked})
+        grid = self._grid(lists, changed)
         with self.lock:
-            forms = {each.idf: each for each in grid}
-            counted = {form: self.inner.count(pairs, each) for form, each in forms.items()}
-            results = self.inner.score_many(pairs, grid, [counted[each.idf] for each in grid])
-        # On the same texts: those of the result that has most to remark.
-        Remarks.most([each.remarks for each in results]).warn()
+            results = self._sweep(pairs, grid)
+        # On the same texts: the most there is to warn of.
+        kinds = {kind for result in results for kind in result.counts}
+        most = {kind: max(result.counts[kind] for result in results) for kind in kinds}
+        few = [each.counts["few_documents"] for each in results if each.counts["few_documents"]]
+        warn({**most, "few_documents": min(few, default=0)}, self.sentences)
         return list(zip(grid, results, strict=True))
 
-    def distributions(self, texts: Any, **settings: Unpack[Keywords]) -> Tensor:
+    def distributions(self, texts: Any, **changed: Any) -> Tensor:
         """log p(. | text) of each text, float64 [texts, vocab].
 
         Args:
             texts: at least one string; with idf="references" or "separate" they are the corpus,
                 too.
-            **settings: override the scorer's own for this call.
+            **changed: override the scorer's own settings for this call.
 
         Returns:
             Log-probabilities, float64 [texts, vocab].
@@ -244,21 +181,23 @@ class InfoLMScorer(MetricScorer):
             TypeError, ValueError: an argument is wrong; nothing was loaded yet.
             OSError: the model cannot be found.
         """
-        chosen = self.settings.replace(**settings)
+        settings = self.settings.replace(**changed)
         checked = check_texts("texts", texts)
         if not checked:
             raise ValueError("texts is empty; give at least one text")
+        pairs = Pairs(checked, [[text] for text in checked])
         with self.lock:
-            kept = self.inner.distributions
-            statistics = self.inner.count(Pairs(checked, [[text] for text in checked]), chosen)
-            table, _ = weighting(chosen, statistics, kept.opened(chosen))
-            (weighed_texts,) = kept.read([checked], [table], chosen)
-            found = kept.of(weighed_texts, chosen, [chosen.temperature])
-            _fitting(kept.remark(weighed_texts, chosen), chosen, statistics).warn()
-            log_p = torch.stack([found[weighed_text.key][0] for weighed_text in weighed_texts])
-            return interpolated(log_p, weighed_texts, chosen.interpolation)
+            statistics = self.count(pairs, settings)
+            self.check(pairs, settings, statistics)
+            weighted = self.weigh(checked, statistics.weighting(settings)[0], settings)
+            readings = self.read(weighted, settings)
+            documents = {"few_documents": statistics.distinct}
+            counts = add_counts([self.count_warnings(weighted, settings), documents])
+            log_p = torch.stack([readings[text.key] for text in weighted])
+        warn(counts, self.sentences)
+        return interpolated(log_p, weighted, settings.interpolation)
 
-    def explain(self, candidate: str, reference: str, **settings: Unpack[Keywords]) -> Explanation:
+    def explain(self, candidate: str, reference: str, **changed: Any) -> Explanation:
         """What the model predicts at each position of two texts, and what drives their score.
 
         With idf="references" the reference is the corpus, as in `score`; give an `IDF` for another.
@@ -266,8 +205,8 @@ class InfoLMScorer(MetricScorer):
         Args:
             candidate: the text to judge.
             reference: what it is compared with.
-            **settings: override the scorer's own for this call; one measure, and masks_per_pass 0
-                or 1.
+            **changed: override the scorer's own settings for this call; one measure, and
+                masks_per_pass 0 or 1.
 
         Returns:
             The score, the view of either text, and the share of each vocabulary entry in the score.
@@ -276,41 +215,195 @@ class InfoLMScorer(MetricScorer):
             TypeError, ValueError: an argument is wrong; nothing was loaded yet.
             OSError: the model cannot be found.
         """
-        chosen = self.settings.replace(**settings)
+        settings = self.settings.replace(**changed)
         check_text("candidate", candidate)
         check_text("reference", reference)
-        pairs = Pairs([candidate], [[reference]])
-        if len(chosen.names) > 1:
+        if len(settings.names) > 1:
             raise ValueError(
-                f"information_measure must be one measure for explain, got {chosen.names}"
+                f"information_measure must be one measure for explain, got {settings.names}"
             )
-        if chosen.masks_per_pass > 1:
+        if settings.masks_per_pass > 1:
             raise ValueError(
                 "masks_per_pass must be 1 or 0 for explain, which shows what the model predicts at "
-                f"each position, got {chosen.masks_per_pass}"
+                f"each position, got {settings.masks_per_pass}"
             )
+        pairs = Pairs([candidate], [[reference]])
         with self.lock:
-            kept = self.inner.distributions
-            statistics = self.inner.count(pairs, chosen)
-            result = self.inner.score(pairs, chosen, statistics)
-            result.remarks.warn()
-            tables = weighting(chosen, statistics, kept.opened(chosen))
-            weighed_texts = kept.read([[candidate], [reference]], tables, chosen)
-            views = [kept.view(weighed_text, chosen) for (weighed_text,) in weighed_texts]
+            statistics = self.count(pairs, settings)
+            result = self.score_part(pairs, settings, statistics)
+            sides = zip((candidate, reference), statistics.weighting(settings), strict=True)
+            views = [
+                self._view(self.weigh([text], table, settings)[0], settings)
+                for text, table in sides
+            ]
+            tokenizer = self.checkpoint(settings).tokenizer
+        warn(result.counts, self.sentences)
         ((score,),) = result.scores.values()
-        return explain_score(
-            views[0], views[1], chosen, score, result.signature, kept.opened(chosen).tokenizer
+        return explain_score(views[0], views[1], settings, score, result.signature, tokenizer)
+
+    # The steps of a pass.
+
+    def _room(self, settings: InfoLMSettings, most_bytes: int, each: int = 1) -> int:
+        """The number of texts whose distributions, `each` of a text, are held at once."""
+        size = 8 * self.checkpoint(settings).size * each
+        return max(2, min(CHUNK_TEXTS, most_bytes // size))
+
+    def _read(
+        self,
+        texts: Texts,
+        settings: InfoLMSettings,
+        temperatures: Sequence[float],
+        progress: Progress = lambda share: None,
+    ) -> dict[Hashable, Tensor]:
+        """log p of each text at each temperature by its key, float64 [temperatures, vocab]."""
+        model, limit = self.model(settings), self.limit(settings)
+
+        def names(text: WeightedText) -> list[Hashable]:
+            return [(text.key, limit, settings.masks_per_pass, each) for each in temperatures]
+
+        distinct = {text.key: text for text in texts}
+        found: dict[Hashable, Tensor] = {}
+        for key, text in distinct.items():
+            rows = [self.cache.get(name) for name in names(text)]
+            if all(row is not None for row in rows):
+                found[key] = torch.stack([row for row in rows if row is not None])
+        missing = [text for key, text in distinct.items() if key not in found]
+        done = sum(masks_of(distinct[key]) for key in found)  # type: ignore[index]
+        total = done + sum(map(masks_of, missing))
+        made = distributions(
+            missing, model, settings, temperatures, lambda masks: progress((done + masks) / total)
         )
+        for text in missing:
+            for name, row in zip(names(text), made[text.key], strict=True):
+                self.cache.put(name, row)
+        return {**found, **made}
 
-    @property
-    def tokenizer(self) -> Any:
-        """The tokenizer of the model in the settings; `IDF.from_corpus` needs it."""
-        return self.inner.distributions.opened(self.settings).tokenizer
+    def _compare(
+        self,
+        candidates: Texts,
+        references: Texts,
+        readings: Mapping[Hashable, Tensor],
+        interpolation: float,
+        specs: Sequence[MeasureSpec],
+    ) -> np.ndarray:
+        """Measures of candidates and references, float64 [measures, pairs]."""
+        step = max(1, COMPARED_ELEMENTS // next(iter(readings.values())).numel())
+        values = np.empty((len(specs), len(references)))
+        for start in range(0, len(references), step):
+            part = slice(start, start + step)
+            log_q, log_p = (
+                interpolated(
+                    torch.stack([readings[text.key] for text in side[part]]),
+                    side[part],
+                    interpolation,
+                )
+                for side in (candidates, references)
+            )
+            values[:, part] = measures.compare_each(specs, log_p, log_q).cpu().numpy()
+        return values
 
+    def _view(self, text: WeightedText, settings: InfoLMSettings) -> TextView:
+        """The predictions at every position of a text, those of weight 0 included."""
+        plain = WeightedText.of(text.text, None)
+        steps = predictions([[plain]], self.model(settings), settings)
+        log_p = log_predictions(torch.cat([logits for *_, logits in steps]), settings.temperature)
+        tokenizer = self.checkpoint(settings).tokenizer
+        ids, log_weights = text.text.tokens.tolist(), text.log_weights
+        if not ids:
+            ids, log_weights = [tokenizer.mask_token_id], np.zeros(1)
+        weights = torch.from_numpy(log_weights).to(log_p.device)
+        mean = torch.logsumexp(log_p + weights[:, None], dim=0)
+        (mixed,) = interpolated(mean[None], [text], settings.interpolation)
+        return TextView(tokenizer.convert_ids_to_tokens(ids), weights.exp(), log_p, mixed)
 
-def _fitting(remarks: Remarks, settings: Settings, statistics: Statistics) -> Remarks:
-    """The remarks on texts as these settings read them."""
-    # Read without a mask, or mixed with its own token, a text of one token is heard.
-    heard = settings.masks_per_pass == 0 or settings.interpolation > 0
-    one_token = 0 if heard else remarks.one_token
-    return replace(remarks, one_token=one_token, distinct_documents=statistics.distinct)
+    def _grid(
+        self, lists: Mapping[str, Sequence[Any] | None], changed: dict[str, Any]
+    ) -> list[InfoLMSettings]:
+        """The settings of a sweep, of one measure each."""
+        given: dict[str, list[Any]] = {}
+        for name, values in lists.items():
+            if values is None:
+                continue
+            if isinstance(values, str) or not isinstance(values, Sequence | np.ndarray):
+                raise TypeError(f"{name}s must be a list of values, got {values!r}")
+            given[name] = list(values)
+            if not given[name]:
+                raise ValueError(f"{name}s must be a list of at least one value, got {values!r}")
+        asked = changed.pop("information_measure", self.settings.names)
+        # Without a measure of its own, because the parameters come from the lists.
+        base = self.settings.replace(**changed, information_measure="fisher_rao_distance")
+        names = base.replace(information_measure=asked, alpha=0.5, beta=0.5).names
+        alphas = given.pop("alpha", [base.alpha])
+        betas = given.pop("beta", [base.beta])
+        plain = [
+            base.replace(**dict(zip(given, values, strict=True)))
+            for values in itertools.product(*given.values())
+        ]
+        grid = [
+            each.replace(information_measure=name, alpha=alpha, beta=beta)
+            for each in plain
+            for name in names
+            for alpha, beta in measures.parameter_grid(name, alphas, betas)
+        ]
+        if not grid:
+            raise ValueError(
+                f"alphas={alphas} and betas={betas} hold no value in the domain "
+                f"of {', '.join(names)}; see measures.MEASURES for the domains"
+            )
+        return grid
+
+    def _sweep(self, pairs: Pairs, grid: Sequence[InfoLMSettings]) -> list[Result]:
+        """The results for settings that differ in what is made of the model's predictions."""
+        statistics = {
+            each.idf: self.count(pairs, each) for each in {e.idf: e for e in grid}.values()
+        }
+        temperatures = list(dict.fromkeys(each.temperature for each in grid))
+        # Settings that weigh texts alike, by their tables; in each, those of one distribution.
+        weightings: dict[Any, dict[tuple[float, float], list[int]]] = {}
+        for index, each in enumerate(grid):
+            tables = statistics[each.idf].weighting(each)
+            rows = weightings.setdefault(tables, {})
+            rows.setdefault((each.temperature, each.interpolation), []).append(index)
+        for idf, first in {each.idf: each for each in grid}.items():
+            self.check(pairs, first, statistics[idf])
+        parts: list[list[Counter[str]]] = [[] for _ in grid]
+        scores: list[list[float]] = [[] for _ in grid]
+        room = self._room(grid[0], SWEEP_BYTES, len(temperatures) * len(weightings))
+        for chunk in pairs.chunks(room):
+            owners = np.repeat(np.arange(len(chunk)), chunk.counts)
+            weighted = {
+                tables: (
+                    self.weigh(chunk.predictions, tables[0], grid[0]),
+                    self.weigh(chunk.flat_references, tables[1], grid[0]),
+                )
+                for tables in weightings
+            }
+            texts = [text for sides in weighted.values() for side in sides for text in side]
+            readings = self._read(texts, grid[0], temperatures)
+            for tables, (candidates, references) in weighted.items():
+                repeated = [candidates[owner] for owner in owners]
+                for (temperature, interpolation), indices in weightings[tables].items():
+                    row = temperatures.index(temperature)
+                    log_p = {key: reading[row] for key, reading in readings.items()}
+                    specs = [
+                        MeasureSpec(
+                            grid[i].names[0], grid[i].symmetrize, grid[i].alpha, grid[i].beta
+                        )
+                        for i in indices
+                    ]
+                    values = self._compare(repeated, references, log_p, interpolation, specs)
+                    for index, column in zip(indices, values, strict=True):
+                        how = grid[index].multi_reference
+                        scores[index] += combine_references(column, chunk.counts, how).tolist()
+                        counts = self.count_warnings([*candidates, *references], grid[index])
+                        parts[index].append(counts)
+        return [
+            Result(
+                each.metric,
+                {each.names[0]: column},
+                self.signature(each, statistics[each.idf]),
+                self.higher_is_better,
+                add_counts([*counts, {"few_documents": statistics[each.idf].distinct}]),
+            )
+            for each, column, counts in zip(grid, scores, parts, strict=True)
+        ]

@@ -1,224 +1,136 @@
-"""Every choice a user of InfoLM can make, with its default and its check."""
+"""Settings of InfoLM."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+import os
+from dataclasses import dataclass, field
+from typing import Literal
 
-from infolm_metric.kernel.checks import (
-    name_or_names,
-    natural_number,
-    number,
-    one_of,
-    optional,
+from infolm_metric.core.idf import IDF
+from infolm_metric.core.settings import (
+    ModelSettings,
+    check_at_least,
+    check_share,
+    idf_of,
+    score_names,
 )
-from infolm_metric.kernel.model_settings import ModelSettings, idf_choice, multi_reference_choice
-from infolm_metric.kernel.settings import check_lists, choice
-
-if TYPE_CHECKING:
-    from infolm_metric.kernel.idf.table import IDF
-
-# The choices of infolm.measures.SYMMETRIZATIONS, without waiting for torch.
-SYMMETRIZATIONS = ("jeffreys", "jensen", "none", "reverse")
-
-
-def measure_names(name: str, value: Any) -> str | tuple[str, ...]:
-    """The full name of a measure, or those of a list of measures.
-
-    >>> measure_names("information_measure", ["kl", "l1"])
-    ('kl_divergence', 'l1_distance')
-    """
-    from infolm_metric.infolm import measures
-
-    return name_or_names(
-        name, value, "name", measures.MEASURES, lambda each: measures.resolve(each).name
-    )
+from infolm_metric.infolm.measure_table import (
+    ALIASES,
+    MEASURES,
+    check_parameters,
+    parameter_grid,
+    upper_bound,
+)
 
 
-def _share(name: str, value: Any) -> float:
-    checked = number(name, value)
-    if not 0 <= checked <= 1:
-        raise ValueError(f"{name} must lie between 0, the paper's InfoLM, and 1, got {value!r}")
-    return checked
+@dataclass(frozen=True, kw_only=True)
+class InfoLMSettings(ModelSettings):
+    """Settings of InfoLM.
 
+    Args:
+        information_measure: one or several of fisher_rao_distance, kl_divergence,
+            alpha_divergence, renyi_divergence, beta_divergence, ab_divergence, l1_distance,
+            l2_distance and l_infinity_distance, or of short names such as kl and l1.
+        alpha: parameter of the alpha, Renyi and AB divergences.
+        beta: parameter of the beta and AB divergences.
+        symmetrize: jeffreys, jensen, none (from reference to candidate) or reverse.
+        temperature: what the model's logits are divided by, > 0.
+        idf: what weighs the tokens: references, separate (each side by its own texts), none (all
+            alike), bundled (a table of English prose, for models with the bundled one's
+            vocabulary), or the path of a table saved by infolm idf.
+        multi_reference: the score of several references: their min or mean.
+        interpolation: share of a text's own tokens in its distribution, from 0, the paper's, to 1.
+        masks_per_pass: tokens masked at once; more than 1 is an approximation, and faster; 0 masks
+            nothing, another metric at one pass a text.
 
-def _temperature(name: str, value: Any) -> float:
-    checked = number(name, value)
-    if checked <= 0:
-        raise ValueError(f"{name} must be > 0, got {value!r}; the paper finds the best in [1, 2]")
-    return checked
-
-
-@dataclass(frozen=True)
-class Settings(ModelSettings):
-    """A checked set of choices; raises ValueError or TypeError that names the wrong one.
-
-    >>> Settings.of(information_measure="kl").information_measure
+    >>> InfoLMSettings(information_measure="kl").information_measure
     'kl_divergence'
-    >>> Settings.of(temprature=2.0)
+    >>> InfoLMSettings(temperature=0)
     Traceback (most recent call last):
-    TypeError: unknown setting 'temprature'; did you mean 'temperature'?
+    ValueError: temperature must be > 0, got 0.0; the paper finds the best in [1, 2]
     """
 
     metric = "infolm"
-    default_model = "google-bert/bert-base-uncased"  # as in the paper
+    names_field = "information_measure"
 
-    information_measure: str | tuple[str, ...] = choice(
-        "fisher_rao_distance",
-        measure_names,
-        "one or several of fisher_rao_distance (default), kl_divergence, alpha_divergence, "
-        "renyi_divergence, beta_divergence, ab_divergence, l1_distance, l2_distance and "
-        "l_infinity_distance, or of short names such as kl and l1; several need one pass",
-        "-m",
-        "--measure",
-        label="measure",
-        signed=True,
-        repeated=True,
-        given="str | Sequence[str]",
+    information_measure: str | tuple[str, ...] = field(
+        default="fisher_rao_distance",
+        metadata={"flags": ("-m", "--measure"), "signature": "measure"},
     )
-    alpha: float | None = choice(
-        None,
-        optional(number),
-        "parameter of the alpha, Renyi and AB divergences",
-        "--alpha",
-        signed=True,
-    )
-    beta: float | None = choice(
-        None, optional(number), "parameter of the beta and AB divergences", "--beta", signed=True
-    )
-    symmetrize: str = choice(
-        "jeffreys",
-        one_of(SYMMETRIZATIONS),
-        "jeffreys (default), jensen, none (from reference to candidate) or reverse",
-        "--symmetrize",
-        signed=True,
-    )
-    temperature: float = choice(
-        1.0,
-        _temperature,
-        "number that the model's logits are divided by (default: 1)",
-        "-t",
-        "--temperature",
-        signed=True,
-    )
-    idf: bool | str | IDF = idf_choice()
-    multi_reference: str = multi_reference_choice()
-    interpolation: float = choice(
-        0.0,
-        _share,
-        "share of a text's own tokens in its distribution, from 0 (default, the paper's) to 1",
-        "--interpolation",
-        signed=True,
-    )
-    masks_per_pass: int = choice(
-        1,
-        natural_number,
-        "tokens masked at once (default: 1, exact); more is an approximation, and faster; 0 masks "
-        "nothing, another metric at one pass a text",
-        "--masks-per-pass",
-        signed=True,
-    )
+    alpha: float | None = None
+    beta: float | None = None
+    symmetrize: Literal["jeffreys", "jensen", "none", "reverse"] = "jeffreys"
+    temperature: float = field(default=1.0, metadata={"flags": ("-t", "--temperature")})
+    idf: bool | str | os.PathLike[str] | IDF | None = "references"
+    multi_reference: Literal["min", "mean"] = "min"
+    interpolation: float = 0.0
+    masks_per_pass: int = 1
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        from infolm_metric.infolm import measures
-
-        for measure in self.names:
-            measures.check_parameters(measure, self.alpha, self.beta)
-            if self.interpolation == 1 and not math.isfinite(self.largest_value(measure)):
+        known = {**{name: name for name in MEASURES}, **ALIASES}
+        names = score_names("information_measure", self.information_measure, known, every=True)
+        object.__setattr__(self, "information_measure", names)
+        object.__setattr__(self, "idf", idf_of(self.idf))
+        if self.temperature <= 0:
+            raise ValueError(
+                f"temperature must be > 0, got {self.temperature!r}; the paper finds the best in "
+                "[1, 2]"
+            )
+        check_share("interpolation", self.interpolation, ", 0 being the paper's InfoLM")
+        check_at_least("masks_per_pass", self.masks_per_pass, 0)
+        for name in self.names:
+            check_parameters(name, self.alpha, self.beta)
+            if self.interpolation == 1 and not math.isfinite(self.upper_bound(name)):
                 raise ValueError(
-                    f"interpolation=1 needs a measure with a largest value; "
-                    f"{measure} with symmetrize={self.symmetrize!r} has none; use a "
-                    f"smaller share, symmetrize='jensen' or a bounded measure such "
-                    "as fisher_rao_distance"
+                    "interpolation=1 needs a measure with a largest value; "
+                    f"{name} with symmetrize={self.symmetrize!r} has none; use a smaller share, "
+                    "symmetrize='jensen' or a bounded measure such as fisher_rao_distance"
                 )
 
-    def largest_value(self, measure: str) -> float:
+    def upper_bound(self, measure: str) -> float:
         """The largest value `measure` can take under these settings, or infinity."""
-        from infolm_metric.infolm import measures
-
-        return measures.largest_value(
-            measure, symmetrize=self.symmetrize, alpha=self.alpha, beta=self.beta
-        )
+        return upper_bound(measure, symmetrize=self.symmetrize, alpha=self.alpha, beta=self.beta)
 
     def signed(self) -> dict[str, object]:
         """What can change a score, without parameters and symmetrisations that no measure uses."""
-        from infolm_metric.infolm.measures import MEASURES
-
-        fields = super().signed()
-        used = {p.name for name in self.names for p in MEASURES[name].parameters}
+        measures = [MEASURES[name] for name in self.names]
+        used = {parameter.name for measure in measures for parameter in measure.parameters}
         unused = {"alpha", "beta"} - used
-        if all(MEASURES[name].symmetric for name in self.names):
+        if all(measure.symmetric for measure in measures):
             unused.add("symmetrize")
         if not self.interpolation:
             unused.add("interpolation")
         if self.masks_per_pass == 1:
             unused.add("masks_per_pass")
-        return {name: value for name, value in fields.items() if name not in unused}
+        return {name: value for name, value in super().signed().items() if name not in unused}
 
-    def baselined(self) -> list[Settings]:
+    def baseline_settings(self) -> list[InfoLMSettings]:
         """Every measure, with uniform weights and with idf; parameters that are not given are 1/2.
 
         With interpolation 1 only those with a largest value.
 
-        >>> len(Settings().baselined()[0].names), len(Settings.of(alpha=2).baselined()[0].names)
-        (9, 9)
+        >>> [len(each.names) for each in InfoLMSettings().baseline_settings()]
+        [9, 9]
         """
-        from infolm_metric.infolm.measures import MEASURES, parameter_grid
-
         alpha, beta = (0.5 if given is None else given for given in (self.alpha, self.beta))
         plain = self.replace(information_measure="fisher_rao_distance", alpha=alpha, beta=beta)
         names = [
             name
             for name in MEASURES
             if parameter_grid(name, [alpha], [beta])
-            and (self.interpolation < 1 or math.isfinite(plain.largest_value(name)))
+            and (self.interpolation < 1 or math.isfinite(plain.upper_bound(name)))
         ]
         every = plain.replace(information_measure=names)
-        return super(Settings, every).baselined()
+        return super(InfoLMSettings, every).baseline_settings()
 
     def label(self, name: str) -> str:
         """The measure with its parameters.
 
-        >>> Settings.of(information_measure="ab", alpha=0.5, beta=2).label("ab_divergence")
+        >>> InfoLMSettings(information_measure="ab", alpha=0.5, beta=2).label("ab_divergence")
         'ab_divergence(0.5, 2)'
         """
-        from infolm_metric.infolm.measures import MEASURES
-
         used = [parameter.name for parameter in MEASURES[name].parameters]
         values = ", ".join(f"{getattr(self, parameter):g}" for parameter in used)
         return f"{name}({values})" if values else name
-
-    def grid(self, lists: Mapping[str, Sequence[Any]]) -> list[Settings]:
-        """These settings with every combination of the values listed by name, of one measure each.
-
-        A measure takes part once for every value of the parameters that it has; parameters
-        outside its domain are left out. Raises ValueError if nothing is left.
-
-        >>> lists = {"information_measure": ["renyi"], "temperature": [1, 2], "alpha": [0.5, 1.0]}
-        >>> [(each.temperature, each.alpha) for each in Settings().grid(lists)]
-        [(1.0, 0.5), (2.0, 0.5)]
-        """
-        from infolm_metric.infolm.measures import parameter_grid
-
-        others = dict(lists)
-        asked = measure_names("information_measure", others.pop("information_measure", self.names))
-        check_lists(others)
-        names = [asked] if isinstance(asked, str) else asked
-        alphas, betas = others.pop("alpha", [self.alpha]), others.pop("beta", [self.beta])
-        # Without a measure of its own, because the parameters come from the lists.
-        base = self.replace(information_measure="fisher_rao_distance")
-        found = [
-            plain.replace(information_measure=name, alpha=alpha, beta=beta)
-            for plain in super(Settings, base).grid(others)
-            for name in names
-            for alpha, beta in parameter_grid(name, alphas, betas)
-        ]
-        if not found:
-            raise ValueError(
-                f"alphas={alphas} and betas={betas} hold no value in the domain "
-                f"of {', '.join(names)}; see measures.MEASURES for the domains"
-            )
-        return found

@@ -1,0 +1,111 @@
+"""What keeps the bits of a score the same, whatever else is read in the same batch."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+PRECISION = "fp32_precision"
+
+
+def min_rows() -> int:
+    """The fewest rows of a matrix product by which a row has the same bits as among any more.
+
+    For fewer a thread, a CPU's libraries compute in other orders, and a score's last bits would
+    depend on the batch it is in.
+    """
+    return max(16, 8 * torch.get_num_threads())
+
+
+def pad_rows(flat: Tensor) -> Tensor:
+    """`flat` [rows, in], with rows of zeros after it until there are enough."""
+    missing = min_rows() - len(flat)
+    return F.pad(flat, (0, 0, 0, missing)) if missing > 0 else flat
+
+
+def by_rows(module: Callable[[Tensor], Tensor], states: Tensor) -> Tensor:
+    """What a module that treats rows alike gives, [..., in] -> [..., out], for enough rows."""
+    flat = states.flatten(0, -2)
+    return module(pad_rows(flat))[: len(flat)].view(*states.shape[:-1], -1)
+
+
+class DeterministicLinear(nn.Linear):
+    """A linear layer that computes enough rows, and so the same bits for each."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The layer of `input` [..., in], [..., out]."""
+        enough = input.numel() >= min_rows() * input.shape[-1]
+        return super().forward(input) if enough else by_rows(super().forward, input)
+
+
+def deterministic_linear(model: nn.Module) -> nn.Module:
+    """The model, whose linear layers give a row the same bits however few rows come with it.
+
+    >>> layer = deterministic_linear(nn.Linear(64, 64))
+    >>> rows = torch.randn(40, 64)
+    >>> torch.equal(layer(rows)[:1], layer(rows[:1]))
+    True
+    """
+    for module in model.modules():
+        if type(module) is nn.Linear:
+            module.__class__ = DeterministicLinear
+    return model
+
+
+def repeat_texts(ids: Tensor) -> Tensor:
+    """The texts, int64 [texts, tokens], again and again until their tokens are enough rows.
+
+    >>> len(repeat_texts(torch.zeros(2, min_rows(), dtype=torch.int64)))
+    2
+    """
+    return ids.repeat(-(-min_rows() // ids.numel()), 1)
+
+
+class _Precision:
+    """Torch's precision of products, which all threads share: the caller's once all are done."""
+
+    def __init__(self) -> None:
+        self.lock, self.inside = threading.Lock(), 0
+        self.callers: str | None = None
+        self.by_backend: list[str] = []
+        backends: list[Any] = [torch.backends.cuda, torch.backends.mkldnn]
+        # Since torch 2.9 each has a precision of its own.
+        self.products = [each.matmul for each in backends if hasattr(torch.backends, PRECISION)]
+
+    def __enter__(self) -> None:
+        with self.lock:
+            if not self.inside:
+                self.by_backend = [getattr(each, PRECISION) for each in self.products]
+                try:
+                    self.callers = torch.get_float32_matmul_precision()
+                except RuntimeError:  # set by backend, as a Trainer's tf32=True does
+                    self.callers = None
+                torch.set_float32_matmul_precision("highest")
+            self.inside += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self.lock:
+            self.inside -= 1
+            if not self.inside:
+                if self.callers is not None:
+                    torch.set_float32_matmul_precision(self.callers)
+                for each, precision in zip(self.products, self.by_backend, strict=True):
+                    setattr(each, PRECISION, precision)
+
+
+_highest = _Precision()
+
+
+@contextmanager
+def deterministic_inference(device: torch.device) -> Iterator[None]:
+    """Neither gradients nor the caller's autocast, precision and default device change a score."""
+    # Left out where it is that already, because it costs a little at every call of torch.
+    own = nullcontext() if torch.get_default_device().type == device.type else device
+    with own, _highest, torch.inference_mode(), torch.autocast(device.type, enabled=False):
+        yield

@@ -1,0 +1,310 @@
+"""A metric as `evaluate` knows it, over any scorer: the buffer, add, add_batch and compute."""
+
+from __future__ import annotations
+
+import inspect
+import os
+from collections.abc import Iterable
+from typing import Any, ClassVar
+
+import datasets
+import evaluate
+from evaluate.utils import is_progress_bar_enabled
+
+from infolm_metric.core.baselines import baseline_of
+from infolm_metric.core.distributed import Call, check_rank_pairs, score_on_ranks
+from infolm_metric.core.inputs import Pairs, check_pairs
+from infolm_metric.core.results import Result, warn
+from infolm_metric.core.scorer import Scorer
+from infolm_metric.core.settings import Settings, annotations, check_value, descriptions, nearest
+
+_TEXT = datasets.Value("string")
+_FEATURES = [  # the two kinds of input: one reference each, or several
+    datasets.Features({"predictions": _TEXT, "references": references})
+    for references in (_TEXT, datasets.List(_TEXT))
+]
+_INPUTS = ("predictions", "references", "sources")
+_ARGUMENTS = ("ranks", "gather", "return_scores", "details", "rescale_with_baseline", "verbose")
+_PROCESSES = {"num_process": 1, "process_id": 0, "experiment_id": None}  # what evaluate.load gives
+_NAMES_ELSEWHERE = {  # what other metrics call the inputs
+    **dict.fromkeys(("candidate", "candidates", "cands", "hypotheses", "hyps"), "predictions"),
+    **dict.fromkeys(("refs", "target", "targets", "labels"), "references"),
+}
+_SOFTWARE = """\
+@software{infolm_metric,
+  title = {infolm: {InfoLM} as an evaluate metric},
+  author = {{The infolm authors}},
+  year = {2026},
+  license = {Apache-2.0},
+}
+"""
+_MANUAL = """
+Args:
+    predictions (list of str): the texts to judge, at least one.
+    references (list of str, or list of lists of str): for each prediction its reference, or its
+        references, at least one each.
+    return_scores (bool): whether to give the score of each pair (default: True).
+    details (bool): False gives the means alone, for tools that average every value.
+    rescale_with_baseline (bool or str): give also each score as 1 for a copy and 0 for what
+        unrelated texts score: True (by the package's baseline) or a file of `infolm baseline`.
+    verbose (bool): show progress.
+    ranks (str): None (default): this process scores what it was given, whatever others do.
+        "share": every rank was given a share, and scores it. "same": every rank was given all the
+        pairs, as a Trainer does, and the ranks divide the work. All ranks must call `compute`.
+    gather (str): which ranks get the result: "all" (default) or "main".
+
+    The settings can be given to `compute`, and to `evaluate.load` or the class, where they become
+    the defaults of every `compute`:
+
+{settings}
+
+Returns:
+    A dictionary, or None on the ranks other than the first if gather="main":
+
+    {name} (float): the mean of the scores. {range}
+    scores (list of float): the score of each pair.
+    higher_is_better (bool): {higher}.
+    signature (str): every setting that can change a score, the model and the versions. Report it
+        with the score.
+    warnings (dict of int): how many texts were too long, empty, of one token, without any weight,
+        or of another kind than the model was trained on, how many tokens it does not know, and on
+        how few distinct documents idf rests; of these, those that occurred.
+    rescaled (float), rescaled_scores (list of float), baseline (dict): with
+        rescale_with_baseline; 1 is a copy, 0 what unrelated texts score.
+{more}
+Raises:
+    TypeError, ValueError: an argument or a setting is wrong; found before a model is loaded. What
+        was added with `add` and `add_batch` remains, the arguments of the failing call do not.
+    OSError: the model is not there.
+
+Examples:
+{examples}"""
+
+
+class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
+    """A metric of `evaluate` whose scores come from `scorer_type`.
+
+    A metric is a subclass that names its scorer and holds its documentation. Pairs wait in memory,
+    and nothing is written to disk; several processes meet through `compute(ranks=...)`.
+
+    Args:
+        config_name: None; there are no configurations.
+        **settings: settings, by name, which become the defaults of every `compute`, and what
+            `evaluate.load` gives every metric: keep_in_memory, cache_dir, seed, hash,
+            max_concurrent_cache_files, timeout.
+
+    Raises:
+        TypeError, ValueError: a setting is unknown or wrong. No model is loaded yet.
+    """
+
+    scorer_type: ClassVar[type[Scorer]]
+    documentation: ClassVar[dict[str, Any]] = {}
+
+    def __init__(self, config_name: str | None = None, **settings: Any) -> None:
+        if config_name not in (None, "default"):
+            raise ValueError(
+                f"{type(self).__name__} has no configurations, got config_name={config_name!r}; "
+                'give settings by name, such as model_name_or_path="bundled"'
+            )
+        named = inspect.getfullargspec(evaluate.Metric.__init__).args
+        own = {name: settings.pop(name) for name in named if name in settings}
+        for name, only in _PROCESSES.items():
+            if own.get(name, only) != only:
+                raise ValueError(
+                    f"{name} must be left out, got {own[name]!r}: processes do not meet through "
+                    "evaluate's files; start them with torchrun or accelerate launch, and give "
+                    'compute ranks="share" (each has pairs of its own) or ranks="same" (each has '
+                    "all pairs)"
+                )
+        self.scorer = self.scorer_type(**settings)
+        self._added: list[Pairs] = []
+        super().__init__(config_name, **own)
+        self.info.module_name = self.name
+
+    @property
+    def name(self) -> str:
+        """The metric's name: "infolm", where evaluate would make "info_lm" of the class's."""
+        name: str = self.scorer_type.settings_type.metric
+        return name
+
+    def unload(self) -> None:
+        """Free the model and what is kept; the next `compute` loads the model again."""
+        self.scorer.unload()
+
+    def __len__(self) -> int:
+        """The number of pairs added since the last `compute`."""
+        return sum(map(len, self._added))
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What copies and pickles carry; the scorer among it loads its model itself.
+
+        `datasets` pickles what a mapped function refers to, to fingerprint it. Methods that
+        evaluate has bound to this very metric stay here.
+        """
+        state = {**self.__dict__, "_added": list(self._added)}
+        return {name: value for name, value in state.items() if not inspect.ismethod(value)}
+
+    def _info(self) -> evaluate.MetricInfo:
+        """What evaluate knows of a metric: its documentation, and the kinds of input."""
+        known = {"description": "", "citation": "", "license": "Apache-2.0", **self.documentation}
+        if known["citation"]:
+            known["citation"] += _SOFTWARE
+        return evaluate.MetricInfo(features=_FEATURES, **known)
+
+    def _build_data_dir(self) -> str:
+        """Where evaluate would write; nothing is written, so nothing is made."""
+        return os.path.join(self._data_dir_root, self.name, self.config_name)
+
+    # evaluate extends the docstrings of the next three by the inputs description.
+
+    def add(
+        self, *, prediction: Any = None, reference: Any = None, source: Any = None, **other: Any
+    ) -> None:
+        """Keep one prediction and its reference, or references, for `compute`.
+
+        Args:
+            prediction: a string.
+            reference: a string, or a list of strings.
+            source: in place of a reference, for a metric that takes sources.
+            **other: `predictions` and `references` in their place: so calls `evaluate.combine`.
+
+        Raises:
+            TypeError, ValueError: an argument is wrong, or strings and lists would be mixed.
+        """
+        pair = {"predictions": prediction, "references": reference, "sources": source}
+        _check_names("add", other, _INPUTS)
+        for name, value in other.items():
+            if pair[name] is not None:
+                raise TypeError(f"add got both {name.removesuffix('s')} and {name}; give one")
+            pair[name] = value
+        references = self.scorer.references_or_sources(pair["references"], pair["sources"])
+        self._added.append(self._alike(check_pairs([pair["predictions"]], [references])))
+
+    def add_batch(
+        self, *, predictions: Any = None, references: Any = None, sources: Any = None, **other: Any
+    ) -> None:
+        """Keep predictions and their references for `compute`.
+
+        Args:
+            predictions: a list of strings.
+            references: for each its reference, or a list of its references.
+            sources: in place of references, for a metric that takes sources.
+            **other: refused, with the name that may have been meant.
+
+        Raises:
+            TypeError, ValueError: an argument is wrong, or strings and lists would be mixed.
+        """
+        _check_names("add_batch", other, _INPUTS)
+        references = self.scorer.references_or_sources(references, sources)
+        self._added.append(self._alike(check_pairs(predictions, references)))
+
+    def compute(
+        self,
+        *,
+        predictions: Any = None,
+        references: Any = None,
+        sources: Any = None,
+        ranks: str | None = None,
+        gather: str | None = None,
+        return_scores: bool = True,
+        details: bool = True,
+        rescale_with_baseline: Any = False,
+        verbose: bool = False,
+        **settings: Any,
+    ) -> dict[str, Any] | None:
+        """Scores of the pairs added before and of those given here; forgets them if all went well.
+
+        Args:
+            predictions: a list of strings, or None if all pairs were added before.
+            references: for each its reference, or a list of its references; likewise.
+            sources: in place of references, for a metric that takes sources.
+            ranks: None, "share" or "same", as for `distributed_score`.
+            gather: "all" or "main", likewise.
+            return_scores: whether to give the scores of each pair.
+            details: False for the means alone, for tools that average every value.
+            rescale_with_baseline: True, False or a file of `infolm baseline`.
+            verbose: show progress.
+            **settings: hold for this call.
+
+        Returns:
+            The scores as a dictionary, or None on a rank that `gather` leaves out.
+
+        Raises:
+            TypeError, ValueError: an argument is wrong; nothing was loaded, and what was added is
+                kept.
+            OSError: the model cannot be found.
+        """
+        added = list(self._added)  # another thread may go on adding
+
+        def call() -> Call:
+            known = annotations(type(self.scorer.settings))
+            _check_names("compute", settings, (*_INPUTS[:2], *_ARGUMENTS, *known))
+            flags = {"return_scores": return_scores, "details": details, "verbose": verbose}
+            for name, value in flags.items():
+                check_value(name, value, bool)
+            chosen = self.scorer.settings.replace(**settings)
+            baseline = baseline_of(chosen.metric, rescale_with_baseline)
+            parts = list(added)
+            given = self.scorer.references_or_sources(references, sources)
+            if predictions is not None or given is not None:
+                check = check_pairs if ranks is None else check_rank_pairs
+                parts.append(self._alike(check(predictions, given)))
+            shown = verbose and is_progress_bar_enabled()
+            return Call(Pairs.joined(parts), chosen, baseline, shown)
+
+        result: Result | None
+        if ranks is not None:
+            result = score_on_ranks(self.scorer, call, ranks, gather or "all")
+        elif gather is not None:
+            raise ValueError(f'gather={gather!r} needs ranks="share" or ranks="same"')
+        else:
+            pairs, chosen, baseline, shown = call()
+            if not len(pairs):
+                raise ValueError(
+                    "there is nothing to compute; give predictions and references, "
+                    "or add them before with add or add_batch"
+                )
+            with self.scorer.lock:
+                statistics = self.scorer.count(pairs, chosen)
+                result = self.scorer.score_part(pairs, chosen, statistics, baseline, shown)
+        if result is not None:
+            warn(result.counts, self.scorer.sentences)  # may raise, where warnings are errors
+        del self._added[: len(added)]
+        return None if result is None else result.as_dict(return_scores, details)
+
+    def _alike(self, pairs: Pairs) -> Pairs:
+        """The pairs; ValueError if strings and lists would be mixed."""
+        if self._added and len(pairs) and self._added[0].several != pairs.several:
+            kinds = ("strings", "lists of strings")
+            raise ValueError(
+                f"references were {kinds[not pairs.several]} in what was added before and are "
+                f"{kinds[pairs.several]} now; give all of them as {kinds[not pairs.several]}, "
+                "or compute what was added first"
+            )
+        return pairs
+
+
+def _check_names(method: str, names: Iterable[str], known: tuple[str, ...]) -> None:
+    """Raise TypeError if a name is none of the known ones, with the nearest of them."""
+    for name in names:
+        if name not in known:
+            hint = nearest(_NAMES_ELSEWHERE.get(name, name), known)
+            raise TypeError(f"{method} got an unknown argument {name!r}; {hint}")
+
+
+def inputs_description(
+    settings: type[Settings], examples: str, *, range: str, higher: bool = False, more: str = ""
+) -> str:
+    """The manual page of `compute`, which notebooks show.
+
+    `range` says which scores there are and which is best, and `more` what else is returned.
+    """
+    described = descriptions(settings)
+    return _MANUAL.format(
+        settings="\n".join(f"    {name}: {described[name]}" for name in annotations(settings)),
+        name=settings.metric,
+        range=range,
+        higher=higher,
+        more=more,
+        examples=examples,
+    )

@@ -1,0 +1,611 @@
+"""Inverse document frequencies: the table, its counting with `datasets`, the weights of a text."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import operator
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from infolm_metric.core.files import write_whole
+from infolm_metric.core.inputs import Pair, as_list, check_text
+from infolm_metric.core.tokenization import TokenizedText, tokenize
+
+FORMAT, VERSION = "infolm idf table", 1
+COUNTS_VERSION = 3  # of the counts that datasets keeps in files
+REMEDY = "count it again with IDF.from_corpus and save it"
+PROBE = "The cat's 3rd CAFÉ, naïve   in 東京: ½ #tag 🙂\n[MASK]"
+BATCH = 1000  # documents that become one row of counts
+SLICE = 100  # documents tokenised at a time: bounds memory where documents are long
+DISTINCT = 10  # documents; whether there are more makes no difference
+
+_sizes: dict[str, int] = {}  # by fingerprint; to list a large vocabulary takes most of a second
+
+
+@dataclass(frozen=True, eq=False)
+class IDF:
+    """The document frequencies of one tokenizer's tokens in a corpus, and their inverses.
+
+    Tables are equal if documents, frequencies and tokenizer are.
+
+    Attributes:
+        documents: how many were counted, at least 1.
+        document_frequency: for each token id the number of documents that contain it, int64
+            [vocab], from 0 to `documents`.
+        tokenizer: the fingerprint of the tokenizer that the ids belong to.
+        tokenizer_name: what to call it in messages.
+        digests: stand for distinct documents, ten at most; they tell if a corpus says anything.
+
+    Raises:
+        ValueError: a frequency is not between 0 and `documents`, or no whole number.
+
+    >>> table = IDF(3, np.array([0, 2, 3]), "5f2e")
+    >>> table.weights.round(4).tolist()
+    [1.3863, 0.2877, 0.0]
+    """
+
+    documents: int
+    document_frequency: np.ndarray = field(repr=False)
+    tokenizer: str
+    tokenizer_name: str = ""
+    digests: tuple[str, ...] = field(default=(), repr=False)
+
+    def __post_init__(self) -> None:
+        given = np.asarray(self.document_frequency)
+        if given.ndim != 1 or not np.issubdtype(given.dtype, np.integer):
+            raise ValueError(
+                "document_frequency must be a one-dimensional array of whole numbers, "
+                f"got {given.dtype} of shape {given.shape}"
+            )
+        object.__setattr__(self, "documents", operator.index(self.documents))
+        if self.documents < 1:
+            raise ValueError(f"documents must be at least 1, got {self.documents!r}")
+        frequency = given.astype(np.int64)
+        if frequency.size and not 0 <= frequency.min() <= frequency.max() <= self.documents:
+            raise ValueError(
+                f"document_frequency must lie between 0 and documents={self.documents}, "
+                f"got values from {frequency.min()} to {frequency.max()}"
+            )
+        object.__setattr__(self, "document_frequency", _read_only(frequency))
+
+    def __eq__(self, other: object) -> bool:
+        return self.fingerprint == other.fingerprint if isinstance(other, IDF) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self.fingerprint)
+
+    def __str__(self) -> str:
+        """What a signature shows."""
+        return f"table-{self.fingerprint}"
+
+    @cached_property
+    def weights(self) -> np.ndarray:
+        """log((N + 1) / (df + 1)), float64 [vocab]: 0 for a token that every document contains."""
+        return _read_only(np.log((self.documents + 1) / (self.document_frequency + 1)))
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Twelve hexadecimal digits that stand for the contents: tokenizer, documents, counts."""
+        head = [VERSION, self.tokenizer, self.documents, len(self.document_frequency)]
+        counts = self.document_frequency.astype("<i8").tobytes()
+        return hashlib.sha256(json.dumps(head).encode() + counts).hexdigest()[:12]
+
+    def __add__(self, other: IDF) -> IDF:
+        """The table of both corpora together; raises ValueError if the tokenizers differ.
+
+        >>> half = IDF(1, np.array([1, 0]), "5f2e")
+        >>> (half + half).document_frequency.tolist()
+        [2, 0]
+        """
+        if not isinstance(other, IDF):
+            return NotImplemented
+        if self.tokenizer != other.tokenizer:
+            raise ValueError(
+                f"cannot add idf tables of two tokenizers, {self._owner} and {other._owner}; "
+                "count both with the same one"
+            )
+        return IDF(
+            self.documents + other.documents,
+            self.document_frequency + other.document_frequency,
+            self.tokenizer,
+            self.tokenizer_name,
+            merge_digests(self.digests, other.digests),
+        )
+
+    def check_tokenizer(self, fingerprint: str, name: str) -> None:
+        """Raise ValueError unless the table was counted with the tokenizer of this fingerprint.
+
+        Args:
+            fingerprint: of the tokenizer that is to be used.
+            name: what to call it.
+
+        Raises:
+            ValueError: it is another than the table's.
+        """
+        if fingerprint != self.tokenizer:
+            raise ValueError(
+                f"this idf table belongs to the tokenizer {self._owner}, not to "
+                f"{_owner(name, fingerprint)}; count it again with IDF.from_corpus and this "
+                "tokenizer, or use the model that the table belongs to"
+            )
+
+    @property
+    def _owner(self) -> str:
+        return _owner(self.tokenizer_name, self.tokenizer)
+
+    @classmethod
+    def from_corpus(
+        cls,
+        corpus: Any,
+        tokenizer: Any,
+        *,
+        max_length: int | None = None,
+        column: str = "text",
+        processes: int | None = None,
+    ) -> IDF:
+        """The table of a corpus, in which every string as given is one document, repeats included.
+
+        The counts of a `Dataset` that lies in files are kept beside it, where `datasets` keeps
+        its own: the second call reads no text.
+
+        Args:
+            corpus: a list of strings or anything like it, a `datasets.Dataset`, one of its columns,
+                or a stream (`datasets.IterableDataset`). A cell that is a list of strings is as
+                many documents.
+            tokenizer: one of `transformers`; tokens that it flags as special do not count.
+            max_length: how many tokens of a document are read, special ones included; None: all.
+            column: which to read where there are columns; without one named "text", the only one
+                that holds text.
+            processes: share the work on a `Dataset`; None: the tokenizer's own threads do.
+
+        Returns:
+            The table, of as many entries as the tokenizer has ids.
+
+        Raises:
+            TypeError: `corpus` is nothing of the above.
+            ValueError: it is empty or something in it is not a string; it has no such column;
+                `max_length` leaves no room for a token; `processes` is less than 1.
+
+        >>> from transformers import BertTokenizer
+        >>> words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "a", "cat", "sat"]
+        >>> tokenizer = BertTokenizer(vocab={word: i for i, word in enumerate(words)})
+        >>> table = IDF.from_corpus(["a cat", "a cat sat", "a cat", "a a a"], tokenizer)
+        >>> {word: int(table.document_frequency[i]) for i, word in enumerate(words) if i > 4}
+        {'a': 4, 'cat': 3, 'sat': 1}
+        """
+        fingerprint = tokenizer_fingerprint(tokenizer)
+        overhead = tokenizer.num_special_tokens_to_add()
+        if max_length is not None and max_length <= overhead:
+            raise ValueError(
+                f"max_length must be more than the {overhead} special tokens around a text, "
+                f"got {max_length!r}; None sets no limit"
+            )
+        if processes is not None and processes < 1:
+            raise ValueError(f"processes must be at least 1, got {processes!r}")
+        if fingerprint not in _sizes:
+            # The largest id, because a vocabulary with repeated lines has more ids than tokens.
+            _sizes[fingerprint] = 1 + max(tokenizer.get_vocab().values())
+        documents, frequency = 0, np.zeros(_sizes[fingerprint], dtype=np.int64)
+        digests: tuple[str, ...] = ()
+        for row in _counted(corpus, tokenizer, fingerprint, max_length, column, processes or 1):
+            documents += int(row["documents"][0])
+            frequency[np.asarray(row["token_ids"][0], dtype=np.int64)] += row["counts"][0]
+            digests = merge_digests(digests, map(str, row["digests"][0]))
+        if not documents:
+            raise ValueError("corpus is empty; give at least one document")
+        return cls(documents, frequency, fingerprint, str(tokenizer.name_or_path), digests)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the table to one JSON file, which takes the place of an older one whole.
+
+        Args:
+            path: where to.
+
+        Raises:
+            OSError: nothing can be written there; an older file is then as it was.
+
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     IDF(3, np.array([0, 2, 3]), "5f2e").save(Path(folder, "idf.json"))
+        ...     IDF.load(Path(folder, "idf.json"))
+        IDF(documents=3, tokenizer='5f2e', tokenizer_name='')
+        """
+        ids = np.flatnonzero(self.document_frequency)
+        record = {
+            "format": FORMAT,
+            "version": VERSION,
+            "fingerprint": self.fingerprint,
+            "tokenizer": self.tokenizer,
+            "tokenizer_name": self.tokenizer_name,
+            "documents": self.documents,
+            "vocabulary": len(self.document_frequency),
+            "token_ids": ids.tolist(),
+            "counts": self.document_frequency[ids].tolist(),
+            "digests": self.digests,
+        }
+        lines = (
+            f"{json.dumps(key)}: {json.dumps(value, separators=(',', ':'))}"
+            for key, value in record.items()
+        )
+        write_whole(path, [("{\n" + ",\n".join(lines) + "\n}\n").encode("ascii")])
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> IDF:
+        """The table that `save` wrote to `path`.
+
+        Args:
+            path: of the file.
+
+        Returns:
+            The table, equal to the one that was saved.
+
+        Raises:
+            FileNotFoundError: there is no such file.
+            ValueError: it is not a table, is damaged, or has a format that is not known here.
+        """
+        name = repr(os.fspath(path))
+        try:
+            record = json.loads(Path(path).read_bytes())
+        except FileNotFoundError:
+            raise FileNotFoundError(
+                f"there is no idf table {name}; check the path, or make one with IDF.from_corpus "
+                "and save it"
+            ) from None
+        except ValueError:
+            record = None
+        if not isinstance(record, dict) or record.get("format") != FORMAT:
+            raise ValueError(f"{name} is not an idf table, or a damaged one; {REMEDY}")
+        if record.get("version") != VERSION:
+            raise ValueError(
+                f"{name} is an idf table of version {record.get('version')!r}, and this release "
+                f"reads version {VERSION}; update infolm-metric, or {REMEDY}"
+            )
+        try:
+            frequency = np.zeros(record["vocabulary"], dtype=np.int64)
+            frequency[np.asarray(record["token_ids"], dtype=np.int64)] = record["counts"]
+            owner = (record["tokenizer"], record["tokenizer_name"])
+            digests = tuple(map(str, record.get("digests", ())))
+            table = cls(record["documents"], frequency, *owner, digests)
+            whole = table.fingerprint == record["fingerprint"]
+        except (ArithmeticError, LookupError, MemoryError, TypeError, ValueError):
+            whole = False
+        if not whole:
+            raise ValueError(f"the idf table {name} is damaged; {REMEDY}")
+        return table
+
+
+# What a corpus says about its tokens.
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """The table of each side of the pairs that was counted; empty where nothing is counted.
+
+    What ties pairs together is only the inverse document frequencies of the corpus. Counts add up:
+    each part of a corpus is counted, the counts are added, and every part is scored with the sums.
+    """
+
+    tables: Mapping[str, IDF] = field(default_factory=dict)
+
+    def __bool__(self) -> bool:
+        return bool(self.tables)
+
+    def __add__(self, other: Statistics) -> Statistics:
+        """The statistics of both parts together.
+
+        >>> half = Statistics({"references": IDF(1, np.array([1, 0]), "5f2e")})
+        >>> (half + Statistics() + half).tables["references"].documents
+        2
+        """
+        total = dict(self.tables)
+        for side, table in other.tables.items():
+            total[side] = total[side] + table if side in total else table
+        return Statistics(total)
+
+    @property
+    def distinct(self) -> int:
+        """Distinct documents of the side that has fewest; 10 stands for any more, 0 for no count.
+
+        >>> Statistics({"references": IDF(2, np.array([2]), "5f2e", digests=("a0",))}).distinct
+        1
+        """
+        return min((len(table.digests) for table in self.tables.values()), default=0)
+
+    @property
+    def fingerprints(self) -> dict[str, str]:
+        """What stands for the counts of each side."""
+        return {side: table.fingerprint for side, table in self.tables.items()}
+
+    def weighting(self, settings: Any) -> tuple[IDF | None, IDF | None]:
+        """What weighs the candidates' tokens and the references': a table, or None: uniformly.
+
+        The table that the settings hold, or those counted. A corpus of fewer than two distinct
+        documents says nothing of its tokens, and is not used.
+        """
+        idf = getattr(settings, "idf", False)
+        if isinstance(idf, IDF):
+            return idf, idf
+        if not settings.counted or self.distinct < 2:
+            return None, None
+        tables = [self.tables[side] for side in settings.counted]
+        return tables[0], tables[-1]
+
+    def weights_used(self, settings: Any) -> str:
+        """What weighs the tokens of texts: "idf" or "uniform"."""
+        return "uniform" if self.weighting(settings)[0] is None else "idf"
+
+
+def count_sides(
+    pairs: Iterable[Pair],
+    sides: Iterable[str],
+    tokenizer: Any,
+    max_length: int | None,
+    processes: int | None,
+) -> Statistics:
+    """The statistics of the candidates or references of pairs, which are read once for each side."""
+    texts: dict[str, Callable[[], Iterator[str]]] = {
+        "candidates": lambda: (candidate for candidate, _ in pairs),
+        "references": lambda: (text for _, group in pairs for text in group),
+    }
+    return Statistics(
+        {
+            side: IDF.from_corpus(
+                texts[side](), tokenizer, max_length=max_length, processes=processes
+            )
+            for side in sides
+        }
+    )
+
+
+def merge_digests(digests: Iterable[str], others: Iterable[str]) -> tuple[str, ...]:
+    """The digests of both parts of a corpus, DISTINCT at most.
+
+    >>> merge_digests(["5f", "a0"], ["a0", "b1"])
+    ('5f', 'a0', 'b1')
+    """
+    return tuple(sorted({*digests, *others})[:DISTINCT])
+
+
+def count_rows(
+    rows: Mapping[str, Any],
+    positions: Iterable[int],
+    *,
+    tokenizer: Any,
+    max_length: int | None,
+    column: str,
+) -> dict[str, list[Any]]:
+    """One row of counts for rows of text: documents, token ids, in how many each is, digests."""
+    if column not in rows:
+        raise ValueError(
+            f"corpus has no column {column!r}, only {', '.join(map(repr, rows))}; "
+            "name one with column="
+        )
+    texts = list(_documents(zip(positions, rows[column], strict=True)))
+    seen = [np.zeros(0, dtype=np.int64)]
+    digests: set[str] = set()
+    for start in range(0, len(texts), SLICE):
+        part = [
+            text.tokens
+            for text in tokenize(tokenizer, texts[start : start + SLICE], max_length, "truncate")
+        ]
+        flat = np.concatenate(part)
+        owner = np.repeat(np.arange(len(part)), list(map(len, part)))
+        size = flat.max(initial=0) + 1
+        seen.append(np.unique(owner * size + flat) % size)  # each token once a document
+        if len(digests) < DISTINCT:
+            digests |= {hashlib.sha256(tokens.tobytes()).hexdigest()[:16] for tokens in part}
+    ids, counts = np.unique(np.concatenate(seen), return_counts=True)
+    return {
+        "documents": [len(texts)],
+        "token_ids": [ids],
+        "counts": [counts],
+        "digests": [sorted(digests)[:DISTINCT]],
+    }
+
+
+def _counted(
+    corpus: Any,
+    tokenizer: Any,
+    fingerprint: str,
+    max_length: int | None,
+    column: str,
+    processes: int,
+) -> Iterator[Mapping[str, Any]]:
+    """Rows of counts: of a list or an iterator in this process, of a data set by `datasets`."""
+    options = {"tokenizer": tokenizer, "max_length": max_length}
+    if isinstance(corpus, list | tuple | Iterator):
+        numbered = enumerate(corpus)
+        while part := list(islice(numbered, BATCH)):
+            positions, texts = zip(*part, strict=True)
+            yield count_rows({"text": texts}, positions, column="text", **options)
+        return
+
+    from datasets import Features, IterableDataset, List, Value
+
+    dataset, column = _as_dataset(corpus, column)
+    count = partial(count_rows, column=column, **options)
+    if isinstance(dataset, IterableDataset):
+        start = 0
+        for rows in dataset.iter(batch_size=BATCH):
+            stop = start + len(next(iter(rows.values())))
+            yield count(rows, range(start, stop))
+            start = stop
+        return
+    # Left to itself, datasets makes it from the tokenizer object, which use changes.
+    side = tokenizer.truncation_side if max_length is not None else None
+    state = [COUNTS_VERSION, dataset._fingerprint, fingerprint, column, max_length, side]
+    numbers = List(Value("int32"))
+    features = {
+        "documents": Value("int64"),
+        "token_ids": numbers,
+        "counts": numbers,
+        "digests": List(Value("string")),
+    }
+    processes = min(processes, -(-len(dataset) // BATCH))  # none without a batch of its own
+    counted = dataset.map(
+        count,
+        with_indices=True,
+        batched=True,
+        batch_size=BATCH,
+        remove_columns=dataset.column_names,
+        features=Features(features),
+        num_proc=processes if processes > 1 else None,
+        keep_in_memory=not _can_keep(dataset),
+        new_fingerprint=hashlib.sha256(json.dumps(state).encode()).hexdigest()[:16],
+        desc="Counting documents",
+    )
+    yield from counted.with_format("numpy").iter(batch_size=1)
+
+
+def _documents(rows: Iterable[tuple[int, Any]]) -> Iterator[str]:
+    """The checked documents of numbered rows, each a string or a list of strings."""
+    for position, row in rows:
+        several = isinstance(row, list | tuple | np.ndarray)
+        for inner, text in enumerate(row if several else [row]):
+            name = f"corpus[{position}]" + (f"[{inner}]" if several else "")
+            if not isinstance(text, str):
+                raise ValueError(
+                    f"{name} must be a string, got {text!r:.60} ({type(text).__name__}); "
+                    "remove it or give an empty string"
+                )
+            check_text(name, text)
+            yield text
+
+
+def _as_dataset(corpus: Any, column: str) -> tuple[Any, str]:
+    """The corpus as a data set with no more than the column of its texts, and that column."""
+    from datasets import Column, Dataset, Features, IterableColumn, IterableDataset, Value
+
+    sources = Dataset | IterableDataset
+    if isinstance(corpus, Column | IterableColumn) and isinstance(corpus.source, sources):
+        corpus, column = corpus.source, corpus.column_name
+    if isinstance(corpus, Mapping) or hasattr(corpus, "columns"):
+        names = ", ".join(map(repr, getattr(corpus, "columns", corpus)))
+        raise TypeError(
+            f"corpus must be a list of strings or one data set, got a {type(corpus).__name__} of "
+            f"{names or 'nothing'}; give one of these"
+        )
+    if not isinstance(corpus, sources):
+        texts = list(_documents(enumerate(as_list("corpus", corpus))))
+        return Dataset.from_dict({"text": texts}, Features({"text": Value("string")})), "text"
+    # A transform of the user's makes columns of its own, and a stream may not know them yet.
+    if corpus.features is None or (
+        isinstance(corpus, Dataset) and corpus.format["type"] == "custom"
+    ):
+        return corpus, column
+    textual = [name for name, feature in corpus.features.items() if _holds_text(feature)]
+    if column not in corpus.features:
+        if column != "text" or len(textual) != 1:
+            raise ValueError(
+                f"corpus has no column {column!r}; name one with column= (those that hold text: "
+                f"{', '.join(map(repr, textual)) or 'none'})"
+            )
+        (column,) = textual
+    return corpus.with_format(None).select_columns(column), column
+
+
+def _holds_text(feature: Any) -> bool:
+    inner = getattr(feature, "feature", feature)  # of a list
+    return getattr(inner, "dtype", None) in ("string", "large_string", "string_view")
+
+
+def _can_keep(dataset: Any) -> bool:
+    """True if counts can be kept beside the data set: it lies in files, in an open folder."""
+    from datasets import is_caching_enabled
+
+    files = dataset.cache_files
+    folder = os.path.dirname(files[0]["filename"]) or "." if files else ""
+    return is_caching_enabled() and os.access(folder, os.W_OK)
+
+
+# The weights of a text.
+
+
+@dataclass(frozen=True)
+class WeightedText:
+    """A text as it is to be scored: its tokens and their weights."""
+
+    key: tuple[bytes, bytes]  # equal for equal tokens with equal weights
+    text: TokenizedText
+    log_weights: np.ndarray  # float64 [maskable]
+    zero_weight: bool = False  # its weights were all 0, so they are uniform: worth a warning
+
+    @classmethod
+    def of(cls, text: TokenizedText, table: np.ndarray | None) -> WeightedText:
+        """The text with the weights of a table [vocab], or uniform ones for None."""
+        log_weights = normalised_log_weights(text, table)
+        zero = bool(table is not None and len(text.tokens) and not table[text.tokens].any())
+        return cls((text.ids.tobytes(), log_weights.tobytes()), text, log_weights, zero)
+
+
+def normalised_log_weights(text: TokenizedText, table: np.ndarray | None) -> np.ndarray:
+    """Log of the weights of the maskable positions, float64 [maskable], weights summing to 1.
+
+    `table` [vocab] holds the inverse document frequencies; None, or a text whose weights are all
+    0, means uniform weights. A weight of 0 is -inf.
+    """
+    count = int(text.maskable.sum())
+    weights = np.ones(count) if table is None else table[text.tokens]
+    if not weights.any():
+        weights = np.ones(count)
+    with np.errstate(divide="ignore"):
+        return np.log(weights / weights.sum()) if count else np.zeros(0)
+
+
+# The tokenizer that a table belongs to.
+
+
+def tokenizer_fingerprint(tokenizer: Any) -> str:
+    """Sixteen hexadecimal digits that stand for all that decides a tokenizer's ids.
+
+    Use, saving and loading do not change it; another vocabulary, normalisation or way to split
+    words does. It can also change with a new release of the `tokenizers` library.
+
+    >>> from transformers import BertTokenizer
+    >>> words = {"[UNK]": 0, "[CLS]": 1, "[SEP]": 2, "[PAD]": 3, "[MASK]": 4, "cat": 5}
+    >>> cased, lower = (BertTokenizer(vocab=words, do_lower_case=lower) for lower in (False, True))
+    >>> tokenizer_fingerprint(cased) == tokenizer_fingerprint(lower)
+    False
+    """
+    if not hasattr(tokenizer, "all_special_ids"):
+        raise TypeError(
+            "tokenizer must be one of transformers, such as InfoLMScorer(...).tokenizer, "
+            f"got {tokenizer!r}"
+        )
+    special = json.dumps(sorted(tokenizer.all_special_ids))
+    rules = _backend_rules if tokenizer.is_fast else _probed_rules
+    return hashlib.sha256((special + rules(tokenizer)).encode()).hexdigest()[:16]
+
+
+def _backend_rules(tokenizer: Any) -> str:
+    """The JSON of a fast tokenizer, without the truncation and padding that its last call left."""
+    backend = tokenizer.backend_tokenizer
+    if backend.truncation is not None or backend.padding is not None:
+        # On a copy: to change the user's own, even for a moment, would disturb other threads.
+        backend = type(backend).from_str(backend.to_str())
+        backend.no_truncation()
+        backend.no_padding()
+    return str(backend.to_str())
+
+
+def _probed_rules(tokenizer: Any) -> str:
+    """What can be seen of a tokenizer written in Python: its vocabulary, and how it reads PROBE."""
+    vocabulary = sorted(tokenizer.get_vocab().items())
+    return json.dumps([type(tokenizer).__name__, vocabulary, tokenizer(PROBE)["input_ids"]])
+
+
+def _read_only(array: np.ndarray) -> np.ndarray:
+    array.setflags(write=False)
+    return array
+
+
+def _owner(name: str, fingerprint: str) -> str:
+    return f"{name or 'unnamed'!r} (fingerprint {fingerprint})"

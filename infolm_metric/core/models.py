@@ -1,0 +1,433 @@
+"""A checkpoint from a folder, the Hub or the package: tokenizer, weights, identity, limits, device."""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+import os
+import threading
+import warnings
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property, partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from huggingface_hub import (
+    get_hf_file_metadata,
+    hf_hub_url,
+    is_offline_mode,
+    try_to_load_from_cache,
+)
+from huggingface_hub.errors import HfHubHTTPError
+from torch import Tensor, nn
+from transformers import AutoConfig, AutoTokenizer
+from transformers.utils import SAFE_WEIGHTS_INDEX_NAME, SAFE_WEIGHTS_NAME, cached_file, logging
+from transformers.utils.hub import get_checkpoint_shard_files
+
+from infolm_metric.core.idf import IDF, tokenizer_fingerprint
+from infolm_metric.core.settings import BUNDLED, BUNDLED_FOLDER, ModelSettings
+from infolm_metric.core.tokenization import Template, find_template
+from infolm_metric.core.unread import is_unread, token_weights
+
+HASHED = (
+    *("*.safetensors", "config.json", "tokenizer*", "vocab*", "merges.txt", "*.model"),
+    *("added_tokens.json", "special_tokens_map.json", "*.index.json", "bpe.codes"),
+)
+PATIENCE = 10  # seconds that the Hub has for its first answer
+# Beyond its weights a scorer holds a batch of activations and logits, and the readings that it
+# keeps; below this it would compete with a trainer that is about to allocate.
+WORKING_MEMORY = 2 << 30  # bytes
+# Share of a GPU's memory that stays free for whoever else is at work there.
+HEADROOM = 0.1
+# To make a model transformers changes what is the whole process's, such as the default dtype: two
+# threads at once would spoil each other's models, and leave the caller another dtype.
+LOADING = threading.RLock()
+
+
+@dataclass(frozen=True)
+class Architecture:
+    """What a metric needs of a model: the class that loads it, and how others are refused.
+
+    `fits` tells by the configuration if the class loads such a model, and `unfit` says of one that
+    does not what it is not; `remedy` what to choose instead. "bundled" stands for the model in
+    `folder`, and `variable` of the environment names another.
+    """
+
+    auto: Any
+    fits: Callable[[Any], bool]
+    unfit: str
+    remedy: str
+    folder: Path = BUNDLED_FOLDER
+    variable: str = ModelSettings.model_variable
+    attention: str | None = None  # one of transformers' implementations
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """A model's tokenizer with the facts that turn texts into what it reads; needs no weights."""
+
+    name: str
+    source: str  # a folder, or a name on the Hub
+    revision: str | None
+    architecture: Architecture
+    tokenizer: Any
+    template: Template
+    size: int  # entries of the model's vocabulary, V
+    limit: int | None  # tokens a text may have by default, special ones included; None: any
+    positions: int | None  # tokens the model can read at most; None: any
+    config: Any
+    offline: str = ""  # why the Hub is not asked for files, if it is not
+
+    @property
+    def states(self) -> int | None:
+        """Number of hidden states: the embeddings and every layer's; None: not known."""
+        depth = getattr(self.config, "num_hidden_layers", None)
+        return None if depth is None else depth + 1
+
+    @cached_property
+    def identity(self) -> str:
+        """The model's name with its commit on the Hub, or with a hash of the files for a folder."""
+        folder = Path(self.source)
+        if not folder.is_dir():
+            return f"{self.name}@{self.commit}"
+        digest = hashlib.sha256()
+        files = {file for pattern in HASHED for file in folder.glob(pattern) if file.is_file()}
+        for file in sorted(files):
+            digest.update(f"{file.name}\0{file.stat().st_size}\0".encode())
+            with file.open("rb") as stream:
+                while block := stream.read(1 << 20):
+                    digest.update(block)
+        bundled = self.name == BUNDLED
+        label = BUNDLED if bundled else os.path.basename(os.path.abspath(self.name))
+        return f"{label}@sha256:{digest.hexdigest()[:12]}"
+
+    @cached_property
+    def commit(self) -> str | None:
+        """The commit on the Hub that the configuration is of; None for a folder."""
+        if os.path.isdir(self.source):
+            return None
+        cached = try_to_load_from_cache(self.source, "config.json", revision=self.revision)
+        # Downloads lie in snapshots/<commit>; what the Hub's client does not keep has none.
+        return Path(cached).parent.name if isinstance(cached, str) else self.revision
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """What stands for all that decides the tokenizer's ids; idf tables record it."""
+        return tokenizer_fingerprint(self.tokenizer)
+
+    @cached_property
+    def _token_weights(self) -> np.ndarray | None:
+        """What each token says against English, [vocab]; None for another vocabulary."""
+        table = IDF.load(BUNDLED_FOLDER / "idf.json")
+        if self.fingerprint != table.tokenizer:
+            return None
+        return token_weights(self.tokenizer.get_vocab(), table.weights)
+
+    def count_unread(self, texts: Iterable[np.ndarray]) -> int:
+        """How many texts, each int64 [tokens], are of another kind than the model was trained on.
+
+        0 for a model whose vocabulary is not that of the bundled ones, BERT's uncased English one.
+        """
+        weights = self._token_weights
+        return 0 if weights is None else sum(is_unread(tokens, weights) for tokens in texts)
+
+    def text_limit(self, max_length: int | None) -> int | None:
+        """Tokens a text may have, special ones included: `max_length`, or else the model's limit.
+
+        Raises ValueError if `max_length` leaves no room for a token or exceeds the model's limit.
+        """
+        if max_length is None:
+            return self.limit
+        if max_length <= self.template.overhead:
+            raise ValueError(
+                f"max_length must be at least {self.template.overhead + 1}, because "
+                f"the tokenizer adds {self.template.overhead} special tokens, got {max_length}"
+            )
+        if self.positions is not None and max_length > self.positions:
+            raise ValueError(
+                f"max_length must be at most {self.positions}, the positions this "
+                f"model has, got {max_length}; long_text='window' reads longer texts"
+            )
+        return max_length
+
+    def fetch(self, loader: Callable[..., Any]) -> Any:
+        """What `loader` makes of the model's files, with errors that say what to do."""
+        return _fetch(
+            self.name, self.source, self.revision, self.offline, self.architecture, loader
+        )
+
+
+def open_checkpoint(name: str, revision: str | None, architecture: Architecture) -> Checkpoint:
+    """The tokenizer of a model and what its configuration says, without its weights.
+
+    Raises:
+        OSError: the model is not there, is damaged or cannot be reached.
+        ValueError: it has no such architecture, or its tokenizer knows no words.
+    """
+    source = _source_of(name, revision, architecture.folder)
+    offline = _hub_silence(source, revision)
+    read = partial(_fetch, name, source, revision, offline, architecture)
+    config = read(AutoConfig.from_pretrained)
+    config._attn_implementation = None  # may name code on the Hub, which would be fetched and run
+    tokenizer = read(AutoTokenizer.from_pretrained)
+    if not architecture.fits(config):
+        raise ValueError(
+            f"{name!r} is a {config.model_type} model, {architecture.unfit}; {architecture.remedy}"
+        )
+    with LOADING, torch.device("meta"):  # modules without memory for weights
+        skeleton = read(lambda source, **options: architecture.auto.from_config(config))
+    positions = _positions(skeleton, config)
+    model_max_length = tokenizer.model_max_length or positions
+    if model_max_length is not None and not (
+        isinstance(model_max_length, int | float) and model_max_length > 0
+    ):
+        raise ValueError(
+            f"the tokenizer of {name!r} says model_max_length {model_max_length!r}; set it to the "
+            "number of tokens that the model can read"
+        )
+    limits = [int(limit) for limit in (positions, model_max_length) if limit]
+    # Tokenizers without a limit of their own report a number near 1e30.
+    limit = min(limits) if min(limits, default=1e30) < 1e29 else None
+    size = config.vocab_size
+    # Where a tokenizer's files are missing, transformers makes one that knows no words.
+    if not size / 10 <= len(tokenizer) <= size:
+        raise ValueError(
+            f"the tokenizer of {name!r} has {len(tokenizer)} entries and the model {size}: its "
+            "files are missing, or it is another model's; use the tokenizer that the model was "
+            "trained with"
+        )
+    template = find_template(tokenizer)
+    facts = (tokenizer, template, size, limit, positions, config, offline)
+    return Checkpoint(name, source, revision, architecture, *facts)
+
+
+def load_weights(
+    checkpoint: Checkpoint, dtype: str, optional: str | None = None, **changes: Any
+) -> tuple[Any, list[str]]:
+    """The model of a checkpoint on the CPU in evaluation mode, and the weights that are missing.
+
+    `changes` are made to the configuration. Weights whose name holds `optional` may be missing.
+
+    Raises OSError if the weights are not there, are damaged, or are not safetensors.
+    """
+    # From a folder, because transformers would look in pull requests on the Hub for other weights.
+    folder = checkpoint.fetch(partial(_weights_folder, commit=checkpoint.commit))
+    config = copy.deepcopy(checkpoint.config)
+    config.update(changes)
+    # Random numbers that transformers draws for missing weights must not move the caller's.
+    with LOADING, torch.random.fork_rng(devices=[]), _quietly():
+        model, report = checkpoint.fetch(
+            lambda source, **options: checkpoint.architecture.auto.from_pretrained(
+                folder,
+                config=config,
+                # Given even for float32: transformers 5 otherwise keeps a checkpoint's own dtype.
+                dtype=getattr(torch, dtype),
+                attn_implementation=checkpoint.architecture.attention,
+                use_safetensors=True,
+                ignore_mismatched_sizes=True,  # reported all the same
+                output_loading_info=True,
+            )
+        )
+    missing = sorted([*report["missing_keys"], *map(str, report["mismatched_keys"])])
+    return model, [each for each in missing if optional is None or optional not in each]
+
+
+def check_complete(checkpoint: Checkpoint, model: nn.Module, missing: list[str], part: str) -> None:
+    """Raise ValueError if weights are missing of what `load_weights` gave, as those of a `part`."""
+    if missing:
+        shown = ", ".join(missing[:3]) + (", ..." if len(missing) > 3 else "")
+        raise ValueError(
+            f"the checkpoint {checkpoint.name!r} lacks {len(missing)} weights of "
+            f"{type(model).__name__} ({shown}): its {part} is missing or does not fit, and a "
+            f"random one would give random scores; {checkpoint.architecture.remedy}"
+        )
+
+
+def non_finite_error(output: str, dtype: str, cause: str = "", remedy: str = "") -> ValueError:
+    """The error where what a model gave is infinite or NaN; `cause` may be to blame, too."""
+    weights = "see if the model's weights are damaged"
+    first = weights if dtype == "float32" else "give dtype='float32'"
+    return ValueError(
+        f"the model's {output} are no finite numbers with dtype={dtype!r}{cause}; {remedy}{first}"
+    )
+
+
+def to_device(model: nn.Module, device: str | None) -> tuple[nn.Module, torch.device]:
+    """The model in evaluation mode on its device, by default a GPU that has room."""
+    weights = sum(parameter.nbytes for parameter in model.parameters())
+    chosen = choose_device(weights) if device is None else torch.device(device)
+    return model.eval().requires_grad_(False).to(chosen), chosen
+
+
+def fits_on_gpu(weights: int, free: int, total: int) -> bool:
+    """True if a GPU with `free` of `total` bytes can take a model of `weights` bytes.
+
+    >>> fits_on_gpu(weights=440 << 20, free=8 << 30, total=16 << 30)
+    True
+    >>> fits_on_gpu(weights=440 << 20, free=3 << 30, total=16 << 30)  # a trainer fills the rest
+    False
+    """
+    return weights + WORKING_MEMORY + HEADROOM * total <= free
+
+
+def choose_device(weights: int) -> torch.device:
+    """The current GPU if it has room for a model of `weights` bytes, else the CPU, with a warning.
+
+    The current GPU is the one that accelerate and torchrun scripts give each rank. Memory that
+    PyTorch has reserved for a trainer counts as taken, for its next step will want it.
+    """
+    if torch.cuda.is_available():
+        free, total = torch.cuda.mem_get_info()
+        if fits_on_gpu(weights, free, total):
+            return torch.device("cuda", torch.cuda.current_device())
+        warnings.warn(
+            f"infolm: the GPU has {free >> 20} of {total >> 20} MiB free, too little beside other "
+            "work: the CPU is used, which is slower; give device='cuda' to use the GPU all the "
+            "same",
+            stacklevel=2,
+        )
+    return torch.device("cpu")
+
+
+class TensorCache:
+    """Tensors by key, the longest unused dropped beyond `limit` bytes."""
+
+    def __init__(self) -> None:
+        self.limit = self.size = 0
+        self._tensors: OrderedDict[Hashable, Tensor] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._tensors)
+
+    def get(self, key: Hashable) -> Tensor | None:
+        """What is kept under `key`, or None."""
+        found = self._tensors.get(key)
+        if found is not None:
+            self._tensors.move_to_end(key)
+        return found
+
+    def put(self, key: Hashable, value: Tensor) -> None:
+        """Keep a value as long as there is room; it counts as used just now."""
+        if self.get(key) is None and value.nbytes <= self.limit:
+            # A copy: a view would keep more alive than is counted, and what was made in the midst
+            # of a pass would keep the memory around it from being given back.
+            self._tensors[key] = value.clone()
+            self.size += value.nbytes
+            self.shrink(self.limit)
+
+    def shrink(self, limit: int) -> None:
+        """Set the limit and drop what exceeds it."""
+        self.limit = limit
+        while self.size > limit:
+            _, dropped = self._tensors.popitem(last=False)
+            self.size -= dropped.nbytes
+
+
+def _source_of(name: str, revision: str | None, bundled: Path) -> str:
+    """The folder or Hub name to load from."""
+    if name == BUNDLED:
+        if revision is not None:
+            model = f"model_name_or_path={BUNDLED!r}"
+            raise ValueError(f"{model} has no revisions, got {revision!r}")
+        return str(bundled)
+    path = os.path.expanduser(name)
+    # A name on the Hub has one slash at most and does not begin like a path: no need to ask there.
+    if not os.path.isdir(path) and (path.startswith((".", os.sep)) or path.count("/") > 1):
+        raise OSError(
+            f"cannot load the model {name!r}: there is no such folder. Check the path, or use the "
+            f"model that ships with infolm: model_name_or_path={BUNDLED!r}"
+        )
+    return path
+
+
+def _hub_silence(source: str, revision: str | None) -> str:
+    """Why the Hub gives nothing, or "" if it answers or is not needed.
+
+    Asked once before its client is, which would ask for every file again for half a minute.
+    """
+    if os.path.isdir(source) or is_offline_mode():
+        return ""
+    try:
+        url = hf_hub_url(source, "config.json", revision=revision)
+        get_hf_file_metadata(url, timeout=PATIENCE)
+    except HfHubHTTPError:  # an answer all the same, which loading explains
+        return ""
+    except Exception as error:  # of the HTTP library, whichever it is, and of the network below it
+        return str(error) or type(error).__name__
+    return ""
+
+
+def _fetch(
+    name: str,
+    source: str,
+    revision: str | None,
+    offline: str,
+    architecture: Architecture,
+    loader: Callable[..., Any],
+) -> Any:
+    """What `loader` gives, with errors that say what to do."""
+    options: dict[str, Any] = {} if revision is None else {"revision": revision}
+    if offline:
+        options["local_files_only"] = True
+    try:
+        # Said outright, because transformers would otherwise ask at the terminal whether to run it.
+        return loader(source, trust_remote_code=False, **options)
+    except Exception as error:  # tokenizers raises just that for a file that it cannot read
+        at = "" if revision is None else f" at revision {revision!r}"
+        reason = str(error).strip().partition("\n")[0].rstrip(" .:")
+        if isinstance(error, LookupError):  # which tells the key alone
+            reason = f"{type(error).__name__}: {reason}"
+        if offline:
+            reason += f" (the Hub: {offline})"
+        raise OSError(
+            f"cannot load the model {name!r}{at}: {reason}. Check the name or path; weights must "
+            "be safetensors files, which `save_pretrained` of transformers writes, and others are "
+            f"not read: {architecture.remedy}. Without a connection to the Hub use a folder or the "
+            f"model that ships with infolm, model_name_or_path={BUNDLED!r}, for every call with "
+            f"{architecture.variable}={BUNDLED}; HF_HUB_OFFLINE=1 saves the wait for the Hub"
+        ) from error
+
+
+def _weights_folder(source: str, commit: str | None, **options: Any) -> str:
+    """The folder that holds the weights, which for the Hub are downloaded at the commit."""
+    if os.path.isdir(source):
+        return source
+    options["revision"] = commit
+    find: Callable[..., Any] = partial(cached_file, source, **options)
+    names = (SAFE_WEIGHTS_NAME, SAFE_WEIGHTS_INDEX_NAME)
+    here = (find(name, _raise_exceptions_for_missing_entries=False) for name in names)
+    # Where neither is there, asking once more raises the error that says so.
+    file: str = next(filter(None, here), None) or find(SAFE_WEIGHTS_NAME)
+    if file.endswith(SAFE_WEIGHTS_INDEX_NAME):
+        get_checkpoint_shard_files(source, file, **options)  # type: ignore[no-untyped-call]
+    return os.path.dirname(file)
+
+
+@contextmanager
+def _quietly() -> Iterator[None]:
+    """Loads without transformers' progress bar and table of weights; leaves both as they were."""
+    shown, told = logging.is_progress_bar_enabled(), logging.get_verbosity()
+    logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+    logging.set_verbosity(max(told, logging.ERROR))
+    try:
+        yield
+    finally:
+        logging.set_verbosity(told)
+        if shown:
+            logging.enable_progress_bar()  # type: ignore[no-untyped-call]
+
+
+def _positions(skeleton: nn.Module, config: Any) -> int | None:
+    """Number of positions the model has, less the padding offset of RoBERTa-like models."""
+    declared = getattr(config, "max_position_embeddings", None)
+    for module_name, module in skeleton.named_modules():
+        if module_name.endswith("position_embeddings") and isinstance(module, nn.Embedding):
+            offset = 0 if module.padding_idx is None else module.padding_idx + 1
+            # Some families keep spare rows, so what the configuration declares counts too.
+            return min(module.num_embeddings - offset, declared or module.num_embeddings)
+    return declared

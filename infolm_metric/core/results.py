@@ -1,0 +1,288 @@
+"""What a scorer returns: scores, the signature that says how they were made, and warnings."""
+
+from __future__ import annotations
+
+import warnings
+from collections import Counter
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+from infolm_metric.core import __version__
+
+TOO_MANY = 0.1  # share of the tokens, or texts, beyond which scores say little
+FEW_DOCUMENTS = 10  # distinct ones
+_TABLE = "a table of a larger corpus (IDF.from_corpus, infolm idf)"
+SENTENCES = {
+    "too_long": "{count} of {texts} texts are longer than the model reads and were cut; "
+    "long_text='window' reads texts whole",
+    "empty": "{count} of {texts} texts have no token of their own: they are scored by what the "
+    "model makes of no text",
+    "one_token": "{count} of {texts} texts have no more tokens than are masked at once: the model "
+    "reads masks alone, so that 'yes' and 'no' score as copies",
+    "zero_weight": "{count} of {texts} texts have an inverse document frequency of 0 for every "
+    f"token: they are weighed uniformly; {_TABLE} tells their tokens apart",
+    "unknown_tokens": "{share:.0%} of the tokens are unknown to the model, as another script or "
+    "emoji are: it cannot tell them apart; use a model that knows them",
+    "unread": "{count} of {texts} texts seem to be another language than English, program code or "
+    "random letters: the model was trained on English prose alone, and what it makes of them says "
+    "nothing; use a model of their kind",
+    "one_document": "one distinct text does not tell rare tokens from common ones: all are weighed "
+    f"alike, as by idf=False; give idf {_TABLE} to tell them apart",
+    "few_documents": "which tokens are rare is known from {count} distinct texts only; give idf "
+    f"{_TABLE}, or idf=False to weigh all alike",
+}
+"""What there is to warn of, by kind."""
+KINDS = (
+    *("too_long", "empty", "one_token", "zero_weight", "unknown_tokens", "unread"),
+    "few_documents",
+)
+"""Counts of texts, tokens or documents that results name; "texts" and "tokens" are all there are."""
+
+
+def occurring(counts: Mapping[str, int]) -> dict[str, int]:
+    """The counts that a result names: of the kinds that occurred.
+
+    >>> occurring(Counter(texts=3, empty=1, few_documents=12))
+    {'empty': 1}
+    """
+    found = {kind: counts[kind] for kind in KINDS if counts.get(kind)}
+    if found.get("few_documents", 0) >= FEW_DOCUMENTS:
+        del found["few_documents"]
+    return found
+
+
+def is_judged(counts: Mapping[str, int]) -> bool:
+    """True if the model could read nearly all of the texts, so that a verdict says something."""
+    texts, tokens = (TOO_MANY * counts.get(kind, 0) for kind in ("texts", "tokens"))
+    alone = counts.get("one_token", 0) + counts.get("empty", 0)
+    unread = counts.get("unread", 0)
+    return alone <= texts and unread <= texts and counts.get("unknown_tokens", 0) <= tokens
+
+
+def warn(counts: Mapping[str, int], own: Mapping[str, str], stacklevel: int = 1) -> None:
+    """Warn once for each kind that is worth it.
+
+    `own` are a metric's own sentences, by kind. `stacklevel` 1 points at the line that called the
+    caller, 2 at that above it, and so on.
+    """
+    sentences = {**SENTENCES, **own}
+    for kind, count in occurring(counts).items():
+        texts, total = counts["texts"], counts["tokens" if kind == "unknown_tokens" else "texts"]
+        if kind in ("unknown_tokens", "unread") and count <= TOO_MANY * total:
+            continue  # a few may be so by mistake
+        kind = "one_document" if kind == "few_documents" and count == 1 else kind
+        share = count / total if total else 0
+        sentence = sentences[kind].format(count=count, texts=texts, share=share)
+        warnings.warn(f"infolm: {sentence}", stacklevel=stacklevel + 2)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Result(Mapping[str, Any]):
+    """Scores of every pair, by the full name of each kind of score that was asked for.
+
+    Reads like the dictionary that `compute` returns.
+
+    Attributes:
+        metric: its name, under which the mean stands.
+        scores: those of every pair, by the kind of score.
+        signature: all that can change them, with the versions.
+        higher_is_better: the direction.
+        counts: of texts, tokens, and those that are not scored quite as they were written.
+        several: True if a list of kinds was asked for, even of one.
+        rescaled: the scores as 1 for a copy and 0 for unrelated texts, where that was asked for.
+        baseline: what unrelated texts score, by the kind of score, where scores are rescaled.
+        extra: more numbers of each pair, by their key in the dictionary and the kind of score.
+
+    >>> result = Result("infolm", {"l1_distance": [0.5, 1.5]}, "...", higher_is_better=False)
+    >>> result["infolm"], list(result)
+    (1.0, ['infolm', 'scores', 'higher_is_better', 'signature', 'warnings'])
+    >>> result
+    <Result of 2 pairs: l1_distance 1 (lower is better), '...'>
+    """
+
+    metric: str
+    scores: dict[str, list[float]]
+    signature: str
+    higher_is_better: bool
+    counts: Mapping[str, int] = field(default_factory=Counter)
+    several: bool = False
+    rescaled: Mapping[str, list[float]] = field(default_factory=dict)
+    baseline: Mapping[str, Mapping[str, Any]] | None = None
+    extra: Mapping[str, Mapping[str, Mapping[str, list[float]]]] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        pairs = len(next(iter(self.scores.values())))
+        means = ", ".join(f"{name} {self.mean(name):.6g}" for name in self.scores)
+        better = "higher" if self.higher_is_better else "lower"
+        noun = "pair" if pairs == 1 else "pairs"
+        return f"<Result of {pairs} {noun}: {means} ({better} is better), {self.signature!r}>"
+
+    def mean(self, name: str) -> float:
+        """The corpus score: the mean of the pairs' scores.
+
+        Args:
+            name: of the kind of score.
+
+        Returns:
+            A number between the smallest and the largest score.
+        """
+        return mean(self.scores[name])
+
+    def columns(self) -> dict[str, list[float]]:
+        """All that stands beside a pair, [pairs] each: the scores, then the rescaled ones.
+
+        >>> rescaled = {"l1_distance": [0.75]}
+        >>> Result("infolm", {"l1_distance": [0.5]}, "...", False, rescaled=rescaled).columns()
+        {'l1_distance': [0.5], 'l1_distance_rescaled': [0.75]}
+        """
+        more = {f"{name}_rescaled": column for name, column in self.rescaled.items()}
+        for key, by_name in self.extra.items():
+            for name, numbers in by_name.items():
+                more |= {f"{name}_{key}_{part}": column for part, column in numbers.items()}
+        return {**self.scores, **more}
+
+    def as_dict(self, return_scores: bool = True, details: bool = True) -> dict[str, Any]:
+        """The result as `compute` returns it.
+
+        Args:
+            return_scores: whether to give the scores of each pair.
+            details: False for the means alone, for tools that average every value.
+
+        Returns:
+            Means, scores, direction, signature and warnings, each by its name.
+
+        >>> Result("infolm", {"l1_distance": [0.5, 1.5]}, "...", False).as_dict(details=False)
+        {'infolm': 1.0}
+        """
+        result = {self.metric: self._plain({name: self.mean(name) for name in self.scores})}
+        if self.rescaled:
+            means = {name: mean(column) for name, column in self.rescaled.items()}
+            result["rescaled"] = self._plain(means)
+        if not details:
+            return result
+        if return_scores:
+            result["scores"] = self._plain(self.scores)
+            if self.rescaled:
+                result["rescaled_scores"] = self._plain(self.rescaled)
+            for key, numbers in self.extra.items():
+                result[key] = self._plain(numbers)
+        result["higher_is_better"] = self.higher_is_better
+        result["signature"] = self.signature
+        result["warnings"] = occurring(self.counts)
+        if self.baseline:
+            result["baseline"] = self._plain(self.baseline)
+        return result
+
+    def _plain(self, by_name: Mapping[str, Any]) -> Any:
+        """The dictionary, or its only value if one kind was asked for by name."""
+        return dict(by_name) if self.several else next(iter(by_name.values()))
+
+    @cached_property
+    def _dictionary(self) -> dict[str, Any]:
+        return self.as_dict()
+
+    def __getitem__(self, name: str) -> Any:
+        return self._dictionary[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._dictionary)
+
+    def __len__(self) -> int:
+        return len(self._dictionary)
+
+
+def join_results(parts: Sequence[Result]) -> Result:
+    """The results of consecutive parts of a corpus as one.
+
+    Raises ValueError if they were not scored alike.
+
+    >>> half = Result("infolm", {"l1_distance": [0.5]}, "...", False, Counter(texts=2))
+    >>> whole = join_results([half, half])
+    >>> whole.scores, whole.counts["texts"]
+    ({'l1_distance': [0.5, 0.5]}, 4)
+    """
+    first = parts[0]
+    for part in parts:
+        if difference := differences(first.signature, part.signature):
+            raise ValueError(f"the parts were not scored alike: {difference}; score them again")
+    extra = {
+        key: {name: _appended([part.extra[key][name] for part in parts]) for name in by_name}
+        for key, by_name in first.extra.items()
+    }
+    scores = _appended([part.scores for part in parts])
+    rescaled = _appended([part.rescaled for part in parts])
+    counts = add_counts(part.counts for part in parts)
+    return replace(first, scores=scores, rescaled=rescaled, extra=extra, counts=counts)
+
+
+def add_counts(parts: Iterable[Mapping[str, int]]) -> Counter[str]:
+    """The counts of consecutive parts of a corpus together, on which idf rests as a whole.
+
+    >>> add_counts([Counter(texts=3, empty=1), Counter(texts=5, few_documents=2)])
+    Counter({'texts': 8, 'few_documents': 2, 'empty': 1})
+    """
+    total: Counter[str] = Counter()
+    for counts in parts:
+        documents = max(total["few_documents"], counts.get("few_documents", 0))
+        total.update(counts)
+        total["few_documents"] = documents
+    return +total
+
+
+def mean(values: Sequence[float]) -> float:
+    """The mean, which rounding does not carry beyond the values."""
+    found = sum(value / len(values) for value in values)
+    return min(max(found, min(values)), max(values))
+
+
+def _appended(parts: Sequence[Mapping[str, list[float]]]) -> dict[str, list[float]]:
+    return {name: [value for part in parts for value in part[name]] for name in parts[0]}
+
+
+# Signatures.
+
+
+def make_signature(metric: str, values: Mapping[str, object]) -> str:
+    """All that can change a score, and the versions, as `name:value|...`.
+
+    Equal signatures mean equal scores for the same inputs, within float32's tolerance.
+    """
+    import torch
+    import transformers
+
+    versions = {"transformers": transformers.__version__, "torch": torch.__version__}
+    named = {"metric": metric, **values, "infolm": __version__, **versions}
+    return "|".join(f"{name}:{_shown(value)}" for name, value in named.items())
+
+
+def without(signature: str, names: Container[str]) -> str:
+    """The signature without the fields of these names.
+
+    >>> without("measure:l1_distance|idf:no", ["idf"])
+    'measure:l1_distance'
+    """
+    parts = signature.split("|")
+    return "|".join(part for part in parts if part.partition(":")[0] not in names)
+
+
+def differences(then: str, now: str) -> str:
+    """What is different between two signatures, or nothing.
+
+    >>> differences("temperature:1.0|model:m", "temperature:2.0|model:m")
+    'temperature was 1.0 and is 2.0 now'
+    """
+    old, new = (
+        dict(part.split(":", 1) for part in text.split("|") if ":" in part) for text in (then, now)
+    )
+    return "; ".join(
+        f"{name} was {old.get(name, 'not given')} and is {new.get(name, 'not given')} now"
+        for name in dict.fromkeys([*old, *new])
+        if old.get(name) != new.get(name)
+    )
+
+
+def _shown(value: object) -> str:
+    """A value as the signature shows it: a float with all digits, False and None as words."""
+    return "no" if value is False else "none" if value is None else str(value)

@@ -1,0 +1,540 @@
+"""The scorer of a metric: all that is the same for every metric, over a model that is kept."""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, replace
+from itertools import islice
+from typing import Any, ClassVar
+
+import numpy as np
+from torch import Tensor
+from tqdm import tqdm
+
+from infolm_metric.core.baselines import (
+    Baseline,
+    BaselineStats,
+    NoBaseline,
+    baseline_of,
+    key_of,
+    unrelated_pairs,
+)
+from infolm_metric.core.idf import IDF, Statistics, WeightedText, count_sides
+from infolm_metric.core.inputs import Pair, Pairs, check_pairs, iterate_pairs
+from infolm_metric.core.models import Architecture, Checkpoint, TensorCache, open_checkpoint
+from infolm_metric.core.results import Result, add_counts, make_signature, warn
+from infolm_metric.core.settings import ModelSettings, check_value, own_fields
+from infolm_metric.core.tokenization import tokenize
+
+READ_AHEAD = 256  # pairs of a stream
+CHUNK = 1024  # pairs scored at a time
+
+Progress = Callable[[float], object]
+"""Told the share of a chunk that is done."""
+Texts = Sequence[WeightedText]
+
+
+class Scorer:
+    """Scores candidates against references; a model is loaded at the first use and kept.
+
+    A metric is a subclass. One that reads texts with a model says which (`architecture`, `load`),
+    how texts are read (`read`) and how two readings are compared (`compare`); any other says what
+    the scores of some pairs are (`score_chunk`).
+
+    Args:
+        settings: the metric's settings, or None for the defaults.
+        **changed: settings by name; every method takes them too, for one call.
+
+    Raises:
+        TypeError, ValueError: a setting is unknown or wrong.
+    """
+
+    settings_type: ClassVar[type[Any]]
+    architecture: ClassVar[Architecture]
+    higher_is_better: ClassVar[bool] = False
+    best_means: ClassVar[str] = ""
+    """What the best score says of two texts, if it can be said in a few words."""
+    sentences: ClassVar[Mapping[str, str]] = {}
+    """The metric's own sentences of warnings, by kind."""
+
+    def __init__(self, settings: Any = None, **changed: Any) -> None:
+        if settings is None:
+            settings = self.settings_type.of(**changed)
+        elif not isinstance(settings, self.settings_type):
+            raise TypeError(f"settings must be {self.settings_type.__name__}, got {settings!r:.80}")
+        else:
+            settings = settings.replace(**changed)
+        self.settings = settings
+        self.lock = threading.RLock()  # one pass at a time; the model and the cache are shared
+        self.unload()
+
+    def __repr__(self) -> str:
+        """The scorer with the settings that are not the defaults."""
+        usual = type(self.settings)()
+        values = (
+            (each.name, getattr(self.settings, each.name)) for each in own_fields(type(usual))
+        )
+        shown = (f"{name}={value!r}" for name, value in values if value != getattr(usual, name))
+        return f"{type(self).__name__}({', '.join(shown)})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copies and pickles carry the settings; they load the model themselves."""
+        return type(self), (self.settings,)
+
+    def score(
+        self,
+        predictions: Any,
+        references: Any = None,
+        *,
+        sources: Any = None,
+        rescale_with_baseline: Any = False,
+        verbose: bool = False,
+        **changed: Any,
+    ) -> Result:
+        """The scores of each prediction against its reference or references.
+
+        Args:
+            predictions: the candidates, a list of strings.
+            references: for each its reference, or a list of its references.
+            sources: in place of references, for a metric that takes them (MENLI): what the
+                predictions were made from.
+            rescale_with_baseline: give also each score as 1 for a copy and 0 for what unrelated
+                texts score: True (by the package's baseline) or a file made by `infolm baseline`.
+            verbose: show progress.
+            **changed: override the scorer's own settings for this call.
+
+        Returns:
+            A mapping: the mean under the metric's name, "scores" of each pair,
+            "higher_is_better", "signature" and "warnings".
+
+        Raises:
+            TypeError, ValueError: an argument is wrong; nothing was loaded yet.
+            OSError: the model cannot be found.
+        """
+        settings = self.settings.replace(**changed)
+        baseline = baseline_of(settings.metric, rescale_with_baseline)
+        verbose = check_value("verbose", verbose, bool)
+        pairs = check_pairs(predictions, self.references_or_sources(references, sources))
+        with self.lock:
+            statistics = self.count(pairs, settings)
+            result = self.score_part(pairs, settings, statistics, baseline, verbose)
+        warn(result.counts, self.sentences)
+        return result
+
+    def stream(self, pairs: Iterable[Any], **changed: Any) -> Iterator[dict[str, float]]:
+        """The scores of each pair by name, in order, as the pairs come; for any number of them.
+
+        A few hundred pairs are read ahead. With idf "references" or "separate" they are read twice,
+        so that they must not be an iterator, which can be read only once; `idf=False` or a table
+        needs one reading.
+
+        Args:
+            pairs: gives (candidate, reference) or (candidate, list of references).
+            **changed: override the scorer's own settings for this call.
+
+        Returns:
+            An iterator of dictionaries, the scores of a pair by name.
+
+        Raises:
+            TypeError, ValueError: an argument is wrong, or, later, a pair.
+        """
+        settings = self.settings.replace(**changed)
+        if isinstance(pairs, str | bytes) or not isinstance(pairs, Iterable):
+            raise TypeError(f"pairs must be an iterable of (candidate, reference), got {pairs!r}")
+        if isinstance(pairs, Iterator) and settings.counted:
+            raise ValueError(
+                "idf reads the pairs twice, once to count, and pairs is an iterator "
+                f"({type(pairs).__name__}), which can be read only once; give idf=False, a table "
+                "made before with IDF.from_corpus or `infolm idf`, or pairs that can be read "
+                "again, such as a list or a data set"
+            )
+        return self._stream(pairs, settings)
+
+    def _stream(self, pairs: Iterable[Any], settings: Any) -> Iterator[dict[str, float]]:
+        with self.lock:
+            statistics = self.count(_Again(pairs), settings)
+        rows, counts = iterate_pairs(pairs), Counter[str]()
+        while part := list(islice(rows, READ_AHEAD)):
+            with self.lock:
+                result = self.score_part(Pairs.of(part), settings, statistics)
+            counts = add_counts([counts, result.counts])
+            columns = result.columns()
+            for row in zip(*columns.values(), strict=True):
+                yield dict(zip(columns, row, strict=True))
+        warn(counts, self.sentences)
+
+    def signature(
+        self, settings: Any = None, statistics: Statistics | None = None, **changed: Any
+    ) -> str:
+        """The signature of scores with these settings: all that can change them.
+
+        Args:
+            settings: in place of the scorer's own.
+            statistics: of the corpus counted; the signature then says what weighs its tokens.
+            **changed: override the settings.
+
+        Returns:
+            "name:value" for each, joined by "|", versions included; no model is loaded for it.
+
+        Raises:
+            TypeError, ValueError: a setting is unknown or wrong.
+        """
+        chosen = (self.settings if settings is None else settings).replace(**changed)
+        fields: dict[str, object] = {}
+        for name, value in chosen.signed().items():
+            fields[name] = value
+            if name == "idf" and statistics and chosen.counted:
+                fields["weights"] = statistics.weights_used(chosen)
+        with self.lock:
+            return make_signature(
+                chosen.metric, {**fields, **self.signed_model(chosen, statistics)}
+            )
+
+    def unload(self) -> None:
+        """Free the model and what is kept; the next call loads the model again."""
+        self._checkpoint: tuple[Hashable, Checkpoint] | None = None
+        self._model: tuple[Hashable, Any] | None = None
+        self.cache = TensorCache()
+
+    def references_or_sources(self, references: Any, sources: Any) -> Any:
+        """The references, or the sources where the metric takes these in their place."""
+        if sources is None:
+            return references
+        if not self.settings.takes_sources:
+            raise TypeError(f"{self.settings.metric} takes no sources; give references")
+        if references is not None:
+            raise TypeError("got both references and sources; give one of them")
+        return sources
+
+    @property
+    def tokenizer(self) -> Any:
+        """The tokenizer of the model in the settings; `IDF.from_corpus` needs it."""
+        return self.checkpoint(self.settings).tokenizer
+
+    # What commands, jobs, ranks and the page stand on: parts of a corpus, with checked settings.
+
+    def count(self, pairs: Iterable[Pair], settings: Any) -> Statistics:
+        """What has to be known of a whole corpus before a part of it is scored; counts add up."""
+        if not settings.counted or (isinstance(pairs, Pairs) and not len(pairs)):
+            return Statistics()
+        checkpoint = self.checkpoint(settings)
+        limit = checkpoint.text_limit(settings.max_length)  # texts are cut as in scoring
+        limit = None if settings.long_text == "window" else limit
+        counted = count_sides(
+            pairs, settings.counted, checkpoint.tokenizer, limit, settings.tokenize_processes
+        )
+        named = {
+            side: replace(table, tokenizer_name=checkpoint.name)
+            for side, table in counted.tables.items()
+        }
+        return Statistics(named)
+
+    def score_part(
+        self,
+        pairs: Pairs,
+        settings: Any,
+        statistics: Statistics,
+        baseline: Baseline | None = None,
+        verbose: bool = False,
+    ) -> Result:
+        """The result for the pairs of a corpus, or of a part of one, of which `statistics` tell.
+
+        Rescaled if a baseline is given, which must fit.
+        """
+        for count in set(pairs.counts if baseline else ()):
+            self.baseline_stats(settings, statistics, baseline, count)
+        self.check(pairs, settings, statistics)
+        columns: dict[str, list[float]] = {}
+        parts, done = [], 0
+        hidden = not verbose or len(pairs) == 1
+        with tqdm(total=len(pairs), unit="pair", desc=settings.metric, disable=hidden) as bar:
+            for chunk in self.chunks(pairs, settings):
+
+                def progress(share: float, done: int = done, size: int = len(chunk)) -> None:
+                    bar.update(done + int(size * share) - bar.n)
+
+                scores, counts = self.score_chunk(chunk, settings, statistics, progress)
+                parts.append(counts)
+                for name, column in scores.items():
+                    columns.setdefault(name, []).extend(column)
+                progress(1.0)
+                done += len(chunk)
+        counts = add_counts([*parts, {"few_documents": statistics.distinct}])
+        named = {name: columns.pop(name) for name in settings.names}
+        result = Result(
+            settings.metric,
+            named,
+            self.signature(settings, statistics),
+            self.higher_is_better,
+            counts,
+            settings.several,
+            extra=self.extra(columns, settings),
+        )
+        return self._rescaled(result, pairs, settings, statistics, baseline) if baseline else result
+
+    def bounds(self, settings: Any, name: str) -> tuple[float, float]:
+        """The smallest and the largest value that the score of this name can have."""
+        return -math.inf, math.inf
+
+    # What a metric says of itself.
+
+    def chunks(self, pairs: Pairs, settings: Any) -> Iterator[Pairs]:
+        """The pairs in parts that are scored one after the other."""
+        return (pairs.part(start, start + CHUNK) for start in range(0, len(pairs), CHUNK))
+
+    def check(self, pairs: Pairs, settings: Any, statistics: Statistics) -> None:
+        """Raise what would keep pairs from being scored, before time goes into the model."""
+        if not isinstance(settings, ModelSettings):
+            return
+        checkpoint = self.checkpoint(settings)
+        for table in statistics.weighting(settings):
+            if table is not None:
+                table.check_tokenizer(checkpoint.fingerprint, checkpoint.name)
+        checkpoint.text_limit(settings.max_length)
+        if settings.long_text == "error":
+            self.weigh(list(pairs.texts), None, settings)
+
+    def score_chunk(
+        self, pairs: Pairs, settings: Any, statistics: Statistics, progress: Progress
+    ) -> tuple[dict[str, Sequence[float]], Counter[str]]:
+        """The scores of some pairs by name, and counts of what there is to warn of."""
+        tables = statistics.weighting(settings)
+        candidates = self.weigh(pairs.predictions, tables[0], settings)
+        references = self.weigh(pairs.flat_references, tables[1], settings)
+        readings = self.read([*candidates, *references], settings, progress)
+        owners = np.repeat(np.arange(len(pairs)), pairs.counts)
+        compared = self.compare(
+            [candidates[owner] for owner in owners], references, readings, settings
+        )
+        scores = {
+            name: combine_references(values, pairs.counts, settings.multi_reference).tolist()
+            for name, values in compared.items()
+        }
+        return scores, self.count_warnings([*candidates, *references], settings)
+
+    def read(
+        self, texts: Texts, settings: Any, progress: Progress = lambda share: None
+    ) -> Mapping[Hashable, Tensor]:
+        """What the model makes of each text, by its key; equal texts are read once."""
+        raise TypeError(f"{type(self).__name__} reads no texts")
+
+    def compare(
+        self,
+        candidates: Texts,
+        references: Texts,
+        readings: Mapping[Hashable, Tensor],
+        settings: Any,
+    ) -> dict[str, np.ndarray]:
+        """The scores of candidates and as many references by name, float64 [pairs] each."""
+        raise TypeError(f"{type(self).__name__} compares no readings")
+
+    def extra(self, columns: Mapping[str, list[float]], settings: Any) -> dict[str, Any]:
+        """What stands beside the scores in a result, from what else `score_chunk` gave."""
+        return {}
+
+    def load(self, checkpoint: Checkpoint, settings: Any) -> Any:
+        """The model of a checkpoint, checked to be whole."""
+        raise TypeError(f"{type(self).__name__} has no model")
+
+    def open(self, settings: Any) -> Checkpoint:
+        """The tokenizer of the model that the settings name, with its facts."""
+        name, revision = settings.model_name_or_path, settings.model_revision
+        return open_checkpoint(name, revision, self.architecture)
+
+    def signed_model(self, settings: Any, statistics: Statistics | None) -> dict[str, object]:
+        """The model and how it reads texts, as the signature shows them."""
+        if not isinstance(settings, ModelSettings):
+            return {}
+        checkpoint = self.checkpoint(settings)
+        return {
+            "model": checkpoint.identity,
+            "max_length": checkpoint.text_limit(settings.max_length),
+            "long_text": settings.long_text,
+            "dtype": settings.dtype,
+        }
+
+    # The model, and texts as it reads them.
+
+    def checkpoint(self, settings: Any) -> Checkpoint:
+        """What the model is loaded from, opened once."""
+        key = settings.model_name_or_path, settings.model_revision
+        if self._checkpoint is None or self._checkpoint[0] != key:
+            self._checkpoint = key, self.open(settings)
+        return self._checkpoint[1]
+
+    def model(self, settings: Any) -> Any:
+        """The model, loaded unless the last call used the same one; the cache is of its readings."""
+        checkpoint = self.checkpoint(settings)
+        key = self._checkpoint and self._checkpoint[0], settings.device, settings.dtype
+        if self._model is None or self._model[0] != key:
+            self._model, self.cache = None, TensorCache()
+            self._model = key, self.load(checkpoint, settings)
+        self.cache.shrink(settings.reuse_memory)
+        return self._model[1]
+
+    def limit(self, settings: Any) -> int | None:
+        """Tokens of the longest text that is read in one piece."""
+        return self.checkpoint(settings).text_limit(settings.max_length)
+
+    def weigh(self, texts: Sequence[str], table: IDF | None, settings: Any) -> list[WeightedText]:
+        """The texts as the model reads them, weighed by a table, or uniformly for None."""
+        tokenizer, limit = self.checkpoint(settings).tokenizer, self.limit(settings)
+        distinct = list(dict.fromkeys(texts))
+        weights = None if table is None else table.weights
+        tokenized = tokenize(tokenizer, distinct, limit, settings.long_text)
+        known = {
+            text: WeightedText.of(read, weights)
+            for text, read in zip(distinct, tokenized, strict=True)
+        }
+        return [known[text] for text in texts]
+
+    def count_warnings(self, texts: Texts, settings: Any) -> Counter[str]:
+        """The counts of texts that are not scored quite as they were written."""
+        checkpoint = self.checkpoint(settings)
+        tokens = np.concatenate([each.text.tokens for each in texts])
+        lengths = np.asarray([len(each.log_weights) for each in texts])
+        cut = settings.long_text == "truncate"
+        return Counter(
+            texts=len(texts),
+            tokens=len(tokens),
+            too_long=sum(each.text.too_long for each in texts) if cut else 0,
+            empty=int((lengths == 0).sum()),
+            one_token=int((lengths == 1).sum()),
+            zero_weight=sum(each.zero_weight for each in texts),
+            unknown_tokens=int((tokens == checkpoint.tokenizer.unk_token_id).sum()),
+            unread=checkpoint.count_unread(each.text.tokens for each in texts),
+        )
+
+    # Results in the light of what unrelated texts score.
+
+    def baseline_stats(
+        self, settings: Any, statistics: Statistics, baseline: Baseline | None, references: int = 1
+    ) -> dict[str, BaselineStats]:
+        """How unrelated texts score by a baseline, by the kind of score; raises NoBaseline.
+
+        By default the package's.
+        """
+        baseline = baseline or baseline_of(settings.metric, True)
+        assert baseline is not None
+        weights = self.weights_used(settings, statistics)
+        return {
+            name: baseline.find(self.signature(_only(settings, name)), weights, references)
+            for name in settings.names
+        }
+
+    def weights_used(self, settings: Any, statistics: Statistics) -> str:
+        """What weighs the tokens of texts: "idf" or "uniform"."""
+        return statistics.weights_used(settings)
+
+    def known_baseline(
+        self,
+        settings: Any,
+        statistics: Statistics,
+        counts: Mapping[int, int],
+        baseline: Baseline | None = None,
+    ) -> dict[str, Mapping[str, Any]] | None:
+        """What unrelated texts score, as `Result.baseline`; None where it is not known.
+
+        `counts` says how many pairs have how many references. By the baseline given, else by the
+        package's.
+        """
+        try:
+            baseline = baseline or baseline_of(settings.metric, True)
+            assert baseline is not None
+            found = {
+                count: self.baseline_stats(settings, statistics, baseline, count)
+                for count in counts
+            }
+        except NoBaseline:
+            return None
+        usual = max(counts, key=lambda count: counts[count])
+        return {
+            name: {**asdict(stats), "deciles": list(stats.deciles), "source": baseline.source}
+            for name, stats in found[usual].items()
+        }
+
+    def make_baseline(
+        self, texts: Sequence[str], pairs: int, references: int, settings: Any = None
+    ) -> Baseline:
+        """The baseline of a corpus, for every score and kind of weights that a file holds.
+
+        Texts are compared with others of them, for each number of references up to `references`.
+        """
+        corpus = Pairs.of((text, [text]) for text in texts)
+        found = {}
+        for each in (settings or self.settings).baseline_settings():
+            with self.lock:
+                statistics = self.count(corpus, each)
+                for count, part in enumerate(unrelated_pairs(texts, pairs, references), 1):
+                    result = self.score_part(part, each, statistics)
+                    for name, scores in result.scores.items():
+                        weights = self.weights_used(each, statistics)
+                        key = key_of(self.signature(_only(each, name)), weights, count)
+                        found[key] = BaselineStats.of(scores)
+        return Baseline(found)
+
+    def _rescaled(
+        self,
+        result: Result,
+        pairs: Pairs,
+        settings: Any,
+        statistics: Statistics,
+        baseline: Baseline,
+    ) -> Result:
+        """The result with its scores rescaled by a baseline."""
+        counts = Counter(pairs.counts)
+        found = {
+            count: self.baseline_stats(settings, statistics, baseline, count) for count in counts
+        }
+        columns = {}
+        for name, scores in result.scores.items():
+            best = self.bounds(settings, name)[int(self.higher_is_better)]
+            columns[name] = [
+                found[count][name].rescale(score, best)
+                for score, count in zip(scores, pairs.counts, strict=True)
+            ]
+        return replace(
+            result,
+            signature=_signed_baseline(result.signature, baseline),
+            rescaled=columns,
+            baseline=self.known_baseline(settings, statistics, counts, baseline),
+        )
+
+
+class _Again:
+    """Pairs that are checked at every reading."""
+
+    def __init__(self, pairs: Iterable[Any]) -> None:
+        self.pairs = pairs
+
+    def __iter__(self) -> Iterator[Pair]:
+        return iterate_pairs(self.pairs)
+
+
+def combine_references(values: np.ndarray, counts: Sequence[int], how: str) -> np.ndarray:
+    """One score a pair from those of its references, [references] -> [pairs]; "min" or "mean".
+
+    >>> combine_references(np.array([0.5, 0.25, 1.0]), [2, 1], "min")
+    array([0.25, 1.  ])
+    """
+    starts = np.cumsum(counts) - counts
+    closest: np.ndarray = np.minimum.reduceat(values, starts)
+    if how == "min":
+        return closest
+    # Held between the smallest and the largest, because rounding could carry it beyond.
+    mean = np.add.reduceat(values / np.repeat(counts, counts), starts)
+    return np.clip(mean, closest, np.maximum.reduceat(values, starts))
+
+
+def _only(settings: Any, name: str) -> Any:
+    """The settings for the score of this name alone."""
+    return settings.replace(**{settings.names_field: name}) if settings.names_field else settings
+
+
+def _signed_baseline(signature: str, baseline: Baseline) -> str:
+    """The signature with the baseline, before the model."""
+    head, mark, tail = signature.partition("|model:")
+    return f"{head}|baseline:{baseline}{mark}{tail}"

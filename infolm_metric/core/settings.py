@@ -1,0 +1,485 @@
+"""Settings: a frozen dataclass a metric, from whose fields come checks, options and signatures.
+
+Nothing here imports torch, so that help and wrong arguments are answered at once.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import functools
+import math
+import os
+import re
+import typing
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import NoneType, UnionType
+from typing import Any, ClassVar, Literal, TypeVar, Union
+
+from infolm_metric.core.idf import IDF
+
+BUNDLED = "bundled"
+BUNDLED_FOLDER = Path(__file__).parents[1] / "bundled"
+LISTED = 50  # names in a message
+REUSED_BYTES = 1 << 30
+
+AnySettings = TypeVar("AnySettings", bound="Settings")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """Settings of a metric, checked when they are made.
+
+    A metric's own are a subclass with ordinary fields, described under "Args:" in its docstring.
+    Types and words are checked by the annotations; what these cannot say is an `if` in
+    `__post_init__`. A field's metadata may hold `flags` of the command line (by default the name
+    with dashes; none for no option) and `signature`, its name there.
+
+    Raises:
+        TypeError, ValueError: a value is wrong; the message names it.
+    """
+
+    metric: ClassVar[str] = ""
+    """The metric's name, which its results and signatures carry."""
+    names_field: ClassVar[str] = ""
+    """The field that names the scores, of which a call can ask for several."""
+    unsigned: ClassVar[frozenset[str]] = frozenset()
+    """Fields that cannot change a score."""
+    takes_sources: ClassVar[bool] = False
+    """True if sources can stand in the place of references."""
+
+    def __post_init__(self) -> None:
+        for name, annotation in annotations(type(self)).items():
+            object.__setattr__(self, name, check_value(name, getattr(self, name), annotation))
+
+    @classmethod
+    def of(cls: type[AnySettings], **values: Any) -> AnySettings:
+        """The settings with these values; an unknown name is refused with the nearest one.
+
+        >>> Settings.of(temprature=2)
+        Traceback (most recent call last):
+        TypeError: unknown setting 'temprature'; known: none
+        """
+        check_names(values, annotations(cls))
+        return cls(**values)
+
+    def replace(self: AnySettings, **values: Any) -> AnySettings:
+        """These settings with some values changed; an unknown name is refused."""
+        check_names(values, annotations(type(self)))
+        return dataclasses.replace(self, **values) if values else self
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Full names of the scores that a pair gets."""
+        value = getattr(self, self.names_field) if self.names_field else self.metric
+        return (value,) if isinstance(value, str) else tuple(value)
+
+    @property
+    def several(self) -> bool:
+        """True if a list of scores was asked for, even of one."""
+        return bool(self.names_field) and not isinstance(getattr(self, self.names_field), str)
+
+    @property
+    def counted(self) -> tuple[str, ...]:
+        """The sides of the pairs whose documents are counted for the setting `idf`."""
+        sides = {"references": ("references",), "separate": ("candidates", "references")}
+        idf = getattr(self, "idf", False)
+        return sides[idf] if isinstance(idf, str) else ()
+
+    def signed(self) -> dict[str, object]:
+        """What can change a score under these settings, as the signature shows it."""
+        fields: dict[str, object] = {}
+        for each in own_fields(type(self)):
+            if each.name not in self.unsigned:
+                value = getattr(self, each.name)
+                value = "+".join(self.names) if each.name == self.names_field else value
+                fields[each.metadata.get("signature", each.name)] = value
+        return fields
+
+    def label(self, name: str) -> str:
+        """What to call the score of this name, with the parameters that belong to it."""
+        return name
+
+    def baseline_settings(self: AnySettings) -> list[AnySettings]:
+        """The settings whose scores a baseline file holds, for every kind of weights."""
+        idf = getattr(self, "idf", None)
+        if idf is None:
+            return [self]
+        return [self.replace(idf=form) for form in (False, idf or "references")]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelSettings(Settings):
+    """Settings of metrics that read texts with a model.
+
+    Args:
+        model_name_or_path: the model: a folder, a name on the Hub, or "bundled", the small English
+            one that needs no network; None: ${model_variable}, else {default_model}.
+        model_revision: branch, tag or commit of a model on the Hub.
+        max_length: tokens of the longest text, special ones included; None: what the model allows.
+        long_text: what to do with longer texts: truncate, window (read them whole, in overlapping
+            windows) or error.
+        batch_size: rows in one forward pass, or "auto".
+        device: cpu, cuda, cuda:1 ...; None: a GPU that has room.
+        dtype: float32, bfloat16 or float16.
+        tokenize_processes: processes that tokenise a large corpus to count its documents.
+        reuse_memory: bytes kept of texts that come again.
+    """
+
+    default_model: ClassVar[str] = "google-bert/bert-base-uncased"
+    model_variable: ClassVar[str] = "INFOLM_MODEL"
+    unsigned = frozenset(("batch_size", "device", "tokenize_processes", "reuse_memory"))
+
+    model_name_or_path: str | os.PathLike[str] | None = field(
+        default=None, metadata={"flags": ("--model",)}
+    )
+    model_revision: str | None = field(default=None, metadata={"flags": ("--revision",)})
+    max_length: int | None = None
+    long_text: Literal["truncate", "window", "error"] = "truncate"
+    batch_size: int | Literal["auto"] = "auto"
+    device: str | None = None
+    dtype: Literal["float32", "bfloat16", "float16"] = "float32"
+    tokenize_processes: int | None = None
+    reuse_memory: int = field(default=REUSED_BYTES, metadata={"flags": ()})
+
+    def __post_init__(self) -> None:
+        for name in ("device", "dtype"):  # torch's own are names, too
+            if type(getattr(self, name)).__module__ == "torch":
+                object.__setattr__(self, name, str(getattr(self, name)).removeprefix("torch."))
+        super().__post_init__()
+        for name, least in {
+            "max_length": 1,
+            "batch_size": 1,
+            "tokenize_processes": 1,
+            "reuse_memory": 0,
+        }.items():
+            check_at_least(name, getattr(self, name), least)
+        if self.device is not None:
+            check_device(self.device)
+        object.__setattr__(self, "model_name_or_path", self._model())
+
+    def _model(self) -> str:
+        """The model's name or the absolute path of its folder, also from the environment."""
+        name = self.model_name_or_path or os.environ.get(self.model_variable)
+        if not name:  # the bundled model stands for each metric's own
+            everywhere = os.environ.get(ModelSettings.model_variable) == BUNDLED
+            name = BUNDLED if everywhere else self.default_model
+        path = os.path.expanduser(name)
+        # Absolute, because workers have other working folders.
+        return os.path.abspath(path) if name != BUNDLED and os.path.isdir(path) else str(name)
+
+    def signed(self) -> dict[str, object]:
+        """What can change a score, but for the model and how it reads, which a scorer signs."""
+        of_the_model = {each.name for each in dataclasses.fields(ModelSettings)}
+        fields = super().signed()
+        return {name: value for name, value in fields.items() if name not in of_the_model}
+
+
+# Fields.
+
+
+@functools.cache
+def annotations(settings: type[Settings]) -> Mapping[str, Any]:
+    """The annotation of every field, by name."""
+    hints = typing.get_type_hints(settings)
+    return {each.name: hints[each.name] for each in dataclasses.fields(settings)}
+
+
+@functools.cache
+def own_fields(settings: type[Settings]) -> tuple[dataclasses.Field[Any], ...]:
+    """The fields, those of the metric itself before those of all metrics."""
+    fields = {each.name: each for each in dataclasses.fields(settings)}
+    ordered = [name for one in settings.__mro__ for name in vars(one).get("__annotations__", ())]
+    return tuple(fields[name] for name in dict.fromkeys(ordered) if name in fields)
+
+
+@functools.cache
+def descriptions(settings: type[Settings]) -> Mapping[str, str]:
+    """What each field is, from the docstrings of the class and its bases.
+
+    >>> descriptions(ModelSettings)["model_revision"]
+    'branch, tag or commit of a model on the Hub.'
+    """
+    found: dict[str, str] = {}
+    for one in reversed(settings.__mro__):
+        arguments = (one.__doc__ or "").partition("Args:\n")[2].partition("\n\n")[0]
+        for name, text in re.findall(r"^ +(\w+): ((?:.+\n?)(?: {9,}.+\n?)*)", arguments, re.M):
+            found[name] = " ".join(text.split())
+    words = {name: getattr(settings, name, "") for name in ("model_variable", "default_model")}
+    return {
+        name: functools.reduce(
+            lambda text, word: text.replace(f"{{{word}}}", words[word]), words, each
+        )
+        for name, each in found.items()
+    }
+
+
+def flags(one: dataclasses.Field[Any]) -> tuple[str, ...]:
+    """The flags of a field on the command line, none for a setting that is no option."""
+    usual = ("--" + one.name.replace("_", "-"),)
+    return tuple(one.metadata.get("flags", usual))
+
+
+def option(settings: type[Settings], one: dataclasses.Field[Any]) -> dict[str, Any]:
+    """The keywords by which argparse reads a field; without the option it has no value.
+
+    >>> option(ModelSettings, own_fields(ModelSettings)[2])["metavar"]
+    'N'
+    """
+    kinds = _members(annotations(settings)[one.name])
+    words = [word for kind in kinds for word in typing.get_args(kind) if _is_literal(kind)]
+    keywords: dict[str, Any] = {
+        "dest": one.name,
+        "default": None,
+        "help": descriptions(settings)[one.name].replace("%", "%%"),
+    }
+    if kinds == (bool,):
+        return {**keywords, "action": "store_true"}
+    if {int, float} & set(kinds):
+        keywords |= {"type": _number_or_word, "metavar": "N"}
+    else:
+        keywords["metavar"] = "WORD" if words and str not in kinds else "NAME"
+    if one.name == settings.names_field:
+        keywords["action"] = "append"
+    return keywords
+
+
+def _number_or_word(word: str) -> int | float | str:
+    """A word of the command line as a number, if it is one."""
+    for kind in (int, float):
+        try:
+            return kind(word)
+        except ValueError:
+            continue
+    return word
+
+
+# Checks of values.
+
+
+def nearest(value: object, known: Iterable[str], every: bool = False) -> str:
+    """A hint at the known name most like `value`, or a list of all of them; with `every`, both.
+
+    A mapping from other names to known ones does for `known`, too.
+
+    >>> nearest("truncated", ["truncate", "window"])
+    "did you mean 'truncate'?"
+    >>> nearest("x", ["truncate", "window"])
+    "known: 'truncate', 'window'"
+    """
+    names = dict(known) if isinstance(known, Mapping) else {name: name for name in known}
+    text = str(value).lower()
+    inside = [name for name in names if len(text) > 2 and text in name.lower()]
+    # A bold guess does no harm beside the whole list.
+    close = inside or difflib.get_close_matches(text, names, n=1, cutoff=0.4 if every else 0.6)
+    hints = [f"did you mean {names[close[0]]!r}?"] if close else []
+    if every or not close:
+        listed = [repr(name) for name in dict.fromkeys(names.values())]
+        more = [f"and {len(listed) - LISTED} more"] if len(listed) > LISTED else []
+        hints.append("known: " + (", ".join([*listed[:LISTED], *more]) or "none"))
+    return " ".join(hints)
+
+
+def check_names(values: Iterable[str], known: Iterable[str]) -> None:
+    """Raise TypeError for a name that is no setting."""
+    for name in values:
+        if name not in known:
+            raise TypeError(f"unknown setting {name!r}; {nearest(name, list(known))}")
+
+
+def check_known(name: str, value: object, known: Sequence[str]) -> None:
+    """Raise ValueError with the nearest known word if `value` is none of them.
+
+    >>> check_known("level", "sytem", ("system", "text"))
+    Traceback (most recent call last):
+    ValueError: unknown level 'sytem'; did you mean 'system'?
+    """
+    if not isinstance(value, str) or value not in known:
+        raise ValueError(f"unknown {name} {value!r}; {nearest(value, known)}")
+
+
+def check_at_least(name: str, value: Any, least: float) -> None:
+    """Raise ValueError for a number below `least`; words and None pass.
+
+    >>> check_at_least("seed", -1, 0)
+    Traceback (most recent call last):
+    ValueError: seed must be at least 0, got -1
+    """
+    if isinstance(value, int | float) and not value >= least:
+        raise ValueError(f"{name} must be at least {least}, got {value!r}")
+
+
+def check_device(name: str) -> None:
+    """Raise ValueError if there is no such torch device on this machine."""
+    import torch
+
+    try:
+        device = torch.device(name)
+        count = getattr(getattr(torch, device.type, None), "device_count", lambda: 0)
+        if device.type == "cpu" or (device.index or 0) < count():
+            return
+        reason = "this machine has none such"
+    except RuntimeError as error:
+        reason = str(error).partition("\n")[0]
+    raise ValueError(
+        f"device must be a torch device such as 'cpu' or 'cuda:0', got {name!r}: {reason}"
+    )
+
+
+def check_value(name: str, value: Any, annotation: Any) -> Any:
+    """The value as its annotation has it; lists become tuples, numpy's numbers Python's.
+
+    Raises:
+        TypeError: it is of another type.
+        ValueError: it is an unknown word, or not finite.
+
+    >>> check_value("layers", [4, 6], int | tuple[int, ...])
+    (4, 6)
+    >>> check_value("temperature", "warm", float)
+    Traceback (most recent call last):
+    TypeError: temperature must be a number, got 'warm'
+    """
+    kinds = _members(annotation)
+    if annotation is Any or (value is None and NoneType in kinds):
+        return value
+    if bool in kinds and type(value).__name__ in ("bool", "bool_"):
+        return bool(value)
+    if isinstance(value, str):
+        words = [word for kind in kinds for word in typing.get_args(kind) if _is_literal(kind)]
+        if value in words or (value and str in kinds):
+            return value
+        if words:
+            check_known(name, value, words)
+    elif os.PathLike in map(_origin, kinds) and isinstance(value, os.PathLike):
+        return os.fspath(value)
+    elif number := next((kind for kind in (int, float) if kind in kinds), None):
+        if _is_number(value, number):
+            return _number(name, value, number)
+    for kind in kinds:
+        if _origin(kind) is tuple and _is_list(value):
+            inner = typing.get_args(kind)[0]
+            return tuple(check_value(f"{name}[{i}]", each, inner) for i, each in enumerate(value))
+        if isinstance(kind, type) and kind not in (bool, int, float, str):
+            if isinstance(value, kind):
+                return value
+    raise TypeError(f"{name} must be {_in_words(kinds)}, got {value!r:.100}")
+
+
+def check_number(name: str, value: Any, least: float = -math.inf) -> float:
+    """The value as a finite float of at least `least`."""
+    number: float = check_value(name, value, float)
+    check_at_least(name, number, least)
+    return number
+
+
+def check_whole(name: str, value: Any, least: int = 1) -> int:
+    """The value as an int of at least `least`."""
+    number: int = check_value(name, value, int)
+    check_at_least(name, number, least)
+    return number
+
+
+def check_share(name: str, value: float, ends: str) -> None:
+    """Raise ValueError for a number that is not from 0 to 1; `ends` says what those stand for."""
+    if not 0 <= value <= 1:
+        raise ValueError(f"{name} must lie between 0 and 1{ends}, got {value!r}")
+
+
+def idf_of(value: bool | str | os.PathLike[str] | IDF | None) -> bool | str | IDF:
+    """What weighs the tokens, from the setting `idf`: "references", "separate", a table or False.
+
+    True means "references", None and "none" False; a path is loaded, and "bundled" is the table
+    counted on the bundled model's corpus.
+
+    Raises:
+        ValueError: there is no table at the path.
+    """
+    if value is True:
+        return "references"
+    if value is None or value is False or value == "none":
+        return False
+    if isinstance(value, IDF) or value in ("references", "separate"):
+        return value if isinstance(value, IDF) else str(value)
+    path = BUNDLED_FOLDER / "idf.json" if value == BUNDLED else Path(value).expanduser()
+    if not path.is_file():
+        words = ("references", "separate", BUNDLED)
+        raise ValueError(
+            f"idf must be True, False, 'references', 'separate', 'bundled', an IDF or the path of "
+            f"a saved table; there is no file {str(path)!r}; {nearest(value, words)}, or make a "
+            "table with `infolm idf`"
+        )
+    return IDF.load(path)
+
+
+def score_names(
+    name: str, value: Any, known: Mapping[str, str], every: bool = False
+) -> str | tuple[str, ...]:
+    """The full name of a score, or those of a list, once each, by a mapping from all names.
+
+    >>> score_names("animals", ["cat", "kitty"], {"cat": "cat", "kitty": "cat"})
+    ('cat',)
+    """
+    if isinstance(value, str):
+        if value not in known:
+            raise ValueError(f"unknown {name} {value!r}; {nearest(value, known, every)}")
+        return known[value]
+    if not value:
+        raise ValueError(
+            f"{name} is an empty list; name at least one of {sorted(set(known.values()))}"
+        )
+    return tuple(dict.fromkeys(str(score_names(name, each, known, every)) for each in value))
+
+
+def _members(annotation: Any) -> tuple[Any, ...]:
+    """The members of a union, or the only one."""
+    union = typing.get_origin(annotation) in (Union, UnionType)
+    return typing.get_args(annotation) if union else (annotation,)
+
+
+def _origin(kind: Any) -> Any:
+    return typing.get_origin(kind) or kind
+
+
+def _is_literal(kind: Any) -> bool:
+    return typing.get_origin(kind) is Literal
+
+
+def _is_number(value: Any, number: type) -> bool:
+    """True for a Python, numpy or torch scalar that is no bool and no complex number."""
+    kind = type(value).__name__
+    if kind.startswith(("bool", "complex")) or isinstance(value, str | bytes):
+        return False
+    return hasattr(value, "__index__" if number is int else "__float__")
+
+
+def _number(name: str, value: Any, number: type) -> Any:
+    try:
+        found = int(value) if number is int else float(value)
+    except (TypeError, ValueError, OverflowError, RuntimeError):
+        raise TypeError(f"{name} must be a single number, got {value!r:.100}") from None
+    if not math.isfinite(found):
+        raise ValueError(f"{name} must be finite, got {value!r}")
+    return found
+
+
+def _is_list(value: Any) -> bool:
+    plain = isinstance(value, Sequence) or (hasattr(value, "tolist") and getattr(value, "ndim", 0))
+    return bool(plain) and not isinstance(value, str | bytes)
+
+
+def _in_words(kinds: Iterable[Any]) -> str:
+    """What a value may be, for messages."""
+    words = {bool: "True or False", int: "a whole number", float: "a number", str: "a name or path"}
+    shown = []
+    for kind in kinds:
+        if _is_literal(kind):
+            shown += [repr(word) for word in typing.get_args(kind)]
+        elif _origin(kind) is tuple:
+            shown.append("a list of these")
+        elif kind is NoneType:
+            shown.append("None")
+        elif kind in words or _origin(kind) is not os.PathLike:
+            shown.append(words.get(kind, getattr(kind, "__name__", str(kind))))
+    return " or ".join(shown)

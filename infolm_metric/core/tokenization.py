@@ -1,0 +1,153 @@
+"""Texts as a model reads them: tokens, the cut of long ones, windows that read them whole."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+SLICE = 1000  # texts tokenised at a time
+
+
+@dataclass(frozen=True)
+class Template:
+    """What a tokenizer puts around a text, found by tokenising a probe, and what masks a token."""
+
+    prefix: tuple[int, ...]
+    suffix: tuple[int, ...]
+    mask: int  # -1 if the tokenizer has none
+
+    @property
+    def overhead(self) -> int:
+        """Number of special tokens around a text."""
+        return len(self.prefix) + len(self.suffix)
+
+
+@dataclass(frozen=True)
+class TokenizedText:
+    """A text as the model reads it, special tokens included, cut to the length allowed."""
+
+    ids: np.ndarray  # int64 [tokens]
+    maskable: np.ndarray  # bool [tokens]
+    too_long: bool = False  # longer than the model allows, before any cut
+
+    @property
+    def tokens(self) -> np.ndarray:
+        """Ids of the maskable tokens, int64 [maskable]."""
+        tokens: np.ndarray = self.ids[self.maskable]
+        return tokens
+
+
+@dataclass(frozen=True)
+class Window:
+    """A piece of a text that fits the model, and the tokens that are read in it.
+
+    `own` are the maskable tokens it is the place for, as indices among those of the text, and
+    `positions` where they stand in `ids`. Each maskable token belongs to one window.
+    """
+
+    ids: np.ndarray  # int64 [tokens]
+    own: np.ndarray  # int64 [own]
+    positions: np.ndarray  # int64 [own]
+
+
+def equal_length_batches(
+    lengths: Iterable[int], rows: int | None, most: int
+) -> Iterator[list[int]]:
+    """Indices of texts in batches of equal length, longest first, so that none needs padding.
+
+    `rows` None lets a batch hold `most` tokens.
+
+    >>> list(equal_length_batches([2, 3, 2], 1, 8)), list(equal_length_batches([2, 3, 2], None, 8))
+    ([[1], [0], [2]], [[1], [0, 2]])
+    """
+    alike: dict[int, list[int]] = {}
+    for index, length in enumerate(lengths):
+        alike.setdefault(length, []).append(index)
+    for length in sorted(alike, reverse=True):
+        size = rows or max(1, most // length)
+        for start in range(0, len(alike[length]), size):
+            yield alike[length][start : start + size]
+
+
+def find_template(tokenizer: Any) -> Template:
+    """The special tokens that `tokenizer` puts before and after a text."""
+    probe = tokenizer("a", return_special_tokens_mask=True)
+    ids, special = probe["input_ids"], np.asarray(probe["special_tokens_mask"], dtype=bool)
+    inner = np.flatnonzero(~special)
+    mask = -1 if tokenizer.mask_token_id is None else int(tokenizer.mask_token_id)
+    return Template(tuple(ids[: inner[0]]), tuple(ids[inner[-1] + 1 :]), mask)
+
+
+def tokenize(
+    tokenizer: Any, texts: Sequence[str], max_length: int | None, long_text: str
+) -> Iterator[TokenizedText]:
+    """The tokenised texts, cut to `max_length` tokens, special ones included, if "truncate".
+
+    Positions that the tokenizer flags as special are not maskable; unknown tokens and special
+    strings that someone typed are. With "window" nothing is cut; with "error" a text that is too
+    long raises ValueError.
+    """
+    for start in range(0, len(texts), SLICE):
+        encoded = tokenizer(
+            list(texts[start : start + SLICE]),
+            return_special_tokens_mask=True,
+            return_attention_mask=False,
+            return_token_type_ids=False,
+            # Cut here and not there, where it would change the state that threads share.
+            truncation=False,
+            padding=False,
+            verbose=False,
+        )
+        rows = zip(encoded["input_ids"], encoded["special_tokens_mask"], strict=True)
+        for offset, (ids, special) in enumerate(rows):
+            text = TokenizedText(
+                np.asarray(ids, dtype=np.int64),
+                ~np.asarray(special, dtype=bool),
+                max_length is not None and len(ids) > max_length,
+            )
+            if text.too_long and long_text == "error":
+                raise ValueError(
+                    f"a text has {len(ids)} tokens, more than max_length={max_length!r}: "
+                    f"{texts[start + offset][:60]!r}...; shorten it, or give "
+                    f"long_text='truncate' or long_text='window'"
+                )
+            if text.too_long and long_text == "truncate":
+                assert max_length is not None
+                text = _cut(text, max_length, tokenizer.truncation_side)
+            yield text
+
+
+def _cut(text: TokenizedText, max_length: int, side: str) -> TokenizedText:
+    """The text without its surplus tokens, which go from the side the tokenizer cuts at."""
+    inner = np.flatnonzero(text.maskable)
+    first, last = inner[0], inner[-1] + 1
+    surplus = len(text.ids) - max_length
+    gone = slice(first, first + surplus) if side == "left" else slice(last - surplus, last)
+    return TokenizedText(np.delete(text.ids, gone), np.delete(text.maskable, gone), True)
+
+
+def windows(text: TokenizedText, template: Template, max_length: int | None) -> list[Window]:
+    """The windows of a text with a maskable token: one if it fits, else overlapping ones."""
+    positions = np.flatnonzero(text.maskable)
+    if max_length is None or len(text.ids) <= max_length:
+        return [Window(text.ids, np.arange(len(positions)), positions)]
+    first, last = int(positions[0]), int(positions[-1]) + 1
+    inner = text.ids[first:last]
+    width = max_length - template.overhead
+    starts = np.arange(0, len(inner) - width, max(1, width // 2))
+    starts = np.append(starts, len(inner) - width)
+    # Nearest window centre; searching the midpoints between centres from the left gives ties to
+    # the earlier window.
+    centres = starts + (width - 1) / 2
+    owner = np.searchsorted((centres[1:] + centres[:-1]) / 2, positions - first, side="left")
+    found = []
+    for number, start in enumerate(starts):
+        own = np.flatnonzero(owner == number)
+        if len(own):
+            piece = inner[start : start + width].tolist()
+            ids = np.asarray([*template.prefix, *piece, *template.suffix], dtype=np.int64)
+            found.append(Window(ids, own, positions[own] - first - start + len(template.prefix)))
+    return found

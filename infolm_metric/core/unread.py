@@ -1,0 +1,80 @@
+"""Which texts are of another kind than the English that the bundled models were trained on.
+
+A vocabulary of pieces spells nearly anything, so that unknown tokens do not show another language,
+program code or random letters. Here each token speaks for English or against it, and a text is
+unread where the sum is against it, as in naive Bayes. The weights are a logistic regression's on
+kinds of tokens, rounded; docs/reading_a_score.md has the figures.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+LIMIT = 4  # of the sum of a text's weights
+FEWEST = 6  # tokens; fewer, such as a foreign name alone, do not tell
+COMMON = 2.0  # idf of words that one paragraph in eight or more contains: the, of, in, is
+UNKNOWN = "[UNK]"
+BRACKETS = frozenset('():"')
+SYMBOLS = frozenset("={}[]<>_;|\\+*#@&^~`/")
+# Common words of other languages, and of program code, as the vocabulary spells them: without
+# accents. Those that are common in English as well are left out.
+WORDS = {
+    "German": "der das und ist nicht ein eine einen den dem des mit auf von zu wir sie er ich im "
+    "fur sich auch nach bei uber aus wird sind um zum zur vor oder haben wie werden als wenn "
+    "noch nur aber mein sein ihr uns es mir mich sehr kein schon",
+    "French": "le la les une un du est dans que qui sur pas au aux et il elle je nous vous ce "
+    "sont avec se ont ne cette mon ma sa leur sans mais ou tout tres deux y fait etre",
+    "Spanish": "el los las una con del en su para lo al como mas pero ha mi sus sin esta este "
+    "muy hay ya ser fue hasta desde donde dos",
+    "Italian": "di che della gli non dei nel alla si piu sono ho da ed anche delle dal questo ci "
+    "sua suo tre molto dopo",
+    "Portuguese, Dutch, Swedish": "de os um uma em nao com ao het een van niet op te dat voor "
+    "met zijn aan och att det som jag ett av til",
+    "code": "int str len def const std var null args kwargs void func init self cls bool char "
+    "uint enum dict tuple struct foo param src json html css href div obj num elif async php sql "
+    "ptr xml ls py js np stdout printf sudo pip npm git usr tmp cfg env sys idx config url http "
+    "https",
+}
+ELSEWHERE = frozenset(" ".join(WORDS.values()).split())
+
+
+def token_weights(vocabulary: Mapping[str, int], idf: np.ndarray) -> np.ndarray:
+    """How far each token speaks against English, int64 [vocab]; below 0 for it.
+
+    Args:
+        vocabulary: the ids of BERT's uncased English WordPiece tokens.
+        idf: inverse document frequencies of the ids in English paragraphs, [vocab].
+
+    Returns:
+        A weight for each id.
+    """
+    weights = np.zeros(len(idf), dtype=np.int64)
+    for entry, token in vocabulary.items():
+        weights[token] = _weight(entry, float(idf[token]))
+    return weights
+
+
+def is_unread(tokens: np.ndarray, weights: np.ndarray) -> bool:
+    """True if a text of these tokens, int64 [tokens], is of another kind than English prose."""
+    return len(tokens) >= FEWEST and int(weights[tokens].sum()) > LIMIT
+
+
+def _weight(entry: str, idf: float) -> int:
+    word = entry.removeprefix("##")
+    if entry in ELSEWHERE or entry in SYMBOLS:
+        return 8
+    if entry in BRACKETS:
+        return 5
+    if entry == UNKNOWN or (word.isalnum() and not word.isascii()):
+        return 4
+    if not word.isalnum():  # other punctuation, special strings
+        return 1
+    if not word.isalpha():
+        return -2
+    if word != entry:  # a piece within a word
+        return 4
+    if idf < COMMON:
+        return -6
+    return -3 if len(word) > 1 else -2

@@ -1,0 +1,425 @@
+"""Masked language models: loaded, checked, and run for no more than the predictions at the masks.
+
+A `FastMaskedLM` reads the parameters of a family's own model and gives the same logits, but runs
+the last layer and the head at the masked positions only. Embeddings and head stay the model's own.
+Families without an entry in `FAMILIES` are run as they are.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from operator import attrgetter
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+from transformers import MODEL_FOR_MASKED_LM_MAPPING, AutoModelForMaskedLM
+
+from infolm_metric.core.determinism import (
+    by_rows,
+    deterministic_inference,
+    pad_rows,
+    repeat_texts,
+)
+from infolm_metric.core.models import (
+    Architecture,
+    Checkpoint,
+    check_complete,
+    load_weights,
+    open_checkpoint,
+    to_device,
+)
+
+ARCHITECTURE = Architecture(
+    AutoModelForMaskedLM,
+    fits=lambda config: type(config) in MODEL_FOR_MASKED_LM_MAPPING,
+    unfit="which has no masked-LM head in transformers",
+    remedy='choose a masked language model such as "google-bert/bert-base-uncased" or "bundled"',
+)
+
+# Up to this length batched matrix products beat the fused attention kernel on a CPU.
+SHORT = 128
+LOGITS_AT_ONCE = {True: 1 << 24, False: 1 << 28}  # on a CPU, and on a GPU
+
+
+@dataclass(frozen=True)
+class MaskedLM:
+    """A loaded model in evaluation mode."""
+
+    model: nn.Module  # a FastMaskedLM for families known here, else the family's own
+    checkpoint: Checkpoint
+    device: torch.device
+
+    def logits(self, ids: Tensor, positions: Tensor) -> Iterator[Tensor]:
+        """Logits at the read positions, context by context, in pieces [positions, V].
+
+        ids int64 [contexts, tokens], positions int64 [contexts, masks]. The contexts have no
+        padding. The vocabulary head runs at these positions only, as many at once as LOGITS allows.
+        """
+        with deterministic_inference(self.device):
+            ids, positions = ids.to(self.device), positions.to(self.device)
+            if not isinstance(self.model, FastMaskedLM):
+                pieces: Iterable[Tensor] = [self._own_logits(ids, positions)]
+            else:
+                states = self.model.states(ids, positions).flatten(0, 1)
+                at_once = LOGITS_AT_ONCE[self.device.type == "cpu"]
+                pieces = states.split(max(1, at_once // self.checkpoint.size))
+        for piece in pieces:
+            with deterministic_inference(self.device):
+                if isinstance(self.model, FastMaskedLM):
+                    piece = by_rows(self.model.head, piece)
+            # Apple's GPUs have no float64, in which all that follows is computed.
+            yield piece.cpu() if self.device.type == "mps" else piece
+
+    def _own_logits(self, ids: Tensor, positions: Tensor) -> Tensor:
+        """The logits of the family's own model, whose head is shown only the masked positions."""
+        contexts = len(ids)
+        ids = repeat_texts(ids)
+
+        def narrow(module: nn.Module, inputs: Any, output: Any) -> Any:
+            states = output["last_hidden_state"][:contexts]
+            index = positions.unsqueeze(-1).expand(-1, -1, states.shape[-1])
+            rows = states.gather(1, index).flatten(0, 1)
+            output["last_hidden_state"] = pad_rows(rows)[None]
+            return output
+
+        base: Any = self.model.base_model
+        hook = base.register_forward_hook(narrow)
+        try:
+            logits = self.model(
+                input_ids=ids, attention_mask=torch.ones_like(ids), return_dict=True
+            ).logits
+        finally:
+            hook.remove()
+        own: Tensor = logits[0, : positions.numel()]
+        return own
+
+
+def open_masked_lm(name: str, revision: str | None = None) -> Checkpoint:
+    """The tokenizer of a masked language model and what its configuration says.
+
+    Raises:
+        OSError: the model is not there, is damaged or cannot be reached.
+        ValueError: it has no masked-LM architecture, or its tokenizer no mask token or no words.
+    """
+    checkpoint = open_checkpoint(name, revision, ARCHITECTURE)
+    if checkpoint.template.mask < 0:
+        raise ValueError(
+            f"the tokenizer of {name!r} has no mask token, so its model cannot predict masked "
+            f"tokens; {ARCHITECTURE.remedy}"
+        )
+    return checkpoint
+
+
+def load_masked_lm(
+    checkpoint: Checkpoint, device: str | None, dtype: str, fast: bool = True
+) -> MaskedLM:
+    """The model of a checkpoint on `device`, checked to have trained weights throughout.
+
+    `fast` False keeps the model's own encoder, with which scores are the same, for comparison.
+
+    Raises:
+        OSError: its weights are not there, are damaged, or are not safetensors.
+        ValueError: a part of it, such as the masked-LM head, is missing from the checkpoint.
+    """
+    model, missing = load_weights(checkpoint, dtype)
+    if missing and getattr(model.config, "legacy", False):
+        # DeBERTa checkpoints as Microsoft published them name their head differently.
+        model, missing = load_weights(checkpoint, dtype, legacy=False)
+    check_complete(checkpoint, model, missing, "masked-LM head")
+    model, placed_on = to_device(model, device)
+    return MaskedLM((FastMaskedLM.of(model) if fast else None) or model, checkpoint, placed_on)
+
+
+class FastMaskedLM(nn.Module):
+    """A masked language model for contexts without padding, whose head reads the masks only."""
+
+    def __init__(self, embeddings: nn.Module, encoder: MaskedEncoder, head: nn.Module) -> None:
+        super().__init__()
+        self.embeddings, self.encoder, self.head = embeddings, encoder, head
+
+    @classmethod
+    def of(cls, model: Any) -> FastMaskedLM | None:
+        """The model's parameters in a faster arrangement; None if its family has no entry.
+
+        The model itself cannot be used any more.
+        """
+        family = FAMILIES.get(model.config.model_type)
+        if family is None or getattr(model.config, "is_decoder", False):
+            return None
+        base = model.base_model
+        encoder = getattr(base, family.place)
+        layers = family.read(encoder, model.config)
+        fast = MaskedEncoder(layers, family.entry(base), family.bias(encoder))
+        return cls(base.embeddings, fast, family.head(model)).eval()
+
+    def states(self, ids: Tensor, positions: Tensor) -> Tensor:
+        """States at the masks: ids int64 [contexts, tokens] -> [contexts, masks, hidden]."""
+        states: Tensor = self.encoder(self.embeddings(ids), positions)
+        return states
+
+
+class MaskedEncoder(nn.Module):
+    """An encoder for contexts without padding, whose last layer is computed at the masks only."""
+
+    def __init__(
+        self,
+        layers: Sequence[Layer],
+        entry: nn.Module | None = None,
+        bias: nn.Module | None = None,
+    ) -> None:
+        super().__init__()
+        self.layers = nn.ModuleList(layers)
+        self.entry = entry
+        self.bias = bias
+        self.room: dict[str, Tensor] = {}
+
+    def forward(self, states: Tensor, positions: Tensor) -> Tensor:
+        """The states at the masks: [contexts, tokens, hidden] -> [contexts, masks, hidden]."""
+        if self.entry is not None:
+            states = by_rows(self.entry, states)
+        encoder: Any = self.bias
+        bias = None if encoder is None else encoder.compute_position_bias(states[:1])
+        layers: Any = self.layers
+        *lower, last = layers
+        for layer in lower:
+            states = self._finish(layer, self._attend(self._split(layer, states), bias), states)
+        chosen = positions.unsqueeze(-1).expand(-1, -1, states.shape[-1])
+        queried = states.gather(1, chosen)
+        mixed = self._attend_from(last, queried, states, bias, positions)
+        return self._finish(last, mixed, queried)
+
+    def _split(self, layer: Layer, states: Tensor) -> Tensor:
+        """Queries, keys and values, [3, contexts, heads, tokens, width]."""
+        joined = self._project("qkv", states, layer.qkv_weight, layer.qkv_bias)
+        return joined.unflatten(-1, (3, layer.heads, -1)).permute(2, 0, 3, 1, 4)
+
+    def _attend(self, parts: Tensor, bias: Tensor | None) -> Tensor:
+        """Self-attention, [contexts, tokens, hidden], before its output projection."""
+        _, contexts, heads, tokens, width = parts.shape
+        if parts.device.type != "cpu" or parts.dtype != torch.float32 or tokens > SHORT:
+            query, key, value = parts
+            mixed = F.scaled_dot_product_attention(query, key, value, attn_mask=bias)
+            return mixed.transpose(1, 2).reshape(contexts, tokens, heads * width)
+        if not parts.is_contiguous():
+            parts = self._empty("heads", parts, *parts.shape).copy_(parts)
+        query, key, value = parts.flatten(1, 2)
+        scores = self._empty("scores", parts, contexts * heads, tokens, tokens)
+        torch.baddbmm(
+            scores, query, key.transpose(1, 2), beta=0, alpha=1 / math.sqrt(width), out=scores
+        )
+        if bias is not None:
+            scores.unflatten(0, (contexts, heads)).add_(bias)
+        torch.softmax(scores, -1, out=scores)
+        mixed = torch.bmm(scores, value, out=self._empty("mixed", parts, *query.shape))
+        output = self._empty("attention", parts, contexts, tokens, heads, width)
+        output.copy_(mixed.unflatten(0, (contexts, heads)).transpose(1, 2))
+        return output.flatten(2)
+
+    def _attend_from(
+        self, layer: Layer, queried: Tensor, states: Tensor, bias: Tensor | None, at: Tensor
+    ) -> Tensor:
+        """The same from some positions only: queried [contexts, masks, hidden], and the result."""
+        hidden = states.shape[-1]
+        weight, shift = layer.qkv_weight, layer.qkv_bias
+        joined = self._project("qkv", states, weight[hidden:], shift[hidden:])
+        parts = joined.unflatten(-1, (2, layer.heads, -1)).permute(2, 0, 3, 1, 4)
+        query = self._project("query", queried, weight[:hidden], shift[:hidden])
+        query = query.unflatten(-1, (layer.heads, -1)).transpose(1, 2).contiguous()
+        if bias is not None:
+            bias = bias[0][:, at].transpose(0, 1)
+        # Written out and laid out alike, because for few queries the fused kernel's bits, and those
+        # of products of views, depend on the batch.
+        key, value = parts.contiguous().flatten(1, 2)
+        scores = torch.bmm(query.flatten(0, 1), key.transpose(1, 2)) / math.sqrt(query.shape[-1])
+        if bias is not None:
+            scores = (scores.view(*query.shape[:3], -1) + bias).flatten(0, 1)
+        mixed = torch.bmm(torch.softmax(scores, -1), value).view(query.shape)
+        return mixed.transpose(1, 2).reshape(queried.shape)
+
+    def _finish(self, layer: Layer, mixed: Tensor, states: Tensor) -> Tensor:
+        """What follows attention: projection and feed-forward, each added to what it began with."""
+        mixed = self._project("output", mixed, layer.mix.weight, layer.mix.bias)
+        states = layer.mix_norm(mixed.add_(states))
+        inner = self._project("inner", states, layer.up.weight, layer.up.bias)
+        inner = _activate(layer.activation, inner)
+        output = self._project("output", inner, layer.down.weight, layer.down.bias)
+        return layer.down_norm(output.add_(states))
+
+    def _project(self, name: str, states: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+        """states @ weight.T + bias, [..., in] -> [..., out]; on a CPU in the room of that name."""
+
+        def product(rows: Tensor) -> Tensor:
+            shape = len(rows), len(weight)
+            room = self._empty(name, rows, *shape) if rows.device.type == "cpu" else None
+            return torch.addmm(bias, rows, weight.t(), out=room)
+
+        return by_rows(product, states)
+
+    def _empty(self, name: str, like: Tensor, *shape: int) -> Tensor:
+        """A tensor with undefined content, in memory kept for that name.
+
+        On a CPU, memory fresh from the system costs more time than the arithmetic done in it.
+        """
+        size = math.prod(shape)
+        room = self.room.get(name)
+        if room is None or len(room) < size or room.dtype != like.dtype:
+            room = self.room[name] = torch.empty(size, dtype=like.dtype, device=like.device)
+        return room[:size].view(shape)
+
+
+def _activate(activation: Callable[[Tensor], Tensor], inner: Tensor) -> Tensor:
+    """The activation, in place where it is the usual one."""
+    if getattr(activation, "act", activation) is F.gelu:
+        return torch.ops.aten.gelu_(inner)
+    return activation(inner)
+
+
+class Layer(nn.Module):
+    """A transformer layer with its norms behind each block; shared by several depths in ALBERT."""
+
+    def __init__(
+        self,
+        query: nn.Linear,
+        key: nn.Linear,
+        value: nn.Linear,
+        heads: int,
+        mix: nn.Linear,
+        mix_norm: nn.LayerNorm,
+        up: nn.Linear,
+        activation: Callable[[Tensor], Tensor],
+        down: nn.Linear,
+        down_norm: nn.LayerNorm,
+    ) -> None:
+        super().__init__()
+        projections = (query, key, value)
+        if any(type(projection) is not nn.Linear for projection in projections):
+            raise TypeError(f"projections must be nn.Linear, got {projections}")
+        # [3 hidden, hidden] and [3 hidden]: three projections joined into one.
+        self.qkv_weight = _joined([projection.weight for projection in projections])
+        self.qkv_bias = _joined([projection.bias for projection in projections])
+        self.heads = heads
+        self.mix, self.mix_norm = mix, mix_norm
+        self.up, self.activation = up, activation
+        self.down, self.down_norm = down, down_norm
+
+
+def _joined(parts: Sequence[Tensor]) -> nn.Parameter:
+    return nn.Parameter(torch.cat([part.detach() for part in parts]), requires_grad=False)
+
+
+@dataclass(frozen=True)
+class Family:
+    """Where a family keeps its encoder and its head, and the parts of a layer, by path.
+
+    `parts` are the arguments of `Layer`; `layers` gives the encoder's layers in order of depth;
+    `entry` comes between the embeddings and the first layer. The encoder that `bias` gives tells
+    what is added to the attention scores, [1, heads, tokens, tokens], for states
+    [1, tokens, hidden].
+    """
+
+    parts: dict[str, str]
+    head: Callable[[Any], nn.Module]
+    place: str = "encoder"
+    layers: Callable[[Any, Any], Sequence[nn.Module]] = lambda encoder, config: encoder.layer
+    entry: Callable[[Any], nn.Module | None] = lambda base: None
+    bias: Callable[[Any], nn.Module | None] = lambda encoder: None
+
+    def read(self, encoder: Any, config: Any) -> list[Layer]:
+        """The layers in order of depth; one that stands at several depths is read once."""
+        modules = self.layers(encoder, config)
+        read = {
+            module: Layer(**{name: attrgetter(path)(module) for name, path in self.parts.items()})
+            for module in dict.fromkeys(modules)
+        }
+        return [read[module] for module in modules]
+
+
+def _albert_layers(encoder: Any, config: Any) -> list[nn.Module]:
+    groups, depth = encoder.albert_layer_groups, config.num_hidden_layers
+    order = [groups[i * len(groups) // depth] for i in range(depth)]
+    return [layer for group in order for layer in group.albert_layers]
+
+
+def _position_bias(encoder: Any) -> nn.Module:
+    """The encoder without its layers."""
+    encoder.layer = nn.ModuleList()
+    return encoder
+
+
+_FEED_FORWARD = {
+    "up": "intermediate.dense",
+    "activation": "intermediate.intermediate_act_fn",
+    "down": "output.dense",
+    "down_norm": "output.LayerNorm",
+}
+_BERT = {
+    "query": "attention.self.query",
+    "key": "attention.self.key",
+    "value": "attention.self.value",
+    "heads": "attention.self.num_attention_heads",
+    "mix": "attention.output.dense",
+    "mix_norm": "attention.output.LayerNorm",
+    **_FEED_FORWARD,
+}
+FAMILIES = {
+    "bert": Family(_BERT, head=attrgetter("cls")),
+    "roberta": Family(_BERT, head=attrgetter("lm_head")),
+    "xlm-roberta": Family(_BERT, head=attrgetter("lm_head")),
+    "electra": Family(
+        _BERT,
+        head=lambda model: nn.Sequential(model.generator_predictions, model.generator_lm_head),
+        entry=lambda base: getattr(base, "embeddings_project", None),
+    ),
+    "distilbert": Family(
+        {
+            "query": "attention.q_lin",
+            "key": "attention.k_lin",
+            "value": "attention.v_lin",
+            "heads": "attention.n_heads",
+            "mix": "attention.out_lin",
+            "mix_norm": "sa_layer_norm",
+            "up": "ffn.lin1",
+            "activation": "ffn.activation",
+            "down": "ffn.lin2",
+            "down_norm": "output_layer_norm",
+        },
+        head=lambda model: nn.Sequential(
+            model.vocab_transform, model.activation, model.vocab_layer_norm, model.vocab_projector
+        ),
+        place="transformer",
+    ),
+    "albert": Family(
+        {
+            "query": "attention.query",
+            "key": "attention.key",
+            "value": "attention.value",
+            "heads": "attention.num_attention_heads",
+            "mix": "attention.dense",
+            "mix_norm": "attention.LayerNorm",
+            "up": "ffn",
+            "activation": "activation",
+            "down": "ffn_output",
+            "down_norm": "full_layer_layer_norm",
+        },
+        head=attrgetter("predictions"),
+        layers=_albert_layers,
+        entry=lambda base: base.encoder.embedding_hidden_mapping_in,
+    ),
+    "mpnet": Family(
+        {
+            "query": "attention.attn.q",
+            "key": "attention.attn.k",
+            "value": "attention.attn.v",
+            "heads": "attention.attn.num_attention_heads",
+            "mix": "attention.attn.o",
+            "mix_norm": "attention.LayerNorm",
+            **_FEED_FORWARD,
+        },
+        head=attrgetter("lm_head"),
+        bias=_position_bias,
+    ),
+}
