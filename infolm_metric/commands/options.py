@@ -1,244 +1,175 @@
-"""What a sub-command is made of, and the settings of one metric or of several as its options.
-
-A command declares its own options in `COMMAND`, at the foot of its file.
-"""
+"""What the commands share: the options of metrics and their settings, and of columns."""
 
 from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Container, Mapping, Sequence
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Container, Sequence
 from typing import TYPE_CHECKING, Any
 
 from infolm_metric import metrics
-from infolm_metric.kernel import text_files
-from infolm_metric.kernel.settings import Settings
+from infolm_metric.core.files import CANDIDATE_COLUMNS, REFERENCE_COLUMNS
+from infolm_metric.core.settings import Settings, annotations, flags, option, own_fields
 
 if TYPE_CHECKING:
-    from infolm_metric.kernel.scorer import MetricScorer
+    from infolm_metric.core.scorer import Scorer
+
+Group = argparse._ArgumentGroup
+SettingsTypes = Sequence[type[Settings]]
 
 
-@dataclass(frozen=True)
-class Option:
-    """An argument of a sub-command: its flags, or one name, and the keywords for argparse."""
-
-    flags: tuple[str, ...]
-    keywords: Mapping[str, Any]
-
-
-@dataclass(frozen=True)
-class Command:
-    """A sub-command: what it does in one line, its options by heading, what its help ends with.
-
-    The options depend on the metrics that are chosen: their settings are among them.
-    """
-
-    name: str
-    summary: str
-    run: Callable[[argparse.Namespace], None]
-    options: Callable[..., Mapping[str, Sequence[Option]]]
-    epilogue: str = ""
-
-
-def option(*flags: str, **keywords: Any) -> Option:
-    """The option that argparse's `add_argument` makes of the same arguments.
-
-    >>> option("--json", action="store_true").flags
-    ('--json',)
-    """
-    return Option(flags, keywords)
-
-
-def repeated(flag: str, help: str, metavar: str = "NAME", **keywords: Any) -> Option:
-    """An option that can be given several times; without it there is an empty list."""
-    return option(flag, action="append", default=[], metavar=metavar, help=help, **keywords)
-
-
-COLUMNS = (
-    option(
-        "--candidate-column",
-        metavar="NAME",
-        help=f"(default: {' or '.join(text_files.CANDIDATE_COLUMNS)})",
-    ),
-    repeated(
-        "--reference-column",
-        f"repeat for several (default: {' or '.join(text_files.REFERENCE_COLUMNS)})",
-    ),
-)
-
-
-def choice(flag: str, words: Sequence[str], help: str) -> Option:
-    """An option that takes one of the words, by default the first."""
-    return option(flag, choices=words, default=words[0], help=help)
-
-
-def amount(flag: str, help: str, default: int | None = None) -> Option:
-    """An option that takes a whole number."""
-    return option(flag, type=int, default=default, metavar="N", help=help)
-
-
-def known_metric(name: str, hint: str = "") -> str:
-    """The name of a metric, as argparse reads it; an unknown one is answered with the hint, too."""
-    try:
-        return metrics.find(name).name
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(f"{error}{hint.format(name)}") from None
-
-
-known_beside_scores = partial(known_metric, hint="; a column of scores is named with --scores {}")
-
-
-def metric_option(known: Callable[[str], str] = known_metric) -> Option:
-    """The option that names the metric."""
-    return option(
-        "--metric",
-        metavar="NAME",
-        type=known,
-        default=metrics.DEFAULT,
-        help=f"the metric: {', '.join(metrics.METRICS)} (default: {metrics.DEFAULT}); help shows "
-        "the settings of the one that is named",
-    )
-
-
-def chosen_settings(argv: Sequence[str] | None) -> list[type[Settings]]:
+def chosen_settings(words: Sequence[str]) -> list[type[Settings]]:
     """The settings of the metrics that --metric names, the last first, before a parser has them.
 
     Those of the default one if none is named, or none that is known.
 
-    >>> [own.metric for own in chosen_settings(["score", "--metric=menli", "a text", "another"])]
+    >>> [each.metric for each in chosen_settings(["--metric=menli", "a text", "another"])]
     ['menli']
     """
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
     parser.add_argument("--metric", nargs="?", action="append", default=[])
-    named = parser.parse_known_args(argv)[0].metric
+    named = parser.parse_known_args(words)[0].metric
     known = [name for name in reversed(named) if name in metrics.METRICS] or [metrics.DEFAULT]
     return [metrics.find(name).settings_type() for name in dict.fromkeys(known)]
 
 
-def _number_or_word(given: str) -> int | str:
-    return int(given) if given.lstrip("+-").isdecimal() else given
+def metric_name(name: str) -> str:
+    """The name of a metric, as argparse reads it."""
+    try:
+        return metrics.find(name).name
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
 
 
-READ: dict[str, dict[str, Any]] = {
-    "bool": {"action": "store_true"},
-    "int": {"type": int, "metavar": "N"},
-    "float": {"type": float, "metavar": "N"},
-    "bool | Baseline": {"nargs": "?", "const": True, "metavar": "FILE"},
-    "int | str": {"type": _number_or_word, "metavar": "N"},
-    "int | str | tuple[int, ...]": {"type": _number_or_word, "metavar": "N"},
-}
-"""How argparse reads a setting, by its annotation; any other is a word."""
+def metric_or_column(name: str) -> str:
+    """Likewise, where scores of other metrics come in columns."""
+    try:
+        return metric_name(name)
+    except argparse.ArgumentTypeError as error:
+        hint = f"{error}; a column of scores is named with --scores {name}"
+        raise argparse.ArgumentTypeError(hint) from None
 
 
-def setting(own: type[Settings], name: str) -> Option:
-    """The option that gives a setting of a metric.
+def add_metric(
+    parser: argparse.ArgumentParser,
+    types: SettingsTypes,
+    read: Any = metric_name,
+    several: str = "",
+    scores: bool = True,
+) -> None:
+    """The group of options that name the metric, its model and, with `scores`, kinds of score.
 
-    The namespace holds the setting only if the option was given, so that defaults and checks stay
-    in one place, `Settings`.
-
-    >>> from infolm_metric.infolm.settings import Settings
-    >>> setting(Settings, "temperature").flags
-    ('-t', '--temperature')
+    With `several`, which ends the help, any number of metrics can be named.
     """
-    declared = own.choices()[name]
-    keywords = {"dest": name, "default": argparse.SUPPRESS, "help": own.help(name)}
-    keywords |= READ.get(declared.kind.removesuffix(" | None"), {"metavar": "NAME"})
-    if declared.repeated:
-        keywords["action"] = "append"
-    return Option(declared.flags, keywords)
+    group = parser.add_argument_group("metric")
+    known = f"{', '.join(metrics.METRICS)}"
+    if several:
+        more: dict[str, Any] = {"action": "append", "default": []}
+        text = f"{known}; repeat for several ({several}); help shows their settings"
+    else:
+        more = {"default": metrics.DEFAULT}
+        text = f"{known} (default: {metrics.DEFAULT}); with --help: its settings"
+    group.add_argument("--metric", metavar="NAME", type=read, help=text, **more)
+    names = {"model_name_or_path", *(each.names_field for each in types if scores)}
+    _add_fields(group, types, names)
 
 
-QUIET = option("-q", "--quiet", dest="quiet", action="store_true", help="no progress bar")
+def add_settings(
+    parser: argparse.ArgumentParser, types: SettingsTypes, names: Container[str] | None = None
+) -> None:
+    """The group of all other settings, or of those of `names`."""
+    metric_names = " and ".join(each.metric for each in types)
+    group = parser.add_argument_group(f"more settings of {metric_names}")
+    _add_fields(group, types, names)
 
 
-def setting_options(own: type[Settings], names: Container[str] | None = None) -> tuple[Option, ...]:
-    """The options of a metric's settings, or of those of `names`.
-
-    With the setting `verbose` comes its opposite, which is no setting.
-    """
-    choices = own.choices()
-    mine = [name for name in choices if choices[name].flags and (names is None or name in names)]
-    return (*(setting(own, name) for name in mine), *([QUIET] if "verbose" in mine else []))
+def add_running(group: Group) -> None:
+    """The options that every command has."""
+    group.add_argument("-q", "--quiet", action="store_true", help="no progress bar")
+    group.add_argument("--verbose", action="store_true", help="show where an error was raised")
+    group.add_argument("-h", "--help", action="help", help="show this")
 
 
-def read_settings(own: type[Settings], arguments: argparse.Namespace, **usual: Any) -> Settings:
+def _add_fields(group: Group, types: SettingsTypes, names: Container[str] | None) -> None:
+    """The settings as options; one that several metrics have, and a flag that is taken, once."""
+    taken = group._option_string_actions
+    for settings in types:
+        for field in own_fields(settings):
+            free = [flag for flag in flags(field) if flag not in taken]
+            if free and (names is None or field.name in names):
+                group.add_argument(*free, **option(settings, field))
+
+
+def add_columns(group: Group) -> None:
+    """The options that name the columns of a table."""
+    group.add_argument(
+        "--candidate-column",
+        metavar="NAME",
+        help=f"(default: {' or '.join(CANDIDATE_COLUMNS)})",
+    )
+    add_repeated(
+        group,
+        "--reference-column",
+        f"repeat for several (default: {' or '.join(REFERENCE_COLUMNS)})",
+    )
+
+
+def add_references(group: Group, **more: Any) -> None:
+    """The option that names files of references."""
+    group.add_argument(
+        "-r",
+        "--references",
+        metavar="FILE",
+        action="append",
+        default=[],
+        help="plain text with as many lines; repeat for several references each",
+        **more,
+    )
+
+
+def add_repeated(group: Group, flag: str, help: str, metavar: str = "NAME", **more: Any) -> None:
+    """An option that can be given several times; without it there is an empty list."""
+    group.add_argument(flag, action="append", default=[], metavar=metavar, help=help, **more)
+
+
+def add_number(group: Group, flag: str, help: str, default: int | None = None) -> None:
+    """An option that takes a whole number."""
+    group.add_argument(flag, type=int, default=default, metavar="N", help=help)
+
+
+def add_resampling(group: Group) -> None:
+    """The options of resamples."""
+    add_number(group, "--resamples", "(default: 1000)", 1000)
+    add_number(group, "--seed", "of resamples (default: 0)", 0)
+
+
+def read_settings(settings: type[Settings], arguments: argparse.Namespace, **usual: Any) -> Any:
     """The metric's settings that the command line gives, and where it gives none, the usual ones.
 
-    Progress is shown on a terminal, unless it says to be quiet.
-
-    >>> from infolm_metric.infolm.settings import Settings
-    >>> given = argparse.Namespace(temperature=1.5, json=True, quiet=False)
-    >>> read_settings(Settings, given).temperature
+    >>> from infolm_metric.infolm.settings import InfoLMSettings
+    >>> read_settings(InfoLMSettings, argparse.Namespace(temperature=1.5)).temperature
     1.5
     """
-    choices = own.choices()
-    given = {
-        name: value[0] if choices[name].repeated and len(value) == 1 else value
-        for name, value in vars(arguments).items()
-        if name in choices
-    }
-    shown = sys.stderr.isatty() and not arguments.quiet
-    return own(**{**usual, **given, "verbose": shown})
+    values = dict(usual)
+    for name in annotations(settings):
+        value = getattr(arguments, name, None)
+        if value is not None:
+            lone = name == settings.names_field and len(value) == 1
+            values[name] = value[0] if lone else value
+    return settings.of(**values)
 
 
-def settings_given(arguments: argparse.Namespace, **usual: Any) -> Settings:
-    """What `read_settings` gives for the chosen metric: checked before torch is imported.
-
-    A command that may wait for its input, or reads long, calls it before.
-    """
-    own: type[Settings] = metrics.find(arguments.metric).settings_type()
-    return read_settings(own, arguments, **usual)
+def chosen(arguments: argparse.Namespace, **usual: Any) -> Any:
+    """What `read_settings` gives for the metric that is named."""
+    return read_settings(metrics.find(arguments.metric).settings_type(), arguments, **usual)
 
 
-def scorer_of(settings: Settings) -> MetricScorer:
-    """A scorer with these settings."""
-    scorer: MetricScorer = metrics.find(settings.metric).scorer_type().of(settings)
+def scorer_of(settings: Any) -> Scorer:
+    """A scorer with these settings; waits for torch."""
+    scorer: Scorer = metrics.find(settings.metric).scorer_type()(settings)
     return scorer
 
 
-def make_scorer(arguments: argparse.Namespace, **usual: Any) -> MetricScorer:
-    """A scorer of the chosen metric with what `read_settings` gives."""
-    return scorer_of(settings_given(arguments, **usual))
-
-
-NOT_HERE = ("rescale_with_baseline",)
-"""Settings that change no order of scores."""
-
-
-def metrics_option(more: str = "") -> Option:
-    """The option that names one metric or several; its help ends with `more`."""
-    said = f"a metric: {', '.join(metrics.METRICS)}; repeat for several{more}"
-    shown = "; help shows the settings of those that are named"
-    return repeated("--metric", said + shown, type=known_beside_scores)
-
-
-def several_setting_options(*types: type[Settings]) -> dict[str, list[Option]]:
-    """The settings of several metrics by heading, those that several have first, each once."""
-    owners: dict[str, list[type[Settings]]] = {}
-    for own in types:
-        for name, declared in own.choices().items():
-            if declared.flags and name not in NOT_HERE:
-                owners.setdefault(name, []).append(own)
-    groups: dict[str, list[Option]] = {}
-    taken: set[str] = set()
-    for name, those in sorted(owners.items(), key=lambda each: -len(each[1])):
-        heading = f"settings of {' and '.join(each.metric for each in those)}"
-        made = setting(those[0], name)
-        flags = tuple(flag for flag in made.flags if flag not in taken)
-        taken.update(flags)
-        if flags:
-            groups.setdefault(heading, []).append(Option(flags, made.keywords))
-    next(iter(groups.values())).append(QUIET)
-    return groups
-
-
-def make_scorers(names: Sequence[str], arguments: argparse.Namespace) -> dict[str, MetricScorer]:
-    """A scorer of each metric, with those of the settings given that it has.
-
-    The settings are checked before torch is imported.
-    """
-    types = {name: metrics.find(name).settings_type() for name in names}
-    settings = {name: read_settings(own, arguments) for name, own in types.items()}
-    return {name: metrics.find(name).scorer_type().of(settings[name]) for name in types}
+def shows_progress(arguments: argparse.Namespace) -> bool:
+    """True on a terminal, unless it is to be quiet."""
+    return sys.stderr is not None and sys.stderr.isatty() and not arguments.quiet

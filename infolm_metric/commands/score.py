@@ -3,105 +3,152 @@
 from __future__ import annotations
 
 import argparse
+import csv
+import io
 import json
 import math
 import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from infolm_metric.commands import score_input
 from infolm_metric.commands.options import (
-    Command,
-    amount,
-    choice,
-    metric_option,
-    option,
+    SettingsTypes,
+    add_metric,
+    add_number,
+    add_running,
+    add_settings,
+    chosen,
     scorer_of,
-    setting_options,
-    settings_given,
+    shows_progress,
 )
 from infolm_metric.commands.output import STANDARD_OUTPUT, check_output, write
-from infolm_metric.kernel.checks import whole_number
+from infolm_metric.core.files import Row
+from infolm_metric.core.settings import check_at_least
 
 if TYPE_CHECKING:
-    from infolm_metric.kernel.results import Result
-    from infolm_metric.kernel.scorer import MetricScorer
-    from infolm_metric.running.resume import JobResult
+    from infolm_metric.core.results import Result
+    from infolm_metric.core.scorer import Scorer
+    from infolm_metric.jobs.resume import JobResult
 
-NOT_WRITTEN = (".csv", ".tsv", ".parquet", ".gz")
-JOB_OUTPUTS = (".jsonl", ".ndjson")
+FORMS = {
+    ".jsonl": "job",
+    ".ndjson": "job",
+    ".csv": "table",
+    ".tsv": "table",
+    ".json": "json",
+    ".parquet": "",
+    ".gz": "",
+}
+"""What is written to a file, by the end of its name; where nothing stands, nothing can be."""
+
+USAGE = """\
+infolm score [options] TEXT REFERENCE [REFERENCE ...]
+       infolm score [options] -c CANDIDATES.txt -r REFERENCES.txt
+       infolm score [options] TABLE"""
+EPILOG = """\
+Tables (.jsonl, .ndjson, .csv, .tsv, .parquet) have a column prediction, and one of references: a
+text or a list. Files are UTF-8; .gz is decompressed. Put -- before texts that start with a dash.
+
+examples:
+  infolm score --model bundled "the candidate text" "the reference text" "another reference"
+  infolm score -c system.txt -r references.txt -r more_references.txt -m kl -m l1
+  infolm score outputs.jsonl -o scores.jsonl
+"""
 
 
-def _score(arguments: argparse.Namespace) -> None:
+def add_options(parser: argparse.ArgumentParser, types: SettingsTypes) -> None:
+    """The options of the command."""
+    score_input.add_texts(parser.add_argument_group("texts and files"), types)
+    add_metric(parser, types)
+    group = parser.add_argument_group("output")
+    group.add_argument("--per-pair", action="store_true", help="a line for each pair")
+    group.add_argument("--json", action="store_true", help="all of it, as one JSON object")
+    group.add_argument(
+        "-o",
+        "--output",
+        metavar="FILE",
+        default=STANDARD_OUTPUT,
+        help="write to a file; to .jsonl an object for each pair, by a job that the same command "
+        "takes up again; to .csv or .tsv a table",
+    )
+    group.add_argument(
+        "--rescale-with-baseline",
+        nargs="?",
+        const=True,
+        metavar="FILE",
+        help="also 1 for a copy, 0 for unrelated texts; FILE of infolm baseline",
+    )
+    score_input.add_datasets(parser.add_argument_group("columns and data sets"))
+    group = parser.add_argument_group("running")
+    group.add_argument("--restart", action="store_true", help="begin the job of the .jsonl anew")
+    group.add_argument(
+        "--engine",
+        choices=("local", "ray"),
+        default="local",
+        help="ray: on the cluster of RAY_ADDRESS, or here; -o names a folder, .parquet",
+    )
+    add_number(group, "--workers", "Ray actors at most (default: all)")
+    add_running(group)
+    add_settings(parser, types)
+
+
+def run(arguments: argparse.Namespace) -> None:
     """Scores the texts that the arguments name, and writes the result."""
     score_input.check_way(arguments)
+    form = _form(arguments)
+    on_ray = arguments.engine == "ray"
+    if arguments.workers is not None and not on_ray:
+        raise ValueError("--workers needs --engine ray")
+    check_at_least("workers", arguments.workers, 1)
+    if arguments.restart and (on_ray or form != "job"):
+        raise ValueError("--restart needs a job: -o SCORES.jsonl")
+    settings = chosen(arguments)
+    if on_ray:
+        _score_on_ray(settings, arguments)
+        return
+    source = score_input.open_source(arguments)
+    check_output(arguments, source.files)
+    if form == "job":
+        from infolm_metric.jobs.resume import run_job
+
+        scorer = scorer_of(settings)
+        result = run_job(
+            scorer,
+            source,
+            arguments.output,
+            rescale_with_baseline=arguments.rescale_with_baseline,
+            restart=arguments.restart,
+            verbose=shows_progress(arguments),
+        )
+        if result.resumed:
+            print(f"infolm: {result.resumed} pairs were there already", file=sys.stderr)
+        _print(scorer, result)
+    else:
+        _score_at_once(settings, list(source.rows()), source, form, arguments)
+
+
+def _form(arguments: argparse.Namespace) -> str:
+    """What is to be written: "json", "per pair", "summary", a "table" or a "job"."""
     if arguments.json and arguments.per_pair:
         raise ValueError("--json holds each pair's scores already; leave --per-pair out")
-    rows = arguments.output.lower().endswith(JOB_OUTPUTS) and not (
-        arguments.json or arguments.per_pair
-    )
-    ray_only = arguments.engine == "ray"
-    if arguments.workers is not None and not ray_only:
-        raise ValueError("--workers needs --engine ray")
-    if arguments.workers is not None:
-        whole_number("--workers", arguments.workers)
-    whole = "--json" if arguments.json else "--per-pair" if arguments.per_pair else ""
-    if whole and (ray_only or arguments.restart):
-        other = "--engine ray" if ray_only else "--restart"
-        raise ValueError(f"{other} writes a row for each pair; leave {whole} out")
-    if ray_only:
-        if arguments.restart:
-            raise ValueError("--restart is not for --engine ray, which begins anew; leave it out")
-        _score_on_ray(arguments)
-        return
-    if arguments.restart and not rows:
-        raise ValueError("--restart needs an output whose name ends in .jsonl: -o SCORES.jsonl")
-    check_output(arguments)  # Ray writes a folder
-    _check_form(arguments)
-    if rows:
-        _score_as_job(arguments)
-    else:
-        _score_at_once(arguments)
-
-
-def _check_form(arguments: argparse.Namespace) -> None:
-    """Raise ValueError if the output's name promises a table that is not what is written."""
-    suffix = PurePath(arguments.output.lower()).suffix
-    meant = {".tsv": arguments.per_pair, ".json": arguments.json}
-    if suffix in (*NOT_WRITTEN, ".json") and not meant.get(suffix):
+    if arguments.json or arguments.per_pair:
+        return "json" if arguments.json else "per pair"
+    form = FORMS.get(PurePath(arguments.output.lower()).suffix, "summary")
+    if not form and arguments.engine != "ray":
         raise ValueError(
-            f"cannot write {arguments.output}: name a file that ends in .jsonl for a row for each "
-            "pair, in .tsv with --per-pair, in .json with --json, or in .txt for the summary"
+            f"cannot write {arguments.output}: name a file that ends in .jsonl (a job), .csv, "
+            ".tsv, .json or .txt"
         )
+    return form
 
 
-def _score_as_job(arguments: argparse.Namespace) -> None:
-    """Scores chunk after chunk for JSON Lines, from where it was stopped; prints the summary."""
-    settings = settings_given(arguments)
-    source = score_input.open_source(arguments)
-
-    from infolm_metric.running.resume import run_job
-
-    scorer = scorer_of(settings)
-    result = run_job(
-        scorer,
-        source,
-        arguments.output,
-        restart=arguments.restart,
-        progress=scorer.settings.verbose,
-    )
-    if result.resumed:
-        print(f"infolm: {result.resumed} pairs were there already", file=sys.stderr)
-    _print(scorer, result)
-
-
-def _score_on_ray(arguments: argparse.Namespace) -> None:
+def _score_on_ray(settings: Any, arguments: argparse.Namespace) -> None:
     """Scores the rows of files or of a data set on a Ray cluster; prints the summary."""
     if not (arguments.data or arguments.dataset):
         raise ValueError("--engine ray needs --data PATH or --dataset NAME")
-    settings = settings_given(arguments)
     try:
         import ray
     except ImportError as error:
@@ -109,189 +156,153 @@ def _score_on_ray(arguments: argparse.Namespace) -> None:
             "--engine ray needs Ray; install it with: pip install 'ray[data]'"
         ) from error
 
-    from infolm_metric.running import ray as ray_engine
-    from infolm_metric.running.ray_tables import open_files
+    from infolm_metric.jobs import ray_jobs
 
-    scorer = scorer_of(settings)
-    ray_engine.start()
-    ray.data.DataContext.get_current().enable_progress_bars = scorer.settings.verbose
+    ray_jobs.check_output(arguments.output)
+    ray_jobs.start(shows_progress(arguments))
     if arguments.data:
-        source = open_files(arguments.data)
+        source = ray_jobs.open_files(arguments.data)
     else:
         source = ray.data.from_huggingface(score_input.load_dataset(arguments))
-    result = ray_engine.score_files(
+    scorer = scorer_of(settings)
+    result = ray_jobs.score_files(
         source,
         arguments.output,
-        metric=arguments.metric,
-        settings=scorer.settings.replace(verbose=False),
+        scorer,
         workers=arguments.workers,
         candidate_column=arguments.candidate_column,
         reference_columns=arguments.reference_column,
+        rescale_with_baseline=arguments.rescale_with_baseline,
     )
     _print(scorer, result)
 
 
-def _print(scorer: MetricScorer, result: JobResult) -> None:
+def _print(scorer: Scorer, result: JobResult) -> None:
     """Prints the summary of what was written."""
-    light = _light(scorer, result.baseline, result.means, result.pairs, result.judged)
-    write(_summary(scorer, result.means, result.pairs, result.signature, light), STANDARD_OUTPUT)
+    verdicts = _verdicts(scorer, result.baseline, result.means, result.pairs, result.counts)
+    lines = _summary(scorer, result.means, result.pairs, result.signature, verdicts)
+    write(lines, STANDARD_OUTPUT)
 
 
-def _score_at_once(arguments: argparse.Namespace) -> None:
+def _score_at_once(
+    settings: Any, rows: Sequence[Row], source: Any, form: str, arguments: argparse.Namespace
+) -> None:
     """Scores all pairs together and writes the whole result."""
-    settings = settings_given(arguments)
-    pairs = score_input.read_pairs(arguments)
+    from infolm_metric.core.baselines import baseline_of
+    from infolm_metric.core.inputs import Pairs
+    from infolm_metric.core.results import mean, warn
+    from infolm_metric.jobs.resume import scored_rows
 
-    from infolm_metric.kernel.rescaling import known_baseline, score_part
-    from infolm_metric.kernel.results import mean
-
+    pairs = Pairs.of(map(source.pair, rows))
+    if not len(pairs):
+        raise ValueError(f"{source.name} has no rows; give one row for each pair")
+    baseline = baseline_of(settings.metric, arguments.rescale_with_baseline)
     scorer = scorer_of(settings)
-    statistics = scorer.inner.count(pairs, settings)
-    result = score_part(scorer.inner, pairs, settings, statistics)
-    result.remarks.warn()
-    if arguments.json:
-        lines = [json.dumps(result.as_dict(), allow_nan=False)]
-    else:
-        means = {name: mean(column) for name, column in result.columns().items()}
-        counts = Counter(map(len, pairs.references))
-        known = known_baseline(scorer.inner, settings, statistics, counts)
-        light = _light(scorer, known, means, len(pairs), result.remarks.judged)
-        lines = list(_summary(scorer, means, len(pairs), result.signature, light))
-        if arguments.per_pair:
-            lines = [*_table(result), *("# " + line for line in lines)]
-    write(lines, arguments.output)
+    statistics = scorer.count(pairs, settings)
+    shown = shows_progress(arguments)
+    result = scorer.score_part(pairs, settings, statistics, baseline, shown)
+    warn(result.counts, scorer.sentences)
+    if form == "json":
+        write([json.dumps(result.as_dict(), allow_nan=False)], arguments.output)
+        return
+    if form == "table":
+        separator = "\t" if arguments.output.lower().endswith(".tsv") else ","
+        write(_table(list(scored_rows(rows, result.columns())), separator), arguments.output)
+    means = {name: mean(column) for name, column in result.columns().items()}
+    known = scorer.known_baseline(settings, statistics, Counter(pairs.counts), baseline)
+    verdicts = _verdicts(scorer, known, means, len(pairs), result.counts)
+    lines = list(_summary(scorer, means, len(pairs), result.signature, verdicts))
+    if form == "per pair":
+        lines = [*_per_pair(result), *("# " + line for line in lines)]
+    write(lines, STANDARD_OUTPUT if form == "table" else arguments.output)
 
 
-def _light(
-    scorer: MetricScorer,
+def _table(rows: Sequence[Mapping[str, Any]], separator: str) -> Iterator[str]:
+    """A header and the rows as CSV; a list is written as JSON, which can be read again."""
+    names = dict.fromkeys(name for row in rows for name in row)
+    text = io.StringIO()
+    table = csv.DictWriter(text, names, delimiter=separator, lineterminator="\n")
+    table.writeheader()
+    for row in rows:
+        table.writerow(
+            {
+                name: json.dumps(value, ensure_ascii=False, default=str)
+                if isinstance(value, list | dict)
+                else value
+                for name, value in row.items()
+            }
+        )
+    yield text.getvalue().removesuffix("\n")
+
+
+def _per_pair(result: Result) -> Iterator[str]:
+    """Tab-separated lines: a header, then each pair's number, from 1, and its scores."""
+    columns = result.columns()
+    yield "\t".join(["pair", *columns])
+    for number, row in enumerate(zip(*columns.values(), strict=True), 1):
+        yield "\t".join([str(number), *(f"{value:.6g}" for value in row)])
+
+
+def _verdicts(
+    scorer: Scorer,
     baseline: Mapping[str, Mapping[str, Any]] | None,
     means: Mapping[str, float],
     pairs: int,
-    judged: bool = True,
+    counts: Mapping[str, int],
 ) -> dict[str, str]:
     """By name of a score what unrelated texts score and where its mean lies, if that is known."""
-    from infolm_metric.kernel.baselines import VERDICTS, Spread
+    from infolm_metric.core.baselines import VERDICTS, BaselineStats
+    from infolm_metric.core.results import is_judged
 
-    settings = scorer.settings
-    side = int(scorer.inner.higher_is_better(settings))
-    best = {name: scorer.inner.bounds(settings, name)[side] for name in settings.names}
-    lines = {}
-    for name, found in (baseline or {}).items():
-        spread = Spread(**{key: value for key, value in found.items() if key != "source"})
-        verdict = spread.verdict(means[name], best[name])
-        if not judged:
+    higher, settings, lines = scorer.higher_is_better, scorer.settings, {}
+    for name, numbers in (baseline or {}).items():
+        stats = BaselineStats(**{key: each for key, each in numbers.items() if key != "source"})
+        verdict = stats.verdict(means[name], scorer.bounds(settings, name)[int(higher)])
+        if not is_judged(counts):
             verdict = "not to be judged: the model had too little that it can read"
         elif verdict != "a copy":
             # What follows from its reference, as MENLI asks, is nearer to being correct.
-            close = verdict in VERDICTS and not side
+            close = verdict in VERDICTS and not higher
             verdict += " unrelated texts" + ("; close does not mean correct" if close else "")
         lines[name] = (
-            f"unrelated texts: {spread.mean:.3g}, eight in ten between {spread.deciles[0]:.3g} and "
-            f"{spread.deciles[-1]:.3g} ({spread.pairs} pairs of the {found['source']}); "
+            f"unrelated texts: {stats.mean:.3g}, eight in ten between {stats.deciles[0]:.3g} and "
+            f"{stats.deciles[-1]:.3g} ({stats.pairs} pairs of the {numbers['source']}); "
             f"{'this pair' if pairs == 1 else 'the mean'} is {verdict}"
         )
     return lines
 
 
 def _summary(
-    scorer: MetricScorer,
+    scorer: Scorer,
     means: Mapping[str, float],
     pairs: int,
     signature: str,
-    light: Mapping[str, str],
+    verdicts: Mapping[str, str],
 ) -> Iterator[str]:
     """A line for each kind of score, with the mean and what it means; one for the signature."""
     of = f"mean of {pairs} pairs; " if pairs > 1 else ""
     for name in scorer.settings.names:
         title = scorer.settings.label(name)
         yield f"{title}: {means[name]:.6g} ({of}{_meaning(scorer, name)})"
-        if name in light:
-            yield light[name]
+        if name in verdicts:
+            yield verdicts[name]
         if (rescaled := means.get(f"{name}_rescaled")) is not None:
             yield f"{title} rescaled: {rescaled:.6g} ({of}1 = a copy, 0 = unrelated texts)"
     yield f"signature: {signature}"
 
 
-def _meaning(scorer: MetricScorer, name: str) -> str:
+def _meaning(scorer: Scorer, name: str) -> str:
     """Which scores of this name are better, what the best means, and how far they can go."""
-    inner, settings = scorer.inner, scorer.settings
-    ends = list(zip(("smallest", "largest"), inner.bounds(settings, name), strict=True))
+    bounds = scorer.bounds(scorer.settings, name)
+    ends = list(zip(("smallest", "largest"), bounds, strict=True))
     better, words = "lower is better", list[str]()
-    if inner.higher_is_better(settings):
+    if scorer.higher_is_better:
         ends, better = ends[::-1], "higher is better"
     for end, value in ends:
-        if inner.best_means and not words:
-            words.append(f"{value:.6g} = {inner.best_means}")
+        if scorer.best_means and not words:
+            words.append(f"{value:.6g} = {scorer.best_means}")
         elif math.isfinite(value):
             words.append(f"{end} {value:.6g}")
-        elif inner.best_means:
+        elif scorer.best_means:
             words.append(f"no {end} value")
     return "; ".join(filter(None, [better, ", ".join(words)]))
-
-
-def _table(result: Result) -> Iterator[str]:
-    """Tab-separated lines: a header, then each pair's number, from 1, and its scores."""
-    columns = result.columns()
-    shown = {f"{name}_rescaled": f"{name} rescaled" for name in result.names}
-    yield "\t".join(["pair", *(shown.get(column, column) for column in columns)])
-    for number, row in enumerate(zip(*columns.values(), strict=True), 1):
-        yield "\t".join([str(number), *(f"{value:.6g}" for value in row)])
-
-
-COMMAND = Command(
-    "score",
-    "score texts against references",
-    _score,
-    lambda own, *_: {
-        "what to score, in one of these ways": score_input.options(own),
-        "how": (metric_option(), *setting_options(own)),
-        "output": (
-            option(
-                "--per-pair",
-                action="store_true",
-                help="tab-separated table, a line for each pair; the summary follows after #",
-            ),
-            option(
-                "--json",
-                action="store_true",
-                help="what compute returns, as one JSON object; holds each pair's scores",
-            ),
-            option(
-                "-o",
-                "--output",
-                metavar="FILE",
-                default=STANDARD_OUTPUT,
-                help="write to a file; to one whose name ends in .jsonl, an object for each pair, "
-                "in chunks kept in FILE.shards, from where the same command goes on if stopped",
-            ),
-            option(
-                "--restart",
-                action="store_true",
-                help="begin anew, over the .jsonl and its .shards that are there",
-            ),
-        ),
-        "where": (
-            choice(
-                "--engine",
-                ("local", "ray"),
-                "local (default), or ray: on the cluster that RAY_ADDRESS names, else on all "
-                "cores or GPUs here; --data may be a folder, -o is one, of .parquet or .jsonl",
-            ),
-            amount("--workers", "Ray actors at most (default: all)"),
-        ),
-    },
-    epilogue="""\
-Arguments without a flag are texts, the candidate first, unless there is only one: that is a table,
-as if --data stood before it. Plain text files come with -c and -r; they hold one text per line, and
-an empty line is an empty text. Files are UTF-8; .gz is decompressed; - is standard input. Put --
-before a text that starts with a dash.
-
-examples:
-  infolm score --model bundled "the candidate text" "the reference text" "another reference"
-  infolm score -c system.txt -r references.txt -r more_references.txt -m kl -m l1
-  infolm score --data outputs.jsonl --reference-column target --per-pair
-  generate | infolm score -c - -r references.txt --json
-  infolm score outputs.jsonl -o scores.jsonl
-  infolm score --dataset my/outputs --split test --streaming --idf none -o scores.jsonl
-""",
-)

@@ -498,7 +498,7 @@ class Scorer:
             ]
         return replace(
             result,
-            signature=_signed_baseline(result.signature, baseline),
+            signature=signed_baseline(result.signature, baseline),
             rescaled=columns,
             baseline=self.known_baseline(settings, statistics, counts, baseline),
         )
@@ -534,7 +534,7 @@ def _only(settings: Any, name: str) -> Any:
     return settings.replace(**{settings.names_field: name}) if settings.names_field else settings
 
 
-def _signed_baseline(signature: str, baseline: Baseline) -> str:
+def signed_baseline(signature: str, baseline: Baseline) -> str:
     """The signature with the baseline, before the model."""
     head, mark, tail = signature.partition("|model:")
     return f"{head}|baseline:{baseline}{mark}{tail}"
