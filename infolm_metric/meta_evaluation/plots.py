@@ -55,7 +55,8 @@ def plot_agreement(
     check_known("statistic", statistic, table.names("statistic"))
     from matplotlib.figure import Figure
 
-    levels, criteria, metrics = map(table.names, ("level", "criterion", "metric"))
+    levels = list(dict.fromkeys(c.level for c in table.cells if c.statistic == statistic))
+    criteria, metrics = map(table.names, ("criterion", "metric"))
     width, height, row = PANEL_INCHES
     size = 1 + width * len(criteria), len(levels) * (height + row * len(metrics))
     figure = Figure(figsize=size, layout="constrained")
