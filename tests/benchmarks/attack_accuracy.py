@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from infolm_metric.meta_evaluation.resampling import draw, percentile_interval
+from infolm_metric.meta_evaluation.significance import draw, percentile_interval
 from infolm_metric.robustness.attacks import ATTACKS, KINDS
 from infolm_metric.robustness.report import ABSOLUTE, RELATIVE
 from infolm_metric.robustness.triples import Triple

@@ -32,7 +32,7 @@ import numpy as np
 from infolm_metric import IDF
 from infolm_metric.kernel import text_files
 from infolm_metric.kernel.baselines import Baseline, Spread
-from infolm_metric.meta_evaluation.rows import read_ratings
+from infolm_metric.meta_evaluation.ratings import read_ratings
 from infolm_metric.metrics import METRICS
 from infolm_metric.running.shards import Shard
 from tests import nli_models

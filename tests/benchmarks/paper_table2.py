@@ -21,8 +21,8 @@ from pathlib import Path
 import numpy as np
 import webnlg_scores
 
+from infolm_metric.commands.output import markdown
 from infolm_metric.meta_evaluation.correlations import COEFFICIENTS, correlation
-from infolm_metric.meta_evaluation.tables import markdown
 
 # Pearson, Spearman, Kendall
 BETWEEN_CRITERIA = {

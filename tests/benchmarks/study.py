@@ -23,8 +23,9 @@ import study_data
 import study_scores
 from study_judged import Interval, Judged
 
+from infolm_metric.commands.output import markdown
 from infolm_metric.infolm.settings import Settings
-from infolm_metric.meta_evaluation.tables import markdown, p_value
+from infolm_metric.meta_evaluation.agreement import format_p_value
 
 DEFAULT = study_scores.default_key()
 OURS = {
@@ -65,7 +66,8 @@ def bracketed(interval: Interval, sign: str = "") -> str:
     value, low, high = interval
     if math.isnan(value):
         return "-"
-    return f"{percent(value, sign)} [{100 * low:.0f}, {100 * high:.0f}]"
+    interval = "" if math.isnan(low) else f" [{100 * low:.0f}, {100 * high:.0f}]"
+    return f"{percent(value, sign)}{interval}"
 
 
 def named(judged: Judged) -> dict[str, str]:
@@ -104,7 +106,7 @@ def williams_rows(judged: Judged) -> Iterator[str]:
         for each in judged.criteria:
             ours, other = (judged.value(n, level, criteria=[each]) for n in (DEFAULT, name))
             test = judged.williams(DEFAULT, name, each)
-            cells.append(f"{percent(ours - other, '+')} (p {p_value(test.p_value)})")
+            cells.append(f"{percent(ours - other, '+')} (p {format_p_value(test.p_value)})")
         rows.append([title, *cells])
     criteria = [name.replace("_", " ") for name in judged.criteria]
     yield from markdown([f"InfoLM less ({LEVELS[level]})", *criteria], rows)

@@ -15,8 +15,7 @@ from pathlib import Path
 import numpy as np
 import webnlg_scores
 
-from infolm_metric.meta_evaluation.ratings import Ratings
-from infolm_metric.meta_evaluation.rows import read_ratings
+from infolm_metric.meta_evaluation import Ratings, read_ratings
 
 TEXTS = 16  # of SFRES in the place of a sample, of which the others have one by each of 16 systems
 

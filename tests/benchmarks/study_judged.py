@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -10,16 +11,29 @@ import study_data
 
 from infolm_metric.meta_evaluation.correlations import (
     COEFFICIENTS,
+    Statistic,
+    calibrated_accuracy,
     correlation,
     pairwise_accuracy,
+    partial,
+    partial_correlation,
+    same_order,
     system_means,
 )
-from infolm_metric.meta_evaluation.partial import partial_correlation
-from infolm_metric.meta_evaluation.resampling import Draws, draw, percentile_interval, resampled
-from infolm_metric.meta_evaluation.tie_calibration import calibrated_accuracy
-from infolm_metric.meta_evaluation.williams import WilliamsTest, compare_metrics
+from infolm_metric.meta_evaluation.significance import (
+    WilliamsTest,
+    compare_metrics,
+    draw,
+    percentile_interval,
+    resampled,
+)
 
 Interval = tuple[float, float, float]  # value, low, high
+RESAMPLED: Mapping[str, Statistic] = {
+    **COEFFICIENTS,
+    "accuracy": same_order,  # of systems
+    "partial": partial,
+}
 
 
 @dataclass
@@ -29,7 +43,7 @@ class Judged:
     data: study_data.DataSet
     grids: Mapping[str, np.ndarray]
     resamples: int
-    _spreads: dict[tuple[str, str, str], dict[str, np.ndarray]] = field(default_factory=dict)
+    _spreads: dict[tuple[str, str, str, str], np.ndarray] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -60,14 +74,16 @@ class Judged:
         self, name: str, level: str, statistic: str = "pearson", criteria: Sequence[str] = ()
     ) -> np.ndarray:
         """The same over the resamples, which are the same for every metric, [resamples]."""
-        found = [self._spread(name, level, each)[statistic] for each in criteria or self.criteria]
+        found = [self._spread(name, level, statistic, e) for e in criteria or self.criteria]
         return np.mean(found, axis=0)
 
     def interval(
         self, name: str, level: str, statistic: str = "pearson", criteria: Sequence[str] = ()
     ) -> Interval:
-        """The value with its 95% interval over systems and samples."""
+        """The value with its 95% interval, of which the accuracy of texts has none."""
         value = self.value(name, level, statistic, criteria)
+        if (level, statistic) == ("text", "accuracy"):
+            return value, math.nan, math.nan
         return (value, *percentile_interval(self.spread(name, level, statistic, criteria)))
 
     def gain(self, name: str, other: str, level: str, criteria: Sequence[str] = ()) -> Interval:
@@ -99,16 +115,15 @@ class Judged:
         ]
         return first, near
 
-    def _spread(self, name: str, level: str, criterion: str) -> dict[str, np.ndarray]:
-        key = (name, level, criterion)
+    def _spread(self, name: str, level: str, statistic: str, criterion: str) -> np.ndarray:
+        key = (name, level, statistic, criterion)
         if key not in self._spreads:
-            human, grid = self.data.ratings.human[criterion], self.grids[name]
-            given = self.grids["length"]
-            self._spreads[key] = resampled(human, grid, self._draws(human), level, given)
+            grids = [self.data.ratings.human[criterion], self.grids[name]]
+            if statistic == "partial":
+                grids.append(self.grids["length"])
+            draws = draw(*grids[0].shape, resamples=self.resamples)
+            self._spreads[key] = resampled(RESAMPLED[statistic], grids, draws, level)
         return self._spreads[key]
-
-    def _draws(self, human: np.ndarray) -> Draws:
-        return draw(*human.shape, resamples=self.resamples)
 
 
 def _figure(
@@ -121,4 +136,4 @@ def _figure(
         return lambda human, grid: partial_correlation(human, grid, length, level)
     if level == "system":
         return pairwise_accuracy
-    return lambda human, grid: calibrated_accuracy(human, grid).value
+    return calibrated_accuracy

@@ -20,11 +20,11 @@ from typing import Any
 
 import numpy as np
 import study_data
+from score_grid import oriented, score_grid
 from study_store import KeptDistributions
 
 from infolm_metric import InfoLMScorer, bundled, metrics
 from infolm_metric.infolm.settings import Settings
-from infolm_metric.meta_evaluation.grid import score_grid, turned
 
 Scores = dict[str, np.ndarray]  # name -> [rows], higher is better
 CHUNK = 80  # rows that are scored between two savings
@@ -101,7 +101,7 @@ def infolm_entry(masks: int, grids: Sequence[Mapping[str, Sequence[Any]]]) -> En
         scorer.inner.distributions = KeptDistributions(run.folder / "said", scorer.signature())
         asked = [tried[name].replace(model_name_or_path=run.model) for name in names]
         found = score_grid(scorer, *run.data.texts(rows), asked, corpus=run.data.corpus)
-        return {key(each): turned(scorer, each, scores) for each, scores in found}
+        return {key(each): oriented(scorer, each, scores) for each, scores in found}
 
     return Entry(tuple(tried), score)
 
@@ -131,7 +131,7 @@ def metric_entry(title: str, metric: str, **settings: Any) -> tuple[Entry, ...]:
         ((each, found),) = score_grid(
             scorer, *run.data.texts(rows), [scorer.settings], corpus=corpus
         )
-        return {title: turned(scorer, each, found)}
+        return {title: oriented(scorer, each, found)}
 
     return (Entry((title,), score),)
 

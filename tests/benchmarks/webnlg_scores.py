@@ -12,13 +12,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from score_grid import score_grid
 from tqdm import tqdm
 
 from infolm_metric import InfoLMScorer
 from infolm_metric.infolm.settings import Settings
-from infolm_metric.meta_evaluation.grid import score_grid
-from infolm_metric.meta_evaluation.ratings import Ratings
-from infolm_metric.meta_evaluation.rows import read_ratings
+from infolm_metric.meta_evaluation import Ratings, read_ratings
 
 INCOMPLETE = "1124"  # one system has no rating for it; left out of the paper's figures too
 DEVELOPMENT, SEED = 100, 0

@@ -18,10 +18,10 @@ from pathlib import Path
 import numpy as np
 import webnlg_scores as webnlg
 
-from infolm_metric.meta_evaluation.agreement_table import AgreementTable, agreement
-from infolm_metric.meta_evaluation.correlations import COEFFICIENTS, correlation
-from infolm_metric.meta_evaluation.ratings import Ratings
-from infolm_metric.meta_evaluation.tables import markdown, p_value
+from infolm_metric.commands.output import markdown
+from infolm_metric.meta_evaluation import AgreementTable, Ratings, agreement, correlation
+from infolm_metric.meta_evaluation.agreement import format_p_value
+from infolm_metric.meta_evaluation.correlations import COEFFICIENTS
 
 AT_ONE = "T1|jeffreys|mean|references"
 INFOLM = {
@@ -123,7 +123,7 @@ def significance_rows(table: AgreementTable, level: str) -> Iterator[str]:
             ours = table.find(OURS, criterion, level, "pearson")
             theirs = table.find(rival, criterion, level, "pearson")
             difference = 100 * (ours.value - theirs.value)
-            cells.append(f"{difference:+.1f} (p {p_value(ours.p_values[rival])})")
+            cells.append(f"{difference:+.1f} (p {format_p_value(ours.p_values[rival])})")
         rows.append([rival, *cells])
     yield from markdown(
         ["InfoLM Fisher-Rao less", *(name.replace("_", " ") for name in criteria)], rows
