@@ -148,7 +148,8 @@ def _adjectives(text: Text) -> list[int]:
         adjective = {"ADJ"} <= {*grammar.readings(word)} <= {"ADJ", "NOUN"} and word.islower()
         noun_follows = "NOUN" in grammar.readings(after) and not text.capitalised(place + 1)
         predicate = before in BE and after in ("", ".", ",", "and", "but")
-        if adjective and word not in NO_ADJECTIVES and (noun_follows or predicate):
+        aged = before in ("year", "years")  # "two years old"
+        if adjective and word not in NO_ADJECTIVES and (noun_follows or predicate) and not aged:
             found.append(place)
     return found
 
@@ -188,13 +189,8 @@ def other_name(text: str, random: Random) -> str | None:
     name = random.choice(there)
     names = MALE if name in MALE else FEMALE
     new = random.choice([other for other in names if other not in bare])
-    return words.replaced(
-        {
-            place: new + words.tokens[place][len(name) :]
-            for place, each in enumerate(bare)
-            if each == name
-        }
-    )
+    places = [place for place, token in enumerate(bare) if token == name]
+    return words.replaced({place: new + words.tokens[place][len(name) :] for place in places})
 
 
 def drop_words(text: str, random: Random) -> str | None:
@@ -265,19 +261,15 @@ def _other_number(number: str, random: Random) -> str:
 NEGATIVE = frozenset(
     listed("""
     no not never neither nor none nobody nothing nowhere cannot hardly scarcely barely rarely seldom
-    n't n’t whether
+    whether
     """)
 )
 POLAR = frozenset(listed("any anyone anybody anything anymore ever yet either until whether nor"))
 """What needs the "not" of its sentence."""
-FRONTED = frozenset(
-    listed("""
-    how when where why what whom here so such thus than as little few only or
-    """)
-)
+FRONTED = frozenset(listed("how when where why what whom here so such thus than as few little or"))
 """After these a helper may come before its subject, or stand for what was said: "as did Ann"."""
-ONLY = frozenset(listed("only just merely simply even necessarily so much until yet"))
-"""What denies nothing after "not": "not only"."""
+ONLY = frozenset(listed("only just merely simply even necessarily so much until yet ,"))
+"""What denies nothing after "not": "not only", or ends a phrase such as "that is,"."""
 INVERTED = frozenset(listed("i you he she it we they this that these those there"))
 CONTRACTED = {"wo": "will", "ca": "can", "sha": "shall"}
 
@@ -324,10 +316,10 @@ def _deniable(text: Text, place: int) -> bool:
     """True if a "not" makes a statement a denial: the subject stands before, and nothing denies."""
     before, after = text.sentence(place)
     around = {*before, *after}
-    if "?" in after or NEGATIVE & around or any(word.endswith(("n't", "n’t")) for word in around):
+    denied = NEGATIVE & around or any(word.endswith(("n't", "n’t")) for word in around)
+    if "?" in after or denied or not before:
         return False
-    subject = before[-1:] and before[-1] not in FRONTED
-    return bool(subject) and not (ONLY | INVERTED) & {*after[:1]}
+    return before[-1] not in FRONTED and not (ONLY | INVERTED) & {*after[:1]}
 
 
 def _with_not(text: Text, place: int) -> dict[int, str]:
@@ -365,9 +357,9 @@ OWNED_OR_NOT = {"his": ("her", "hers"), "her": ("his", "him")}
 VERB_AFTER_I = {"am": "are", "was": "were"}
 IN_DOUBT = re.compile(
     r"(?i)\b(?:you|he['’]\w+|she['’]\w+|we['’]\w+|they['’]\w+|i['’]\w+"
-    r"|(?:he|she|his|hers?|him|us|we|me|i)\s*(?:or|and|/)\s*\w+)\b"
+    r"|(?:he|she|his|hers?|him|us|we|me|i)\s*(?:or|and|/)\s*\w+)\b|\b(?:his|her)\s*[\"“‘'(]"
 )
-"""The subject or the object, "he has" or "he is", or two persons who would only change places."""
+"""Subject or object, "has" or "is", owned or not, or two persons who would only change places."""
 
 
 def swap_pronouns(text: str, random: Random) -> str | None:
@@ -378,7 +370,9 @@ def swap_pronouns(text: str, random: Random) -> str | None:
         word, after = words.lower(place), words.lower(place + 1)
         opens = words.opens_sentence(place)
         title = words.capitalised(place) and not opens and word != "i"
-        if title or word not in PRONOUNS | OWNED_OR_NOT or (word == "i" and not _finite(after)):
+        if title or word not in PRONOUNS | OWNED_OR_NOT:
+            continue
+        if word == "i" and (words.capitalised(place - 1) or not _finite(after)):
             continue
         owned = after[:1].isalnum() and after not in FUNCTION_WORDS
         new = OWNED_OR_NOT[word][not owned] if word in OWNED_OR_NOT else PRONOUNS[word]
@@ -399,23 +393,20 @@ def _finite(word: str) -> bool:
 PARTNERS = {"is": "are", "was": "were", "has": "have", "does": "do"}
 PARTNERS |= {plural: singular for singular, plural in PARTNERS.items()}
 GROUPS = frozenset(
-    listed(
-        """
-        team club band group bunch duo company firm army navy force orchestra family staff committee
-        government police data media crew council board cabinet jury audience public football league
-        airline school
-        """
-    )
+    listed("""
+    team club band group bunch duo company firm army navy force orchestra family staff committee
+    government police data media crew council board cabinet jury audience public football league
+    airline school
+    """)
 )
 """Where one of these is spoken of, a verb may be right in either number: "Juventus have won"."""
 AMOUNTS = frozenset(
-    listed(
-        """
-        number majority minority variety range lot rest total half percent % none all some any most
-        more either neither each or nor if wish though pair couple series species headquarters
-        politics mathematics athletics who which that what there as than
-        """
-    )
+    listed("""
+    number majority minority variety range lot rest total half percent % none all some any most
+    more either neither each or nor if wish though pair couple dozen thirds handful set host
+    series species sheep fish headquarters politics mathematics athletics who which that what there
+    as than
+    """)
 )
 """So may the verb after one of these."""
 
@@ -426,23 +417,13 @@ def disagree(text: str, random: Random) -> str | None:
     Only where the subject is sure to have one number: not for teams, and for no name in the plural.
     """
     words = Text.of(text)
-    for rule in (_partner, _base):
-        for place in words.words:
-            if (new := rule(words, place)) and _one_number(words, place):
-                return words.replaced({place: new})
+    verbs = [place for place in words.words if grammar.third_person(words, place)]
+    partners = {place: PARTNERS.get(words.tokens[place], "") for place in words.words}
+    bases = {place: grammar.readings(words.tokens[place])["VERB"] for place in verbs}
+    for place, new in [*partners.items(), *bases.items()]:
+        if new and _one_number(words, place):
+            return words.replaced({place: new})
     return None
-
-
-def _partner(text: Text, place: int) -> str | None:
-    """The other number of a finite auxiliary, not of the "have" of "would have"."""
-    return PARTNERS.get(text.tokens[place])
-
-
-def _base(text: Text, place: int) -> str | None:
-    """The base of a verb in the third person."""
-    return (
-        grammar.readings(text.tokens[place])["VERB"] if grammar.third_person(text, place) else None
-    )
 
 
 def _one_number(text: Text, place: int) -> bool:

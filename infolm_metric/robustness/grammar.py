@@ -124,9 +124,9 @@ def is_noun(text: Text, place: int) -> bool:
 def _ends_phrase(text: Text, place: int) -> bool:
     """True if what follows is not a part of the noun's phrase: not for "genre" in "genre rock"."""
     after = text.lower(place + 1)
-    participle = is_content(after, "VERB") and tag_of(after, "VERB") == "VBD"
-    mark = not after.isalnum() and after not in ("'", "’", "-")
-    return mark or participle or after in FUNCTION_WORDS - {"that", "to"}
+    if after in FUNCTION_WORDS or not after.isalnum():
+        return after not in ("that", "to", "'", "’", "-")
+    return bool(readings(after)) and not {"NOUN", "ADJ"} & {*readings(after)}
 
 
 def determiner(text: Text, place: int) -> int | None:
@@ -278,12 +278,10 @@ def numbers_of(text: str) -> list[re.Match[str]]:
     ]
 
 
-ONES = listed(
-    """
+ONES = listed("""
     zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen
     sixteen seventeen eighteen nineteen
-    """
-)
+    """)
 TENS = listed("twenty thirty forty fifty sixty seventy eighty ninety")
 SCALES = ((10**9, "billion"), (10**6, "million"), (1000, "thousand"), (100, "hundred"))
 READABLE = re.compile(r"(0|[1-9]\d{0,2}(?:,\d{3})+|[1-9]\d{0,11})(?:\.(\d+))?")

@@ -134,7 +134,7 @@ def make_triples(
     items: Iterable[Item],
     attacks: Sequence[str] = (),
     seed: int = 0,
-    most: int | None = None,
+    per_attack: int | None = None,
 ) -> list[Triple]:
     """The cases of some attacks on every reference of the items.
 
@@ -145,8 +145,8 @@ def make_triples(
         items: what is attacked.
         attacks: names of `ATTACKS` (default: all).
         seed: a whole number, at least 0; the same gives the same cases.
-        most: the largest number of cases of each attack, at least 1, drawn by a hash of their texts
-            (default: no limit).
+        per_attack: the largest number of cases of each attack, at least 1, drawn by a hash of their
+            texts (default: no limit).
 
     Returns:
         The cases, attack by attack in the order of `ATTACKS`. An attack that does not apply to a
@@ -162,16 +162,16 @@ def make_triples(
     """
     for name in attacks:
         check_known("attack", name, list(ATTACKS))
-    if most is not None:
-        whole_number("most", most)
+    if per_attack is not None:
+        whole_number("per_attack", per_attack)
     anchors = [(item, anchor) for item in items for anchor in item.references]
     triples: list[Triple] = []
     for name in ATTACKS:
         if not attacks or name in attacks:
             cases = [case for pair in anchors if (case := _triple(*pair, name, seed)) is not None]
-            if most is not None:
+            if per_attack is not None:
                 cases.sort(key=lambda case: number_of(seed, case.attack, case.anchor))
-            triples += cases[:most]
+            triples += cases[:per_attack]
     return triples
 
 
@@ -221,10 +221,13 @@ def _triple_of(where: str, row: Mapping[str, Any]) -> Triple:
             f"{where}: no column 'attack'; `infolm attack FILE -o OUT.jsonl` makes such rows"
         )
     check_known(f"attack of {where}:", row["attack"], list(ATTACKS))
+    kind = ATTACKS[row["attack"]].kind
+    if row.get("kind") != kind:
+        raise ValueError(f"{where}: 'kind' must be {kind!r}, got {row.get('kind')!r}")
     return Triple(
         id=str(row.get("id") or where),
         attack=row["attack"],
-        kind=ATTACKS[row["attack"]].kind,
+        kind=kind,
         anchor=str(_text(where, row, "anchor")),
         paraphrase=_text(where, row, "paraphrase", optional=True),
         adversary=str(_text(where, row, "adversary")),

@@ -131,13 +131,11 @@ BE, HAVE, DO = (
 MODALS = frozenset(listed("can could will would should may might must"))
 FUNCTION_WORDS = frozenset().union(
     *(DETERMINERS, PREPOSITIONS, SUBJECTS, BE, HAVE, DO, MODALS),
-    listed(
-        """
-        am be been being having shall all both either neither whose whom me him us them not than
-        also here there then what and or but nor so yet because although though while whereas if
-        unless when where van von de der den del della di da do dos du la le el bin ibn
-        """
-    ),
+    listed("""
+    am be been being having shall all both either neither whose whom me him us them not than
+    also here there then thirds what and or but nor so yet because although though while whereas if
+    unless when where van von de der den del della di da do dos du la le el bin ibn
+    """),
 )
 """Words that no attack replaces; parts of names such as "van" are for the dictionary nouns."""
 POOLS = json.loads(Path(__file__).with_name("pools.json").read_text(encoding="utf-8"))

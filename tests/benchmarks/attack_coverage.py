@@ -18,8 +18,8 @@ from infolm_metric.robustness.attacks import ATTACKS, attack
 TEXTS = 400
 POINTS_BELOW = 5
 EXPECTED = {
-    "add": 58, "drop": 100, "num": 35, "neg": 98, "name": 24, "noun": 76, "verb": 62, "adj": 18,
-    "pron": 13, "jumble": 100, "typo": 100, "agreement": 84,
+    "add": 50, "drop": 100, "num": 33, "neg": 98, "name": 21, "noun": 73, "verb": 40, "adj": 18,
+    "pron": 11, "jumble": 100, "typo": 100, "agreement": 67,
 }  # fmt: skip
 """Percent."""
 

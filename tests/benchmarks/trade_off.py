@@ -37,7 +37,7 @@ from infolm_metric import BaryScorer, InfoLMScorer, metrics
 from infolm_metric.kernel.scorer import MetricScorer
 from infolm_metric.meta_evaluation.grid import score_grid
 from infolm_metric.meta_evaluation.tables import markdown
-from infolm_metric.robustness.triples import read_triples
+from infolm_metric.robustness import read_triples
 
 OTHERS: Mapping[str, MetricScorer] = {
     "InfoLM": InfoLMScorer(model_name_or_path="bundled"),
