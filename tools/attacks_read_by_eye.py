@@ -4,11 +4,11 @@
     python tools/attacks_read_by_eye.py webnlg2020.en.jsonl --verdicts
 
 400 distinct references of a table with the columns id and references are drawn, and of each attack
-20 of those that it applies to. A case is fair if it says something else than the reference
-(adequacy), and is no worse English than it; of attacks of fluency, and of words left out, which
-break a sentence, only the first or only the second is asked. The verdicts, in
-`results/attacks_read_by_eye.csv`, name a reference by its item and its place there, not by its
-text. With --verdicts the exit code is 1 if those are not the drawn cases, or more than one of an
+20 of those that it applies to. An attack of adequacy is fair if the text says something else and is
+as good English as before; "drop" breaks sentences by its rule, so that of it only the first is
+asked. One of fluency is fair if the English is worse. The verdicts, in
+`results/attacks_read_by_eye.csv`, name a reference by its item and its place there, not its text.
+With --verdicts the exit code is 1 if those are not the drawn cases, or more than one of an
 attack of adequacy is unfair.
 """
 
