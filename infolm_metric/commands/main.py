@@ -131,7 +131,7 @@ def _parse(name: str, command: Any, words: Sequence[str]) -> argparse.Namespace:
         prog=f"infolm {name}",
         usage=command.USAGE,
         description=f"{COMMANDS[name][0].upper()}{COMMANDS[name][1:]}.",
-        epilog=command.EPILOG,
+        epilog=(command.__doc__ or "").partition("\n\n")[2],
         formatter_class=_Help,
         allow_abbrev=False,  # a new flag must break none
         add_help=False,

@@ -1,21 +1,26 @@
-"""What the commands share: the options of metrics and their settings, and of columns."""
+"""What the commands share: options of metrics, columns, corpora and outputs, and their checks."""
 
 from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Container, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from infolm_metric import metrics
-from infolm_metric.core.files import CANDIDATE_COLUMNS, REFERENCE_COLUMNS
-from infolm_metric.core.settings import Settings, annotations, flags, option, own_fields
+from infolm_metric.core import files
+from infolm_metric.core import settings as fields
+from infolm_metric.core.settings import Settings
 
 if TYPE_CHECKING:
     from infolm_metric.core.scorer import Scorer
 
+STANDARD_OUTPUT = "-"
 Group = argparse._ArgumentGroup
 SettingsTypes = Sequence[type[Settings]]
+
+
+# Metrics and their settings.
 
 
 def chosen_settings(words: Sequence[str]) -> list[type[Settings]]:
@@ -33,7 +38,7 @@ def chosen_settings(words: Sequence[str]) -> list[type[Settings]]:
     return [metrics.find(name).settings_type() for name in dict.fromkeys(known)]
 
 
-def metric_name(name: str) -> str:
+def _metric(name: str) -> str:
     """The name of a metric, as argparse reads it."""
     try:
         return metrics.find(name).name
@@ -41,10 +46,10 @@ def metric_name(name: str) -> str:
         raise argparse.ArgumentTypeError(str(error)) from None
 
 
-def metric_or_column(name: str) -> str:
+def _metric_or_column(name: str) -> str:
     """Likewise, where scores of other metrics come in columns."""
     try:
-        return metric_name(name)
+        return _metric(name)
     except argparse.ArgumentTypeError as error:
         hint = f"{error}; a column of scores is named with --scores {name}"
         raise argparse.ArgumentTypeError(hint) from None
@@ -53,23 +58,23 @@ def metric_or_column(name: str) -> str:
 def add_metric(
     parser: argparse.ArgumentParser,
     types: SettingsTypes,
-    read: Any = metric_name,
-    several: str = "",
+    *,
+    several: bool = False,
+    columns: bool = False,
     scores: bool = True,
 ) -> None:
     """The group of options that name the metric, its model and, with `scores`, kinds of score.
 
-    With `several`, which ends the help, any number of metrics can be named.
+    Several metrics can be named with `several`; with `columns` there are scores of others, too.
     """
     group = parser.add_argument_group("metric")
-    known = f"{', '.join(metrics.METRICS)}"
+    how: dict[str, Any] = {"default": metrics.DEFAULT}
     if several:
-        more: dict[str, Any] = {"action": "append", "default": []}
-        text = f"{known}; repeat for several ({several}); help shows their settings"
-    else:
-        more = {"default": metrics.DEFAULT}
-        text = f"{known} (default: {metrics.DEFAULT}); with --help: its settings"
-    group.add_argument("--metric", metavar="NAME", type=read, help=text, **more)
+        how = {"default": [], "action": "append"}
+    usual = f"default: {metrics.DEFAULT}{'; repeat for several' if several else ''}"
+    text = f"{', '.join(metrics.METRICS)} ({usual}); with --help: its settings"
+    read = _metric_or_column if columns else _metric
+    group.add_argument("--metric", metavar="NAME", type=read, help=text, **how)
     names = {"model_name_or_path", *(each.names_field for each in types if scores)}
     _add_fields(group, types, names)
 
@@ -77,91 +82,40 @@ def add_metric(
 def add_settings(
     parser: argparse.ArgumentParser, types: SettingsTypes, names: Container[str] | None = None
 ) -> None:
-    """The group of all other settings, or of those of `names`."""
-    metric_names = " and ".join(each.metric for each in types)
-    group = parser.add_argument_group(f"more settings of {metric_names}")
-    _add_fields(group, types, names)
-
-
-def add_running(group: Group) -> None:
-    """The options that every command has."""
+    """The groups of all other settings, or of those of `names`, and of what every command has."""
+    group = parser.add_argument_group("running")
     group.add_argument("-q", "--quiet", action="store_true", help="no progress bar")
     group.add_argument("--verbose", action="store_true", help="show where an error was raised")
     group.add_argument("-h", "--help", action="help", help="show this")
+    if types:
+        title = f"more settings of {' and '.join(each.metric for each in types)}"
+        _add_fields(parser.add_argument_group(title), types, names)
 
 
 def _add_fields(group: Group, types: SettingsTypes, names: Container[str] | None) -> None:
     """The settings as options; one that several metrics have, and a flag that is taken, once."""
-    taken = group._option_string_actions
     for settings in types:
-        for field in own_fields(settings):
-            free = [flag for flag in flags(field) if flag not in taken]
+        for field in fields.own_fields(settings):
+            free = [
+                flag for flag in fields.flags(field) if flag not in group._option_string_actions
+            ]
             if free and (names is None or field.name in names):
-                group.add_argument(*free, **option(settings, field))
+                group.add_argument(*free, **fields.option(settings, field))
 
 
-def add_columns(group: Group) -> None:
-    """The options that name the columns of a table."""
-    group.add_argument(
-        "--candidate-column",
-        metavar="NAME",
-        help=f"(default: {' or '.join(CANDIDATE_COLUMNS)})",
-    )
-    add_repeated(
-        group,
-        "--reference-column",
-        f"repeat for several (default: {' or '.join(REFERENCE_COLUMNS)})",
-    )
+def read_settings(name: str, arguments: argparse.Namespace, **usual: Any) -> Any:
+    """The settings of a metric: what the command line gives, where it gives nothing the usual.
 
-
-def add_references(group: Group, **more: Any) -> None:
-    """The option that names files of references."""
-    group.add_argument(
-        "-r",
-        "--references",
-        metavar="FILE",
-        action="append",
-        default=[],
-        help="plain text with as many lines; repeat for several references each",
-        **more,
-    )
-
-
-def add_repeated(group: Group, flag: str, help: str, metavar: str = "NAME", **more: Any) -> None:
-    """An option that can be given several times; without it there is an empty list."""
-    group.add_argument(flag, action="append", default=[], metavar=metavar, help=help, **more)
-
-
-def add_number(group: Group, flag: str, help: str, default: int | None = None) -> None:
-    """An option that takes a whole number."""
-    group.add_argument(flag, type=int, default=default, metavar="N", help=help)
-
-
-def add_resampling(group: Group) -> None:
-    """The options of resamples."""
-    add_number(group, "--resamples", "(default: 1000)", 1000)
-    add_number(group, "--seed", "of resamples (default: 0)", 0)
-
-
-def read_settings(settings: type[Settings], arguments: argparse.Namespace, **usual: Any) -> Any:
-    """The metric's settings that the command line gives, and where it gives none, the usual ones.
-
-    >>> from infolm_metric.infolm.settings import InfoLMSettings
-    >>> read_settings(InfoLMSettings, argparse.Namespace(temperature=1.5)).temperature
+    >>> read_settings("infolm", argparse.Namespace(temperature=1.5)).temperature
     1.5
     """
-    values = dict(usual)
-    for name in annotations(settings):
-        value = getattr(arguments, name, None)
+    settings: type[Settings] = metrics.find(name).settings_type()
+    for field in fields.own_fields(settings):
+        value = getattr(arguments, field.name, None)
         if value is not None:
-            lone = name == settings.names_field and len(value) == 1
-            values[name] = value[0] if lone else value
-    return settings.of(**values)
-
-
-def chosen(arguments: argparse.Namespace, **usual: Any) -> Any:
-    """What `read_settings` gives for the metric that is named."""
-    return read_settings(metrics.find(arguments.metric).settings_type(), arguments, **usual)
+            lone = field.name == settings.names_field and len(value) == 1
+            usual[field.name] = value[0] if lone else value
+    return settings.of(**usual)
 
 
 def scorer_of(settings: Any) -> Scorer:
@@ -173,3 +127,119 @@ def scorer_of(settings: Any) -> Scorer:
 def shows_progress(arguments: argparse.Namespace) -> bool:
     """True on a terminal, unless it is to be quiet."""
     return sys.stderr is not None and sys.stderr.isatty() and not arguments.quiet
+
+
+# Other options.
+
+
+def add_repeated(group: Group, *flags: str, metavar: str = "NAME", **more: Any) -> None:
+    """An option that can be given several times; without it there is an empty list."""
+    group.add_argument(*flags, action="append", default=[], metavar=metavar, **more)
+
+
+def add_references(group: Group, **more: Any) -> None:
+    """The option that names files of references."""
+    text = "plain text with as many lines; repeat for several references each"
+    add_repeated(group, "-r", "--references", metavar="FILE", help=text, **more)
+
+
+def add_columns(group: Group, candidates: bool = True) -> None:
+    """The options that name the columns of a table."""
+    if candidates:
+        text = f"(default: {' or '.join(files.CANDIDATE_COLUMNS)})"
+        group.add_argument("--candidate-column", metavar="NAME", help=text)
+    text = f"repeat for several (default: {' or '.join(files.REFERENCE_COLUMNS)})"
+    add_repeated(group, "--reference-column", help=text)
+
+
+def add_resampling(group: Group) -> None:
+    """The options of resamples."""
+    group.add_argument("--resamples", type=int, default=1000, metavar="N", help="(default: 1000)")
+    group.add_argument("--seed", type=int, default=0, metavar="N", help="of them (default: 0)")
+
+
+def check_resampling(arguments: argparse.Namespace) -> None:
+    """Raise ValueError for numbers that `add_resampling` does not take."""
+    fields.check_at_least("resamples", arguments.resamples, 1)
+    fields.check_at_least("seed", arguments.seed, 0)
+
+
+def add_corpus(parser: argparse.ArgumentParser) -> Group:
+    """The group of options that name a corpus and the file that is made of it."""
+    group = parser.add_argument_group("corpus and output")
+    text = "plain text or tables; - is plain text on standard input"
+    group.add_argument("corpus", nargs="+", metavar="CORPUS", help=text)
+    group.add_argument("--column", metavar="NAME", default="text", help="of tables (default: text)")
+    group.add_argument("-o", "--output", metavar="FILE", required=True, help="file to save to")
+    return group
+
+
+def read_corpus(arguments: argparse.Namespace) -> Iterator[str]:
+    """The texts of all files, once it is checked that they are there and the output can be made."""
+    files.check_there(arguments.corpus)
+    if arguments.output == STANDARD_OUTPUT:
+        raise ValueError("standard output cannot hold this; name a file with -o")
+    files.check_writable(arguments.output, arguments.corpus)
+    return (
+        text for path in arguments.corpus for text in files.read_documents(path, arguments.column)
+    )
+
+
+# Outputs.
+
+
+def add_output(group: Group, tables: bool = True) -> None:
+    """The options that say where and how results are written."""
+    if tables:
+        group.add_argument("--json", action="store_true", help="every number, as one JSON object")
+        group.add_argument("--markdown", action="store_true", help="tables in Markdown")
+    text = "write to a file"
+    group.add_argument("-o", "--output", metavar="FILE", default=STANDARD_OUTPUT, help=text)
+
+
+def check_output(arguments: argparse.Namespace, *inputs: str) -> None:
+    """Raise ValueError if an input is not there, the output cannot be made, or has two forms."""
+    files.check_there(inputs)
+    if getattr(arguments, "json", False) and getattr(arguments, "markdown", False):
+        raise ValueError("give --json or --markdown, not both")
+    if arguments.output != STANDARD_OUTPUT:
+        files.check_writable(arguments.output, inputs)
+
+
+def write(lines: Iterable[str], output: str) -> None:
+    """Write the lines to the file, or to standard output if it is "-"."""
+    text = "".join(f"{line}\n" for line in lines)
+    if output != STANDARD_OUTPUT:
+        files.write_text(output, text)
+    elif sys.stdout:  # which may be closed
+        sys.stdout.write(text)
+
+
+def layout_of(arguments: argparse.Namespace) -> Callable[..., list[str]]:
+    """How tables are to be written."""
+    return markdown if arguments.markdown else aligned
+
+
+def aligned(header: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> list[str]:
+    """Lines with columns of equal width; the first `left` columns are flush left.
+
+    >>> aligned(["metric", "r"], [["BLEU", "0.5"]])
+    ['metric    r', 'BLEU    0.5']
+    """
+    widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
+    sides = [str.ljust] * left + [str.rjust] * (len(header) - left)
+    return [
+        "  ".join(map(lambda side, cell, width: side(cell, width), sides, row, widths)).rstrip()
+        for row in (header, *rows)
+    ]
+
+
+def markdown(header: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> list[str]:
+    r"""The lines of a Markdown table; the first `left` columns are flush left.
+
+    >>> markdown(["metric", "r"], [["a|b", "0.5"]])
+    ['| metric | r |', '|---|---:|', '| a\\|b | 0.5 |']
+    """
+    rule = "|" + "|".join(["---"] * left + ["---:"] * (len(header) - left)) + "|"
+    lines = ["| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in rows]
+    return ["| " + " | ".join(header) + " |", rule, *lines]

@@ -13,7 +13,7 @@ import hashlib
 import os
 from pathlib import Path
 
-from infolm_metric.commands.options import SettingsTypes, add_running
+from infolm_metric.commands import options
 from infolm_metric.core.files import write_whole
 from infolm_metric.metrics import METRICS, Metric
 
@@ -69,12 +69,11 @@ def _put(text: str, metrics: Path, name: str) -> Path:
 
 
 USAGE = "infolm register"
-EPILOG = None
 
 
-def add_options(parser: argparse.ArgumentParser, types: SettingsTypes) -> None:
+def add_options(parser: argparse.ArgumentParser, types: options.SettingsTypes) -> None:
     """The options of the command."""
-    add_running(parser.add_argument_group("running"))
+    options.add_settings(parser, ())
 
 
 def run(arguments: argparse.Namespace) -> None:

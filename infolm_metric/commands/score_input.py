@@ -6,50 +6,38 @@ import argparse
 import os
 from functools import partial
 
-from infolm_metric.commands.options import Group, SettingsTypes, add_columns, add_references
+from infolm_metric.commands import options
 from infolm_metric.core import files
 from infolm_metric.core.files import STANDARD_INPUT, Source, check_there, named_as_table
 
 WAYS = "texts as arguments, -c FILE and -r FILE, or --data FILE"
+OF_DATASETS = {
+    "--dataset": "a name on the Hub, a folder of data files, or one of save_to_disk",
+    "--dataset-config": "its configuration, if several",
+    "--dataset-revision": "its branch, tag or commit",
+    "--split": "its split (default: the only one)",
+}
 
 
-def add_texts(group: Group, types: SettingsTypes) -> None:
+def add_texts(group: options.Group, types: options.SettingsTypes) -> None:
     """The options that most use: texts and files."""
-    group.add_argument(
-        "texts",
-        nargs="*",
-        metavar="TEXT",
-        help="the candidate, then its references; alone: a table, as with --data",
-    )
-    group.add_argument(
-        "-c",
-        "--candidates",
-        metavar="FILE",
-        help="plain text, one on a line; - is standard input",
-    )
-    add_references(group)
+    add = group.add_argument
+    text = "the candidate, then its references; alone: a table, as with --data"
+    add("texts", nargs="*", metavar="TEXT", help=text)
+    text = "plain text, one on a line; - is standard input"
+    add("-c", "--candidates", metavar="FILE", help=text)
+    options.add_references(group)
     if types[0].takes_sources:
-        group.add_argument(
-            "--sources",
-            metavar="FILE",
-            help="in the place of -r: what the candidates were made from",
-        )
-    group.add_argument(
-        "--data", metavar="FILE", help="table of candidates and references; - is JSON Lines"
-    )
+        text = "in the place of -r: what the candidates were made from"
+        add("--sources", metavar="FILE", help=text)
+    add("--data", metavar="FILE", help="table of candidates and references; - is JSON Lines")
 
 
-def add_datasets(group: Group) -> None:
+def add_datasets(group: options.Group) -> None:
     """The options of columns and data sets."""
-    add_columns(group)
-    group.add_argument(
-        "--dataset",
-        metavar="NAME",
-        help="a name on the Hub, a folder of data files, or one of save_to_disk",
-    )
-    group.add_argument("--dataset-config", metavar="NAME", help="its configuration, if several")
-    group.add_argument("--dataset-revision", metavar="NAME", help="its branch, tag or commit")
-    group.add_argument("--split", metavar="NAME", help="its split (default: the only one)")
+    options.add_columns(group)
+    for flag, text in OF_DATASETS.items():
+        group.add_argument(flag, metavar="NAME", help=text)
     group.add_argument("--streaming", action="store_true", help="do not download it first")
 
 

@@ -84,7 +84,7 @@ def score_dataset(
 
 
 def score_files(
-    source: Dataset,
+    source: Any,
     output: str,
     scorer: Scorer,
     *,
@@ -95,16 +95,18 @@ def score_files(
 ) -> JobResult:
     """What was written: a folder of Parquet files, one or more of each worker.
 
+    `source` is a data set of `datasets`, or the path of a file or a folder that the cluster reads;
     `output` names a folder that is not there yet. The other arguments are those of `score_dataset`.
     What there is to warn of is warned of here, once.
     """
     check_output(output)
+    dataset = _open_files(source) if isinstance(source, str) else ray.data.from_huggingface(source)
     output = os.path.abspath(output)  # workers have other working folders
     baseline = baseline_of(scorer.settings.metric, rescale_with_baseline)
     columns = (candidate_column, tuple(reference_columns))
     try:
         totals: Any = ray.remote(num_cpus=0)(_Totals).remote()
-        scored, statistics = _scored(source, scorer, columns, workers, BATCH, baseline, totals)
+        scored, statistics = _scored(dataset, scorer, columns, workers, BATCH, baseline, totals)
         scored.write_parquet(output)
         counts, references, names = ray.get(totals.read.remote())
     except ray.exceptions.RayError as error:
@@ -136,7 +138,7 @@ def check_output(output: str) -> None:
         raise ValueError(f"{output} is there; name a folder that is not there yet")
 
 
-def open_files(path: str) -> Dataset:
+def _open_files(path: str) -> Dataset:
     """The rows of a file, or of a folder of files, of Parquet or JSON Lines; read by the cluster.
 
     A folder's name ends like that of a file, or else it holds Parquet files.
@@ -248,7 +250,7 @@ class _Worker:
         settings = self.scorer.settings
         result = self.scorer.score_part(pairs, settings, self.statistics, self.baseline)
         scores = result.columns()
-        _check_new(scores, rows.column_names)
+        _check_new(list(scores), rows.column_names)
         if self.totals is None:
             warn(result.counts, self.scorer.sentences)
         else:  # told before the worker ends

@@ -9,8 +9,7 @@ import numpy as np
 
 from infolm_metric.meta_evaluation.significance import draw, percentile_interval
 from infolm_metric.robustness.attacks import ATTACKS, KINDS
-from infolm_metric.robustness.report import ABSOLUTE, RELATIVE
-from infolm_metric.robustness.triples import Triple
+from infolm_metric.robustness.suite import ABSOLUTE, RELATIVE, Triple
 
 Interval = tuple[float, float, float]  # value, low, high
 GROUPS = ("all", *KINDS)

@@ -30,14 +30,14 @@ import study_scores
 from attack_accuracy import GROUPS, Attacks
 from matplotlib import rc_context
 from matplotlib.figure import Figure
-from score_grid import score_grid
 from study_judged import Interval, Judged
 from study_store import KeptDistributions
 
 from infolm_metric import BaryScorer, InfoLMScorer, metrics
-from infolm_metric.commands.output import markdown
 from infolm_metric.kernel.scorer import MetricScorer
-from infolm_metric.robustness.triples import read_triples
+from infolm_metric.meta_evaluation.grid import score_grid
+from infolm_metric.meta_evaluation.tables import markdown
+from infolm_metric.robustness import read_triples
 
 OTHERS: Mapping[str, MetricScorer] = {
     "InfoLM": InfoLMScorer(model_name_or_path="bundled"),
