@@ -1,4 +1,4 @@
-"""Files: text, CSV, TSV, JSON Lines and Parquet, plain or .gz, read row by row; whole files written.
+"""Files: text, CSV, TSV, JSON Lines, Parquet, .gz, read row by row; whole files written.
 
 Only a line feed ends a line. The other characters that Unicode counts as line ends (U+2028, U+0085,
 a lone carriage return) are part of it: splitting at them would shift every later pair. A byte order

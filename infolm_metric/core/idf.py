@@ -350,7 +350,7 @@ def count_sides(
     max_length: int | None,
     processes: int | None,
 ) -> Statistics:
-    """The statistics of the candidates or references of pairs, which are read once for each side."""
+    """The statistics of the candidates or references of pairs, read once for each side."""
     texts: dict[str, Callable[[], Iterator[str]]] = {
         "candidates": lambda: (candidate for candidate, _ in pairs),
         "references": lambda: (text for _, group in pairs for text in group),

@@ -24,6 +24,7 @@ BUNDLED = "bundled"
 BUNDLED_FOLDER = Path(__file__).parents[1] / "bundled"
 LISTED = 50  # names in a message
 REUSED_BYTES = 1 << 30
+PLAIN = (bool, int, float, str)
 
 AnySettings = TypeVar("AnySettings", bound="Settings")
 
@@ -354,16 +355,14 @@ def check_value(name: str, value: Any, annotation: Any) -> Any:
             check_known(name, value, words)
     elif os.PathLike in map(_origin, kinds) and isinstance(value, os.PathLike):
         return os.fspath(value)
-    elif number := next((kind for kind in (int, float) if kind in kinds), None):
-        if _is_number(value, number):
-            return _number(name, value, number)
+    elif (kind := int if int in kinds else float) in kinds and _is_number(value, kind):
+        return _number(name, value, kind)
     for kind in kinds:
         if _origin(kind) is tuple and _is_list(value):
             inner = typing.get_args(kind)[0]
             return tuple(check_value(f"{name}[{i}]", each, inner) for i, each in enumerate(value))
-        if isinstance(kind, type) and kind not in (bool, int, float, str):
-            if isinstance(value, kind):
-                return value
+        if isinstance(kind, type) and kind not in PLAIN and isinstance(value, kind):
+            return value
     raise TypeError(f"{name} must be {_in_words(kinds)}, got {value!r:.100}")
 
 
