@@ -16,7 +16,7 @@ from infolm_metric.core.distributed import Call, check_rank_pairs, score_on_rank
 from infolm_metric.core.inputs import Pairs, check_pairs
 from infolm_metric.core.results import Result, warn
 from infolm_metric.core.scorer import Scorer
-from infolm_metric.core.settings import Settings, annotations, check_value, descriptions, nearest
+from infolm_metric.core.settings import Settings, check_value, descriptions, field_types, nearest
 
 _TEXT = datasets.Value("string")
 _FEATURES = [  # the two kinds of input: one reference each, or several
@@ -237,7 +237,7 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
         added = list(self._added)  # another thread may go on adding
 
         def call() -> Call:
-            known = annotations(type(self.scorer.settings))
+            known = field_types(type(self.scorer.settings))
             _check_names("compute", settings, (*_INPUTS[:2], *_ARGUMENTS, *known))
             flags = {"return_scores": return_scores, "details": details, "verbose": verbose}
             for name, value in flags.items():
@@ -301,7 +301,7 @@ def inputs_description(
     """
     described = descriptions(settings)
     return _MANUAL.format(
-        settings="\n".join(f"    {name}: {described[name]}" for name in annotations(settings)),
+        settings="\n".join(f"    {name}: {described[name]}" for name in field_types(settings)),
         name=settings.metric,
         range=range,
         higher=higher,

@@ -521,7 +521,7 @@ def combine_references(values: np.ndarray, counts: Sequence[int], how: str) -> n
     >>> combine_references(np.array([0.5, 0.25, 1.0]), [2, 1], "min")
     array([0.25, 1.  ])
     """
-    starts = np.cumsum(counts) - counts
+    starts = np.cumsum(counts, dtype=np.int64) - np.asarray(counts)
     closest: np.ndarray = np.minimum.reduceat(values, starts)
     if how == "min":
         return closest

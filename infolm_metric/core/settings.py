@@ -52,7 +52,7 @@ class Settings:
     """True if sources can stand in the place of references."""
 
     def __post_init__(self) -> None:
-        for name, annotation in annotations(type(self)).items():
+        for name, annotation in field_types(type(self)).items():
             object.__setattr__(self, name, check_value(name, getattr(self, name), annotation))
 
     @classmethod
@@ -63,12 +63,12 @@ class Settings:
         Traceback (most recent call last):
         TypeError: unknown setting 'temprature'; known: none
         """
-        check_names(values, annotations(cls))
+        check_names(values, field_types(cls))
         return cls(**values)
 
     def replace(self: AnySettings, **values: Any) -> AnySettings:
         """These settings with some values changed; an unknown name is refused."""
-        check_names(values, annotations(type(self)))
+        check_names(values, field_types(type(self)))
         return dataclasses.replace(self, **values) if values else self
 
     @property
@@ -181,14 +181,12 @@ class ModelSettings(Settings):
 # Fields.
 
 
-@functools.cache
-def annotations(settings: type[Settings]) -> Mapping[str, Any]:
+def field_types(settings: type[Settings]) -> Mapping[str, Any]:
     """The annotation of every field, by name."""
     hints = typing.get_type_hints(settings)
     return {each.name: hints[each.name] for each in dataclasses.fields(settings)}
 
 
-@functools.cache
 def own_fields(settings: type[Settings]) -> tuple[dataclasses.Field[Any], ...]:
     """The fields, those of the metric itself before those of all metrics."""
     fields = {each.name: each for each in dataclasses.fields(settings)}
@@ -196,7 +194,6 @@ def own_fields(settings: type[Settings]) -> tuple[dataclasses.Field[Any], ...]:
     return tuple(fields[name] for name in dict.fromkeys(ordered) if name in fields)
 
 
-@functools.cache
 def descriptions(settings: type[Settings]) -> Mapping[str, str]:
     """What each field is, from the docstrings of the class and its bases.
 
@@ -229,7 +226,7 @@ def option(settings: type[Settings], one: dataclasses.Field[Any]) -> dict[str, A
     >>> option(ModelSettings, own_fields(ModelSettings)[2])["metavar"]
     'N'
     """
-    kinds = _members(annotations(settings)[one.name])
+    kinds = _members(field_types(settings)[one.name])
     words = [word for kind in kinds for word in typing.get_args(kind) if _is_literal(kind)]
     keywords: dict[str, Any] = {
         "dest": one.name,
@@ -464,7 +461,7 @@ def _number(name: str, value: Any, number: type) -> Any:
 
 
 def _is_list(value: Any) -> bool:
-    plain = isinstance(value, Sequence) or (hasattr(value, "tolist") and getattr(value, "ndim", 0))
+    plain = isinstance(value, Sequence) or (getattr(value, "ndim", 0) == 1)
     return bool(plain) and not isinstance(value, str | bytes)
 
 

@@ -122,7 +122,7 @@ class NLIModel:
 
     def _logits(self, batch: Sequence[JoinedPair]) -> Tensor:
         """The outputs for pairs of equal length, [pairs, labels]; repeated where tokens are few."""
-        inputs = {"input_ids": [pair.ids for pair in batch]}
+        inputs: dict[str, list[Any]] = {"input_ids": [pair.ids for pair in batch]}
         if batch[0].token_types is not None:
             inputs["token_type_ids"] = [pair.token_types for pair in batch]
         tensors = {

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from infolm_metric import metrics
-from infolm_metric.core.baselines import NoBaseline
+from infolm_metric.core.baselines import Baseline, NoBaseline
 from infolm_metric.core.idf import Statistics
 from infolm_metric.core.inputs import Pair, Pairs
 from infolm_metric.core.models import Checkpoint
@@ -267,9 +267,10 @@ class MENLIScorer(Scorer):
             self._others[other.metric] = metrics.find(other.metric).scorer_type()(other)
         return self._others[other.metric]
 
-    def _baseline(self, settings: MENLISettings, statistics: Statistics) -> Any:
+    def _baseline(self, settings: MENLISettings, statistics: Statistics) -> Baseline | None:
         """The baseline that scales the other metric; None where its bounds do."""
         other, given = settings.other, settings.combine_baseline
+        assert given is None or isinstance(given, Baseline)
         scorer = self._other(other)
         try:
             (stats,) = scorer.baseline_stats(other, statistics, given).values()
