@@ -5,20 +5,8 @@ are absolute, and nothing is kept here. It takes the first metric class it finds
 the module: so other metric classes are named through their modules.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
-
-import evaluate
-
 from infolm_metric.baryscore.scorer import BaryScorer
-from infolm_metric.baryscore.settings import Settings
-from infolm_metric.kernel import evaluate_metric, manual
-
-if TYPE_CHECKING:
-    from typing import Unpack
-
-    from infolm_metric.baryscore.keywords import Keywords
+from infolm_metric.core import evaluate_metric
 
 _DESCRIPTION = """\
 BaryScore compares a text with a reference by optimal transport. A language model reads each text
@@ -47,7 +35,7 @@ _EXAMPLES = """
     ...     references=["The cat sat on the mat.", "The sun shone from morning to evening."],
     ... )
     >>> list(results)
-    ['baryscore', 'scores', 'higher_is_better', 'signature', 'remarks']
+    ['baryscore', 'scores', 'higher_is_better', 'signature', 'warnings']
     >>> results["scores"][0], results["scores"][1] > 0
     (0.0, True)
 
@@ -63,23 +51,16 @@ _EXAMPLES = """
     [0.0]
 """
 
-_INPUTS_DESCRIPTION = manual.manual(
-    "BaryScore",
-    Settings,
-    _EXAMPLES,
-    range="From 0, the best, to 4.",
-)
-
-__test__ = {"inputs_description": _INPUTS_DESCRIPTION}  # its examples are doctests
+__test__ = {"examples": _EXAMPLES}  # doctests
 
 
 class BaryScore(evaluate_metric.EvaluateMetric):
     """The metric: `compute(predictions=[...], references=[...])` gives scores, lower is better.
 
     Args:
-        given: settings, by name, which become the defaults of every `compute`; and what every
-            metric of evaluate takes: config_name, keep_in_memory, cache_dir, seed, hash,
-            max_concurrent_cache_files, timeout.
+        config_name: None; there are no configurations.
+        **settings: those of `BaryScoreSettings`, which become the defaults of every `compute`, and
+            what `evaluate.load` gives every metric.
 
     Raises TypeError or ValueError if a setting is unknown or wrong. No model is loaded yet.
 
@@ -89,36 +70,7 @@ class BaryScore(evaluate_metric.EvaluateMetric):
     """
 
     scorer_type = BaryScorer
-
-    if TYPE_CHECKING:  # what is inherited, with the settings by name
-
-        def __init__(
-            self,
-            config_name: str | None = None,
-            *,
-            keep_in_memory: bool = False,
-            cache_dir: str | None = None,
-            seed: int | None = None,
-            hash: str | None = None,
-            max_concurrent_cache_files: int = 10000,
-            timeout: float = 100,
-            **settings: Unpack[Keywords],
-        ) -> None: ...
-
-        def compute(  # type: ignore[override]  # noqa: D102
-            self,
-            *,
-            predictions: Any = None,
-            references: Any = None,
-            ranks: str | None = None,
-            gather: str | None = None,
-            **settings: Unpack[Keywords],
-        ) -> dict[str, Any] | None: ...
-
-    def _info(self) -> evaluate.MetricInfo:
-        return evaluate_metric.metric_info(
-            description=_DESCRIPTION,
-            citation=_CITATION,
-            inputs_description=_INPUTS_DESCRIPTION,
-            reference_urls=["https://aclanthology.org/2021.emnlp-main.817"],
-        )
+    description = _DESCRIPTION
+    citation = _CITATION
+    examples = _EXAMPLES
+    reference_urls = ["https://aclanthology.org/2021.emnlp-main.817"]

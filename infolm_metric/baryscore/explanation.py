@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from infolm_metric.baryscore.transport import Cloud, best_plan, costs
+from infolm_metric.baryscore.transport import WeightedPoints, best_plan, costs
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,7 +98,7 @@ def explain_score(
     candidate: TokenPoints, reference: TokenPoints, score: float, signature: str
 ) -> Explanation:
     """The explanation of a score by the two texts' points."""
-    clouds = [Cloud.of(each.points, each.log_weights) for each in (candidate, reference)]
+    clouds = [WeightedPoints.of(each.points, each.log_weights) for each in (candidate, reference)]
     distances = costs(candidate.points, reference.points)
     kept = np.ix_(clouds[0].kept, clouds[1].kept)
     plan = np.zeros(distances.shape)

@@ -1,188 +1,109 @@
-"""Scores of BaryScore: one reading of the texts by the model serves every setting."""
+"""Scores of BaryScore: texts to weighted points, and the cost of moving one text's onto another's.
+
+A token's place is the mean of its normalised states over chosen layers. For equal weights over the
+layers this is what the Wasserstein barycentre of a text's layers comes to: with a token's weight
+the same in each of them, moving every token's points to their mean is a fixed point of the
+barycentre's iteration (Cuturi and Doucet 2014).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections import Counter
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import torch
 from torch import Tensor
+from transformers import AutoModel
+from transformers.models.auto.modeling_auto import (
+    MODEL_FOR_CAUSAL_LM_MAPPING,
+    MODEL_FOR_MASKED_LM_MAPPING,
+    MODEL_MAPPING,
+)
 
 from infolm_metric.baryscore import transport
 from infolm_metric.baryscore.explanation import Explanation, TokenPoints, explain_score
-from infolm_metric.baryscore.settings import Settings
-from infolm_metric.baryscore.states import Layers, States, own_tokens
-from infolm_metric.baryscore.transport import Cloud
-from infolm_metric.kernel.idf.statistics import Statistics, Weighting, weighting
-from infolm_metric.kernel.pairs import Pair, Pairs, check_text
-from infolm_metric.kernel.passes import Passes, Told
-from infolm_metric.kernel.remarks import Remarks
-from infolm_metric.kernel.results import Result
-from infolm_metric.kernel.scorer import MetricScorer, Report
-from infolm_metric.kernel.single_pairs import SinglePairs, chunks, counts_of, sides_of
-from infolm_metric.kernel.weighed_texts import Key, WeighedText
-
-if TYPE_CHECKING:
-    from typing import Unpack
-
-    from infolm_metric.baryscore.keywords import Keywords
+from infolm_metric.baryscore.settings import BaryScoreSettings
+from infolm_metric.baryscore.transport import WeightedPoints
+from infolm_metric.core.determinism import deterministic_inference, repeat_texts
+from infolm_metric.core.idf import Statistics, WeightedText
+from infolm_metric.core.inputs import Pairs, check_text
+from infolm_metric.core.models import (
+    Architecture,
+    Checkpoint,
+    check_complete,
+    load_weights,
+    non_finite_error,
+    to_device,
+)
+from infolm_metric.core.results import warn
+from infolm_metric.core.scorer import Progress, Scorer, Texts
+from infolm_metric.core.tokenization import (
+    Template,
+    TokenizedText,
+    Window,
+    equal_length_batches,
+    windows,
+)
 
 # What is held at once while pairs are compared: texts, and bytes of their points.
 CHUNK_TEXTS = 2048
 CHUNK_BYTES = 1 << 28
 TOKEN_BYTES = 4  # of a text, about
+# Tokens that one forward pass may hold, by device, where the caller leaves the choice to us.
+TOKENS_PER_BATCH = {"cpu": 4096, "cuda": 16_384}
 
 
-class Row(NamedTuple):
-    """What one setting makes of a pass: indices of its weights and layers, and its rule."""
-
-    weighting: int
-    layers: int
-    multi_reference: str
+def _is_encoder(config: Any) -> bool:
+    """True for an encoder alone, with or without a head."""
+    kind = type(config)
+    decodes = kind in MODEL_FOR_CAUSAL_LM_MAPPING and kind not in MODEL_FOR_MASKED_LM_MAPPING
+    both = getattr(config, "is_encoder_decoder", False)
+    return kind in MODEL_MAPPING and not decodes and not both
 
 
 @dataclass(frozen=True)
-class Plan:
-    """One reading of the texts by the model, and all that is made of it."""
+class Encoder:
+    """A loaded model in evaluation mode."""
 
-    settings: Settings  # those that say how texts are read
-    weightings: Sequence[Weighting]
-    layers: Sequence[Layers]
-    rows: Sequence[Row]
+    model: Any
+    checkpoint: Checkpoint
+    device: torch.device
 
+    def states(self, ids: Tensor) -> tuple[Tensor, ...]:
+        """The hidden states of texts without padding, int64 [texts, tokens].
 
-class BaryScorePasses(Passes):
-    """Scores pairs under any settings, in as few passes of the model as these allow."""
+        The embeddings, then those of every layer, each [texts, tokens, hidden].
 
-    settings_type = Settings
-    best_means = "the same tokens in the same places"
-
-    def __init__(self) -> None:
-        self.states = States()
-        super().__init__(self.states)
-
-    def read_by(self, settings: Settings) -> Settings:
-        """These settings without what is made of the states that a reading gives."""
-        return settings.reading()
-
-    def check(self, pairs: Pairs, settings: Settings, statistics: Statistics) -> None:
-        """Raise what would keep `score` from its work: hidden states that are not there."""
-        self.layers(settings)
-        super().check(pairs, settings, statistics)
-
-    def score_alike(
-        self,
-        pairs: Pairs,
-        read: Settings,
-        asked: Sequence[tuple[Settings, Statistics]],
-        report: Report,
-    ) -> list[Result]:
-        """The results for settings that one reading serves, each with its statistics."""
-        plan = self._plan(read, asked)
-        table, remarks = self.score_chunks(
-            pairs,
-            read,
-            lambda: chunks(pairs, CHUNK_TEXTS, self._size(plan)),
-            (len(plan.rows), len(plan.weightings)),
-            partial(self._compare, plan),
-            report,
-        )
-        return [
-            Result(
-                each.metric,
-                {each.metric: scores.tolist()},
-                self.signature(each, counted),
-                self.higher_is_better(each),
-                _fitting(remarks[row.weighting], counted),
+        Raises ValueError if there are not as many as the model's configuration says.
+        """
+        with deterministic_inference(self.device):
+            rows = repeat_texts(ids.to(self.device))
+            output = self.model(
+                input_ids=rows,
+                attention_mask=torch.ones_like(rows),
+                output_hidden_states=True,
+                return_dict=True,
             )
-            for (each, counted), row, scores in zip(asked, plan.rows, table, strict=True)
-        ]
-
-    def bounds(self, settings: Settings, name: str) -> tuple[float, float]:
-        """0, for equal points, and the squared diameter of the ball in which points lie."""
-        return 0.0, transport.LARGEST
-
-    def layers(self, settings: Settings) -> Layers:
-        """Which hidden states of the model are read."""
-        states = self.states.opened(settings).states
-        assert states is not None  # such models are not opened
-        return settings.indices(states)
-
-    # The steps of a pass, in order.
-
-    def _plan(self, read: Settings, own: Sequence[tuple[Settings, Statistics]]) -> Plan:
-        """The plan of a pass for settings that read texts alike, each with its statistics."""
-        checkpoint = self.states.opened(read)
-        weighed = [weighting(each, counted, checkpoint) for each, counted in own]
-        chosen = [self.layers(each) for each, _ in own]
-        weightings, layers = list(dict.fromkeys(weighed)), list(dict.fromkeys(chosen))
-        rows = [
-            Row(weightings.index(tables), layers.index(indices), each.multi_reference)
-            for (each, _), tables, indices in zip(own, weighed, chosen, strict=True)
-        ]
-        return Plan(read, weightings, layers, rows)
-
-    def _size(self, plan: Plan) -> Callable[[str], float]:
-        """What a text takes of the room for CHUNK_TEXTS, by the points it may have."""
-        hidden = int(self.states.model(plan.settings).model.config.hidden_size)
-        limit = self.states.limit(plan.settings)
-        cut = plan.settings.long_text == "truncate" and limit is not None
-        own = 8 * hidden * len(plan.layers) * CHUNK_TEXTS / CHUNK_BYTES
-
-        def size(text: str) -> float:
-            tokens = len(text.encode()) / TOKEN_BYTES
-            return max(1.0, own * (min(tokens, limit) if cut and limit else tokens))
-
-        return size
-
-    def _compare(
-        self, plan: Plan, chunk: Sequence[Pair], scores: np.ndarray, report: Told
-    ) -> list[Remarks]:
-        """Fill in the scores of a chunk of pairs, float64 [rows, pairs]."""
-        sides, counts = sides_of(chunk), counts_of(chunk)
-        weighed = [self.states.read(sides, each, plan.settings) for each in plan.weightings]
-        singles = [SinglePairs(one, other, counts) for one, other in weighed]
-        weighed_texts = [weighed_text for each in singles for weighed_text in each.weighed_texts]
-        found = self.states.of(weighed_texts, plan.settings, plan.layers, report)
-        known: dict[tuple[int, int], np.ndarray] = {}
-        for row, (weights, layers, multi_reference) in enumerate(plan.rows):
-            if (weights, layers) not in known:
-                points = {ids: each[layers] for ids, each in found.items()}
-                known[weights, layers] = _distances(singles[weights], points)
-            scores[row] = singles[weights].combine(known[weights, layers], multi_reference)
-        return [self.states.remark(each.weighed_texts, plan.settings) for each in singles]
-
-
-def _distances(singles: SinglePairs, found: dict[bytes, Tensor]) -> np.ndarray:
-    """The distance of every pair, float64 [single pairs]; `found` has points by token ids."""
-    clouds: dict[Key, Cloud] = {}
-    known: dict[tuple[Key, Key], float] = {}
-
-    def cloud(weighed_text: WeighedText) -> Cloud:
-        if weighed_text.key not in clouds:
-            points = found[weighed_text.key[0]].numpy()
-            clouds[weighed_text.key] = Cloud.of(points, weighed_text.log_weights)
-        return clouds[weighed_text.key]
-
-    values = np.empty(len(singles.references))
-    for index, (candidate, reference) in enumerate(zip(*singles.sides, strict=True)):
-        both = (candidate.key, reference.key)
-        if both not in known:
-            same = candidate.key == reference.key  # which rounding would not let be 0
-            known[both] = (
-                0.0 if same else transport.squared_distance(cloud(candidate), cloud(reference))
+        found: tuple[Tensor, ...] = tuple(getattr(output, "hidden_states", None) or ())
+        if len(found) != self.checkpoint.states:
+            raise ValueError(
+                f"{self.checkpoint.name!r} gives {len(found)} hidden states, and its configuration "
+                f"says {self.checkpoint.states}; {self.checkpoint.architecture.remedy}"
             )
-        values[index] = known[both]
-    return values
+        # Apple's GPUs have no float64, in which all that follows is computed.
+        on_apple = self.device.type == "mps"
+        return tuple(each[: len(ids)].cpu() if on_apple else each[: len(ids)] for each in found)
 
 
-class BaryScorer(MetricScorer):
+class BaryScorer(Scorer):
     """Scores candidates against references; the model is loaded at the first use and kept.
 
     Args:
-        **settings: the settings of BaryScore, by name; every method takes them too, for one call.
+        settings: `BaryScoreSettings`, or None for the defaults.
+        **changed: settings by name; every method takes them too, for one call.
 
     Raises:
         TypeError, ValueError: a setting is unknown or wrong.
@@ -195,26 +116,134 @@ class BaryScorer(MetricScorer):
     {'baryscore': 0.0}
     """
 
-    inner_type = BaryScorePasses
-    inner: BaryScorePasses
+    settings_type = BaryScoreSettings
+    architecture = Architecture(
+        AutoModel,
+        fits=_is_encoder,
+        unfit="and not an encoder alone: a token's state must see the whole text",
+        remedy='choose an encoder such as "google-bert/bert-base-uncased", any sentence encoder, '
+        'or "bundled"',
+        # Written out, attention gives the same bits in any batch, which fused kernels do not.
+        attention="eager",
+    )
+    best_means = "the same tokens in the same places"
 
-    if TYPE_CHECKING:  # what is inherited, with the settings by name
+    # How texts are read, and how two readings are compared.
 
-        def __init__(self, **settings: Unpack[Keywords]) -> None: ...
+    def open(self, settings: BaryScoreSettings) -> Checkpoint:
+        """The tokenizer of the encoder, with its facts."""
+        checkpoint = super().open(settings)
+        name, remedy = checkpoint.name, self.architecture.remedy
+        if checkpoint.states is None:
+            raise ValueError(f"the model {name!r} does not say how many layers it has; {remedy}")
+        if not checkpoint.template.overhead:
+            raise ValueError(
+                f"the tokenizer of {name!r} puts no special token around a text, so that an empty "
+                f"one has no states; {remedy}"
+            )
+        return checkpoint
 
-        def score(  # type: ignore[override]  # noqa: D102
-            self, predictions: Any, references: Any, **settings: Unpack[Keywords]
-        ) -> Result: ...
+    def load(self, checkpoint: Checkpoint, settings: BaryScoreSettings) -> Encoder:
+        """The encoder; no state needs its pooler."""
+        model, missing = load_weights(checkpoint, settings.dtype, optional="pooler")
+        check_complete(checkpoint, model, missing, "encoder")
+        model, device = to_device(model, settings.device)
+        return Encoder(model, checkpoint, device)
 
-        def stream(  # type: ignore[override]  # noqa: D102
-            self, pairs: Iterable[Any], **settings: Unpack[Keywords]
-        ) -> Iterator[dict[str, float]]: ...
+    def check(self, pairs: Pairs, settings: BaryScoreSettings, statistics: Statistics) -> None:
+        """Raise what would keep pairs from being scored: hidden states that are not there."""
+        self._indices(settings)
+        super().check(pairs, settings, statistics)
 
-        def signature(  # type: ignore[override]  # noqa: D102
-            self, **settings: Unpack[Keywords]
-        ) -> str: ...
+    def chunks(self, pairs: Pairs, settings: BaryScoreSettings) -> Iterator[Pairs]:
+        """The pairs in parts whose points are held at once."""
+        hidden = int(self.checkpoint(settings).config.hidden_size)
+        limit = self.limit(settings)
+        most = limit if limit and settings.long_text == "truncate" else float("inf")
+        each = 8 * hidden * CHUNK_TEXTS / CHUNK_BYTES
+        return pairs.chunks(
+            CHUNK_TEXTS,
+            lambda text: max(1.0, each * min(len(text.encode()) / TOKEN_BYTES, most)),
+        )
 
-    def explain(self, candidate: str, reference: str, **settings: Unpack[Keywords]) -> Explanation:
+    def read(
+        self, texts: Texts, settings: BaryScoreSettings, progress: Progress = lambda share: None
+    ) -> dict[Hashable, Tensor]:
+        """The points of each text by its token ids, float64 [tokens, hidden] on the CPU.
+
+        Those of its maskable tokens; of all its tokens where it has no maskable one.
+        """
+        model, limit, layers = self.model(settings), self.limit(settings), self._indices(settings)
+        found: dict[Hashable, Tensor] = {}
+        missing: dict[bytes, WeightedText] = {}
+        for text in texts:
+            ids = text.key[0]
+            if ids not in found and ids not in missing:
+                points = self.cache.get((ids, limit, layers))
+                if points is None:
+                    missing[ids] = text
+                else:
+                    found[ids] = points
+        pieces = [
+            (ids, window)
+            for ids, text in missing.items()
+            for window in read_windows(text.text, model.checkpoint.template, limit)
+        ]
+        rows = None if settings.batch_size == "auto" else int(settings.batch_size)
+        lengths = [len(window.ids) for _, window in pieces]
+        most = TOKENS_PER_BATCH.get(model.device.type, TOKENS_PER_BATCH["cpu"])
+        tokens_read = 0
+        for indices in equal_length_batches(lengths, rows, most):
+            batch = [pieces[index] for index in indices]
+            tokens = torch.from_numpy(np.stack([window.ids for _, window in batch]))
+            means = mean_states(model.states(tokens), layers).cpu()
+            if not means.isfinite().all():
+                raise non_finite_error("states", settings.dtype)
+            for mean, (ids, window) in zip(means, batch, strict=True):
+                if ids not in found:
+                    shape = len(own_tokens(missing[ids].text)), means.shape[-1]
+                    found[ids] = torch.empty(shape, dtype=torch.float64, device="cpu")
+                found[ids][window.own] = mean[window.positions]
+            tokens_read += tokens.numel()
+            progress(tokens_read / sum(lengths))
+        for ids in missing:
+            self.cache.put((ids, limit, layers), found[ids])
+        return found
+
+    def compare(
+        self,
+        candidates: Texts,
+        references: Texts,
+        readings: Mapping[Hashable, Tensor],
+        settings: BaryScoreSettings,
+    ) -> dict[str, np.ndarray]:
+        """The distance of candidates and references, float64 [pairs]; equal pairs move once."""
+        clouds: dict[Hashable, WeightedPoints] = {}
+        known: dict[Hashable, float] = {}
+        for text in (*candidates, *references):
+            if text.key not in clouds:
+                points = readings[text.key[0]].numpy()
+                clouds[text.key] = WeightedPoints.of(points, text.log_weights)
+        keys = [(one.key, other.key) for one, other in zip(candidates, references, strict=True)]
+        for one, other in keys:
+            if (one, other) not in known:
+                # Equal texts score 0, which rounding would not let them.
+                same = one == other
+                moved = 0.0 if same else transport.squared_distance(clouds[one], clouds[other])
+                known[one, other] = moved
+        return {settings.metric: np.asarray([known[key] for key in keys])}
+
+    def bounds(self, settings: BaryScoreSettings, name: str) -> tuple[float, float]:
+        """0, for equal points, and the squared diameter of the ball in which points lie."""
+        return 0.0, transport.LARGEST
+
+    def count_warnings(self, texts: Texts, settings: BaryScoreSettings) -> Counter[str]:
+        """The counts of texts; one of one token is read as any other."""
+        return super().count_warnings(texts, settings) - Counter(one_token=len(texts))
+
+    # More than scores.
+
+    def explain(self, candidate: str, reference: str, **changed: Any) -> Explanation:
         """Which token of a text goes where in its reference, with what mass and at what cost.
 
         With idf="references" the reference is the corpus, as in `score`; give an `IDF` for another.
@@ -222,7 +251,7 @@ class BaryScorer(MetricScorer):
         Args:
             candidate: the text to judge.
             reference: what it is compared with.
-            **settings: override the scorer's own for this call.
+            **changed: override the scorer's own settings for this call.
 
         Returns:
             The score, and the plan of transport between the tokens that it is the cost of.
@@ -238,36 +267,55 @@ class BaryScorer(MetricScorer):
         >>> [found.candidate.tokens[move.candidate] for move in found.moves()][0]
         'a'
         """
-        chosen = self.settings.replace(**settings)
+        settings = self.settings.replace(**changed)
         check_text("candidate", candidate)
         check_text("reference", reference)
         pairs = Pairs([candidate], [[reference]])
         with self.lock:
-            kept = self.inner.states
-            statistics = self.inner.count(pairs, chosen)
-            result = self.inner.score(pairs, chosen, statistics)
-            result.remarks.warn()
-            tables = weighting(chosen, statistics, kept.opened(chosen))
-            (one,), (other,) = kept.read([[candidate], [reference]], tables, chosen)
-            found = kept.of([one, other], chosen, [self.inner.layers(chosen)])
-            tokenizer = kept.opened(chosen).tokenizer
-        sides = [
+            statistics = self.count(pairs, settings)
+            result = self.score_part(pairs, settings, statistics)
+            sides = zip((candidate, reference), statistics.weighting(settings), strict=True)
+            texts = [self.weigh([text], table, settings)[0] for text, table in sides]
+            readings = self.read(texts, settings)
+            tokenizer = self.checkpoint(settings).tokenizer
+        warn(result.counts, self.sentences)
+        one, other = (
             TokenPoints(
-                tokenizer.convert_ids_to_tokens(own_tokens(each).tolist()),
-                found[each.key[0]][0].numpy(),
-                each.log_weights,
+                tokenizer.convert_ids_to_tokens(own_tokens(text.text).tolist()),
+                readings[text.key[0]].numpy(),
+                text.log_weights,
             )
-            for each in (one, other)
-        ]
-        ((score,),) = result.scores.values()
-        return explain_score(sides[0], sides[1], score, result.signature)
+            for text in texts
+        )
+        return explain_score(one, other, result.scores[settings.metric][0], result.signature)
 
-    @property
-    def tokenizer(self) -> Any:
-        """The tokenizer of the model in the settings; `IDF.from_corpus` needs it."""
-        return self.inner.states.opened(self.settings).tokenizer
+    def _indices(self, settings: BaryScoreSettings) -> tuple[int, ...]:
+        """Which hidden states of the model are read, of which 0 is the embeddings."""
+        states = self.checkpoint(settings).states
+        assert states is not None  # such models are not opened
+        return settings.indices(states)
 
 
-def _fitting(remarks: Remarks, statistics: Statistics) -> Remarks:
-    """The remarks on texts as they are read here: one of one token is heard as any other."""
-    return replace(remarks, one_token=0, distinct_documents=statistics.distinct)
+def read_windows(text: TokenizedText, template: Template, limit: int | None) -> list[Window]:
+    """The windows of a text; without a maskable token it has its special ones, read as they are."""
+    if text.maskable.any():
+        return windows(text, template, limit)
+    every = np.arange(len(text.ids))
+    return [Window(text.ids, every, every)]
+
+
+def own_tokens(text: TokenizedText) -> np.ndarray:
+    """Ids of the tokens that a text has points for: its maskable ones; all if there is none."""
+    return text.tokens if text.maskable.any() else text.ids
+
+
+def mean_states(hidden: Sequence[Tensor], layers: Sequence[int]) -> Tensor:
+    """The mean of the normalised states over layers, float64 [texts, tokens, hidden].
+
+    `hidden` are [texts, tokens, hidden] each.
+    """
+    total = torch.zeros((), dtype=torch.float64)
+    for number, index in enumerate(layers):
+        unit = torch.nn.functional.normalize(hidden[index].double(), dim=-1)
+        total = unit if number == 0 else total + unit
+    return total / len(layers)

@@ -25,7 +25,7 @@ UNUSED_BACKENDS = ("TENSORFLOW", "JAX", "CUPY")
 
 
 @dataclass(frozen=True, eq=False)
-class Cloud:
+class WeightedPoints:
     """The points of a text that weigh something."""
 
     points: np.ndarray  # float64 [points, hidden]
@@ -33,12 +33,12 @@ class Cloud:
     kept: np.ndarray  # int [points]: which of the text's tokens they are
 
     @classmethod
-    def of(cls, points: np.ndarray, log_weights: np.ndarray) -> Cloud:
-        """The cloud of a text's points [tokens, hidden] with the logarithms of their weights.
+    def of(cls, points: np.ndarray, log_weights: np.ndarray) -> WeightedPoints:
+        """The points of a text [tokens, hidden] with the logarithms of their weights.
 
         No weights, of a text that has its special tokens alone, stand for equal ones.
 
-        >>> Cloud.of(np.eye(3), np.log([0.5, 1e-300, 0.5])).weights.round(2)
+        >>> WeightedPoints.of(np.eye(3), np.log([0.5, 1e-300, 0.5])).weights.round(2)
         array([0.5, 0. , 0.5])
         """
         weights = np.exp(log_weights) if len(log_weights) else np.ones(len(points))
@@ -89,8 +89,8 @@ def linear_program(a: np.ndarray, b: np.ndarray, cost: np.ndarray) -> np.ndarray
     return np.asarray(found.x).reshape(n, m)
 
 
-def squared_distance(one: Cloud, other: Cloud) -> float:
-    """The squared 2-Wasserstein distance between two clouds, from 0 to LARGEST."""
+def squared_distance(one: WeightedPoints, other: WeightedPoints) -> float:
+    """The squared 2-Wasserstein distance between two texts, from 0 to LARGEST."""
     cost = costs(one.points, other.points)
     return float((best_plan(one.weights, other.weights, cost) * cost).sum())
 

@@ -108,7 +108,7 @@ def score_on_ranks(
     gather: str = "all",
     group: dist.ProcessGroup | None = None,
 ) -> Result | None:
-    """What `distributed_score` gives, for what `call` returns; if it raises on one rank, all raise."""
+    """What `distributed_score` gives, for what `call` returns; all raise if it does on one rank."""
     check_known("ranks", ranks, ("share", "same"))
     check_known("gather", gather, ("all", "main"))
     if number_of_ranks(group) == 1:

@@ -350,7 +350,7 @@ def count_sides(
     max_length: int | None,
     processes: int | None,
 ) -> Statistics:
-    """The statistics of the candidates or references of pairs, which are read once for each side."""
+    """The statistics of the candidates or references of pairs, read once for each side."""
     texts: dict[str, Callable[[], Iterator[str]]] = {
         "candidates": lambda: (candidate for candidate, _ in pairs),
         "references": lambda: (text for _, group in pairs for text in group),
@@ -420,23 +420,22 @@ def _counted(
     processes: int,
 ) -> Iterator[Mapping[str, Any]]:
     """Rows of counts: of a list or an iterator in this process, of a data set by `datasets`."""
-    options = {"tokenizer": tokenizer, "max_length": max_length}
+    count = partial(count_rows, tokenizer=tokenizer, max_length=max_length)
     if isinstance(corpus, list | tuple | Iterator):
         numbered = enumerate(corpus)
         while part := list(islice(numbered, BATCH)):
             positions, texts = zip(*part, strict=True)
-            yield count_rows({"text": texts}, positions, column="text", **options)
+            yield count({"text": texts}, positions, column="text")
         return
 
     from datasets import Features, IterableDataset, List, Value
 
     dataset, column = _as_dataset(corpus, column)
-    count = partial(count_rows, column=column, **options)
     if isinstance(dataset, IterableDataset):
         start = 0
         for rows in dataset.iter(batch_size=BATCH):
             stop = start + len(next(iter(rows.values())))
-            yield count(rows, range(start, stop))
+            yield count(rows, range(start, stop), column=column)
             start = stop
         return
     # Left to itself, datasets makes it from the tokenizer object, which use changes.
@@ -451,7 +450,7 @@ def _counted(
     }
     processes = min(processes, -(-len(dataset) // BATCH))  # none without a batch of its own
     counted = dataset.map(
-        count,
+        partial(count, column=column),
         with_indices=True,
         batched=True,
         batch_size=BATCH,

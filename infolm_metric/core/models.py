@@ -1,4 +1,4 @@
-"""A checkpoint from a folder, the Hub or the package: tokenizer, weights, identity, limits, device."""
+"""A checkpoint of a folder, the Hub or the package: tokenizer, weights, identity, device."""
 
 from __future__ import annotations
 

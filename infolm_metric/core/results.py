@@ -38,7 +38,7 @@ KINDS = (
     *("too_long", "empty", "one_token", "zero_weight", "unknown_tokens", "unread"),
     "few_documents",
 )
-"""Counts of texts, tokens or documents that results name; "texts" and "tokens" are all there are."""
+"""Counts of texts, tokens or documents that results name, beside "texts" and "tokens" in all."""
 
 
 def occurring(counts: Mapping[str, int]) -> dict[str, int]:

@@ -366,7 +366,7 @@ class Scorer:
         return self._checkpoint[1]
 
     def model(self, settings: Any) -> Any:
-        """The model, loaded unless the last call used the same one; the cache is of its readings."""
+        """The model, loaded unless the last call used it; the cache is of its readings."""
         checkpoint = self.checkpoint(settings)
         key = self._checkpoint and self._checkpoint[0], settings.device, settings.dtype
         if self._model is None or self._model[0] != key:
@@ -417,17 +417,19 @@ class Scorer:
 
         By default the package's.
         """
-        baseline = baseline or baseline_of(settings.metric, True)
-        assert baseline is not None
-        weights = self.weights_used(settings, statistics)
+        baseline = self.baseline(settings, baseline)
+        weights = statistics.weights_used(settings)
         return {
             name: baseline.find(self.signature(_only(settings, name)), weights, references)
             for name in settings.names
         }
 
-    def weights_used(self, settings: Any, statistics: Statistics) -> str:
-        """What weighs the tokens of texts: "idf" or "uniform"."""
-        return statistics.weights_used(settings)
+    def baseline(self, settings: Any, given: Baseline | None) -> Baseline:
+        """The baseline given, else the package's, an empty one where it has none."""
+        package = None if given else baseline_of(settings.metric, True)
+        found = given or package
+        assert found is not None
+        return found
 
     def known_baseline(
         self,
@@ -442,8 +444,7 @@ class Scorer:
         package's.
         """
         try:
-            baseline = baseline or baseline_of(settings.metric, True)
-            assert baseline is not None
+            baseline = self.baseline(settings, baseline)
             found = {
                 count: self.baseline_stats(settings, statistics, baseline, count)
                 for count in counts
@@ -471,7 +472,7 @@ class Scorer:
                 for count, part in enumerate(unrelated_pairs(texts, pairs, references), 1):
                     result = self.score_part(part, each, statistics)
                     for name, scores in result.scores.items():
-                        weights = self.weights_used(each, statistics)
+                        weights = statistics.weights_used(each)
                         key = key_of(self.signature(_only(each, name)), weights, count)
                         found[key] = BaselineStats.of(scores)
         return Baseline(found)
@@ -498,7 +499,7 @@ class Scorer:
             ]
         return replace(
             result,
-            signature=signed_baseline(result.signature, baseline),
+            signature=sign_baseline(result.signature, baseline),
             rescaled=columns,
             baseline=self.known_baseline(settings, statistics, counts, baseline),
         )
@@ -520,7 +521,7 @@ def combine_references(values: np.ndarray, counts: Sequence[int], how: str) -> n
     >>> combine_references(np.array([0.5, 0.25, 1.0]), [2, 1], "min")
     array([0.25, 1.  ])
     """
-    starts = np.cumsum(counts) - counts
+    starts = np.cumsum(counts, dtype=np.int64) - np.asarray(counts)
     closest: np.ndarray = np.minimum.reduceat(values, starts)
     if how == "min":
         return closest
@@ -534,7 +535,7 @@ def _only(settings: Any, name: str) -> Any:
     return settings.replace(**{settings.names_field: name}) if settings.names_field else settings
 
 
-def signed_baseline(signature: str, baseline: Baseline) -> str:
+def sign_baseline(signature: str, baseline: Baseline) -> str:
     """The signature with the baseline, before the model."""
     head, mark, tail = signature.partition("|model:")
     return f"{head}|baseline:{baseline}{mark}{tail}"

@@ -24,6 +24,7 @@ BUNDLED = "bundled"
 BUNDLED_FOLDER = Path(__file__).parents[1] / "bundled"
 LISTED = 50  # names in a message
 REUSED_BYTES = 1 << 30
+PLAIN = (bool, int, float, str)
 
 AnySettings = TypeVar("AnySettings", bound="Settings")
 
@@ -51,7 +52,7 @@ class Settings:
     """True if sources can stand in the place of references."""
 
     def __post_init__(self) -> None:
-        for name, annotation in annotations(type(self)).items():
+        for name, annotation in field_types(type(self)).items():
             object.__setattr__(self, name, check_value(name, getattr(self, name), annotation))
 
     @classmethod
@@ -62,12 +63,12 @@ class Settings:
         Traceback (most recent call last):
         TypeError: unknown setting 'temprature'; known: none
         """
-        check_names(values, annotations(cls))
+        check_names(values, field_types(cls))
         return cls(**values)
 
     def replace(self: AnySettings, **values: Any) -> AnySettings:
         """These settings with some values changed; an unknown name is refused."""
-        check_names(values, annotations(type(self)))
+        check_names(values, field_types(type(self)))
         return dataclasses.replace(self, **values) if values else self
 
     @property
@@ -179,14 +180,12 @@ class ModelSettings(Settings):
 # Fields.
 
 
-@functools.cache
-def annotations(settings: type[Settings]) -> Mapping[str, Any]:
+def field_types(settings: type[Settings]) -> Mapping[str, Any]:
     """The annotation of every field, by name."""
     hints = typing.get_type_hints(settings)
     return {each.name: hints[each.name] for each in dataclasses.fields(settings)}
 
 
-@functools.cache
 def own_fields(settings: type[Settings]) -> tuple[dataclasses.Field[Any], ...]:
     """The fields, those of the metric itself before those of all metrics."""
     fields = {each.name: each for each in dataclasses.fields(settings)}
@@ -194,7 +193,6 @@ def own_fields(settings: type[Settings]) -> tuple[dataclasses.Field[Any], ...]:
     return tuple(fields[name] for name in dict.fromkeys(ordered) if name in fields)
 
 
-@functools.cache
 def descriptions(settings: type[Settings]) -> Mapping[str, str]:
     """What each field is, from the docstrings of the class and its bases.
 
@@ -227,7 +225,7 @@ def option(settings: type[Settings], one: dataclasses.Field[Any]) -> dict[str, A
     >>> option(ModelSettings, own_fields(ModelSettings)[2])["metavar"]
     'N'
     """
-    kinds = _members(annotations(settings)[one.name])
+    kinds = _members(field_types(settings)[one.name])
     words = [word for kind in kinds for word in typing.get_args(kind) if _is_literal(kind)]
     keywords: dict[str, Any] = {
         "dest": one.name,
@@ -353,16 +351,14 @@ def check_value(name: str, value: Any, annotation: Any) -> Any:
             check_known(name, value, words)
     elif os.PathLike in map(_origin, kinds) and isinstance(value, os.PathLike):
         return os.fspath(value)
-    elif number := next((kind for kind in (int, float) if kind in kinds), None):
-        if _is_number(value, number):
-            return _number(name, value, number)
+    elif (kind := int if int in kinds else float) in kinds and _is_number(value, kind):
+        return _number(name, value, kind)
     for kind in kinds:
         if _origin(kind) is tuple and _is_list(value):
             inner = typing.get_args(kind)[0]
             return tuple(check_value(f"{name}[{i}]", each, inner) for i, each in enumerate(value))
-        if isinstance(kind, type) and kind not in (bool, int, float, str):
-            if isinstance(value, kind):
-                return value
+        if isinstance(kind, type) and kind not in PLAIN and isinstance(value, kind):
+            return value
     raise TypeError(f"{name} must be {_in_words(kinds)}, got {value!r:.100}")
 
 
@@ -464,7 +460,7 @@ def _number(name: str, value: Any, number: type) -> Any:
 
 
 def _is_list(value: Any) -> bool:
-    plain = isinstance(value, Sequence) or (hasattr(value, "tolist") and getattr(value, "ndim", 0))
+    plain = isinstance(value, Sequence) or (getattr(value, "ndim", 0) == 1)
     return bool(plain) and not isinstance(value, str | bytes)
 
 

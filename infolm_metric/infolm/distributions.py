@@ -309,7 +309,7 @@ def masks_of(text: WeightedText) -> int:
 
 
 def interpolated(log_p: Tensor, texts: Sequence[WeightedText], weight: float) -> Tensor:
-    """log((1 - weight) p + weight m), m being a text's own tokens by weight: [texts, vocab], float64.
+    """log((1 - weight) p + weight m), float64 [texts, vocab]; m: a text's own tokens by weight.
 
     Jelinek-Mercer interpolation (Zhai and Lafferty 2004). A text without tokens keeps its p.
     """

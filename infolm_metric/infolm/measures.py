@@ -160,7 +160,8 @@ def compare_each(specs: Sequence[MeasureSpec], log_p: Tensor, log_q: Tensor) -> 
         ValueError: as `compare`.
 
     >>> p, q = torch.tensor([0.5, 0.5]).log(), torch.tensor([0.25, 0.75]).log()
-    >>> print(", ".join(f"{x:.3f}" for x in compare_each([MeasureSpec("kl"), MeasureSpec("l1")], p, q)))
+    >>> specs = [MeasureSpec("kl"), MeasureSpec("l1")]
+    >>> print(", ".join(f"{x:.3f}" for x in compare_each(specs, p, q)))
     0.137, 0.500
     """
     functions, bounds = [], []
@@ -290,7 +291,8 @@ def kl_divergence(log_p: Tensor, log_q: Tensor) -> Tensor:
 def kl_divergence_terms(log_p: Tensor, log_q: Tensor) -> Tensor:
     """p log(p/q) - p + q for each entry, >= 0, summing to KL(p, q). Shape [..., vocab].
 
-    >>> kl_divergence_terms(torch.tensor([0.5, 0.5]).log(), torch.tensor([0.25, 0.75]).log()).min() >= 0
+    >>> p, q = torch.tensor([0.5, 0.5]).log(), torch.tensor([0.25, 0.75]).log()
+    >>> kl_divergence_terms(p, q).min() >= 0
     tensor(True)
     """
     # sum p = sum q, so adding q - p changes no sum, and leaves no negative term to cancel.

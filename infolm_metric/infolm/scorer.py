@@ -261,14 +261,14 @@ class InfoLMScorer(Scorer):
         def names(text: WeightedText) -> list[Hashable]:
             return [(text.key, limit, settings.masks_per_pass, each) for each in temperatures]
 
-        distinct = {text.key: text for text in texts}
+        distinct: dict[Hashable, WeightedText] = {text.key: text for text in texts}
         found: dict[Hashable, Tensor] = {}
         for key, text in distinct.items():
             rows = [self.cache.get(name) for name in names(text)]
             if all(row is not None for row in rows):
                 found[key] = torch.stack([row for row in rows if row is not None])
         missing = [text for key, text in distinct.items() if key not in found]
-        done = sum(masks_of(distinct[key]) for key in found)  # type: ignore[index]
+        done = sum(masks_of(distinct[key]) for key in found)
         total = done + sum(map(masks_of, missing))
         made = distributions(
             missing, model, settings, temperatures, lambda masks: progress((done + masks) / total)
@@ -276,7 +276,8 @@ class InfoLMScorer(Scorer):
         for text in missing:
             for name, row in zip(names(text), made[text.key], strict=True):
                 self.cache.put(name, row)
-        return {**found, **made}
+            found[text.key] = made[text.key]
+        return found
 
     def _compare(
         self,

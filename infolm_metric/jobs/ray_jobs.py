@@ -28,7 +28,7 @@ from infolm_metric.core.files import check_there, pair_of
 from infolm_metric.core.idf import Statistics
 from infolm_metric.core.inputs import Pair, Pairs
 from infolm_metric.core.results import add_counts, differences, warn
-from infolm_metric.core.scorer import Scorer, signed_baseline
+from infolm_metric.core.scorer import Scorer, sign_baseline
 from infolm_metric.jobs.resume import JobResult
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ def score_files(
     return JobResult(
         rows,
         {name: total / rows for name, total in sums.items()},
-        signed_baseline(signature, baseline) if baseline else signature,
+        sign_baseline(signature, baseline) if baseline else signature,
         counts,
         scorer.known_baseline(scorer.settings, statistics, references, baseline),
     )

@@ -38,7 +38,7 @@ from infolm_metric.core.files import (
 )
 from infolm_metric.core.inputs import Pairs
 from infolm_metric.core.results import Result, add_counts, differences, warn
-from infolm_metric.core.scorer import Scorer, signed_baseline
+from infolm_metric.core.scorer import Scorer, sign_baseline
 from infolm_metric.core.settings import ModelSettings
 
 CHUNK = 256  # pairs
@@ -171,7 +171,7 @@ def run_job(
         for count in references if baseline else ():
             scorer.baseline_stats(settings, statistics, baseline, count)
         signature = scorer.signature(settings, statistics)
-        signature = signed_baseline(signature, baseline) if baseline else signature
+        signature = sign_baseline(signature, baseline) if baseline else signature
         asked = _Job(signature, digest, rows)
         if job:
             job.check(asked, output)

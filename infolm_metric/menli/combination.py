@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from infolm_metric.core.settings import check_share
+
 Range = tuple[float, float]
 """The scores that stand for 0 and 1; where lower is better, for 1 and 0."""
 
@@ -48,8 +50,7 @@ def combine(
         raise ValueError(
             f"nli_scores and other_scores must be as many, got {len(nli)} and {len(other)}"
         )
-    if not 0 <= nli_weight <= 1:
-        raise ValueError(f"nli_weight must lie between 0 and 1, got {nli_weight!r}")
+    check_share("nli_weight", nli_weight, "")
     nli = scaled(nli, (nli.min(), nli.max()))
     other = scaled(other, (other.min(), other.max()), higher_is_better)
     combined: list[float] = (nli_weight * nli + (1 - nli_weight) * other).tolist()

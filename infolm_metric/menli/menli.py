@@ -5,20 +5,8 @@ absolute, and nothing is kept here. It takes the first metric class it finds amo
 module: so other metric classes are named through their modules.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
-
-import evaluate
-
-from infolm_metric.kernel import evaluate_metric, manual
-from infolm_metric.menli.scorer import MENLIScorer, either
-from infolm_metric.menli.settings import Settings
-
-if TYPE_CHECKING:
-    from typing import Unpack
-
-    from infolm_metric.menli.keywords import Keywords
+from infolm_metric.core import evaluate_metric
+from infolm_metric.menli.scorer import MENLIScorer
 
 _DESCRIPTION = """\
 MENLI asks a model of natural language inference whether a text follows from its reference, and the
@@ -47,7 +35,7 @@ _EXAMPLES = """
     ...     references=["The cat sat on the mat.", "A man was in the garden."],
     ... )
     >>> list(results)
-    ['menli', 'scores', 'higher_is_better', 'signature', 'remarks']
+    ['menli', 'scores', 'higher_is_better', 'signature', 'warnings']
     >>> results["scores"][0] > results["scores"][1]
     True
 
@@ -74,39 +62,18 @@ _EXAMPLES = """
     True
 """
 
-_INPUTS_DESCRIPTION = manual.manual(
-    "MENLI",
-    Settings,
-    _EXAMPLES,
-    range="Higher is better; a copy scores less than the\n"
-    "        largest value, because no model is sure of anything.",
-    higher=True,
-    more="""\
-    probabilities (dict of lists of float): with probabilities=True; e, n and c behind each score,
-        with several references those of the best one, or their means.
-    In a combination remarks have also what the other metric cut or did not know, under its name,
-        such as "infolm.too_long".
-""",
-    several="""
-    For a list of formulas, the numbers are in dictionaries from the name of the formula.
-
-    In place of references, `sources` can be given: what the predictions were made from.
-""",
-)
-
-__test__ = {"inputs_description": _INPUTS_DESCRIPTION}  # its examples are doctests
+__test__ = {"examples": _EXAMPLES}  # doctests
 
 
 class MENLI(evaluate_metric.EvaluateMetric):
     """The metric: `compute(predictions=[...], references=[...])` gives scores, higher is better.
 
     Args:
-        given: settings, by name, which become the defaults of every `compute`; and what every
-            metric of evaluate takes: config_name, keep_in_memory, cache_dir, seed, hash,
-            max_concurrent_cache_files, timeout.
+        config_name: None; there are no configurations.
+        **settings: those of `MENLISettings`, which become the defaults of every `compute`, and
+            what `evaluate.load` gives every metric.
 
-    Pairs wait in memory, as those of InfoLM do. Raises TypeError or ValueError if a setting is
-    unknown or wrong. No model is loaded yet.
+    Raises TypeError or ValueError if a setting is unknown or wrong. No model is loaded yet.
 
     >>> MENLI(formula="c-e")
     Traceback (most recent call last):
@@ -114,97 +81,7 @@ class MENLI(evaluate_metric.EvaluateMetric):
     """
 
     scorer_type = MENLIScorer
-
-    if TYPE_CHECKING:  # what is inherited, with the settings by name
-
-        def __init__(
-            self,
-            config_name: str | None = None,
-            *,
-            keep_in_memory: bool = False,
-            cache_dir: str | None = None,
-            seed: int | None = None,
-            hash: str | None = None,
-            max_concurrent_cache_files: int = 10000,
-            timeout: float = 100,
-            **settings: Unpack[Keywords],
-        ) -> None: ...
-
-    # Sources are references by another name; evaluate extends the docstrings of the next three.
-
-    def add(
-        self, *, prediction: Any = None, reference: Any = None, source: Any = None, **other: Any
-    ) -> None:
-        """Keep one prediction and its reference or references, or its source, for `compute`.
-
-        Args:
-            prediction: a string.
-            reference: a string, or a list of strings.
-            source: what the prediction was made from, in place of a reference.
-            **other: predictions and references: so calls `evaluate.combine`.
-
-        Raises:
-            TypeError, ValueError: an argument is wrong, or strings and lists would be mixed.
-        """
-        super().add(prediction=prediction, reference=either(reference, source), **other)
-
-    def add_batch(
-        self, *, predictions: Any = None, references: Any = None, sources: Any = None, **other: Any
-    ) -> None:
-        """Keep predictions and their references, or their sources, for `compute`.
-
-        Args:
-            predictions: a list of strings.
-            references: for each its reference, or a list of its references.
-            sources: what the predictions were made from, in place of references.
-            **other: refused, with the name that may have been meant.
-
-        Raises:
-            TypeError, ValueError: an argument is wrong, or strings and lists would be mixed.
-        """
-        super().add_batch(predictions=predictions, references=either(references, sources), **other)
-
-    def compute(  # type: ignore[override]
-        self,
-        *,
-        predictions: Any = None,
-        references: Any = None,
-        sources: Any = None,
-        ranks: str | None = None,
-        gather: str | None = None,
-        **settings: Unpack[Keywords],
-    ) -> dict[str, Any] | None:
-        """Scores of the pairs added before and of those given here; forgets them if all went well.
-
-        Args:
-            predictions: a list of strings, or None if all pairs were added before.
-            references: for each its reference, or a list of its references; likewise.
-            sources: what the predictions were made from, in place of references.
-            ranks: None, "share" or "same", as for `distributed_score`.
-            gather: "all" or "main", likewise.
-            **settings: hold for this call.
-
-        Returns:
-            The scores as a dictionary, or None on a rank that `gather` leaves out.
-
-        Raises:
-            TypeError, ValueError: an argument is wrong; nothing was loaded, and what was added is
-                kept.
-            OSError: the model cannot be found.
-        """
-        given: dict[str, Any] = dict(settings)
-        return super().compute(
-            predictions=predictions,
-            references=either(references, sources),
-            ranks=ranks,
-            gather=gather,
-            **given,
-        )
-
-    def _info(self) -> evaluate.MetricInfo:
-        return evaluate_metric.metric_info(
-            description=_DESCRIPTION,
-            citation=_CITATION,
-            inputs_description=_INPUTS_DESCRIPTION,
-            reference_urls=["https://arxiv.org/abs/2208.07316"],
-        )
+    description = _DESCRIPTION
+    citation = _CITATION
+    examples = _EXAMPLES
+    reference_urls = ["https://arxiv.org/abs/2208.07316"]

@@ -1,201 +1,153 @@
-"""Every choice a user of MENLI can make, with its default and its check."""
+"""Settings of MENLI, and the formulas of the probabilities that it scores by.
+
+e, n and c are the probabilities of entailment, neutrality and contradiction; they sum to 1. All
+formulas are linear, so that the value of a mean of probabilities is the mean of the values. Source:
+Chen and Eger, "MENLI: Robust Evaluation Metrics from Natural Language Inference", TACL 2023,
+section 4.3. Higher is better.
+"""
 
 from __future__ import annotations
 
+import os
+import re
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
+from typing import Any, Literal
 
 from infolm_metric import metrics
-from infolm_metric.kernel.baselines import Baseline, baseline_file
-from infolm_metric.kernel.checks import BUNDLED, flag, nearest, number, one_of, optional
-from infolm_metric.kernel.model_settings import ModelSettings
-from infolm_metric.kernel.settings import Settings as KernelSettings
-from infolm_metric.kernel.settings import choice
-from infolm_metric.menli.formulas import FORMULAS, formula_names
-from infolm_metric.menli.labels import label_names
+from infolm_metric.core.baselines import Baseline, baseline_of
+from infolm_metric.core.settings import (
+    BUNDLED,
+    ModelSettings,
+    Settings,
+    check_share,
+    score_names,
+)
 
-DIRECTIONS = ("avg", "rh", "hr")
-MULTI_REFERENCE = ("max", "mean")
-LONG_TEXT = ("truncate", "error")
-COMBINATION = ("combine_with", "nli_weight", "combine_baseline")
-OTHERS = ("infolm", "baryscore")
+FORMULAS: dict[str, tuple[int, int, int]] = {
+    "e": (1, 0, 0),
+    "-c": (0, 0, -1),
+    "e-n": (1, -1, 0),
+    "e-c": (1, 0, -1),
+    "e-n-2c": (1, -1, -2),
+}
+"""How much each of the probabilities e, n and c counts; the range is from the least to the most."""
+LABELS = ("entailment", "neutral", "contradiction")
+TWO_LABELS = ["entailment", "not_entailment"]
+KINDS = {
+    "entailment": re.compile("entail"),
+    "neutral": re.compile("neutral"),
+    "contradiction": re.compile("contradict"),
+    "not_entailment": re.compile("no[nt][ _-]?entail"),
+}
+"""How the name of each label begins, in lower case."""
 WEIGHT = 0.2  # of the NLI part beside another metric; Chen and Eger find 0.2 to 0.3 best for MT
 
 
-def _weight(name: str, value: Any) -> float:
-    checked = number(name, value)
-    if not 0 <= checked <= 1:
-        raise ValueError(
-            f"{name} must lie between 0, the other metric alone, and 1, the NLI model alone, got "
-            f"{value!r}; the paper's best are 0.2 to 0.3 for translations and 0.8 for summaries"
-        )
-    return checked
+@dataclass(frozen=True, kw_only=True)
+class MENLISettings(ModelSettings):
+    """Settings of MENLI.
 
+    Args:
+        formula: one or several of e, -c, e-n, e-c and e-n-2c, of the probabilities of entailment,
+            neutrality and contradiction; several need no more of the model. On the command line
+            with an equals sign: --formula=-c.
+        direction: rh (does the candidate follow from the reference?), hr (the reference from the
+            candidate?), or avg, the mean of both.
+        multi_reference: the score of several references: their max or mean; another metric that is
+            combined has its own rule.
+        combine_with: another metric that the score is combined with: infolm or baryscore, or in
+            Python the settings of one of them.
+        nli_weight: share of the NLI model in a combination, from 0 to 1; None: 0.2.
+        combine_baseline: what unrelated texts score by the metric that is combined: a file made by
+            infolm baseline; None: the package's.
+        labels: what the model's outputs stand for, in their order, such as
+            contradiction,neutral,entailment; None: as the model's configuration says.
+        probabilities: give also the probabilities e, n and c behind each score.
+        max_length: tokens of the two texts together, special ones included; None: what the model
+            allows.
+        long_text: what to do with longer ones: truncate (the longer text first) or error.
 
-def other_metric(name: str, value: Any) -> str | KernelSettings:
-    """What the setting `combine_with` can be: a metric's name, or its settings.
-
-    >>> other_metric("combine_with", "barscore")
-    Traceback (most recent call last):
-    ValueError: unknown combine_with 'barscore'; did you mean 'baryscore'?
-    """
-    if isinstance(value, KernelSettings) and value.metric in OTHERS:
-        return value
-    if not isinstance(value, str):
-        raise TypeError(
-            f"{name} must be {' or '.join(map(repr, OTHERS))}, or the settings of one of them, got "
-            f"{value!r:.60}"
-        )
-    if value not in OTHERS:
-        raise ValueError(f"unknown {name} {value!r}; {nearest(value, OTHERS)}")
-    return value
-
-
-@dataclass(frozen=True)
-class Settings(ModelSettings):
-    """A checked set of choices; raises ValueError or TypeError that names the wrong one.
-
-    >>> Settings.of(formula=["e", "e-c"]).names
+    >>> MENLISettings(formula=["e", "e-c"]).names
     ('e', 'e-c')
-    >>> Settings.of(nli_weight=1.5)
+    >>> MENLISettings(combine_with="infolm", nli_weight=1.5)
     Traceback (most recent call last):
-    ValueError: nli_weight must lie between 0, ..., got 1.5; the paper's best are ...
+    ValueError: nli_weight must lie between 0 and 1..., got 1.5
     """
 
     metric = "menli"
+    names_field = "formula"
     default_model = "microsoft/deberta-large-mnli"  # the authors' NLI-D
     model_variable = "INFOLM_NLI_MODEL"
+    unsigned = ModelSettings.unsigned | {"probabilities", "labels", "combine_baseline"}
     takes_sources = True
 
-    formula: str | tuple[str, ...] = choice(
-        "e",
-        formula_names,
-        "one or several of e (default), -c, e-n, e-c and e-n-2c, of the probabilities of "
-        "entailment, neutrality and contradiction; several need no more of the model. On the "
-        "command line with an equals sign: --formula=-c",
-        "--formula",
-        label="formula",
-        signed=True,
-        repeated=True,
-        given="str | Sequence[str]",
-    )
-    direction: str = choice(
-        "avg",
-        one_of(DIRECTIONS),
-        "rh (does the candidate follow from the reference?), hr (the reference from the "
-        "candidate?), or avg, the mean of both (default)",
-        "--direction",
-        signed=True,
-    )
-    multi_reference: str = choice(
-        "max",
-        one_of(MULTI_REFERENCE),
-        "score of several references: their max (default) or mean; another metric that is "
-        "combined has its own rule",
-        "--multi-reference",
-        signed=True,
-    )
-    combine_with: str | KernelSettings | None = choice(
-        None,
-        optional(other_metric),
-        "another metric that the score is combined with: infolm or baryscore, or in Python the "
-        "settings of one of them",
-        "--combine-with",
-        signed=True,
-        given="str | Settings | None",
-    )
-    nli_weight: float | None = choice(
-        None,
-        optional(_weight),
-        "share of the NLI model in a combination, from 0 to 1 (default: 0.2)",
-        "--nli-weight",
-        signed=True,
-    )
-    combine_baseline: Baseline | None = choice(
-        None,
-        optional(baseline_file),
-        "what unrelated texts score by the metric that is combined: a file made by infolm baseline "
-        "(default: the package's)",
-        "--combine-baseline",
-        signed=True,
-        given="str | os.PathLike[str] | Baseline | None",
-    )
-    labels: tuple[str, ...] | None = choice(
-        None,
-        optional(label_names),
-        "what the model's outputs stand for, in their order, such as "
-        "contradiction,neutral,entailment (default: as the model's configuration says)",
-        "--labels",
-        signed=True,
-        given="str | Sequence[str] | None",
-    )
-    probabilities: bool = choice(
-        False,
-        flag,
-        "give also the probabilities e, n and c behind each score",
-        "--probabilities",
-    )
-    max_length: int | None = choice(
-        None,
-        ModelSettings.choices()["max_length"].check,
-        "tokens of the two texts together, special ones included (default: what the model allows)",
-        "--max-length",
-    )
-    long_text: str = choice(
-        "truncate",
-        one_of(LONG_TEXT),
-        "what to do with longer ones: truncate (default; the longer text first) or error",
-        "--long-text",
-    )
+    formula: str | tuple[str, ...] = "e"
+    direction: Literal["avg", "rh", "hr"] = "avg"
+    multi_reference: Literal["max", "mean"] = "max"
+    combine_with: Literal["infolm", "baryscore"] | Settings | None = None
+    nli_weight: float | None = None
+    combine_baseline: str | os.PathLike[str] | Baseline | None = None
+    labels: str | tuple[str, ...] | None = None
+    probabilities: bool = False
+    max_length: int | None = None
+    long_text: Literal["truncate", "error"] = "truncate"
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        formula = self.formula.replace(" ", "") if isinstance(self.formula, str) else self.formula
+        names = score_names("formula", formula, {name: name for name in FORMULAS})
+        object.__setattr__(self, "formula", names)
+        if self.labels is not None:
+            object.__setattr__(self, "labels", _label_names(self.labels))
+        baseline = baseline_of(str(self.combine_with), self.combine_baseline, "combine_baseline")
+        object.__setattr__(self, "combine_baseline", baseline)
         if self.combine_with is None:
             for name in ("nli_weight", "combine_baseline"):
                 if getattr(self, name) is not None:
                     raise ValueError(
-                        f"{name} is for a combination with another metric, and there is "
-                        f"none, got {getattr(self, name)}; give combine_with, too, or "
-                        f"leave {name} out"
+                        f"{name} is for a combination with another metric, and there is none, got "
+                        f"{getattr(self, name)}; give combine_with, too, or leave {name} out"
                     )
-        other = self.other
-        if other is not None and len(other.names) != 1:
+        if self.nli_weight is not None:
+            ends = ", 0 the other metric alone and 1 the NLI model alone"
+            check_share("nli_weight", self.nli_weight, ends)
+        if self.other is not None and (
+            len(self.other.names) != 1 or self.other.metric not in ("infolm", "baryscore")
+        ):
             raise ValueError(
-                f"combine_with must be a metric with one score, got {', '.join(other.names)}"
+                "combine_with must be infolm or baryscore with one score, got "
+                f"{self.other.metric} with {', '.join(self.other.names)}"
             )
 
     @property
     def weight(self) -> float:
         """The share of the NLI model in the score.
 
-        >>> Settings().weight, Settings(combine_with="infolm").weight
+        >>> MENLISettings().weight, MENLISettings(combine_with="infolm").weight
         (1.0, 0.2)
         """
         if self.combine_with is None:
             return 1.0
         return WEIGHT if self.nli_weight is None else self.nli_weight
 
-    @property
-    def other(self) -> KernelSettings | None:
-        """The settings of the metric to combine with, those of a name as they are here.
+    @cached_property
+    def other(self) -> Any:
+        """The settings of the metric to combine with, None for none; those of a word as here.
 
         Beside the bundled NLI model it uses its own bundled model.
 
-        >>> Settings(model_name_or_path="bundled", combine_with="infolm").other.model_name_or_path
-        'bundled'
+        >>> MENLISettings(model_name_or_path="bundled", combine_with="infolm").other.device
         """
-        if self.combine_with is None:
-            return None
-        own = self.combine_with
-        if isinstance(own, str):
-            inherited = ["device", "dtype", "batch_size", "tokenize_processes", "reuse_memory"]
-            if self.model_name_or_path == BUNDLED:
-                inherited.append("model_name_or_path")
-            if self.long_text == "error":
-                inherited.append("long_text")
-            kind = metrics.find(own).settings_type()
-            own = kind(**{name: getattr(self, name) for name in inherited})
-        return own.replace(rescale_with_baseline=self.combine_baseline or False)
+        if not isinstance(self.combine_with, str):
+            return self.combine_with
+        inherited = ["device", "dtype", "batch_size", "tokenize_processes", "reuse_memory"]
+        if self.model_name_or_path == BUNDLED:
+            inherited.append("model_name_or_path")
+        if self.long_text == "error":
+            inherited.append("long_text")
+        kind = metrics.find(self.combine_with).settings_type()
+        return kind(**{name: getattr(self, name) for name in inherited})
 
     @property
     def counted(self) -> tuple[str, ...]:
@@ -205,31 +157,105 @@ class Settings(ModelSettings):
     def signed(self) -> dict[str, object]:
         """What can change a score; what belongs to a combination only where there is one."""
         fields = super().signed()
-        for name in (*COMBINATION, "labels"):  # the scorer signs labels as the model has them
+        for name in ("combine_with", "nli_weight"):
             fields.pop(name)
-        baseline = {"baseline": fields.pop("baseline")} if "baseline" in fields else {}
-        if self.combine_with is not None:
-            fields["nli_weight"] = self.weight
-        return {**fields, **baseline}
+        if self.other is not None:
+            fields |= {"nli_weight": self.weight, "combine_with": self.other.metric}
+        return fields
 
     def label(self, name: str) -> str:
         """The formula, and in a combination the shares.
 
-        >>> Settings(combine_with="infolm").label("e-c")
+        >>> MENLISettings(combine_with="infolm").label("e-c")
         '0.2 e-c + 0.8 infolm'
         """
         if self.other is None:
             return name
         return f"{self.weight:g} {name} + {1 - self.weight:g} {self.other.metric}"
 
-    def baselined(self) -> list[Settings]:
+    def baseline_settings(self) -> list[MENLISettings]:
         """All formulas; in a combination for every kind of weights that the other metric has.
 
-        >>> [each.other.idf for each in Settings(combine_with="infolm").baselined()]
+        >>> each = MENLISettings(combine_with="infolm").baseline_settings()
+        >>> [settings.other.idf for settings in each]
         [False, 'references']
         """
-        plain = self.replace(formula=tuple(FORMULAS), rescale_with_baseline=False)
+        plain = self.replace(formula=tuple(FORMULAS))
         if self.other is None:
             return [plain]
-        forms = [getattr(each, "idf", None) for each in self.other.baselined()]
+        forms = [each.idf for each in self.other.baseline_settings()]
         return [plain.replace(combine_with=self.other.replace(idf=form)) for form in forms]
+
+
+@dataclass(frozen=True)
+class Labels:
+    """The outputs of a model by what they mean; a model of two labels has entailment alone."""
+
+    entailment: int
+    neutral: int | None
+    contradiction: int | None
+
+    @property
+    def three_way(self) -> bool:
+        """True if the model tells what contradicts from what is neutral."""
+        return self.neutral is not None
+
+    @property
+    def order(self) -> str:
+        """The labels in the order of the outputs, as the signature shows them.
+
+        >>> Labels(2, 1, 0).order
+        'cne'
+        """
+        places = {self.entailment: "e", self.neutral: "n", self.contradiction: "c"}
+        return "".join(places.get(index, "-") for index in range(3 if self.three_way else 2))
+
+
+def read_labels(model: str, id2label: dict[int, str], given: tuple[str, ...] | None) -> Labels:
+    """The labels of a model by its `id2label`, or by those `given` in the order of its outputs.
+
+    Names that begin with "entail", "neutral" and "contradict", in any case, are known; models of
+    two labels, "entailment" and "not_entailment", as well.
+
+    Raises:
+        ValueError: the names do not say what is what, or those given are not as many.
+
+    >>> read_labels("m", {0: "CONTRADICTION", 1: "NEUTRAL", 2: "ENTAILMENT"}, None)
+    Labels(entailment=2, neutral=1, contradiction=0)
+    """
+    names = [id2label[index] for index in sorted(id2label)]
+    if given is not None:
+        if len(given) != len(names):
+            raise ValueError(
+                f"labels must name the {len(names)} outputs of {model!r} in their "
+                f"order, got {given}"
+            )
+        names = list(given)
+    kinds = list(map(_kind_of, names))
+    if sorted(kinds) == sorted(LABELS):
+        return Labels(*(kinds.index(kind) for kind in LABELS))
+    if sorted(kinds) == TWO_LABELS:
+        return Labels(kinds.index("entailment"), None, None)
+    raise ValueError(
+        f"the outputs of {model!r} are called {', '.join(map(repr, names))}, which does not say "
+        "which one is entailment, neutral and contradiction; give their names in the order of the "
+        f"outputs, such as labels={','.join(LABELS)!r}, or choose a model of natural "
+        "language inference"
+    )
+
+
+def _kind_of(name: str) -> str:
+    """What a label's name stands for: one of KINDS, or "" for none."""
+    plain = name.strip().casefold()
+    return next((kind for kind, begins in KINDS.items() if begins.match(plain)), "")
+
+
+def _label_names(given: str | tuple[str, ...]) -> tuple[str, ...]:
+    """The setting `labels`: two or three names, also with commas between."""
+    kinds = tuple(map(_kind_of, given.split(",") if isinstance(given, str) else given))
+    if sorted(kinds) not in (sorted(LABELS), TWO_LABELS):
+        raise ValueError(
+            "labels must hold entailment, neutral and contradiction, or entailment and "
+            f"not_entailment, in the order of the model's outputs, got {given!r}"
+        )
+    return kinds
