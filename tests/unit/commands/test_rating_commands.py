@@ -3,6 +3,7 @@
 import io
 import json
 import re
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -279,6 +280,38 @@ def test_correlate_writes_tables_with_tests_against_a_rival(infolm):
         row,
     )
     assert "Williams' test" in output
+
+
+def test_correlate_draws_a_figure_beside_the_table(infolm):
+    code, output, errors = infolm(
+        "correlate", "rows.jsonl", "--no-metric", "--resamples", 20, "--plot", "figure.png"
+    )
+    assert code == 0, errors
+    assert "System level" in output
+    assert Path("figure.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize(
+    ("file", "message"),
+    [
+        ("figure.pgn", "unknown format of a plot 'pgn'; did you mean 'png'"),
+        ("nowhere/figure.png", "cannot write nowhere/figure.png: no folder 'nowhere'"),
+        ("rows.jsonl", "rows.jsonl"),
+    ],
+)
+def test_a_figure_that_cannot_be_drawn_is_refused_before_a_model_is_loaded(capsys, file, message):
+    asked = ["correlate", "rows.jsonl", "--model", "no/such/model", "--plot", file]
+    assert main(asked) == 2
+    captured = capsys.readouterr()
+    assert message in captured.err and not captured.out
+    assert Path("rows.jsonl").read_text().count("\n") == len(ROWS) - 1
+
+
+def test_a_figure_without_matplotlib_says_what_to_install(capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib.backend_bases", None)
+    asked = ["correlate", "rows.jsonl", "--model", "no/such/model", "--plot", "figure.png"]
+    assert main(asked) == 1
+    assert "pip install 'matplotlib" in capsys.readouterr().err
 
 
 def test_correlate_says_what_it_left_out(infolm):
