@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 from infolm_metric.commands import options
 from infolm_metric.core.files import check_writable
+from infolm_metric.core.settings import check_confidence
 
 if TYPE_CHECKING:
     import numpy as np
@@ -72,8 +73,7 @@ def run(arguments: argparse.Namespace) -> None:
     """Scores the rows, correlates, and writes the table."""
     options.check_output(arguments, arguments.data)
     options.check_resampling(arguments)
-    if not 0 < arguments.confidence < 1:
-        raise ValueError(f"confidence must be above 0 and below 1, got {arguments.confidence}")
+    check_confidence("confidence", arguments.confidence)
     settings = None
     if not arguments.no_metric:
         settings = options.read_settings(arguments.metric, arguments)

@@ -8,13 +8,13 @@ For example:
   infolm idf references.txt more.jsonl --column summary --model bundled -o references.idf
 """
 
-from __future__ import annotations
+from __future__ import field_types
 
 import argparse
 
 from infolm_metric import metrics
 from infolm_metric.commands import options
-from infolm_metric.core.settings import annotations
+from infolm_metric.core.settings import field_types
 
 READING = ("model_revision", "max_length", "long_text", "tokenize_processes")
 USAGE = "infolm idf [options] CORPUS [CORPUS ...] -o TABLE"
@@ -30,7 +30,7 @@ def add_options(parser: argparse.ArgumentParser, types: options.SettingsTypes) -
 def run(arguments: argparse.Namespace) -> None:
     """Counts the documents of the files, saves the table, and says what it holds."""
     texts = options.read_corpus(arguments)
-    if "idf" not in annotations(metrics.find(arguments.metric).settings_type()):
+    if "idf" not in field_types(metrics.find(arguments.metric).settings_type()):
         raise ValueError(f"{arguments.metric} has no use for a table: it weighs no tokens")
     settings = options.read_settings(arguments.metric, arguments, idf="references")
     # Read here and not by load_dataset: its text loader also splits at lone carriage returns and
