@@ -20,7 +20,8 @@ RESULTS = {  # what calls give, and nobody imports
     **{f"Plan.{name}": getattr(plans, name) for name in ("Explanation", "TextView", "Move")},
     "Explanation": drivers.Explanation,
 }
-SURFACE = [
+SURFACE = {"score", "stream", "signature", "unload", "matrix", "select"}
+SURFACE |= {"distributions", "sweep", "explain"}
     "score",
     "stream",
     "signature",
