@@ -8,7 +8,7 @@ For example:
   infolm idf references.txt more.jsonl --column summary --model bundled -o references.idf
 """
 
-from __future__ import field_types
+from __future__ import annotations
 
 import argparse
 
