@@ -170,8 +170,8 @@ def read_ratings(
 
     kept = list(texts.values())
     pairs = [pair_of(*row, candidate_column, reference_columns) for row in kept]
-    if not (named or criteria) and SCORE in kept[0][1] and SCORE not in metrics:
-        criteria = () if any(_scores(row, "human") for _, row in kept) else (SCORE,)
+    if not (named or criteria or SCORE in metrics or any(_scores(row, "human") for _, row in kept)):
+        criteria = (SCORE,) if any(SCORE in row for _, row in kept) else ()
     human, others = _columns(kept, "human", criteria), _columns(kept, "metrics", metrics)
     if not human:
         raise ValueError(
