@@ -167,16 +167,18 @@ def read_ratings(
     samples = {name: column for column, name in enumerate(dict.fromkeys(p[1] for p in texts))}
     _check_counts(file, {"systems": systems, "ids": samples} if named else {"ids": samples}, people)
 
-    kept = list(texts.values())
-    pairs = [pair_of(*row, candidate_column, reference_columns) for row in kept]
-    if not (named or criteria) and SCORE in kept[0][1] and SCORE not in metrics:
-        criteria = () if any(_scores(row, "human") for _, row in kept) else (SCORE,)
-    human, others = _columns(kept, "human", criteria), _columns(kept, "metrics", metrics)
+    rated = list(texts.values())
+    pairs = [pair_of(*row, candidate_column, reference_columns) for row in rated]
+    if not (
+        named or criteria or SCORE in metrics or any(_scores(row, "human") for _, row in rated)
+    ):
+        criteria = (SCORE,) if any(SCORE in row for _, row in rated) else ()
+    human, others = _columns(rated, "human", criteria), _columns(rated, "metrics", metrics)
     if not human:
         raise ValueError(
-            f"{kept[0][0]}: no human scores; give 'human': {{criterion: score}}, columns named "
+            f"{rated[0][0]}: no human scores; give 'human': {{criterion: score}}, columns named "
             "'human.CRITERION', or name the criteria, which are columns then "
-            f"(there are {', '.join(map(repr, kept[0][1]))})"
+            f"(there are {', '.join(map(repr, rated[0][1]))})"
         )
     if both := human.keys() & others.keys():
         raise ValueError(f"{file}{min(both)!r} is a criterion and a metric; rename one")

@@ -47,9 +47,9 @@ def test_the_names_are_in_the_figure(table, tmp_path, monkeypatch):
     from matplotlib import rcParams
 
     monkeypatch.setitem(rcParams, "svg.fonttype", "none")  # text as text
-    plot_agreement(table, str(tmp_path / "figure.SVG"), "kendall")
+    plot_agreement(table, str(tmp_path / "figure.SVG"))
     words = (tmp_path / "figure.SVG").read_text()
-    for name in ("mine", "bleu", "length", "fluency", "data coverage", "Kendall, text level"):
+    for name in ("mine", "bleu", "length", "fluency", "data coverage", "Pearson, text level"):
         assert f">{name}<" in words
 
 

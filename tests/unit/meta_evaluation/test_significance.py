@@ -345,6 +345,13 @@ def test_equal_systems_are_as_likely_better_by_either_side():
     assert np.isnan(soft_pairwise_accuracy(human[:1], metric[:1]))
 
 
+@pytest.mark.parametrize(("better", "accuracy"), [(0, 0.0), (1, 1.0)])
+def test_of_systems_that_people_tie_no_permutation_is_worse(better, accuracy):
+    human = np.tile(np.arange(60.0), (2, 1))
+    metric = human + (np.arange(2) == better)[:, None]
+    assert soft_pairwise_accuracy(human, metric) == accuracy
+
+
 def test_soft_accuracy_is_the_same_for_the_same_seed_and_another_for_another():
     found = [soft_pairwise_accuracy(*grids(), permutations=50, seed=seed) for seed in (0, 0, 1)]
     assert found[0] == found[1] != found[2]
