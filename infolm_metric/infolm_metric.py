@@ -7,7 +7,6 @@ module: so other metric classes are named through their modules.
 
 from infolm_metric.core import evaluate_metric
 from infolm_metric.infolm.scorer import InfoLMScorer
-from infolm_metric.infolm.settings import InfoLMSettings
 
 _DESCRIPTION = """\
 InfoLM compares a text with a reference through a masked language model. Each token is masked in
@@ -61,16 +60,7 @@ _EXAMPLES = """
     {'infolm': 0.0}
 """
 
-_INPUTS_DESCRIPTION = evaluate_metric.inputs_description(
-    InfoLMSettings,
-    _EXAMPLES,
-    range="Not below 0; 0 is best.",
-    more="""
-    For a list of measures, the numbers are in dictionaries from the name of the measure.
-""",
-)
-
-__test__ = {"inputs_description": _INPUTS_DESCRIPTION}  # its examples are doctests
+__test__ = {"examples": _EXAMPLES}  # doctests
 
 
 class InfoLM(evaluate_metric.EvaluateMetric):
@@ -89,9 +79,7 @@ class InfoLM(evaluate_metric.EvaluateMetric):
     """
 
     scorer_type = InfoLMScorer
-    documentation = {
-        "description": _DESCRIPTION,
-        "citation": _CITATION,
-        "inputs_description": _INPUTS_DESCRIPTION,
-        "reference_urls": ["https://arxiv.org/abs/2112.01589"],
-    }
+    description = _DESCRIPTION
+    citation = _CITATION
+    examples = _EXAMPLES
+    reference_urls = ["https://arxiv.org/abs/2112.01589"]

@@ -6,7 +6,6 @@ the module: so other metric classes are named through their modules.
 """
 
 from infolm_metric.baryscore.scorer import BaryScorer
-from infolm_metric.baryscore.settings import BaryScoreSettings
 from infolm_metric.core import evaluate_metric
 
 _DESCRIPTION = """\
@@ -52,11 +51,7 @@ _EXAMPLES = """
     [0.0]
 """
 
-_INPUTS_DESCRIPTION = evaluate_metric.inputs_description(
-    BaryScoreSettings, _EXAMPLES, range="From 0, the best, to 4."
-)
-
-__test__ = {"inputs_description": _INPUTS_DESCRIPTION}  # its examples are doctests
+__test__ = {"examples": _EXAMPLES}  # doctests
 
 
 class BaryScore(evaluate_metric.EvaluateMetric):
@@ -75,9 +70,7 @@ class BaryScore(evaluate_metric.EvaluateMetric):
     """
 
     scorer_type = BaryScorer
-    documentation = {
-        "description": _DESCRIPTION,
-        "citation": _CITATION,
-        "inputs_description": _INPUTS_DESCRIPTION,
-        "reference_urls": ["https://aclanthology.org/2021.emnlp-main.817"],
-    }
+    description = _DESCRIPTION
+    citation = _CITATION
+    examples = _EXAMPLES
+    reference_urls = ["https://aclanthology.org/2021.emnlp-main.817"]

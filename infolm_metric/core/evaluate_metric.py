@@ -16,7 +16,7 @@ from infolm_metric.core.distributed import Call, check_rank_pairs, score_on_rank
 from infolm_metric.core.inputs import Pairs, check_pairs
 from infolm_metric.core.results import Result, warn
 from infolm_metric.core.scorer import Scorer
-from infolm_metric.core.settings import Settings, check_value, descriptions, field_types, nearest
+from infolm_metric.core.settings import check_value, field_types, nearest
 
 _TEXT = datasets.Value("string")
 _FEATURES = [  # the two kinds of input: one reference each, or several
@@ -38,47 +38,15 @@ _SOFTWARE = """\
   license = {Apache-2.0},
 }
 """
-_MANUAL = """
+_INPUTS_DESCRIPTION = """
 Args:
     predictions (list of str): the texts to judge, at least one.
     references (list of str, or list of lists of str): for each prediction its reference, or its
         references, at least one each.
-    return_scores (bool): whether to give the score of each pair (default: True).
-    details (bool): False gives the means alone, for tools that average every value.
-    rescale_with_baseline (bool or str): give also each score as 1 for a copy and 0 for what
-        unrelated texts score: True (by the package's baseline) or a file of `infolm baseline`.
-    verbose (bool): show progress.
-    ranks (str): None (default): this process scores what it was given, whatever others do.
-        "share": every rank was given a share, and scores it. "same": every rank was given all the
-        pairs, as a Trainer does, and the ranks divide the work. All ranks must call `compute`.
-    gather (str): which ranks get the result: "all" (default) or "main".
 
-    The settings can be given to `compute`, and to `evaluate.load` or the class, where they become
-    the defaults of every `compute`:
-
-{settings}
-
-Returns:
-    A dictionary, or None on the ranks other than the first if gather="main":
-
-    {name} (float): the mean of the scores. {range}
-    scores (list of float): the score of each pair.
-    higher_is_better (bool): {higher}.
-    signature (str): every setting that can change a score, the model and the versions. Report it
-        with the score.
-    warnings (dict of int): how many texts were too long, empty, of one token, without any weight,
-        or of another kind than the model was trained on, how many tokens it does not know, and on
-        how few distinct documents idf rests; of these, those that occurred.
-    rescaled (float), rescaled_scores (list of float), baseline (dict): with
-        rescale_with_baseline; 1 is a copy, 0 what unrelated texts score.
-{more}
-Raises:
-    TypeError, ValueError: an argument or a setting is wrong; found before a model is loaded. What
-        was added with `add` and `add_batch` remains, the arguments of the failing call do not.
-    OSError: the model is not there.
-
-Examples:
-{examples}"""
+Settings can be given to `compute`, and to `evaluate.load` or the class, where they become the
+defaults of every `compute`.
+"""
 
 
 class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
@@ -98,7 +66,10 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
     """
 
     scorer_type: ClassVar[type[Scorer]]
-    documentation: ClassVar[dict[str, Any]] = {}
+    description: ClassVar[str] = ""
+    citation: ClassVar[str] = ""
+    examples: ClassVar[str] = ""
+    reference_urls: ClassVar[list[str]] = []
 
     def __init__(self, config_name: str | None = None, **settings: Any) -> None:
         if config_name not in (None, "default"):
@@ -146,10 +117,15 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
 
     def _info(self) -> evaluate.MetricInfo:
         """What evaluate knows of a metric: its documentation, and the kinds of input."""
-        known = {"description": "", "citation": "", "license": "Apache-2.0", **self.documentation}
-        if known["citation"]:
-            known["citation"] += _SOFTWARE
-        return evaluate.MetricInfo(features=_FEATURES, **known)
+        settings = inspect.getdoc(self.scorer_type.settings_type)
+        return evaluate.MetricInfo(
+            description=self.description,
+            citation=self.citation + _SOFTWARE,
+            inputs_description=f"{_INPUTS_DESCRIPTION}\n{settings}\n\nExamples:\n{self.examples}",
+            features=_FEATURES,
+            reference_urls=self.reference_urls,
+            license="Apache-2.0",
+        )
 
     def _build_data_dir(self) -> str:
         """Where evaluate would write; nothing is written, so nothing is made."""
@@ -290,21 +266,3 @@ def _check_names(method: str, names: Iterable[str], known: tuple[str, ...]) -> N
         if name not in known:
             hint = nearest(_NAMES_ELSEWHERE.get(name, name), known)
             raise TypeError(f"{method} got an unknown argument {name!r}; {hint}")
-
-
-def inputs_description(
-    settings: type[Settings], examples: str, *, range: str, higher: bool = False, more: str = ""
-) -> str:
-    """The manual page of `compute`, which notebooks show.
-
-    `range` says which scores there are and which is best, and `more` what else is returned.
-    """
-    described = descriptions(settings)
-    return _MANUAL.format(
-        settings="\n".join(f"    {name}: {described[name]}" for name in field_types(settings)),
-        name=settings.metric,
-        range=range,
-        higher=higher,
-        more=more,
-        examples=examples,
-    )

@@ -7,7 +7,6 @@ module: so other metric classes are named through their modules.
 
 from infolm_metric.core import evaluate_metric
 from infolm_metric.menli.scorer import MENLIScorer
-from infolm_metric.menli.settings import MENLISettings
 
 _DESCRIPTION = """\
 MENLI asks a model of natural language inference whether a text follows from its reference, and the
@@ -63,23 +62,7 @@ _EXAMPLES = """
     True
 """
 
-_INPUTS_DESCRIPTION = evaluate_metric.inputs_description(
-    MENLISettings,
-    _EXAMPLES,
-    range="Higher is better; a copy scores less than the\n"
-    "        largest value, because no model is sure of anything.",
-    higher=True,
-    more="""\
-    probabilities (dict of lists of float): with probabilities=True; e, n and c behind each score,
-        with several references those of the best one, or their means.
-
-    For a list of formulas, the numbers are in dictionaries from the name of the formula.
-
-    In place of references, `sources` can be given: what the predictions were made from.
-""",
-)
-
-__test__ = {"inputs_description": _INPUTS_DESCRIPTION}  # its examples are doctests
+__test__ = {"examples": _EXAMPLES}  # doctests
 
 
 class MENLI(evaluate_metric.EvaluateMetric):
@@ -98,9 +81,7 @@ class MENLI(evaluate_metric.EvaluateMetric):
     """
 
     scorer_type = MENLIScorer
-    documentation = {
-        "description": _DESCRIPTION,
-        "citation": _CITATION,
-        "inputs_description": _INPUTS_DESCRIPTION,
-        "reference_urls": ["https://arxiv.org/abs/2208.07316"],
-    }
+    description = _DESCRIPTION
+    citation = _CITATION
+    examples = _EXAMPLES
+    reference_urls = ["https://arxiv.org/abs/2208.07316"]
