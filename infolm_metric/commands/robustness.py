@@ -27,7 +27,7 @@ MEANS = ("accuracy", "sensitivity")
 
 def _robustness(arguments: argparse.Namespace) -> None:
     """Scores the cases and writes what each metric notices."""
-    from infolm_metric.robustness import measure, read_column, read_triples
+    from infolm_metric.robustness.suite import measure, read_column, read_triples
 
     check_output(arguments)
     for name in arguments.lower_is_better:
