@@ -52,7 +52,7 @@ def run(arguments: argparse.Namespace) -> None:
     names = arguments.metric or ([] if arguments.scores else [metrics.DEFAULT])
     settings = {name: options.read_settings(name, arguments) for name in names}
 
-    from infolm_metric.robustness import measure, read_column, read_triples
+    from infolm_metric.robustness.suite import measure, read_column, read_triples
 
     cases = read_triples(arguments.file)
     rows = [row for row, _ in cases]

@@ -69,33 +69,33 @@ FEWEST_KINDS = 4  # of different words to shuffle
 
 def add_noun(text: str, random: Random) -> str | None:
     """Turns "the city" into "the city and lamp", but no subject of a singular verb."""
-    words = Text.of(text)
-    found = [place for place in _nouns(words) if _is_object(words, place)]
-    return _replaced(words, found, NOUNS, "NOUN", random, joined=True)
+    return _replaced(Text.of(text), _objects, NOUNS, "NOUN", random, joined=True)
 
 
 def other_noun(text: str, random: Random) -> str | None:
     """Turns "the city" into "the lamp"."""
-    words = Text.of(text)
-    return _replaced(words, _nouns(words), NOUNS, "NOUN", random)
+    return _replaced(Text.of(text), _nouns, NOUNS, "NOUN", random)
 
 
 def other_verb(text: str, random: Random) -> str | None:
     """Turns "was located in" into "was painted in", and "visited the" into "measured the"."""
-    words = Text.of(text)
-    return _replaced(words, _verbs(words), VERBS, "VERB", random)
+    return _replaced(Text.of(text), _verbs, VERBS, "VERB", random)
 
 
 def other_adjective(text: str, random: Random) -> str | None:
     """Turns "a large city" into "a wooden city"."""
-    words = Text.of(text)
-    return _replaced(words, _adjectives(words), ADJECTIVES, "ADJ", random)
+    return _replaced(Text.of(text), _adjectives, ADJECTIVES, "ADJ", random)
 
 
 def _nouns(text: Text) -> list[int]:
     """Places of nouns that another noun in the same number can stand for."""
     nouns = (place for place in text.words if grammar.is_noun(text, place))
     return [place for place in nouns if text.tokens[place] not in NO_NOUNS]
+
+
+def _objects(text: Text) -> list[int]:
+    """Places of those nouns to which "and lamp" can be added."""
+    return [place for place in _nouns(text) if _is_object(text, place)]
 
 
 def _is_object(text: Text, place: int) -> bool:
@@ -156,13 +156,14 @@ def _adjectives(text: Text) -> list[int]:
 
 def _replaced(
     text: Text,
-    places: Sequence[int],
+    find: Callable[[Text], list[int]],
     pool: Sequence[str],
     part: str,
     random: Random,
     joined: bool = False,
 ) -> str | None:
-    """The text with a word of the pool, in the same form, for one of its words or joined to it."""
+    """The text with a word of the pool, in the same form, for one that `find` gives or after it."""
+    places = find(text)
     if not places:
         return None
     place = random.choice(places)
@@ -354,7 +355,6 @@ PRONOUNS = {
 }  # fmt: skip
 OWNED_OR_NOT = {"his": ("her", "hers"), "her": ("his", "him")}
 """What stands before a noun, and what stands elsewhere."""
-VERB_AFTER_I = {"am": "are", "was": "were"}
 IN_DOUBT = re.compile(
     r"(?i)\b(?:you|he['’]\w+|she['’]\w+|we['’]\w+|they['’]\w+|i['’]\w+"
     r"|(?:he|she|his|hers?|him|us|we|me|i)\s*(?:or|and|/)\s*\w+)\b|\b(?:his|her)\s*[\"“‘'(]"
@@ -377,8 +377,8 @@ def swap_pronouns(text: str, random: Random) -> str | None:
         owned = after[:1].isalnum() and after not in FUNCTION_WORDS
         new = OWNED_OR_NOT[word][not owned] if word in OWNED_OR_NOT else PRONOUNS[word]
         edits[place] = cased(new, "X" if opens else "x")
-        if word == "i" and after in VERB_AFTER_I:
-            edits[place + 1] = VERB_AFTER_I[after]
+        if word == "i" and after in ("am", "was"):
+            edits[place + 1] = "are" if after == "am" else "were"
     return words.replaced(edits)
 
 

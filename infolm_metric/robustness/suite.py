@@ -17,7 +17,7 @@ from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from infolm_metric.core.files import Row, read_rows, references_of
-from infolm_metric.core.inputs import Pairs, check_text
+from infolm_metric.core.inputs import Pairs, check_text, check_texts
 from infolm_metric.core.results import warn
 from infolm_metric.core.settings import check_known, check_number, check_whole
 from infolm_metric.robustness.attacks import ATTACKS, KINDS, attack, number_of
@@ -47,7 +47,7 @@ class Item:
         paraphrase: another text that says what they say, or None.
 
     Raises:
-        TypeError: the references are a single string.
+        TypeError, ValueError: the references are a single string, or not all of them are texts.
     """
 
     id: str
@@ -55,9 +55,7 @@ class Item:
     paraphrase: str | None = None
 
     def __post_init__(self) -> None:
-        given: Any = self.references
-        if isinstance(given, str | bytes):
-            raise TypeError(f"references must be a tuple of texts, got {given!r}; put it into one")
+        check_texts("references", self.references)
 
 
 @dataclass(frozen=True)
@@ -181,16 +179,13 @@ def _triple(item: Item, anchor: str, name: str, seed: int) -> Triple | None:
     if adversary is None:
         return None
     words = anchor.split()
-    paraphrases = [
-        item.paraphrase,
-        *sorted(
-            (text for text in item.references if text.strip()),
-            key=lambda text: SequenceMatcher(None, words, text.split()).ratio(),
-        ),
-        in_words(anchor) if name == "num" else None,
-    ]
-    new = (text for text in paraphrases if text not in (None, anchor, adversary))
-    paraphrase = next(new, None)
+    others = sorted(
+        (text for text in item.references if text.strip()),
+        key=lambda text: SequenceMatcher(None, words, text.split()).ratio(),
+    )
+    written = in_words(anchor) if name == "num" else None
+    texts = [item.paraphrase, *others, written]
+    paraphrase = next((text for text in texts if text not in (None, anchor, adversary)), None)
     attacked = None if paraphrase is None else attack(paraphrase, name, seed)
     kind = ATTACKS[name].kind
     return Triple(item.id, name, kind, anchor, paraphrase, adversary, attacked, seed)
@@ -439,16 +434,13 @@ def summarise(triples: Sequence[Triple], scores: Sequence[CaseScores]) -> dict[s
     Returns:
         attack -> result.
     """
-    results: dict[str, AttackResult] = {}
-    for name in dict.fromkeys([*ATTACKS, *(triple.attack for triple in triples)]):
-        rows = [
-            (triple.kind, score)
-            for triple, score in zip(triples, scores, strict=True)
-            if triple.attack == name
-        ]
-        if rows:
-            results[name] = _attack_result(name, rows[0][0], [score for _, score in rows])
-    return results
+    scores_of: dict[str, list[CaseScores]] = {name: [] for name in ATTACKS}
+    kinds: dict[str, str] = {}
+    for triple, score in zip(triples, scores, strict=True):
+        scores_of.setdefault(triple.attack, []).append(score)
+        kinds.setdefault(triple.attack, triple.kind)
+    names = [name for name in scores_of if name in kinds]
+    return {name: _attack_result(name, kinds[name], scores_of[name]) for name in names}
 
 
 def _attack_result(name: str, kind: str, scores: Sequence[CaseScores]) -> AttackResult:

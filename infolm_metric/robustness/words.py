@@ -80,7 +80,7 @@ class Text:
     def sentence(self, place: int) -> tuple[list[str], list[str]]:
         """What the sentence of a token has before it and after it, its first word in lower case.
 
-        >>> Text.of("He saw St. Ives. Is it in Hull?").sentence(6)
+        >>> Text.of("He saw St. Ives. Is it in Hull?").sentence(7)
         (['is'], ['in', 'Hull', '?'])
         """
         ends = [-1, *(at for at in range(len(self.tokens)) if self._ends_sentence(at))]

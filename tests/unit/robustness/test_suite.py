@@ -15,12 +15,11 @@ from infolm_metric.robustness import (
     Triple,
     make_triples,
     measure,
-    read_column,
     read_items,
     read_triples,
     wilson_interval,
 )
-from infolm_metric.robustness.suite import CaseScores, summarise
+from infolm_metric.robustness.suite import CaseScores, read_column, summarise
 from tests.toy import Overlap, ToyScorer
 
 NEAR = "The city has 12 rooms and a garden."
@@ -176,9 +175,9 @@ def test_a_file_without_references_is_refused(tmp_path, rows, word):
         read_items(write(tmp_path / "rows.jsonl", rows))
 
 
-@pytest.mark.parametrize("references", [NEAR, NEAR.encode()])
-def test_the_references_of_an_item_are_no_single_string(references):
-    with pytest.raises(TypeError, match="references must be a tuple"):
+@pytest.mark.parametrize("references", [NEAR, NEAR.encode(), (NEAR, None)])
+def test_the_references_of_an_item_are_texts_and_no_single_string(references):
+    with pytest.raises(TypeError, match="references"):
         Item("1", references)
 
 
