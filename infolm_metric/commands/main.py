@@ -95,7 +95,8 @@ def _run(argv: Sequence[str]) -> int:
         return 0
     if name not in COMMANDS:
         print(
-            f"infolm: error: unknown command {name!r}; {nearest(name, COMMANDS)}", file=sys.stderr
+            f"infolm: error: unknown command {name!r}; {nearest(name, list(COMMANDS))}",
+            file=sys.stderr,
         )
         return WRONG_INPUT
     command = import_module(f"infolm_metric.commands.{name}")

@@ -80,10 +80,13 @@ def add_metric(
 
 
 def add_settings(
-    parser: argparse.ArgumentParser, types: SettingsTypes, names: Container[str] | None = None
+    parser: argparse.ArgumentParser,
+    types: SettingsTypes,
+    names: Container[str] | None = None,
+    running: Group | None = None,
 ) -> None:
     """The groups of all other settings, or of those of `names`, and of what every command has."""
-    group = parser.add_argument_group("running")
+    group = running or parser.add_argument_group("running")
     group.add_argument("-q", "--quiet", action="store_true", help="no progress bar")
     group.add_argument("--verbose", action="store_true", help="show where an error was raised")
     group.add_argument("-h", "--help", action="help", help="show this")

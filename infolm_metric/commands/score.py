@@ -59,12 +59,13 @@ def add_options(parser: argparse.ArgumentParser, types: options.SettingsTypes) -
     text = "also 1 for a copy, 0 for unrelated texts; FILE of infolm baseline"
     add("--rescale-with-baseline", nargs="?", const=True, metavar="FILE", help=text)
     score_input.add_datasets(parser.add_argument_group("columns and data sets"))
-    add = parser.add_argument_group("long jobs").add_argument
+    running = parser.add_argument_group("running")
+    add = running.add_argument
     add("--restart", action="store_true", help="begin the job of the .jsonl anew")
     text = "ray: on the cluster of RAY_ADDRESS, or here; -o names a folder, .parquet"
     add("--engine", choices=("local", "ray"), default="local", help=text)
     add("--workers", type=int, metavar="N", help="Ray actors at most (default: all)")
-    options.add_settings(parser, types)
+    options.add_settings(parser, types, running=running)
 
 
 def run(arguments: argparse.Namespace) -> None:
