@@ -859,7 +859,7 @@ def test_texts_whose_tokens_are_all_masked_at_once_are_warned_of(scorer, masks, 
 
 
 def test_predictions_that_overflow_are_told_with_what_to_change(scorer):
-    message = 'dtype=.float32. and temperature.1e-310; give a temperature .* 0, or see if the model'
+    message = "dtype=.float32. and temperature.1e-310; give a temperature .* 0, or see if the model"
     with pytest.raises(ValueError, match=message):
         scorer.score(CANDIDATES, REFERENCES, temperature=1e-310)
 
