@@ -206,7 +206,10 @@ def check_output(arguments: argparse.Namespace, *inputs: str) -> None:
     if getattr(arguments, "json", False) and getattr(arguments, "markdown", False):
         raise ValueError("give --json or --markdown, not both")
     if arguments.output != STANDARD_OUTPUT:
-        files.check_writable(arguments.output, inputs)
+        given = [value for name, value in vars(arguments).items() if name != "output"]
+        lists = [value if isinstance(value, list) else [value] for value in given]
+        words = [value for values in lists for value in values if isinstance(value, str)]
+        files.check_writable(arguments.output, words)
 
 
 def write(lines: Iterable[str], output: str) -> None:

@@ -42,10 +42,6 @@ USAGE = """\
 infolm score [options] TEXT REFERENCE [REFERENCE ...]
        infolm score [options] -c CANDIDATES.txt -r REFERENCES.txt
        infolm score [options] TABLE"""
-OUTPUT = (
-    "write to a file; to .jsonl an object for each pair, by a job that the same command takes up "
-    "again; to .csv or .tsv a table"
-)
 
 
 def add_options(parser: argparse.ArgumentParser, types: options.SettingsTypes) -> None:
@@ -55,7 +51,8 @@ def add_options(parser: argparse.ArgumentParser, types: options.SettingsTypes) -
     add = parser.add_argument_group("output").add_argument
     add("--per-pair", action="store_true", help="a line for each pair")
     add("--json", action="store_true", help="all of it, as one JSON object")
-    add("-o", "--output", metavar="FILE", default=STANDARD_OUTPUT, help=OUTPUT)
+    text = "file; .jsonl: a job that the same command takes up again; .csv, .tsv: a table"
+    add("-o", "--output", metavar="FILE", default=STANDARD_OUTPUT, help=text)
     text = "also 1 for a copy, 0 for unrelated texts; FILE of infolm baseline"
     add("--rescale-with-baseline", nargs="?", const=True, metavar="FILE", help=text)
     score_input.add_datasets(parser.add_argument_group("columns and data sets"))
