@@ -72,7 +72,7 @@ def add_metric(
     if several:
         how = {"default": [], "action": "append"}
     usual = f"default: {metrics.DEFAULT}{'; repeat for several' if several else ''}"
-    text = f"{', '.join(metrics.METRICS)} ({usual}); its settings: below"
+    text = f"{', '.join(metrics.METRICS)} ({usual}); --help shows its settings"
     read = _metric_or_column if columns else _metric
     group.add_argument("--metric", metavar="NAME", type=read, help=text, **how)
     names = {"model_name_or_path", *(each.names_field for each in types if scores)}

@@ -51,7 +51,7 @@ def add_options(parser: argparse.ArgumentParser, types: options.SettingsTypes) -
     add = parser.add_argument_group("output").add_argument
     add("--per-pair", action="store_true", help="a line for each pair")
     add("--json", action="store_true", help="all of it, as one JSON object")
-    text = "file; .jsonl: a job that the same command takes up again; .csv, .tsv: a table"
+    text = "file; .jsonl: a job that the command takes up again; .csv, .tsv: table"
     add("-o", "--output", metavar="FILE", default=STANDARD_OUTPUT, help=text)
     text = "also 1 for a copy, 0 for unrelated texts; FILE of infolm baseline"
     add("--rescale-with-baseline", nargs="?", const=True, metavar="FILE", help=text)
