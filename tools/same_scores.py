@@ -8,8 +8,8 @@ tiny model of every family and the bundled one, by InfoLM under every measure, s
 and way to read a text, by BaryScore and by MENLI. For each metric and model it prints how many
 scores there are, how many are not equal in every bit, how many differ by more than float32's
 rounding can explain, and the largest difference (relative above 1) with the settings that gave it;
-then the same by setting. A call that a checkout refuses is printed and not compared. The exit code is 1 if a
-score differs in a bit, with --rounding if one differs by more than rounding.
+then the same by setting. A call that a checkout refuses is printed and not compared. The exit code
+is 1 if a score differs in a bit, with --rounding if one differs by more than rounding.
 """
 
 import argparse
@@ -150,8 +150,9 @@ def make_corpora(many: int) -> dict[str, Any]:
 
 def score_all(job: Mapping[str, Any]) -> dict[str, Any]:
     """The scores of one metric with every model, by the checkout that this process imports."""
-    import infolm_metric
     from transformers import AutoTokenizer
+
+    import infolm_metric
 
     bundled = Path(infolm_metric.__file__).parent / "bundled"
     found: dict[str, list[Scores]] = {}
