@@ -381,6 +381,8 @@ def choose(given: argparse.Namespace) -> None:
     for begin in CHOICES:
         among = [each for each in next(iter(values.values())) if each.startswith(begin)]
         among = [each for each in among if all(each in found for found in values.values())]
+        if not among:
+            continue
         rows = []
         for out in sets:
             others = {

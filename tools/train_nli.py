@@ -120,7 +120,7 @@ def train(args: argparse.Namespace) -> None:
     model = warm_start(args.encoder)
     tokenizer = AutoTokenizer.from_pretrained(args.encoder)
     rows = read_rows(args.rows)
-    sources, labels = rows["source"].tolist(), torch.from_numpy(rows["label"].to_numpy())
+    sources, labels = rows["source"].tolist(), torch.tensor(rows["label"].tolist())
     lengths = lengths_of(tokenizer, rows)
     batches = [
         batch
