@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from infolm_metric.commands.options import Command, amount, option, repeated
-from infolm_metric.commands.output import OUTPUT, STANDARD_OUTPUT, check_output, write
+from infolm_metric.commands.output import OUTPUT, STANDARD_OUTPUT, aligned, check_output, write
 
 if TYPE_CHECKING:
     from infolm_metric.robustness.items import Item
@@ -41,7 +41,6 @@ def _summary(
     items: Sequence[Item], names: Sequence[str], triples: Sequence[Triple]
 ) -> Iterator[str]:
     """How many cases each attack has, and how many of them a paraphrase."""
-    from infolm_metric.meta_evaluation.tables import aligned
     from infolm_metric.robustness.attacks import ATTACKS
 
     rows = []

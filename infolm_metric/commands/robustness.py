@@ -17,7 +17,7 @@ from infolm_metric.commands.options import (
     repeated,
     several_setting_options,
 )
-from infolm_metric.commands.output import JSON, MARKDOWN, OUTPUT, check_output, write
+from infolm_metric.commands.output import JSON, LAYOUTS, MARKDOWN, OUTPUT, check_output, write
 
 if TYPE_CHECKING:
     from infolm_metric.kernel.tables import Row
@@ -72,15 +72,14 @@ def read_column(name: str, rows: Sequence[Row], higher_is_better: bool) -> Colum
 
 
 def _number(where: str, row: Mapping[str, Any], column: str) -> float | None:
-    from infolm_metric.meta_evaluation.rows import score_in
+    from infolm_metric.meta_evaluation.ratings import parse_score
 
-    score = score_in(where, column, row.get(column))
+    score = parse_score(where, column, row.get(column))
     return None if math.isnan(score) else score
 
 
 def _lines(result: Robustness, layout: str) -> Iterator[str]:
     """A table for each metric, the means of all together, and what the columns are."""
-    from infolm_metric.meta_evaluation.tables import LAYOUTS
     from infolm_metric.robustness.report import GROUPS
 
     table = LAYOUTS[layout]

@@ -105,7 +105,7 @@ def test_scores_made_elsewhere_need_no_metric(infolm, cases):
     [
         pytest.param(10**400, "must hold numbers, got 1000", id="10**400"),
         (math.inf, "is inf, not a finite number"),
-        ("-inf", "is '-inf', not a finite number"),
+        ("-Infinity", "is '-Infinity', not a finite number"),
         (math.nan, "is nan, not a finite number"),
         (True, "must hold numbers, got True"),
     ],
