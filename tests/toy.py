@@ -17,10 +17,6 @@ class ToySettings(Settings):
     """
 
     metric = "toy"
-<<<<<<< HEAD
-
-=======
->>>>>>> core
     size: int = 1
 
     def __post_init__(self):
@@ -29,11 +25,7 @@ class ToySettings(Settings):
 
 
 class ToyScorer(Scorer):
-<<<<<<< HEAD
-    """The share of the pieces of two texts that both have."""
-=======
     """The share of pieces of so many characters that two texts have in common."""
->>>>>>> core
 
     settings_type = ToySettings
     higher_is_better = True
@@ -46,18 +38,10 @@ class ToyScorer(Scorer):
             return len(pieces(one) & pieces(other)) / len(pieces(one) | pieces(other))
 
         scores = [max(overlap(one, text) for text in group) for one, group in pairs]
-<<<<<<< HEAD
-        return {"toy": scores}, Counter(texts=len(list(pairs.texts)))
-
-
-class Toy(EvaluateMetric):
-    """The toy as `evaluate` knows it."""
-=======
         return {"toy": scores}, Counter(texts=sum(pairs.counts) + len(pairs))
 
 
 class Toy(EvaluateMetric):
     """The same for `evaluate`."""
->>>>>>> core
 
     scorer_type = ToyScorer
