@@ -37,7 +37,7 @@ def scorer(tiny_bert):
 
 @pytest.fixture(scope="module")
 def baseline(scorer):
-    return scorer.make_baseline(TEXTS, 200, 2)
+    return scorer.make_baseline(TEXTS, 60, 2)
 
 
 @pytest.fixture(scope="module")
@@ -79,7 +79,7 @@ def test_a_file_holds_every_measure_both_weights_and_numbers_of_references(basel
     kinds = {rest for _, *rest in ((key[0], key[1:]) for key in baseline.stats) for rest in rest}
     assert kinds == set(itertools.product(("uniform", "idf"), (1, 2)))
     assert len(baseline.stats) == 9 * 4
-    assert {stats.pairs for stats in baseline.stats.values()} == {200}
+    assert {stats.pairs for stats in baseline.stats.values()} == {60}
     one, two = (stats_of(baseline, "l1_distance", "idf", count).mean for count in (1, 2))
     assert two < one  # the closest of two is closer
 
