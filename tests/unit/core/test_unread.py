@@ -6,6 +6,7 @@ import warnings
 import pytest
 
 from infolm_metric import BaryScorer, InfoLMScorer, MENLIScorer
+from infolm_metric.core.results import is_judged
 from tests.paraphrases import PARAPHRASES
 from tests.project_files import ROOT
 
@@ -25,23 +26,19 @@ def scorer():
 
 def unread(scorer, texts):
     """How many of some texts are unread."""
-    checkpoint = scorer.inner.distributions.opened(scorer.settings)
-    tokenized = scorer.inner.distributions.tokenize(texts, scorer.settings)
-    return checkpoint.count_unread(tokenized[text].tokens for text in texts)
+    read = scorer.weigh(texts, None, scorer.settings)
+    return scorer.checkpoint(scorer.settings).count_unread(each.text.tokens for each in read)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_texts_of_another_kind_are_unread(scorer, kind):
-    texts = [text for part in PARTS.values() for text in part[kind]]
-    assert unread(scorer, texts) >= 0.9 * len(texts)
+def test_texts_of_another_kind_are_unread(scorer, no_model):
+    by_kind = {kind: [text for part in PARTS.values() for text in part[kind]] for kind in KINDS}
+    for kind, texts in by_kind.items():
+        assert unread(scorer, texts) >= 0.9 * len(texts), kind
+    every = [text for texts in by_kind.values() for text in texts]
+    assert unread(scorer, every) >= 0.97 * len(every)
 
 
-def test_nearly_all_texts_of_other_kinds_are_unread(scorer):
-    texts = [text for part in PARTS.values() for kind in KINDS for text in part[kind]]
-    assert unread(scorer, texts) >= 0.97 * len(texts)
-
-
-def test_english_is_read(scorer):
+def test_english_is_read(scorer, no_model):
     assert unread(scorer, [text for pair in PARAPHRASES for text in pair]) == 0
     assert unread(scorer, ENTITIES) == 0
     hard = [text for part in PARTS.values() for text in part["English"]]  # rare names and words
@@ -54,8 +51,8 @@ def test_no_metric_judges_what_its_model_cannot_read(metric):
     texts = ["Le chien dort sur le canapé."], ["Le gouvernement augmente les impôts demain."]
     with pytest.warns(UserWarning) as caught:
         result = scorer.score(*texts)
-    assert result.remarks.unread == result["remarks"]["unread"] == 2 and not result.remarks.judged
-    assert sum("seem to be another language" in str(each.message) for each in caught) == 1
+    assert result["warnings"]["unread"] == 2 and not is_judged(result.counts)
+    assert sum("another language" in str(each.message) for each in caught) == 1
 
 
 def test_a_few_unread_among_many_texts_are_counted_without_a_warning(scorer):
@@ -64,7 +61,7 @@ def test_a_few_unread_among_many_texts_are_counted_without_a_warning(scorer):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         result = scorer.score(predictions, references)
-    assert result.remarks.unread == 1 and result.remarks.judged
+    assert result["warnings"] == {"unread": 1} and is_judged(result.counts)
 
 
 def test_a_model_with_a_vocabulary_of_its_own_is_taken_to_read_anything(tiny_bert):

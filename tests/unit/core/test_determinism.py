@@ -3,8 +3,14 @@
 import pytest
 import torch
 
-from infolm_metric import metrics
-from infolm_metric.kernel.exactness import by_rows, exactly, least_rows, steady
+from infolm_metric.core.determinism import (
+    by_rows,
+    deterministic_inference,
+    deterministic_linear,
+    min_rows,
+)
+
+CPU = torch.device("cpu")
 
 
 @pytest.fixture
@@ -17,21 +23,44 @@ def threads():
 @pytest.mark.parametrize("number", [1, 2, 4])
 def test_a_row_has_the_same_bits_alone_and_among_others_by_any_number_of_threads(threads, number):
     threads(number)
-    assert least_rows() == max(16, 8 * number)
+    assert min_rows() == max(16, 8 * number)
     torch.manual_seed(0)
     layer, rows = torch.nn.Linear(384, 1536), torch.randn(300, 384)
     with torch.inference_mode():
         whole = by_rows(layer, rows)
         for count in (1, 2, 3, 5, 17, 40):
             assert torch.equal(by_rows(layer, rows[:count]), whole[:count])
-            assert torch.equal(steady(layer)(rows[:count]), whole[:count])
+            assert torch.equal(deterministic_linear(layer)(rows[:count]), whole[:count])
+
+
+def test_only_linear_layers_are_changed_and_in_place():
+    model = torch.nn.Sequential(
+        torch.nn.Linear(4, 4), torch.nn.LayerNorm(4), torch.nn.Bilinear(4, 4, 2)
+    )
+    weights = model.state_dict()
+    assert deterministic_linear(model) is model
+    assert [type(part).__name__ for part in model] == [
+        "DeterministicLinear",
+        "LayerNorm",
+        "Bilinear",
+    ]
+    assert model.state_dict().keys() == weights.keys()
+
+
+def test_neither_gradients_nor_autocast_change_a_score():
+    layer, rows = torch.nn.Linear(64, 64), torch.randn(40, 64)
+    with torch.no_grad():
+        expected = layer(rows)
+    with torch.autocast("cpu", torch.bfloat16), deterministic_inference(CPU):
+        found = layer(rows)
+    assert torch.equal(found, expected) and not found.requires_grad
 
 
 def test_two_threads_share_the_precision_until_both_are_done():
     before = torch.get_float32_matmul_precision()
     torch.set_float32_matmul_precision("medium")
     try:
-        one, other = exactly(torch.device("cpu")), exactly(torch.device("cpu"))
+        one, other = deterministic_inference(CPU), deterministic_inference(CPU)
         one.__enter__()
         other.__enter__()
         one.__exit__(None, None, None)
@@ -49,30 +78,16 @@ def test_two_threads_share_the_precision_until_both_are_done():
 def test_a_precision_that_was_set_by_backend_is_put_aside_and_back(place):
     products = [torch.backends.cuda.matmul, torch.backends.mkldnn.matmul]
     places = [torch.backends, *products]
-    own = [each.fp32_precision for each in places]
+    usual = [each.fp32_precision for each in places]
     for each in places:
         each.fp32_precision = "none"
     place.fp32_precision = "tf32"  # of torch.backends this is what a Trainer's tf32=True does
     try:
         before = [each.fp32_precision for each in products]
         assert "tf32" in before
-        with exactly(torch.device("cpu")):
+        with deterministic_inference(CPU):
             assert [each.fp32_precision for each in products] == ["ieee", "ieee"]
         assert [each.fp32_precision for each in products] == before
     finally:
-        for each, precision in zip(places, own, strict=True):
+        for each, precision in zip(places, usual, strict=True):
             each.fp32_precision = precision
-
-
-@pytest.mark.parametrize("name", ["infolm", "baryscore", "menli"])
-def test_a_default_device_of_the_callers_changes_nothing(name, tiny_bert, tiny_nli):
-    """The device "meta" stands for a GPU: what is made there has no numbers."""
-    own = {"layers": 2} if name == "baryscore" else {}
-    model = tiny_nli() if name == "menli" else tiny_bert
-    scorer = metrics.find(name).scorer_type()(model_name_or_path=model, reuse_memory=0, **own)
-    texts, others = ["the cat", "a dog", ""], ["the cat sat", "the dog", "rain"]
-    every = [{}, {"interpolation": 0.2}, {"masks_per_pass": 0}] if name == "infolm" else [{}]
-    for settings in every:
-        expected = scorer.score(texts, others, **settings)
-        with torch.device("meta"):
-            assert scorer.score(texts, others, **settings)["scores"] == expected["scores"]
