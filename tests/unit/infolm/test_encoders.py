@@ -254,7 +254,7 @@ def test_half_precision_is_used_where_asked_for_and_as_near_as_the_familys_own(
     made = batches_of(exact)
     assert ask(fast, made[0]).dtype == getattr(torch, dtype)
     own = largest_difference(plain, exact, made)
-    assert 0 < largest_difference(fast, exact, made) < 2 * own < 0.6
+    assert 0 < largest_difference(fast, exact, made) < 2 * own < 1
 
 
 # What cannot be used
@@ -268,20 +268,16 @@ def without_weight(folder, target, name):
     return target
 
 
-def gpt2_with_a_mask(folder, target):
-    shutil.copytree(folder, target)
-    tokenizer = AutoTokenizer.from_pretrained(target)
-    tokenizer.add_special_tokens({"mask_token": "<|endoftext|>"})
-    tokenizer.save_pretrained(target)
-    return target
-
-
 DENSE, BIAS = "bert.encoder.layer.1.output.dense.weight", "cls.predictions.bias"
 UNFIT = {
-    "has no mask token": lambda models, to: models("gpt2"),
-    "is a gpt2 model, which has no masked-LM": lambda models, to: gpt2_with_a_mask(
-        models("gpt2"), to
+    "has no mask token": lambda models, to: edited(
+        models("bert"),
+        to,
+        "tokenizer_config.json",
+        tokenizer_class="PreTrainedTokenizerFast",
+        mask_token=None,
     ),
+    "is a gpt2 model, which has no masked-LM head": lambda models, to: models("gpt2"),
     r"lacks 6 weights of BertForMaskedLM .*cls\.predictions.* masked-LM head is missing": (
         lambda models, to: models("bert-without-head")
     ),
