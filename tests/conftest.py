@@ -11,6 +11,7 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -80,3 +81,18 @@ def tiny_nli(tmp_path_factory) -> Callable[..., Path]:
         return nli_models.build(tmp_path_factory.mktemp(f"nli-{family}"), family, labels)
 
     return folder
+
+
+@pytest.fixture
+def no_model(monkeypatch) -> None:
+    """Fails a test in which weights are loaded."""
+    from infolm_metric.baryscore import scorer
+    from infolm_metric.core import models
+    from infolm_metric.infolm import encoders
+    from infolm_metric.menli import nli
+
+    def load_weights(*arguments: Any, **options: Any) -> None:
+        pytest.fail("a model was loaded")
+
+    for module in (models, encoders, scorer, nli):
+        monkeypatch.setattr(module, "load_weights", load_weights)

@@ -343,9 +343,8 @@ def test_every_token_of_a_window_has_the_states_that_window_gives(scorer):
     ],
 )
 def test_what_cannot_be_read_is_refused_before_weights_are(
-    family, given, word, tiny_models, monkeypatch
+    family, given, word, tiny_models, no_model
 ):
-    monkeypatch.setattr("infolm_metric.baryscore.scorer.load_weights", None)
     with pytest.raises(ValueError, match=word):
         BaryScorer(model_name_or_path=tiny_models(family), **given).score([LONG], ["b"])
 

@@ -646,8 +646,7 @@ def test_what_is_wrong_is_refused_before_a_model_is_looked_for(call, given, word
         getattr(InfoLMScorer(model_name_or_path="./none"), name)(*arguments, **given)
 
 
-def test_a_text_too_long_is_refused_before_the_model_loads_if_asked(fresh, monkeypatch):
-    monkeypatch.setattr("infolm_metric.infolm.scorer.load_masked_lm", None)
+def test_a_text_too_long_is_refused_before_the_model_loads_if_asked(fresh, no_model):
     with pytest.raises(ValueError, match="max_length=40"):
         fresh.score([LONG], ["the cat"], long_text="error")
 

@@ -229,9 +229,8 @@ def test_a_model_without_its_classifier_is_refused(folder, tmp_path):
     ],
 )
 def test_what_cannot_be_scored_is_refused_before_weights_are_read(
-    tiny_nli, labels, given, word, monkeypatch
+    tiny_nli, labels, given, word, no_model
 ):
-    monkeypatch.setattr("infolm_metric.menli.scorer.load_nli", None)
     with pytest.raises(ValueError, match=word):
         MENLIScorer(model_name_or_path=tiny_nli(labels=labels), **given).score([LONG], ["b"])
 
