@@ -11,12 +11,12 @@ if TYPE_CHECKING:
     from infolm_metric.baryscore.baryscore import BaryScore as BaryScore
     from infolm_metric.baryscore.scorer import BaryScorer as BaryScorer
     from infolm_metric.baryscore.settings import BaryScoreSettings as BaryScoreSettings
+    from infolm_metric.core import __version__ as __version__
+    from infolm_metric.core.idf import IDF as IDF
     from infolm_metric.infolm import measures as measures
     from infolm_metric.infolm.scorer import InfoLMScorer as InfoLMScorer
     from infolm_metric.infolm.settings import InfoLMSettings as InfoLMSettings
     from infolm_metric.infolm_metric import InfoLM as InfoLM
-    from infolm_metric.core import __version__ as __version__
-    from infolm_metric.core.idf import IDF as IDF
     from infolm_metric.menli.combination import combine as combine
     from infolm_metric.menli.menli import MENLI as MENLI
     from infolm_metric.menli.scorer import MENLIScorer as MENLIScorer

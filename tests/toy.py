@@ -1,39 +1,47 @@
-"""A whole metric in a few lines, to prove that nothing above the kernel knows the others."""
+"""A whole metric in a few lines, to prove that nothing above the core knows the others."""
 
+from collections import Counter
 from dataclasses import dataclass
 
-from infolm_metric.kernel import checks, evaluate_metric
-from infolm_metric.kernel.results import Result
-from infolm_metric.kernel.scorer import HIGHER, MetricScorer, Scorer
-from infolm_metric.kernel.settings import Settings, choice
+from infolm_metric.core.evaluate_metric import EvaluateMetric
+from infolm_metric.core.scorer import Scorer
+from infolm_metric.core.settings import Settings, check_at_least
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class ToySettings(Settings):
+    """Settings of the toy.
+
+    Args:
+        size: characters of a piece.
+    """
+
     metric = "toy"
-    size: int = choice(1, checks.whole_number, "characters", "--size", signed=True)
+    size: int = 1
+
+    def __post_init__(self):
+        super().__post_init__()
+        check_at_least("size", self.size, 1)
 
 
-class Overlap(Scorer):
+class ToyScorer(Scorer):
+    """The share of pieces of so many characters that two texts have in common."""
+
     settings_type = ToySettings
+    higher_is_better = True
 
-    def direction(self, settings):
-        return HIGHER
-
-    def score(self, pairs, settings, statistics):
+    def score_chunk(self, pairs, settings, statistics, progress):
         def pieces(text):
             return {text[start : start + settings.size] for start in range(len(text))}
 
         def overlap(one, other):
             return len(pieces(one) & pieces(other)) / len(pieces(one) | pieces(other))
 
-        scores = {"toy": [max(overlap(one, text) for text in group) for one, group in pairs]}
-        return Result("toy", scores, self.signature(settings), higher_is_better=True)
+        scores = [max(overlap(one, text) for text in group) for one, group in pairs]
+        return {"toy": scores}, Counter(texts=sum(pairs.counts) + len(pairs))
 
 
-class ToyScorer(MetricScorer):
-    inner_type = Overlap
+class Toy(EvaluateMetric):
+    """The same for `evaluate`."""
 
-
-class Toy(evaluate_metric.EvaluateMetric):
     scorer_type = ToyScorer

@@ -79,7 +79,7 @@ class MENLISettings(ModelSettings):
     names_field = "formula"
     default_model = "microsoft/deberta-large-mnli"  # the authors' NLI-D
     model_variable = "INFOLM_NLI_MODEL"
-    unsigned = ModelSettings.unsigned | {"probabilities", "labels", "combine_baseline"}
+    unsigned = ModelSettings.unsigned | {"probabilities"}
     takes_sources = True
 
     formula: str | tuple[str, ...] = "e"
@@ -157,8 +157,8 @@ class MENLISettings(ModelSettings):
     def signed(self) -> dict[str, object]:
         """What can change a score; what belongs to a combination only where there is one."""
         fields = super().signed()
-        for name in ("combine_with", "nli_weight"):
-            fields.pop(name)
+        for name in ("combine_with", "nli_weight", "combine_baseline", "labels"):
+            fields.pop(name)  # which the scorer signs as they are used
         if self.other is not None:
             fields |= {"nli_weight": self.weight, "combine_with": self.other.metric}
         return fields

@@ -9,16 +9,30 @@ import pytest
 
 import infolm_metric
 from infolm_metric.baryscore import explanation as plans
+from infolm_metric.core.results import Result
+from infolm_metric.core.scorer import Scorer
+from infolm_metric.core.settings import Settings, descriptions, field_types
 from infolm_metric.infolm import explanation as drivers
-from infolm_metric.kernel.remarks import Remarks
-from infolm_metric.kernel.results import Result
 
 RESULTS = {  # what calls give, and nobody imports
-    **{"Result": Result, "Remarks": Remarks},
+    "Result": Result,
     **{f"Explanation.{name}": getattr(drivers, name) for name in ("TextView", "Share")},
     **{f"Plan.{name}": getattr(plans, name) for name in ("Explanation", "TextView", "Move")},
     "Explanation": drivers.Explanation,
 }
+SURFACE = {"score", "stream", "signature", "unload", "matrix", "select"}
+SURFACE |= {"distributions", "sweep", "explain"}
+    "score",
+    "stream",
+    "signature",
+    "unload",
+    "distributions",
+    "sweep",
+    "explain",
+    "matrix",
+    "select",
+]
+"""What people call of a scorer; the rest is for whoever writes a metric or a command."""
 PRODUCT = re.compile(r"^(Returns|Yields):$", re.MULTILINE)
 
 
@@ -38,7 +52,8 @@ def public() -> Iterator[tuple[str, object]]:
 
 def methods(kind: type) -> Iterator[tuple[str, object]]:
     """The public methods of a class by name, those of evaluate apart."""
-    for name in dir(kind):
+    names = [] if issubclass(kind, Settings) else dir(kind)
+    for name in [each for each in names if each in SURFACE or not issubclass(kind, Scorer)]:
         found = inspect.unwrap(getattr(kind, name))
         function = getattr(found, "__func__", found)
         own = inspect.isfunction(function) and function.__module__.startswith("infolm_metric")
@@ -48,6 +63,8 @@ def methods(kind: type) -> Iterator[tuple[str, object]]:
 
 def missing(found: object) -> list[str]:
     """The names that a docstring should tell of and does not, by its sections."""
+    if inspect.isclass(found) and issubclass(found, Settings):
+        return sorted(set(field_types(found)) - set(descriptions(found)))
     documentation = inspect.getdoc(found) or ""
     names = [name for name in inspect.signature(found).parameters if name != "self"]
     if inspect.isclass(found):
