@@ -474,12 +474,20 @@ def test_a_temperature_of_a_hundredth_agrees_with_the_reference():
 # Shares of the vocabulary's entries
 
 
-def test_shares_name_the_entries_that_differ():
+@pytest.mark.parametrize(("name", "symmetrize"), ORDINARY)
+def test_shares_name_the_entries_that_differ_and_add_up(name, symmetrize):
+    options = {"symmetrize": symmetrize, **PARAMETERS.get(name, {})}
     p, q = logs(0.5, 0.3, 0.1, 0.1), logs(0.5, 0.1, 0.3, 0.1)
-    for name in MEASURES:
-        parts = measures.shares(name, p, q, **PARAMETERS.get(name, {})).tolist()
+    parts = measures.shares(name, p, q, **options).tolist()
+    if symmetrize in ("jeffreys", "jensen"):
         assert parts[1] == pytest.approx(parts[2], rel=1e-12)
-        assert parts[1] > 2 * max(parts[0], parts[3]), name
+    assert min(parts[1:3]) > 2 * max(parts[0], parts[3])
+    assert measures.shares(name, p, p, **options).tolist() == [0.0] * 4
+    for x, y in (FAMILIES["random"], FAMILIES["close"]):
+        parts = measures.shares(name, x, y, **options)
+        assert parts.min() >= 0
+        value = compare(name, x, y, **options)
+        torch.testing.assert_close(parts.sum(), value, rtol=1e-9, atol=1e-12)
 
 
 def test_kl_shares_are_the_terms_of_its_sum_less_what_cancels():

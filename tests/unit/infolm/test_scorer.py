@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from transformers import AutoModelForMaskedLM
 
 from infolm_metric import IDF, InfoLMScorer
+from infolm_metric.core.inputs import check_pairs
 from infolm_metric.infolm import encoders
 from infolm_metric.infolm.measures import MEASURES, SYMMETRIZATIONS
 from tests.counted_contexts import counted_contexts
@@ -657,6 +658,9 @@ def test_predictions_that_overflow_are_told_with_what_to_change(scorer):
 
 
 def test_a_table_of_another_tokenizer_is_refused(scorer, tiny_models):
-    other = InfoLMScorer(model_name_or_path=tiny_models("roberta")).tokenizer
+    other = InfoLMScorer(model_name_or_path=tiny_models("roberta"))
     with pytest.raises(ValueError, match="belongs to the tokenizer"):
-        scorer.score(["a"], ["b"], idf=IDF.from_corpus(["a cat"], other))
+        scorer.score(["a"], ["b"], idf=IDF.from_corpus(["a cat"], other.tokenizer))
+    pairs = check_pairs(CANDIDATES, REFERENCES)
+    with pytest.raises(ValueError, match="belongs to the tokenizer"):
+        scorer.score_part(pairs, scorer.settings, other.count(pairs, other.settings))
