@@ -9,7 +9,7 @@ from safetensors import safe_open
 from transformers import AutoModelForMaskedLM, AutoTokenizer
 
 from infolm_metric import IDF, InfoLMScorer
-from infolm_metric.kernel.checkpoints import BUNDLED_FOLDER
+from infolm_metric.core.settings import BUNDLED_FOLDER
 from tests.paraphrases import PARAPHRASES
 from tools import evaluate_masked_lm
 from tools import train_masked_lm as train
@@ -53,7 +53,7 @@ def test_a_paraphrase_is_closer_than_an_unrelated_sentence(scorer):
 
 def test_it_scores_many_measures_finitely_at_extreme_temperatures(scorer):
     candidates, references = ["The cat sat.", ""], ["A dog barked at the moon.", "Rain."]
-    with pytest.warns(UserWarning, match="without a token"):
+    with pytest.warns(UserWarning, match="have no token"):
         rows = scorer.sweep(
             candidates,
             references,

@@ -6,7 +6,7 @@ from safetensors import safe_open
 from transformers import AutoModelForSequenceClassification
 
 from infolm_metric import MENLIScorer
-from infolm_metric.kernel.checkpoints import BUNDLED_FOLDER
+from infolm_metric.core.settings import BUNDLED_FOLDER
 from tools.train_nli import LABELS
 
 FOLDER = BUNDLED_FOLDER / "nli"

@@ -12,7 +12,7 @@ from transformers import (
     BertForSequenceClassification,
 )
 
-from infolm_metric.kernel.checkpoints import BUNDLED_FOLDER
+from infolm_metric.core.settings import BUNDLED_FOLDER
 from tools import evaluate_nli as evaluate
 from tools import train_nli as train
 

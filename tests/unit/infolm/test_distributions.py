@@ -1,4 +1,4 @@
-"""From tokens to batches of masked contexts, against literal rules written out one by one."""
+"""From tokens to distributions, against literal rules: windows, masks, batches, weighted means."""
 
 import math
 from collections import Counter
@@ -10,17 +10,23 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from transformers import AutoTokenizer
 
-from infolm_metric.infolm import masking
-from infolm_metric.infolm.masking import MaskedWindow, batches, split
-from infolm_metric.kernel.idf.weights import normalised_log_weights
-from infolm_metric.kernel.tokens import Template, find_template, tokenize
-from tests.made_texts import BERT, CLS, MASK, SEP, text_of
+from infolm_metric.core.idf import normalised_log_weights
+from infolm_metric.core.tokenization import Template, find_template, tokenize
+from infolm_metric.infolm import distributions
+from infolm_metric.infolm.distributions import (
+    Accumulator,
+    MaskedWindow,
+    batches,
+    log_predictions,
+    masks_of,
+    split,
+)
+from tests.made_texts import BERT, MASK, text_of, weighted_text
 from tests.model_families import FAMILIES
 
-
-@pytest.fixture(scope="module")
-def tokenizer(tiny_bert):
-    return AutoTokenizer.from_pretrained(tiny_bert)
+VOCABULARY = 17
+WEIGHTINGS = 2
+TEMPERATURES = (0.01, 0.25, 1.0, 2.0, 100.0)
 
 
 def uniform(text):
@@ -91,21 +97,6 @@ def test_each_token_is_masked_once_in_the_window_whose_centre_is_nearest(
     assert found == expected
 
 
-def test_windows_of_one_token_are_read_one_by_one():
-    windows = split(0, text_of([10, 11, 12]), np.zeros((3, 1)), BERT, 3)
-    assert [window.ids.tolist() for window in windows] == [[CLS, i, SEP] for i in (10, 11, 12)]
-
-
-@pytest.mark.parametrize("max_length", [None, 5, 6, 40])
-def test_a_text_that_fits_is_one_window_as_it_stands(max_length):
-    text = text_of([10, 11, 12])
-    (window,) = split(3, text, uniform(text), BERT, max_length)
-    assert window.text == 3
-    assert window.ids.tolist() == [CLS, 10, 11, 12, SEP]
-    assert window.positions.tolist() == [[1], [2], [3]]
-    np.testing.assert_array_equal(window.log_weights[:, 0], uniform(text))
-
-
 def test_a_text_can_be_weighed_in_two_ways_and_is_read_once():
     text = text_of([10, 11, 12, 13])
     nothing, some = -np.inf, math.log(0.5)
@@ -130,18 +121,6 @@ def test_a_text_without_a_maskable_token_is_read_as_a_lone_mask(family, tiny_mod
     assert batch.ids.tolist() == [mask_typed.ids.tolist()]
     assert batch.ids[0, batch.positions[0, 0]] == template.mask
     assert batch.log_weights.tolist() == [[[0.0]]]
-
-
-def test_positions_of_weight_0_need_no_pass():
-    text = text_of([10, 11, 12, 13])
-    table = np.zeros(20)
-    table[[11, 13]] = 1.0
-    log_weights = normalised_log_weights(text, table)[:, None]
-    (window,) = split(0, text, log_weights, BERT, None)
-    assert window.positions.tolist() == [[2], [4]]
-    np.testing.assert_allclose(np.exp(window.log_weights), [[[0.5]], [[0.5]]], rtol=1e-15)
-    # The context is whole all the same.
-    assert window.ids.tolist() == text.ids.tolist()
 
 
 # Several masks a context
@@ -258,19 +237,8 @@ def test_batches_hold_every_context_once_with_its_mask_and_without_padding(lengt
         }
 
 
-def test_windows_of_one_text_keep_its_name(tokenizer):
-    text = text_of(list(range(10, 40)))
-    windows = split(5, text, uniform(text), BERT, 10)
-    assert len(windows) > 2
-    made = list(batches(windows, MASK, 4, 300, "cpu"))
-    assert {name for batch in made for name in batch.texts.tolist()} == {5}
-    assert sum(len(batch.ids) for batch in made) == 30
-    total = torch.cat([batch.log_weights for batch in made]).exp().sum()
-    assert total.item() == pytest.approx(1.0, rel=1e-12)
-
-
 def test_a_batch_left_to_us_holds_as_many_tokens_as_the_device_takes(monkeypatch):
-    monkeypatch.setattr(masking, "TOKENS_PER_BATCH", {"cpu": 40, "cuda": 90})
+    monkeypatch.setattr(distributions, "TOKENS_PER_BATCH", {"cpu": 40, "cuda": 90})
     masks = np.arange(9)[:, None], np.zeros((9, 1, 1))
     windows = [MaskedWindow(i, np.full(9, 50 + i), *masks) for i in range(4)]
     for device, largest in (("cpu", 4), ("cuda", 10), ("mps", 4)):
@@ -280,7 +248,7 @@ def test_a_batch_left_to_us_holds_as_many_tokens_as_the_device_takes(monkeypatch
 
 
 def test_a_batch_left_to_us_holds_no_more_logits_than_memory_is_meant_for():
-    most = masking.LOGITS_PER_BATCH["cpu"]
+    most = distributions.LOGITS_PER_BATCH["cpu"]
     vocabulary = most // 5
     (window,) = split(0, text_of([10] * 23), np.zeros((23, 1)), BERT, None)
     sizes = [len(b.ids) for b in batches([window], MASK, None, vocabulary, "cpu")]
@@ -295,17 +263,188 @@ def test_no_window_makes_no_batch():
     assert list(batches([], MASK, None, 300, "cpu")) == []
 
 
-def test_the_plan_for_a_very_long_text_reads_every_token_once(tokenizer):
-    text = ("the cat sat on the mat , " * 5000)[:100_000]
-    (read,) = tokenize(tokenizer, [text], 40, "window")
-    count = len(read.tokens)
-    assert count > 25_000
-    windows = split(0, read, uniform(read), find_template(tokenizer), 40)
-    assert {len(window.ids) for window in windows} == {40}
-    assert sum(len(window.positions) for window in windows) == count
-    seen = 0
-    for batch in batches(windows, MASK, None, 305, "cpu"):
-        assert (batch.ids == MASK).sum() == len(batch.ids)
-        assert bool((batch.ids.gather(1, batch.positions) == MASK).all())
-        seen += len(batch.ids)
-    assert seen == count
+def test_the_masks_of_a_text_are_its_positions_of_some_weight():
+    table = np.zeros(20)
+    table[[11, 13]] = 1.0
+    assert masks_of(weighted_text(10, 11, 12, 13)) == 4
+    assert masks_of(weighted_text(10, 11, 12, 13, table=table)) == 2
+    assert masks_of(weighted_text(10, 12, table=table)) == 2  # all weights 0: uniform
+    assert masks_of(weighted_text()) == masks_of(weighted_text(table=table)) == 1  # a lone mask
+
+
+# The weighted mean of the predictions
+
+
+def add(sums, logits, log_weights, texts, sizes):
+    """Add contexts [contexts, masks, ...], `sizes[i]` of them for text `texts[i]`."""
+    owner = torch.tensor(list(texts)).repeat_interleave(torch.tensor(list(sizes)))
+    owner = owner.repeat_interleave(logits.shape[1])
+    sums.add(logits.flatten(0, 1), log_weights.flatten(0, 1), owner)
+
+
+def contexts(sizes, seed=0, scale=3.0):
+    """Logits [contexts, vocab] in float32, and log weights [contexts, weightings].
+
+    Weights sum to 1 per text and weighting.
+    """
+    generator = torch.Generator().manual_seed(seed)
+    logits = scale * torch.randn(sum(sizes), VOCABULARY, generator=generator)
+    shapes = [(size, WEIGHTINGS) for size in sizes]
+    weights = [
+        torch.rand(shape, generator=generator, dtype=torch.float64) + 0.1 for shape in shapes
+    ]
+    return logits, torch.cat([(weight / weight.sum(0)).log() for weight in weights])
+
+
+def aggregate(logits, log_weights, sizes, temperatures):
+    """The log distributions of texts whose contexts come in one batch."""
+    sums = Accumulator(temperatures)
+    add(sums, logits[:, None], log_weights[:, None], range(len(sizes)), sizes)
+    return torch.stack([sums.log_sums(text) for text in range(len(sizes))])
+
+
+def literal_mixture(logits, log_weights, temperature):
+    """log sum_j w_j softmax(z_j / T) with Python's own floats, [vocab]."""
+    mixture = [0.0] * logits.shape[1]
+    for row, log_weight in zip(logits.tolist(), log_weights.tolist(), strict=True):
+        peak = max(row)
+        exponentials = [math.exp((value - peak) / temperature) for value in row]
+        for entry, value in enumerate(exponentials):
+            mixture[entry] += math.exp(log_weight) * value / math.fsum(exponentials)
+    return torch.tensor([math.log(value) for value in mixture], dtype=torch.float64)
+
+
+@pytest.mark.parametrize("temperature", [0.1, 0.25, 1.0, 2.0, 100.0])
+def test_a_distribution_is_the_weighted_mean_of_the_predictions(temperature):
+    sizes = [3, 1, 5]
+    logits, log_weights = contexts(sizes)
+    found = aggregate(logits, log_weights, sizes, [temperature])
+    assert found.shape == (3, WEIGHTINGS, 1, VOCABULARY) and found.dtype == torch.float64
+    parts = zip(logits.split(sizes), log_weights.split(sizes), found[:, :, 0], strict=True)
+    for rows, weights, distributions_ in parts:
+        expected = [literal_mixture(rows, each, temperature) for each in weights.T]
+        torch.testing.assert_close(distributions_, torch.stack(expected), rtol=1e-12, atol=1e-12)
+
+
+def test_temperatures_are_an_axis_and_do_not_mix():
+    sizes = [2, 4]
+    logits, log_weights = contexts(sizes)
+    together = aggregate(logits, log_weights, sizes, TEMPERATURES)
+    assert together.shape == (2, WEIGHTINGS, len(TEMPERATURES), VOCABULARY)
+    for index, temperature in enumerate(TEMPERATURES):
+        alone = aggregate(logits, log_weights, sizes, [temperature])
+        assert torch.equal(together[:, :, index], alone[:, :, 0])
+
+
+def test_nothing_underflows_at_a_temperature_of_a_hundredth():
+    # The rarest token's probability is exp(-6000), far below the smallest float64.
+    logits = torch.tensor([[0.0, -30.0, -60.0], [0.0, -60.0, -50.0]])
+    log_weights = torch.tensor([[0.25], [0.75]], dtype=torch.float64).log()
+    ((((first, second, third),),),) = aggregate(logits, log_weights, [2], [0.01]).tolist()
+    assert first == pytest.approx(0.0, abs=1e-12)
+    assert second == pytest.approx(-3000 + math.log(0.25), rel=1e-12)
+    assert third == pytest.approx(-5000 + math.log(0.75), rel=1e-12)
+
+
+def test_very_small_weights_do_not_underflow():
+    logits = torch.tensor([[0.0, 0.0], [0.0, 800.0]])
+    log_weights = torch.tensor([[0.0], [-1000.0]], dtype=torch.float64)
+    ((((first, second),),),) = aggregate(logits, log_weights, [2], [1.0]).tolist()
+    assert first == pytest.approx(-math.log(2)) and second == pytest.approx(-math.log(2))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16, torch.float64])
+def test_predictions_are_float64_whatever_the_model_computes_in(dtype):
+    logits = torch.tensor([[0.5, -1.25, 4.0]], dtype=dtype)
+    found = log_predictions(logits, 0.5)
+    assert found.dtype == torch.float64
+    expected = torch.log_softmax(torch.tensor([[1.0, -2.5, 8.0]], dtype=torch.float64), -1)
+    torch.testing.assert_close(found, expected, rtol=1e-15, atol=0)
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    sizes=st.lists(st.integers(1, 6), min_size=1, max_size=5),
+    cut=st.integers(1, 7),
+    order=st.randoms(use_true_random=False),
+)
+def test_it_does_not_matter_how_the_contexts_are_spread_over_batches(sizes, cut, order):
+    logits, log_weights = contexts(sizes)
+    whole = aggregate(logits, log_weights, sizes, TEMPERATURES)
+    owners = [text for text, size in enumerate(sizes) for _ in range(size)]
+    batches = [list(range(len(owners)))[i : i + cut] for i in range(0, len(owners), cut)]
+    order.shuffle(batches)
+    sums = Accumulator(TEMPERATURES)
+    for rows in batches:
+        texts = list(dict.fromkeys(owners[row] for row in rows))
+        counts = [sum(owners[row] == text for row in rows) for text in texts]
+        add(sums, logits[rows, None], log_weights[rows, None], texts, counts)
+    found = torch.stack([sums.log_sums(text) for text in range(len(sizes))])
+    torch.testing.assert_close(found, whole, rtol=1e-13, atol=1e-13)
+
+
+@settings(deadline=None, max_examples=60)
+@given(sizes=st.lists(st.integers(1, 6), min_size=1, max_size=5), cut=st.integers(1, 7))
+def test_batches_in_order_give_the_same_bits_wherever_they_are_cut(sizes, cut):
+    logits, log_weights = contexts(sizes)
+    whole = aggregate(logits, log_weights, sizes, TEMPERATURES)
+    owners = [text for text, size in enumerate(sizes) for _ in range(size)]
+    sums = Accumulator(TEMPERATURES)
+    for start in range(0, len(owners), cut):
+        part = slice(start, start + cut)
+        texts = list(dict.fromkeys(owners[part]))
+        counts = [owners[part].count(text) for text in texts]
+        add(sums, logits[part, None], log_weights[part, None], texts, counts)
+    assert torch.equal(torch.stack([sums.log_sums(i) for i in range(len(sizes))]), whole)
+
+
+def test_a_text_met_twice_in_a_batch_is_one_text():
+    logits, log_weights = contexts([4])
+    sums = Accumulator([1.0])
+    add(sums, logits[:, None], log_weights[:, None], [7, 7], [1, 3])
+    whole = aggregate(logits, log_weights, [4], [1.0])[0]
+    torch.testing.assert_close(sums.log_sums(7), whole, rtol=1e-13, atol=1e-13)
+
+
+def test_a_mask_that_is_no_mask_of_its_own_adds_nothing():
+    logits, log_weights = contexts([4])
+    # Two contexts of three masks, of which the second repeats two with a weight of 0.
+    nothing = torch.full((2, WEIGHTINGS), -math.inf, dtype=torch.float64)
+    log_weights = torch.cat([log_weights, nothing])
+    sums = Accumulator(TEMPERATURES)
+    repeated = torch.cat([logits, logits[3:], logits[3:]])
+    add(sums, repeated.view(2, 3, VOCABULARY), log_weights.view(2, 3, WEIGHTINGS), [0], [2])
+    whole = aggregate(logits, log_weights[:4], [4], TEMPERATURES)[0]
+    torch.testing.assert_close(sums.log_sums(0), whole, rtol=1e-13, atol=1e-13)
+
+
+def test_a_weighting_may_leave_out_all_the_contexts_of_a_batch():
+    logits, log_weights = contexts([4])
+    log_weights[:2, 1] = -math.inf
+    whole = aggregate(logits, log_weights, [4], TEMPERATURES)[0]
+    sums = Accumulator(TEMPERATURES)
+    for part in (slice(0, 2), slice(2, 4)):
+        add(sums, logits[part, None], log_weights[part, None], [0], [2])
+    assert bool(whole.isfinite().all())
+    torch.testing.assert_close(sums.log_sums(0), whole, rtol=1e-13, atol=1e-13)
+
+
+@pytest.mark.parametrize("elements", [1, 3 * VOCABULARY, 1 << 20])
+@pytest.mark.parametrize("scale", [3.0, 300.0])
+def test_the_two_ways_to_mix_agree_however_the_rows_are_cut(elements, scale, monkeypatch):
+    monkeypatch.setattr(distributions, "ELEMENTS", {"cpu": elements})
+    sizes = [3, 1, 5, 2]
+    logits, log_weights = contexts(sizes, scale=scale)
+    quick = aggregate(logits, log_weights, sizes, [2.0])
+    monkeypatch.setattr(distributions, "REPRESENTABLE", 0.0)
+    careful = aggregate(logits, log_weights, sizes, [2.0])
+    torch.testing.assert_close(quick, careful, rtol=1e-12, atol=1e-12)
+
+
+def test_what_is_kept_of_a_text_does_not_keep_its_batch_alive():
+    sizes = [1] * 50
+    logits, log_weights = contexts(sizes)
+    sums = Accumulator([1.0, 2.0])
+    add(sums, logits[:, None], log_weights[:, None], range(50), sizes)
+    kept = sums.log_sums(0)
+    assert kept.untyped_storage().nbytes() == kept.nbytes == WEIGHTINGS * 2 * VOCABULARY * 8
