@@ -12,12 +12,12 @@ from urllib.parse import urlsplit
 import pytest
 from gradio_client import Client, handle_file
 from gradio_client.exceptions import AppError
+from space.page.allowed_models import MODELS
 
 from infolm_metric import InfoLM
 from infolm_metric.infolm.measures import MEASURES
 from space.page import charts, limits
 from space.page import endpoints as space_endpoints
-from space.page.allowed_models import MODELS
 
 pytestmark = pytest.mark.xdist_group("space")
 PAIR = ("The cat slept on the sofa.", "A cat was asleep on the couch.")
