@@ -83,9 +83,8 @@ def build(metric: str) -> None:
             None, js=events.PRESS, **QUIET
         )
     first = EXAMPLES[0]
-    for component, update in show(
-        compare(metric, first["candidate"], [first["reference"]])
-    ).items():
+    opening = show(compare(metric, first["candidate"], [first["reference"]]))
+    for component, update in opening.items():
         _open_with(component, update)
 
 

@@ -143,14 +143,12 @@ def build(metric: str) -> None:
         except REFUSED as error:
             yield {state: notice(str(error), "refused")}
 
-    def columns_found(path: str | None) -> dict[Any, Any]:
-        names, *usual, words = [], None, [], ""
+    def columns_found(path: str | None) -> list[Any]:
         try:
-            names, *usual = columns_of(path) if path else ([], None, [])
-        except REFUSED as error:
-            words = notice(str(error).replace(path or "", "the file"), "refused")
-        updates = [gr.update(choices=names, value=value) for value in usual]
-        return {state: words, **dict(zip(columns, updates, strict=True))}
+            names, *usual = columns_of(path or "")
+        except REFUSED:  # which is told of when it is to be scored
+            names, usual = [], [None, []]
+        return [gr.update(choices=names, value=value) for value in usual]
 
     edits = [upload.change, *(each.input for each in (*columns, by, *controls))]
     scoring = events.answer(
@@ -164,7 +162,7 @@ def build(metric: str) -> None:
         **limits.QUEUE,
     )
     gr.on(edits, None, cancels=[scoring])  # which may take a minute
-    upload.change(columns_found, upload, [state, *columns], **events.PRIVATE)
+    upload.change(columns_found, upload, columns, **events.PRIVATE)
     with gr.Column(visible=False):  # of the endpoint alone
         gr.Button().click(
             score_file,
@@ -181,40 +179,23 @@ def _make_upload() -> tuple[Any, ...]:
     sample = gr.Button("Try a sample file", size="sm", elem_id="sample")
     gr.set_static_paths([SAMPLE])
     sample.click(lambda: str(SAMPLE), None, file, **events.PRIVATE)
-    candidate = gr.Dropdown(
-        label="Column of candidates", allow_custom_value=True, elem_id="candidate-column"
-    )
-    references = gr.Dropdown(
-        multiselect=True,
-        label="Columns of references",
-        info="Several, if a candidate has several references.",
-        allow_custom_value=True,
-        elem_id="reference-columns",
-    )
-    return file, candidate, references
+    one, several = "Column of candidates", "Columns of references (several, if there are several)"
+    own: dict[str, Any] = {"allow_custom_value": True}
+    candidate = gr.Dropdown(label=one, elem_id="candidate-column", **own)
+    return file, candidate, gr.Dropdown(label=several, multiselect=True, **own)
 
 
 def _make_answer() -> list[Any]:
     """The components that show a file's scores."""
+    columns, kinds = ["row", "score", "candidate", "references"], ["number"] * 2 + ["str"] * 2
+    title, widths = "The worst pairs first; click a heading to sort", ["14%", "20%", "33%", "33%"]
+    shape: dict[str, Any] = {"x": "score", "y": "pairs", "y_aggregate": "sum", "height": 280}
+    spread = "How the scores are spread"
     return [
         gr.Textbox(label="Result", interactive=False, lines=3, elem_id="file-summary"),
         gr.DownloadButton("Download the scores as CSV", elem_id="download"),
-        gr.BarPlot(
-            x="score",
-            y="pairs",
-            y_aggregate="sum",
-            height=280,
-            label="How the scores are spread",
-            buttons=[],
-            elem_id="histogram",
-        ),
-        table(
-            "The worst pairs first; click a heading to sort",
-            ["row", "score", "candidate", "references"],
-            ["14%", "20%", "33%", "33%"],
-            datatype=["number", "number", "str", "str"],
-            elem_id="pairs",
-        ),
+        gr.BarPlot(label=spread, buttons=[], elem_id="histogram", **shape),
+        table(title, columns, widths, kinds, elem_id="pairs"),
     ]
 
 

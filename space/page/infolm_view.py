@@ -28,6 +28,7 @@ from .appearance import (
 WORDS = 8  # vocabulary entries shown of a distribution
 DRIVERS = 12  # shown of what drives the score
 GUESSES = 4  # shown for a hidden token
+Words = list[tuple[str, float]]
 EIGHTHS = [step / 8 for step in range(-4, 17)]  # -0.5 to 2
 SWEPT = {
     "temperature": [0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0, 2.5, 3.0, 4.0],
@@ -129,9 +130,7 @@ def _rarity(tokenizer: Any) -> torch.Tensor:
     return weights
 
 
-def _words(
-    log_p: torch.Tensor, vocabulary: list[str], count: int, rarity: torch.Tensor | float = 1.0
-) -> list[tuple[str, float]]:
+def _words(log_p: torch.Tensor, vocabulary: list[str], count: int, rarity: Any = 1.0) -> Words:
     """The likeliest entries with their probabilities, rare ones preferred: log_p [vocab]."""
     p = log_p.exp()
     best = (p * rarity).topk(count).indices.tolist()
@@ -140,12 +139,11 @@ def _words(
 
 def _token_rows(text: Any, vocabulary: list[str]) -> list[list[str]]:
     """Each token, its weight, and what the model guesses where it is hidden."""
-    rows = zip(text.tokens, text.weights.tolist(), text.log_predictions, strict=True)
-    guesses = [(token, weight, _words(log_p, vocabulary, GUESSES)) for token, weight, log_p in rows]
-    return [
-        [token, f"{weight:.1%}", ", ".join(f"{word} {p:.0%}" for word, p in words)]
-        for token, weight, words in guesses
-    ]
+    rows = []
+    for token, weight, log_p in zip(text.tokens, text.weights, text.log_predictions, strict=True):
+        guesses = (f"{word} {p:.0%}" for word, p in _words(log_p, vocabulary, GUESSES))
+        rows.append([token, f"{weight.item():.1%}", ", ".join(guesses)])
+    return rows
 
 
 def _measure_rows(sweep: Any, own: Any) -> list[list[str]]:
@@ -172,18 +170,10 @@ def _bound(own: Any) -> float:
 
 
 def _line_plot(name: str) -> gr.LinePlot:
-    return gr.LinePlot(
-        x=name,
-        y="score",
-        color="line",
-        color_map={"score": NEUTRAL, "your choice": CANDIDATE},
-        color_title=" ",
-        height=280,
-        label=f"Score by {name}",
-        buttons=[],
-        min_width=280,
-        elem_id=f"by-{name}",
-    )
+    lines = {"score": NEUTRAL, "your choice": CANDIDATE}
+    look: dict[str, Any] = {"color_title": " ", "height": 280, "min_width": 280, "buttons": []}
+    named: dict[str, Any] = {"label": f"Score by {name}", "elem_id": f"by-{name}"}
+    return gr.LinePlot(x=name, y="score", color="line", color_map=lines, **look, **named)
 
 
 def _curve(sweep: Any, name: str, here: float | None) -> Any:

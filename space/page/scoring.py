@@ -30,6 +30,7 @@ VIEWS: dict[str, Any] = {
 LOCK = threading.RLock()
 """Held while a model is loaded or reads: a tokenizer serves one at a time."""
 REUSED_BYTES = 1 << 28  # of texts that come again, by scorer
+FEW = "few_documents"
 UNREADABLE = ("empty", "one_token", "unknown_tokens", "unread")
 """Warnings with which a score says nothing."""
 
@@ -170,15 +171,16 @@ def score_in_parts(
         statistics = scorer.inner.count(pairs, chosen)
     scores: list[float] = []
     warnings: Counter[str] = Counter()
-    for start, stop in _parts([sum(n**2 for n in row) for row in counts]):
+    work = sum(count**2 for row in counts for count in row)
+    size = max(1, limits.PART_WORK * len(pairs) // work)
+    for start in range(0, len(pairs), size):
         with LOCK:
-            result = score_part(scorer.inner, pairs.part(start, stop), chosen, statistics)
+            part = pairs.part(start, start + size)
+            result = score_part(scorer.inner, part, chosen, statistics)
         scores += result["scores"]
-        few = warnings.get("few_documents", 0)  # of all pairs, and not of a part
-        warnings.update(warnings_of(result))
-        if few:
-            warnings["few_documents"] = few
-        yield stop
+        found = warnings_of(result)
+        warnings.update(found)
+        yield len(scores)
     with LOCK:
         known = unrelated(
             lambda **more: score_part(
@@ -191,7 +193,8 @@ def score_in_parts(
         "scores": scores,
         "higher_is_better": result["higher_is_better"],
         "unrelated": known,
-        "warnings": dict(warnings),
+        # Rare words are known from the references of all pairs, and not of a part.
+        "warnings": {kind: found[kind] if kind == FEW else n for kind, n in warnings.items()},
         "signature": result["signature"],
     }
 
@@ -213,19 +216,5 @@ def warnings_of(result: Any) -> dict[str, int]:
         remarks.unknown_tokens > remarks.tokens / 10
     )
     kinds["unread"] = remarks.unread * (remarks.unread > remarks.texts / 10)
-    kinds["few_documents"] = remarks.distinct_documents * (remarks.distinct_documents < 10)
+    kinds[FEW] = remarks.distinct_documents * (remarks.distinct_documents < 10)
     return {kind: count for kind, count in kinds.items() if count}
-
-
-def _parts(work: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """Ranges of pairs, each about PART_WORK of work.
-
-    >>> list(_parts([20_000, 200, 200, 20_000]))
-    [(0, 1), (1, 4)]
-    """
-    start = done = 0
-    for index, each in enumerate(work, 1):
-        done += each
-        if done >= limits.PART_WORK or index == len(work):
-            yield start, index
-            start, done = index, 0
