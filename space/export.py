@@ -13,16 +13,14 @@ from __future__ import annotations
 import argparse
 import re
 import shutil
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from infolm_metric.commands.register import module_script
+from infolm_metric.metrics import METRICS
+
 SPACE = Path(__file__).resolve().parent
 ROOT = SPACE.parent
-sys.path.insert(0, str(ROOT))  # it is run as a script
-
-from infolm_metric.commands.register import module_script  # noqa: E402
-from infolm_metric.metrics import METRICS  # noqa: E402
 
 LARGE_FILES = "*.safetensors filter=lfs diff=lfs merge=lfs -text\n"
 LEFT_OUT = shutil.ignore_patterns("__pycache__", "*.pyc", "export.py", "cards", "screenshot.png")

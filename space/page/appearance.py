@@ -40,11 +40,11 @@ WEIGHT_COLOURS = dict(zip(LEVELS, COLOURS, strict=True))
 INTRODUCTION = """\
 # How close is a text to what it should say?
 A language model reads both texts; they need not share a word. Three metrics say how close they are,
-each on a scale of its own.
+each on a scale of its own. Try an example, or write your own texts.
 """
 LOWER = "0 is a copy, lower is closer"
 HIGHER = "1 is full agreement, higher is closer"
-LOWER_NOTE = "Close does not mean correct: a wrong number or a missing “not” hardly moves it."
+LOWER_NOTE = "Close does not mean correct: a wrong number or “not” hardly moves the score."
 HIGHER_NOTE = "A small model judges this, and it can be wrong."
 UNKNOWN = (
     "What unrelated texts score with these settings is not known, so there is no verdict. Compare "
@@ -53,8 +53,7 @@ UNKNOWN = (
 WARNINGS = {
     "too_long": "{texts} longer than the model reads: the end was left out.",
     "empty": "{texts} with nothing that the model can read.",
-    "one_token": "{texts} of a single token: InfoLM hides it and is left with nothing to read, so "
-    "“yes” and “no” look the same.",
+    "one_token": "{texts} of one token. InfoLM hides it, so “yes” and “no” look the same to it.",
     "zero_weight": "{texts} of words that stand in every reference: all of them count alike.",
     "unknown_tokens": "Many of these characters are unknown to the model.",
     "unread": "{texts} that do not look like English prose, the only thing this model can read.",
@@ -120,7 +119,7 @@ def bars(words: Sequence[tuple[str, float]]) -> pd.DataFrame:
 
 
 def table(
-    label: str, headers: list[str], widths: list[str], datatype: Any = "str", **more: Any
+    label: str, headers: list[str], widths: list[Any], datatype: Any = "str", **more: Any
 ) -> gr.Dataframe:
     """A table of texts, unless told otherwise; its widths fit a phone."""
     return gr.Dataframe(
@@ -147,7 +146,7 @@ def make_reproduction() -> list[Any]:
         "model and the versions."
     )
     signature = gr.Textbox(label="Signature", lines=2, buttons=["copy"], elem_classes="signature")
-    plain = {"language": "python", "show_line_numbers": False, "wrap_lines": True}
+    plain: dict[str, Any] = {"language": "python", "show_line_numbers": False, "wrap_lines": True}
     return [signature, gr.Code(label="Python for this score", elem_classes="code", **plain)]
 
 
@@ -166,13 +165,10 @@ def sentence(text: str) -> str:
     return text[:1].upper() + text[1:600]
 
 
-def unrelated_words(unrelated: Any) -> str:
+def unrelated_words(known: Any) -> str:
     """What unrelated texts score."""
-    low, high = unrelated.deciles[0], unrelated.deciles[-1]
-    return (
-        f"Unrelated texts score about {unrelated.mean:.2g}; eight in ten score between {low:.2g} "
-        f"and {high:.2g}."
-    )
+    low, high = known.deciles[0], known.deciles[-1]
+    return f"Unrelated texts score about {known.mean:.2g}, eight in ten {low:.2g} to {high:.2g}."
 
 
 def notes(warnings: Mapping[str, int]) -> list[str]:

@@ -18,7 +18,7 @@ from .scoring import REFUSED, VIEWS, Answer, compare
 from .settings import QUIET, SCORERS, chosen, make_controls
 
 EXAMPLES = tomllib.loads(Path(__file__).with_name("examples.toml").read_text())["examples"]
-LESSONS = {(each["candidate"], each["reference"]): each["lesson"] for each in EXAMPLES}
+LESSONS: Any = {(each["candidate"], each["reference"]): each["lesson"] for each in EXAMPLES}
 WAITING = notice("Press “Compare” to see how close the two texts are.")
 CODE = """\
 from infolm_metric import {scorer}
@@ -113,7 +113,7 @@ def code_for(answer: Answer) -> str:
 
 def _make_texts() -> list[gr.Textbox]:
     """The boxes of the candidate and of its references; Enter in one of them compares."""
-    enter = {"lines": 1, "max_lines": 8}
+    enter: dict[str, Any] = {"lines": 1, "max_lines": 8}
     first, words = EXAMPLES[0], limits.COMPARED_WORDS
     candidate, reference = "The text to judge (candidate)", "What it should say (reference)"
     boxes = [

@@ -7,6 +7,7 @@ squared.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 REFERENCES = 5  # of a candidate
 CHARACTERS = 1_000  # of a text
@@ -21,7 +22,8 @@ BODY_BYTES = 4_000_000  # of any request; a file comes with a little around it
 WAITING = 64  # requests in the queue
 AT_ONCE = 4  # requests under way
 CACHE_SECONDS = 3600  # that uploads and downloads are kept
-QUEUE = {"concurrency_limit": AT_ONCE, "concurrency_id": "models"}  # of events that score
+QUEUE: dict[str, Any] = {"concurrency_limit": AT_ONCE, "concurrency_id": "models"}
+"""Of events that score."""
 
 COMPARED_WORDS = "Up to {} tokens, about 45 words.".format(COMPARED_TOKENS["bundled"])
 FILE_WORDS = (

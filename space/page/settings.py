@@ -1,19 +1,19 @@
-"""The settings that the page offers: a table of how each is asked for, and the components of it.
+"""The settings that the page offers, by the words of settings.toml, and the components of them.
 
 Names, defaults and checks are those of the metrics' own settings.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import gradio as gr
 
 from infolm_metric import BaryScorer, InfoLMScorer, MENLIScorer, measures
-
-from .limits import COMPARED_TOKENS
 
 SCORERS: dict[str, Any] = {"infolm": InfoLMScorer, "baryscore": BaryScorer, "menli": MENLIScorer}
 DEFAULTS = {"model_name_or_path": "bundled"}  # of the page, where they are not the metric's
@@ -23,6 +23,7 @@ COMPARED_BY = {
     "menli": "MENLI: whether each text follows from the other",
 }
 PARAMETERS = ("alpha", "beta")
+WORDS = tomllib.loads(Path(__file__).with_name("settings.toml").read_text())
 QUIET: dict[str, Any] = {"api_visibility": "private", "queue": False, "show_progress": "hidden"}
 """Of events that only rearrange the page."""
 
@@ -38,66 +39,30 @@ class Control:
     start: float | None = None  # where the setting has no default
 
 
-IDF = Control(
-    "How much each word counts (IDF weights)",
-    "Rare words count more, if two references or more tell which are rare.",
-    {"references": "As rare as it is in the references", False: "All words alike"},
-)
-MULTI_REFERENCE = Control(
-    "Which of several references counts",
-    words={"min": "The closest one", "mean": "All of them, on average"},
-)
-MODEL = Control(
-    "Which language model reads the texts",
-    words={
-        "bundled": "The bundled one: small, English",
-        "google-bert/bert-base-uncased": "BERT-base, as in the paper (up to "
-        f"{COMPARED_TOKENS['google-bert/bert-base-uncased']} tokens)",
-    },
-)
-CONTROLS: dict[str, dict[str, Control]] = {
-    "infolm": {
-        "information_measure": Control(
-            "How the difference is measured (information measure)",
-            words={name: name for name in measures.MEASURES},
-        ),
-        "alpha": Control("alpha", start=0.5),
-        "beta": Control("beta", start=0.5),
-        "temperature": Control(
-            "How bold the model’s guesses are (temperature)",
-            "Higher spreads them over more words. The paper finds 1 to 2 best.",
-            range=(0.01, 100.0),
-        ),
-        "interpolation": Control(
-            "How much a text’s own words count beside the guesses (interpolation)",
-            "0: the guesses alone. Above 0, a changed number shows.",
-            range=(0.0, 0.9),
-        ),
-        "symmetrize": Control(
-            "Which text is compared with which (direction)",
-            "For divergences; the four distances are the same either way.",
-            {
-                "jeffreys": "Both ways, on average (jeffreys)",
-                "jensen": "Each with the mixture of both (jensen)",
-                "none": "From the reference to the candidate (none)",
-                "reverse": "From the candidate to the reference (reverse)",
-            },
-        ),
-        "multi_reference": MULTI_REFERENCE,
-        "idf": IDF,
-        "model_name_or_path": MODEL,
-    },
-    "baryscore": {
-        "multi_reference": MULTI_REFERENCE,
-        "idf": IDF,
-        "model_name_or_path": MODEL,
-    },
-    "menli": {
-        "multi_reference": replace(
-            MULTI_REFERENCE,
-            words={"max": "The one it agrees with best", "mean": "All of them, on average"},
-        ),
-    },
+def _control(metric: str, name: str) -> Control:
+    """A control, with those of the page's values that the metric's own settings take."""
+    written = dict(WORDS[name])
+    if name == "information_measure":
+        return Control(words={each: each for each in measures.MEASURES}, **written)
+    values = written.pop("values", None)
+    words = values and {value: said for value, said in values if _takes(metric, name, value)}
+    return Control(words=words, **written)
+
+
+def _takes(metric: str, name: str, value: Any) -> bool:
+    try:
+        return bool(SCORERS[metric](**{name: value}))
+    except ValueError:
+        return False
+
+
+OFFERED = {
+    "infolm": tuple(WORDS),
+    "baryscore": ("multi_reference", "idf", "model_name_or_path"),
+    "menli": ("multi_reference",),
+}
+CONTROLS = {
+    metric: {name: _control(metric, name) for name in names} for metric, names in OFFERED.items()
 }
 NAMES = [(metric, name) for metric, controls in CONTROLS.items() for name in controls]
 """The controls in the order of the page."""
@@ -152,7 +117,7 @@ def make_controls(label: str, metric: str) -> tuple[gr.Radio, list[Any]]:
         for group in CONTROLS:
             with gr.Column(visible=group == metric) as groups[group]:
                 for name in CONTROLS[group]:
-                    controls[group, name] = _control(group, name)
+                    controls[group, name] = _component(group, name)
     by.input(
         lambda chosen: [gr.update(visible=name == chosen) for name in groups],
         by,
@@ -165,15 +130,15 @@ def make_controls(label: str, metric: str) -> tuple[gr.Radio, list[Any]]:
     return by, [controls[key] for key in NAMES]
 
 
-def chosen(metric: str, values: tuple[Any, ...]) -> dict[str, Any]:
+def chosen(metric: str, values: Sequence[Any]) -> dict[str, Any]:
     """The settings in the values of the controls; an emptied number stands for the default."""
     named = zip(NAMES, values, strict=True)
     return {name: v for (group, name), v in named if group == metric and v is not None}
 
 
-def _control(metric: str, name: str) -> Any:
+def _component(metric: str, name: str) -> Any:
     control = CONTROLS[metric][name]
-    value = default(metric, name) if control.start is None else control.start
+    value: Any = default(metric, name) if control.start is None else control.start
     if control.words is None:
         shown = name not in PARAMETERS
         return gr.Number(

@@ -163,7 +163,7 @@ def test_another_measure_is_answered_at_once_and_a_wrong_parameter_is_refused(pa
         ("", REFERENCE, "The candidate is empty"),
         ("word " * 90, REFERENCE, "92 tokens, and at most 64"),
         ("asdf qwer zxcv uiop", "lkjh gfds mnbv rewq", "The model cannot read this"),
-        (f"{ATTACK} cat", f"{ATTACK} **dog**", "closer than"),
+        (f"{ATTACK} cat", f"{ATTACK} **dog**", "The model cannot read this"),
     ],
 )
 def test_what_is_refused_or_cannot_be_read_is_said_and_markup_is_text(
