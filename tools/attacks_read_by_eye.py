@@ -1,7 +1,7 @@
 """Draws attacked references to be read by eye, and prints them; what was judged is in a table.
 
-    python tools/attacks_read_by_eye.py webnlg2020.en.jsonl
-    python tools/attacks_read_by_eye.py webnlg2020.en.jsonl --verdicts
+    python -m tools.attacks_read_by_eye webnlg2020.en.jsonl
+    python -m tools.attacks_read_by_eye webnlg2020.en.jsonl --verdicts
 
 400 distinct references of a table with the columns id and references are drawn, and of each attack
 20 of those that it applies to. An attack of adequacy is fair if the text says something else and is

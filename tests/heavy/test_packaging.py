@@ -27,21 +27,17 @@ BUNDLED = {
         "README.md",
         "baryscore_baseline.json",
         "config.json",
-        "evaluate.py",
         "idf.json",
         "infolm_baseline.json",
         "menli_baseline.json",
         "model.safetensors",
         "nli/README.md",
         "nli/config.json",
-        "nli/evaluate.py",
         "nli/model.safetensors",
         "nli/tokenizer.json",
         "nli/tokenizer_config.json",
-        "nli/train.py",
         "tokenizer.json",
         "tokenizer_config.json",
-        "train.py",
     )
 }
 LICENSES = {"LICENSE", "NOTICE"}

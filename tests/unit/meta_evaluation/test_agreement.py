@@ -253,6 +253,7 @@ def test_the_notes_say_what_the_figures_rest_on():
     told = "\n".join(notes(plain))
     assert "8 samples or 7 samples; in brackets 95%" in told and "seed 2" in told
     assert "coverage: 1 samples left out" in told and "fluency: 0" not in told
+    assert "at the system level the share" in told and "at the text level" not in told
     assert "Williams" not in told and "given length" not in told and "threshold" not in told
     whole = "\n".join(notes(agreement(human, metrics, length=length, resamples=20)))
     assert "Williams" in whole and "given length" in whole and "threshold" in whole
@@ -260,4 +261,9 @@ def test_the_notes_say_what_the_figures_rest_on():
     flat = {"fluency": grids()[0]["fluency"].ravel()}
     texts = agreement(flat, {"mine": metrics["mine"].ravel()}, resamples=20)
     told = "\n".join(notes(texts))
-    assert "48 texts;" in told and "threshold" not in told and "not defined" not in told
+    assert (
+        "48 texts;" in told
+        and "level" not in told
+        and "threshold" not in told
+        and "not defined" not in told
+    )

@@ -260,10 +260,14 @@ def test_a_paired_test_agrees_with_a_t_test_on_normal_differences(test):
     assert test(scores, baseline, 4000) == pytest.approx(expected, abs=0.02)
 
 
-def test_approximate_randomization_is_near_the_exact_chance_for_few_samples():
-    scores, baseline = np.array([3.0, 5.0, 4.0, 6.0]), np.array([1.0, 2.0, 3.0, 2.0])
-    # All four differences have one sign: of 16 sign patterns 2 are as far from 0.
-    assert approximate_randomization(scores, baseline, 20000) == pytest.approx(2 / 16, abs=0.01)
+@pytest.mark.parametrize("unit", [1.0, 0.1, 1e-7])
+@pytest.mark.parametrize("whole", [(2, 3, 1, 4), (1, 2, 3, -3), (5, -1, 2, 2, 1)])
+def test_approximate_randomization_is_near_the_exact_chance(whole, unit, elements):
+    # In tenths sums that are equal differ in the last bit.
+    signs = np.asarray(list(itertools.product([1, -1], repeat=len(whole))))
+    chance = np.mean(np.abs(signs @ whole) >= abs(sum(whole)))
+    scores = unit * np.asarray(whole)
+    assert approximate_randomization(scores, 0 * scores, 4000) == pytest.approx(chance, abs=0.03)
 
 
 @pytest.mark.parametrize("test", [paired_bootstrap, approximate_randomization])
