@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from infolm_metric.core.settings import check_confidence, check_known, check_whole
+from infolm_metric.core.settings import check_known, check_whole
 from infolm_metric.meta_evaluation.correlations import (
     COEFFICIENTS,
     LEVELS,
@@ -31,6 +31,7 @@ from infolm_metric.meta_evaluation.significance import (
     CONFIDENCE,
     RESAMPLES,
     Draws,
+    check_confidence,
     compare_metrics,
     difference_p_value,
     draw,
@@ -205,8 +206,8 @@ def agreement(
     check_known("missing", missing, MISSING)
     check_known("over", over, AXES)
     check_whole("resamples", resamples)
-    check_whole("seed", seed, 0)
-    check_confidence("confidence", confidence)
+    check_whole("seed", seed, least=0)
+    check_confidence(confidence)
     named = {repr(name): grid for name, grid in [*human.items(), *metrics.items()]}
     check_grids(named if length is None else {**named, LENGTH: length})
     for name, grid in named.items():

@@ -368,11 +368,12 @@ def swap_pronouns(text: str, random: Random) -> str | None:
     edits: dict[int, str] = {}
     for place in () if IN_DOUBT.search(text) else words.words:
         word, after = words.lower(place), words.lower(place + 1)
+        if word not in PRONOUNS | OWNED_OR_NOT:
+            continue
         opens = words.opens_sentence(place)
         title = words.capitalised(place) and not opens and word != "i"
-        if title or word not in PRONOUNS | OWNED_OR_NOT:
-            continue
-        if word == "i" and (words.capitalised(place - 1) or not _finite(after)):
+        king = word == "i" and (words.capitalised(place - 1) or not _finite(after))
+        if title or king:
             continue
         owned = after[:1].isalnum() and after not in FUNCTION_WORDS
         new = OWNED_OR_NOT[word][not owned] if word in OWNED_OR_NOT else PRONOUNS[word]
@@ -497,7 +498,7 @@ def attack(text: str, name: str, seed: int = 0) -> str | None:
     """
     check_text("text", text)
     check_known("attack", name, list(ATTACKS))
-    check_whole("seed", seed, 0)
+    check_whole("seed", seed, least=0)
     spoiled = ATTACKS[name].rule(text, Random(number_of(seed, name, text)))
     return None if spoiled == text else spoiled
 

@@ -24,7 +24,6 @@ from infolm_metric.robustness.attacks import ATTACKS, KINDS, attack, number_of
 from infolm_metric.robustness.grammar import in_words
 
 if TYPE_CHECKING:
-    from infolm_metric.core.results import Result
     from infolm_metric.core.scorer import Scorer
 
 SCORED = ("paraphrase", "adversary", "paraphrase_adversary")
@@ -564,12 +563,12 @@ def _measured(name: str, scorer: Scorer, triples: Sequence[Triple]) -> dict[str,
     return results
 
 
-def _scored(scorer: Scorer, pairs: Iterable[tuple[str, str]], anchors: Iterable[str]) -> Result:
-    """The scores of (candidate, anchor), the anchors being the corpus that is counted."""
-    checked = Pairs.of((candidate, [anchor]) for candidate, anchor in pairs)
-    corpus = Pairs.of(("", [text]) for text in anchors)
+def _scored(scorer: Scorer, pairs: Iterable[tuple[str, str]], anchors: Iterable[str]) -> Any:
+    """The result for (candidate, anchor), the anchors being the corpus that is counted."""
     with scorer.lock:
+        corpus = Pairs.of(("", [text]) for text in anchors)
         statistics = scorer.count(corpus, scorer.settings)
+        checked = Pairs.of((candidate, [anchor]) for candidate, anchor in pairs)
         result = scorer.score_part(checked, scorer.settings, statistics)
     warn(result.counts, scorer.sentences)
     return result
