@@ -24,7 +24,6 @@ from typing import TYPE_CHECKING, Any
 
 from infolm_metric.commands import options
 from infolm_metric.core.files import check_writable
-from infolm_metric.core.settings import check_confidence
 
 if TYPE_CHECKING:
     import numpy as np
@@ -73,7 +72,6 @@ def run(arguments: argparse.Namespace) -> None:
     """Scores the rows, correlates, and writes the table."""
     options.check_output(arguments, arguments.data)
     options.check_resampling(arguments)
-    check_confidence("confidence", arguments.confidence)
     settings = None
     if not arguments.no_metric:
         settings = options.read_settings(arguments.metric, arguments)
@@ -85,7 +83,9 @@ def run(arguments: argparse.Namespace) -> None:
         notes,
         present_levels,
     )
+    from infolm_metric.meta_evaluation.significance import check_confidence
 
+    check_confidence(arguments.confidence)
     if arguments.plot:
         check_writable(arguments.plot, [arguments.data])
         plots.check_plot(arguments.plot)

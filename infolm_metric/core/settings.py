@@ -376,14 +376,6 @@ def check_whole(name: str, value: Any, least: int = 1) -> int:
     return number
 
 
-def check_confidence(name: str, value: Any) -> float:
-    """The value as a float between 0 and 1, neither included."""
-    number: float = check_value(name, value, float)
-    if not 0 < number < 1:
-        raise ValueError(f"{name} must be above 0 and below 1, got {value!r}")
-    return number
-
-
 def check_share(name: str, value: float, ends: str) -> None:
     """Raise ValueError for a number that is not from 0 to 1; `ends` says what those stand for."""
     if not 0 <= value <= 1:
