@@ -126,9 +126,7 @@ def test_the_hub_out_of_reach_is_said_once_and_soon(kind):
         done = subprocess.run(command, env=environment, capture_output=True, text=True)
     assert done.returncode == 1
     (line,) = done.stderr.splitlines()
-    reason = "Connection refused" if kind == "closed" else "no answer in 1 s"
     for part in (
-        reason,
         "model_name_or_path='bundled'",
         "INFOLM_MODEL=bundled",
         "HF_HUB_OFFLINE=1",

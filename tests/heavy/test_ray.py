@@ -158,7 +158,7 @@ def test_the_command_warns_once_and_says_what_unrelated_texts_score(cluster, cap
     write_lines(Path("pairs.jsonl"), rows)
     options = ["--engine", "ray", "--model", "bundled", "--idf", "none", "--workers", "1"]
     options += ["--rescale-with-baseline"]
-    assert main(["score", *options, "pairs.jsonl", "-o", "scores.parquet"]) == 0
+    assert main(["score", "pairs.jsonl", *options, "-o", "scores.parquet"]) == 0
     printed = capsys.readouterr()
     assert printed.err.count("of the tokens are unknown to the model") == 1
     first, verdict, rescaled, signature = printed.out.splitlines()
