@@ -12,6 +12,7 @@ import pandas as pd
 import torch
 
 from infolm_metric import IDF, InfoLMScorer, measures
+from infolm_metric.core.idf import tokenizer_fingerprint
 
 from .appearance import (
     CANDIDATE,
@@ -121,9 +122,7 @@ def _rarity(tokenizer: Any) -> torch.Tensor:
     Squared, because a function word can be a hundred times as probable as a content word.
     """
     english = IDF.load(str(files("infolm_metric.bundled") / "idf.json"))
-    try:
-        english.check_tokenizer(tokenizer)
-    except ValueError:
+    if tokenizer_fingerprint(tokenizer) != english.tokenizer:
         return torch.ones(())
     weights = torch.tensor(english.weights) ** 2
     weights[tokenizer.all_special_ids] = 0  # in no corpus, and so the rarest
