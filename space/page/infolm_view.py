@@ -165,7 +165,7 @@ def _measure_rows(sweep: Any, own: Any) -> list[list[str]]:
 def _bound(own: Any) -> float:
     """The largest score that is possible, or infinity."""
     chosen = {"symmetrize": own.symmetrize, "alpha": own.alpha, "beta": own.beta}
-    return measures.largest_value(own.information_measure, **chosen)
+    return measures.upper_bound(own.information_measure, **chosen)
 
 
 def _line_plot(name: str) -> gr.LinePlot:
