@@ -2,19 +2,19 @@
 
 from contextlib import contextmanager
 
-from infolm_metric.infolm import masked_lm
+from infolm_metric.infolm.encoders import MaskedLM
 
 
 @contextmanager
 def counted_contexts(monkeypatch):
     """A list of the contexts that any model reads meanwhile."""
     contexts = []
-    plain = masked_lm.MaskedLM.logits
+    plain = MaskedLM.logits
 
     def counting(self, ids, *rest):
         contexts.extend(map(tuple, ids.tolist()))
         return plain(self, ids, *rest)
 
     with monkeypatch.context() as patched:
-        patched.setattr(masked_lm.MaskedLM, "logits", counting)
+        patched.setattr(MaskedLM, "logits", counting)
         yield contexts

@@ -1,1 +1,1 @@
-"""The bundled masked language model, and the scripts that trained and judged it."""
+"""The bundled masked language model: data alone; tools/ of the project has what trained it."""

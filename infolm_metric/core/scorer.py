@@ -23,7 +23,7 @@ from infolm_metric.core.baselines import (
     unrelated_pairs,
 )
 from infolm_metric.core.idf import IDF, Statistics, WeightedText, count_sides
-from infolm_metric.core.inputs import Pair, Pairs, check_pairs, iterate_pairs
+from infolm_metric.core.inputs import Pair, Pairs, check_pairs, check_texts, iterate_pairs
 from infolm_metric.core.models import Architecture, Checkpoint, TensorCache, open_checkpoint
 from infolm_metric.core.results import Result, add_counts, make_signature, warn
 from infolm_metric.core.settings import ModelSettings, check_value, own_fields
@@ -193,6 +193,65 @@ class Scorer:
                 chosen.metric, {**fields, **self.signed_model(chosen, statistics)}
             )
 
+    def matrix(self, candidates: Any, references: Any, **changed: Any) -> np.ndarray:
+        """The scores of every candidate with every reference, each text read once.
+
+        They are what `score` gives pair by pair, within 1e-9, where idf is off or a table; with
+        idf "references" the references are the corpus.
+
+        Args:
+            candidates: a list of strings.
+            references: likewise.
+            **changed: override the scorer's own settings for this call; one kind of score.
+
+        Returns:
+            float64 [candidates, references].
+
+        Raises:
+            TypeError, ValueError: an argument is wrong; nothing was loaded yet.
+            OSError: the model cannot be found.
+        """
+        settings = self.settings.replace(**changed)
+        rows, columns = check_texts("candidates", candidates), check_texts("references", references)
+        for name, texts in (("candidates", rows), ("references", columns)):
+            if not texts:
+                raise ValueError(f"{name} is empty; give at least one text")
+        if len(settings.names) > 1:
+            raise ValueError(f"matrix gives one kind of score, got {', '.join(settings.names)}")
+        corpus = Pairs(rows, [columns, *([[]] * (len(rows) - 1))])  # every text once
+        with self.lock:
+            statistics = self.count(corpus, settings)
+            self.check(corpus, settings, statistics)
+            values, counts = self.score_matrix(rows, columns, settings, statistics)
+        warn(add_counts([counts, {"few_documents": statistics.distinct}]), self.sentences)
+        return values
+
+    def select(self, candidates: Any, **changed: Any) -> str:
+        """The candidate that the others agree with most: minimum Bayes risk.
+
+        Each candidate is scored against all others as its references; the best mean wins, and the
+        first of equals. Tokens are weighed alike unless a table is given.
+
+        Args:
+            candidates: a list of strings, such as samples for one input.
+            **changed: override the scorer's own settings for this call; one kind of score.
+
+        Returns:
+            One of the candidates.
+
+        Raises:
+            TypeError, ValueError: an argument is wrong; nothing was loaded yet.
+            OSError: the model cannot be found.
+        """
+        settings = self.settings.replace(**changed)
+        if settings.counted:
+            changed["idf"] = False
+        values = self.matrix(candidates, candidates, **changed)
+        others = values.sum(1) - values.diagonal()
+        best = others.argmax() if self.higher_is_better else others.argmin()
+        chosen: str = list(candidates)[int(best)]
+        return chosen
+
     def unload(self) -> None:
         """Free the model and what is kept; the next call loads the model again."""
         self._checkpoint: tuple[Hashable, Checkpoint] | None = None
@@ -314,6 +373,47 @@ class Scorer:
             for name, values in compared.items()
         }
         return scores, self.count_warnings([*candidates, *references], settings)
+
+    def score_matrix(
+        self, candidates: list[str], references: list[str], settings: Any, statistics: Statistics
+    ) -> tuple[np.ndarray, Counter[str]]:
+        """The scores of all candidates with all references, and counts of what to warn of.
+
+        Texts are read in blocks; those of the references again where they do not fit the memory.
+        """
+        tables = statistics.weighting(settings)
+        rows = self.weigh(candidates, tables[0], settings)
+        columns = self.weigh(references, tables[1], settings)
+        values = np.empty((len(rows), len(columns)))
+        size = self.block_size(settings)
+        for first in range(0, len(columns), size):
+            others = columns[first : first + size]
+            readings = self.read(others, settings)
+            for start in range(0, len(rows), size):
+                block = rows[start : start + size]
+                found = {**readings, **self.read(block, settings)}
+                compared = self.compare_all(block, others, found, settings)
+                values[start : start + size, first : first + size] = compared
+        return values, self.count_warnings([*rows, *columns], settings)
+
+    def block_size(self, settings: Any) -> int:
+        """The number of texts of either side whose readings `score_matrix` holds at once."""
+        return CHUNK
+
+    def compare_all(
+        self,
+        candidates: Texts,
+        references: Texts,
+        readings: Mapping[Hashable, Tensor],
+        settings: Any,
+    ) -> np.ndarray:
+        """The scores of all candidates with all references, float64 [candidates, references]."""
+        rows = []
+        for candidate in candidates:
+            repeated = [candidate] * len(references)
+            (row,) = self.compare(repeated, references, readings, settings).values()
+            rows.append(row)
+        return np.stack(rows)
 
     def read(
         self, texts: Texts, settings: Any, progress: Progress = lambda share: None

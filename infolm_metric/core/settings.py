@@ -447,6 +447,8 @@ def _is_number(value: Any, number: type) -> bool:
     kind = type(value).__name__
     if kind.startswith(("bool", "complex")) or isinstance(value, str | bytes):
         return False
+    if getattr(value, "ndim", 0):  # arrays have __index__, too
+        return False
     return hasattr(value, "__index__" if number is int else "__float__")
 
 

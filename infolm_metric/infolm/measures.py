@@ -46,6 +46,7 @@ __all__ = [
     "beta_divergence",
     "check_parameters",
     "compare",
+    "compare_all",
     "compare_each",
     "fisher_rao_distance",
     "kl_divergence",
@@ -62,9 +63,13 @@ __all__ = [
 LARGEST = torch.finfo(torch.float64).max
 SMALLEST_GAP = 1e-70  # nearer than this to a singular parameter, the limit itself is taken
 SERIES_BELOW = 2.0**-6  # where exp(y) - 1 - y has lost 7 bits, and 6 terms of its series suffice
+NEAR = 1e-6  # values below which products of matrices have lost too many digits
+SINGULAR = 1e-3  # nearer than this to a singular parameter they lose them everywhere
+SMALLEST_SUM = 1e-280
+WAYS = {"jeffreys": ("none", "reverse")}
 LOWEST_LOG = -1e50  # stands for log 0: far below any softmax, yet products with it stay finite
 CHUNK = 2**17  # entries compared at a time: temporaries of 1 MiB stay in the processor's caches
-GPU_CHUNK = 2**22  # a GPU wants more to do per kernel; temporaries of 32 MiB
+GPU_CHUNK = 2**22  # a GPU wants more to do per launch; temporaries of 32 MiB
 
 
 # The comparison.
@@ -185,6 +190,50 @@ def compare_each(specs: Sequence[MeasureSpec], log_p: Tensor, log_q: Tensor) -> 
     return found.minimum(most[:, None]).reshape(len(functions), *shape[:-1])
 
 
+def compare_all(spec: MeasureSpec, log_p: Tensor, log_q: Tensor) -> Tensor:
+    """What `compare` gives for all references with all candidates, within 1e-9.
+
+    Measures that are sums of products of powers are products of matrices. Pairs nearer than 1e-6,
+    for which these lose digits, parameters within 1e-3 of a singular one, and other measures are
+    computed by the formula.
+
+    Args:
+        spec: what to compare by.
+        log_p: log-probabilities of the references, [references, vocab].
+        log_q: those of the candidates, [candidates, vocab].
+
+    Returns:
+        The values, float64 [references, candidates].
+
+    Raises:
+        ValueError: as `compare`.
+
+    >>> p, q = torch.tensor([[0.5, 0.5]]).log(), torch.tensor([[0.25, 0.75], [0.5, 0.5]]).log()
+    >>> print(", ".join(f"{x:.3f}" for x in compare_all(MeasureSpec("kl"), p, q)[0]))
+    0.137, 0.000
+    """
+    measure = resolve(spec.measure)
+    parameters = check_parameters(measure, spec.alpha, spec.beta)
+    bound = upper_bound(measure, symmetrize=spec.symmetrize, alpha=spec.alpha, beta=spec.beta)
+    p, q = _normalised("log_p", log_p), _normalised("log_q", log_q)
+    product = _PRODUCTS.get(measure.name)
+    jensen = spec.symmetrize == "jensen" and not measure.symmetric
+    values = torch.full((len(p), len(q)), torch.nan, dtype=torch.float64, device=p.device)
+    if product is not None and not jensen:
+        divergence = partial(product, **parameters)
+        ways = ("none",) if measure.symmetric else WAYS.get(spec.symmetrize, (spec.symmetrize,))
+        found = [divergence(p, q) if way == "none" else divergence(q, p).T for way in ways]
+        values = torch.stack(found).mean(0)
+    near = ~(values.isfinite() & (values > NEAR))
+    rows, columns = near.nonzero(as_tuple=True)
+    step = max(1, 8 * CHUNK // p.shape[-1])
+    for start in range(0, len(rows), step):
+        part = slice(start, start + step)
+        pair = p[rows[part]], q[columns[part]]
+        values[rows[part], columns[part]] = compare_each([spec], *pair)[0]
+    return values.clamp(min=0.0, max=min(bound, LARGEST))
+
+
 def shares(
     measure: str | Measure,
     log_p: Tensor,
@@ -264,6 +313,64 @@ def _formula(measure: Measure) -> Callable[..., Tensor]:
 def _terms(measure: Measure) -> Callable[..., Tensor]:
     terms: Callable[..., Tensor] = measure.terms or globals()[f"{measure.name}_terms"]
     return terms
+
+
+# The formulas as products of matrices, [references, vocab] and [candidates, vocab].
+
+
+def _power_sums(log_p: Tensor, log_q: Tensor, a: float, b: float) -> Tensor:
+    """log sum p^a q^b of all pairs, [references, candidates]; NaN where it underflows."""
+    log_w, log_v = a * log_p, b * log_q
+    most_w, most_v = log_w.amax(-1, keepdim=True), log_v.amax(-1, keepdim=True)
+    sums = (log_w - most_w).exp() @ (log_v - most_v).exp().T
+    sums = torch.where(sums > SMALLEST_SUM, sums, torch.nan)
+    return sums.log() + most_w + most_v.T
+
+
+def _kl_all(log_p: Tensor, log_q: Tensor) -> Tensor:
+    p = log_p.exp()
+    return (p * log_p).sum(-1)[:, None] - p @ log_q.T
+
+
+def _ab_all(log_p: Tensor, log_q: Tensor, alpha: float, beta: float) -> Tensor:
+    total = alpha + beta
+    if min(abs(alpha), abs(beta), abs(total)) < SINGULAR:
+        return torch.full((len(log_p), len(log_q)), torch.nan, dtype=torch.float64)
+    ends = (total * log_p).logsumexp(-1), (total * log_q).logsumexp(-1)
+    one, other = ends[0][:, None] / (beta * total), ends[1] / (alpha * total)
+    return one + other - _power_sums(log_p, log_q, alpha, beta) / (alpha * beta)
+
+
+def _renyi_all(log_p: Tensor, log_q: Tensor, alpha: float) -> Tensor:
+    return alpha * _ab_all(log_p, log_q, alpha, 1.0 - alpha)
+
+
+def _alpha_all(log_p: Tensor, log_q: Tensor, alpha: float) -> Tensor:
+    factor = alpha * (alpha - 1.0)
+    return torch.expm1(factor * _ab_all(log_p, log_q, alpha, 1.0 - alpha)) / factor
+
+
+def _l2_all(log_p: Tensor, log_q: Tensor) -> Tensor:
+    p, q = log_p.exp(), log_q.exp()
+    squares = p.square().sum(-1)[:, None] + q.square().sum(-1) - 2 * (p @ q.T)
+    return torch.where(squares > NEAR, squares.clamp(min=0.0).sqrt(), torch.nan)
+
+
+def _fisher_rao_all(log_p: Tensor, log_q: Tensor) -> Tensor:
+    cosine = (log_p / 2).exp() @ (log_q / 2).exp().T
+    angle = 2 / math.pi * cosine.clamp(max=1.0).arccos()
+    return torch.where(1.0 - cosine > NEAR, angle, torch.nan)
+
+
+_PRODUCTS: dict[str, Callable[..., Tensor]] = {
+    "kl_divergence": _kl_all,
+    "alpha_divergence": _alpha_all,
+    "renyi_divergence": _renyi_all,
+    "beta_divergence": partial(_ab_all, alpha=1.0),
+    "ab_divergence": _ab_all,
+    "l2_distance": _l2_all,
+    "fisher_rao_distance": _fisher_rao_all,
+}
 
 
 # The formulas.

@@ -88,12 +88,30 @@ class InfoLMScorer(Scorer):
         settings: InfoLMSettings,
     ) -> dict[str, np.ndarray]:
         """Every measure that was asked for, of candidates and references, float64 [pairs] each."""
-        specs = [
-            MeasureSpec(name, settings.symmetrize, settings.alpha, settings.beta)
-            for name in settings.names
-        ]
+        specs = self._specs(settings)
         values = self._compare(candidates, references, readings, settings.interpolation, specs)
         return dict(zip(settings.names, values, strict=True))
+
+    def compare_all(
+        self,
+        candidates: Texts,
+        references: Texts,
+        readings: Mapping[Hashable, Tensor],
+        settings: InfoLMSettings,
+    ) -> np.ndarray:
+        """The measure of all candidates with all references, float64 [candidates, references]."""
+        log_q, log_p = (
+            interpolated(
+                torch.stack([readings[text.key] for text in side]), side, settings.interpolation
+            )
+            for side in (candidates, references)
+        )
+        (spec,) = self._specs(settings)
+        return measures.compare_all(spec, log_p, log_q).T.cpu().numpy()
+
+    def block_size(self, settings: InfoLMSettings) -> int:
+        """The number of texts whose distributions are held at once."""
+        return self._room(settings, CHUNK_BYTES)
 
     def bounds(self, settings: InfoLMSettings, name: str) -> tuple[float, float]:
         """0, for equal distributions, and the largest value of the measure."""
@@ -243,6 +261,13 @@ class InfoLMScorer(Scorer):
 
     # The steps of a pass.
 
+    def _specs(self, settings: InfoLMSettings) -> list[MeasureSpec]:
+        """What to compare by, for each measure that was asked for."""
+        return [
+            MeasureSpec(name, settings.symmetrize, settings.alpha, settings.beta)
+            for name in settings.names
+        ]
+
     def _room(self, settings: InfoLMSettings, most_bytes: int, each: int = 1) -> int:
         """The number of texts whose distributions, `each` of a text, are held at once."""
         size = 8 * self.checkpoint(settings).size * each
@@ -386,12 +411,7 @@ class InfoLMScorer(Scorer):
                 for (temperature, interpolation), indices in weightings[tables].items():
                     row = temperatures.index(temperature)
                     log_p = {key: reading[row] for key, reading in readings.items()}
-                    specs = [
-                        MeasureSpec(
-                            grid[i].names[0], grid[i].symmetrize, grid[i].alpha, grid[i].beta
-                        )
-                        for i in indices
-                    ]
+                    specs = [spec for i in indices for spec in self._specs(grid[i])]
                     values = self._compare(repeated, references, log_p, interpolation, specs)
                     for index, column in zip(indices, values, strict=True):
                         how = grid[index].multi_reference

@@ -1,9 +1,7 @@
 """The model that ships with the package: what it is, and that it tells meanings apart."""
 
 import gzip
-import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 import torch
@@ -11,9 +9,10 @@ from safetensors import safe_open
 from transformers import AutoModelForMaskedLM, AutoTokenizer
 
 from infolm_metric import IDF, InfoLMScorer
-from infolm_metric.bundled import train
-from infolm_metric.kernel.checkpoints import BUNDLED_FOLDER
+from infolm_metric.core.settings import BUNDLED_FOLDER
 from tests.paraphrases import PARAPHRASES
+from tools import evaluate_masked_lm
+from tools import train_masked_lm as train
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +53,7 @@ def test_a_paraphrase_is_closer_than_an_unrelated_sentence(scorer):
 
 def test_it_scores_many_measures_finitely_at_extreme_temperatures(scorer):
     candidates, references = ["The cat sat.", ""], ["A dog barked at the moon.", "Rain."]
-    with pytest.warns(UserWarning, match="without a token"):
+    with pytest.warns(UserWarning, match="have no token"):
         rows = scorer.sweep(
             candidates,
             references,
@@ -113,17 +112,18 @@ def test_centred_embeddings_predict_the_same():
     torch.testing.assert_close(words.mean(dim=0), torch.zeros_like(words[0]), rtol=0, atol=1e-12)
 
 
-def test_the_evaluation_script_prints_a_row_for_each_file_and_the_pool(tmp_path: Path):
+def test_the_evaluation_script_prints_a_row_for_each_file_and_the_pool(
+    tmp_path, monkeypatch, capsys
+):
     for name in ("first", "second"):
         with gzip.open(tmp_path / f"{name}.valid.txt.gz", "wt", encoding="utf-8") as file:
             file.writelines(text + "\n" for text, _ in PARAPHRASES[:3])
-    command = [sys.executable, "-m", "infolm_metric.bundled.evaluate", str(tmp_path)]
-    printed = subprocess.run(
-        [*command, "--masks", "2"], capture_output=True, text=True, check=True
-    ).stdout.splitlines()
-    assert [line.split()[0] for line in printed] == ["file", "first", "second", "pooled"]
-    assert printed[-1].split()[1] == "12"
-    assert 0 < float(printed[-1].split()[2]) < 10.3  # less than guessing: log 30522
+    monkeypatch.setattr(sys, "argv", ["evaluate", str(tmp_path), "--masks", "2"])
+    evaluate_masked_lm.main()
+    printed = [line.split()[1:-1:2] for line in capsys.readouterr().out.splitlines()[-3:]]
+    assert [row[0] for row in printed] == ["first", "second", "pooled"]
+    assert printed[-1][1] == "12"
+    assert 0 < float(printed[-1][2]) < 10.3  # less than guessing: log 30522
 
 
 def test_a_table_of_the_bundled_tokenizer_works_after_saving(scorer, tmp_path):

@@ -6,8 +6,8 @@ from safetensors import safe_open
 from transformers import AutoModelForSequenceClassification
 
 from infolm_metric import MENLIScorer
-from infolm_metric.bundled.nli.train import LABELS
-from infolm_metric.kernel.checkpoints import BUNDLED_FOLDER
+from infolm_metric.core.settings import BUNDLED_FOLDER
+from tools.train_nli import LABELS
 
 FOLDER = BUNDLED_FOLDER / "nli"
 # (reference, a candidate that follows from it, one that contradicts it)

@@ -9,78 +9,50 @@ import pytest
 
 from tests.project_files import ROOT, project_files
 
-TYPED = [name for name in ("infolm_metric", "space") if (ROOT / name).is_dir()]
+HOOKS = re.findall(r"entry: (.+)", (ROOT / ".pre-commit-config.yaml").read_text())
 MACHINE_PATH = re.compile(rb"(?<![\w.])/(?:work|root|farm|home|Users)/\w")
-LINT_IMPORTS = "from importlinter.cli import lint_imports_command; lint_imports_command()"
 WEIGHTS = {
     Path("infolm_metric/bundled/model.safetensors"),
     Path("infolm_metric/bundled/nli/model.safetensors"),
 }
-
-
 RIGHT = """# mypy: disallow-untyped-calls
-from infolm_metric import BaryScore, BaryScorer, InfoLM, InfoLMScorer
-scorer = InfoLMScorer(model_name_or_path="bundled", temperature=2.0)
-mean: float = scorer.score(["a"], ["b"], information_measure=["kl", "l1"], idf=False)["infolm"]
+from infolm_metric import BaryScorer, BaryScoreSettings, InfoLM, InfoLMScorer, InfoLMSettings
+scorer = InfoLMScorer(InfoLMSettings(model_name_or_path="bundled", temperature=2.0, idf=False))
+mean: float = scorer.score(["a"], ["b"], information_measure=["kl", "l1"])["infolm"]
 InfoLM(temperature=1.5).compute(predictions=["a"], references=["b"], batch_size=8)
-BaryScorer(layers="all").explain("a", "b", layers=[1, 2]).moves()[0].mass + 1.0
-BaryScore(layers=2).compute(predictions=["a"], references=["b"], idf=False)
+BaryScorer(BaryScoreSettings(layers=(1, 2))).explain("a", "b").moves()[0].mass + 1.0
 """
 WRONG = """# mypy: disallow-untyped-calls
-from infolm_metric import BaryScorer, InfoLM, InfoLMScorer
-InfoLMScorer(temprature=2.0)
-InfoLMScorer().score(["a"], ["b"], temperature="warm")
-InfoLM(temprature=2.0)
-InfoLM().compute(predictions=["a"], references=["b"], batch_size=[8])
-BaryScorer(layers=2.5)
+from infolm_metric import BaryScoreSettings, InfoLMScorer, InfoLMSettings, MENLISettings
+InfoLMSettings(temprature=2.0)
+InfoLMSettings(temperature="warm")
+BaryScoreSettings(layers=2.5)
+MENLISettings(direction="ah")
+InfoLMScorer().score(["a"], ["b"], verbose="much")
 """
 
 
-def assert_passes(*arguments: str) -> None:
-    """Fail with what the tool printed if `python arguments`, run in ROOT, complains."""
-    result = subprocess.run([sys.executable, *arguments], cwd=ROOT, capture_output=True, text=True)
-    assert result.returncode == 0, result.stdout + result.stderr
+def run(command: str, *arguments: object) -> subprocess.CompletedProcess[str]:
+    """A tool of this environment, run in ROOT."""
+    tool, *options = command.split()
+    program = Path(sys.executable).parent / tool
+    called = [str(each) for each in (program, *options, *arguments)]
+    return subprocess.run(called, cwd=ROOT, capture_output=True, text=True)
 
 
-def test_ruff_finds_nothing():
-    assert_passes("-m", "ruff", "check", ".")
+@pytest.mark.parametrize("hook", HOOKS)
+def test_what_runs_before_a_commit_finds_nothing(hook):
+    options = {"ruff format": "--check .", "ruff check": ".", "lint-imports": "--no-cache"}
+    done = run(f"{hook} {options.get(hook, '')}")
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_the_code_is_formatted():
-    assert_passes("-m", "ruff", "format", "--check", "--diff", ".")
-
-
-@pytest.fixture(scope="module")
-def complaints(tmp_path_factory):
-    """What mypy says, in one run, of the package, of the page and of a user's two programs."""
-    folder = tmp_path_factory.mktemp("user")
-    files = [folder / "right.py", folder / "wrong.py"]
-    for file, program in zip(files, (RIGHT, WRONG), strict=True):
-        file.write_text(program)
-    command = [sys.executable, "-m", "mypy", *TYPED, *files]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
-    assert not done.stderr and done.returncode == 1, done.stdout + done.stderr
-    return [line for line in done.stdout.splitlines() if " error: " in line]
-
-
-def test_types_check(complaints):
-    assert [line for line in complaints if "wrong.py:" not in line] == []
-
-
-def test_a_static_checker_knows_the_settings(complaints):
-    lines = [re.search(r"wrong\.py:(\d+): ", line) for line in complaints]
-    assert [int(line[1]) for line in lines if line] == [3, 4, 5, 6, 7]
-
-
-def test_imports_go_one_way():
-    """The contracts are in setup.cfg."""
-    assert_passes("-c", LINT_IMPORTS, "--no-cache")
-
-
-def test_what_runs_before_a_commit_is_what_runs_here():
-    configuration = (ROOT / ".pre-commit-config.yaml").read_text()
-    entries = re.findall(r"entry: (.+)", configuration)
-    assert entries == ["ruff format", "ruff check", f"mypy {' '.join(TYPED)}", "lint-imports"]
+def test_a_static_checker_knows_the_settings(tmp_path):
+    for name, program in {"right.py": RIGHT, "wrong.py": WRONG}.items():
+        (tmp_path / name).write_text(program)
+    done = run("mypy", tmp_path / "right.py", tmp_path / "wrong.py")
+    found = re.findall(r"(right|wrong)\.py:(\d+): error", done.stdout)
+    assert found == [("wrong", str(line)) for line in range(3, 8)], done.stdout + done.stderr
 
 
 def test_no_file_names_a_path_of_a_machine():
@@ -94,10 +66,7 @@ def test_no_file_names_a_path_of_a_machine():
     assert not found, "\n".join(found)
 
 
-def test_only_the_bundled_weights_are_large():
-    large = {path for path in project_files() if (ROOT / path).stat().st_size > 1_000_000}
-    assert large <= WEIGHTS
-
-
-def test_the_bundled_weights_keep_within_their_48_megabytes():
-    assert all((ROOT / path).stat().st_size <= 48_000_000 for path in WEIGHTS)
+def test_only_the_bundled_weights_are_large_and_within_48_megabytes():
+    sizes = {path: (ROOT / path).stat().st_size for path in project_files()}
+    assert {path for path, size in sizes.items() if size > 1_000_000} <= WEIGHTS
+    assert max(sizes.values()) <= 48_000_000

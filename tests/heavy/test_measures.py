@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from infolm_metric.infolm import measures
-from infolm_metric.infolm.measures import MEASURES, SYMMETRIZATIONS, compare, largest_value
+from infolm_metric.infolm.measures import MEASURES, SYMMETRIZATIONS, compare, upper_bound
 from tests.unit.infolm.test_measures import CASES, FAMILIES, GRID, noise
 
 
@@ -44,7 +44,7 @@ def test_only_unbounded_measures_are_called_unbounded(name, parameters, symmetri
         q = torch.zeros(1, size + 1, dtype=torch.float64)
         p[0, 0], q[0, 0] = 0.0, -float(size)
         values.append(compare(name, p, q, symmetrize=symmetrize, **parameters).item())
-    bound = largest_value(name, symmetrize=symmetrize, **parameters)
+    bound = upper_bound(name, symmetrize=symmetrize, **parameters)
     if math.isinf(bound):
         assert values[0] + 0.3 < values[1] and values[1] + 0.3 < values[2]
     else:

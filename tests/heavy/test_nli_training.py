@@ -1,8 +1,6 @@
 """How the bundled natural-language-inference model is trained and evaluated, on a few rows."""
 
 import gzip
-import json
-import subprocess
 import sys
 
 import numpy as np
@@ -14,8 +12,9 @@ from transformers import (
     BertForSequenceClassification,
 )
 
-from infolm_metric.bundled.nli import evaluate, train
-from infolm_metric.kernel.checkpoints import BUNDLED_FOLDER
+from infolm_metric.core.settings import BUNDLED_FOLDER
+from tools import evaluate_nli as evaluate
+from tools import train_nli as train
 
 ROWS = [
     ("snli_dev", "entailment", "A man is sleeping.", "A man sleeps."),
@@ -84,7 +83,7 @@ def test_a_temperature_is_found_again_and_calibrates():
     assert after < 0.02 < before
 
 
-def test_the_evaluation_reads_labels_in_the_models_own_order(file, tmp_path):
+def test_the_evaluation_reads_labels_in_the_models_own_order(file, tmp_path, monkeypatch, capsys):
     """A model whose labels stand in another order gives the same probabilities and accuracy."""
     torch.manual_seed(0)
     tokenizer = AutoTokenizer.from_pretrained(BUNDLED_FOLDER)
@@ -107,9 +106,10 @@ def test_the_evaluation_reads_labels_in_the_models_own_order(file, tmp_path):
         folder = tmp_path / order[0]
         model.save_pretrained(folder)
         tokenizer.save_pretrained(folder)
-        command = [sys.executable, "-m", evaluate.__name__, file, "--model", folder, "--json"]
-        tables.append(json.loads(subprocess.run(command, check=True, capture_output=True).stdout))
+        monkeypatch.setattr(sys, "argv", ["evaluate", str(file), "--model", str(folder)])
+        evaluate.main()
+        tables.append(capsys.readouterr().out)
     assert tables[0] == tables[1]
-    assert tables[0]["snli_dev"]["pairs"] == 2
+    assert "| snli_dev | 2 |" in tables[0]
     # What HANS calls entailment is no row of three labels, either.
-    assert tables[0]["all, three-way"]["pairs"] == 3
+    assert "| all, three-way | 3 |" in tables[0]

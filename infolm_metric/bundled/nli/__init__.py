@@ -1,1 +1,1 @@
-"""The bundled natural-language-inference model, and how it was trained and evaluated."""
+"""The bundled natural-language-inference model: data alone."""

@@ -57,6 +57,13 @@ def test_without_places_other_tokens_of_the_same_points_move_for_nothing(
         assert move.distance == pytest.approx(0, abs=1e-12)
 
 
-def test_an_explanation_is_of_one_reference(scorer):
-    with pytest.raises(TypeError, match=r"reference must be a string, got \['a cat', 'a dog'\]"):
-        scorer.explain("a cat", ["a cat", "a dog"])
+@pytest.mark.parametrize(
+    ("pair", "word"),
+    [
+        (("a cat", ["a cat", "a dog"]), "reference must be a string"),
+        ((None, "a cat"), "candidate must be a string"),
+    ],
+)
+def test_an_explanation_is_of_two_texts(scorer, pair, word):
+    with pytest.raises(TypeError, match=word):
+        scorer.explain(*pair)

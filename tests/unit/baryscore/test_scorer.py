@@ -1,17 +1,12 @@
 """BaryScorer against the literal float64 implementation, and what a score must not depend on."""
 
-import copy
-
 import numpy as np
 import pytest
 import torch
 
 from infolm_metric import IDF, BaryScorer
-from infolm_metric.baryscore import encoder
-from infolm_metric.kernel.checkpoints import BUNDLED_FOLDER
-from infolm_metric.kernel.idf.statistics import Statistics
-from infolm_metric.kernel.pairs import check_pairs
-from infolm_metric.kernel.results import joined
+from infolm_metric.baryscore.scorer import Encoder
+from infolm_metric.core.settings import BUNDLED_FOLDER
 from tests.model_families import FAMILIES, edited
 from tests.paraphrases import PARAPHRASES
 from tests.reference_baryscore import (
@@ -74,13 +69,13 @@ def literal():
 def read(monkeypatch):
     """The rows of token ids that any model reads."""
     rows = []
-    plain = encoder.Encoder.states
+    plain = Encoder.states
 
     def counting(self, ids):
         rows.extend(map(tuple, ids.tolist()))
         return plain(self, ids)
 
-    monkeypatch.setattr(encoder.Encoder, "states", counting)
+    monkeypatch.setattr(Encoder, "states", counting)
     return rows
 
 
@@ -239,39 +234,6 @@ def test_what_is_kept_and_what_is_read_anew_score_alike(tiny_bert, read):
     assert len(read) == 2 * count
 
 
-def test_several_settings_need_one_reading_and_equal_each_alone(scorer, read):
-    pairs = check_pairs(CANDIDATES, REFERENCES)
-    grid = scorer.settings.replace(reuse_memory=0).grid(
-        {"layers": [1, 2, (0, 2)], "idf": ["references", False], "multi_reference": ["min", "mean"]}
-    )
-    counted = [scorer.inner.count(pairs, each) for each in grid]
-    told = []
-    results = scorer.inner.score_many(pairs, grid, counted, told.append)
-    assert len(read) == len({*CANDIDATES, *REFERENCES})
-    assert sum(told) == len(grid) * len(pairs)
-    for each, known, result in zip(grid, counted, results, strict=True):
-        alone = scorer.inner.score(pairs, each, known)
-        assert result.as_dict() == alone.as_dict()
-
-
-def test_a_part_is_scored_as_within_the_whole_corpus(scorer):
-    settings = scorer.settings
-    halves = (
-        check_pairs(CANDIDATES[:3], REFERENCES[:3]),
-        check_pairs(CANDIDATES[3:], REFERENCES[3:]),
-    )
-    counted = sum((scorer.inner.count(half, settings) for half in halves), Statistics())
-    parts = [scorer.inner.score(half, settings, counted) for half in halves]
-    assert joined(parts).as_dict() == scorer.score(CANDIDATES, REFERENCES).as_dict()
-
-
-def test_a_stream_gives_the_scores_of_the_pairs_in_order(scorer, monkeypatch):
-    monkeypatch.setattr("infolm_metric.kernel.scorer.READ_AHEAD", 2)
-    rows = scorer.stream(list(zip(CANDIDATES, REFERENCES, strict=True)))
-    expected = scorer.score(CANDIDATES, REFERENCES)["scores"]
-    assert [row["baryscore"] for row in rows] == expected
-
-
 def test_a_callers_autocast_and_gradients_change_nothing(tiny_bert):
     plain = BaryScorer(model_name_or_path=tiny_bert, layers=2, reuse_memory=0)
     expected = plain.score(CANDIDATES, REFERENCES)["scores"]
@@ -295,10 +257,10 @@ def test_states_that_overflow_are_refused_by_the_settings_name(tiny_bert):
         model_name_or_path=str(tiny_bert), layers=2, idf=False, dtype="float16", reuse_memory=0
     )
     scorer.score(["a cat sat"], ["a dog"])
-    encoder_layers = scorer.inner.states.model(scorer.settings).model.encoder.layer
+    encoder_layers = scorer.model(scorer.settings).model.encoder.layer
     with torch.inference_mode():
         encoder_layers[-1].output.dense.weight.fill_(6e4)
-    with pytest.raises(ValueError, match='no finite numbers with dtype=.float16.; give'):
+    with pytest.raises(ValueError, match="no finite numbers with dtype=.float16.; give"):
         scorer.score([""], ["a"])
 
 
@@ -316,7 +278,7 @@ def test_with_separate_weights_a_copy_need_not_score_zero(scorer):
 def test_a_text_of_one_token_is_heard(scorer):
     result = scorer.score(["yes", "rain"], ["no", "rain"], idf=False)
     assert result["scores"][0] > 0 == result["scores"][1]
-    assert result.remarks.one_token == 0
+    assert result["warnings"] == {}
 
 
 def test_tokens_of_weight_zero_take_no_part(scorer):
@@ -327,7 +289,7 @@ def test_tokens_of_weight_zero_take_no_part(scorer):
     found = scorer.explain("the cat the", "dog", idf=table)
     assert found.candidate.weights.tolist() == [0, 1, 0]
     nothing = scorer.score(["the the"], ["dog"], idf=table)
-    assert nothing.remarks.zero_weight == 1
+    assert nothing["warnings"]["zero_weight"] == 1
     assert nothing["scores"] == scorer.score(["the the"], ["dog"], idf=False)["scores"]
 
 
@@ -342,32 +304,27 @@ def test_several_references_are_scored_each_and_combined(scorer, rule, combine):
     assert found == pytest.approx([combine(pair) for pair in zip(*apart, strict=True)], abs=1e-15)
 
 
-def test_long_texts_are_cut_read_in_windows_or_refused(scorer, tiny_bert):
+def test_long_texts_are_cut_or_read_in_windows(scorer):
     cut = scorer.score([LONG], ["the boat"], max_length=12)
-    assert cut.remarks.too_long == 1 and cut.remarks.limit == 12
+    assert cut["warnings"]["too_long"] == 1 and "|max_length:12|" in cut.signature
     short = scorer.tokenizer.decode(scorer.tokenizer(LONG)["input_ids"][1:11])
     assert scorer.score([short], ["the boat"], max_length=12)["scores"] == cut["scores"]
     whole = scorer.score([LONG], ["the boat"], max_length=12, long_text="window")
-    assert whole["scores"] != cut["scores"]
-    fresh = BaryScorer(model_name_or_path=tiny_bert, layers=2)
-    with pytest.raises(ValueError, match="more than max_length=12"):
-        fresh.score([LONG], ["the boat"], max_length=12, long_text="error", idf=False)
-    assert fresh.inner.states._loaded is None
+    assert whole["scores"] != cut["scores"] and "too_long" not in whole["warnings"]
 
 
 def test_every_token_of_a_window_has_the_states_that_window_gives(scorer):
-    (weighed_text,), _ = scorer.inner.states.read([[LONG], []], (None, None), scorer.settings)
-    chosen = scorer.settings.replace(max_length=12, long_text="window")
-    (weighed_text,), _ = scorer.inner.states.read([[LONG], []], (None, None), chosen)
-    found = scorer.inner.states.of([weighed_text], chosen, [(2,)])[weighed_text.key[0]][0]
-    ids, width = weighed_text.text.tokens, 10
+    chosen = scorer.settings.replace(max_length=12, long_text="window", layers=[2])
+    (text,) = scorer.weigh([LONG], None, chosen)
+    found = scorer.read([text], chosen)[text.key[0]]
+    ids, width = text.text.tokens, 10
     assert found.shape == (len(ids), 32)
     starts = sorted({*range(0, len(ids) - width, width // 2), len(ids) - width})
-    template = scorer.inner.states.opened(chosen).template
+    template, model = scorer.checkpoint(chosen).template, scorer.model(chosen)
     for position in range(len(ids)):
         start = min(starts, key=lambda s: (abs(s + (width - 1) / 2 - position), s))
         window = [*template.prefix, *ids[start : start + width], *template.suffix]
-        states = scorer.inner.states.model(chosen).states(torch.tensor([window]))[2][0]
+        states = model.states(torch.tensor([window]))[2][0]
         expected = torch.nn.functional.normalize(states[1 + position - start].double(), dim=0)
         torch.testing.assert_close(found[position], expected, atol=1e-6, rtol=0)
 
@@ -375,20 +332,21 @@ def test_every_token_of_a_window_has_the_states_that_window_gives(scorer):
 # What is refused.
 
 
-def test_layers_that_the_model_has_not_are_refused_before_it_is_loaded(tiny_bert):
-    fresh = BaryScorer(model_name_or_path=tiny_bert)
-    with pytest.raises(ValueError, match="layers must be at most 3, .* got 5"):
-        fresh.score(["a"], ["b"])
-    with pytest.raises(ValueError, match=r"from 0, the embeddings, to 2, .* got 3"):
-        fresh.score(["a"], ["b"], layers=[0, 3])
-    assert fresh.inner.states._loaded is None
-
-
-def test_a_decoder_is_refused_with_what_to_choose(tiny_models):
-    with pytest.raises(
-        ValueError, match="is a gpt2 model, and not an encoder .* choose an encoder"
-    ):
-        BaryScorer(model_name_or_path=tiny_models("gpt2")).score(["a"], ["b"])
+@pytest.mark.parametrize(
+    ("family", "given", "word"),
+    [
+        ("bert", {"layers": 5}, "layers must be at most 3, .* got 5"),
+        ("bert", {"layers": [0, 3]}, "from 0, the embeddings, to 2, .* got 3"),
+        ("bert", {"layers": 2, "long_text": "error"}, "more than max_length=40"),
+        ("bert", {"layers": 2, "max_length": 2}, "max_length must be at least 3"),
+        ("gpt2", {}, "is a gpt2 model, and not an encoder .* choose an encoder"),
+    ],
+)
+def test_what_cannot_be_read_is_refused_before_weights_are(
+    family, given, word, tiny_models, no_model
+):
+    with pytest.raises(ValueError, match=word):
+        BaryScorer(model_name_or_path=tiny_models(family), **given).score([LONG], ["b"])
 
 
 def test_a_model_whose_layers_are_missing_is_refused(tiny_bert, tmp_path):
@@ -399,42 +357,24 @@ def test_a_model_whose_layers_are_missing_is_refused(tiny_bert, tmp_path):
 
 def test_a_model_without_its_hidden_states_is_refused(tiny_bert, monkeypatch):
     scorer = BaryScorer(model_name_or_path=tiny_bert, layers=2)
-    model = scorer.inner.states.model(scorer.settings).model
+    model = scorer.model(scorer.settings).model
     monkeypatch.setattr(model, "forward", lambda **given: object())
     with pytest.raises(ValueError, match="gives 0 hidden states, and its configuration says 3"):
         scorer.score(["a"], ["b"])
 
 
-def test_a_table_of_another_tokenizer_is_refused(scorer, tiny_models):
-    other = BaryScorer(model_name_or_path=tiny_models("mpnet")).tokenizer
-    with pytest.raises(ValueError, match="tokenizer"):
-        scorer.score(["a"], ["b"], idf=IDF.from_corpus(["a", "b"], other))
-
-
 # The result, and more.
 
 
-def test_the_result_says_what_was_done(bundled):
-    texts = [text for text, _ in PARAPHRASES]
-    others = [other for _, other in PARAPHRASES]
-    result = bundled.score(texts, others, rescale_with_baseline=True)
-    assert result.signature.startswith(
+def test_the_result_says_what_was_done_and_paraphrases_are_closer_than_other_texts(bundled):
+    texts, paraphrases = map(list, zip(*PARAPHRASES, strict=True))
+    near = bundled.score(paraphrases, texts, rescale_with_baseline=True)
+    assert near.signature.startswith(
         "metric:baryscore|layers:last5|idf:references|weights:idf|ground:sqeuclidean|"
         "multi_reference:min|baseline:package-"
     )
-    assert result["higher_is_better"] is False
-    assert bundled.inner.bounds(bundled.settings, "baryscore") == (0.0, 4.0)
-    assert result["baryscore"] < result["baseline"]["mean"]
-    assert 0 < result["rescaled"] < 1
-
-
-def test_a_paraphrase_is_closer_than_an_unrelated_sentence(bundled):
-    texts, paraphrases = map(list, zip(*PARAPHRASES, strict=True))
-    near = bundled.score(paraphrases, texts)["scores"]
+    assert near["higher_is_better"] is False
+    assert bundled.bounds(bundled.settings, "baryscore") == (0.0, 4.0)
+    assert near["baryscore"] < near["baseline"]["mean"] and 0 < near["rescaled"] < 1
     far = bundled.score(paraphrases[1:] + paraphrases[:1], texts)["scores"]
-    assert sum(one < other for one, other in zip(near, far, strict=True)) >= 95
-
-
-def test_a_copy_carries_the_settings_and_loads_its_own_model(scorer):
-    twin = copy.deepcopy(scorer)
-    assert twin.settings == scorer.settings and twin.inner.states._loaded is None
+    assert sum(one < other for one, other in zip(near["scores"], far, strict=True)) >= 95

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from mpmath import mp, mpf
 
 from infolm_metric.infolm import measures
-from infolm_metric.infolm.measures import MEASURES, SYMMETRIZATIONS, compare, largest_value
+from infolm_metric.infolm.measures import MEASURES, SYMMETRIZATIONS, compare, upper_bound
 
 LARGEST = torch.finfo(torch.float64).max
 PARAMETERS = {  # one ordinary choice for each measure that needs one
@@ -311,12 +311,12 @@ def test_beta_is_ab_with_alpha_one_and_gamma_is_its_other_name(pair, beta):
 @pytest.mark.parametrize(("name", "symmetrize"), ORDINARY)
 @given(pair=logits(2, 40.0))
 @settings(max_examples=10, deadline=None)
-def test_the_printed_formula_is_never_negative_nor_above_the_largest_value(name, symmetrize, pair):
+def test_the_printed_formula_is_never_negative_nor_above_the_upper_bound(name, symmetrize, pair):
     """In 50 digits and without the bounds that `compare` holds its values to."""
     parameters = PARAMETERS.get(name, {})
     sides = "none" if MEASURES[name].symmetric else symmetrize
     exact = literal(name, *pair, sides, parameters)
-    largest = largest_value(name, symmetrize=symmetrize, **parameters)
+    largest = upper_bound(name, symmetrize=symmetrize, **parameters)
     assert -1e-40 < exact <= mpf(largest) * (1 + mpf(10) ** -15)
     value = compare(name, *pair, symmetrize=symmetrize, **parameters).item()
     assert value == pytest.approx(float(min(exact, mpf(LARGEST))), rel=1e-9, abs=1e-9)
@@ -397,11 +397,9 @@ def test_inputs_are_renormalised(pair, shift_x, shift_y):
         ("ab", "jensen", {"alpha": 2, "beta": -1}, math.log(2) / 2),
     ],
 )
-def test_disjoint_distributions_reach_the_largest_value(name, symmetrize, parameters, bound):
+def test_disjoint_distributions_reach_the_upper_bound(name, symmetrize, parameters, bound):
     p, q = logs(1.0, 0.0), logs(0.0, 1.0)
-    assert largest_value(name, symmetrize=symmetrize, **parameters) == pytest.approx(
-        bound, rel=1e-7
-    )
+    assert upper_bound(name, symmetrize=symmetrize, **parameters) == pytest.approx(bound, rel=1e-7)
     value = compare(name, p, q, symmetrize=symmetrize, **parameters).item()
     assert value == pytest.approx(bound, rel=1e-7)
 
@@ -421,9 +419,9 @@ def test_fisher_rao_itself_keeps_within_one():
 def test_jensen_bounds_hold_before_they_are_enforced(pair, alpha, name):
     p, q = (row.log_softmax(-1) for row in pair)
     m = torch.logaddexp(p, q) - math.log(2)
-    formula = measures.resolve(name).formula
+    formula = getattr(measures, measures.resolve(name).name)
     value = (formula(p, m, alpha=alpha) + formula(q, m, alpha=alpha)) / 2
-    assert value.item() <= largest_value(name, symmetrize="jensen", alpha=alpha) * (1 + 1e-12)
+    assert value.item() <= upper_bound(name, symmetrize="jensen", alpha=alpha) * (1 + 1e-12)
 
 
 def test_values_beyond_float64_become_its_largest_number():
@@ -476,95 +474,26 @@ def test_a_temperature_of_a_hundredth_agrees_with_the_reference():
 # Shares of the vocabulary's entries
 
 
-def test_shares_name_the_entries_that_differ():
+@pytest.mark.parametrize(("name", "symmetrize"), ORDINARY)
+def test_shares_name_the_entries_that_differ_and_add_up(name, symmetrize):
+    options = {"symmetrize": symmetrize, **PARAMETERS.get(name, {})}
     p, q = logs(0.5, 0.3, 0.1, 0.1), logs(0.5, 0.1, 0.3, 0.1)
-    for name in MEASURES:
-        parts = measures.shares(name, p, q, **PARAMETERS.get(name, {})).tolist()
+    parts = measures.shares(name, p, q, **options).tolist()
+    if symmetrize in ("jeffreys", "jensen"):
         assert parts[1] == pytest.approx(parts[2], rel=1e-12)
-        assert parts[1] > 2 * max(parts[0], parts[3]), name
+    assert min(parts[1:3]) > 2 * max(parts[0], parts[3])
+    assert measures.shares(name, p, p, **options).tolist() == [0.0] * 4
+    for x, y in (FAMILIES["random"], FAMILIES["close"]):
+        parts = measures.shares(name, x, y, **options)
+        assert parts.min() >= 0
+        value = compare(name, x, y, **options)
+        torch.testing.assert_close(parts.sum(), value, rtol=1e-9, atol=1e-12)
 
 
 def test_kl_shares_are_the_terms_of_its_sum_less_what_cancels():
     p, q = logs(0.5, 0.3, 0.2), logs(0.1, 0.3, 0.6)
     expected = p.exp() * (p - q) - p.exp() + q.exp()
     torch.testing.assert_close(measures.shares("kl", p, q, symmetrize="none"), expected)
-
-
-def test_shares_check_their_arguments():
-    x, y = FAMILIES["random"]
-    for refused in (
-        lambda: measures.shares("renyi", x, y),
-        lambda: measures.shares("kl", x, y, symmetrize="both"),
-        lambda: measures.shares("kl", x, y[:5]),
-        lambda: measures.shares("kl", x, y * math.nan),
-    ):
-        with pytest.raises(ValueError, match="needs alpha|symmetrize|last axis|NaN"):
-            refused()
-
-
-# Where the paper's printed formulas and other implementations slip
-
-
-def test_kl_is_not_its_negative():
-    p, q = logs(0.5, 0.5), logs(0.25, 0.75)
-    peer = (p.exp() * (q - p)).sum().item()
-    assert peer < 0.0
-    assert compare("kl", p, q, symmetrize="none").item() == pytest.approx(-peer, rel=1e-14)
-
-
-@pytest.mark.parametrize("alpha", [-2.0, -0.5, 0.25, 0.5, 0.75, 1.5, 3.0])
-def test_alpha_divergence_has_the_sign_that_makes_it_positive(alpha):
-    p, q = logs(0.5, 0.5), logs(0.25, 0.75)
-    printed = (1 - (alpha * p + (1 - alpha) * q).exp().sum().item()) / (alpha * (alpha - 1))
-    assert printed < 0.0
-    value = compare("alpha", p, q, symmetrize="none", alpha=alpha).item()
-    assert value == pytest.approx(-printed, rel=1e-12)
-
-
-def test_ab_divergence_is_zero_for_equal_distributions_where_the_printed_row_is_not():
-    p = logs(0.5, 0.25, 0.25)
-
-    def log_s(s, t):
-        return torch.logsumexp(s * p + t * p, -1).item()
-
-    def printed(a, b):
-        return log_s(a + b, 0) / (b * (a + b)) + log_s(0, a + b) / (a + b) - log_s(a, b) / b
-
-    assert abs(printed(0.5, 0.25)) > 0.01
-    assert printed(1.0, 0.25) == pytest.approx(0.0, abs=1e-15)
-    assert printed(0.25, 0.75) == pytest.approx(0.0, abs=1e-15)
-    assert compare("ab", p, p.clone(), alpha=0.5, beta=0.25).item() == 0.0
-
-
-def test_gamma_divergence_is_kl_at_beta_zero_and_not_at_one():
-    p, q = logs(0.5, 0.25, 0.25), logs(0.1, 0.2, 0.7)
-    kl = compare("kl", p, q, symmetrize="none").item()
-    near = compare("gamma_divergence", p, q, symmetrize="none", beta=1e-7).item()
-    assert near == pytest.approx(kl, rel=1e-6)
-    assert abs(compare("gamma_divergence", p, q, symmetrize="none", beta=1).item() - kl) > 0.05
-
-
-def test_fisher_rao_is_scaled_to_one_and_not_to_pi():
-    p, q = logs(0.5, 0.5, 0.0), logs(0.0, 0.25, 0.75)
-    overlap = math.sqrt(0.5 * 0.25)
-    assert compare("fisher_rao", p, q).item() == pytest.approx(2 * math.acos(overlap) / math.pi)
-    assert compare("fisher_rao", logs(1.0, 0.0), logs(0.0, 1.0)).item() == 1.0
-
-
-def test_the_reference_comes_first():
-    reference, candidate = logs(0.9, 0.1), logs(0.5, 0.5)
-    value = compare("kl", reference, candidate, symmetrize="none").item()
-    assert value == pytest.approx(0.9 * math.log(1.8) + 0.1 * math.log(0.2))
-
-
-@pytest.mark.parametrize("wrong", [math.nan, math.inf])
-def test_nan_is_refused_and_never_a_perfect_score(wrong):
-    good, bad = noise(3, 5, seed=1), noise(3, 5, seed=2)
-    bad[1, 4] = wrong
-    with pytest.raises(ValueError, match="log_q holds NaN, \\+inf or a row of only -inf"):
-        compare("kl", good, bad)
-    with pytest.raises(ValueError, match="log_p holds NaN"):
-        compare("kl", torch.full((1, 5), -math.inf), good)
 
 
 # Shapes
@@ -619,26 +548,11 @@ def test_a_vocabulary_of_a_quarter_million_is_summed_without_loss():
     assert compare("alpha", p, q, symmetrize="none", alpha=2).item() == pytest.approx(1 / 6)
 
 
-@pytest.mark.parametrize(
-    ("shape_p", "shape_q"),
-    [((2, 5), (2, 4)), ((2, 5), (3, 5)), ((), ()), ((2, 0), (2, 0)), ((5, 1), (5,))],
-)
-def test_shapes_that_do_not_fit_are_refused_with_both_shapes(shape_p, shape_q):
-    with pytest.raises(ValueError, match="one vocabulary as their last axis") as error:
-        compare("kl", torch.zeros(shape_p), torch.zeros(shape_q))
-    assert str(list(shape_p)) in str(error.value) and str(list(shape_q)) in str(error.value)
-
-
 # Names and arguments
 
 
 def test_a_vocabulary_of_one_entry_leaves_nothing_to_tell_apart():
     assert compare("kl", torch.zeros(3, 1), torch.zeros(3, 1)).tolist() == [0.0, 0.0, 0.0]
-
-
-def test_what_is_no_tensor_is_refused_by_name():
-    with pytest.raises(TypeError, match="log_q must be a torch.Tensor, got ndarray"):
-        compare("kl", torch.zeros(2), np.zeros(2))
 
 
 def test_the_table_describes_every_measure():
@@ -648,8 +562,7 @@ def test_the_table_describes_every_measure():
         "fisher_rao_distance",
     ]
     for name, measure in MEASURES.items():
-        assert measure.name == measure.formula.__name__ == name
-        assert getattr(measures, name) is measure.formula
+        assert measure.name == name and callable(getattr(measures, name))
         assert measure.expression and measure.description and measure.source
         assert {parameter.name for parameter in measure.parameters} == set(PARAMETERS.get(name, {}))
         assert measure.symmetric == name.endswith("_distance")
@@ -664,74 +577,77 @@ def test_aliases_lead_to_full_names():
     assert torch.equal(compare("fisher_rao", x, y), compare(MEASURES["fisher_rao_distance"], x, y))
 
 
+# What is refused: by the name of the argument, with what would do.
+
+
+UNKNOWN = {
+    "fisher": "did you mean 'fisher_rao_distance'",
+    "KL": "did you mean 'kl_divergence'",
+    "kl_divergance": "did you mean 'kl_divergence'",
+    "l_inf": "did you mean 'l_infinity_distance'",
+    "gamma": "did you mean 'beta_divergence'",
+    "L2-distance": "did you mean 'l2_distance'",
+}
+X, Y = FAMILIES["random"]
+ZEROS = torch.zeros(2, 5)
+REFUSED = [
+    *((measures.resolve, (name,), {}, hint) for name, hint in UNKNOWN.items()),
+    *((measures.resolve, (name,), {}, "known: ") for name in ("xyzzy", None, 5, ["kl"], "")),
+    *(
+        (function, ("l1", *rows), {"symmetrize": name}, "unknown symmetrize .*'jeffreys'")
+        for name in ("jeffrey", "Jensen", "", None, 3, ["none"])
+        for function, rows in ((compare, (X, Y)), (measures.shares, (X, Y)), (upper_bound, ()))
+    ),
+    (compare, ("kl", ZEROS, ZEROS[:, :4]), {}, r"last axis.*\[2, 5\] and \[2, 4\]"),
+    (compare, ("kl", ZEROS, torch.zeros(3, 5)), {}, r"broadcast; got shapes \[2, 5\]"),
+    (compare, ("kl", torch.zeros(()), torch.zeros(())), {}, "last axis"),
+    (compare, ("kl", torch.zeros(2, 0), torch.zeros(2, 0)), {}, "last axis"),
+    (compare, ("kl", torch.zeros(5, 1), ZEROS[0]), {}, "last axis"),
+    (measures.shares, ("kl", X, Y[:5]), {}, "last axis"),
+    (compare, ("kl", torch.zeros(2), np.zeros(2)), {}, "log_q must be a torch.Tensor"),
+    *(
+        (function, ("kl", X, Y.where(Y.max() > Y, wrong)), {}, "log_q holds NaN")
+        for wrong in (math.nan, math.inf)
+        for function in (compare, measures.shares)
+    ),
+    (compare, ("kl", torch.full((1, 24), -math.inf), X), {}, "log_p holds NaN"),
+    (measures.shares, ("renyi", X, Y), {}, "renyi_divergence needs alpha"),
+    *((measures.parameter_grid, ("renyi", [2, w], [None]), {}, "alpha") for w in (None, "2", True)),
+]
+
+
+@pytest.mark.parametrize(("function", "arguments", "options", "word"), REFUSED)
+def test_what_cannot_be_compared_is_refused(function, arguments, options, word):
+    with pytest.raises((TypeError, ValueError), match=word):
+        function(*arguments, **options)
+
+
 @pytest.mark.parametrize(
-    ("unknown", "nearest"),
+    ("name", "parameters", "word"),
     [
-        ("fisher", "fisher_rao_distance"),
-        ("KL", "kl_divergence"),
-        ("kl_divergance", "kl_divergence"),
-        ("l_inf", "l_infinity_distance"),
-        ("gamma", "beta_divergence"),
-        ("L2-distance", "l2_distance"),
+        ("alpha", {}, "alpha: any number but 0 and 1"),
+        ("alpha", {"alpha": 0}, "alpha: .* got 0"),
+        ("alpha", {"alpha": 1.0}, "alpha: .* got 1.0"),
+        ("renyi", {"alpha": -0.5}, "alpha: any number > 0 but 1"),
+        ("renyi", {"alpha": 0}, "alpha: any number > 0 but 1"),
+        ("renyi", {"alpha": 1}, "alpha: .* got 1"),
+        ("beta", {"alpha": 2}, "beta: any number but 0 and -1"),
+        ("beta", {"beta": -1}, "beta: .* got -1"),
+        ("beta", {"beta": 0}, "beta: .* got 0"),
+        ("ab", {"beta": 1}, "alpha: any number but 0"),
+        ("ab", {"alpha": 1, "beta": 0}, "beta: .* got 0"),
+        ("ab", {"alpha": 0.5, "beta": -0.5}, "alpha \\+ beta other than 0; got alpha=0.5"),
+        ("alpha", {"alpha": 1.001e50}, "alpha: at most 1e\\+50"),
     ],
 )
-def test_an_unknown_measure_is_refused_with_the_nearest_known_one(unknown, nearest):
-    with pytest.raises(ValueError) as error:
-        measures.resolve(unknown)
-    message = str(error.value)
-    assert message.startswith(f"unknown information_measure {unknown!r}; did you mean {nearest!r}?")
-    assert all(name in message for name in MEASURES)
-
-
-@pytest.mark.parametrize("unknown", ["xyzzy", None, 5, ["kl"], ""])
-def test_a_measure_like_no_other_is_refused_with_the_list(unknown):
-    with pytest.raises(ValueError, match="unknown information_measure") as error:
-        measures.resolve(unknown)
-    assert repr(unknown) in str(error.value) and "fisher_rao_distance" in str(error.value)
-
-
-@pytest.mark.parametrize("unknown", ["jeffrey", "Jensen", "", None, 3, ["none"]])
-def test_an_unknown_symmetrisation_is_refused_for_every_measure(unknown):
-    x, y = FAMILIES["random"]
-    for name in ("kl", "l1"):
-        with pytest.raises(ValueError, match="unknown symmetrize") as error:
-            compare(name, x, y, symmetrize=unknown)
-        assert repr(unknown) in str(error.value)
-        assert str(error.value).endswith("known: 'jeffreys', 'jensen', 'none', 'reverse'")
-        with pytest.raises(ValueError, match="unknown symmetrize"):
-            largest_value(name, symmetrize=unknown)
-
-
-@pytest.mark.parametrize(
-    ("name", "parameters", "message"),
-    [
-        ("alpha", {}, "alpha: any number but 0 and 1, such as 0.5; got None"),
-        ("alpha", {"alpha": 0}, "alpha: any number but 0 and 1, such as 0.5; got 0"),
-        ("alpha", {"alpha": 1.0}, "alpha: any number but 0 and 1, such as 0.5; got 1.0"),
-        ("renyi", {"alpha": -0.5}, "alpha: any number > 0 but 1, such as 0.5; got -0.5"),
-        ("renyi", {"alpha": 1}, "alpha: any number > 0 but 1, such as 0.5; got 1"),
-        ("beta", {"alpha": 2}, "beta: any number but 0 and -1, such as 0.5; got None"),
-        ("beta", {"beta": -1}, "beta: any number but 0 and -1, such as 0.5; got -1"),
-        ("ab", {"beta": 1}, "alpha: any number but 0, such as 0.5; got None"),
-        ("ab", {"alpha": 1, "beta": 0}, "beta: any number but 0, such as 0.5; got 0"),
-        (
-            "ab",
-            {"alpha": 0.5, "beta": -0.5},
-            "alpha + beta other than 0; got alpha=0.5, beta=-0.5",
-        ),
-        ("alpha", {"alpha": 1e51}, "alpha: at most 1e+50 in magnitude; got 1e+51"),
-    ],
-)
-def test_a_parameter_outside_its_domain_is_refused_by_name(name, parameters, message):
-    x, y = FAMILIES["random"]
+def test_a_parameter_outside_its_domain_is_refused_by_name(name, parameters, word):
     for refused in (
-        lambda: measures.check_parameters(name, parameters.get("alpha"), parameters.get("beta")),
-        lambda: compare(name, x, y, **parameters),
-        lambda: largest_value(name, **parameters),
+        lambda: measures.check_parameters(name, **parameters),
+        lambda: compare(name, X, Y, **parameters),
+        lambda: upper_bound(name, **parameters),
     ):
-        with pytest.raises(ValueError) as error:
+        with pytest.raises(ValueError, match=f"^{name}_divergence needs {word}"):
             refused()
-        assert str(error.value) == f"{name}_divergence needs {message}"
 
 
 @pytest.mark.parametrize(
@@ -743,16 +659,15 @@ def test_a_parameter_outside_its_domain_is_refused_by_name(name, parameters, mes
     ids=repr,
 )
 def test_what_is_not_one_finite_number_is_refused(wrong):
-    with pytest.raises(ValueError) as error:
+    with pytest.raises(ValueError, match="^renyi_divergence needs alpha: any number > 0"):
         measures.check_parameters("renyi", wrong)
-    message = "renyi_divergence needs alpha: any number > 0 but 1, such as 0.5; got "
-    assert str(error.value).startswith(message)
 
 
 def test_the_value_that_a_refusal_suggests_is_accepted_by_every_measure():
     for name, measure in measures.MEASURES.items():
-        used = {parameter.name: 0.5 for parameter in measure.parameters}
-        assert measures.check_parameters(name, **used) == used
+        for number in (0.5, 1e50):
+            used = {parameter.name: number for parameter in measure.parameters}
+            assert measures.check_parameters(name, **used) == used
 
 
 @pytest.mark.parametrize(
@@ -773,12 +688,6 @@ def test_a_grid_leaves_out_what_lies_outside_the_domain():
     assert grid("ab", [-1, 1], [1, 2]) == [(-1.0, 2.0), (1.0, 1.0), (1.0, 2.0)]
     assert grid("kl", [1, 2], [3]) == [(None, None)]
     assert grid("renyi", [2, 2.0, np.float64(2)], [None]) == [(2.0, None)]
-
-
-@pytest.mark.parametrize("wrong", [None, "2", math.nan, True])
-def test_a_grid_refuses_what_is_not_a_number(wrong):
-    with pytest.raises(ValueError, match="renyi_divergence needs alpha"):
-        measures.parameter_grid("renyi", [2, wrong], [None])
 
 
 def test_parameters_that_a_measure_does_not_use_are_ignored():

@@ -22,29 +22,28 @@ def test_it_is_that_of_a_literal_implementation(data, nli, weight):
     assert lower == pytest.approx(expected, abs=1e-9)
 
 
-def test_constant_scores_are_in_the_middle():
+def test_constant_scores_are_in_the_middle_and_arrays_are_lists_of_scores():
     assert combine([0.9, 0.9], [1.0, 3.0], 0.5) == [0.25, 0.75]
     assert combine([0.9, 0.9], [7, 7], 0.2, higher_is_better=False) == [0.5, 0.5]
-
-
-def test_arrays_are_lists_of_scores():
     assert combine(np.array([0.0, 1.0]), np.array([1, 0]), 1.0) == [0.0, 1.0]
 
 
+NAN, INFINITY = float("nan"), float("inf")
+
+
 @pytest.mark.parametrize(
-    ("nli", "other", "weight", "message"),
+    ("nli", "other", "weight", "word"),
     [
-        ([0.5], [0.5], 0.2, "nli_scores must be a list of at least 2 scores"),
-        ([], [], 0.2, "nli_scores must be a list of at least 2 scores"),
-        (0.5, 0.5, 0.2, "nli_scores must be a list of at least 2 scores"),
-        ([0.5, 0.1], [[0.5], [0.1]], 0.2, "other_scores must be a list of at least 2 scores"),
-        ([0.5, 0.1], [0.5, 0.1, 0.2], 0.2, "must be as many, got 2 and 3"),
-        ([0.5, float("nan")], [0.5, 0.1], 0.2, r"nli_scores\[1\] must be finite, got nan"),
-        ([0.5, 0.1], [float("-inf"), 0.1], 0.2, r"other_scores\[0\] must be finite, got -inf"),
+        ([0.5], [0.5], 0.2, "nli_scores must be a list of at least 2"),
+        (0.5, 0.5, 0.2, "nli_scores must be a list of at least 2"),
+        ([0.5, 0.1], [[0.5], [0.1]], 0.2, "other_scores must be a list of at least 2"),
+        ([0.5, 0.1], [0.5, 0.1, 0.2], 0.2, "as many, got 2 and 3"),
+        ([0.5, NAN], [0.5, 0.1], 0.2, r"nli_scores\[1\] must be finite"),
+        ([0.5, 0.1], [-INFINITY, 0.1], 0.2, r"other_scores\[0\] must be finite"),
         ([0.5, 0.1], [0.5, 0.1], 1.1, "nli_weight must lie between 0 and 1, got 1.1"),
-        ([0.5, 0.1], [0.5, 0.1], float("nan"), "nli_weight must lie between 0 and 1, got nan"),
+        ([0.5, 0.1], [0.5, 0.1], NAN, "nli_weight must lie between 0 and 1, got nan"),
     ],
 )
-def test_what_cannot_be_combined_is_refused(nli, other, weight, message):
-    with pytest.raises(ValueError, match=message):
+def test_what_cannot_be_combined_is_refused(nli, other, weight, word):
+    with pytest.raises(ValueError, match=word):
         combine(nli, other, weight)

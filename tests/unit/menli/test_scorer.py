@@ -1,26 +1,21 @@
-"""MENLI's scores: against a literal implementation, in any company, combined, and as jobs."""
+"""MENLI's scores: against a literal implementation, in any company, and combined."""
 
-import json
 import math
-import pickle
 import warnings
 
 import numpy as np
 import pytest
 from safetensors.torch import load_file, save_file
+from transformers import AutoTokenizer
 
 from infolm_metric import BaryScorer, InfoLMScorer, MENLIScorer
-from infolm_metric.kernel.baselines import NoBaseline
-from infolm_metric.kernel.idf.statistics import Statistics
-from infolm_metric.kernel.pairs import Pairs
-from infolm_metric.kernel.rescaling import make_baseline, score_part
-from infolm_metric.kernel.results import joined
-from infolm_metric.menli import nli_model
-from infolm_metric.menli.formulas import FORMULAS
-from infolm_metric.running.files import PairSource
-from infolm_metric.running.resume import run_job
+from infolm_metric.core.baselines import NoBaseline
+from infolm_metric.core.inputs import Pairs
+from infolm_metric.core.results import is_judged, join_results
+from infolm_metric.menli.nli import NLIModel, join_pairs
+from infolm_metric.menli.settings import FORMULAS
 from tests.model_families import SENTENCES
-from tests.nli_models import LABELS, MODELS, build, build_bart, reordered
+from tests.nli_models import LABELS, MODELS, build_bart, reordered
 from tests.reference_menli import ReferenceMENLI
 
 CANDIDATES = [SENTENCES[0], "The dog ran.", "", SENTENCES[5], SENTENCES[0]]
@@ -32,6 +27,8 @@ GROUPS = [
     [SENTENCES[1]],
 ]
 FIRST = [group[0] for group in GROUPS]
+LONG = " ".join(SENTENCES[:4])
+CORPUS = [f"{one} {two}" for one in SENTENCES[:7] for two in ("Rain fell.", "It was cold.")]
 
 pytestmark = pytest.mark.filterwarnings("ignore:infolm")
 
@@ -47,25 +44,49 @@ def scorer(folder):
 
 
 @pytest.fixture(scope="module")
-def reference(folder):
-    return ReferenceMENLI(folder, 40)
+def bundled():
+    """The settings of another metric, whose weights no call changes."""
+    return InfoLMScorer(model_name_or_path="bundled", idf=False)
+
+
+@pytest.fixture
+def read(monkeypatch):
+    """How many pairs any model reads, call by call."""
+    counts = []
+    plain = NLIModel.probabilities
+
+    def counting(self, pairs, *more):
+        counts.append(len(pairs))
+        return plain(self, pairs, *more)
+
+    monkeypatch.setattr(NLIModel, "probabilities", counting)
+    return counts
+
+
+# Values.
 
 
 @pytest.mark.parametrize("how", ["max", "mean"])
 @pytest.mark.parametrize("direction", ["rh", "hr", "avg"])
-def test_scores_are_those_of_a_literal_implementation(scorer, reference, direction, how):
+def test_scores_are_those_of_a_literal_implementation(scorer, folder, direction, how):
+    reference = ReferenceMENLI(folder, 40)
     combined = {"max": max, "mean": lambda values: sum(values) / len(values)}[how]
     result = scorer.score(
-        CANDIDATES, GROUPS, formula=list(FORMULAS), direction=direction, multi_reference=how
+        [*CANDIDATES, LONG],
+        [*GROUPS, [LONG + " Rain."]],  # longer than the model reads, so that either is cut
+        formula=list(FORMULAS),
+        direction=direction,
+        multi_reference=how,
     )
+    pairs = list(zip([*CANDIDATES, LONG], [*GROUPS, [LONG + " Rain."]], strict=True))
     for name in FORMULAS:
         expected = [
             combined([reference.score(text, candidate, name, direction) for text in group])
-            for candidate, group in zip(CANDIDATES, GROUPS, strict=True)
+            for candidate, group in pairs
         ]
         assert result.scores[name] == pytest.approx(expected, abs=1e-6)
         assert result["menli"][name] == pytest.approx(np.mean(expected), abs=1e-6)
-        low, high = scorer.inner.bounds(scorer.settings, name)
+        low, high = scorer.bounds(scorer.settings, name)
         assert all(low <= score <= high for score in result.scores[name])
     assert result.higher_is_better
 
@@ -78,8 +99,21 @@ def test_avg_is_the_mean_of_both_directions(scorer):
     rh, hr, avg = (np.array(list(scores.values())) for scores in every)
     assert avg == pytest.approx((rh + hr) / 2, abs=1e-12)
     assert not np.allclose(rh, hr)
-    swapped = scorer.score(FIRST, CANDIDATES, direction="hr")
-    assert swapped["scores"] == rh[0].tolist()
+    assert scorer.score(FIRST, CANDIDATES, direction="hr")["scores"] == rh[0].tolist()
+
+
+@pytest.mark.parametrize("family", MODELS)
+def test_the_longer_text_of_a_pair_is_cut_first(tiny_nli, family):
+    tokenizer = AutoTokenizer.from_pretrained(tiny_nli(family))
+    texts = ["A cat.", LONG]
+    kept, long = (tokenizer(text, add_special_tokens=False)["input_ids"] for text in texts)
+    for premise, hypothesis in (("A cat.", LONG), (LONG, "A cat.")):
+        (pair,) = join_pairs(tokenizer, [(premise, hypothesis)], 20)
+        assert len(pair.ids) == 20
+        text = " ".join(map(str, pair.ids))
+        assert " ".join(map(str, kept)) in text
+        room = 20 - len(kept) - tokenizer.num_special_tokens_to_add(pair=True)
+        assert " ".join(map(str, long[:room])) in text
 
 
 @pytest.mark.parametrize(
@@ -121,59 +155,94 @@ def test_a_typed_end_token_is_read_in_company_by_a_model_like_bart(tmp_path):
     assert together == alone and len(set(alone)) == len(texts)
 
 
-def test_equal_pairs_are_read_once_and_kept(scorer, monkeypatch):
-    read = []
-    own = nli_model.NLIModel.probabilities
-    monkeypatch.setattr(
-        nli_model.NLIModel,
-        "probabilities",
-        lambda self, pairs, *more: (read.append(len(pairs)), own(self, pairs, *more))[1],
-    )
+def test_equal_pairs_are_read_once_and_kept(scorer, read):
     scorer.unload()
     scorer.score(["The Cat sat.", "the cat sat.", "A dog."], ["A dog.", "a dog.", "The cat sat."])
-    assert read == [2, 2]  # the probes, and one couple in both directions
+    assert read == [2, 2]  # the probes, and one pair in both directions
     scorer.score(["A dog."], ["the cat sat."], formula=["e", "-c"])
     assert read == [2, 2, 0]
 
 
 def test_probabilities_are_those_behind_the_scores(scorer):
-    result = scorer.score(CANDIDATES, GROUPS, formula="e-c", probabilities=True)
+    chosen = {"formula": "e-c", "probabilities": True}
+    result = scorer.score(CANDIDATES, GROUPS, **chosen)
     found = result["probabilities"]
     assert list(found) == ["e", "n", "c"]
     assert np.sum(list(found.values()), axis=0) == pytest.approx(np.ones(5))
     assert np.subtract(found["e"], found["c"]) == pytest.approx(result["scores"])
     both = scorer.score(CANDIDATES, GROUPS, formula=["e", "-c"], probabilities=True)
     assert both["probabilities"]["-c"]["c"] == [-score for score in both["scores"]["-c"]]
-    parts = [
-        scorer.score(CANDIDATES[part], GROUPS[part], formula="e-c", probabilities=True)
-        for part in (slice(2), slice(2, 5))
-    ]
-    assert joined(parts).as_dict()["probabilities"] == found
+    halves = slice(2), slice(2, 5)
+    parts = [scorer.score(CANDIDATES[part], GROUPS[part], **chosen) for part in halves]
+    assert join_results(parts)["probabilities"] == found
     assert "probabilities" not in result.as_dict(return_scores=False)
+
+
+def test_sources_stand_in_the_place_of_references(scorer):
+    assert scorer.score(CANDIDATES, sources=GROUPS) == scorer.score(CANDIDATES, GROUPS)
+    with pytest.raises(TypeError, match="got both references and sources"):
+        scorer.score(CANDIDATES, GROUPS, sources=GROUPS)
+
+
+def test_a_baseline_of_a_corpus_serves_every_formula(scorer):
+    texts = [*CORPUS, *(text.upper() + " again" for text in SENTENCES), *SENTENCES]
+    baseline = scorer.make_baseline(texts, 40, 1)
+    assert len(baseline.stats) == 5
+    for name in FORMULAS:
+        result = scorer.score(CANDIDATES, FIRST, formula=name, rescale_with_baseline=baseline)
+        mean, best = result["baseline"]["mean"], max(FORMULAS[name])
+        expected = [(mean - score) / (mean - best) for score in result["scores"]]
+        assert result["rescaled_scores"] == pytest.approx(expected)
+
+
+# Models, and texts that they cannot read whole.
 
 
 def test_a_model_of_two_labels_does_for_entailment_alone(tiny_nli):
     folder = tiny_nli(labels=("not_entailment", "entailment"))
     result = MENLIScorer(model_name_or_path=folder, probabilities=True).score(CANDIDATES, FIRST)
     assert result["probabilities"] == {"e": result["scores"]}
-    with pytest.raises(ValueError, match="formula='e-c' needs a model .* two labels"):
-        MENLIScorer(model_name_or_path=folder, formula=["e", "e-c"]).score(["a"], ["b"])
 
 
-def test_models_that_cannot_be_used_are_refused_before_their_weights_are_read(
-    tiny_nli, tiny_models, folder, tmp_path
-):
-    nameless = tiny_nli(labels=("LABEL_0", "LABEL_1", "LABEL_2"))
-    with pytest.raises(ValueError, match="give their names in the order of the outputs"):
-        MENLIScorer(model_name_or_path=nameless).score(["a"], ["b"])
-    with pytest.raises(ValueError, match="labels must name the 2 outputs"):
-        MENLIScorer(model_name_or_path=tiny_models("bert"), labels=LABELS).score(["a"], ["b"])
+def test_a_model_without_its_classifier_is_refused(folder, tmp_path):
     headless = reordered(folder, tmp_path / "headless", (0, 1, 2), LABELS)
     weights = load_file(headless / "model.safetensors")
     kept = {name: tensor for name, tensor in weights.items() if "classifier" not in name}
     save_file(kept, headless / "model.safetensors", metadata={"format": "pt"})
     with pytest.raises(ValueError, match="lacks 2 weights .* its classifier is missing"):
         MENLIScorer(model_name_or_path=headless).score(["a"], ["b"])
+
+
+@pytest.mark.parametrize(
+    ("labels", "given", "word"),
+    [
+        (
+            ("not_entailment", "entailment"),
+            {"formula": ["e", "e-c"]},
+            "'e-c' .* two labels",
+        ),
+        (("LABEL_0", "LABEL_1", "LABEL_2"), {}, "give their names in the order of the outputs"),
+        (LABELS, {"labels": ("entailment", "not_entailment")}, "must name the 3 outputs"),
+        (LABELS, {"max_length": 4}, "max_length must be at least 5, .* 3 special .* got 4"),
+        (LABELS, {"max_length": 41}, "max_length must be at most 40, .* got 41"),
+        (LABELS, {"long_text": "error"}, "tokens together, more than max_length=40: .* long_text"),
+    ],
+)
+def test_what_cannot_be_scored_is_refused_before_weights_are_read(
+    tiny_nli, labels, given, word, no_model
+):
+    with pytest.raises(ValueError, match=word):
+        MENLIScorer(model_name_or_path=tiny_nli(labels=labels), **given).score([LONG], ["b"])
+
+
+def test_the_limit_is_what_the_model_can_read_of_two_texts(tiny_nli, tiny_models):
+    for family in ("bert", "roberta"):  # of RoBERTa's 42 positions two are of padding
+        scorer = MENLIScorer(model_name_or_path=tiny_nli(family))
+        assert scorer.limit(scorer.settings) == 40
+        assert scorer.limit(scorer.settings.replace(max_length=6)) == 6
+    small = MENLIScorer(model_name_or_path=tiny_models("bert", max_position_embeddings=4))
+    with pytest.raises(ValueError, match="reads 4 tokens at most, .* choose another model"):
+        small.limit(small.settings)
 
 
 @pytest.mark.filterwarnings("default:infolm")
@@ -189,29 +258,35 @@ def test_a_model_that_is_not_what_its_labels_say_is_warned_of_once(folder):
 
 
 def test_empty_and_too_long_texts_are_scored_and_told_of(scorer):
-    long = " ".join(SENTENCES[:4])
     with pytest.warns(UserWarning) as caught:
-        result = scorer.score(["", long], ["a cat", "a cat"])
+        result = scorer.score(["", LONG], ["a cat", "a cat"])
     told = [str(each.message) for each in caught]
-    assert any("1 of 4 texts without a token" in text for text in told)
-    assert any("1 of 4 texts too long for 40 tokens with the other" in text for text in told)
+    assert any("1 of 4 texts have no token" in text for text in told)
+    assert any("1 pairs of texts are longer" in text for text in told)
     assert all(math.isfinite(score) for score in result["scores"])
-    assert (result.remarks.empty, result.remarks.too_long, result.remarks.texts) == (1, 1, 4)
-    with pytest.raises(ValueError, match=r"tokens together, more than max_length=40: .* long_text"):
-        scorer.score(["", long], ["a cat", "a cat"], long_text="error")
+    assert result["warnings"] == {"empty": 1, "too_long": 1} and result.counts["texts"] == 4
+
+
+def test_outputs_that_overflow_are_refused_by_the_settings_name(scorer):
+    half = MENLIScorer(scorer.settings, dtype="float16", reuse_memory=0)
+    half.score(["a cat"], ["a dog"])
+    for parameter in half.model(half.settings).model.classifier.parameters():
+        parameter.data.fill_(6e4)
+    with pytest.raises(ValueError, match="no finite numbers with dtype='float16'; give"):
+        half.score(["a cat"], ["a dog"])
 
 
 # Combinations.
 
 
-def test_a_fixed_combination_is_made_of_both_metrics_alone_and_of_nothing_else_in_the_call(scorer):
-    infolm = InfoLMScorer(model_name_or_path="bundled")
-    other = infolm.settings.replace(idf=False)
-    options = {"combine_with": other, "nli_weight": 0.3}
+def test_a_combination_is_made_of_both_metrics_alone_and_of_nothing_else_in_the_call(
+    scorer, bundled
+):
+    options = {"combine_with": bundled.settings, "nli_weight": 0.3}
     result = scorer.score(CANDIDATES, GROUPS, **options)
-    alone = infolm.score(CANDIDATES, GROUPS, idf=False)
-    lit = infolm.score(["a", "b"], ["b", "a"], idf=False, rescale_with_baseline=True)
-    metric = 1 - np.clip(np.array(alone["scores"]) / lit["baseline"]["mean"], 0, 1)
+    alone = bundled.score(CANDIDATES, GROUPS)
+    unrelated = bundled.score(["a", "b"], ["b", "a"], rescale_with_baseline=True)["baseline"]
+    metric = 1 - np.clip(np.array(alone["scores"]) / unrelated["mean"], 0, 1)
     nli = np.array(scorer.score(CANDIDATES, GROUPS)["scores"])
     assert result["scores"] == pytest.approx(0.3 * nli + 0.7 * metric, abs=1e-12)
     for candidate, group, score in zip(CANDIDATES, GROUPS, result["scores"], strict=True):
@@ -220,26 +295,32 @@ def test_a_fixed_combination_is_made_of_both_metrics_alone_and_of_nothing_else_i
     assert fields["combine_with"] == "infolm" and fields["nli_weight"] == "0.3"
     assert fields["infolm.measure"] == "fisher_rao_distance"
     assert fields["infolm.baseline"].startswith("package-")
-    assert scorer.inner.bounds(scorer.settings.replace(**options), "e") == (0, 1)
+    assert scorer.bounds(scorer.settings.replace(**options), "e") == (0, 1)
 
 
-def test_without_a_baseline_the_bounds_fix_the_range_and_without_bounds_it_is_refused(
-    scorer, tiny_bert
-):
-    own = InfoLMScorer(model_name_or_path=str(tiny_bert), idf=False)
-    result = scorer.score(CANDIDATES, FIRST, combine_with=own.settings, nli_weight=0)
-    alone = own.score(CANDIDATES, FIRST)
-    expected = 1 - np.array(alone["scores"])  # Fisher-Rao is at most 1
-    assert result["scores"] == pytest.approx(expected, abs=1e-12)
-    unbounded = own.settings.replace(information_measure="kl")
-    with pytest.raises(NoBaseline, match="combine_with needs .* kl_divergence has neither"):
-        scorer.score(["a"], ["b"], combine_with=unbounded)
+def test_every_formula_is_scaled_by_its_range(scorer, bundled):
+    options = {"formula": list(FORMULAS), "combine_with": bundled.settings}
+    alone = scorer.score(CANDIDATES, FIRST, formula=list(FORMULAS)).scores
+    nli = scorer.score(CANDIDATES, FIRST, nli_weight=1, **options).scores
+    for name, values in FORMULAS.items():
+        expected = (np.array(alone[name]) - min(values)) / (max(values) - min(values))
+        assert nli[name] == pytest.approx(expected, abs=1e-12)
+
+
+def test_without_a_baseline_the_bounds_fix_the_range(scorer, tiny_bert):
+    for own in (
+        InfoLMScorer(model_name_or_path=tiny_bert, idf=False),  # Fisher-Rao is at most 1
+        BaryScorer(model_name_or_path=tiny_bert, idf=False, layers=2),  # and this 4
+    ):
+        result = scorer.score(CANDIDATES, FIRST, combine_with=own.settings, nli_weight=0)
+        largest = own.bounds(own.settings, own.settings.names[0])[1]
+        expected = 1 - np.array(own.score(CANDIDATES, FIRST)["scores"]) / largest
+        assert result["scores"] == pytest.approx(expected, abs=1e-12)
 
 
 def test_a_baseline_of_ones_own_scales_the_other_metric(scorer, tiny_bert, tmp_path):
-    own = InfoLMScorer(model_name_or_path=str(tiny_bert), idf=False, information_measure="kl")
-    texts = [f"{one} {two}" for one in SENTENCES[:7] for two in ("Rain fell.", "It was cold.")]
-    make_baseline(own.inner, own.settings, texts, 20, 1).save(tmp_path / "kl.baseline")
+    own = InfoLMScorer(model_name_or_path=tiny_bert, idf=False, information_measure="kl")
+    own.make_baseline(CORPUS, 20, 1).save(tmp_path / "kl.baseline")
     options = {"combine_with": own.settings, "combine_baseline": tmp_path / "kl.baseline"}
     result = scorer.score(CANDIDATES, FIRST, nli_weight=0, **options)
     alone = own.score(CANDIDATES, FIRST, rescale_with_baseline=tmp_path / "kl.baseline")
@@ -251,153 +332,45 @@ def test_a_baseline_of_ones_own_scales_the_other_metric(scorer, tiny_bert, tmp_p
 
 
 @pytest.mark.parametrize(
-    ("other", "error", "message"),
+    ("kind", "given", "error", "word"),
     [
-        (InfoLMScorer(information_measure="kl"), NoBaseline, "kl_divergence has neither"),
-        (InfoLMScorer(max_length=2), ValueError, "max_length must be at least 3"),
-        (InfoLMScorer(max_length=5, long_text="error"), ValueError, "more than"),
-        (InfoLMScorer(idf="bundled"), ValueError, "belongs to the tokenizer 'bundled'"),
-        (BaryScorer(layers=99), ValueError, "layers must be at most"),
+        (InfoLMScorer, {"information_measure": "kl"}, NoBaseline, "kl_divergence has neither"),
+        (InfoLMScorer, {"max_length": 2}, ValueError, "max_length must be at least 3"),
+        (InfoLMScorer, {"max_length": 5, "long_text": "error"}, ValueError, "more than"),
+        (InfoLMScorer, {"idf": "bundled"}, ValueError, "belongs to the tokenizer 'bundled'"),
+        (BaryScorer, {"layers": 99}, ValueError, "layers must be at most"),
+        (BaryScorer, {"model_name_or_path": "./nowhere"}, OSError, "nowhere"),
     ],
 )
 def test_what_the_other_metric_refuses_is_refused_before_the_model_reads(
-    scorer, tiny_bert, monkeypatch, other, error, message
+    scorer, tiny_bert, read, kind, given, error, word
 ):
-    read = []
-    own = nli_model.NLIModel.probabilities
-    monkeypatch.setattr(
-        nli_model.NLIModel,
-        "probabilities",
-        lambda self, pairs, *more: (read.append(len(pairs)), own(self, pairs, *more))[1],
-    )
     scorer.unload()
-    given = other.settings.replace(model_name_or_path=str(tiny_bert))
-    with pytest.raises(error, match=message):
-        scorer.score(CANDIDATES, FIRST, combine_with=given)
-    with pytest.raises(OSError, match="nowhere"):
-        nowhere = given.replace(model_name_or_path="./nowhere")
-        scorer.score(CANDIDATES, FIRST, combine_with=nowhere)
+    other = kind(**{"model_name_or_path": tiny_bert, **given}).settings
+    with pytest.raises(error, match=word):
+        scorer.score(CANDIDATES, FIRST, combine_with=other)
     assert read == []
 
 
 @pytest.mark.filterwarnings("default:infolm")
-def test_what_only_the_other_metric_cuts_or_cannot_read_is_told_of_it(scorer, tmp_path):
+def test_what_only_the_other_metric_cuts_or_cannot_read_is_told_of(scorer, bundled):
     long = "The cat sat on the mat in the "
     texts = ([long + "sun."] * 2, [long + "rain.", ""])
-    other = InfoLMScorer(model_name_or_path="bundled", max_length=8, idf=False).settings
+    other = bundled.settings.replace(max_length=8)
     with pytest.warns(UserWarning) as caught:
         result = scorer.score(*texts, combine_with=other, nli_weight=0)
-    told = [str(each.message) for each in caught if "part of the score" in str(each.message)]
-    assert told == [
-        "infolm: infolm's part of the score: 3 of 4 texts longer than 8 tokens: cut there; "
-        "as combine_with its settings with long_text='window' read texts whole",
-        "infolm: infolm's part of the score: 1 of 4 texts without a token of their own: scored by "
-        "what the model makes of no text",
-    ]
-    assert result["remarks"]["texts"] == 4 and result["remarks"]["empty"] == 1
-    assert (result["remarks"]["too_long"], result["remarks"]["infolm.too_long"]) == (0, 3)
-    assert result["remarks"]["infolm.empty"] == 1
-    # Parts of a corpus add up, as jobs and streams score them, and as they keep it.
-    pairs = [(text, [reference]) for text, reference in zip(*texts, strict=True)]
-    with pytest.warns(UserWarning, match="infolm's part of the score: 3 of 4 texts longer"):
-        list(scorer.stream(pairs, combine_with=other))
-    job = MENLIScorer(**vars(scorer.settings.replace(combine_with=other)))
-    for _ in range(2):  # the second time from what was kept
-        with pytest.warns(UserWarning, match="infolm's part of the score: 3 of 4 texts longer"):
-            run_job(job, PairSource("pairs", lambda: iter(pairs)), tmp_path / "s.jsonl", chunk=1)
-    whole = other.replace(max_length=None)
-    assert "infolm.too_long" in scorer.score(*texts, combine_with=whole)["remarks"]
+    assert result["warnings"] == {"too_long": 3, "empty": 1} and result.counts["texts"] == 4
+    assert sum("longer than the models read" in str(each.message) for each in caught) == 1
+    unknown = scorer.score(["ᏣᎳᎩ ᎦᏬᏂᎯᏍᏗ"], ["ᚠᚢᚦ ᚨᚱᚲ"], combine_with=bundled.settings)
+    assert unknown["warnings"]["unknown_tokens"] and not is_judged(unknown.counts)
 
 
-def test_what_the_other_metric_cannot_read_is_not_judged(scorer, tiny_bert):
-    other = InfoLMScorer(model_name_or_path="bundled", idf=False).settings
-    texts = ["ᏣᎳᎩ ᎦᏬᏂᎯᏍᏗ"], ["ᚠᚢᚦ ᚨᚱᚲ"]
-    remarks = scorer.score(*texts, combine_with=other).remarks
-    assert not remarks.judged and remarks.beside["infolm"].unknown_tokens
-    assert any("infolm's part of the score: " in each for each in remarks.sentences())
-
-
-def test_the_other_metric_counts_for_its_weights(scorer):
-    options = {"combine_with": InfoLMScorer(model_name_or_path="bundled").settings}
-    settings = scorer.settings.replace(**options)
+def test_the_other_metric_counts_for_its_weights(scorer, bundled):
+    settings = scorer.settings.replace(combine_with=bundled.settings.replace(idf="references"))
     assert settings.counted == ("references",)
-    statistics = scorer.inner.count(Pairs(CANDIDATES, GROUPS), settings)
+    statistics = scorer.count(Pairs(CANDIDATES, GROUPS), settings)
     assert statistics.tables["references"].documents == 8
-    result = scorer.score(CANDIDATES, GROUPS, **options)
+    result = scorer.score(CANDIDATES, GROUPS, combine_with=settings.combine_with)
     assert "|infolm.idf:references|infolm.weights:idf|" in result.signature
-    part = score_part(scorer.inner, Pairs(CANDIDATES[:2], GROUPS[:2]), settings, statistics)
+    part = scorer.score_part(Pairs(CANDIDATES[:2], GROUPS[:2]), settings, statistics)
     assert part.scores["e"] == result.scores["e"][:2]
-
-
-def test_outputs_that_overflow_are_refused_by_the_settings_name(scorer):
-    half = MENLIScorer.of(scorer.settings.replace(dtype="float16", reuse_memory=0))
-    half.score(["a cat"], ["a dog"])
-    for parameter in half.inner.probabilities.model(half.settings).model.classifier.parameters():
-        parameter.data.fill_(6e4)
-    with pytest.raises(ValueError, match="no finite numbers with dtype='float16'; give"):
-        half.score(["a cat"], ["a dog"])
-
-
-def test_several_settings_are_scored_as_each_alone(scorer):
-    grid = scorer.settings.grid({"formula": ["e", "e-c"], "direction": ["rh", "avg"]})
-    other = InfoLMScorer(model_name_or_path="bundled", idf=False).settings
-    grid.append(scorer.settings.replace(combine_with=other))
-    pairs = Pairs(CANDIDATES, GROUPS)
-    together = scorer.inner.score_many(pairs, grid, [Statistics()] * len(grid))
-    for settings, result in zip(grid, together, strict=True):
-        alone = scorer.score_pairs(pairs, settings)
-        assert (result.scores, result.signature) == (alone.scores, alone.signature)
-
-
-# Beside the kernel.
-
-
-def test_a_job_and_a_stream_score_as_one_call(scorer, tmp_path):
-    result = scorer.score(CANDIDATES, GROUPS, formula=["e", "-c"])
-    pairs = list(zip(CANDIDATES, GROUPS, strict=True))
-    found = list(scorer.stream(pairs, formula=["e", "-c"]))
-    assert {name: [row[name] for row in found] for name in ("e", "-c")} == result.scores
-    own = MENLIScorer(**vars(scorer.settings.replace(formula=["e", "-c"])))
-    job = run_job(own, PairSource("pairs", lambda: iter(pairs)), tmp_path / "s.jsonl", chunk=2)
-    rows = [json.loads(line) for line in (tmp_path / "s.jsonl").read_text().splitlines()]
-    assert [row["-c"] for row in rows] == result.scores["-c"]
-    assert job.signature == result.signature
-
-
-def test_a_baseline_of_a_corpus_serves_every_formula(scorer):
-    texts = [f"{one} {two}" for one in SENTENCES[:7] for two in ("Rain fell.", "It was cold.")]
-    texts += [text.upper() + " again" for text in SENTENCES] + list(SENTENCES)
-    baseline = make_baseline(scorer.inner, scorer.settings, texts, 40, 1)
-    assert len(baseline.spreads) == 5
-    for name, formula in FORMULAS.items():
-        result = scorer.score(CANDIDATES, FIRST, formula=name, rescale_with_baseline=baseline)
-        mean, best = result["baseline"]["mean"], formula.range[1]
-        expected = [(mean - score) / (mean - best) for score in result["scores"]]
-        assert result["rescaled_scores"] == pytest.approx(expected)
-
-
-def test_sources_stand_in_the_place_of_references(scorer):
-    assert scorer.score(CANDIDATES, sources=GROUPS) == scorer.score(CANDIDATES, GROUPS)
-    with pytest.raises(TypeError, match="got both references and sources"):
-        scorer.score(CANDIDATES, GROUPS, sources=GROUPS)
-
-
-def test_a_scorer_can_be_shown_and_copied(scorer):
-    chosen = MENLIScorer(model_name_or_path=scorer.settings.model_name_or_path, formula="e-c")
-    again = pickle.loads(pickle.dumps(chosen))
-    assert again.settings == chosen.settings
-    assert again.score(["a"], ["b"]).scores == chosen.score(["a"], ["b"]).scores
-    assert "formula='e-c'" in repr(chosen)
-
-
-def test_after_unload_the_models_files_are_read_and_hashed_again(tmp_path):
-    folder = build(tmp_path / "model")
-    scorer = MENLIScorer(model_name_or_path=folder)
-    first = scorer.score(CANDIDATES, GROUPS)
-    weights = load_file(folder / "model.safetensors")
-    save_file({name: 2 * each for name, each in weights.items()}, folder / "model.safetensors")
-    scorer.unload()
-    second = scorer.score(CANDIDATES, GROUPS)
-    fresh = MENLIScorer(model_name_or_path=folder).score(CANDIDATES, GROUPS)
-    assert second.scores == fresh.scores != first.scores
-    assert second.signature == fresh.signature != first.signature

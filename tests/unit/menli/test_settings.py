@@ -1,67 +1,160 @@
-"""The settings of MENLI: what is refused, and what a combination inherits."""
+"""MENLI's settings, the formulas of its probabilities, and what a model's outputs stand for."""
 
 from pathlib import Path
 
+import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import infolm_metric
-from infolm_metric.infolm.settings import Settings as InfoLM
-from infolm_metric.menli.settings import Settings
+from infolm_metric.infolm.settings import InfoLMSettings
+from infolm_metric.menli.scorer import formula_values
+from infolm_metric.menli.settings import FORMULAS, Labels, MENLISettings, read_labels
+from tests import reference_menli
 
 BASELINE = Path(infolm_metric.__file__).parent / "bundled/infolm_baseline.json"
+TWO_SCORES = InfoLMSettings(information_measure=["l1", "l2"])
 
 
 @pytest.mark.parametrize(
-    ("given", "error", "message"),
+    ("given_", "word"),
     [
-        ({"nli_weight": 1.5}, ValueError, "nli_weight must lie between 0, .* 1, .* got 1.5; the"),
-        ({"nli_weight": "0.5"}, TypeError, "nli_weight must be a number, got '0.5'"),
-        (
-            {"nli_weight": 0.3},
-            ValueError,
-            "there is none, got 0.3; give combine_with, too, or leave nli_weight out",
-        ),
-        ({"direction": "ah"}, ValueError, "unknown direction 'ah'; known: 'avg', 'rh', 'hr'"),
-        ({"multi_reference": "min"}, ValueError, "unknown multi_reference 'min'; known: 'max'"),
-        ({"long_text": "window"}, ValueError, "unknown long_text 'window'; known: 'truncate'"),
-        ({"combine_with": "bleu"}, ValueError, "unknown combine_with 'bleu'; known: 'infolm'"),
-        ({"combine_with": "menli"}, ValueError, "unknown combine_with 'menli'; known: 'infolm'"),
-        ({"combine_with": [0.5]}, TypeError, r"combine_with must be 'infolm' or .* got \[0.5\]"),
-        ({"combine_with": Settings()}, TypeError, "combine_with must be 'infolm' or"),
-        (
-            {"combine_with": InfoLM(information_measure=["l1", "l2"])},
-            ValueError,
-            "combine_with must be a metric with one score, got l1_distance, l2_distance",
-        ),
-        ({"combine_with": "infolm", "combine_baseline": "no"}, ValueError, "there is no file 'no'"),
-        ({"combine_with": "infolm", "combine_baseline": True}, TypeError, "the path of a baseline"),
-        ({"combine_baseline": BASELINE}, ValueError, "combine_baseline is for a combination"),
+        ({"formula": "c-e"}, "unknown formula 'c-e'; known: 'e', '-c'"),
+        ({"formula": []}, "formula is an empty list"),
+        ({"formula": ["e", 1]}, r"formula\[1\] must be .* got 1"),
+        ({"formula": 3}, "formula must be .* got 3"),
+        ({"nli_weight": 1.5, "combine_with": "infolm"}, "nli_weight must lie between .* got 1.5"),
+        ({"nli_weight": -0.1, "combine_with": "infolm"}, "nli_weight must lie between"),
+        ({"nli_weight": "0.5"}, "nli_weight must be a number"),
+        ({"nli_weight": 0.3}, "nli_weight is for a combination .*combine_with"),
+        ({"direction": "ah"}, "unknown direction 'ah'; known: 'avg', 'rh', 'hr'"),
+        ({"multi_reference": "min"}, "unknown multi_reference 'min'; known: 'max'"),
+        ({"long_text": "window"}, "unknown long_text 'window'; known: 'truncate'"),
+        ({"combine_with": "bleu"}, "unknown combine_with 'bleu'; known: 'infolm'"),
+        ({"combine_with": "menli"}, "unknown combine_with 'menli'; known: 'infolm'"),
+        ({"combine_with": [0.5]}, r"combine_with must be 'infolm' or .* got \[0.5\]"),
+        ({"combine_with": MENLISettings()}, "combine_with must be infolm or baryscore"),
+        ({"combine_with": TWO_SCORES}, "combine_with must be .* one score, .*l1_distance"),
+        ({"combine_with": "infolm", "combine_baseline": "no"}, "there is no file 'no'"),
+        ({"combine_with": "infolm", "combine_baseline": 5}, "combine_baseline must be"),
+        ({"combine_baseline": BASELINE}, "combine_baseline is for a combination"),
+        ({"labels": "entailment,neutral"}, "^labels must"),
+        ({"labels": ["entailment", "entailment", "neutral"]}, "^labels must"),
+        ({"labels": ["LABEL_0", "LABEL_1", "LABEL_2"]}, "^labels must"),
+        ({"labels": 5}, "^labels must"),
+        ({"labels": [0, 1, 2]}, "^labels"),
+        ({"temprature": 2}, "unknown setting 'temprature'"),
     ],
 )
-def test_a_wrong_setting_is_refused_with_its_value_and_a_remedy(given, error, message):
-    with pytest.raises(error, match=message):
-        Settings.of(**given)
+def test_a_wrong_setting_is_refused_with_its_value(given_, word):
+    with pytest.raises((TypeError, ValueError), match=word):
+        MENLISettings.of(**given_)
 
 
 def test_another_metric_runs_as_this_one_does(monkeypatch):
-    monkeypatch.setenv("INFOLM_MODEL", "bundled")
-    settings = Settings(combine_with="infolm", device="cpu", dtype="bfloat16", batch_size=3)
-    assert settings.model_name_or_path == "microsoft/deberta-large-mnli"
-    other = settings.other
-    assert (other.metric, other.model_name_or_path) == ("infolm", "bundled")
+    monkeypatch.delenv("INFOLM_NLI_MODEL", raising=False)
+    monkeypatch.setenv("INFOLM_MODEL", "mine")
+    chosen = MENLISettings(combine_with="infolm", device="cpu", dtype="bfloat16", batch_size=3)
+    assert chosen.model_name_or_path == "microsoft/deberta-large-mnli"
+    other = chosen.other
+    assert (other.metric, other.model_name_or_path) == ("infolm", "mine")
     assert (other.device, other.dtype, other.batch_size) == ("cpu", "bfloat16", 3)
     assert other.long_text == "truncate"
-    assert settings.replace(long_text="error").other.long_text == "error"
+    assert chosen.replace(long_text="error").other.long_text == "error"
 
 
-def test_beside_the_bundled_model_another_metric_uses_its_own_bundled_one(monkeypatch):
-    monkeypatch.setenv("INFOLM_NLI_MODEL", "bundled")
+@pytest.mark.parametrize("variable", ["INFOLM_NLI_MODEL", "INFOLM_MODEL"])
+def test_beside_the_bundled_model_another_metric_uses_its_own_bundled_one(monkeypatch, variable):
+    monkeypatch.setenv(variable, "bundled")
     for name in ("infolm", "baryscore"):
-        assert Settings(combine_with=name).other.model_name_or_path == "bundled"
-    own = InfoLM(model_name_or_path="mine", dtype="float16")
-    assert Settings(combine_with=own).other == own  # taken as it is
+        chosen = MENLISettings(combine_with=name)
+        assert chosen.model_name_or_path == chosen.other.model_name_or_path == "bundled"
+    own = InfoLMSettings(model_name_or_path="mine", dtype="float16")
+    assert MENLISettings(combine_with=own).other == own  # taken as it is
 
 
 def test_what_belongs_to_a_combination_is_signed_only_there():
-    assert not {"nli_weight", "combine_baseline", "combine_with"} & Settings().signed().keys()
-    assert Settings(combine_with="infolm").signed()["nli_weight"] == 0.2
+    assert not {"nli_weight", "combine_baseline", "combine_with"} & MENLISettings().signed().keys()
+    assert MENLISettings(combine_with="infolm").signed()["nli_weight"] == 0.2
+
+
+# Formulas.
+
+IDENTITIES = {
+    "e": lambda e, n: e,
+    "-c": lambda e, n: e + n - 1,
+    "e-n": lambda e, n: e - n,
+    "e-c": lambda e, n: 2 * e + n - 1,
+    "e-n-2c": lambda e, n: 3 * e + n - 2,
+}
+RANGES = {"e": (0, 1), "-c": (-1, 0), "e-n": (-1, 1), "e-c": (-1, 1), "e-n-2c": (-2, 1)}
+PROBABILITIES = st.lists(st.floats(-30, 30), min_size=3, max_size=3).map(
+    lambda logits: np.exp(logits) / np.exp(logits).sum()
+)
+
+
+@settings(deadline=None)
+@given(PROBABILITIES, PROBABILITIES)
+def test_formulas_are_what_they_are_called_and_linear(one, other):
+    assert list(FORMULAS) == list(RANGES) == list(reference_menli.FORMULAS)
+    for name, (low, high) in RANGES.items():
+        values = formula_values(name, np.array([one, other, (one + other) / 2]))
+        assert values[0] == pytest.approx(reference_menli.FORMULAS[name](*one), abs=1e-12)
+        assert values[0] == pytest.approx(IDENTITIES[name](*one[:2]), abs=1e-12)
+        assert low - 1e-12 <= values[0] <= high + 1e-12
+        assert (min(FORMULAS[name]), max(FORMULAS[name])) == (low, high)
+        assert values[2] == pytest.approx(values[:2].mean(), abs=1e-12)
+
+
+def test_blanks_in_a_formula_do_no_harm():
+    assert MENLISettings(formula="e - n - 2c").formula == "e-n-2c"
+
+
+# Labels.
+
+E_N_C = ("entailment", "neutral", "contradiction")
+
+
+@pytest.mark.parametrize(
+    ("names", "labels"),
+    [
+        (E_N_C, Labels(0, 1, 2)),  # ynie/roberta-large-snli_mnli_fever_anli..., mDeBERTa
+        (("CONTRADICTION", "NEUTRAL", "ENTAILMENT"), Labels(2, 1, 0)),  # microsoft/deberta-large
+        (("contradiction", "entailment", "neutral"), Labels(1, 2, 0)),  # cross-encoder/nli-*
+        (("Entails", "Neutral", "Contradicts"), Labels(0, 1, 2)),
+        (("entailment", "not_entailment"), Labels(0, None, None)),
+        (("not_entailment", "entailment"), Labels(1, None, None)),
+        (("NON-ENTAILMENT", "ENTAILMENT"), Labels(1, None, None)),
+    ],
+)
+def test_labels_are_read_by_their_names(names, labels):
+    assert read_labels("m", dict(enumerate(names)), None) == labels
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("LABEL_0", "LABEL_1", "LABEL_2"),
+        ("negative", "neutral", "positive"),
+        ("entailment", "neutral", "neutral"),
+        ("entailment", "contradiction"),
+        ("LABEL_0",),
+        ("not_entailment", "neutral", "contradiction"),
+        (*E_N_C, "other"),
+    ],
+)
+def test_names_that_do_not_say_what_is_what_are_refused_with_the_remedy(names):
+    with pytest.raises(ValueError, match="does not say which one is entailment.*give.*labels="):
+        read_labels("m", dict(enumerate(names)), None)
+
+
+def test_given_labels_stand_for_those_of_the_model():
+    nameless = {index: f"LABEL_{index}" for index in range(3)}
+    given_ = MENLISettings(labels="contradiction,entailment,neutral").labels
+    assert read_labels("m", nameless, given_) == Labels(1, 2, 0)
+    assert read_labels("m", nameless, given_).order == "cen"
+    two = MENLISettings(labels=["entailment", "not entailment"]).labels
+    assert read_labels("m", {0: "a", 1: "b"}, two) == Labels(0, None, None)
+    with pytest.raises(ValueError, match="labels must name the 3 outputs"):
+        read_labels("m", nameless, two)

@@ -1,0 +1,172 @@
+"""Every tool starts and comes to its end, on a few rows or with a tiny model."""
+
+import gzip
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from tests.model_families import SENTENCES, build
+from tests.project_files import ROOT
+from tools import (
+    evaluate_masked_lm,
+    evaluate_nli,
+    figures,
+    fuzz,
+    memory,
+    same_scores,
+    speed,
+    study,
+    train_masked_lm,
+    train_nli,
+)
+
+ROWS = [
+    ("snli_dev", "entailment", "A man is sleeping.", "A man sleeps."),
+    ("snli_dev", "contradiction", "The cat sat.", "Nobody sat."),
+    ("hans_generated", "not_entailment", "The judge saw the actor.", "The actor saw the judge."),
+    ("help_and", "neutral", "Tom sang.", "Tom sang and danced."),
+]
+CRITERIA = ("correctness", "data_coverage", "fluency", "relevance", "text_structure")
+
+
+@pytest.fixture
+def run(monkeypatch, capsys):
+    """A function from a tool and its arguments to what it prints; its exit code must be 0."""
+
+    def printed(tool, *arguments):
+        monkeypatch.setattr(sys, "argv", [tool.__name__, *map(str, arguments)])
+        assert not tool.main()
+        return capsys.readouterr().out
+
+    return printed
+
+
+@pytest.fixture(scope="module")
+def encoder(tmp_path_factory):
+    return build("bert", tmp_path_factory.mktemp("encoder"), max_position_embeddings=80)
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    """A folder of the four data sets, a few rows each, of short texts."""
+    folder = tmp_path_factory.mktemp("data")
+
+    def write(name, rows):
+        (folder / name).write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+    def rows(count, samples, **more):
+        for number in range(count * samples):
+            system, sample = divmod(number, samples)
+            yield {
+                "system": f"s{system}",
+                "id": str(sample),
+                "prediction": " ".join(SENTENCES[number % 12].split()[: 3 + system]),
+                "references": [SENTENCES[sample], SENTENCES[sample + 1]],
+                "human": {name: system + sample * len(name) % 3 for name in CRITERIA},
+                **more,
+            }
+
+    write("webnlg2020.en.jsonl", [*rows(5, 3), {**next(rows(1, 1)), "id": "1124"}])
+    write("summeval.jsonl", rows(5, 2))
+    write("sfres.jsonl", rows(1, 6, system="-"))
+    by_language = [({**row, "lang": lang}) for lang in ("cs-en", "de-en") for row in rows(6, 1)]
+    write("wmt15.jsonl", [{k: v for k, v in row.items() if k != "system"} for row in by_language])
+    return folder
+
+
+def test_the_masked_language_model_is_trained_goes_on_and_is_judged(run, encoder, tmp_path):
+    for name in ("a.txt.gz", "a.valid.txt.gz"):
+        with gzip.open(tmp_path / name, "wt") as file:
+            file.writelines(f"{text} {text}\n" for text in SENTENCES)
+    options = ("-o", tmp_path / "work", "--encoder", encoder, "--warmup", 2)
+    for tokens in (300, 600):
+        run(train_masked_lm, tmp_path, *options, "--tokens", tokens, "--tokens-per-batch", 64)
+    printed = run(evaluate_masked_lm, tmp_path, "--model", tmp_path / "work/model", "--texts", 2)
+    assert "| pooled | 16 |" in printed
+
+
+def test_the_model_of_inference_is_trained_and_calibrated(run, encoder, tmp_path):
+    file = tmp_path / "rows.tsv.gz"
+    with gzip.open(file, "wt") as out:
+        out.write("source\tlabel\tpremise\thypothesis\n")
+        out.writelines("\t".join(row) + "\n" for row in ROWS)
+    options = ("-o", tmp_path / "work", "--encoder", encoder, "--epochs", 2, "--batch-size", 2)
+    run(train_nli, file, *options)
+    printed = run(evaluate_nli, file, "--model", tmp_path / "work/model", "--calibrate")
+    assert "| all, three-way | 3 |" in printed and "temperature" in printed
+
+
+def test_the_study_scores_goes_on_and_prints_its_tables(run, data, tmp_path, monkeypatch):
+    sets = ("--sets", "webnlg", "wmt15")
+    kept = ("--scores", tmp_path / "scores", "--csv", tmp_path / "results", *sets)
+    few = ("BLEU", "chrF", "BERTScore", "BaryScore", "MENLI e avg")
+    for share in (0.5, 1):
+        run(study, "score", data, *kept, "--share", share, "--metrics", *few)
+    assert run(study, "score", data, *kept, "--metrics", *few) == ""
+    printed = run(study, "agree", data, *kept, "--resamples", 20)
+    for title in ("WebNLG 2020: r over systems", "WebNLG 2020: tau over texts", "WMT 2015: tau"):
+        assert title in printed
+    assert "| BaryScore |" in printed and "de-en correctness" in printed
+    assert "Chosen: MENLI with" in run(study, "choose", data, *kept)
+    case = {"attack": "num", "anchor": "It has 2 rooms.", "paraphrase": "It has two rooms."}
+    (tmp_path / "attacks.jsonl").write_text(json.dumps({**case, "adversary": "It has 3 rooms."}))
+    entries = [each for each in study.ENTRIES if {*each.names} & {*few}]
+    monkeypatch.setattr(study, "ENTRIES", entries)
+    attacks = ("--attacks", tmp_path / "attacks.jsonl")
+    assert "| MENLI with BaryScore 0.5 |" in run(study, "trade", data, *kept, *attacks)
+    (table,) = (tmp_path / "results").glob("attacks*.csv")
+    run(figures, "trade", tmp_path / "trade.svg", "--csv", table)
+    assert (tmp_path / "trade.svg").stat().st_size > 10_000
+
+
+def test_published_correlations_are_found_missing_on_other_data(data, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["study", "published", str(data)])
+    assert study.main() == 1
+    assert "do NOT all agree" in capsys.readouterr().out
+
+
+def test_speed_is_measured(run, data, monkeypatch):
+    monkeypatch.setattr(speed, "in_process", lambda _, job, threads: speed.time_one(**job))
+    monkeypatch.setattr(speed, "ONCE", ("infolm, one pass", "BERTScore"))
+    runners = {name: speed.RUNNERS[name] for name in ("infolm", "torchmetrics InfoLM", *speed.ONCE)}
+    monkeypatch.setattr(speed, "RUNNERS", runners)
+    monkeypatch.setattr(speed, "systems_sharing_references", lambda path, _: [("a", "b")])
+    file, few = data / "webnlg2020.en.jsonl", ("--pairs", 2, "--repeats", 1)
+    assert "| bundled, 10 tokens," in run(
+        speed, "rates", file, *few, "--only", "bundled, 10 tokens"
+    )
+    assert "BERTScore" in run(speed, "beside", file, *few)
+    for what in ("sweep", "masks", "dtypes"):
+        assert "| ---: |" in run(speed, what, file, *few)
+
+
+def test_memory_is_measured_in_processes_of_their_own(run):
+    assert "| stream | 5 |" in run(memory, "--pairs", 5)
+
+
+def test_the_comparison_is_drawn(run, tmp_path):
+    run(figures, "comparison", tmp_path / "comparison.svg")
+    assert (tmp_path / "comparison.svg").stat().st_size > 10_000
+
+
+def test_odd_inputs_are_scored_or_refused(run, monkeypatch):
+    monkeypatch.setenv("INFOLM_MODEL", "")
+    assert "| menli |" in run(fuzz, "--inputs", 30)
+
+
+def test_a_checkout_gives_the_scores_that_it_gives(run, tmp_path):
+    (tmp_path / "infolm_metric").symlink_to(ROOT / "infolm_metric")
+    options = ("--metrics", "baryscore", "--families", "bert", "--many", 4)
+    assert ": 0 of " in run(same_scores, tmp_path, *options)
+
+
+def test_a_mutant_has_a_verdict(tmp_path):
+    command = [sys.executable, "-m", "tools.mutants", tmp_path / "verdicts.csv", "--drawn", "1"]
+    command += ["--rooms", "baryscore", "--tests", "tests/unit/baryscore/test_transport.py"]
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    subprocess.run(command, cwd=ROOT, env=environment, check=True)
+    header, verdict = (tmp_path / "verdicts.csv").read_text().splitlines()
+    assert header.startswith("room,file,line") and verdict.startswith("baryscore,")

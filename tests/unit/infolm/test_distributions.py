@@ -1,0 +1,450 @@
+"""From tokens to distributions, against literal rules: windows, masks, batches, weighted means."""
+
+import math
+from collections import Counter
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from transformers import AutoTokenizer
+
+from infolm_metric.core.idf import normalised_log_weights
+from infolm_metric.core.tokenization import Template, find_template, tokenize
+from infolm_metric.infolm import distributions
+from infolm_metric.infolm.distributions import (
+    Accumulator,
+    MaskedWindow,
+    batches,
+    log_predictions,
+    masks_of,
+    split,
+)
+from tests.made_texts import BERT, MASK, text_of, weighted_text
+from tests.model_families import FAMILIES
+
+VOCABULARY = 17
+WEIGHTINGS = 2
+TEMPERATURES = (0.01, 0.25, 1.0, 2.0, 100.0)
+
+
+def uniform(text):
+    return normalised_log_weights(text, None)[:, None]
+
+
+# Windows
+
+
+def literal_windows(tokens, width):
+    """(window's tokens, index of the masked one in it) for each token, by the design's rule."""
+    starts = []
+    start = 0
+    while start + width < len(tokens):
+        starts.append(start)
+        start += max(1, width // 2)
+    starts.append(len(tokens) - width)
+    found = []
+    for index in range(len(tokens)):
+        best = starts[0]
+        for start in starts:
+            # Twice the distance from the window's centre, to compare whole numbers.
+            if abs(2 * (index - start) - (width - 1)) < abs(2 * (index - best) - (width - 1)):
+                best = start
+        found.append((tokens[best : best + width], index - best))
+    return found
+
+
+@settings(deadline=None, max_examples=150)
+@given(
+    length=st.integers(1, 60),
+    width=st.integers(1, 24),
+    around=st.sampled_from([((2,), (3,)), ((), (3,)), ((2, 5), ())]),
+    weightless=st.sets(st.integers(0, 59)),
+)
+def test_each_token_is_masked_once_in_the_window_whose_centre_is_nearest(
+    length, width, around, weightless
+):
+    template = Template(*around, MASK)
+    tokens = list(range(100, 100 + length))
+    text = text_of(tokens, template)
+    weights = np.array([0.0 if i in weightless and i else 1.0 + i for i in range(length)])
+    with np.errstate(divide="ignore"):
+        log_weights = np.log(weights)[:, None]
+    windows = split(7, text, log_weights, template, width + template.overhead)
+    found = {}
+    for window in windows:
+        assert window.text == 7
+        ids = window.ids.tolist()
+        inner = ids[len(template.prefix) : len(ids) - len(template.suffix)]
+        assert ids == [*template.prefix, *inner, *template.suffix]
+        pairs = zip(window.positions[:, 0], window.log_weights[:, 0, 0], strict=True)
+        for position, log_weight in pairs:
+            token = ids[position]
+            assert token not in found
+            found[token] = (inner, position - len(template.prefix))
+            assert log_weight == log_weights[token - 100]
+    literal = (
+        literal_windows(tokens, width)
+        if length > width
+        else [(tokens, index) for index in range(length)]
+    )
+    expected = {
+        token: place
+        for token, place, weight in zip(tokens, literal, weights, strict=True)
+        if weight
+    }
+    assert found == expected
+
+
+def test_a_text_can_be_weighed_in_two_ways_and_is_read_once():
+    text = text_of([10, 11, 12, 13])
+    nothing, some = -np.inf, math.log(0.5)
+    log_weights = np.array([[some, nothing], [nothing, some], [some, some], [nothing, nothing]])
+    (window,) = split(0, text, log_weights, BERT, None)
+    # A position without weight in either is left out.
+    assert window.positions.tolist() == [[1], [2], [3]]
+    np.testing.assert_array_equal(window.log_weights[:, 0], log_weights[:3])
+    (other,) = split(1, text, uniform(text), BERT, None)
+    made = list(batches([window, other], MASK, None, 300, "cpu"))
+    assert [batch.log_weights.shape for batch in made] == [(3, 1, 2), (4, 1, 1)]
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_text_without_a_maskable_token_is_read_as_a_lone_mask(family, tiny_models):
+    tokenizer = AutoTokenizer.from_pretrained(tiny_models(family))
+    template = find_template(tokenizer)
+    (text,) = tokenize(tokenizer, [""], 40, "truncate")
+    (window,) = split(0, text, uniform(text), template, 40)
+    (batch,) = batches([window], template.mask, None, len(tokenizer), "cpu")
+    (mask_typed,) = tokenize(tokenizer, [tokenizer.mask_token], 40, "truncate")
+    assert batch.ids.tolist() == [mask_typed.ids.tolist()]
+    assert batch.ids[0, batch.positions[0, 0]] == template.mask
+    assert batch.log_weights.tolist() == [[[0.0]]]
+
+
+# Several masks a context
+
+
+@settings(deadline=None, max_examples=150)
+@given(length=st.integers(1, 60), masks=st.integers(1, 70), width=st.integers(1, 80))
+def test_several_masks_a_context_read_each_position_once_in_as_few_contexts_as_they_can(
+    length, masks, width
+):
+    text = text_of(list(range(100, 100 + length)))
+    single = split(0, text, uniform(text), BERT, width + 2)
+    windows = split(0, text, uniform(text), BERT, width + 2, masks)
+    assert len(windows) == len(single)
+    for window, alone in zip(windows, single, strict=True):
+        count = len(alone.positions)
+        assert window.positions.shape == (math.ceil(count / masks), min(masks, count))
+        log_weights = window.log_weights[..., 0]
+        real = log_weights > -math.inf
+        assert sorted(window.positions[real]) == alone.positions[:, 0].tolist()
+        weights = dict(zip(alone.positions[:, 0], alone.log_weights[:, 0, 0], strict=True))
+        for position, log_weight in zip(window.positions[real], log_weights[real], strict=True):
+            assert weights[position] == log_weight
+        # What fills a context up masks nothing that it did not mask already.
+        for positions, own in zip(window.positions, real, strict=True):
+            assert set(positions) == set(positions[own])
+
+
+def test_the_masks_of_a_context_lie_as_far_apart_as_they_can():
+    text = text_of(list(range(100, 112)))
+    (window,) = split(0, text, uniform(text), BERT, None, 3)
+    assert window.positions.tolist() == [[1, 5, 9], [2, 6, 10], [3, 7, 11], [4, 8, 12]]
+
+
+def test_batches_hold_contexts_with_equally_many_masks():
+    texts = [text_of([10] * count) for count in (2, 7, 7, 3, 7)]
+    windows = [
+        window
+        for index, text in enumerate(texts)
+        for window in split(index, text, uniform(text), BERT, None, 4)
+    ]
+    for batch in batches(windows, MASK, None, 300, "cpu"):
+        where = batch.ids == MASK
+        assert bool(where.gather(1, batch.positions).all())
+        masked = [len(set(row)) for row in batch.positions.tolist()]
+        assert where.sum(1).tolist() == masked
+
+
+# Batches
+
+
+def windows_of(lengths):
+    """A window for each length, every id different, each position masked unless marked in vain."""
+    made, identity = [], 1000
+    for number, length in enumerate(lengths):
+        ids = np.arange(identity, identity + length)
+        identity += length
+        positions = np.arange(length)[number % 2 :: 1 + number % 3]
+        log_weights = -positions[:, None, None].astype(float)
+        made.append(MaskedWindow(number, ids, positions[:, None], log_weights))
+    return made
+
+
+def check_batches(windows, given_batches):
+    """Every context once, its mask in place, nothing padded, weights and texts at its side."""
+    rows = {
+        window.text: (
+            window.ids.tolist(),
+            dict(zip(window.positions[:, 0], window.log_weights[:, 0, 0], strict=True)),
+        )
+        for window in windows
+    }
+    seen = Counter()
+    for batch in given_batches:
+        assert batch.ids.dtype == batch.positions.dtype == torch.int64
+        assert batch.log_weights.dtype == torch.float64
+        assert len(batch.texts) == len(batch.ids) == len(batch.positions) == len(batch.log_weights)
+        for owner, ids, position, log_weight in zip(
+            batch.texts.tolist(),
+            batch.ids.tolist(),
+            batch.positions[:, 0].tolist(),
+            batch.log_weights[:, 0, 0],
+            strict=True,
+        ):
+            original, weights = rows[owner]
+            assert ids == [*original[:position], MASK, *original[position + 1 :]]
+            assert log_weight == weights[position]
+            seen[owner, position] += 1
+    assert seen == Counter(
+        (w.text, position) for w in windows for (position,) in w.positions.tolist()
+    )
+
+
+@settings(deadline=None, max_examples=100)
+@given(
+    lengths=st.lists(st.integers(1, 12), max_size=20).map(
+        lambda lengths: [length + 1 for length in lengths]
+    ),
+    size=st.one_of(st.none(), st.integers(1, 9)),
+)
+def test_batches_hold_every_context_once_with_its_mask_and_without_padding(lengths, size):
+    windows = windows_of(lengths)
+    made = list(batches(windows, MASK, size, 300, "cpu"))
+    check_batches(windows, made)
+    assert [b.ids.shape[1] for b in made] == sorted((b.ids.shape[1] for b in made), reverse=True)
+    if size is not None:
+        assert all(len(batch.ids) <= size for batch in made)
+        totals = Counter()
+        for window in windows:
+            totals[len(window.ids)] += len(window.positions)
+        # As few as the limit allows.
+        assert Counter(b.ids.shape[1] for b in made) == {
+            length: math.ceil(total / size) for length, total in totals.items()
+        }
+
+
+def test_a_batch_left_to_us_holds_as_many_tokens_as_the_device_takes(monkeypatch):
+    monkeypatch.setattr(distributions, "TOKENS_PER_BATCH", {"cpu": 40, "cuda": 90})
+    masks = np.arange(9)[:, None], np.zeros((9, 1, 1))
+    windows = [MaskedWindow(i, np.full(9, 50 + i), *masks) for i in range(4)]
+    for device, largest in (("cpu", 4), ("cuda", 10), ("mps", 4)):
+        made = list(batches(windows, MASK, None, 10, device))
+        assert [len(b.ids) for b in made[:-1]] == [largest] * (len(made) - 1)
+        assert sum(len(b.ids) for b in made) == 36
+
+
+def test_a_batch_left_to_us_holds_no_more_logits_than_memory_is_meant_for():
+    most = distributions.LOGITS_PER_BATCH["cpu"]
+    vocabulary = most // 5
+    (window,) = split(0, text_of([10] * 23), np.zeros((23, 1)), BERT, None)
+    sizes = [len(b.ids) for b in batches([window], MASK, None, vocabulary, "cpu")]
+    assert sizes == [5, 5, 5, 5, 3]
+    # However large the vocabulary and the text, one context at a time goes through.
+    (long,) = split(0, text_of([10] * 9000), np.zeros((9000, 1)), BERT, None)
+    first = next(batches([long], MASK, None, 10 * most, "cpu"))
+    assert first.ids.shape == (1, 9002)
+
+
+def test_no_window_makes_no_batch():
+    assert list(batches([], MASK, None, 300, "cpu")) == []
+
+
+def test_the_masks_of_a_text_are_its_positions_of_some_weight():
+    table = np.zeros(20)
+    table[[11, 13]] = 1.0
+    assert masks_of(weighted_text(10, 11, 12, 13)) == 4
+    assert masks_of(weighted_text(10, 11, 12, 13, table=table)) == 2
+    assert masks_of(weighted_text(10, 12, table=table)) == 2  # all weights 0: uniform
+    assert masks_of(weighted_text()) == masks_of(weighted_text(table=table)) == 1  # a lone mask
+
+
+# The weighted mean of the predictions
+
+
+def add(sums, logits, log_weights, texts, sizes):
+    """Add contexts [contexts, masks, ...], `sizes[i]` of them for text `texts[i]`."""
+    owner = torch.tensor(list(texts)).repeat_interleave(torch.tensor(list(sizes)))
+    owner = owner.repeat_interleave(logits.shape[1])
+    sums.add(logits.flatten(0, 1), log_weights.flatten(0, 1), owner)
+
+
+def contexts(sizes, seed=0, scale=3.0):
+    """Logits [contexts, vocab] in float32, and log weights [contexts, weightings].
+
+    Weights sum to 1 per text and weighting.
+    """
+    generator = torch.Generator().manual_seed(seed)
+    logits = scale * torch.randn(sum(sizes), VOCABULARY, generator=generator)
+    shapes = [(size, WEIGHTINGS) for size in sizes]
+    weights = [
+        torch.rand(shape, generator=generator, dtype=torch.float64) + 0.1 for shape in shapes
+    ]
+    return logits, torch.cat([(weight / weight.sum(0)).log() for weight in weights])
+
+
+def aggregate(logits, log_weights, sizes, temperatures):
+    """The log distributions of texts whose contexts come in one batch."""
+    sums = Accumulator(temperatures)
+    add(sums, logits[:, None], log_weights[:, None], range(len(sizes)), sizes)
+    return torch.stack([sums.log_sums(text) for text in range(len(sizes))])
+
+
+def literal_mixture(logits, log_weights, temperature):
+    """log sum_j w_j softmax(z_j / T) with Python's own floats, [vocab]."""
+    mixture = [0.0] * logits.shape[1]
+    for row, log_weight in zip(logits.tolist(), log_weights.tolist(), strict=True):
+        peak = max(row)
+        exponentials = [math.exp((value - peak) / temperature) for value in row]
+        for entry, value in enumerate(exponentials):
+            mixture[entry] += math.exp(log_weight) * value / math.fsum(exponentials)
+    return torch.tensor([math.log(value) for value in mixture], dtype=torch.float64)
+
+
+@pytest.mark.parametrize("temperature", [0.1, 0.25, 1.0, 2.0, 100.0])
+def test_a_distribution_is_the_weighted_mean_of_the_predictions(temperature):
+    sizes = [3, 1, 5]
+    logits, log_weights = contexts(sizes)
+    found = aggregate(logits, log_weights, sizes, [temperature])
+    assert found.shape == (3, WEIGHTINGS, 1, VOCABULARY) and found.dtype == torch.float64
+    parts = zip(logits.split(sizes), log_weights.split(sizes), found[:, :, 0], strict=True)
+    for rows, weights, distributions_ in parts:
+        expected = [literal_mixture(rows, each, temperature) for each in weights.T]
+        torch.testing.assert_close(distributions_, torch.stack(expected), rtol=1e-12, atol=1e-12)
+
+
+def test_temperatures_are_an_axis_and_do_not_mix():
+    sizes = [2, 4]
+    logits, log_weights = contexts(sizes)
+    together = aggregate(logits, log_weights, sizes, TEMPERATURES)
+    assert together.shape == (2, WEIGHTINGS, len(TEMPERATURES), VOCABULARY)
+    for index, temperature in enumerate(TEMPERATURES):
+        alone = aggregate(logits, log_weights, sizes, [temperature])
+        assert torch.equal(together[:, :, index], alone[:, :, 0])
+
+
+def test_nothing_underflows_at_a_temperature_of_a_hundredth():
+    # The rarest token's probability is exp(-6000), far below the smallest float64.
+    logits = torch.tensor([[0.0, -30.0, -60.0], [0.0, -60.0, -50.0]])
+    log_weights = torch.tensor([[0.25], [0.75]], dtype=torch.float64).log()
+    ((((first, second, third),),),) = aggregate(logits, log_weights, [2], [0.01]).tolist()
+    assert first == pytest.approx(0.0, abs=1e-12)
+    assert second == pytest.approx(-3000 + math.log(0.25), rel=1e-12)
+    assert third == pytest.approx(-5000 + math.log(0.75), rel=1e-12)
+
+
+def test_very_small_weights_do_not_underflow():
+    logits = torch.tensor([[0.0, 0.0], [0.0, 800.0]])
+    log_weights = torch.tensor([[0.0], [-1000.0]], dtype=torch.float64)
+    ((((first, second),),),) = aggregate(logits, log_weights, [2], [1.0]).tolist()
+    assert first == pytest.approx(-math.log(2)) and second == pytest.approx(-math.log(2))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16, torch.float64])
+def test_predictions_are_float64_whatever_the_model_computes_in(dtype):
+    logits = torch.tensor([[0.5, -1.25, 4.0]], dtype=dtype)
+    found = log_predictions(logits, 0.5)
+    assert found.dtype == torch.float64
+    expected = torch.log_softmax(torch.tensor([[1.0, -2.5, 8.0]], dtype=torch.float64), -1)
+    torch.testing.assert_close(found, expected, rtol=1e-15, atol=0)
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    sizes=st.lists(st.integers(1, 6), min_size=1, max_size=5),
+    cut=st.integers(1, 7),
+    order=st.randoms(use_true_random=False),
+)
+def test_it_does_not_matter_how_the_contexts_are_spread_over_batches(sizes, cut, order):
+    logits, log_weights = contexts(sizes)
+    whole = aggregate(logits, log_weights, sizes, TEMPERATURES)
+    owners = [text for text, size in enumerate(sizes) for _ in range(size)]
+    batches = [list(range(len(owners)))[i : i + cut] for i in range(0, len(owners), cut)]
+    order.shuffle(batches)
+    sums = Accumulator(TEMPERATURES)
+    for rows in batches:
+        texts = list(dict.fromkeys(owners[row] for row in rows))
+        counts = [sum(owners[row] == text for row in rows) for text in texts]
+        add(sums, logits[rows, None], log_weights[rows, None], texts, counts)
+    found = torch.stack([sums.log_sums(text) for text in range(len(sizes))])
+    torch.testing.assert_close(found, whole, rtol=1e-13, atol=1e-13)
+
+
+@settings(deadline=None, max_examples=60)
+@given(sizes=st.lists(st.integers(1, 6), min_size=1, max_size=5), cut=st.integers(1, 7))
+def test_batches_in_order_give_the_same_bits_wherever_they_are_cut(sizes, cut):
+    logits, log_weights = contexts(sizes)
+    whole = aggregate(logits, log_weights, sizes, TEMPERATURES)
+    owners = [text for text, size in enumerate(sizes) for _ in range(size)]
+    sums = Accumulator(TEMPERATURES)
+    for start in range(0, len(owners), cut):
+        part = slice(start, start + cut)
+        texts = list(dict.fromkeys(owners[part]))
+        counts = [owners[part].count(text) for text in texts]
+        add(sums, logits[part, None], log_weights[part, None], texts, counts)
+    assert torch.equal(torch.stack([sums.log_sums(i) for i in range(len(sizes))]), whole)
+
+
+def test_a_text_met_twice_in_a_batch_is_one_text():
+    logits, log_weights = contexts([4])
+    sums = Accumulator([1.0])
+    add(sums, logits[:, None], log_weights[:, None], [7, 7], [1, 3])
+    whole = aggregate(logits, log_weights, [4], [1.0])[0]
+    torch.testing.assert_close(sums.log_sums(7), whole, rtol=1e-13, atol=1e-13)
+
+
+def test_a_mask_that_is_no_mask_of_its_own_adds_nothing():
+    logits, log_weights = contexts([4])
+    # Two contexts of three masks, of which the second repeats two with a weight of 0.
+    nothing = torch.full((2, WEIGHTINGS), -math.inf, dtype=torch.float64)
+    log_weights = torch.cat([log_weights, nothing])
+    sums = Accumulator(TEMPERATURES)
+    repeated = torch.cat([logits, logits[3:], logits[3:]])
+    add(sums, repeated.view(2, 3, VOCABULARY), log_weights.view(2, 3, WEIGHTINGS), [0], [2])
+    whole = aggregate(logits, log_weights[:4], [4], TEMPERATURES)[0]
+    torch.testing.assert_close(sums.log_sums(0), whole, rtol=1e-13, atol=1e-13)
+
+
+def test_a_weighting_may_leave_out_all_the_contexts_of_a_batch():
+    logits, log_weights = contexts([4])
+    log_weights[:2, 1] = -math.inf
+    whole = aggregate(logits, log_weights, [4], TEMPERATURES)[0]
+    sums = Accumulator(TEMPERATURES)
+    for part in (slice(0, 2), slice(2, 4)):
+        add(sums, logits[part, None], log_weights[part, None], [0], [2])
+    assert bool(whole.isfinite().all())
+    torch.testing.assert_close(sums.log_sums(0), whole, rtol=1e-13, atol=1e-13)
+
+
+@pytest.mark.parametrize("elements", [1, 3 * VOCABULARY, 1 << 20])
+@pytest.mark.parametrize("scale", [3.0, 300.0])
+def test_the_two_ways_to_mix_agree_however_the_rows_are_cut(elements, scale, monkeypatch):
+    monkeypatch.setattr(distributions, "ELEMENTS", {"cpu": elements})
+    sizes = [3, 1, 5, 2]
+    logits, log_weights = contexts(sizes, scale=scale)
+    quick = aggregate(logits, log_weights, sizes, [2.0])
+    monkeypatch.setattr(distributions, "REPRESENTABLE", 0.0)
+    careful = aggregate(logits, log_weights, sizes, [2.0])
+    torch.testing.assert_close(quick, careful, rtol=1e-12, atol=1e-12)
+
+
+def test_what_is_kept_of_a_text_does_not_keep_its_batch_alive():
+    sizes = [1] * 50
+    logits, log_weights = contexts(sizes)
+    sums = Accumulator([1.0, 2.0])
+    add(sums, logits[:, None], log_weights[:, None], range(50), sizes)
+    kept = sums.log_sums(0)
+    assert kept.untyped_storage().nbytes() == kept.nbytes == WEIGHTINGS * 2 * VOCABULARY * 8

@@ -1,0 +1,342 @@
+"""Masked language models of every family, loaded and asked, against transformers' own way."""
+
+import shutil
+from contextlib import contextmanager
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+from torch.nn.modules.module import register_module_forward_hook
+from transformers import AutoModelForMaskedLM, AutoTokenizer
+from transformers.utils import logging
+
+from infolm_metric.core import tokenization
+from infolm_metric.core.determinism import min_rows
+from infolm_metric.core.idf import normalised_log_weights
+from infolm_metric.core.tokenization import tokenize
+from infolm_metric.infolm import encoders
+from infolm_metric.infolm.distributions import batches, split
+from tests.model_families import FAMILIES, SENTENCES, edited
+
+KNOWN = [family for family in FAMILIES if family in encoders.FAMILIES]
+TEXTS = [*SENTENCES[:8], "the cat", "rain", ""]
+TOLERANCE = 5e-5  # of logits that reach 20, in float32
+# What differs within a family and changes how its layers are read.
+VARIANTS = [
+    *((family, {}) for family in FAMILIES),
+    ("bert", {"num_hidden_layers": 1}),
+    ("bert", {"num_hidden_layers": 5, "hidden_act": "relu"}),
+    ("roberta", {"hidden_act": "gelu_new"}),
+    ("albert", {"num_hidden_layers": 5, "num_hidden_groups": 2, "inner_group_num": 2}),
+    ("electra", {"embedding_size": 16}),
+]
+
+
+def load(folder, dtype="float32", fast=True):
+    opened = encoders.open_masked_lm(str(folder))
+    return encoders.load_masked_lm(opened, "cpu", dtype, fast)
+
+
+@pytest.fixture(scope="module")
+def bert(tiny_bert):
+    return load(tiny_bert)
+
+
+def batches_of(model, texts=TEXTS, masks=1, size=None, limit=None, long_text="truncate"):
+    checkpoint = model.checkpoint
+    limit = limit or checkpoint.limit
+    windows = [
+        window
+        for index, text in enumerate(tokenize(checkpoint.tokenizer, texts, limit, long_text))
+        for window in split(
+            index,
+            text,
+            normalised_log_weights(text, None)[:, None],
+            checkpoint.template,
+            limit,
+            masks,
+        )
+    ]
+    return list(batches(windows, checkpoint.template.mask, size, checkpoint.size, "cpu"))
+
+
+def ask(model, batch):
+    """The model's logits at the masks of a batch, [positions, vocab]."""
+    return torch.cat(list(model.logits(batch.ids, batch.positions)))
+
+
+def literal_model(folder):
+    """A function from a batch to the logits of the whole model on whole contexts, in float64."""
+    model = AutoModelForMaskedLM.from_pretrained(folder, dtype=torch.float64).eval()
+
+    def logits(batch):
+        with torch.no_grad():
+            output = model(input_ids=batch.ids, attention_mask=torch.ones_like(batch.ids)).logits
+        return torch.cat([row[at] for row, at in zip(output, batch.positions, strict=True)])
+
+    return logits
+
+
+def largest_difference(model, other, made):
+    """Between the logits of a model and those of another, or of a function of batches."""
+    answer = other if callable(other) else lambda batch: ask(other, batch)
+    gaps = [(ask(model, batch).double() - answer(batch).double()).abs().max() for batch in made]
+    return max(map(float, gaps))
+
+
+# Logits
+
+
+def test_the_families_that_matter_most_are_known():
+    assert set(KNOWN) == {
+        *("bert", "roberta", "xlm-roberta", "distilbert", "albert", "electra", "mpnet")
+    }
+
+
+@pytest.mark.parametrize("masks", [1, 3])
+@pytest.mark.parametrize(("family", "changes"), VARIANTS)
+def test_logits_are_those_of_a_full_forward_pass(family, changes, masks, tiny_models):
+    folder = tiny_models(family, **changes)
+    literal = literal_model(folder)
+    for fast in (True, False):
+        model = load(folder, fast=fast)
+        assert isinstance(model.model, encoders.FastMaskedLM) is (fast and family in KNOWN)
+        for size in (None, 1, 5) if fast else (None,):
+            made = batches_of(model, masks=masks, size=size)
+            assert ask(model, made[0]).shape[1] == model.checkpoint.size
+            assert largest_difference(model, literal, made) < TOLERANCE
+
+
+@pytest.mark.parametrize("family", KNOWN)
+def test_attention_over_long_texts_is_the_same(family, tiny_models, monkeypatch):
+    monkeypatch.setattr(encoders, "SHORT", 0)
+    model = load(tiny_models(family))
+    literal = literal_model(tiny_models(family))
+    assert largest_difference(model, literal, batches_of(model)) < TOLERANCE
+
+
+@pytest.mark.parametrize("family", ["roberta", "xlm-roberta", "mpnet"])
+def test_a_typed_padding_token_shifts_positions_as_in_the_familys_own(family, tiny_models):
+    folder = tiny_models(family)
+    padding, model = AutoTokenizer.from_pretrained(folder).pad_token, load(folder)
+    made = batches_of(model, [f"the cat {padding} sat on {padding} the mat and slept"])
+    assert largest_difference(model, literal_model(folder), made) < TOLERANCE
+
+
+def test_a_text_read_in_windows_is_answered_as_by_the_familys_own(bert, tiny_bert, monkeypatch):
+    monkeypatch.setattr(tokenization, "SLICE", 2)
+    made = batches_of(bert, [" ".join(SENTENCES)], limit=20, long_text="window")
+    assert sum(len(batch.ids) for batch in made) > 100
+    assert largest_difference(bert, literal_model(tiny_bert), made) < TOLERANCE
+
+
+def test_a_context_can_be_masked_anywhere_special_positions_included(bert, tiny_bert):
+    first = batches_of(bert, size=7)[0]
+    positions = torch.tensor([0, 5, first.ids.shape[1] - 1, 0, 1, 2, 3])
+    logits = torch.cat(list(bert.logits(first.ids, positions[:, None])))
+    model = AutoModelForMaskedLM.from_pretrained(tiny_bert).eval()
+    with torch.no_grad():
+        whole = model(input_ids=first.ids).logits
+    assert (logits - whole[torch.arange(7), positions]).abs().max() < 1e-5
+
+
+def test_one_encoder_answers_batches_of_any_order_and_size(tiny_bert):
+    fast, literal = load(tiny_bert), literal_model(tiny_bert)
+    made = batches_of(fast, size=4)
+    order = np.random.default_rng(0).permutation(len(made))
+    assert largest_difference(fast, literal, [made[i] for i in order]) < TOLERANCE
+    rooms = {name: room.data_ptr() for name, room in fast.model.encoder.room.items()}
+    assert largest_difference(fast, literal, made) < TOLERANCE
+    # What it keeps has the size of the largest batch, and is used again.
+    assert {name: room.data_ptr() for name, room in fast.model.encoder.room.items()} == rooms
+    most = max(batch.ids.numel() for batch in made)
+    assert all(room.numel() <= most * 4 * 40 for room in fast.model.encoder.room.values())
+
+
+def test_answers_do_not_change_when_the_next_batch_is_asked_for(bert):
+    first, second, *_ = batches_of(bert)
+    answer = ask(bert, first)
+    before = answer.clone()
+    ask(bert, second)
+    assert torch.equal(answer, before)
+
+
+@contextmanager
+def rows_by_width():
+    """Collects (rows, entries in the last axis) of every tensor that any module puts out."""
+    seen = []
+
+    def note(module, inputs, output):
+        if isinstance(output, torch.Tensor):
+            seen.append((output.numel() // output.shape[-1], output.shape[-1]))
+
+    hook = register_module_forward_hook(note)
+    try:
+        yield seen
+    finally:
+        hook.remove()
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_the_vocabulary_head_runs_at_masked_positions_only(family, tiny_models):
+    model = load(tiny_models(family))
+    batch = max(batches_of(model, size=7), key=lambda batch: batch.ids.numel())
+    assert batch.ids.numel() > min_rows() and len(batch.ids) == 7
+    with rows_by_width() as seen:
+        ask(model, batch)
+    over_vocabulary = [rows for rows, width in seen if width == model.checkpoint.size]
+    # A product of fewer rows than that is filled up.
+    assert over_vocabulary and max(over_vocabulary) == max(7, min_rows())
+    plain = load(tiny_models(family), fast=False).model
+    with rows_by_width() as seen, torch.no_grad():
+        plain(input_ids=batch.ids, attention_mask=torch.ones_like(batch.ids))
+    assert {rows for rows, width in seen if width == model.checkpoint.size} == {batch.ids.numel()}
+
+
+def test_asking_leaves_no_hook_and_no_gradient_behind_even_after_an_error(tiny_models):
+    for model in (load(tiny_models("bert"), fast=fast) for fast in (True, False)):
+        batch = batches_of(model)[0]
+        before = ask(model, batch)
+        with pytest.raises(IndexError):
+            list(model.logits(torch.full_like(batch.ids, 10**6), batch.positions))
+        assert not any(module._forward_hooks for module in model.model.modules())
+        assert torch.equal(ask(model, batch), before) and not before.requires_grad
+        assert torch.is_grad_enabled() and not torch.is_inference_mode_enabled()
+
+
+def test_the_same_contexts_give_the_same_logits_because_dropout_is_off(tiny_models):
+    model = load(tiny_models("bert", hidden_dropout_prob=0.5, attention_probs_dropout_prob=0.5))
+    batch = batches_of(model)[0]
+    assert torch.equal(ask(model, batch), ask(model, batch))
+    assert not model.model.training
+    assert not any(parameter.requires_grad for parameter in model.model.parameters())
+
+
+def test_a_decoder_keeps_its_own_encoder(tiny_models):
+    model = load(tiny_models("bert", is_decoder=True)).model
+    assert not isinstance(model, encoders.FastMaskedLM)
+
+
+@pytest.mark.parametrize("family", KNOWN)
+def test_every_parameter_is_counted_and_moves_with_the_model(family, tiny_models):
+    fast, plain = (load(tiny_models(family), fast=fast).model for fast in (True, False))
+    read = [
+        parameter.numel()
+        for name, parameter in plain.named_parameters()
+        if not any(word in name for word in ("pooler", "position_ids"))
+    ]
+    assert sum(each.numel() for each in fast.parameters()) == sum(read)
+    assert {each.dtype for each in fast.to(torch.float64).parameters()} == {torch.float64}
+
+
+# Precision
+
+
+@pytest.mark.parametrize("saved", ["float16", "bfloat16"])
+def test_a_checkpoint_in_half_precision_is_computed_in_float32(saved, tiny_models):
+    model = load(tiny_models("bert", dtype=saved))
+    assert {parameter.dtype for parameter in model.model.parameters()} == {torch.float32}
+    assert ask(model, batches_of(model)[0]).dtype == torch.float32
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+@pytest.mark.parametrize("family", KNOWN)
+def test_half_precision_is_used_where_asked_for_and_as_near_as_the_familys_own(
+    family, dtype, tiny_models
+):
+    folder = tiny_models(family)
+    exact, fast, plain = (
+        load(folder, fast=False),
+        load(folder, dtype),
+        load(folder, dtype, fast=False),
+    )
+    made = batches_of(exact)
+    assert ask(fast, made[0]).dtype == getattr(torch, dtype)
+    own = largest_difference(plain, exact, made)
+    assert 0 < largest_difference(fast, exact, made) < 2 * own < 1
+
+
+# What cannot be used
+
+
+def without_weight(folder, target, name):
+    shutil.copytree(folder, target)
+    weights = load_file(target / "model.safetensors")
+    del weights[name]
+    save_file(weights, target / "model.safetensors", metadata={"format": "pt"})
+    return target
+
+
+DENSE, BIAS = "bert.encoder.layer.1.output.dense.weight", "cls.predictions.bias"
+UNFIT = {
+    "has no mask token": lambda models, to: edited(
+        models("bert"),
+        to,
+        "tokenizer_config.json",
+        tokenizer_class="PreTrainedTokenizerFast",
+        mask_token=None,
+    ),
+    "is a gpt2 model, which has no masked-LM head": lambda models, to: models("gpt2"),
+    r"lacks 6 weights of BertForMaskedLM .*cls\.predictions.* masked-LM head is missing": (
+        lambda models, to: models("bert-without-head")
+    ),
+    f"lacks .* weights of BertForMaskedLM .*{DENSE}": (
+        lambda models, to: without_weight(models("bert"), to, DENSE)
+    ),
+    f"lacks .* weights of BertForMaskedLM .*{BIAS}": (
+        lambda models, to: without_weight(models("bert"), to, BIAS)
+    ),
+    "intermediate.dense.* is missing or does not fit": lambda models, to: edited(
+        models("bert"), to, "config.json", intermediate_size=48
+    ),
+}
+
+
+@pytest.mark.parametrize("word", UNFIT)
+def test_what_is_no_whole_masked_language_model_is_refused(word, tiny_models, tmp_path):
+    with pytest.raises(ValueError, match=f'(?s){word}.*"bundled"'):
+        load(UNFIT[word](tiny_models, tmp_path / "m"))
+
+
+def test_a_deberta_checkpoint_as_it_was_published_finds_its_head(tiny_models, tmp_path):
+    source = tiny_models("deberta-v2", legacy=False)
+    model = load(edited(source, tmp_path / "m", "config.json", legacy=None))
+    assert largest_difference(model, literal_model(source), batches_of(model)) < 1e-5
+
+
+# A good neighbour
+
+
+@pytest.mark.parametrize("family", ["bert", "bert-without-head"])
+def test_loading_leaves_the_callers_torch_as_it_was_even_after_an_error(family, tiny_models):
+    folder = tiny_models(family)
+    torch.set_default_dtype(torch.float64)
+    try:
+        state = torch.random.get_rng_state()
+        if family == "bert":
+            model = load(folder)
+            ask(model, batches_of(model)[0])
+            assert {p.dtype for p in model.model.parameters()} == {torch.float32}
+        else:
+            with pytest.raises(ValueError, match="lacks"):
+                load(folder)
+        assert torch.equal(torch.random.get_rng_state(), state)
+        assert torch.get_default_dtype() == torch.float64 and torch.is_grad_enabled()
+        with torch.no_grad():
+            encoders.open_masked_lm(str(folder))
+            assert not torch.is_grad_enabled()
+    finally:
+        torch.set_default_dtype(torch.float32)
+
+
+@pytest.mark.parametrize("shown", [True, False])
+def test_loading_leaves_the_progress_bars_of_transformers_as_they_were(shown, tiny_bert, capfd):
+    before = logging.is_progress_bar_enabled()
+    try:
+        (logging.enable_progress_bar if shown else logging.disable_progress_bar)()
+        load(tiny_bert)
+        assert logging.is_progress_bar_enabled() is shown
+    finally:
+        (logging.enable_progress_bar if before else logging.disable_progress_bar)()
+    assert "%|" not in capfd.readouterr().err

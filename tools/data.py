@@ -1,0 +1,159 @@
+"""Texts that people have judged, whole, from a folder; and pairs of texts for measurements of time.
+
+The folder holds JSON Lines with prediction, references and human: webnlg2020.en.jsonl (16 systems;
+the samples of Colombo et al. 2022, Table 2), summeval.jsonl (16 systems, 11 references),
+sfres.jsonl and wmt15.jsonl (no systems; four languages into English).
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from infolm_metric.meta_evaluation import Ratings, read_ratings
+
+INCOMPLETE = "1124"  # of WebNLG: a system has no rating for it; left out of published figures, too
+Pair = tuple[str, str]
+
+
+@dataclass(frozen=True)
+class DataSet:
+    """A whole data set.
+
+    Attributes:
+        name: its key in `READERS`.
+        title: its name in tables.
+        parts: language -> ratings; one part where there is one language.
+        average: True if a metric's score is the mean over the references, else the best counts.
+    """
+
+    name: str
+    title: str
+    parts: Mapping[str, Ratings]
+    average: bool = False
+
+    @property
+    def predictions(self) -> list[str]:
+        """The texts of all parts, [rows]."""
+        return [text for part in self.parts.values() for text in part.predictions]
+
+    @property
+    def references(self) -> list[list[str]]:
+        """Those of each text, [rows]."""
+        return [list(group) for part in self.parts.values() for group in part.references]
+
+    def drawn_order(self) -> np.ndarray:
+        """The rows sample by sample, samples drawn at random by a fixed seed, int [rows]."""
+        samples, start = [], 0
+        for part in self.parts.values():
+            samples.append(part.places[:, 1] + start)
+            start += len(part.samples)
+        place = np.random.default_rng(0).permutation(start)
+        return np.argsort(place[np.concatenate(samples)], kind="stable")
+
+    def grids(self, scores: np.ndarray) -> dict[str, np.ndarray]:
+        """Part -> scores [rows] laid out as its ratings, [systems, samples] or [texts]."""
+        sizes = [len(part.predictions) for part in self.parts.values()]
+        columns = np.split(scores, np.cumsum(sizes)[:-1])
+        return {
+            name: part.grid(column)
+            for (name, part), column in zip(self.parts.items(), columns, strict=True)
+        }
+
+
+def rows_of(path: Path) -> Iterator[dict[str, Any]]:
+    """The rows of JSON Lines."""
+    with path.open(encoding="utf-8") as lines:
+        yield from map(json.loads, lines)
+
+
+def webnlg(folder: Path) -> DataSet:
+    """The 16 systems and 177 samples of the paper's Table 2."""
+    ratings = read_ratings(folder / "webnlg2020.en.jsonl", exclude_ids=(INCOMPLETE,))
+    return DataSet("webnlg", "WebNLG 2020", {"": ratings}, average=True)
+
+
+def summeval(folder: Path, references: int = 1) -> DataSet:
+    """The 16 systems and 100 documents, with the first so many references of each."""
+    rows = rows_of(folder / "summeval.jsonl")
+    ratings = read_ratings({**row, "references": row["references"][:references]} for row in rows)
+    title = "SummEval, 11 references" if references > 1 else "SummEval, original reference"
+    return DataSet("summeval11" if references > 1 else "summeval", title, {"": ratings})
+
+
+def summeval11(folder: Path) -> DataSet:
+    """The same with all eleven references."""
+    return summeval(folder, 11)
+
+
+def sfres(folder: Path) -> DataSet:
+    """The 1,181 texts, which name no systems."""
+    rows = rows_of(folder / "sfres.jsonl")
+    ratings = read_ratings(
+        {name: value for name, value in row.items() if name != "system"} for row in rows
+    )
+    return DataSet("sfres", "SFRES", {"": ratings})
+
+
+def wmt15(folder: Path) -> DataSet:
+    """The 500 segments of each of four languages into English, which name no systems."""
+    by_language: dict[str, list[dict[str, Any]]] = {}
+    for row in rows_of(folder / "wmt15.jsonl"):
+        by_language.setdefault(row["lang"], []).append(row)
+    parts = {language: read_ratings(rows) for language, rows in by_language.items()}
+    return DataSet("wmt15", "WMT 2015", parts)
+
+
+READERS = {each.__name__: each for each in (webnlg, summeval, summeval11, sfres, wmt15)}
+
+
+def read_pairs(path: Path) -> list[Pair]:
+    """(prediction, reference) of each row that has a prediction, by its first reference, and on."""
+    rows = [row for row in rows_of(path) if row["prediction"]]
+    most = max(len(row["references"]) for row in rows)
+    return [
+        (row["prediction"], row["references"][place])
+        for place in range(most)
+        for row in rows
+        if place < len(row["references"])
+    ]
+
+
+def distinct_pairs(path: Path, count: int) -> list[Pair]:
+    """The first pairs (prediction, reference) of the file whose texts are all distinct."""
+    pairs: list[Pair] = []
+    seen: set[str] = set()
+    for pair in read_pairs(path):
+        if len({*pair} - seen) == 2 and len(pairs) < count:
+            seen |= {*pair}
+            pairs.append(pair)
+    if len(pairs) < count:
+        raise SystemExit(f"{path} has {len(pairs)} pairs of distinct texts, and {count} are asked")
+    return pairs
+
+
+def equal_pairs(path: Path, tokenizer: Any, length: int, count: int) -> list[Pair]:
+    """Distinct pairs of texts of exactly `length` tokens, special ones included."""
+    running = " ".join(dict.fromkeys(prediction for prediction, _ in read_pairs(path)))
+    ids = tokenizer(running, add_special_tokens=False, verbose=False)["input_ids"]
+    found: dict[str, None] = {}
+    for start in range(0, len(ids), length):
+        text = tokenizer.decode(ids[start : start + length - 2])
+        if len(tokenizer(text)["input_ids"]) == length and len(found) < 2 * count:
+            found[text] = None
+    texts = list(found)[: len(found) // 2 * 2]
+    return list(zip(texts[::2], texts[1::2], strict=True))
+
+
+def systems_sharing_references(path: Path, samples: int) -> list[Pair]:
+    """The pairs of 16 systems for so many samples, whose first reference they share."""
+    by_sample: dict[str, list[Pair]] = {}
+    for row in rows_of(path):
+        if row["prediction"] and not row.get("is_human"):
+            pair = row["prediction"], row["references"][0]
+            by_sample.setdefault(row["id"], []).append(pair)
+    chosen = [pairs[:16] for pairs in by_sample.values() if len(pairs) >= 16][:samples]
+    return [pair for pairs in chosen for pair in pairs]

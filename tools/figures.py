@@ -1,0 +1,122 @@
+"""Draws the figures of the pages; needs the extra `plots`.
+
+    python -m tools.figures comparison docs/comparison.svg
+    python -m tools.figures trade docs/trade_off.svg --csv results/FILE.csv
+
+`comparison`: what InfoLM compares. Two texts of one meaning, read by the bundled model with uniform
+weights. On the left each token of either text, and below it the likeliest words that the model
+predicts when it is masked; on the right the average of these predictions, for the words of at least
+four letters that either text makes likely. `trade`: attacks noticed against agreement with people,
+a panel for each data set, from the rows of `python -m tools.study trade`.
+"""
+
+import argparse
+import csv
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import matplotlib.pyplot as plt
+import torch
+
+from infolm_metric import InfoLMScorer
+
+REFERENCE = "A cat was asleep on the couch."
+CANDIDATE = "The cat slept on the sofa."
+COLOURS = {"reference": "#1f5a92", "candidate": "#c2571a"}
+PREDICTIONS, WORDS, LETTERS = 3, 12, 4
+BESIDE = "MENLI with "
+OKABE_ITO = ("#0072B2", "#E69F00", "#009E73", "#CC79A7")  # Okabe and Ito 2008
+
+
+def draw_text(axes: Any, view: Any, name: str, text: str, vocabulary: Any) -> None:
+    """The tokens of a text in a row, and under each what is predicted in its place."""
+    axes.set_axis_off()
+    columns = len(view.tokens)
+    axes.set(xlim=(-0.2, columns), ylim=(-PREDICTIONS - 0.6, 1.6))
+    title = f"{name}: “{text}”"
+    axes.text(-0.2, 1.35, title, fontsize=11, fontweight="bold", color=COLOURS[name])
+    best = view.log_predictions.exp().topk(PREDICTIONS)
+    for column, token in enumerate(view.tokens):
+        axes.text(column, 0.3, token, fontsize=11, va="center", fontweight="bold")
+        for rank in range(PREDICTIONS):
+            word = vocabulary[best.indices[column, rank]]
+            share = best.values[column, rank].item()
+            shown = f"{word} {share:.0%}" if share >= 0.005 else f"{word} <1%"
+            axes.text(column, -0.65 - rank, shown, fontsize=8.5, color="#444444")
+    axes.axhline(-0.15, xmin=0.02, color="#bbbbbb", linewidth=0.8)
+
+
+def draw_distributions(axes: Any, explanation: Any) -> None:
+    """The probabilities of the likeliest words in both texts' distributions, as bars."""
+    vocabulary = explanation.vocabulary
+    sides = {name: getattr(explanation, name).log_distribution.exp() for name in COLOURS}
+    words = torch.tensor([word.isalpha() and len(word) >= LETTERS for word in vocabulary])
+    shown = (torch.maximum(*sides.values()) * words).topk(WORDS).indices.flip(0)
+    for offset, (name, distribution) in zip((0.2, -0.2), sides.items(), strict=True):
+        places = [rank + offset for rank in range(WORDS)]
+        axes.barh(places, 100 * distribution[shown], 0.38, color=COLOURS[name], label=name)
+    axes.set_yticks(range(WORDS), [vocabulary[index] for index in shown])
+    axes.set_xlabel("mean probability over the positions, %")
+    axes.legend(frameon=False, loc="lower right")
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.set_title(f"Fisher-Rao distance {explanation.score:.2f}", fontsize=11, fontweight="bold")
+
+
+def comparison() -> Any:
+    """What the model expects of two texts, position by position and in all."""
+    scorer = InfoLMScorer(model_name_or_path="bundled", idf=False)
+    explanation = scorer.explain(CANDIDATE, REFERENCE)
+    figure = plt.figure(figsize=(11, 4.6), layout="constrained", facecolor="white")
+    grid = figure.add_gridspec(2, 2, width_ratios=(2.1, 1))
+    for row, (name, text) in enumerate((("reference", REFERENCE), ("candidate", CANDIDATE))):
+        view = getattr(explanation, name)
+        draw_text(figure.add_subplot(grid[row, 0]), view, name, text, explanation.vocabulary)
+    draw_distributions(figure.add_subplot(grid[:, 1]), explanation)
+    return figure
+
+
+def trade(rows: Iterable[dict[str, str]]) -> Any:
+    """Attacks noticed by MENLI with other metrics, at every weight, against text-level tau."""
+    by_name = {row["metric"]: row for row in rows}
+    others = dict.fromkeys(
+        name.removeprefix(BESIDE).rpartition(" ")[0] for name in by_name if name.startswith(BESIDE)
+    )
+    sets = list(next(iter(by_name.values())))[2:]
+    figure, panels = plt.subplots(1, len(sets), figsize=(2.9 * len(sets), 2.8), squeeze=False)
+    for axes, title in zip(panels[0], sets, strict=True):
+        for colour, other in zip(OKABE_ITO, others, strict=False):
+            line = [row for name, row in by_name.items() if name.startswith(f"{BESIDE}{other} ")]
+            for style, points in (("o-", line), ("x", [by_name[other]])):
+                columns = [
+                    [float(row[name]) for row in points] for name in (title, "attacks noticed")
+                ]
+                label = other if style == "x" else None
+                axes.plot(*columns, style, markersize=3, color=colour, label=label)
+        axes.set(title=title, xlabel="tau over texts, x 100")
+        axes.spines[["top", "right"]].set_visible(False)
+    panels[0, 0].set_ylabel("attacks noticed, %")
+    panels[0, 0].legend(fontsize=7, frameon=False)
+    figure.set_layout_engine("constrained")
+    return figure
+
+
+def main() -> None:
+    """Draw one figure."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("what", choices=("comparison", "trade"))
+    parser.add_argument("output", type=Path, help="the file to write, such as docs/comparison.svg")
+    parser.add_argument("--csv", type=Path, help="rows of the trade-off")
+    given = parser.parse_args()
+    plt.rcParams["svg.hashsalt"] = "infolm"  # the same file from the same figure
+    if given.what == "comparison":
+        figure = comparison()
+    else:
+        with given.csv.open(encoding="utf-8") as file:
+            figure = trade(csv.DictReader(file))
+    dated = {"metadata": {"Date": None}} if given.output.suffix == ".svg" else {}
+    figure.savefig(given.output, dpi=120, **dated)
+
+
+if __name__ == "__main__":
+    main()

