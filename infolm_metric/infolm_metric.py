@@ -80,6 +80,6 @@ class InfoLM(evaluate_metric.EvaluateMetric):
 
     scorer_type = InfoLMScorer
     description = _DESCRIPTION
-    citation = _CITATION
+    paper = _CITATION
     examples = _EXAMPLES
     reference_urls = ["https://arxiv.org/abs/2112.01589"]

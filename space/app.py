@@ -1,4 +1,4 @@
-"""The InfoLM Space: see why two texts score as they do, and score a file.
+"""The page that shows why two texts score as they do, and scores a file.
 
     python space/app.py
 
@@ -6,12 +6,94 @@ The address, the port and the like are Gradio's own environment variables, such 
 GRADIO_SERVER_PORT.
 """
 
+from __future__ import annotations
+
 import os
+import warnings
+from pathlib import Path
+from typing import Any, Literal
 
 os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")  # read when gradio is imported
 os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
 
-from page.site import build, launch  # noqa: E402
+import gradio as gr  # noqa: E402
+from starlette.middleware import Middleware  # noqa: E402
+from starlette.types import ASGIApp, Message, Receive, Scope, Send  # noqa: E402
+
+from page import compare_tab, file_tab, limits  # noqa: E402
+from page.appearance import INTRODUCTION, STYLE, THEME  # noqa: E402
+from page.scoring import REFUSED, VIEWS, compare, refusal  # noqa: E402
+
+
+class BodyLimit:
+    """Middleware that reads no more of a request than BODY_BYTES, whatever it claims to be."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on; a body that is too large looks as if its sender had gone."""
+        arrived = 0
+
+        async def counted() -> Message:
+            nonlocal arrived
+            message = await receive()
+            arrived += len(message.get("body", b""))
+            return {"type": "http.disconnect"} if arrived > limits.BODY_BYTES else message
+
+        await self.app(scope, counted, send)
+
+
+def score(
+    candidate: str,
+    references: list[str],
+    metric: Literal["infolm", "baryscore", "menli"] = "infolm",
+    settings: dict[str, Any] | None = None,
+) -> dict[str, Any]:
+    """Score a candidate against its references, and say why it scores so.
+
+    The settings are those of the metric, by name, as its card lists them.
+    """
+    try:
+        return compare(metric, candidate, references, settings).as_dict()
+    except REFUSED as error:
+        raise refusal(error) from None
+
+
+def build(metric: str = "infolm") -> gr.Blocks:
+    """The page, which opens with the metric named. It keeps nothing that a visitor sends."""
+    with gr.Blocks(
+        title="Why two texts score as they do",
+        analytics_enabled=False,
+        delete_cache=(limits.CACHE_SECONDS, limits.CACHE_SECONDS),
+    ) as page:
+        gr.Markdown(INTRODUCTION, elem_id="introduction")
+        with gr.Tabs():
+            with gr.Tab("Compare"):
+                compare_tab.build(metric)
+            with gr.Tab("Score a file"):
+                file_tab.build(metric)
+        gr.api(score, api_name="score", **limits.QUEUE)
+    return page.queue(max_size=limits.WAITING, default_concurrency_limit=limits.AT_ONCE)
+
+
+def launch(page: gr.Blocks, **options: Any) -> Any:
+    """What `page.launch` returns; serves no file but the visitor's own uploads and downloads."""
+    return page.launch(
+        theme=THEME,
+        css_paths=STYLE,
+        max_file_size=limits.FILE_BYTES,
+        allowed_paths=[],
+        app_kwargs={"middleware": [Middleware(BodyLimit)]},
+        footer_links=["api"],
+        ssr_mode=False,
+        share=False,
+        run_history=False,
+        **options,
+    )
+
 
 if __name__ == "__main__":
-    launch(build())
+    warnings.filterwarnings("ignore", message="infolm: ")  # the page says these itself
+    own = [name for name in VIEWS if Path(__file__).with_name(f"{name}.py").exists()]
+    launch(build(*own))

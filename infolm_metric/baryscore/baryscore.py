@@ -71,6 +71,6 @@ class BaryScore(evaluate_metric.EvaluateMetric):
 
     scorer_type = BaryScorer
     description = _DESCRIPTION
-    citation = _CITATION
+    paper = _CITATION
     examples = _EXAMPLES
     reference_urls = ["https://aclanthology.org/2021.emnlp-main.817"]

@@ -11,44 +11,34 @@ from infolm_metric.commands.options import Command, amount, option, repeated
 from infolm_metric.commands.output import OUTPUT, STANDARD_OUTPUT, check_output, write
 
 if TYPE_CHECKING:
-    from infolm_metric.robustness.items import Item
-    from infolm_metric.robustness.triples import Triple
+    from infolm_metric.robustness import Item, Triple
 
 
 def _attack(arguments: argparse.Namespace) -> None:
     """Writes the cases, and says how many each attack made."""
-    from infolm_metric.kernel.checks import natural_number, whole_number
-    from infolm_metric.robustness.attacks import check_attacks
-    from infolm_metric.robustness.items import read_items
-    from infolm_metric.robustness.triples import make_triples
+    from infolm_metric.robustness import make_triples, read_items
 
     check_output(arguments)
-    names = check_attacks(arguments.attack)
-    natural_number("--seed", arguments.seed)
-    if arguments.per_attack is not None:
-        whole_number("--per-attack", arguments.per_attack)
     items = read_items(arguments.file, arguments.reference_column)
-    triples = make_triples(items, names, arguments.seed, arguments.per_attack)
+    triples = make_triples(items, arguments.attack, arguments.seed, arguments.per_attack)
     if not triples:
-        raise ValueError(f"no attack of {', '.join(names)} applies to a text of {arguments.file}")
+        names = ", ".join(arguments.attack) or "any kind"
+        raise ValueError(f"no attack of {names} applies to a text of {arguments.file}")
     rows = (json.dumps(triple.as_dict(), ensure_ascii=False) for triple in triples)
     write(rows, arguments.output)
     if arguments.output != STANDARD_OUTPUT:
-        write(_summary(items, names, triples), STANDARD_OUTPUT)
+        write(_summary(items, triples), STANDARD_OUTPUT)
 
 
-def _summary(
-    items: Sequence[Item], names: Sequence[str], triples: Sequence[Triple]
-) -> Iterator[str]:
+def _summary(items: Sequence[Item], triples: Sequence[Triple]) -> Iterator[str]:
     """How many cases each attack has, and how many of them a paraphrase."""
     from infolm_metric.meta_evaluation.tables import aligned
-    from infolm_metric.robustness.attacks import ATTACKS
 
     rows = []
-    for name in names:
-        own = [triple for triple in triples if triple.attack == name]
-        paraphrased = sum(triple.paraphrase is not None for triple in own)
-        rows.append([name, ATTACKS[name].kind, str(len(own)), str(paraphrased)])
+    for name, kind in dict.fromkeys((triple.attack, triple.kind) for triple in triples):
+        cases = [triple for triple in triples if triple.attack == name]
+        paraphrased = sum(triple.paraphrase is not None for triple in cases)
+        rows.append([name, kind, str(len(cases)), str(paraphrased)])
     yield from aligned(["attack", "kind", "cases", "with a paraphrase"], rows, left=2)
     anchors = sum(len(item.references) for item in items)
     yield f"{len(triples)} cases of {anchors} references of {len(items)} items"

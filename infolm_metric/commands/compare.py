@@ -7,26 +7,24 @@ import json
 import os
 import warnings
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from infolm_metric.commands import ratings as shared
 from infolm_metric.commands.options import (
+    RESAMPLING,
     Command,
+    check_resampling,
     choice,
+    columns_of,
+    labels_of,
     metric_option,
     option,
     scorer_of,
     setting_options,
     settings_given,
 )
-from infolm_metric.commands.output import JSON, MARKDOWN, OUTPUT, check_output, write
+from infolm_metric.commands.output import JSON, LAYOUTS, MARKDOWN, OUTPUT, check_output, write
 from infolm_metric.kernel import text_files
 from infolm_metric.kernel.lines import check_there
-
-if TYPE_CHECKING:
-    import numpy as np
-
-    from infolm_metric.meta_evaluation.grid import Columns
 
 TESTS = {"bootstrap": "paired bootstrap", "randomization": "approximate randomisation"}
 
@@ -34,7 +32,7 @@ TESTS = {"bootstrap": "paired bootstrap", "randomization": "approximate randomis
 def _compare(arguments: argparse.Namespace) -> None:
     """Scores every system on the same references, and writes the table."""
     check_output(arguments)
-    shared.check_resampling(arguments)
+    check_resampling(arguments)
     names = _names(arguments.systems)
     check_there([*arguments.systems, *arguments.references])
     settings = settings_given(arguments)
@@ -45,10 +43,10 @@ def _compare(arguments: argparse.Namespace) -> None:
         )
     count = len(names)
     # All at once, because standard input can be read once.
-    rows = text_files.iterate_parallel(
+    lines = text_files.iterate_parallel(
         arguments.systems[0], [*arguments.systems[1:], *arguments.references]
     )
-    texts = [[first, *others] for first, others in rows]
+    texts = [[first, *others] for first, others in lines]
     systems = [[row[index] for row in texts] for index in range(count)]
     references = [row[count:] for row in texts]
     if len(references) < 2:
@@ -57,8 +55,7 @@ def _compare(arguments: argparse.Namespace) -> None:
             f"{len(references)}; give more"
         )
 
-    from infolm_metric.meta_evaluation.grid import score_measures
-    from infolm_metric.meta_evaluation.resampling import FEW
+    from infolm_metric.meta_evaluation.significance import FEW
 
     if len(references) < FEW:
         warnings.warn(
@@ -67,33 +64,27 @@ def _compare(arguments: argparse.Namespace) -> None:
             stacklevel=2,
         )
 
-    scored = score_measures(
-        scorer_of(settings),
-        [text for candidates in systems for text in candidates],
-        references * len(systems),
-        corpus=[text for group in references for text in group],
-    )
-    results = {
-        label: _rows(names, column.reshape(count, -1), arguments)
-        for label, column in scored.scores.items()
-    }
-    for label, column in scored.rescaled.items():
-        for row, own in zip(results[label], column.reshape(count, -1), strict=True):
-            row["rescaled"] = float(own.mean())
+    scorer, labels = scorer_of(settings), labels_of(settings)
+    results = [scorer.score(candidates, references) for candidates in systems]
+    columns = [columns_of(result, labels) for result in results]
+    rows = {label: _rows(names, [each[label] for each in columns], arguments) for label in labels}
+    if "rescaled" in results[0]:
+        for index, result in enumerate(results):
+            for label, column in columns_of(result, labels, "rescaled_scores").items():
+                rows[label][index]["rescaled"] = sum(column) / len(column)
     if arguments.json:
         made = {
-            "systems": results,
+            "systems": rows,
             "against": names[0],
-            "higher_is_better": scored.higher_is_better,
+            "higher_is_better": results[0]["higher_is_better"],
             "test": TESTS[arguments.test],
             "resamples": arguments.resamples,
             "seed": arguments.seed,
-            "signature": scored.signature,
+            "signature": results[0]["signature"],
         }
-        lines = iter([json.dumps(made, allow_nan=False)])
+        write([json.dumps(made, allow_nan=False)], arguments.output)
     else:
-        lines = _lines(results, len(references), scored, arguments)
-    write(lines, arguments.output)
+        write(_lines(rows, len(references), results[0], arguments), arguments.output)
 
 
 def _names(paths: list[str]) -> list[str]:
@@ -108,10 +99,12 @@ def _names(paths: list[str]) -> list[str]:
 
 
 def _rows(
-    names: list[str], systems: np.ndarray, arguments: argparse.Namespace
+    names: list[str], systems: list[list[float]], arguments: argparse.Namespace
 ) -> list[dict[str, Any]]:
     """Each system's mean, interval and p-value, of scores [systems, texts]."""
-    from infolm_metric.meta_evaluation.resampling import (
+    import numpy as np
+
+    from infolm_metric.meta_evaluation.significance import (
         approximate_randomization,
         draw,
         paired_bootstrap,
@@ -119,27 +112,28 @@ def _rows(
     )
 
     resamples, seed = arguments.resamples, arguments.seed
-    counts = draw(1, systems.shape[1], resamples, seed, "samples").samples
+    scores = np.asarray(systems)
+    counts = draw(1, scores.shape[1], resamples, seed, "samples").samples
     test = {"bootstrap": paired_bootstrap, "randomization": approximate_randomization}
     rows: list[dict[str, Any]] = []
-    for name, own in zip(names, systems, strict=True):
+    for name, own in zip(names, scores, strict=True):
         low, high = percentile_interval(counts @ own / len(own))
-        p = test[arguments.test](own, systems[0], resamples, seed) if rows else None
+        p = test[arguments.test](own, scores[0], resamples, seed) if rows else None
         row = {"system": name, "mean": float(own.mean()), "low": low, "high": high, "p_value": p}
         rows.append(row)
     return rows
 
 
 def _lines(
-    results: Mapping[str, list[dict[str, Any]]],
+    systems: Mapping[str, list[dict[str, Any]]],
     texts: int,
-    scored: Columns,
+    result: Mapping[str, Any],
     arguments: argparse.Namespace,
 ) -> Iterator[str]:
-    from infolm_metric.meta_evaluation.tables import LAYOUTS, p_value
+    from infolm_metric.meta_evaluation.agreement import format_p_value
 
     layout = LAYOUTS["markdown" if arguments.markdown else "text"]
-    for label, rows in results.items():
+    for label, rows in systems.items():
         first = rows[0]
         rescaled = ["rescaled"] if "rescaled" in first else []
         yield from layout(
@@ -151,21 +145,21 @@ def _lines(
                     *(f"{row[name]:.4f}" for name in rescaled),
                     f"[{row['low']:.4f}, {row['high']:.4f}]",
                     "the first" if row is first else f"{row['mean'] - first['mean']:+.4f}",
-                    p_value(row["p_value"]),
+                    format_p_value(row["p_value"]),
                 ]
                 for row in rows
             ],
         )
         yield ""
-    better = "higher" if scored.higher_is_better else "lower"
+    better = "higher" if result["higher_is_better"] else "lower"
     yield (
         f"{texts} texts; {better} is better. Intervals: bootstrap over texts. p: two-sided, by "
         f"{TESTS[arguments.test]} against {first['system']} "
         f"({arguments.resamples} resamples, seed {arguments.seed})."
     )
-    if scored.rescaled:
+    if "rescaled" in result:
         yield "Rescaled: 1 is a copy, 0 is what unrelated texts score; the tests are of the others."
-    yield f"signature: {scored.signature}"
+    yield f"signature: {result['signature']}"
 
 
 COMMAND = Command(
@@ -194,15 +188,15 @@ COMMAND = Command(
             choice(
                 "--test", tuple(TESTS), "paired bootstrap (default) or approximate randomisation"
             ),
-            *shared.RESAMPLING,
+            *RESAMPLING,
         ),
         "how to score": (metric_option(), *setting_options(own)),
         "output": (JSON, MARKDOWN, OUTPUT),
     },
     epilogue="""\
-Every text is read by the model once, however many systems share a reference or an output. The means
-are those that infolm score gives for each system alone; with --rescale-with-baseline they stand
-there rescaled, too, by one baseline for all systems. One of the files can be -, standard input.
+The means are those that infolm score gives for each system alone; with --rescale-with-baseline they
+stand there rescaled, too, by one baseline for all systems. One of the files can be -, standard
+input.
 
 example:
   infolm compare theirs.txt mine.txt another.txt -r references.txt --model bundled

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from infolm_metric import metrics
 from infolm_metric.kernel import text_files
+from infolm_metric.kernel.checks import natural_number, whole_number
 from infolm_metric.kernel.settings import Settings
 
 if TYPE_CHECKING:
@@ -77,6 +78,18 @@ def choice(flag: str, words: Sequence[str], help: str) -> Option:
 def amount(flag: str, help: str, default: int | None = None) -> Option:
     """An option that takes a whole number."""
     return option(flag, type=int, default=default, metavar="N", help=help)
+
+
+RESAMPLING = (
+    amount("--resamples", "(default: 1000)", 1000),
+    amount("--seed", "of resamples (default: 0)", 0),
+)
+
+
+def check_resampling(arguments: argparse.Namespace) -> None:
+    """Raise ValueError for numbers that RESAMPLING does not take."""
+    whole_number("--resamples", arguments.resamples)
+    natural_number("--seed", arguments.seed)
 
 
 def known_metric(name: str, hint: str = "") -> str:
@@ -196,6 +209,18 @@ def scorer_of(settings: Settings) -> MetricScorer:
     """A scorer with these settings."""
     scorer: MetricScorer = metrics.find(settings.metric).scorer_type().of(settings)
     return scorer
+
+
+def labels_of(settings: Settings) -> list[str]:
+    """What the scores that the settings give are called in tables."""
+    return [settings.label(name) for name in settings.names]
+
+
+def columns_of(result: Mapping[str, Any], labels: Sequence[str], key: str = "scores") -> Any:
+    """The scores of every pair by label, of the result of a call of `score`, [pairs] each."""
+    scores = result[key]
+    columns = scores.values() if isinstance(scores, Mapping) else [scores]
+    return dict(zip(labels, columns, strict=True))
 
 
 def make_scorer(arguments: argparse.Namespace, **usual: Any) -> MetricScorer:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -65,3 +65,33 @@ def write(lines: Iterable[str], output: str) -> None:
         sys.stdout.write(text)
     else:
         write_text(output, text)
+
+
+def aligned(header: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> list[str]:
+    """Lines with columns of equal width; the first `left` columns are flush left.
+
+    >>> aligned(["metric", "r"], [["BLEU", "0.5"]])
+    ['metric    r', 'BLEU    0.5']
+    """
+    widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
+    return [
+        "  ".join(
+            cell.ljust(width) if index < left else cell.rjust(width)
+            for index, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in (header, *rows)
+    ]
+
+
+def markdown(header: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> list[str]:
+    r"""The lines of a Markdown table; the first `left` columns are flush left.
+
+    >>> markdown(["metric", "r"], [["a|b", "0.5"]])
+    ['| metric | r |', '|---|---:|', '| a\\|b | 0.5 |']
+    """
+    rule = "|" + "|".join("---" if index < left else "---:" for index in range(len(header))) + "|"
+    lines = ["| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in rows]
+    return ["| " + " | ".join(header) + " |", rule, *lines]
+
+
+LAYOUTS = {"text": aligned, "markdown": markdown}

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import argparse
 import json
-import math
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from infolm_metric import metrics
 from infolm_metric.commands.options import (
@@ -20,33 +19,29 @@ from infolm_metric.commands.options import (
 from infolm_metric.commands.output import JSON, MARKDOWN, OUTPUT, check_output, write
 
 if TYPE_CHECKING:
-    from infolm_metric.kernel.tables import Row
-    from infolm_metric.robustness.report import MetricResult, Robustness
-    from infolm_metric.robustness.scoring import Column
+    from infolm_metric.robustness import MetricResult, Robustness
 
-SIDES = ("paraphrase", "adversary", "paraphrase_adversary")
+SCORED = ("paraphrase", "adversary", "paraphrase_adversary")
 MEANS = ("accuracy", "sensitivity")
 
 
 def _robustness(arguments: argparse.Namespace) -> None:
     """Scores the cases and writes what each metric notices."""
-    from infolm_metric.robustness.triples import read_triples
+    from infolm_metric.robustness.suite import measure, read_column, read_triples
 
     check_output(arguments)
     for name in arguments.lower_is_better:
         if name not in arguments.scores:
             raise ValueError(f"--lower-is-better {name}: no such column; add --scores {name}")
     names = arguments.metric or ([] if arguments.scores else [metrics.DEFAULT])
-    found = read_triples(arguments.file)
+    cases = read_triples(arguments.file)
+    rows = [row for row, _ in cases]
     columns = [
-        read_column(name, [row for row, _ in found], name not in arguments.lower_is_better)
+        read_column(name, rows, name not in arguments.lower_is_better)
         for name in dict.fromkeys(arguments.scores)
     ]
     scorers = make_scorers(names, arguments)
-
-    from infolm_metric.robustness.scoring import measure
-
-    result = measure([triple for _, triple in found], scorers, columns)
+    result = measure([triple for _, triple in cases], scorers, columns)
     if arguments.json:
         lines = [json.dumps(result.as_dict(), allow_nan=False)]
     else:
@@ -54,34 +49,10 @@ def _robustness(arguments: argparse.Namespace) -> None:
     write(lines, arguments.output)
 
 
-def read_column(name: str, rows: Sequence[Row], higher_is_better: bool) -> Column:
-    """The scores that stand in the columns NAME.paraphrase and so on; empty where there are none.
-
-    Raises ValueError unless the cases have the columns, and finite numbers in them.
-    """
-    from infolm_metric.robustness.scoring import Column
-
-    for side in SIDES[:2]:
-        if not any(f"{name}.{side}" in row for _, row in rows):
-            raise ValueError(
-                f"--scores {name}: no column '{name}.{side}'; outside scores need "
-                + ", ".join(f"{name}.{each}" for each in SIDES)
-            )
-    scores = [tuple(_number(where, row, f"{name}.{side}") for side in SIDES) for where, row in rows]
-    return Column(name, [(one, other, third) for one, other, third in scores], higher_is_better)
-
-
-def _number(where: str, row: Mapping[str, Any], column: str) -> float | None:
-    from infolm_metric.meta_evaluation.rows import score_in
-
-    score = score_in(where, column, row.get(column))
-    return None if math.isnan(score) else score
-
-
 def _lines(result: Robustness, layout: str) -> Iterator[str]:
     """A table for each metric, the means of all together, and what the columns are."""
     from infolm_metric.meta_evaluation.tables import LAYOUTS
-    from infolm_metric.robustness.report import GROUPS
+    from infolm_metric.robustness.suite import GROUPS
 
     table = LAYOUTS[layout]
     header = ["kind", "cases", "accuracy", "95% interval", "ties", "sensitivity", "of"]
@@ -143,7 +114,7 @@ COMMAND = Command(
             repeated(
                 "--scores",
                 "another metric's scores against the anchor, in the columns "
-                + ", ".join(f"NAME.{side}" for side in SIDES)
+                + ", ".join(f"NAME.{text}" for text in SCORED)
                 + "; repeat for several",
             ),
             repeated("--lower-is-better", "such a column of which this is true"),

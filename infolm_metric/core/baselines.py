@@ -58,7 +58,8 @@ class BaselineStats:
         0.75
         """
         mean = statistics.fmean(scores)
-        deciles = statistics.quantiles(scores, n=10, method="inclusive")
+        # In order, because rounding can turn those of equal scores round.
+        deciles = sorted(statistics.quantiles(scores, n=10, method="inclusive"))
         return cls(mean, statistics.stdev(scores, mean), tuple(deciles), len(scores))
 
     @property

@@ -67,7 +67,7 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
 
     scorer_type: ClassVar[type[Scorer]]
     description: ClassVar[str] = ""
-    citation: ClassVar[str] = ""
+    paper: ClassVar[str] = ""  # evaluate's `citation` also names the software
     examples: ClassVar[str] = ""
     reference_urls: ClassVar[list[str]] = []
 
@@ -120,7 +120,7 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
         settings = inspect.getdoc(self.scorer_type.settings_type)
         return evaluate.MetricInfo(
             description=self.description,
-            citation=self.citation + _SOFTWARE,
+            citation=self.paper + _SOFTWARE,
             inputs_description=f"{_INPUTS_DESCRIPTION}\n{settings}\n\nExamples:\n{self.examples}",
             features=_FEATURES,
             reference_urls=self.reference_urls,

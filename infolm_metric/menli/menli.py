@@ -82,6 +82,6 @@ class MENLI(evaluate_metric.EvaluateMetric):
 
     scorer_type = MENLIScorer
     description = _DESCRIPTION
-    citation = _CITATION
+    paper = _CITATION
     examples = _EXAMPLES
     reference_urls = ["https://arxiv.org/abs/2208.07316"]

@@ -1,13 +1,36 @@
-"""Human scores of many systems' texts, laid out as grids."""
+"""Human scores of many systems' texts: read from a file or a dataset, checked, laid out as grids.
+
+A row is one system's text for one sample: `system`, `id` (of the sample), `prediction`,
+`references` (a list, or one string), `human` (criterion -> score, higher is better) and, if other
+metrics ride along, `metrics` (name -> score). In a flat table, such as CSV, the scores stand in
+columns `human.fluency` and `metrics.bleu`, or in columns of any name that the caller names. A score
+that is missing is null, an empty cell or not there. Rows marked `is_human` are left out: a person's
+text is no system. Where the first row has no `system` none has one: each row is a sample of its
+own, and a column `score` holds people's unless another is named.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import json
+import math
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from numbers import Real
+from os import PathLike, fspath
+from typing import Any
 
 import numpy as np
 
 from infolm_metric.kernel.checks import check_known
+from infolm_metric.kernel.pairs import as_list
+from infolm_metric.kernel.tables import read_rows
+from infolm_metric.kernel.text_files import cell, pair_of
+
+Row = tuple[str, Mapping[str, Any]]
+"""Where a row stands, such as "ratings.csv, line 3", and its values by column."""
+SCORE = "score"
+"""The column of people's scores where rows have no systems, and no other is named."""
+TRUTH = {"true": True, "1": True, "false": False, "0": False, "": False}
 
 
 @dataclass(frozen=True)
@@ -53,9 +76,9 @@ class Ratings:
         array([[ 1., nan],
                [ 2.,  3.]])
         """
-        laid = np.full((len(self.systems) or 1, len(self.samples)), np.nan)
-        laid[self.places[:, 0], self.places[:, 1]] = values
-        return laid if self.systems else laid[0]
+        grid = np.full((len(self.systems) or 1, len(self.samples)), np.nan)
+        grid[self.places[:, 0], self.places[:, 1]] = values
+        return grid if self.systems else grid[0]
 
     @property
     def lengths(self) -> np.ndarray:
@@ -74,19 +97,253 @@ class Ratings:
         Raises:
             ValueError: an id is not here.
         """
-        wanted, here = dict.fromkeys(map(str, samples)), dict.fromkeys(self.samples)
+        wanted = dict.fromkeys(map(str, samples))
         for name in wanted:
-            check_known("id", name, here.keys())
-        kept = np.asarray([name in wanted for name in self.samples])
-        rows = np.flatnonzero(kept[self.places[:, 1]])
+            check_known("id", name, self.samples)
+        columns = np.asarray([name in wanted for name in self.samples])
+        rows = np.flatnonzero(columns[self.places[:, 1]])
         places = self.places[rows]
-        places[:, 1] = (np.cumsum(kept) - 1)[places[:, 1]]
+        places[:, 1] = (np.cumsum(columns) - 1)[places[:, 1]]
         return replace(
             self,
             samples=tuple(name for name in self.samples if name in wanted),
-            human={name: grid[..., kept] for name, grid in self.human.items()},
-            metrics={name: grid[..., kept] for name, grid in self.metrics.items()},
+            human={name: grid[..., columns] for name, grid in self.human.items()},
+            metrics={name: grid[..., columns] for name, grid in self.metrics.items()},
             predictions=tuple(self.predictions[row] for row in rows),
             references=tuple(self.references[row] for row in rows),
             places=places,
         )
+
+
+def read_ratings(
+    rows: Any,
+    *,
+    criteria: Sequence[str] = (),
+    metrics: Sequence[str] = (),
+    candidate_column: str | None = None,
+    reference_columns: Sequence[str] = (),
+    exclude_systems: Sequence[str] = (),
+    exclude_ids: Sequence[str] = (),
+) -> Ratings:
+    """The ratings in a table file, a `datasets.Dataset` or an iterable of dictionaries.
+
+    Ids and systems are compared as strings.
+
+    Args:
+        rows: the name of a file, or what gives a dictionary for each row.
+        criteria: human scores to take, by default every entry of `human`; a name that is no entry
+            there may be a column of its own.
+        metrics: other metrics' scores to take, likewise from `metrics`.
+        candidate_column: the name of the column of texts (default: "prediction" or "candidate").
+        reference_columns: those of the columns of references (default: "references" or
+            "reference").
+        exclude_systems: systems to leave out, each of which is the system of a row.
+        exclude_ids: samples to leave out, likewise.
+
+    Returns:
+        The ratings; systems and samples are in the order in which they first come. Where rows have
+        no systems the samples are their numbers.
+
+    Raises:
+        ValueError, TypeError: the row or the column that is wrong is named. Wrong are a missing
+            column, a value that is no finite number, two rows of one system and sample, fewer
+            than two systems or samples, a system where the first row has none, a criterion or
+            metric whose values are all equal, and a name to leave out that no row has.
+
+    >>> rows = [{"system": s, "id": "1", "prediction": "a cat", "references": ["the cat"],
+    ...          "human": {"fluency": 80}} for s in ("A", "A")]
+    >>> read_ratings(rows)
+    Traceback (most recent call last):
+    ValueError: row 2: system 'A' has a text for id '1' already, in row 1; keep one of them
+    """
+    excluded = {
+        "system": {*map(str, as_list("exclude_systems", exclude_systems))},
+        "id": {*map(str, as_list("exclude_ids", exclude_ids))},
+    }
+    file = f"{fspath(rows)}: " if isinstance(rows, str | PathLike) else ""
+    table = list(_located(rows))
+    named = bool(excluded["system"]) or not table or "system" in table[0][1]
+    texts, people = _texts(table, named, excluded)
+    systems = {system: row for row, system in enumerate(dict.fromkeys(place[0] for place in texts))}
+    samples = {name: column for column, name in enumerate(dict.fromkeys(p[1] for p in texts))}
+    _check_counts(file, {"systems": systems, "ids": samples} if named else {"ids": samples}, people)
+
+    rated = list(texts.values())
+    pairs = [pair_of(*row, candidate_column, reference_columns) for row in rated]
+    if not (
+        named or criteria or SCORE in metrics or any(_scores(row, "human") for _, row in rated)
+    ):
+        criteria = (SCORE,) if any(SCORE in row for _, row in rated) else ()
+    human, others = _columns(rated, "human", criteria), _columns(rated, "metrics", metrics)
+    if not human:
+        raise ValueError(
+            f"{rated[0][0]}: no human scores; give 'human': {{criterion: score}}, columns named "
+            "'human.CRITERION', or name the criteria, which are columns then "
+            f"(there are {', '.join(map(repr, rated[0][1]))})"
+        )
+    if both := human.keys() & others.keys():
+        raise ValueError(f"{file}{min(both)!r} is a criterion and a metric; rename one")
+    for name, column in {**human, **others}.items():
+        check_varies(f"{file}column {name!r}", column)
+    ratings = Ratings(
+        systems=tuple(systems) if named else (),
+        samples=tuple(samples),
+        human={},
+        predictions=tuple(prediction for prediction, _ in pairs),
+        references=tuple(tuple(references) for _, references in pairs),
+        places=np.asarray([(systems[system], samples[sample]) for system, sample in texts]),
+        people=people,
+    )
+    return replace(
+        ratings,
+        human={name: ratings.grid(column) for name, column in human.items()},
+        metrics={name: ratings.grid(column) for name, column in others.items()},
+    )
+
+
+def check_varies(name: str, values: Any) -> None:
+    """Raise ValueError if the values that are there are all equal, or none is there.
+
+    >>> check_varies("column 'fluency'", [3.0, 3.0, float("nan")])
+    Traceback (most recent call last):
+    ValueError: column 'fluency': all 2 values are 3; no correlation is defined for them
+    """
+    present = np.asarray(values, dtype=float)
+    present = present[~np.isnan(present)]
+    if not len(present):
+        raise ValueError(f"{name}: no values at all; leave it out or fill it in")
+    if (present == present[0]).all():
+        raise ValueError(
+            f"{name}: all {len(present)} values are {present[0]:g}; no correlation is defined "
+            "for them"
+        )
+
+
+def parse_score(where: str, column: str, value: Any) -> float:
+    """The score in a cell, or NaN where there is none; a text is read as JSON reads a number.
+
+    Raises ValueError with the row and the column unless the value is a finite number.
+
+    >>> parse_score("line 2", "bleu", "0.5"), parse_score("line 3", "bleu", None)
+    (0.5, nan)
+    >>> parse_score("line 4", "bleu", "1_0")
+    Traceback (most recent call last):
+    ValueError: line 4: column 'bleu' must hold numbers, got '1_0'; leave it empty (in JSON: ...
+    """
+    if value is None or value == "":
+        return math.nan
+    remedy = "leave it empty (in JSON: null) where there is no score"
+    try:
+        number = json.loads(value) if isinstance(value, str) else value
+        if isinstance(number, bool) or not isinstance(number, Real):
+            raise TypeError
+        score = float(number)
+    except (OverflowError, TypeError, ValueError):
+        message = f"{where}: column {column!r} must hold numbers, got {value!r}; {remedy}"
+        raise ValueError(message) from None
+    if not math.isfinite(score):
+        raise ValueError(f"{where}: column {column!r} is {value!r}, not a finite number; {remedy}")
+    return score
+
+
+def _located(rows: Any) -> Iterator[Row]:
+    """Each row with the words that tell where it stands."""
+    if isinstance(rows, str | PathLike):
+        yield from read_rows(fspath(rows))
+        return
+    for number, row in enumerate(rows, 1):
+        if not isinstance(row, Mapping):
+            raise TypeError(f"row {number}: a dictionary is needed, got {type(row).__name__}")
+        yield f"row {number}", row
+
+
+def _texts(
+    table: Iterable[Row], named: bool, excluded: Mapping[str, Collection[str]]
+) -> tuple[dict[tuple[str, str], Row], int]:
+    """The rows of systems by (system, sample), and how many rows of people were left out.
+
+    `named`: the rows have systems; else each is a sample of its own.
+    """
+    names: dict[str, dict[str, None]] = {"system": {}, "id": {}}
+    texts: dict[tuple[str, str], Row] = {}
+    people = 0
+    for number, (where, row) in enumerate(table, 1):
+        if not named and "system" in row:
+            raise ValueError(
+                f"{where}: there is a 'system', and the first row has none; give one in every row "
+                "or in none"
+            )
+        system = _name(where, row, "system") if named else ""
+        sample = _name(where, row, "id") if named or excluded["id"] else str(number)
+        names["system"][system] = names["id"][sample] = None
+        if _is_human(where, row):
+            people += 1
+        elif system not in excluded["system"] and sample not in excluded["id"]:
+            place = (system, sample if named else str(number))
+            if place in texts:
+                raise ValueError(
+                    f"{where}: system {system!r} has a text for id {sample!r} already, in "
+                    f"{texts[place][0]}; keep one of them"
+                )
+            texts[place] = where, row
+    for column, values in excluded.items():
+        for value in sorted(values):
+            check_known(f"{column} to exclude", value, names[column].keys())
+    return texts, people
+
+
+def _name(where: str, row: Mapping[str, Any], column: str) -> str:
+    value = cell(where, row, column)
+    if not isinstance(value, str | int) or isinstance(value, bool) or value == "":
+        raise ValueError(f"{where}: {column!r} must be a name or a number, got {value!r}")
+    return str(value)
+
+
+def _is_human(where: str, row: Mapping[str, Any]) -> bool:
+    """True for a text that a person wrote."""
+    value = row.get("is_human")
+    word = "" if value is None else str(value).casefold()
+    if word not in TRUTH:
+        raise ValueError(f"{where}: 'is_human' must be true or false, got {value!r}")
+    return TRUTH[word]
+
+
+def _check_counts(file: str, names: Mapping[str, Collection[str]], people: int) -> None:
+    """Raise ValueError unless there are two systems and two samples to compare."""
+    for plural, values in names.items():
+        if len(values) < 2:
+            count = f"only {next(iter(values))!r}" if values else "no rows"
+            beside = f" beside {people} human texts" if people else ""
+            without = values and plural == "systems"
+            remedy = "; without the column all rows are correlated together" if without else ""
+            raise ValueError(
+                f"{file}agreement needs at least two {plural} in the column {plural[:-1]!r}, "
+                f"got {count}{beside}{remedy}"
+            )
+
+
+def _scores(row: Mapping[str, Any], group: str) -> dict[str, Any]:
+    """A row's scores of a group by name: entries of the nested mapping, or columns GROUP.NAME."""
+    nested, prefix = row.get(group), f"{group}."
+    flat = {str(key).removeprefix(prefix): row[key] for key in row if str(key).startswith(prefix)}
+    return {**flat, **nested} if isinstance(nested, Mapping) else flat
+
+
+def _columns(rows: Sequence[Row], group: str, names: Sequence[str]) -> dict[str, list[float]]:
+    """The scores of each name, by default of every name in the group, [rows] each."""
+    scores = [{**row, **_scores(row, group)} for _, row in rows]
+    if not names:
+        names = list(dict.fromkeys(name for _, row in rows for name in _scores(row, group)))
+    for name in names:
+        if not any(name in entries for entries in scores):
+            raise ValueError(
+                f"{rows[0][0]}: no {group} score {name!r}, and no column of that name; "
+                f"there are {', '.join(map(repr, scores[0]))}"
+            )
+    return {
+        name: [
+            parse_score(where, name, entries.get(name))
+            for (where, _), entries in zip(rows, scores, strict=True)
+        ]
+        for name in names
+    }

@@ -1,11 +1,17 @@
-"""The words of a text and where they stand; what is changed in a text, and how it is spelled."""
+"""The words of a text, lists of English words, and what attacks put in: nouns, verbs, names."""
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property
+from pathlib import Path
+
+TOKEN = re.compile(r"\w(?:(?:[\w@#&/_–'’.-]|(?<=\d),(?=\d))*\w)?|[^\w\s]")
+"""A word with what is bound to it, as "well-known", "3,400.5", "example.org", or one other mark."""
+WORD = re.compile(r"[A-Za-z]+(?:['’][A-Za-z]+)?")
 
 
 def listed(words: str) -> tuple[str, ...]:
@@ -17,98 +23,82 @@ def listed(words: str) -> tuple[str, ...]:
     return tuple(words.split())
 
 
-DETERMINERS = frozenset(
-    listed(
-        """
-        a an the this that these those his her its their our my your some any each every no
-        another both all either neither which whose
-        """
-    )
-)
-PREPOSITIONS = frozenset(
-    listed(
-        """
-        about above across after against along among around as at before behind below beneath
-        beside between beyond by despite down during except for from in inside into like near of
-        off on onto out outside over past per since through throughout to toward towards under
-        until up upon via with within without
-        """
-    )
-)
-PRONOUNS = frozenset(listed("i you he she it we they me him us them who whom"))
-JOINING = frozenset(
-    listed(
-        """
-        and or but nor so yet because although though while whereas if unless when where that
-        which who than not also there here then
-        """
-    )
-)
-AUXILIARIES = frozenset(
-    listed(
-        """
-        am is are was were be been being has have had having do does did can could will would
-        shall should may might must
-        """
-    )
-)
-NAME_PARTICLES = frozenset(listed("van von de der den del della di da do dos du la le el bin ibn"))
-"""Parts of names in lower case, which the dictionary may take for nouns: "Armin van Buuren"."""
-FUNCTION_WORDS = DETERMINERS | PREPOSITIONS | PRONOUNS | JOINING | AUXILIARIES | NAME_PARTICLES
-
-WORD = re.compile(r"(?<!\w)[A-Za-z]+(?:['’][A-Za-z]+)?(?!\w)")
-QUOTED = re.compile(r"\"[^\"]{1,60}\"|“[^”]{1,60}”")
-BOUND = "-–/_@#&"
-"""What binds a word to its neighbour: of "well-known" neither half is a word to change."""
-SENTENCE_END = re.compile(
-    r"(?:[!?]|(?:(?<=[a-z]{3})|(?<=\b[a-z]{2})|(?<=[\s\d)\"”’%]))\.)[\"'”’)]*(?=\s|$)|\n"
-)
-"""Not the full stop of "St." or of "A.C."."""
-ENDED = re.compile(r"(?:^|[.!?][\"'”’)]*\s)\W*$")
-
-
 @dataclass(frozen=True)
-class Word:
-    """A word of letters, with at most one apostrophe, and where it stands."""
+class Text:
+    """A text as its tokens, each a word, a number or a mark, and the blanks before each of them.
 
-    text: str
-    start: int
-    end: int
-
-    @property
-    def lower(self) -> str:
-        """The word in lower case."""
-        return self.text.lower()
-
-    @property
-    def capitalised(self) -> bool:
-        """True if it begins with a capital."""
-        return self.text[0].isupper()
-
-
-Edit = tuple[Word, str]
-"""A word and what is put in its place."""
-
-
-def words_of(text: str) -> list[Word]:
-    """The words of a text, in order.
-
-    >>> [word.text for word in words_of("Ann's cat isn't 3rd, says café B-2.")]
-    ["Ann's", 'cat', "isn't", 'says', 'B']
+    >>> Text.of("Ann's well-known cat, in 3rd place.").tokens
+    ("Ann's", 'well-known', 'cat', ',', 'in', '3rd', 'place', '.')
     """
-    return [Word(found[0], *found.span()) for found in WORD.finditer(text)]
 
+    tokens: tuple[str, ...]
+    blanks: tuple[str, ...]
 
-def changed(text: str, edits: Iterable[Edit]) -> str:
-    """The text with words replaced.
+    @classmethod
+    def of(cls, text: str) -> Text:
+        """The tokens of a text; the blanks at its end come last."""
+        found = list(TOKEN.finditer(text))
+        starts = [*(match.start() for match in found), len(text)]
+        ends = [0, *(match.end() for match in found)]
+        blanks = (text[end:start] for end, start in zip(ends, starts, strict=True))
+        return cls(tuple(match[0] for match in found), tuple(blanks))
 
-    >>> cat, dog = words_of("cat dog")
-    >>> changed("cat dog", [(dog, "cow"), (cat, "hen")])
-    'hen cow'
-    """
-    for word, new in sorted(edits, key=lambda edit: edit[0].start, reverse=True):
-        text = text[: word.start] + new + text[word.end :]
-    return text
+    def replaced(self, edits: Mapping[int, str]) -> str:
+        """The text with other tokens in some places; one replaced by nothing takes its blank along.
+
+        >>> Text.of("A cat did n't run.").replaced({1: "dog", 3: ""})
+        'A dog did run.'
+        """
+        tokens = [edits.get(place, token) for place, token in enumerate(self.tokens)]
+        kept = zip(self.blanks, tokens, strict=False)
+        return "".join(blank + token for blank, token in kept if token) + self.blanks[-1]
+
+    def lower(self, place: int) -> str:
+        """The token in lower case; nothing before the first and after the last."""
+        return self.tokens[place].lower() if 0 <= place < len(self.tokens) else ""
+
+    def capitalised(self, place: int) -> bool:
+        """True for a token that begins with a capital."""
+        return 0 <= place < len(self.tokens) and self.tokens[place][0].isupper()
+
+    @cached_property
+    def words(self) -> list[int]:
+        """The places of words that stand in no title in quotes."""
+        words = (place for place, token in enumerate(self.tokens) if WORD.fullmatch(token))
+        return [place for place in words if place not in self.quoted]
+
+    @cached_property
+    def quoted(self) -> frozenset[int]:
+        """The places between double quotes."""
+        found, inside = set(), False
+        for place, token in enumerate(self.tokens):
+            inside = not inside if token == '"' else (inside or token == "“") and token != "”"
+            if inside:
+                found.add(place)
+        return frozenset(found)
+
+    def sentence(self, place: int) -> tuple[list[str], list[str]]:
+        """What the sentence of a token has before it and after it, its first word in lower case.
+
+        >>> Text.of("He saw St. Ives. Is it in Hull?").sentence(7)
+        (['is'], ['in', 'Hull', '?'])
+        """
+        ends = [-1, *(at for at in range(len(self.tokens)) if self._ends_sentence(at))]
+        start = max(end for end in ends if end < place) + 1
+        stop = min((end for end in ends if end >= place), default=len(self.tokens) - 1) + 1
+        first = [token.lower() for token in self.tokens[start : start + 1]]
+        tokens = first + list(self.tokens[start + 1 : stop])
+        return tokens[: place - start], tokens[place - start + 1 :]
+
+    def opens_sentence(self, place: int) -> bool:
+        """True for the first word of a sentence."""
+        return not any(word[0].isalnum() for word in self.sentence(place)[0])
+
+    def _ends_sentence(self, place: int) -> bool:
+        """False for the full stop of "St." and of "A.C."."""
+        before = self.tokens[place - 1] if place else ""
+        short = len(before) <= 3 and before[:1].isupper() or "." in before
+        return self.tokens[place] in "!?" or (self.tokens[place] == "." and not short)
 
 
 def cased(new: str, old: str) -> str:
@@ -122,89 +112,35 @@ def cased(new: str, old: str) -> str:
     return new[0].upper() + new[1:] if old[0].isupper() else new
 
 
-def neighbour(text: str, words: Sequence[Word], index: int, step: int) -> Word | None:
-    """The word before (-1) or after (1), if nothing but blanks lies between."""
-    other = index + step
-    if not 0 <= other < len(words):
-        return None
-    first, second = sorted((words[index], words[other]), key=lambda word: word.start)
-    return words[other] if text[first.end : second.start].isspace() else None
-
-
-def opens_sentence(text: str, word: Word) -> bool:
-    """True if the word is the first one of a sentence.
-
-    >>> text = 'He left. "They" did not.'
-    >>> [word.text for word in words_of(text) if opens_sentence(text, word)]
-    ['He', 'They']
-    """
-    return bool(ENDED.search(text[: word.start]))
-
-
-def sentence_of(text: str, word: Word) -> tuple[str, str]:
-    """What the sentence of a word has before it, and after it.
-
-    >>> text = "He saw St. Ives. Is it big?"
-    >>> [sentence_of(text, word) for word in words_of(text) if word.text in ("St", "it")]
-    [('He saw ', '. Ives.'), (' Is ', ' big?')]
-    """
-    ends = _sentence_ends(text)
-    start = max((end for end in ends if end <= word.start), default=0)
-    end = min((end for end in ends if end >= word.end), default=len(text))
-    return text[start : word.start], text[word.end : end]
-
-
-@lru_cache(maxsize=4)
-def _sentence_ends(text: str) -> tuple[int, ...]:
-    return tuple(found.end() for found in SENTENCE_END.finditer(text))
-
-
-def lower_words(text: str) -> list[str]:
-    """The words of a text in lower case, in order.
-
-    >>> lower_words("If Ann wins.")
-    ['if', 'ann', 'wins']
-    """
-    return [word.lower for word in words_of(text)]
-
-
-def common_words(text: str) -> list[str]:
-    """The words of a text in lower case, but for the capitalised ones after the first: names.
-
-    >>> common_words("If Ann wins.")
-    ['if', 'wins']
-    """
-    return [
-        word.lower
-        for place, word in enumerate(words_of(text))
-        if stands_alone(text, word) and not (place and word.capitalised)
-    ]
-
-
-def stands_alone(text: str, word: Word) -> bool:
-    """True unless the word is a part of a longer one or of an address.
-
-    >>> text = "A well-known dog of example.org."
-    >>> [word.text for word in words_of(text) if stands_alone(text, word)]
-    ['A', 'dog', 'of']
-    """
-    before, after = text[: word.start][-1:], text[word.end :][:2]
-    bound = before and before in BOUND + ".'’"
-    return not (
-        bound or (after and after[0] in BOUND) or (after[:1] == "." and after[1:].isalnum())
-    )
-
-
-def quoted(text: str) -> list[tuple[int, int]]:
-    """Where something short stands in double quotes: a title, most often.
-
-    >>> quoted('He wrote "On me".')
-    [(9, 16)]
-    """
-    return [found.span() for found in QUOTED.finditer(text)]
-
-
-def outside_quotes(text: str, words: Iterable[Word]) -> list[Word]:
-    """The words that stand in no title in quotes."""
-    spans = quoted(text)
-    return [word for word in words if not any(start < word.start < end for start, end in spans)]
+DETERMINERS = frozenset(
+    listed("""
+    a an the this these those his her its their our my your some any each every no another
+    """)
+)
+PREPOSITIONS = frozenset(
+    listed("""
+    about above across after against along among around as at before behind below beneath beside
+    between beyond by despite down during for from in inside into like near of off on onto out over
+    past per since through throughout to toward towards under until up upon via with within without
+    """)
+)
+SUBJECTS = frozenset(listed("i you he she it we they who which that"))
+BE, HAVE, DO = (
+    frozenset(listed(words)) for words in ("is are was were", "has have had", "do does did")
+)
+MODALS = frozenset(listed("can could will would should may might must"))
+FUNCTION_WORDS = frozenset().union(
+    *(DETERMINERS, PREPOSITIONS, SUBJECTS, BE, HAVE, DO, MODALS),
+    listed("""
+    am be been being having shall all both either neither whose whom me him us them not than
+    also here there then thirds what and or but nor so yet because although though while whereas if
+    unless when where van von de der den del della di da do dos du la le el bin ibn
+    """),
+)
+"""Words that no attack replaces; parts of names such as "van" are for the dictionary nouns."""
+POOLS = json.loads(Path(__file__).with_name("pools.json").read_text(encoding="utf-8"))
+MALE, FEMALE = tuple(POOLS["male"]), tuple(POOLS["female"])
+"""Common first names, none of them in both."""
+NOUNS, VERBS, ADJECTIVES = (tuple(POOLS[name]) for name in ("nouns", "verbs", "adjectives"))
+"""Common words chosen by hand, no two of a kind synonyms; the verbs are transitive, and their past
+tense is their participle, so that either can be replaced."""

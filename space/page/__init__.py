@@ -1,1 +1,1 @@
-"""The page of the Space: its tabs, their answers, and the endpoints that programs call."""
+"""The page of the Space: a file a tab, a file for what explains each metric, looks and limits."""

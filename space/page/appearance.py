@@ -1,8 +1,20 @@
-"""The look of the page, with fonts of the visitor's own system, and its words of welcome."""
+"""The look of the page: its theme, its cards, and the plots and tables that all metrics share.
+
+Plots draw their labels as text, tables have columns of type "str"; nothing here is markup but the
+cards, in which what may come from a visitor is escaped.
+"""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+from typing import Any
+
 import gradio as gr
+import pandas as pd
 
 SANS = ["system-ui", "-apple-system", "Segoe UI", "Roboto", "Helvetica", "Arial", "sans-serif"]
 MONO = ["ui-monospace", "SFMono-Regular", "Menlo", "Consolas", "monospace"]
@@ -21,74 +33,196 @@ THEME = gr.themes.Soft(
     link_text_color_dark="*primary_300",
     background_fill_primary="*neutral_50",  # as it was: `set` loses it
 )
-
+CANDIDATE, REFERENCE, NEUTRAL = "#e07a3f", "#2a9d8f", "#6366f1"  # colours
+LEVELS = ("none", "little", "some", "much", "most")
+COLOURS = ("#e2e8f0", "#c7d2fe", "#a5b4fc", "#818cf8", "#6366f1")
+WEIGHT_COLOURS = dict(zip(LEVELS, COLOURS, strict=True))
 INTRODUCTION = """\
 # How close is a text to what it should say?
 A language model reads both texts; they need not share a word. Three metrics say how close they are,
-each on a scale of its own.
+each on a scale of its own. Try an example, or write your own texts.
 """
+LOWER = "0 is a copy, lower is closer"
+HIGHER = "1 is full agreement, higher is closer"
+LOWER_NOTE = "Close does not mean correct: a wrong number or “not” hardly moves the score."
+HIGHER_NOTE = "A small model judges this, and it can be wrong."
+UNKNOWN = (
+    "What unrelated texts score with these settings is not known, so there is no verdict. Compare "
+    "this score only with others made with the same settings."
+)
+WARNINGS = {
+    "too_long": "{texts} longer than the model reads: the end was left out.",
+    "empty": "{texts} with nothing that the model can read.",
+    "one_token": "{texts} of one token. InfoLM hides it, so “yes” and “no” look the same to it.",
+    "zero_weight": "{texts} of words that stand in every reference: all of them count alike.",
+    "unknown_tokens": "Many of these characters are unknown to the model.",
+    "unread": "{texts} that do not look like English prose, the only thing this model can read.",
+}
+STYLE = Path(__file__).with_name("style.css")
 
-CSS = """
-.gradio-container {
-  width: 100% !important; max-width: 1180px !important; margin: 0 auto !important;
-}
-.gradio-container .fillable { padding: clamp(.75rem, 2.5vw, 2rem) !important; }
-#measures td, #measures th, #moves td, #moves th { font-size: .82rem; }
-#introduction h1 { font-size: 1.6rem; margin-bottom: .3rem; }
-.fine, .fine p { font-size: .85rem; color: var(--body-text-color-subdued); }
-.block.lesson { border-left: 3px solid var(--color-accent); padding-left: .8rem; }
-.examples { gap: .5rem !important; }
-.examples button { flex: 1 1 auto !important; white-space: normal; }
-.score-card {
-  border: 1px solid var(--border-color-primary); border-radius: var(--radius-lg);
-  background: var(--block-background-fill); padding: 1.1rem 1.3rem; color: var(--body-text-color);
-}
-.score-line { display: flex; flex-wrap: wrap; align-items: baseline; gap: .2rem .8rem; }
-.score { font-size: 1.8rem; font-weight: 700; line-height: 1.2; color: var(--primary-700); }
-.measure { color: var(--body-text-color-subdued); }
-.verdict { font-size: 1.5rem; font-weight: 700; margin: 0 0 .3rem; color: var(--primary-700); }
-.waiting, .refused { min-height: 8rem; }
-.refused { border-left: 4px solid #dc2626; }
-.dark .score { color: var(--primary-200); }
-.dark .verdict { color: var(--primary-200); }
-.score-card ul.fine { margin: .6rem 0 0; padding-left: 1.1rem; list-style: disc; }
-.gauge { padding: .8rem 0 1.3rem; }
-.bar { position: relative; height: .8rem; background: var(--border-color-primary); }
-.fill { height: 100%; background: var(--color-accent); }
-.band { position: absolute; top: -.3rem; height: 1.4rem; border: 2px solid var(--body-text-color); }
-.band-name { position: absolute; top: 1.15rem; font-size: .78rem; white-space: nowrap; }
-body:not(.dark) .tokens span.text { color: #0f172a !important; }
-.dark .tokens span.text { color: #fff !important; }
-.ends { display: flex; justify-content: space-between; font-size: .8rem; margin-top: .3rem; }
-.ends span { color: var(--body-text-color-subdued); }
-button[role="tab"][aria-selected="true"] { color: var(--body-text-color) !important; }
-body:not(.dark) .cm-content span { color: var(--body-text-color) !important; }
-.dark .download-link { color: var(--primary-300) !important; }
-.toast-close { opacity: 1 !important; color: #0f172a !important; }
-footer .show-api { display: flex !important; }
-#score { padding: 0 !important; }
-.plan { margin: 0; max-width: 40rem; }
-.plan svg { width: 100%; height: auto; display: block; }
-.plan text { fill: var(--body-text-color); font-size: 14px; }
-.plan text.head { fill: var(--body-text-color-subdued); font-size: 12px; }
-.plan path { fill: none; stroke: var(--cost); stroke-linecap: round; }
-.plan figcaption { font-size: .85rem; color: var(--body-text-color); }
-.plan .legend {
-  display: flex; flex-wrap: wrap; gap: .2rem .9rem; margin: .3rem 0 0; padding: 0; list-style: none;
-}
-.plan .swatch {
-  display: inline-block; width: 1.2rem; height: .6rem; margin-right: .35rem;
-  background: var(--cost);
-}
-.cost-0 { --cost: #0f766e; } .dark .cost-0 { --cost: #5eead4; }
-.cost-1 { --cost: #3f6212; } .dark .cost-1 { --cost: #bef264; }
-.cost-2 { --cost: #854d0e; } .dark .cost-2 { --cost: #fde047; }
-.cost-3 { --cost: #c2410c; } .dark .cost-3 { --cost: #fdba74; }
-.cost-4 { --cost: #991b1b; } .dark .cost-4 { --cost: #fca5a5; }
-progress { width: 100%; accent-color: var(--primary-600); }
-.scrolls { display: none; }
-@media (max-width: 640px) {
-  .scrolls { display: block; }
-  .examples button { flex-basis: 45% !important; }
-}
-"""
+
+@dataclass(frozen=True, kw_only=True)
+class Why:
+    """What explains a score by any metric."""
+
+    bound: float  # the largest score that is possible; infinity where there is none
+    told: dict[str, Any]  # to programs
+    shown: list[Any]  # of the components that the metric's file makes, in their order
+    verdict: str = ""  # what overrides the words by which a score is graded
+
+
+def number(value: float) -> str:
+    """A score as the page shows it: four decimals, or four digits if it is very small or large.
+
+    >>> number(0.40684), number(0.00012345), number(1234567.0), number(0.0)
+    ('0.4068', '0.0001234', '1.235e+06', '0.0000')
+    """
+    return f"{value:.4f}" if value == 0 or 1e-3 <= value < 1e5 else f"{value:.4g}"
+
+
+def count(amount: int, noun: str) -> str:
+    """A number of things, in words.
+
+    >>> count(1, "pair"), count(1234, "pair")
+    ('1 pair', '1,234 pairs')
+    """
+    return f"{amount:,} {noun}{'' if amount == 1 else 's'}"
+
+
+def bar_plot(label: str, y_title: str, colour: str = "", **more: Any) -> gr.BarPlot:
+    """A plot of words: in one colour, or rising for the candidate and hanging for the reference."""
+    colours = {"": colour} if colour else {"candidate": CANDIDATE, "reference": REFERENCE}
+    return gr.BarPlot(
+        x="token",
+        y="percent",
+        color="side",
+        color_map=colours,
+        colors_in_legend=[] if colour else None,
+        color_title=" ",
+        sort="-y",
+        x_title=" ",
+        y_title=y_title,
+        x_label_angle=-40,
+        tooltip="all",
+        height=300,
+        label=label,
+        buttons=[],
+        min_width=280,
+        **more,
+    )
+
+
+def bars(words: Sequence[tuple[str, float]]) -> pd.DataFrame:
+    """Words and their shares or probabilities in percent, for a bar plot of one colour."""
+    rows = [(word or "(unused)", 100 * value, "") for word, value in words]
+    return pd.DataFrame(rows, columns=["token", "percent", "side"])
+
+
+def table(
+    label: str, headers: list[str], widths: list[Any], datatype: Any = "str", **more: Any
+) -> gr.Dataframe:
+    """A table of texts, unless told otherwise; its widths fit a phone."""
+    return gr.Dataframe(
+        headers=headers,
+        datatype=datatype,
+        interactive=False,
+        label=label,
+        show_label=bool(label),
+        column_widths=widths,
+        wrap=True,
+        line_breaks=False,
+        max_height=520,
+        buttons=[],
+        elem_classes="table",
+        **more,
+    )
+
+
+def make_reproduction() -> list[Any]:
+    """The components that let a visitor report and repeat a score: its signature, and code."""
+    gr.Markdown(
+        "### Report it, repeat it\n"
+        "Report the signature with the score: it names every setting that can change it, the "
+        "model and the versions."
+    )
+    signature = gr.Textbox(label="Signature", lines=2, buttons=["copy"], elem_classes="signature")
+    plain: dict[str, Any] = {"language": "python", "show_line_numbers": False, "wrap_lines": True}
+    return [signature, gr.Code(label="Python for this score", elem_classes="code", **plain)]
+
+
+def notice(text: str, kind: str = "waiting") -> str:
+    """A card that holds a message in the place of an answer, as HTML."""
+    role = "alert" if kind == "refused" else "status"
+    return f'<div class="card {kind}" role="{role}"><p>{escape(sentence(text))}</p></div>'
+
+
+def sentence(text: str) -> str:
+    """The text, beginning with a capital; a message that quotes a long text is cut.
+
+    >>> sentence("the candidate is empty")
+    'The candidate is empty'
+    """
+    return text[:1].upper() + text[1:600]
+
+
+def unrelated_words(known: Any) -> str:
+    """What unrelated texts score."""
+    low, high = known.deciles[0], known.deciles[-1]
+    return f"Unrelated texts score about {known.mean:.2g}, eight in ten {low:.2g} to {high:.2g}."
+
+
+def notes(warnings: Mapping[str, int]) -> list[str]:
+    """What a visitor has to know of the texts that were scored.
+
+    >>> notes({"few_documents": 1, "empty": 2})
+    ['2 texts with nothing that the model can read.', 'With one reference, all words count alike.']
+    """
+    found = [
+        words.format(texts=count(warnings[kind], "text"))
+        for kind, words in WARNINGS.items()
+        if kind in warnings
+    ]
+    if few := warnings.get("few_documents"):
+        several = f"Which words are rare is judged from {few} references only."
+        found.append("With one reference, all words count alike." if few == 1 else several)
+    return found
+
+
+def score_card(answer: Any, lesson: str = "") -> str:
+    """The verdict, the score, how it reads, where it lies, and what to keep in mind, as HTML."""
+    known, readable = answer.unrelated, answer.readable
+    said = [HIGHER_NOTE if answer.higher_is_better else LOWER_NOTE] if readable else []
+    if known is None:
+        said.append(UNKNOWN)
+    elif readable:
+        said.append(unrelated_words(known))
+    sense = HIGHER if answer.higher_is_better else LOWER
+    return (
+        f'<div class="card"><p class="verdict">{answer.verdict}</p>'
+        f'<div class="score-line"><span class="score">{number(answer.score)}</span>'
+        f'<span class="fine">{answer.name}: {sense if readable else "this says nothing here"}'
+        f"</span></div>{_gauge(answer) if readable else ''}"
+        f'<ul class="fine">{"".join(f"<li>{each}</li>" for each in said + notes(answer.warnings))}'
+        f"</ul>{lesson and f'<p class=lesson>{lesson}</p>'}</div>"
+    )
+
+
+def _gauge(answer: Any) -> str:
+    """The score as a bar on a scale, and where unrelated texts lie on it, as HTML."""
+    known, bounded = answer.unrelated, math.isfinite(answer.why.bound)
+    low, high = (known.deciles[0], known.deciles[-1]) if known else (0.0, 0.0)
+    end = answer.why.bound if bounded else 1.25 * max(answer.score, high, 1e-9)
+    start, stop, place = (100 * min(1.0, value / end) for value in (low, high, answer.score))
+    band = (
+        f'<div class="band" style="left:{start:.1f}%;width:{stop - start:.1f}%"></div>'
+        f'<span class="band-name" style="left:{start:.1f}%">unrelated texts</span>'
+    )
+    first, last = "0: a copy", f"{end:.4g}: the largest possible" if bounded else "further apart"
+    if answer.higher_is_better:
+        first, last = "0: neither follows", "1: each says the other"
+    return (
+        f'<div class="gauge" role="img" aria-label="{number(answer.score)} on a scale from 0 to '
+        f'{end:.4g}"><div class="bar"><div class="fill" style="width:{place:.2f}%"></div>'
+        f'{band if known else ""}</div></div><div class="ends"><span>{first}</span>'
+        f"<span>{last}</span></div>"
+    )

@@ -2,207 +2,250 @@
 
 from __future__ import annotations
 
+import json
+import math
 import tempfile
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
+from pathlib import Path, PurePath
 from typing import Any
 
 import gradio as gr
+import pandas as pd
 
 from infolm_metric.kernel.pairs import Pairs
-from infolm_metric.kernel.results import Result
+from infolm_metric.kernel.tables import read_rows
+from infolm_metric.kernel.text_files import iterate_pairs
 
-from . import charts, limits
-from .controls import QUIET, VALUES, chosen, make_controls, parameter, show_parameters
-from .file_scores import FILE_TYPES, read_pairs, read_table, score_in_parts, write_scores
-from .judged import spread_in
-from .messages import notes, on_the_page
+from . import events, limits
+from .appearance import HIGHER, LOWER, count, notes, notice, number, table, unrelated_words
+from .scoring import REFUSED, refusal, score_in_parts, token_counts
+from .settings import COMPARED_BY, check_settings, chosen, make_controls
 
 SAMPLE = Path(__file__).with_name("sample.csv")
-HIDDEN = "() => ['', {visible: false, __type__: 'update'}]"
-"""What an edit does in the browser: had it to ask the server, it could hide a later answer."""
+FILE_TYPES = [".csv", ".tsv", ".jsonl", ".ndjson"]
+CANDIDATES = ["prediction", "candidate", "predictions", "candidates", "hypothesis", "output"]
+REFERENCES = ["references", "reference", "target", "targets", "label"]
 SHOWN_CHARACTERS = 300  # of a text in the table; the download has it whole
+BARS = 10  # of the histogram, about
 
 
-def build(limit: dict[str, Any]) -> None:
-    """Builds the tab; `limit` holds the concurrency settings of its events."""
+def columns_of(path: str) -> tuple[list[str], str | None, list[str]]:
+    """The columns of a file, and of them those that usually hold candidates and references."""
+    if PurePath(path.lower()).suffix not in FILE_TYPES:
+        raise ValueError(f"the name of a file must end in {', '.join(FILE_TYPES)}; rename it")
+    _, row = next(read_rows(path), ("", {}))
+    candidates = [name for name in CANDIDATES if name in row]
+    return list(row), next(iter(candidates), None), [name for name in REFERENCES if name in row][:1]
+
+
+def read_pairs(path: str, candidate: str | None, references: Sequence[str]) -> Pairs:
+    """The pairs in these columns of a file, or in those of usual names; checked for length."""
+    columns, usual, usuals = columns_of(path)
+    one, others = candidate or usual, references or usuals
+    if not one or not others:
+        missing = "references" if one else "candidates"
+        there = f"there are {', '.join(map(repr, columns))}" if columns else "there are no rows"
+        raise ValueError(f"choose the column that holds the {missing}; {there}")
+    pairs = Pairs.of(islice(iterate_pairs(path, one, others), limits.FILE_ROWS + 1))
+    if not len(pairs):
+        raise ValueError("there are no rows; give one row for each pair of texts")
+    limits.at_most("the file has {} rows or more", len(pairs), limits.FILE_ROWS, "split it")
+    for index, (text, group) in enumerate(pairs, 1):
+        limits.check_group(f"row {index}", text, group)
+    return pairs
+
+
+def scored(
+    path: str | None,
+    metric: str,
+    candidate: str | None,
+    references: Sequence[str] | None,
+    settings: Mapping[str, Any] | None,
+) -> Iterator[tuple[float, dict[str, Any]]]:
+    """The share of a file that is done, again and again; at last 1 with the result."""
+    own = check_settings(metric, settings)
+    if path is None:
+        raise ValueError("there is no file yet; choose one first")
+    try:
+        pairs = read_pairs(path, candidate, references or [])
+    except (ValueError, TypeError) as error:  # speaks of the path, which is the server's own matter
+        raise type(error)(str(error).replace(path, PurePath(path).name)) from None
+    tokens = iter(token_counts([*pairs.texts], own["model_name_or_path"]))
+    counts = [[*islice(tokens, 1 + len(group))] for _, group in pairs]
+    limits.check_file(counts)
+    for step in score_in_parts(metric, pairs, counts, own):
+        if isinstance(step, int):
+            yield step / len(pairs), {}
+            continue
+        several = any(len(group) > 1 for group in pairs.references)
+        groups = [json.dumps(g, ensure_ascii=False) if several else g[0] for g in pairs.references]
+        frame = pd.DataFrame(
+            {"score": step["scores"], "prediction": pairs.predictions, "references": groups},
+            index=pd.RangeIndex(1, len(pairs) + 1, name="row"),
+        )
+        with tempfile.TemporaryDirectory() as folder:
+            download = f"{folder}/{metric}_scores.csv"
+            frame.to_csv(download)
+            yield 1.0, {**step, "frame": frame, "download": download}
+
+
+def score_file(
+    file: str,
+    metric: str = "infolm",
+    candidate_column: str | None = None,
+    reference_columns: list[str] | None = None,
+    settings: dict[str, Any] | None = None,
+) -> Iterator[tuple[dict[str, Any], str]]:
+    """Score each row of a CSV, TSV or JSON Lines file.
+
+    Gives the mean with all that is known of it, and a CSV of all scores. Columns of usual names are
+    found by themselves; settings are those of the metric, by name.
+    """
+    try:
+        columns = candidate_column, reference_columns
+        for _, result in scored(file, metric, *columns, settings):
+            if result:
+                download, _ = result.pop("download"), result.pop("frame")
+                unrelated = result["unrelated"] and vars(result["unrelated"])
+                yield {**result, "unrelated": unrelated}, download
+    except REFUSED as error:
+        raise refusal(error) from None
+
+
+def build(metric: str) -> None:
+    """Builds the tab, and the endpoint that programs call."""
     gr.Markdown(
         "Upload a table with a column of candidates and one or more of references, and get a score "
-        "for each row. In JSON Lines a reference may be a list of texts."
+        "for each row. A reference may be a list of texts."
     )
-    gr.Markdown(limits.FILE_LIMITS, elem_classes="fine", elem_id="file-limits")
+    gr.Markdown(limits.FILE_WORDS, elem_classes="fine", elem_id="file-limits")
     with gr.Row(equal_height=False):
-        with gr.Column(scale=6, min_width=300):
-            upload = _make_upload()
-        with gr.Column(scale=4, min_width=300):
+        with gr.Column(scale=1, min_width=300):
+            upload, *columns = _make_upload()
+            by, controls = make_controls("Scored by", metric)
             run = gr.Button("Score the file", variant="primary", size="lg", elem_id="score-file")
-            state = gr.HTML(elem_id="file-progress", padding=False)
-            controls = make_controls()
-    with gr.Column(visible=False) as results:
-        answer = _make_answer()
-    running = run.click(
-        score_file,
-        [*upload, *controls.values()],
-        [*answer, results, state],
-        api_name="score_file",
-        api_description="Scores the pairs of a CSV or JSON Lines file; gives the summary, the path "
-        "of a CSV with all scores, a histogram and the table. " + limits.FILE_LIMITS,
+        with gr.Column(scale=1, min_width=300):
+            state = gr.HTML(elem_id="file-state", padding=False)
+            with gr.Column(visible=False) as results:
+                shown = _make_answer()
+
+    def score(file: str | None, *values: Any) -> Iterator[dict[Any, Any]]:
+        candidate, references, named, *settings = values
+        yield {state: _progress("Reading the file"), results: gr.update(visible=False)}
+        try:
+            asked = (file, named, candidate, references, chosen(named, settings))
+            for share, result in scored(*asked):
+                yield {state: _progress(f"{share:.0%} of the pairs are scored", share)}
+                if result:
+                    updates = dict(zip(shown, _show(result), strict=True))
+                    yield {state: "", results: gr.update(visible=True), **updates}
+        except REFUSED as error:
+            yield {state: notice(str(error), "refused")}
+
+    def columns_found(path: str | None) -> list[Any]:
+        try:
+            names, *usual = columns_of(path or "")
+        except REFUSED:  # which is told of when it is to be scored
+            names, usual = [], [None, []]
+        return [gr.update(choices=names, value=value) for value in usual]
+
+    edits = [upload.change, *(each.input for each in (*columns, by, *controls))]
+    scoring = events.answer(
+        score,
+        triggers=[run.click],
+        edits=edits,
+        inputs=[upload, *columns, by, *controls],
+        outputs=[state, results, *shown],
+        notice="",
         show_progress="hidden",
-        **limit,
+        **limits.QUEUE,
     )
-    running.failure(lambda: "", None, state, **QUIET)
-    file, candidate, references = upload
-    file.change(
-        _columns_found,
-        file,
-        [candidate, references],
-        api_visibility="private",
-        show_progress="hidden",
-        **limit,
-    )
-    edits = [file.change, candidate.input, references.input]
-    edits += [control.change for control in controls.values()]
-    gr.on(edits, None, None, [state, results], js=HIDDEN, **QUIET)
-    gr.on(edits, cancels=[running], api_visibility="private")
+    gr.on(edits, None, cancels=[scoring])  # which may take a minute
+    upload.change(columns_found, upload, columns, **events.PRIVATE)
+    with gr.Column(visible=False):  # of the endpoint alone
+        gr.Button().click(
+            score_file,
+            [upload, by, *columns, gr.JSON(label="settings")],
+            [gr.JSON(label="result"), gr.File(label="scores as CSV")],
+            api_name="score_file",
+            **limits.QUEUE,
+        )
 
 
 def _make_upload() -> tuple[Any, ...]:
     """The file, the column of candidates and those of references; and a sample to try."""
-    file = gr.File(label="CSV, TSV or JSON Lines", file_types=list(FILE_TYPES), elem_id="upload")
+    file = gr.File(label="CSV, TSV or JSON Lines", file_types=FILE_TYPES, elem_id="upload")
     sample = gr.Button("Try a sample file", size="sm", elem_id="sample")
     gr.set_static_paths([SAMPLE])
-    sample.click(lambda: str(SAMPLE), None, file, api_visibility="private", show_progress="hidden")
-    candidate = gr.Dropdown(
-        [],
-        label="Column of candidates",
-        info="Found by its name where it has a usual one.",
-        allow_custom_value=True,
-        elem_id="candidate-column",
-    )
-    references = gr.Dropdown(
-        [],
-        multiselect=True,
-        label="Columns of references",
-        info="Several: the references of each candidate.",
-        allow_custom_value=True,
-        elem_id="reference-columns",
-    )
-    return file, candidate, references
+    sample.click(lambda: str(SAMPLE), None, file, **events.PRIVATE)
+    one, several = "Column of candidates", "Columns of references (several, if there are several)"
+    own: dict[str, Any] = {"allow_custom_value": True}
+    candidate = gr.Dropdown(label=one, elem_id="candidate-column", **own)
+    return file, candidate, gr.Dropdown(label=several, multiselect=True, **own)
 
 
-def _make_answer() -> tuple[Any, ...]:
-    """What `score_file` fills in first: the summary, the download, a histogram and the table."""
-    summary = gr.Textbox(label="Result", interactive=False, lines=3, elem_id="file-summary")
-    download = gr.DownloadButton("Download the scores as CSV", elem_id="download")
-    histogram = gr.BarPlot(
-        x="score",
-        y="pairs",
-        x_title="score (lower is better)",
-        y_title="pairs",
-        x_label_angle=-40,
-        height=260,
-        label="How the scores are spread",
-        buttons=[],
-        elem_id="histogram",
-    )
-    gr.Markdown("The table scrolls: there is more below.", elem_classes="fine scrolls")
-    table = gr.Dataframe(
-        headers=["row", "score", "candidate", "references"],
-        datatype=["number", "number", "str", "str"],
-        interactive=False,
-        label="The worst pairs first; click a heading to sort",
-        column_widths=["14%", "20%", "33%", "33%"],
-        wrap=True,
-        line_breaks=False,
-        max_height=560,
-        buttons=[],
-        elem_id="pairs",
-    )
-    return summary, download, histogram, table
-
-
-def _columns_found(path: str | None) -> list[Any]:
-    """Updates: the columns of an upload as choices, with those of a usual name chosen."""
-    if path is None:
-        return [gr.update(choices=[], value=None), gr.update(choices=[], value=[])]
-    with on_the_page():
-        read = read_table(path)
-    return [gr.update(choices=read.columns, value=usual) for usual in read.guess()]
-
-
-def score_file(
-    file: str | None,
-    candidate_column: str | None,
-    reference_columns: list[str] | None,
-    *values: Any,
-) -> Iterator[tuple[Any, ...]]:
-    """Scores the pairs of a CSV or JSON Lines file, with the values of the controls."""
-    skipped = (gr.skip(),) * 4
-    yield (*skipped, gr.update(visible=False), _progress("Reading the file"))
-    with on_the_page():
-        choices = chosen(*values)
-        if file is None:
-            raise ValueError("there is no file yet; choose one first")
-        read = read_table(file)
-        guessed, usual = read.guess()
-        columns = (candidate_column or guessed or "", reference_columns or usual)
-        pairs = read_pairs(read, *columns)
-        for step in score_in_parts(pairs, read.places, choices):
-            if isinstance(step, Result):
-                done = step
-                continue
-            # A visitor who has left is noticed here.
-            words = f"Scored {step} of {_count(len(pairs), 'pair')}"
-            yield (*skipped, gr.skip(), _progress(words, step / len(pairs)))
-    scores = done["scores"]
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "infolm_scores.csv")
-        write_scores(pairs, scores, path)
-        yield (
-            _summary(done),
-            str(path),
-            charts.histogram(scores),
-            _rows(pairs, scores),
-            gr.update(visible=True),
-            _progress(f"Scored {_count(len(pairs), 'pair')}: see below", 1.0),
-        )
-
-
-show_parameters(score_file, map(parameter, VALUES))
+def _make_answer() -> list[Any]:
+    """The components that show a file's scores."""
+    columns, kinds = ["row", "score", "candidate", "references"], ["number"] * 2 + ["str"] * 2
+    title, widths = "The worst pairs first; click a heading to sort", ["14%", "20%", "33%", "33%"]
+    shape: dict[str, Any] = {"x": "score", "y": "pairs", "y_aggregate": "sum", "height": 280}
+    spread = "How the scores are spread"
+    return [
+        gr.Textbox(label="Result", interactive=False, lines=3, elem_id="file-summary"),
+        gr.DownloadButton("Download the scores as CSV", elem_id="download"),
+        gr.BarPlot(label=spread, buttons=[], elem_id="histogram", **shape),
+        table(title, columns, widths, kinds, elem_id="pairs"),
+    ]
 
 
 def _progress(words: str, share: float = 0.0) -> str:
     """How far the work is, as HTML; it promises no time."""
-    bar = f'<progress value="{share:.3f}"></progress>' if share < 1 else ""
+    bar = f'<progress aria-label="{words}" value="{share:.3f}"></progress>'
     return f'<div role="status">{bar}<p>{words}</p></div>'
 
 
-def _count(number: int, noun: str) -> str:
-    """A number of things, in words.
-
-    >>> _count(1, "pair"), _count(1234, "pair")
-    ('1 pair', '1,234 pairs')
-    """
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
-
-
-def _summary(done: Result) -> str:
-    scores, mean = done["scores"], done["infolm"]
-    lines = [
-        f"Mean of {_count(len(scores), 'pair')}: {charts.shown(mean)} (0 is a copy, lower is "
-        f"closer; closest pair {charts.shown(min(scores))}, furthest {charts.shown(max(scores))})"
-    ]
-    if spread := spread_in(done.baseline):
-        lines.append(charts.unrelated_words(spread))
-    lines += notes(done.remarks)
-    return "\n".join([*lines, f"Signature: {done.signature}"])
-
-
-def _rows(pairs: Pairs, scores: Sequence[float]) -> list[list[Any]]:
-    """Row number, score and texts, the worst pair first."""
-    numbered = enumerate(zip(scores, pairs, strict=True), 1)
-    texts = slice(SHOWN_CHARACTERS)
+def _show(result: Mapping[str, Any]) -> list[Any]:
+    """The values of the components that show a file's scores."""
+    scores, higher, frame = result["scores"], result["higher_is_better"], result["frame"]
+    step = round_step(min(scores), max(scores))
+    bars = [math.floor(score / step) for score in scores]
+    worst_first = frame.sort_values("score", ascending=higher).reset_index()
     return [
-        [index, float(charts.shown(score)), candidate[texts], " | ".join(group)[texts]]
-        for index, (score, (candidate, group)) in sorted(numbered, key=lambda row: -row[1][0])
+        _summary(result),
+        result["download"],
+        gr.update(
+            value=pd.DataFrame({"score": scores, "pairs": 1}),
+            x_bin=step,
+            y_lim=[0, max(5, *map(bars.count, bars))],  # the marks stand at whole numbers
+        ),
+        [
+            [row, float(number(score)), *(text[:SHOWN_CHARACTERS] for text in texts)]
+            for row, score, *texts in worst_first.itertuples(index=False)
+        ],
     ]
+
+
+def round_step(low: float, high: float) -> float:
+    """The width of a histogram's bars: 1, 2 or 5 times a power of ten, for about BARS of them.
+
+    >>> round_step(0.0, 0.7), round_step(3.0, 120.0), round_step(0.5, 0.5)
+    (0.1, 20.0, 0.05)
+    """
+    width = max((high - low) or abs(high), 1e-9) / BARS
+    power = 10.0 ** math.floor(math.log10(width))
+    return float(f"{next(n for n in (1, 2, 5, 10) if n * power > 0.999 * width) * power:.3g}")
+
+
+def _summary(result: Mapping[str, Any]) -> str:
+    scores, higher = result["scores"], result["higher_is_better"]
+    best, worst = (max, min) if higher else (min, max)
+    lines = [
+        f"{COMPARED_BY[result['metric']].partition(':')[0]}, mean of {count(len(scores), 'pair')}: "
+        f"{number(result['mean'])} ({HIGHER if higher else LOWER})",
+        f"The closest pair scores {number(best(scores))}, the furthest {number(worst(scores))}.",
+        *([unrelated_words(result["unrelated"])] if result["unrelated"] else []),
+        *notes(result["warnings"]),
+        f"Signature: {result['signature']}",
+    ]
+    return "\n".join(lines)

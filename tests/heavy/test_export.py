@@ -1,5 +1,6 @@
 """The folder that deploys starts elsewhere, and with nothing but its requirements installed."""
 
+import os
 import shutil
 import subprocess
 import sys
@@ -9,59 +10,55 @@ from pathlib import Path
 
 import evaluate
 import pytest
-from gradio_client import Client
+from gradio_client import Client, handle_file
 from packaging.requirements import Requirement
 
-from infolm_metric import InfoLMScorer
+from infolm_metric import BaryScorer, InfoLMScorer, MENLIScorer
+from infolm_metric.metrics import METRICS
 from tests.project_files import ROOT
 from tests.space_process import running_space
 
+SCORERS = {"infolm": InfoLMScorer, "baryscore": BaryScorer, "menli": MENLIScorer}
 PAIR = ("Heavy rain flooded several streets.", "After strong storms, many roads were under water.")
 
 
-def exported(folder: Path) -> subprocess.CompletedProcess:
-    command = [sys.executable, ROOT / "space" / "export.py", folder]
+def exported(folder: Path, metric: str) -> subprocess.CompletedProcess:
+    command = [sys.executable, ROOT / "space" / "export.py", folder, "--metric", metric]
     return subprocess.run(command, capture_output=True, text=True)
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory) -> Path:
-    made = tmp_path_factory.mktemp("export") / "infolm"
-    done = exported(made)
-    assert done.returncode == 0, done.stderr
-    return made
+def folders(tmp_path_factory) -> dict[str, Path]:
+    root = tmp_path_factory.mktemp("export")
+    for metric in METRICS:
+        done = exported(root / metric, metric)
+        assert done.returncode == 0, done.stderr
+    return {metric: root / metric for metric in METRICS}
 
 
-def test_the_folder_holds_what_a_space_needs(folder):
-    names = {path.name for path in folder.iterdir()}
-    assert names == {
-        ".gitattributes",
-        "LICENSE",
-        "NOTICE",
-        "README.md",
-        "app.py",
-        "infolm.py",
-        "infolm_metric",
-        "page",
-        "requirements.txt",
+@pytest.mark.parametrize("metric", METRICS)
+def test_the_folder_holds_what_a_space_needs(metric, folders, monkeypatch):
+    folder = folders[metric]
+    assert {path.name for path in folder.iterdir()} == {
+        *(".gitattributes", "LICENSE", "NOTICE", "README.md", "requirements.txt"),
+        *("app.py", f"{metric}.py", "infolm_metric", "page"),
     }
-    assert (folder / "README.md").read_text().startswith("---\ntitle:")
+    card = (folder / "README.md").read_text()
+    assert card.startswith("---\ntitle:") and f'evaluate.load("{metric}")' in card
     assert "*.safetensors filter=lfs" in (folder / ".gitattributes").read_text()
     assert not list(folder.rglob("__pycache__"))
     weights = Path("infolm_metric/bundled/model.safetensors")
     assert (folder / weights).read_bytes() == (ROOT / weights).read_bytes()
-
-
-def test_what_is_there_is_not_overwritten(folder):
-    done = exported(folder)
-    assert done.returncode == 2
-    assert f"{folder} exists and is not an empty folder; name a new one" in done.stderr
-
-
-def test_evaluate_loads_the_metric_from_the_folder(folder, monkeypatch):
     monkeypatch.chdir(folder.parent)
-    metric = evaluate.load("infolm", model_name_or_path="bundled")
-    assert metric.compute(predictions=["A dog."], references=["A dog."])["infolm"] == 0
+    loaded = evaluate.load(metric, model_name_or_path="bundled")
+    result = loaded.compute(predictions=["A dog."], references=["A dog."])
+    assert result[metric] == 0 or result["higher_is_better"]
+
+
+def test_what_is_there_is_not_overwritten(folders):
+    done = exported(folders["menli"], "menli")
+    assert done.returncode == 2
+    assert f"{folders['menli']} exists and is not an empty folder; name a new one" in done.stderr
 
 
 def installed(requirements: Path) -> set[metadata.Distribution]:
@@ -79,21 +76,34 @@ def installed(requirements: Path) -> set[metadata.Distribution]:
     return set(found.values())
 
 
-def test_the_folder_answers_in_an_environment_of_its_requirements_alone(folder, tmp_path):
+@pytest.mark.parametrize("metric", os.environ.get("SPACE_EXPORTS", "baryscore").split(","))
+def test_the_folder_answers_in_an_environment_of_its_requirements_alone(metric, folders, tmp_path):
     """Of the packages installed here those that the list needs are linked into it, and no other."""
+    folder = folders[metric]
     venv.create(tmp_path / "env", symlinks=True)
     (site,) = (tmp_path / "env").glob("lib/python*/site-packages")
     for package in installed(folder / "requirements.txt"):
         for name in {file.parts[0] for file in package.files} - {"..", "__pycache__"}:
             if not (site / name).exists():
                 (site / name).symlink_to(package.locate_file(name))
+    assert not list(site.glob("lemminflect*"))
+    (tmp_path / "pairs.csv").write_text(f'prediction,reference\n"{PAIR[0]}","{PAIR[1]}"\n')
     python = tmp_path / "env/bin/python"
     with running_space(tmp_path, folder / "app.py", python, imported=None) as url:
         client = Client(url, verbose=False)
-        answer = client.predict(PAIR[0], [PAIR[1]], api_name="/score")
-    own = InfoLMScorer(model_name_or_path="bundled").score([PAIR[0]], [PAIR[1]])
-    assert answer["score"] == pytest.approx(own["infolm"], abs=1e-5)
-    assert "|infolm:" in answer["signature"] and "uninstalled" not in answer["signature"]
+        chosen = [
+            c["props"].get("value") for c in client.config["components"] if c["type"] == "radio"
+        ]
+        assert chosen == [metric, metric]
+        for name, kind in SCORERS.items():
+            own = kind(model_name_or_path="bundled").score([PAIR[0]], [PAIR[1]])[name]
+            answer = client.predict(PAIR[0], [PAIR[1]], name, api_name="/score")
+            assert answer["score"] == pytest.approx(own, abs=1e-5)
+            result, _ = client.predict(
+                handle_file(tmp_path / "pairs.csv"), name, api_name="/score_file"
+            )
+            assert result["mean"] == pytest.approx(own, abs=1e-5)
+            assert "|infolm:" in answer["signature"] and "uninstalled" not in answer["signature"]
 
 
 def test_a_copy_of_the_folder_starts_elsewhere(tmp_path):

@@ -6,8 +6,7 @@ import pytest
 
 from infolm_metric import InfoLM, InfoLMScorer
 from infolm_metric.commands.main import main
-from space.page.choices import Choices
-from space.page.comparison import score_pair
+from space.page.scoring import compare
 
 COUNCIL = (
     "The council approved the new budget on Monday.",
@@ -73,7 +72,7 @@ def ways(scorer, metric, command):
             predictions=[candidate], references=[reference]
         )["infolm"],
         "command": lambda candidate, reference: command(candidate, reference)["infolm"],
-        "space": lambda candidate, reference: score_pair(candidate, [reference], Choices())[0],
+        "space": lambda candidate, reference: compare("infolm", candidate, [reference]).score,
     }
 
 
@@ -86,7 +85,7 @@ def test_one_pair_has_one_score(scorer, metric, command):
 @pytest.mark.parametrize("way", ["scorer", "evaluate", "command", "space"])
 def test_near_copies_alone_are_closer_than_unrelated_pairs(scorer, metric, command, way):
     score = ways(scorer, metric, command)[way]
-    number = 4 if way == "command" else 20  # each loads the model
+    number = 4 if way in ("command", "space") else 20  # which load the model, or explain
     near = [score(candidate, reference) for reference, candidate in NEAR_COPIES[:number]]
     far = [score(candidate, reference) for reference, candidate in UNRELATED[:number]]
     assert max(near) < min(far)

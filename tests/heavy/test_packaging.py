@@ -41,6 +41,7 @@ BUNDLED = {
     )
 }
 LICENSES = {"LICENSE", "NOTICE"}
+WORDS = {"infolm_metric/robustness/pools.json"}
 EXACT_PIN = re.compile(r"[\w-]+==[\d.]+(\.post\d+)?(; python_version (<|>=) \"3\.\d+\")?")
 SCORE = """
 import infolm_metric
@@ -135,14 +136,14 @@ def installed(wheels, tmp_path_factory) -> Path:
 def test_the_sdist_carries_the_bundled_model_and_the_licences(sdist):
     with tarfile.open(sdist) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
-    assert names >= BUNDLED | LICENSES
+    assert names >= BUNDLED | LICENSES | WORDS
 
 
 def test_the_wheel_carries_the_bundled_model_and_the_licences(wheel):
     with zipfile.ZipFile(wheel) as archive:
         names = set(archive.namelist())
         weights = {name: archive.read(name) for name in WEIGHTS}
-    assert names >= BUNDLED
+    assert names >= BUNDLED | WORDS
     assert {Path(name).name for name in names if ".dist-info/licenses/" in name} == LICENSES
     assert weights == {name: (ROOT / name).read_bytes() for name in WEIGHTS}
     assert Path(wheel).stat().st_size < LARGEST_WHEEL

@@ -5,7 +5,7 @@ import shutil
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import BrowserContext, Page, expect, sync_playwright
 
 FLAGS = [
     "--no-sandbox",
@@ -21,7 +21,7 @@ PATIENCE_MILLISECONDS = 60_000
 
 
 @pytest.fixture(scope="session")
-def browser() -> Iterator[Browser]:
+def context() -> Iterator[BrowserContext]:
     """Chromium without a window; where there is none the tests are skipped, but not in CI."""
     found = shutil.which("chromium")
     if found is None:
@@ -29,9 +29,12 @@ def browser() -> Iterator[Browser]:
         if os.environ.get("CI", "").lower() in ("1", "true"):
             pytest.fail(missing)
         pytest.skip(missing)
+    expect.set_options(timeout=PATIENCE_MILLISECONDS)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=found, args=FLAGS)
-        yield browser
+        context = browser.new_context(color_scheme="light")  # one cache for all pages
+        context.set_default_timeout(PATIENCE_MILLISECONDS)
+        yield context
         browser.close()
 
 
@@ -41,32 +44,28 @@ def width() -> int:
     return 1280
 
 
-@pytest.fixture(scope="session")
-def context(browser) -> Iterator[BrowserContext]:
-    """What the pages of all tests share: above all the cache, which a route would turn off."""
-    context = browser.new_context(color_scheme="light")
-    context.set_default_timeout(PATIENCE_MILLISECONDS)
-    yield context
-    context.close()
+@pytest.fixture
+def scheme() -> str:
+    """Which colours the visitor prefers."""
+    return "light"
 
 
 @pytest.fixture
-def page(context, width, space_url) -> Iterator[Page]:
-    """The Space in a window of its own, loaded.
-
-    `page.elsewhere` lists the requests to other addresses, `page.problems` the errors of scripts.
-    """
+def page(context, width, scheme, space_url) -> Iterator[Page]:
+    """The Space in a window of its own, loaded; it must ask for nothing elsewhere, and not fail."""
     page = context.new_page()
-    page.set_viewport_size({"width": width, "height": 900})
-    page.elsewhere, page.problems = [], []
+    page.set_viewport_size({"width": width, "height": 800})
+    page.emulate_media(color_scheme=scheme)
+    elsewhere, problems = [], []
 
     def note(request):
         if not request.url.startswith((space_url, "data:", "blob:")):
-            page.elsewhere.append(request.url)
+            elsewhere.append(request.url)
 
     page.on("request", note)
-    page.on("pageerror", lambda error: page.problems.append(str(error)))
+    page.on("pageerror", lambda error: problems.append(str(error)))
     page.goto(space_url)
-    page.locator(".score").wait_for()
+    page.locator(".verdict").wait_for()
     yield page
     page.close()
+    assert (elsewhere, problems) == ([], [])

@@ -3,6 +3,7 @@
 import io
 import json
 import re
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -17,9 +18,8 @@ from infolm_metric.meta_evaluation import (
     correlation,
     partial_correlation,
     read_ratings,
-    score_grid,
+    soft_pairwise_accuracy,
 )
-from infolm_metric.meta_evaluation.grid import score_measures
 
 WORDS = ["the cat", "a dog", "rain", "the river", "a small house", "cold wind"]
 REFERENCES = [["the cat sat", "a cat sat down"], ["a dog ran"], ["rain fell"], ["the river rose"]]
@@ -82,43 +82,6 @@ def scorer(tiny_bert):
     return InfoLMScorer(model_name_or_path=str(tiny_bert), reuse_memory=0)
 
 
-# Many settings from one pass
-
-
-@pytest.mark.parametrize("room", [1 << 30, 1])
-@pytest.mark.parametrize("idf", ["references", False])
-def test_a_grid_holds_what_scoring_one_by_one_gives(tiny_bert, monkeypatch, room, idf):
-    monkeypatch.setattr("infolm_metric.infolm.scorer.SWEEP_BYTES", room)
-    predictions = [row["prediction"] for row in ROWS]
-    references = [row["references"] for row in ROWS]
-    base = InfoLMScorer(model_name_or_path=str(tiny_bert), idf=idf)
-    names = {"information_measure": ["fisher_rao", "ab"]}
-    swept = base.settings.grid(
-        {**names, "temperature": [0.5, 1.0], "alpha": [0.5], "beta": [1.0, 2.0]}
-    )
-    kl = {"information_measure": "kl", "symmetrize": "jensen", "multi_reference": "mean"}
-    asked = [*swept, base.settings.replace(**kl)]
-    seen = []
-    found = score_grid(base, predictions, references, asked, report=seen.append)
-    assert [settings for settings, _ in found] == asked
-    assert len(found) == 7
-    assert sum(seen) == 7 * len(ROWS)
-    for settings, scores in found:
-        plain = InfoLMScorer(**vars(settings)).score(predictions, references)
-        (expected,) = plain.scores.values()
-        parameters = 1 + (settings.alpha or 0) + (settings.beta or 0)
-        bound = 1e-6 * max(1, 1 / settings.temperature) * parameters
-        assert scores == pytest.approx(expected, abs=bound, rel=bound)
-
-
-def test_idf_separate_is_refused_beside_a_corpus_but_scored_whole(tiny_bert):
-    base = InfoLMScorer(model_name_or_path=str(tiny_bert), idf="separate")
-    with pytest.raises(ValueError, match="separate"):
-        score_grid(base, ["a cat"], [["a cat"]], [base.settings], corpus=["a cat"])
-    found = score_measures(base, ["a cat", "rain"], [["a cat"], ["a dog"]])
-    assert "idf:separate" in found.signature
-
-
 # infolm correlate
 
 
@@ -135,7 +98,7 @@ def test_correlate_reports_what_python_computes(infolm, scorer):
         if (cell["metric"], cell["criterion"]) == ("fisher_rao_distance", "coverage")
     }
     for level, statistic in found:
-        if statistic not in ("accuracy", "partial"):
+        if statistic not in ("accuracy", "soft_accuracy", "partial"):
             expected = correlation(ratings.human["coverage"], grid, statistic, level)
             assert found[level, statistic] == pytest.approx(expected, abs=1e-6)
     assert {cell["metric"] for cell in cells} == {"fisher_rao_distance", "bleu", "ter", "length"}
@@ -235,9 +198,13 @@ def test_length_stands_among_the_rivals_and_what_it_predicts_is_taken_out(infolm
         assert given["value"] == pytest.approx(expected)
         assert given["low"] <= given["high"]
         assert found[level, "length", "partial"]["value"] is None
-    accuracy = found["text", "bleu", "accuracy"]
-    assert accuracy["value"] == calibrated_accuracy(human, ratings.metrics["bleu"]).value
-    assert 0 <= accuracy["low"] <= accuracy["high"] <= 1
+    for level, name, function in (
+        ("text", "accuracy", calibrated_accuracy),
+        ("system", "soft_accuracy", soft_pairwise_accuracy),
+    ):
+        cell = found[level, "bleu", name]
+        assert cell["value"] == pytest.approx(function(human, ratings.metrics["bleu"]))
+        assert cell["low"] is None and cell["p_values"] == {"length": None}
 
 
 def test_texts_that_are_all_as_long_leave_length_out(infolm):
@@ -305,14 +272,46 @@ def test_correlate_writes_tables_with_tests_against_a_rival(infolm):
         "correlate", "rows.jsonl", "--no-metric", "--against", "bleu", "--markdown"
     )
     assert code == 0
-    header = "| criterion | metric | Pearson | Spearman | Kendall | accuracy | given length "
-    assert header + "| p vs bleu | p vs length |" in output
+    header = "| criterion | metric | Pearson | Spearman | Kendall | accuracy | soft accuracy "
+    assert header + "| given length | p vs bleu | p vs length |" in output
     row = next(line for line in output.splitlines() if line.startswith("| coverage | ter"))
     assert re.search(
         r"-?\d\.\d{3} \[-?\d\.\d\d, -?\d\.\d\d\] \|.* (<0.001|\d\.\d{3}) \| (<0.001|\d\.\d{3}) \|$",
         row,
     )
     assert "Williams' test" in output
+
+
+def test_correlate_draws_a_figure_beside_the_table(infolm):
+    code, output, errors = infolm(
+        "correlate", "rows.jsonl", "--no-metric", "--resamples", 20, "--plot", "figure.png"
+    )
+    assert code == 0, errors
+    assert "System level" in output
+    assert Path("figure.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize(
+    ("file", "message"),
+    [
+        ("figure.pgn", "unknown format of a plot 'pgn'; did you mean 'png'"),
+        ("nowhere/figure.png", "cannot write nowhere/figure.png: no folder 'nowhere'"),
+        ("rows.jsonl", "rows.jsonl"),
+    ],
+)
+def test_a_figure_that_cannot_be_drawn_is_refused_before_a_model_is_loaded(capsys, file, message):
+    asked = ["correlate", "rows.jsonl", "--model", "no/such/model", "--plot", file]
+    assert main(asked) == 2
+    captured = capsys.readouterr()
+    assert message in captured.err and not captured.out
+    assert Path("rows.jsonl").read_text().count("\n") == len(ROWS) - 1
+
+
+def test_a_figure_without_matplotlib_says_what_to_install(capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib.backend_bases", None)
+    asked = ["correlate", "rows.jsonl", "--model", "no/such/model", "--plot", "figure.png"]
+    assert main(asked) == 1
+    assert "pip install 'matplotlib" in capsys.readouterr().err
 
 
 def test_correlate_says_what_it_left_out(infolm):
@@ -351,7 +350,7 @@ def test_wrong_arguments_are_refused_before_a_model_is_loaded(capsys, arguments,
         (["--metric", "bleu"], "a column of scores is named with --scores bleu"),
         (["--metric=ter"], "a column of scores is named with --scores ter"),
         (["--confidence", "95"], "--confidence must be above 0 and below 1, got 95"),
-        (["--against", "x"], "unknown rival 'x'; known: 'fisher_rao_distance'"),
+        (["--against", "x"], "unknown metric to test against 'x'; known: 'fisher_rao_distance'"),
         (["--no-metric", "--against", "x"], "known: 'bleu', 'ter', 'length'"),
     ],
 )
@@ -369,7 +368,10 @@ def test_a_measure_can_be_the_rival_of_what_rides_along(infolm):
     assert code == 0, errors
     assert "p vs fisher_rao_distance" in output
     assert "ter" not in {line.split()[1] for line in output.splitlines() if line.count("[") > 3}
-    assert "infolm: lower is better: negated, so that higher is better everywhere." in output
+    assert (
+        "fisher_rao_distance: lower is better: negated, so that higher is better everywhere."
+        in output
+    )
 
 
 @pytest.mark.parametrize(

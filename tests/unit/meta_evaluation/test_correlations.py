@@ -1,4 +1,6 @@
-"""Correlations against scipy's, and what happens to ties, constants and missing scores."""
+"""Statistics against scipy's and slow loops; ties, constants, missing scores and levels."""
+
+import itertools
 
 import numpy as np
 import pytest
@@ -6,8 +8,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from infolm_metric.meta_evaluation import correlation, pairwise_accuracy
-from infolm_metric.meta_evaluation.correlations import COEFFICIENTS, ordered_alike
+from infolm_metric.meta_evaluation import (
+    bootstrap_interval,
+    calibrated_accuracy,
+    correlation,
+    pairwise_accuracy,
+    partial_correlation,
+    soft_pairwise_accuracy,
+)
+from infolm_metric.meta_evaluation.correlations import (
+    COEFFICIENTS,
+    FEWEST,
+    LONG,
+    kendall,
+    partial,
+    same_order,
+    system_means,
+)
 
 SCIPY = {"pearson": stats.pearsonr, "spearman": stats.spearmanr, "kendall": stats.kendalltau}
 NAMES = list(COEFFICIENTS)
@@ -20,6 +37,20 @@ def grids(seed=0, systems=7, samples=12, ties=True):
     human = random.normal(size=(systems, samples)) + np.arange(systems)[:, None]
     metric = human + 2 * random.normal(size=human.shape)
     return (human.round(), metric.round()) if ties else (human, metric)
+
+
+def with_length(seed=0, systems=6, samples=9):
+    random = np.random.default_rng(seed)
+    length = random.integers(5, 40, size=(systems, samples)).astype(float)
+    human = 0.2 * length + random.normal(size=length.shape) * 3
+    return human, human + 0.3 * length + random.normal(size=length.shape) * 4, length
+
+
+def each_sample(function, *sides):
+    return [function(*columns) for columns in zip(*(side.T for side in sides), strict=True)]
+
+
+# Coefficients
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -38,13 +69,22 @@ def test_a_coefficient_is_scipys_also_with_ties(name, x, y):
 def test_many_vectors_at_once_are_each_correlated(name):
     human, metric = grids()
     at_once = COEFFICIENTS[name](human.T, metric.T)
-    each = [SCIPY[name](h, m)[0] for h, m in zip(human.T, metric.T, strict=True)]
-    assert at_once == pytest.approx(each, abs=1e-12)
+    expected = each_sample(lambda h, m: SCIPY[name](h, m)[0], human, metric)
+    assert at_once == pytest.approx(expected, abs=1e-12)
 
 
+def test_kendall_is_the_same_in_one_piece_and_in_many(monkeypatch):
+    human, metric = grids(samples=40)
+    whole = kendall(human.T, metric.T)
+    for pairs in (1, 2 * 21, 21 * 41):
+        monkeypatch.setattr("infolm_metric.meta_evaluation.correlations.PAIRS_AT_ONCE", pairs)
+        assert kendall(human.T, metric.T).tolist() == whole.tolist()
+
+
+@pytest.mark.parametrize("n", [LONG, LONG + 1, 700])
 @pytest.mark.parametrize("name", NAMES)
-def test_long_vectors_are_correlated_as_short_ones_are(name):
-    x, y = np.random.default_rng(0).integers(-3, 4, size=(2, 3, 700)).astype(float)
+def test_long_vectors_are_correlated_as_short_ones_are(name, n):
+    x, y = np.random.default_rng(0).integers(-3, 4, size=(2, 3, n)).astype(float)
     y += x
     y[0, :50] = np.nan
     each = [SCIPY[name](*both)[0] for both in zip(x[1:], y[1:], strict=True)]
@@ -55,8 +95,8 @@ def test_long_vectors_are_correlated_as_short_ones_are(name):
 @pytest.mark.parametrize("name", NAMES)
 def test_a_position_without_a_score_is_left_out(name):
     x, y = np.array([1.0, np.nan, 3.0, 2.0, 7.0]), np.array([2.0, 5.0, 3.0, np.nan, 1.0])
-    there = [0, 2, 4]
-    assert COEFFICIENTS[name](x, y) == pytest.approx(SCIPY[name](x[there], y[there])[0])
+    both = [0, 2, 4]
+    assert COEFFICIENTS[name](x, y) == pytest.approx(SCIPY[name](x[both], y[both])[0])
 
 
 def test_a_spread_that_is_only_rounding_has_no_pearson_correlation():
@@ -71,18 +111,27 @@ def test_a_shift_far_from_zero_does_not_change_pearson():
     assert COEFFICIENTS["pearson"](x[:, 0] + 1e6, y[:, 0]) == pytest.approx(plain, abs=1e-8)
 
 
+# Levels
+
+
 @pytest.mark.parametrize("name", NAMES)
-def test_system_level_correlates_the_systems_means(name):
+def test_levels_are_of_means_and_of_samples(name):
     human, metric = grids()
     expected = SCIPY[name](human.mean(1), metric.mean(1))[0]
     assert correlation(human, metric, name) == pytest.approx(expected)
+    expected = np.mean(each_sample(lambda h, m: SCIPY[name](h, m)[0], human, metric))
+    assert correlation(human, metric, name, "text") == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_text_level_averages_the_samples_correlations(name):
-    human, metric = grids()
-    expected = np.mean([SCIPY[name](h, m)[0] for h, m in zip(human.T, metric.T, strict=True)])
-    assert correlation(human, metric, name, "text") == pytest.approx(expected)
+def test_texts_of_unknown_systems_are_correlated_together(name):
+    human, metric = (grid.ravel() for grid in grids())
+    human[3] = metric[8] = np.nan
+    both = ~np.isnan(human + metric)
+    expected = SCIPY[name](human[both], metric[both])[0]
+    for missing in ("drop", "available"):
+        found = correlation(human, metric, name, "text", missing)
+        assert found == pytest.approx(expected, abs=1e-12)
 
 
 def test_text_level_leaves_out_samples_that_all_systems_score_alike():
@@ -92,13 +141,35 @@ def test_text_level_leaves_out_samples_that_all_systems_score_alike():
     assert correlation(human, metric, level="text") == pytest.approx(
         correlation(human[:, kept], metric[:, kept], level="text")
     )
+    assert np.isnan(correlation(np.ones_like(human), metric, level="text"))
 
 
-def test_a_sample_that_lacks_one_system_is_dropped_for_all():
-    human, metric = grids()
+STATISTICS = {  # of people, a metric and lengths
+    **{name: lambda h, m, z, *more, name=name: correlation(h, m, name, *more) for name in NAMES},
+    "pairwise": lambda h, m, z, *more: pairwise_accuracy(h, m, *more),
+    "calibrated": lambda h, m, z, *more: calibrated_accuracy(h, m, *more),
+    "soft": lambda h, m, z, *more: soft_pairwise_accuracy(h, m, *more),
+    "partial": partial_correlation,
+    "interval": lambda h, m, z, level, missing="drop": bootstrap_interval(
+        h, m, "pearson", level, missing, resamples=20
+    ),
+}
+AT_LEVELS = [
+    (name, level)
+    for name in STATISTICS
+    for level in ("system", "text")
+    if (name, level) != ("soft", "text")
+]
+
+
+@pytest.mark.parametrize(("name", "level"), AT_LEVELS)
+def test_a_sample_that_lacks_one_system_is_dropped_for_all(name, level):
+    human, metric, length = with_length()
+    whole = [grid.copy() for grid in (human, metric, length)]
     human[2, 4] = metric[5, 7] = np.nan
-    kept = [sample for sample in range(12) if sample not in (4, 7)]
-    assert correlation(human, metric) == correlation(human[:, kept], metric[:, kept])
+    kept = [sample for sample in range(9) if sample not in (4, 7)]
+    rest = [grid[:, kept] for grid in whole]
+    assert STATISTICS[name](human, metric, length, level) == STATISTICS[name](*rest, level)
 
 
 def test_available_scores_are_taken_system_by_system():
@@ -109,52 +180,94 @@ def test_available_scores_are_taken_system_by_system():
     human_means[2], metric_means[2] = human[2, rest].mean(), metric[2, rest].mean()
     expected = stats.pearsonr(human_means, metric_means)[0]
     assert correlation(human, metric, missing="available") == pytest.approx(expected)
+    found = correlation(human, metric, level="text", missing="available")
+    whole = SCIPY["pearson"](human[[0, 1, 3, 4, 5, 6], 4], metric[[0, 1, 3, 4, 5, 6], 4])[0]
+    others = each_sample(lambda h, m: SCIPY["pearson"](h, m)[0], human[:, rest], metric[:, rest])
+    assert found == pytest.approx(np.mean([whole, *others]))
 
 
-def test_where_every_sample_lacks_a_system_the_error_says_what_to_do():
-    human, metric = grids()
-    human[0, ::2] = human[1, 1::2] = np.nan
-    with pytest.raises(ValueError, match="missing='available'"):
-        correlation(human, metric)
-    assert -1 <= correlation(human, metric, missing="available") <= 1
+def damaged(side, place, value):
+    sides = [*with_length()]
+    sides[side] = sides[side].copy()
+    sides[side][place] = value
+    return sides
+
+
+def lacking(rows):
+    human, metric, length = with_length()
+    human[rows] = np.nan
+    return human, metric, length
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("sides", "more", "message"),
     [
-        ({"coefficient": "pearsn"}, "unknown coefficient 'pearsn'; did you mean 'pearson'"),
-        ({"level": "sample"}, "unknown level 'sample'"),
-        ({"missing": "omit"}, "unknown missing 'omit'"),
+        (with_length(), ("sytem",), "unknown level 'sytem'; did you mean 'system'"),
+        (with_length(), ("system", "omit"), "unknown missing 'omit'"),
+        ([grid.ravel() for grid in with_length()], ("system",), "needs the system of each row"),
+        ([grid[None] for grid in with_length()], ("system",), r"one shape .* got \[1, 6, 9\]"),
+        ([with_length()[0], with_length()[1][:, 1:], with_length()[2]], ("system",),
+         r"human and metric .* got \[6, 9\] and \[6, 8\]"),
+        (damaged(0, (0, 0), np.inf), ("system",), "human must be finite"),
+        (damaged(1, (0, 0), -np.inf), ("system",), "metric must be finite"),
+        (lacking((slice(None), slice(None))), ("system", "available"), "no score at all"),
+        (lacking((2,)), ("system",), "no sample .* missing='available'"),
+        (lacking((2,)), ("system", "available"), "a system has no score at all"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("name", STATISTICS)
+def test_every_statistic_refuses_the_same(name, sides, more, message):
+    with pytest.raises(ValueError, match=message):
+        STATISTICS[name](*sides, *more)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda h, m, z: correlation(h, m, "pearsn"), "'pearsn'; did you mean 'pearson'"),
+        (lambda h, m, z: partial_correlation(h, m, z[:, 1:]), "human and given .* one shape"),
+        (lambda h, m, z: partial_correlation(h, m, z * np.inf), "given must be finite"),
+        (lambda h, m, z: partial_correlation(h, m, z[:1]), "human and given .* one shape"),
+        (lambda h, m, z: correlation(h[0, :1], m[0, :1], level="text"), "fewer than two texts"),
+        (lambda h, m, z: COEFFICIENTS["pearson"](h / 0, m), "x must be finite"),
+        (lambda h, m, z: COEFFICIENTS["kendall"](h, -m / 0), "y must be finite"),
+        (lambda h, m, z: soft_pairwise_accuracy(h, m, "text"), "unknown level 'text'"),
     ],
 )
-def test_an_unknown_name_is_refused(arguments, message):
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_what_one_statistic_refuses(call, message):
     with pytest.raises(ValueError, match=message):
-        correlation(*grids(), **arguments)
+        call(*with_length())
 
 
-def test_grids_of_different_shapes_are_refused():
-    human, metric = grids()
-    with pytest.raises(ValueError, match=r"got \[7, 12\] and \[7, 11\]"):
-        correlation(human, metric[:, 1:])
-
-
-def test_infinite_scores_are_refused():
-    human, metric = grids()
-    metric[0, 0] = np.inf
-    with pytest.raises(ValueError, match="must be finite"):
+def test_an_infinity_beside_a_gap_is_refused_too():
+    human, metric, _ = with_length()
+    human[0, 0], metric[0, 0] = np.inf, np.nan
+    with pytest.raises(ValueError, match="human must be finite"):
         correlation(human, metric)
+
+
+# Pairs of systems
 
 
 def test_pairwise_accuracy_counts_the_pairs_in_peoples_order():
     human, metric = np.array([[1.0], [2.0], [3.0], [3.0]]), np.array([[1.0], [1.0], [5.0], [4.0]])
     # The pair that people tie is left out; of the other five the metric ties one.
-    assert pairwise_accuracy(human, metric) == pytest.approx(4 / 5)
+    for level in ("system", "text"):
+        assert pairwise_accuracy(human, metric, level) == pytest.approx(4 / 5)
+    assert np.isnan(pairwise_accuracy(np.ones_like(human), metric))
 
 
 def test_without_ties_pairwise_accuracy_is_kendalls_tau_rescaled():
-    human, metric = (grid.mean(1) for grid in grids(ties=False))
-    tau = stats.kendalltau(human, metric)[0]
-    assert ordered_alike(human, metric) == pytest.approx((tau + 1) / 2)
+    human, metric = grids(ties=False)
+    taus = COEFFICIENTS["kendall"](human.T, metric.T)
+    assert same_order(human.T, metric.T) == pytest.approx((taus + 1) / 2)
+    assert pairwise_accuracy(human, metric, "text") == pytest.approx((taus.mean() + 1) / 2)
+
+
+def test_pairs_of_which_one_has_no_score_are_no_pairs():
+    x, y = np.array([1.0, np.nan, 3.0, 2.0]), np.array([1.0, np.nan, 2.0, 3.0])
+    assert same_order(x, y) == same_order(x[[0, 2, 3]], y[[0, 2, 3]]) == pytest.approx(2 / 3)
 
 
 @pytest.mark.parametrize("unit", [1.0, 10.0, 1e-9, 1e12])
@@ -165,4 +278,131 @@ def test_equal_ratings_in_another_order_are_a_tie_in_any_unit(unit):
     expected = stats.kendalltau([2, 2, 1], [2, 3, 1]).statistic
     assert correlation(human, metric, "kendall") == pytest.approx(expected)
     assert pairwise_accuracy(human, metric[[1, 0, 2]]) == 1.0
-    assert pairwise_accuracy(human[[0, 1]], metric[[0, 1]]) != 1.0  # there is no pair in order
+    assert np.isnan(pairwise_accuracy(human[[0, 1]], metric[[0, 1]]))  # there is no pair in order
+
+
+@given(st.floats(0.1, 1), st.integers(-280, 280), st.sampled_from([-2, -1, 1, 2]))
+def test_means_keep_their_leading_digits(digits, exponent, factor):
+    value = digits * 10.0**exponent
+    means = system_means(np.array([[value, value], [value * factor, np.nan]]))
+    assert means == pytest.approx([value, value * factor], rel=1e-11, abs=0)
+
+
+# Pairs of texts with calibrated ties
+
+
+def rated(seed=0, systems=6, samples=8):
+    random = np.random.default_rng(seed)
+    human = random.integers(1, 5, size=(systems, samples)).astype(float)
+    return human, (human + 1.5 * random.normal(size=human.shape)).round(1)
+
+
+def accuracy_at(human, metric, threshold):
+    """Mean over samples of the share of pairs that both call better, worse or a tie."""
+    shares = []
+    for people, scores in zip(human.T, metric.T, strict=True):
+        right = []
+        for one, other in itertools.combinations(range(len(people)), 2):
+            apart = scores[one] - scores[other]
+            said = 0.0 if abs(apart) <= threshold else np.sign(apart)
+            if not np.isnan(people[one] - people[other] + apart):
+                right.append(said == np.sign(people[one] - people[other]))
+        if right:
+            shares.append(np.mean(right))
+    return np.mean(shares)
+
+
+def best(human, metric):
+    """The largest accuracy over all differences that occur and 0."""
+    thresholds = {0.0}
+    for scores in metric.T:
+        thresholds |= {abs(a - b) for a, b in itertools.combinations(scores, 2)}
+    return max(accuracy_at(human, metric, threshold) for threshold in thresholds)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_calibrated_accuracy_is_the_best_over_all_thresholds(seed):
+    human, metric = rated(seed)
+    assert calibrated_accuracy(human, metric) == pytest.approx(best(human, metric))
+    means = [system_means(grid)[:, None] for grid in (human, metric)]
+    assert calibrated_accuracy(human, metric, "system") == pytest.approx(best(*means))
+
+
+def test_a_metric_that_ties_all_gets_the_share_of_peoples_ties():
+    human, _ = rated()
+    ties = accuracy_at(human, np.zeros_like(human), 0.0)
+    assert calibrated_accuracy(human, np.zeros_like(human)) == pytest.approx(ties)
+    noise = np.random.default_rng(0).normal(size=human.shape)
+    assert calibrated_accuracy(human, noise) >= ties
+
+
+def test_people_without_ties_leave_no_use_for_a_threshold():
+    human, metric = np.arange(5.0)[:, None] ** 2, np.array([[0.1], [0.3], [0.2], [0.4], [0.7]])
+    assert calibrated_accuracy(human, metric) == pytest.approx(9 / 10)
+    assert calibrated_accuracy(human, -metric) == pytest.approx(1 / 10)
+
+
+@given(st.sampled_from([0.25, 0.5, 2.0, 64.0]), st.integers(-100, 100))
+def test_a_factor_and_a_shift_do_not_change_calibrated_accuracy(factor, shift):
+    human, metric = rated()
+    metric = metric.round()
+    changed = calibrated_accuracy(human, factor * metric + shift)
+    assert changed == pytest.approx(calibrated_accuracy(human, metric))
+
+
+def test_pairs_that_lack_a_score_are_left_out():
+    human, metric = rated()
+    human[2, 3] = metric[4, 5] = np.nan
+    kept = [sample for sample in range(8) if sample not in (3, 5)]
+    dropped = calibrated_accuracy(human, metric)
+    assert dropped == calibrated_accuracy(human[:, kept], metric[:, kept])
+    available = calibrated_accuracy(human, metric, missing="available")
+    assert available == pytest.approx(best(human, metric))
+
+
+def test_where_no_sample_has_two_scored_texts_there_is_no_accuracy():
+    grid = np.where(np.eye(4) == 1, 1.0 + np.arange(4.0), np.nan)
+    assert np.isnan(calibrated_accuracy(grid, grid, missing="available"))
+
+
+# Given length
+
+
+def of_residuals(x, y, z):
+    """Pearson's correlation of what a least-squares line in z leaves of x and of y."""
+    design = np.stack([np.ones_like(z), z], axis=1)
+    left = [values - design @ np.linalg.lstsq(design, values, rcond=None)[0] for values in (x, y)]
+    return np.corrcoef(*left)[0, 1]
+
+
+def test_partial_is_the_correlation_of_what_length_leaves():
+    sides = with_length()
+    expected = of_residuals(*(grid.mean(1) for grid in sides))
+    assert partial_correlation(*sides) == pytest.approx(expected)
+    expected = np.mean(each_sample(of_residuals, *sides))
+    assert partial_correlation(*sides, "text") == pytest.approx(expected)
+
+
+def test_a_metric_that_is_length_has_none_and_one_that_length_says_nothing_of_keeps_its_own():
+    human, metric, length = with_length()
+    assert np.isnan(partial_correlation(human, 3 - 2 * length, length))
+    x, y, z = np.array([[1.0, 2, 3, 4], [1, 3, 2, 4], [1, -1, -1, 1]])
+    assert partial(x, y, z) == pytest.approx(np.corrcoef(x, y)[0, 1])
+
+
+def test_of_three_texts_nothing_is_left_to_correlate():
+    for level in ("system", "text"):
+        for systems, defined in ((FEWEST - 1, False), (FEWEST, True)):
+            sides = (grid[:systems] for grid in with_length())
+            assert np.isfinite(partial_correlation(*sides, level)) == defined
+    gap = [np.where(np.arange(4) == 0, np.nan, grid[:4, 0]) for grid in with_length()]
+    assert np.isnan(partial(*gap))
+
+
+def test_a_metric_that_sees_length_alone_correlates_with_people_but_not_given_length():
+    random = np.random.default_rng(1)
+    length = random.normal(size=(300, 1))
+    human = length + 0.5 * random.normal(size=length.shape)
+    metric = length + 0.5 * random.normal(size=length.shape)
+    assert correlation(human, metric) > 0.7
+    assert abs(partial_correlation(human, metric, length)) < 0.15

@@ -1,266 +1,283 @@
-"""The Space's rooms: limits, choices, answers, files; and the folder as it is deployed."""
+"""The Space's rooms: settings, limits, answers by every metric, files."""
 
 import csv
 import doctest
+import functools
 import importlib
 import json
-import math
 import re
-import shutil
+import threading
+from collections import Counter
 
-import evaluate
 import gradio as gr
 import pytest
 
-from infolm_metric import BaryScorer, InfoLM, MENLIScorer
-from infolm_metric.commands.register import module_script
+from infolm_metric import BaryScorer, InfoLMScorer, MENLIScorer
 from infolm_metric.infolm.measures import MEASURES
 from infolm_metric.metrics import METRICS
-from space.page import allowed_models, charts, file_scores, limits, site
-from space.page.appearance import INTRODUCTION
-from space.page.choices import REFERENCES, Choices
-from space.page.compare_tab import ANSWERS_OF, CLOSEST_BY, COMPARED_BY, SETTINGS_OF
-from space.page.compare_tab import BARYSCORE as BY_TRANSPORT
-from space.page.compare_tab import INFOLM as BY_INFOLM
-from space.page.compare_tab import MENLI as BY_INFERENCE
-from space.page.comparison import compare, score_pair
-from space.page.controls import VALUES, chosen, visibility
-from space.page.examples import EXAMPLES, PARAPHRASE, UNRELATED
-from space.page.inference import infer
-from space.page.inference_view import shown_inference
-from space.page.reproduction import code_for
-from space.page.transport import move_texts
-from space.page.transport_view import shown_plan
+from space.page import appearance, compare_tab, file_tab, limits, scoring, settings
+from space.page.scoring import compare
 from tests.project_files import ROOT
 
-SPACE = ROOT / "space"
-MODULES = sorted(path.stem for path in (SPACE / "page").glob("*.py") if path.stem != "__init__")
+pytestmark = pytest.mark.filterwarnings("ignore:infolm")
+PAGE = ROOT / "space" / "page"
+MODULES = sorted(path.stem for path in PAGE.glob("*.py") if path.stem != "__init__")
+SCORERS = {"infolm": InfoLMScorer, "baryscore": BaryScorer, "menli": MENLIScorer}
 PAIR = ("The cat slept on the sofa.", ["A cat was asleep on the couch."])
+EXAMPLES = {each["name"]: (each["candidate"], [each["reference"]]) for each in compare_tab.EXAMPLES}
+PARAPHRASE = EXAMPLES["A paraphrase that shares no word"]
 ATTACK = "<script>document.title='taken'</script><img src=x onerror=\"document.title='taken'\">"
+
+
+@functools.cache
+def scorer(metric):
+    """The package's own scorer, beside those of the page."""
+    return SCORERS[metric](model_name_or_path="bundled")
 
 
 # The folder.
 
 
-def test_the_module_script_is_the_one_that_register_writes():
-    assert (SPACE / "infolm.py").read_text() == module_script(METRICS["infolm"])
-
-
-def test_evaluate_loads_the_metric_from_the_folder(tmp_path, monkeypatch):
-    shutil.copytree(SPACE, tmp_path / "infolm")
-    monkeypatch.chdir(tmp_path)
-    metric = evaluate.load("infolm", model_name_or_path="bundled")
-    assert metric.compute(predictions=["A dog."], references=["A dog."])["infolm"] == 0
-
-
-def test_the_folder_says_what_it_needs():
-    header = re.match(r"---\n(.*?)\n---\n", (SPACE / "README.md").read_text(), re.DOTALL)
+@pytest.mark.parametrize("metric", METRICS)
+def test_every_metric_has_a_card_with_the_sdk_of_the_tests(metric):
+    header = re.match(r"---\n(.*?)\n---\n", (PAGE.parent / f"cards/{metric}.md").read_text(), re.S)
     fields = dict(re.findall(r"^(\w+): (.+)$", header[1], re.MULTILINE))
     pins = (ROOT / "requirements.txt").read_text().split()
-    assert fields["sdk"] == "gradio"
+    assert (fields["sdk"], fields["app_file"]) == ("gradio", "app.py")
     assert f"gradio=={fields['sdk_version']}" in pins
-    assert (SPACE / fields["app_file"]).is_file()
 
 
 @pytest.mark.parametrize("name", MODULES)
 def test_the_examples_in_docstrings_hold(name):
-    assert doctest.testmod(importlib.import_module(f"space.page.{name}")).failed == 0
+    module = importlib.import_module(f"space.page.{name}")
+    assert doctest.testmod(module, optionflags=doctest.ELLIPSIS).failed == 0
 
 
-# Choices and limits.
+def test_no_component_renders_markup_that_a_visitor_can_fill():
+    with gr.Blocks() as page:
+        compare_tab.build("infolm")
+        file_tab.build("infolm")
+    kinds = {type(block) for block in page.blocks.values()}
+    for block in page.blocks.values():
+        if isinstance(block, gr.Dataframe):
+            assert {"str", "number"} >= {
+                *([block.datatype], block.datatype)[isinstance(block.datatype, list)]
+            }
+    assert gr.HTML in kinds and not {gr.Chatbot, gr.Plot} & kinds
 
 
-def test_only_the_models_of_the_list_are_loaded():
-    with pytest.raises(ValueError, match="model must be one of bundled, "):
-        Choices(model="someone/else")
-    with pytest.raises(ValueError, match="model must be one of bundled, "):
-        allowed_models.model_named("../../etc")
+# Settings and limits.
 
 
-@pytest.mark.parametrize("temperature", [0.0, -1.0, 0.009, 101.0, math.nan, math.inf])
-def test_a_temperature_outside_the_limits_is_refused(temperature):
-    with pytest.raises(ValueError, match="temperature"):
-        Choices(temperature=temperature)
+@pytest.mark.parametrize("metric", METRICS)
+def test_every_value_that_the_page_offers_is_one_of_the_metric(metric):
+    defaults = SCORERS[metric]().settings
+    for name, control in settings.CONTROLS[metric].items():
+        for value in control.words or ():
+            chosen = {"alpha": 0.5, "beta": 0.5} if name == "information_measure" else {}
+            assert settings.check_settings(metric, {**chosen, name: value})[name] == value
+        if control.words and name != "model_name_or_path":
+            assert getattr(defaults, name) in [*control.words]
 
 
 @pytest.mark.parametrize(
-    ("measure", "given", "message"),
+    ("metric", "chosen", "words"),
     [
-        ("alpha_divergence", {"alpha": 1.0}, "any number but 0 and 1"),
-        ("renyi_divergence", {"alpha": -0.5}, "any number > 0 but 1"),
-        ("beta_divergence", {"beta": -1.0}, "any number but 0 and -1"),
-        ("ab_divergence", {"alpha": 1.0, "beta": -1.0}, "alpha \\+ beta other than 0"),
-        ("ab_divergence", {"alpha": 1.0}, "needs beta"),
+        ("bleu", {}, "metric must be one of"),
+        (["infolm"], {}, "metric must be one of"),
+        ("infolm", "l1_distance", "settings must be a dictionary"),
+        ("infolm", {"device": "cuda"}, "unknown setting 'device'"),
+        ("menli", {"idf": False}, "unknown setting 'idf'"),
+        ("infolm", {"model_name_or_path": "someone/else"}, "must be one of bundled, "),
+        ("baryscore", {"idf": "/etc/passwd"}, "must be one of"),
+        ("infolm", {"information_measure": "fisher"}, "must be one of"),
+        ("infolm", {"symmetrize": ["none"]}, "must be one of"),
+        ("infolm", {"temperature": 0.0}, "temperature must be > 0"),
+        ("infolm", {"temperature": 101.0}, "temperature must lie between"),
+        ("infolm", {"temperature": "hot"}, "temperature must be a number"),
+        ("infolm", {"interpolation": 1.0}, "interpolation must lie between"),
+        ("infolm", {"information_measure": "renyi_divergence"}, "needs alpha"),
+        ("infolm", {"information_measure": "renyi_divergence", "alpha": -1}, "any number > 0"),
     ],
 )
-def test_a_parameter_outside_its_domain_is_refused_in_words(measure, given, message):
-    with pytest.raises(ValueError, match=message):
-        Choices(measure, **given)
+def test_a_setting_that_is_wrong_is_refused_in_words(metric, chosen, words):
+    with pytest.raises((ValueError, TypeError), match=re.escape(words)):
+        compare(metric, *PAIR, chosen)
 
 
 @pytest.mark.parametrize(
-    ("candidate", "references", "message"),
+    ("candidate", "references", "words"),
     [
-        ("", ["a"], "The candidate is empty"),
-        ("a", ["  "], "The reference is empty"),
-        ("x" * (limits.CHARACTERS + 1), ["a"], "1,001 characters"),
-        ("a " * limits.TOKENS, ["a"], "130 tokens, and at most 64"),
-        ("a", ["b " * 60] * 3, "the text of all references has 186 tokens, and at most 128"),
-        ("a", ["b", "c " * limits.TOKENS], "Reference 2 has 130 tokens"),
-        ("a", [], "at least one reference"),
-        ("a", ["b"] * (limits.REFERENCES + 1), "at most 5"),
+        ("", ["a"], "the candidate is empty"),
+        ("a", ["  "], "the reference is empty"),
+        ("a", "abc", "references must be a list"),
+        (None, ["a"], "must be a string"),
+        ("a", [None], "must be a string"),
+        ("a\ud800", ["a"], "surrogate"),
+        ("x" * 1_001, ["a"], "1,001 characters"),
+        ("a " * 64, ["a"], "the candidate has 66 tokens, and at most 64"),
+        ("a", ["b " * 60] * 3, "186 tokens together, and at most 128"),
+        ("a", ["b", "c " * 64], "the reference 2 has 66 tokens"),
+        ("a", [], "at least one"),
+        ("a", ["b"] * 6, "6 references, and at most 5"),
     ],
 )
-def test_a_text_beyond_the_limits_is_refused_in_words(candidate, references, message):
-    with pytest.raises(ValueError, match=message):
-        score_pair(candidate, references, Choices())
+def test_a_text_beyond_the_limits_is_refused_in_words(candidate, references, words):
+    with pytest.raises((ValueError, TypeError), match=re.escape(words)):
+        compare("menli", candidate, references)
 
 
-def test_texts_that_would_take_too_long_together_are_refused():
-    limits.check_work([limits.TYPICAL_TOKENS] * (2 * limits.ROWS))
-    with pytest.raises(ValueError, match="give about 75% fewer rows"):
-        limits.check_work([2 * limits.TYPICAL_TOKENS] * (2 * limits.ROWS))
+def test_four_visitors_at_once_load_a_model_once(monkeypatch):
+    loaded = Counter()
+
+    class Slow:
+        def __init__(self, **chosen):
+            loaded["infolm"] += 1
+            threading.Event().wait(0.05)
+
+    monkeypatch.setitem(scoring.SCORERS, "infolm", Slow)
+    scoring.scorer_of.cache_clear()
+
+    def visit():
+        with scoring.LOCK:
+            scoring.scorer_of("infolm", "bundled")
+
+    visitors = [threading.Thread(target=visit) for _ in range(4)]
+    for visitor in visitors:
+        visitor.start()
+    for visitor in visitors:
+        visitor.join()
+    scoring.scorer_of.cache_clear()
+    assert loaded["infolm"] == 1
 
 
-# The answer.
-
-
-def test_an_answer_explains_the_score_that_it_gives():
-    answer = compare(PARAPHRASE.candidate, [PARAPHRASE.reference], Choices())
-    (own,) = (row for row in answer.all_measures if row.name == "fisher_rao_distance")
-    assert answer.score == own.score == score_pair(*_texts(PARAPHRASE), Choices())[0]
-    assert dict(answer.curves["temperature"])[1.0] == answer.score
-    assert {row.name for row in answer.all_measures} == set(MEASURES)
-    assert sum(token.weight for token in answer.candidate) == pytest.approx(1)
-    assert sum(driver.share for driver in answer.entries[True].drivers) <= answer.score
-    for driver in answer.entries[True].drivers:
-        assert (driver.signed_share > 0) == (driver.in_candidate >= driver.in_reference)
-
-
-def test_the_unrelated_example_scores_worst_and_the_others_as_their_lessons_say():
-    scores = {example.name: score_pair(*_texts(example), Choices())[0] for example in EXAMPLES}
-    assert max(scores, key=scores.get) == UNRELATED.name
-    low = [name for name in scores if name.startswith(("Blind spot", "The same words"))]
-    assert 0 < max(scores[name] for name in low) < scores[PARAPHRASE.name] / 2
-
-
-def test_the_closest_reference_is_the_one_explained():
-    references = [UNRELATED.candidate, PARAPHRASE.candidate, PARAPHRASE.reference]
-    answer = compare(PARAPHRASE.reference, references, Choices())
-    assert (answer.explained, answer.score, answer.entries[True].drivers) == (2, 0.0, [])
-
-
-def test_a_parameter_is_swept_only_by_measures_that_have_it():
-    answer = compare(*PAIR, Choices("ab_divergence", alpha=1.0, beta=-0.5))
-    assert set(answer.curves) == {"temperature", "interpolation", "alpha", "beta"}
-    alphas = [alpha for alpha, _ in answer.curves["alpha"]]
-    assert 1.0 in alphas and 0.0 not in alphas and 0.5 not in alphas  # alpha + beta is not 0
-    assert set(compare(*PAIR, Choices("l1_distance")).curves) == {"temperature", "interpolation"}
-
-
-def test_the_curve_of_interpolation_goes_as_far_as_the_measure_has_a_largest_value():
-    answer = compare(*PAIR, Choices("kl_divergence", interpolation=0.3))
-    curve = dict(answer.curves["interpolation"])
-    assert (min(curve), max(curve)) == (0.0, 0.9)
-    assert curve[0.3] == answer.score == score_pair(*PAIR, answer.choices)[0]
-    assert curve[0.0] == score_pair(*PAIR, Choices("kl_divergence"))[0]
-
-
-def test_texts_compared_by_their_words_alone_are_judged_by_bounded_measures():
-    choices = Choices("alpha_divergence", alpha=0.5, interpolation=1.0)
-    answer = compare("yes", ["no"], choices)
-    assert answer.score == pytest.approx(answer.largest) == 4.0
-    bounded = {"alpha_divergence", "fisher_rao_distance", "l1_distance", "l2_distance"}
-    assert {row.name for row in answer.all_measures} == bounded | {"l_infinity_distance"}
-    alphas = [alpha for alpha, _ in answer.curves["alpha"]]
-    assert min(alphas) > 0 and max(alphas) < 1
-    assert dict(answer.curves["interpolation"])[0.0] == 0.0  # a lone mask, whatever the token
-    with pytest.raises(ValueError, match="needs a measure with a largest value"):
-        Choices("kl_divergence", interpolation=1.0)
-
-
-@pytest.mark.parametrize("name", ["temperature", "interpolation"])
-def test_an_empty_number_is_asked_for(name):
-    with pytest.raises(ValueError, match=f"{name} is empty; write a number such as"):
-        Choices(**{name: None})
+# Answers.
 
 
 @pytest.mark.parametrize(
-    "choices",
+    ("metric", "chosen"),
     [
-        *(Choices(name, alpha=0.5, beta=0.5) for name in MEASURES),
-        Choices("kl_divergence", temperature=2.0, symmetrize="none"),
-        Choices(idf="off"),
-        Choices(multi_reference="mean"),
-        Choices(interpolation=0.25),
+        *((metric, {}) for metric in METRICS),
+        ("infolm", {"information_measure": "ab_divergence", "alpha": 0.5, "beta": 0.5}),
+        ("infolm", {"temperature": 2.0, "interpolation": 0.25, "idf": False}),
+        ("infolm", {"multi_reference": "mean"}),
+        ("baryscore", {"multi_reference": "mean", "idf": False}),
+        ("menli", {"multi_reference": "mean"}),
     ],
     ids=str,
 )
-def test_the_code_shown_prints_the_score_shown(choices, capsys):
-    references = [*PAIR[1], "It's a \\ cat."]
-    answer = compare(PAIR[0], references, choices)
-    exec(code_for(PAIR[0], references, answer.settings), {})
-    assert charts.shown(float(capsys.readouterr().out)) == charts.shown(answer.score)
+def test_a_pair_scores_as_the_package_has_it(metric, chosen):
+    for references in (PAIR[1], [*PAIR[1], "A dog ran home."]):
+        answer = compare(metric, PAIR[0], references, chosen)
+        expected = scorer(metric).score([PAIR[0]], [references], **chosen)
+        assert (answer.score, answer.signature) == (expected[metric], expected["signature"])
+        assert json.loads(json.dumps(answer.as_dict()))["score"] == answer.score
 
 
 @pytest.mark.parametrize(
-    ("candidate", "references", "verdict"),
+    ("metric", "chosen"),
     [
-        (PARAPHRASE.candidate, [PARAPHRASE.reference], "Far closer than unrelated texts"),
-        (UNRELATED.candidate, [UNRELATED.reference], "Hardly closer than unrelated texts"),
-        (PAIR[0], [PAIR[0]], "The same as a copy"),
-        ("yes", ["no"], "These texts cannot be judged"),
-        ("yes", ["yes"], "These texts cannot be judged"),
-        ("ᏣᎳᎩ ᎦᏬᏂᎯᏍᏗ", ["ᚠᚢᚦ ᚨᚱᚲ"], "These texts cannot be judged"),
-        (PAIR[0], [*PAIR[1], "A dog ran."], ""),
+        ("infolm", {"information_measure": "renyi_divergence", "alpha": 2.0, "beta": 7.0}),
+        ("baryscore", {"idf": False}),
+        ("menli", {"multi_reference": "mean"}),
     ],
 )
-def test_a_verdict_is_graded_by_the_baseline_and_given_to_what_can_be_judged(
-    candidate, references, verdict
+def test_the_code_shown_prints_the_score_shown(metric, chosen, capsys):
+    answer = compare(metric, PAIR[0], [*PAIR[1], "It's a \\ cat."], chosen)
+    exec(compare_tab.code_for(answer), {})
+    assert float(capsys.readouterr().out) == answer.score
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_the_explanation_is_of_the_score_with_the_closest_reference(metric):
+    references = ["Rain fell all day.", *PAIR[1], "She painted the old fence green."]
+    answer = compare(metric, PAIR[0], references)
+    assert answer.closest == 1
+    why = answer.as_dict()["why"]
+    if metric == "infolm":
+        assert 0 < sum(each["share"] for each in why["drivers"]) <= answer.score
+        assert not {"the", ".", "[MASK]"} & {*why["expected_by_candidate"]}
+    elif metric == "baryscore":
+        assert sum(move["share"] for move in why["moves"]) == pytest.approx(answer.score, abs=1e-9)
+        assert sum(move["mass"] for move in why["moves"]) <= 1 + 1e-9
+    else:
+        follows = [why[name]["entailment"] for name in ("candidate_follows", "reference_follows")]
+        assert sum(follows) / 2 == pytest.approx(answer.score)
+        assert all(sum(said.values()) == pytest.approx(1, abs=1e-6) for said in why.values())
+
+
+def test_the_nine_measures_and_the_curves_hold_the_score_itself():
+    chosen = {"information_measure": "ab_divergence", "alpha": 1.0, "beta": -0.5}
+    answer = compare("infolm", *PAIR, chosen)
+    *_, rows, temperature, interpolation, alpha, beta = answer.why.shown
+    assert {row[0].partition(" ")[0] for row in rows} == {*MEASURES}
+    assert [row[1] for row in rows if row[0] == "ab_divergence (1, -0.5)"] == [
+        appearance.number(answer.score)
+    ]
+    for curve, name in ((temperature, "temperature"), (interpolation, "interpolation")):
+        here = curve["value"].query("line == 'your choice'")
+        assert list(here["score"]) == [0.0, answer.score], name
+    assert {0.0, 0.5} & {*alpha["value"]["alpha"]} == set() and beta["visible"]
+    assert [update["visible"] for update in compare("infolm", *PAIR).why.shown[-2:]] == [False] * 2
+
+
+@pytest.mark.parametrize(
+    ("metric", "candidate", "references", "verdict"),
+    [
+        ("infolm", *PARAPHRASE, "Far closer than unrelated texts"),
+        ("infolm", *EXAMPLES["An unrelated text"], "Hardly closer than unrelated texts"),
+        ("infolm", PAIR[0], [PAIR[0]], "The same as a copy"),
+        ("infolm", "yes", ["no"], "The model cannot read this"),
+        ("infolm", PAIR[0], [*PAIR[1], "A dog ran."], "No verdict"),
+        ("baryscore", *PARAPHRASE, "Far closer than unrelated texts"),
+        ("baryscore", PAIR[0], [PAIR[0]], "The same as a copy"),
+        ("menli", *PARAPHRASE, "Far closer than unrelated texts"),
+        *(
+            ("menli", *EXAMPLES[name], "They contradict each other")
+            for name in EXAMPLES
+            if name.startswith(("Blind spot", "The same words"))
+        ),
+        *((metric, "ᏣᎳᎩ ᎦᏬᏂᎯᏍᏗ", ["ᚠᚢᚦ ᚨᚱᚲ"], "The model cannot read this") for metric in METRICS),
+        *(
+            (metric, "asdf qwer zxcv uiop", ["lkjh gfds mnbv rewq"], "The model cannot read this")
+            for metric in METRICS
+        ),
+    ],
+)
+def test_the_verdict_is_graded_by_unrelated_texts_and_given_to_what_can_be_read(
+    metric, candidate, references, verdict
 ):
-    answer = compare(candidate, references, Choices())
-    assert answer.verdict == verdict
-    card = charts.score_card(answer)
-    assert (verdict or "No verdict") in card
-    assert ("unrelated texts score with these settings is not known" in card) == (not verdict)
+    answer = compare(metric, candidate, references)
+    card = appearance.score_card(answer)
+    assert answer.verdict == verdict and verdict in card
+    assert ("higher is closer" in card) == (metric == "menli" and answer.readable)
+    assert ("lower is closer" in card) == (metric != "menli" and answer.readable)
+    assert ("so there is no verdict" in card) == (verdict == "No verdict")
 
 
-@pytest.mark.parametrize("compared", [compare, move_texts, infer])
-def test_what_a_model_cannot_read_has_no_verdict_by_any_metric(compared):
-    answer = compared("asdf qwer zxcv uiop", ["lkjh gfds mnbv rewq"], Choices())
-    assert answer.verdict == "These texts cannot be judged"
-    card = charts.score_card(answer)
-    assert "says nothing here" in card and "2 of 2 texts seem to be another language" in card
+def test_the_lessons_of_the_examples_hold():
+    scores = {name: compare("infolm", *texts).score for name, texts in EXAMPLES.items()}
+    assert max(scores, key=scores.get) == "An unrelated text"
+    low = [name for name in scores if name.startswith(("Blind spot", "The same words"))]
+    worst = max(scores[name] for name in low)
+    assert 0 < worst < scores["A paraphrase that shares no word"] / 2
+    for metric in METRICS:
+        assert "loser than unrelated" in compare(metric, *PARAPHRASE).verdict
 
 
-@pytest.mark.parametrize("references", [PAIR[1], [*PAIR[1], "A dog ran home."]])
-def test_by_default_a_pair_scores_on_the_page_as_anywhere_else(references):
-    own = InfoLM(model_name_or_path="bundled").scorer.score([PAIR[0]], [references])
-    score, signature = score_pair(PAIR[0], references, Choices())
-    answer = compare(PAIR[0], references, Choices())
-    assert (score, signature) == (own["infolm"], own.signature)
-    assert (charts.shown(answer.score), answer.signature) == (charts.shown(score), signature)
-    weighs_alike = "With one reference all words weigh alike." in charts.score_card(answer)
-    assert weighs_alike == (len(references) == 1)
-
-
-def test_content_words_come_before_function_words():
-    entries = compare(PARAPHRASE.candidate, [PARAPHRASE.reference], Choices()).entries
-    content, everything = ({word for word, _ in entries[all_].candidate} for all_ in (False, True))
-    assert {"the", "."} & everything and not {"the", ".", "[MASK]"} & content
-
-
-def test_a_score_card_holds_nothing_that_a_visitor_wrote():
-    answer = compare(ATTACK, [ATTACK + "cat"], Choices())
-    assert "script" not in charts.score_card(answer) and "taken" not in charts.score_card(answer)
+@pytest.mark.parametrize("metric", METRICS)
+def test_a_card_holds_nothing_that_a_visitor_wrote(metric):
+    card = appearance.score_card(compare(metric, ATTACK, [ATTACK + "cat"]))
+    assert "script" not in card and "taken" not in card
 
 
 # Files.
 
 
-def write_jsonl(path, rows):
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return str(path)
+def scores_of(path, metric="infolm", candidate=None, references=None, chosen=None):
+    """The steps of scoring a file, its result, and the rows of its download."""
+    *steps, (share, result) = file_tab.scored(str(path), metric, candidate, references, chosen)
+    return steps, share, result
 
 
 @pytest.fixture
@@ -269,230 +286,75 @@ def jsonl(tmp_path):
         {"prediction": text, "references": [PAIR[0], text + " Yes."]}
         for text in ("A cat slept.", "It rained all day.", "", "The sofa was red.")
     ]
-    return write_jsonl(tmp_path / "pairs.jsonl", rows)
-
-
-@pytest.mark.parametrize("idf", [REFERENCES, "off"])
-def test_a_file_scored_in_parts_scores_as_compute_does(idf, jsonl, monkeypatch, tmp_path):
-    monkeypatch.setattr(file_scores, "PART_TOKENS_SQUARED", 1)
-    choices = Choices("renyi_divergence", alpha=2.0, idf=idf)
-    table = file_scores.read_table(jsonl)
-    pairs = file_scores.read_pairs(table, *table.guess())
-    *steps, done = file_scores.score_in_parts(pairs, table.places, choices)
-    expected = InfoLM(model_name_or_path="bundled").compute(
-        predictions=pairs.predictions,
-        references=pairs.references,
-        information_measure="renyi_divergence",
-        alpha=2.0,
-        idf="references" if idf == REFERENCES else False,
-    )
-    assert steps == [1, 2, 3, 4]
-    bound = {"abs": 3e-6, "rel": 3e-6}  # of scores in other company, at alpha = 2
-    assert done["scores"] == pytest.approx(expected["scores"], **bound)
-    assert done["infolm"] == pytest.approx(expected["infolm"], **bound)
-    assert done.signature == expected["signature"]
-    file_scores.write_scores(pairs, done["scores"], tmp_path / "scores.csv")
-    with open(tmp_path / "scores.csv", encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file))
-    assert [float(row["score"]) for row in rows] == done["scores"]
-    assert [row["prediction"] for row in rows] == pairs.predictions
-
-
-def test_a_cell_of_a_file_may_hold_a_list_of_references(tmp_path):
-    (tmp_path / "a.csv").write_text("prediction,references\na,\"['b', 'c']\"\n")
-    table = file_scores.read_table(str(tmp_path / "a.csv"))
-    assert file_scores.read_pairs(table, *table.guess()).references == [["b", "c"]]
+    path = tmp_path / "pairs.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path, rows
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "message"),
+    ("metric", "chosen"),
+    [
+        ("infolm", {"information_measure": "renyi_divergence", "alpha": 2.0}),
+        ("infolm", {"idf": False}),
+        ("baryscore", {}),
+        ("menli", {"multi_reference": "mean"}),
+    ],
+)
+def test_a_file_scored_in_parts_scores_as_in_one_call(metric, chosen, jsonl, monkeypatch):
+    monkeypatch.setattr(limits, "PART_WORK", 1)
+    path, rows = jsonl
+    found = []
+    for share, result in file_tab.scored(str(path), metric, None, None, chosen):
+        found.append(share)
+        if result:
+            with open(result["download"], encoding="utf-8", newline="") as file:
+                table = list(csv.DictReader(file))
+    assert found == [0.25, 0.5, 0.75, 1.0, 1.0]
+    texts = [row["prediction"] for row in rows]
+    expected = scorer(metric).score(texts, [row["references"] for row in rows], **chosen)
+    assert result["scores"] == pytest.approx(expected["scores"], abs=3e-6, rel=3e-6)
+    assert result["mean"] == pytest.approx(expected[metric], abs=3e-6, rel=3e-6)
+    assert result["signature"] == expected["signature"]
+    assert [float(row["score"]) for row in table] == result["scores"]
+    assert [row["prediction"] for row in table] == texts
+    assert [json.loads(row["references"]) for row in table] == [row["references"] for row in rows]
+
+
+def test_a_cell_of_a_file_may_hold_a_list_and_columns_are_found_by_their_names(tmp_path):
+    (tmp_path / "a.csv").write_text("hypothesis,references\na,\"['b', 'c']\"\n")
+    path = str(tmp_path / "a.csv")
+    assert file_tab.columns_of(path) == (["hypothesis", "references"], "hypothesis", ["references"])
+    assert file_tab.read_pairs(path, None, []).references == [["b", "c"]]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "words"),
     [
         ("a.txt", "a\n", "must end in"),
         ("a.csv.gz", "a\n", "must end in"),
-        ("a.csv", "", "no rows"),
-        ("a.csv", "prediction,reference\n", "no rows"),
+        ("a.csv", "", "there are no rows"),
+        ("a.csv", "prediction,reference\n", "there are no rows"),
         ("a.csv", 'prediction,reference\n"x,y\n', "a.csv, line 2: not valid CSV"),
         ("a.jsonl", "[1]\n", "line 1: not a JSON object"),
-        ("a.jsonl", '{"prediction": 1, "reference": "a"}\n', "line 1: 'prediction' must be a str"),
-        (
-            "a.jsonl",
-            '{"prediction": "a", "reference": []}\n',
-            "line 1: 'reference' is an empty list",
-        ),
-        (
-            "a.jsonl",
-            '{"prediction": "a", "reference": ["b"]}\n\n'
-            '{"prediction": "a", "reference": ["b", "b", "b", "b", "b", "b"]}\n',
-            "line 3: a candidate needs at least one reference, and at most 5",
-        ),
+        ("a.jsonl", '{"prediction": 1, "reference": "a"}\n', "'prediction' must be a string"),
+        ("a.jsonl", '{"prediction": "a", "reference": []}\n', "'reference' is an empty list"),
+        ("a.jsonl", json.dumps({"prediction": "a", "reference": ["b"] * 6}), "6 references"),
         ("a.csv", "prediction,other\na,b\n", "choose the column that holds the references"),
-        ("a.csv", "prediction,reference\n" + "a,b\n" * 501, "more than 500 rows"),
-        ("a.csv", "prediction,reference\na," + "b " * 600 + "\n", "line 2 has 1,200 characters"),
-        ("a.csv", "prediction,reference\na," + "b " * 200 + "\n", "line 2 has 202 tokens"),
+        ("a.csv", "prediction,reference\n" + "a,b\n" * 501, "501 rows or more, and at most 500"),
+        ("a.csv", "prediction,reference\na," + "b " * 600 + "\n", "row 1 has 1,200 characters"),
+        ("a.csv", "prediction,reference\na," + "b " * 200 + "\n", "row 1 has 202 tokens"),
+        ("a.csv", "prediction,reference\n" + ("b " * 90 + ",a\n") * 300, "% fewer rows"),
     ],
 )
-def test_a_file_that_cannot_be_scored_is_refused_without_its_path(name, content, message, tmp_path):
+def test_a_file_that_cannot_be_scored_is_refused_without_its_path(name, content, words, tmp_path):
     (tmp_path / name).write_text(content)
-    with pytest.raises((ValueError, TypeError), match=re.escape(message)) as caught:
-        table = file_scores.read_table(str(tmp_path / name))
-        pairs = file_scores.read_pairs(table, *table.guess())
-        next(file_scores.score_in_parts(pairs, table.places, Choices()))
+    with pytest.raises((ValueError, TypeError), match=re.escape(words)) as caught:
+        scores_of(tmp_path / name)
     assert str(tmp_path) not in str(caught.value)
 
 
-def test_no_component_renders_markdown_or_html_that_a_visitor_can_fill():
-    page = site.build()
-    kinds = {type(block) for block in page.blocks.values()}
-    assert gr.HTML in kinds  # the score card, of which there is a test above
-    for block in page.blocks.values():
-        if isinstance(block, gr.Dataframe):
-            assert {"str", "number"} >= set(
-                [block.datatype] if isinstance(block.datatype, str) else block.datatype
-            )
-    assert not {gr.Chatbot, gr.JSON, gr.Plot} & kinds
-
-
-def _texts(example):
-    return example.candidate, [example.reference]
-
-
-# By transport.
-
-
-def test_the_plan_is_that_of_the_score_and_its_code_gives_it():
-    candidate, references = PAIR
-    answer = move_texts(candidate, references, Choices(idf="off"))
-    expected = BaryScorer(model_name_or_path="bundled").score([candidate], references, idf=False)
-    assert (answer.score, answer.signature) == (expected["baryscore"], expected.signature)
-    assert answer.verdict.endswith("than unrelated texts")
-    assert sum(move.share for move in answer.explanation.moves()) == pytest.approx(answer.score)
-    shown = shown_plan(answer)
-    tokens = answer.explanation.candidate.tokens
-    assert len(shown["moves"]["value"]) <= 12 and shown["moves"]["value"][0][0] in tokens
-    assert shown["plan"].count("<path") == sum(m.mass > 1e-4 for m in answer.explanation.moves())
-    printed = {}
-    code = code_for(candidate, references, answer.settings)
-    exec(code.replace("print(", "printed.update(score="), {"printed": printed})
-    assert printed["score"] == answer.score
-
-
-def test_the_plan_is_that_of_the_closest_reference_with_the_weights_of_all():
-    references = ["Rain fell all day.", "A cat was asleep on the couch."]
-    answer = move_texts(PAIR[0], references, Choices())
-    expected = BaryScorer(model_name_or_path="bundled").score([PAIR[0]], [references])
-    assert (answer.explained, answer.score) == (1, expected["baryscore"])
-    assert answer.explanation.score == pytest.approx(answer.score, abs=1e-12)
-    assert "reference 2, the closest" in shown_plan(answer)["reference"]["value"]
-
-
-def test_nothing_moves_in_a_copy_and_what_a_visitor_writes_is_no_markup():
-    copied = move_texts("A cat.", ["A cat."], Choices())
-    assert (copied.verdict, shown_plan(copied)["moves"]["value"]) == ("The same as a copy", [])
-    drawn = shown_plan(move_texts(ATTACK, [ATTACK[::-1]], Choices()))["plan"]
-    assert "<script" not in drawn and "<img" not in drawn
-
-
-# By inference.
-
-
-def test_the_probabilities_are_those_of_the_score_and_its_code_gives_it():
-    candidate, references = PAIR
-    answer = infer(candidate, references, Choices())
-    expected = MENLIScorer(model_name_or_path="bundled").score([candidate], references)
-    assert (answer.score, answer.signature) == (expected["menli"], expected.signature)
-    both = [answer.said[direction]["e"] for direction in ("rh", "hr")]
-    assert sum(both) / 2 == pytest.approx(answer.score)
-    assert answer.verdict.endswith("than unrelated texts")
-    assert "higher is closer" in charts.score_card(answer)
-    assert "0: neither follows" in charts.score_card(answer)
-    rows = shown_inference(answer)["said"]["value"]
-    assert [row[1] for row in rows] == [f"{value:.1%}" for value in both]
-    printed = {}
-    code = code_for(candidate, references, answer.settings)
-    exec(code.replace("print(", "printed.update(score="), {"printed": printed})
-    assert printed["score"] == answer.score
-
-
-def test_of_several_references_the_one_with_the_highest_score_is_shown():
-    references = ["Rain fell all day.", PAIR[0]]
-    answer = infer(PAIR[0], references, Choices())
-    assert answer.explained == 1
-    assert answer.score == infer(PAIR[0], [PAIR[0]], Choices()).score
-    mean = infer(PAIR[0], references, Choices(multi_reference="mean"))
-    assert mean.score < answer.score
-    assert "multi_reference='mean'" in code_for(PAIR[0], references, mean.settings)
-
-
-def test_a_contradiction_is_the_verdict():
-    names = ("Blind spot: a wrong number", "Blind spot: a negation", "The same words")
-    for example in EXAMPLES:
-        answer = infer(*_texts(example), Choices())
-        contradicts = example.name.startswith(names)
-        assert answer.verdict.endswith("unrelated texts") != contradicts
-        assert (answer.verdict == "Each text denies the other") == contradicts
-        assert answer.verdict in charts.score_card(answer)
-
-
-@pytest.mark.parametrize(
-    ("compared", "metric"),
-    [(compare, BY_INFOLM), (move_texts, BY_TRANSPORT), (infer, BY_INFERENCE)],
-)
-def test_a_metric_is_chosen_by_how_its_score_reads(compared, metric):
-    (words,) = (words for words, value in COMPARED_BY if value == metric)
-    answer = compared(*PAIR, Choices())
-    sense, _ = re.search(r'"measure">(.+) \((.+)\)<', charts.score_card(answer)).groups()
-    assert words.endswith(f"; {sense}")
-    assert ("lower" in sense) == (answer.best == 0) != ("higher" in sense)
-    assert "lower" not in INTRODUCTION
-
-
-@pytest.mark.parametrize("metric", [BY_INFOLM, BY_TRANSPORT, BY_INFERENCE])
-@pytest.mark.parametrize("rule", ["min", "mean"])
-def test_the_rule_of_several_references_is_shown_as_the_metric_signs_it(metric, rule):
-    updates = visibility(SETTINGS_OF[metric], "l1_distance", CLOSEST_BY[metric])
-    shown = dict(zip(VALUES, updates, strict=True))["multi_reference"]["choices"]
-    (words,) = (words for words, value in shown if value == rule)
-    find = ANSWERS_OF[metric][0]
-    answer = find(PAIR[0], [*PAIR[1], "A dog ran."], Choices(multi_reference=rule))
-    signed = re.search(r"multi_reference:(\w+)", answer.signature)[1]
-    assert re.match(rf"{signed}\b", words)
-
-
-@pytest.mark.parametrize(
-    ("metric", "hidden"),
-    [
-        (BY_INFERENCE, {"model": "google-bert/bert-base-uncased"}),
-        (BY_INFERENCE, {"idf": "none"}),
-        (BY_INFERENCE, {"information_measure": "kl_divergence", "interpolation": 1.0}),
-        *((metric, {"temperature": None}) for metric in (BY_INFERENCE, BY_TRANSPORT)),
-        (BY_TRANSPORT, {"information_measure": "kl_divergence", "interpolation": 1.0}),
-        (BY_TRANSPORT, {"information_measure": "alpha_divergence", "alpha": None}),
-    ],
-)
-def test_settings_that_a_metric_does_not_use_do_not_count(metric, hidden):
-    plain = {name: getattr(Choices, name, None) for name in VALUES} | {"multi_reference": "mean"}
-    expected = chosen(*plain.values())
-    assert chosen(*(plain | hidden).values(), used=SETTINGS_OF[metric]) == expected
-    if "model" not in hidden:
-        with pytest.raises(ValueError):
-            chosen(*(plain | hidden).values())
-
-
-@pytest.mark.parametrize(
-    ("used", "measure", "expected"),
-    [
-        (VALUES, "fisher_rao_distance", {*VALUES} - {"alpha", "beta"}),
-        (VALUES, "renyi_divergence", {*VALUES} - {"beta"}),
-        (VALUES, "ab_divergence", {*VALUES}),
-        (("idf", "alpha"), "ab_divergence", {"idf", "alpha"}),
-    ],
-)
-def test_only_controls_that_change_the_score_are_shown(used, measure, expected):
-    updates = dict(zip(VALUES, visibility(used, measure, "min"), strict=True))
-    assert {name for name, update in updates.items() if update["visible"]} == expected
-
-
-@pytest.mark.parametrize("scores", [[0.5, 0.5], [0.5, 0.5 + 2**-53], [0.0, 5e-324], [0.1, 0.9]])
-def test_a_histogram_counts_every_pair_however_near_the_scores(scores):
-    table = charts.histogram(scores)
-    assert table["pairs"].sum() == len(scores) and len(table) == charts.BINS
+@pytest.mark.parametrize("scores", [[0.5, 0.5], [0.0, 5e-324], [0.1, 0.9], [0.0], [-1.0, 12_345.0]])
+def test_the_bars_of_a_histogram_are_few_and_round(scores):
+    step = file_tab.round_step(min(scores), max(scores))
+    assert f"{step:.0e}"[0] in "125" and float(f"{step:.0e}") == step
+    assert (max(scores) - min(scores)) / step <= file_tab.BARS + 0.1

@@ -1,0 +1,425 @@
+"""The agreement of several metrics with people on several criteria, with intervals and tests."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial as bound
+from typing import Any
+
+import numpy as np
+
+from infolm_metric.kernel.checks import check_known, fraction, natural_number, whole_number
+from infolm_metric.meta_evaluation.correlations import (
+    COEFFICIENTS,
+    LEVELS,
+    MISSING,
+    Statistic,
+    calibrated_accuracy,
+    check_grids,
+    check_levels,
+    common_scores,
+    mean_over_samples,
+    partial,
+    same_order,
+    system_means,
+)
+from infolm_metric.meta_evaluation.ratings import check_varies
+from infolm_metric.meta_evaluation.significance import (
+    AXES,
+    CONFIDENCE,
+    RESAMPLES,
+    Draws,
+    compare_metrics,
+    difference_p_value,
+    draw,
+    percentile_interval,
+    resampled,
+    soft_pairwise_accuracy,
+)
+
+LENGTH = "length"
+"""The metric that stands beside every other: how long the text is."""
+TITLES = {
+    "pearson": "Pearson",
+    "spearman": "Spearman",
+    "kendall": "Kendall",
+    "accuracy": "accuracy",
+    "soft_accuracy": "soft accuracy",
+    "partial": "given length",
+}
+"""The statistics in the order of the table, and how they are headed."""
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """How far a metric agrees with people on a criterion, by one statistic.
+
+    Attributes:
+        metric: its name.
+        criterion: its name.
+        level: "system" or "text".
+        statistic: "pearson", "spearman", "kendall" or "partial", Pearson's given length, each from
+            -1 to 1; or "accuracy", which is `pairwise_accuracy` of systems and
+            `calibrated_accuracy` of texts, or "soft_accuracy", `soft_pairwise_accuracy`, each from
+            0 to 1.
+        value: the statistic, NaN where it is not defined.
+        low: the lower end of its bootstrap interval, NaN where no resample has a value, and for the
+            accuracy of texts and the soft one, which are not resampled.
+        high: the upper end, likewise.
+        p_values: metric of `against` -> two-sided p-value of the difference to it, NaN where there
+            is none: Williams' test for coefficients at the system level, else the bootstrap.
+    """
+
+    metric: str
+    criterion: str
+    level: str
+    statistic: str
+    value: float
+    low: float
+    high: float
+    p_values: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class AgreementTable:
+    """Every metric on every criterion, and what the figures rest on.
+
+    Attributes:
+        cells: one for each criterion, level, metric and statistic, in this order.
+        systems: how many there are; 0 where they are not known, and each text is a sample.
+        samples: criterion -> samples that took part.
+        dropped: criterion -> samples left out because of scores that are missing.
+        against: the metrics that the others are tested against.
+        resamples: how many the intervals and the p-values rest on.
+        confidence: the share of the resamples inside an interval, between 0 and 1.
+        seed: what the draws began with.
+    """
+
+    cells: tuple[Agreement, ...]
+    systems: int
+    samples: Mapping[str, int]
+    dropped: Mapping[str, int]
+    against: tuple[str, ...]
+    resamples: int
+    confidence: float
+    seed: int
+
+    def find(self, metric: str, criterion: str, level: str, statistic: str) -> Agreement:
+        """The one cell of these names.
+
+        Args:
+            metric: the metric's name.
+            criterion: the criterion's name.
+            level: "system" or "text".
+            statistic: its name, as in `Agreement`.
+
+        Returns:
+            The cell.
+
+        Raises:
+            KeyError: there is none of these names.
+        """
+        wanted = (metric, criterion, level, statistic)
+        for cell in self.cells:
+            if (cell.metric, cell.criterion, cell.level, cell.statistic) == wanted:
+                return cell
+        raise KeyError(wanted)
+
+    def names(self, attribute: str) -> list[str]:
+        """The metrics, criteria, levels or statistics of the table.
+
+        Args:
+            attribute: "metric", "criterion", "level" or "statistic".
+
+        Returns:
+            Each of them once, in the order of the cells.
+        """
+        return list(dict.fromkeys(getattr(cell, attribute) for cell in self.cells))
+
+    def as_dict(self) -> dict[str, Any]:
+        """The table as plain values for JSON; a value that is not defined is None."""
+        values = _plain(vars(self) | {"against": list(self.against)})
+        del values["cells"]
+        return {**values, "agreement": [_plain(vars(cell)) for cell in self.cells]}
+
+
+def _plain(value: Any) -> Any:
+    """The value for JSON, with None for each number in it that is not defined."""
+    if isinstance(value, Mapping):
+        return {key: _plain(each) for key, each in value.items()}
+    return None if isinstance(value, float) and math.isnan(value) else value
+
+
+def agreement(
+    human: Mapping[str, np.ndarray],
+    metrics: Mapping[str, np.ndarray],
+    *,
+    against: Sequence[str] = (),
+    length: np.ndarray | None = None,
+    levels: Sequence[str] = (),
+    missing: str = "drop",
+    over: str = "both",
+    resamples: int = RESAMPLES,
+    confidence: float = CONFIDENCE,
+    seed: int = 0,
+) -> AgreementTable:
+    """The agreement of every metric with every criterion.
+
+    On a criterion all metrics are judged by the same samples, those for which none lacks a score,
+    and by the same resamples.
+
+    Args:
+        human: people's scores by criterion, float64 [systems, samples], NaN for missing, higher is
+            better; [texts] where no systems are known: then there is the text level alone, over all
+            texts that lack no score, and no accuracy.
+        metrics: scores by metric, likewise: negate one of which lower is better.
+        against: names of metrics that the others are tested against.
+        length: a grid of the texts' lengths. Then "length" is a metric that the others are tested
+            against, whether `against` names it or not, and correlations given it are there; if all
+            lengths are equal, it is left out of both.
+        levels: a list of "system", "text" or both (default: those there are).
+        missing: "drop" or "available", as in `correlation`.
+        over: what is drawn anew: "systems", "samples" or "both".
+        resamples: how many times, at least 1.
+        confidence: the share of the draws inside an interval, between 0 and 1.
+        seed: the same gives the same draws.
+
+    Returns:
+        The table of every metric on every criterion, by every statistic at every level.
+
+    Raises:
+        TypeError, ValueError: a name, a number or a grid is wrong, the grids differ in shape or
+            hold infinities, there is no criterion or no metric, or the scores of one are all equal.
+
+    >>> human = np.arange(5.0)[:, None] + np.random.default_rng(0).normal(size=(5, 30))
+    >>> metrics = {"good": human + 1, "bad": np.random.default_rng(1).normal(size=(5, 30))}
+    >>> table = agreement({"fluency": human}, metrics, against=["bad"], resamples=100)
+    >>> cell = table.find("good", "fluency", "system", "pearson")
+    >>> round(cell.value, 3), cell.p_values["bad"] < 0.05
+    (1.0, True)
+    """
+    if not (human and metrics):
+        raise ValueError("agreement needs at least one criterion and one metric")
+    check_known("missing", missing, MISSING)
+    check_known("over", over, AXES)
+    whole_number("resamples", resamples)
+    natural_number("seed", seed)
+    fraction("confidence", confidence)
+    named = {repr(name): grid for name, grid in [*human.items(), *metrics.items()]}
+    check_grids(named if length is None else {**named, LENGTH: length})
+    for name, grid in named.items():
+        check_varies(name, grid)
+    known = np.ndim(next(iter(human.values()))) > 1  # the systems
+    levels = present_levels(levels, known)
+    against = comparison_metrics(against, metrics, length)
+    given = length is not None and LENGTH in against
+    if length is not None and given:
+        metrics = {**metrics, LENGTH: length}
+    cells: list[Agreement] = []
+    samples, dropped, systems = {}, {}, 0
+    for criterion, people in human.items():
+        (people, *grids), dropped[criterion] = common_scores([people, *metrics.values()], missing)
+        rows, columns = people.shape
+        systems, samples[criterion] = (rows, columns) if known else (0, rows)
+        scores = dict(zip(metrics, grids, strict=True))
+        draws = draw(rows, columns, resamples, seed, over if known else "systems")
+        judged = _Criterion(criterion, people, scores, scores[LENGTH] if given else None, known)
+        for level in levels:
+            cells += judged.cells(level, draws, against, confidence, seed)
+    return AgreementTable(
+        tuple(cells), systems, samples, dropped, against, resamples, confidence, seed
+    )
+
+
+def present_levels(levels: Sequence[str], systems: bool) -> tuple[str, ...]:
+    """The levels asked for, by default all there are; ValueError for one that is not there.
+
+    >>> present_levels([], systems=False)
+    ('text',)
+    """
+    check_levels(levels, systems)
+    return tuple(levels) or (LEVELS if systems else ("text",))
+
+
+def comparison_metrics(
+    against: Sequence[str], metrics: Iterable[str], length: np.ndarray | None
+) -> tuple[str, ...]:
+    """Those whom the metrics of these names are tested against: `against`, and length at the end.
+
+    Without `length`, and where all lengths are equal, length is none of them. Raises ValueError if
+    there is no metric of a name, or length has the name of a metric.
+
+    >>> comparison_metrics(["length", "bleu"], ["mine", "bleu"], np.array([[3.0, 4.0]]))
+    ('bleu', 'length')
+    """
+    names = list(metrics)
+    varies = length is not None and bool(np.nanmin(length) < np.nanmax(length))
+    if varies and LENGTH in names:
+        raise ValueError(
+            f"a metric is named {LENGTH!r}, which is the name of the texts' length here; rename it"
+        )
+    # A metric may have the name where the texts' length does not need it.
+    texts = [LENGTH] if length is not None and LENGTH not in names else []
+    for name in against:
+        check_known("metric to test against", name, [*names, *texts])
+    others = tuple(name for name in against if name not in texts)
+    return (*others, LENGTH) if varies else others
+
+
+@dataclass(frozen=True)
+class _Criterion:
+    """What people say of one criterion, and every metric, on the same samples."""
+
+    name: str
+    human: np.ndarray
+    metrics: Mapping[str, np.ndarray]
+    length: np.ndarray | None
+    systems: bool
+    """False where they are not known, and the texts are those of one sample."""
+
+    def cells(
+        self, level: str, draws: Draws, against: Sequence[str], confidence: float, seed: int
+    ) -> Iterator[Agreement]:
+        """Every metric by every statistic at a level."""
+        statistics = self._statistics(level)
+        spread = {
+            (metric, name): resampled(statistic, self._grids(metric, name), draws, level)
+            for metric in self.metrics
+            for name, statistic in statistics.items()
+        }
+        values = self._values(level, seed)
+        for metric in self.metrics:
+            for name in TITLES:
+                if name in statistics:
+                    value = mean_over_samples(statistics[name], self._grids(metric, name), level)
+                    low, high = percentile_interval(spread[metric, name], confidence)
+                elif name in values:
+                    value = values[name](self.human, self.metrics[metric])
+                    low = high = math.nan
+                else:
+                    continue
+                p_values = {
+                    other: self._p_value(metric, other, level, name, spread)
+                    for other in against
+                    if other != metric
+                }
+                yield Agreement(metric, self.name, level, name, value, low, high, p_values)
+
+    def _statistics(self, level: str) -> dict[str, Statistic]:
+        """Those that are resampled."""
+        accuracy = {"accuracy": same_order} if level == "system" else {}
+        given = {} if self.length is None else {"partial": partial}
+        return {**COEFFICIENTS, **accuracy, **given}
+
+    def _values(self, level: str, seed: int) -> dict[str, Any]:
+        """Those that are not: functions of what people say and a metric."""
+        if level == "system":
+            return {"soft_accuracy": bound(soft_pairwise_accuracy, missing="available", seed=seed)}
+        return {"accuracy": bound(calibrated_accuracy, missing="available")} if self.systems else {}
+
+    def _grids(self, metric: str, statistic: str) -> list[np.ndarray]:
+        grids = [self.human, self.metrics[metric]]
+        return (
+            [*grids, self.length] if statistic == "partial" and self.length is not None else grids
+        )
+
+    def _p_value(
+        self,
+        metric: str,
+        other: str,
+        level: str,
+        statistic: str,
+        spread: Mapping[tuple[str, str], np.ndarray],
+    ) -> float:
+        if (metric, statistic) not in spread:
+            return math.nan
+        if level != "system" or statistic not in COEFFICIENTS:
+            return difference_p_value(spread[metric, statistic], spread[other, statistic])
+        if len(self.human) < 4:  # too few for Williams' test
+            return math.nan
+        grids = self.human, self.metrics[metric], self.metrics[other]
+        people, one, another = map(system_means, grids)
+        return compare_metrics(people, one, another, statistic).p_value
+
+
+# The table in words.
+
+
+def level_rows(table: AgreementTable, level: str) -> tuple[list[str], list[list[str]]]:
+    """The header and the rows of one level: criterion, metric, statistics and p-values."""
+    statistics = [
+        name for name in TITLES if any((c.level, c.statistic) == (level, name) for c in table.cells)
+    ]
+    header = ["criterion", "metric", *(TITLES[name] for name in statistics)]
+    rows = []
+    for criterion in table.names("criterion"):
+        for metric in table.names("metric"):
+            cells = [table.find(metric, criterion, level, name) for name in statistics]
+            tests = [format_p_value(cells[0].p_values.get(name)) for name in table.against]
+            rows.append([criterion, metric, *map(format_cell, cells), *tests])
+    return header + [f"p vs {name}" for name in table.against], rows
+
+
+def format_cell(cell: Agreement) -> str:
+    """The value and its interval, if it has one; a dash where there is no value.
+
+    >>> format_cell(Agreement("m", "c", "system", "pearson", 0.5, 0.25, 0.75))
+    '0.500 [0.25, 0.75]'
+    """
+    if math.isnan(cell.value):
+        return "-"
+    interval = "" if math.isnan(cell.low) else f" [{cell.low:.2f}, {cell.high:.2f}]"
+    return f"{cell.value:.3f}{interval}"
+
+
+def format_p_value(value: float | None) -> str:
+    """A p-value in words that do not pretend to more than it says.
+
+    >>> format_p_value(0.0002), format_p_value(0.0312), format_p_value(None)
+    ('<0.001', '0.031', '')
+    """
+    if value is None:
+        return ""
+    if math.isnan(value):
+        return "-"
+    return "<0.001" if value < 0.001 else f"{value:.3f}"
+
+
+def notes(table: AgreementTable) -> Iterator[str]:
+    """What the figures rest on, a sentence each."""
+    what, over = ("samples", "systems and samples") if table.systems else ("texts", "texts")
+    counts = dict.fromkeys(f"{count} {what}" for count in table.samples.values())
+    yield (
+        f"{' or '.join(counts)}; in brackets {table.confidence:.0%} bootstrap intervals over "
+        f"{over} ({table.resamples} resamples, seed {table.seed})."
+    )
+    levels = table.names("level")
+    if "system" in levels:
+        yield (
+            "accuracy: at the system level the share of pairs of systems in people's order; soft "
+            "accuracy: how alike metric and people are in how sure they are of it."
+        )
+    if "text" in levels and table.systems:
+        yield (
+            "accuracy: at the text level the share of pairs of a sample's texts of which the "
+            "metric says what people say, that one is better or neither; differences up to a "
+            "threshold, chosen on these data for each metric, count as neither."
+        )
+    if LENGTH in table.names("metric"):
+        yield (
+            "length: the characters of the text; given length: Pearson's partial correlation, of "
+            "what length does not predict."
+        )
+    if table.against:
+        yield (
+            "p: two-sided, for Pearson, not corrected for the number of tests; at the system level "
+            "Williams' test, at the text level the bootstrap."
+        )
+    for criterion, count in table.dropped.items():
+        if count:
+            lacking = " for one system or more" if table.systems else ""
+            yield f"{criterion}: {count} {what} left out, because a score is missing{lacking}."
+    if any(math.isnan(cell.value) for cell in table.cells):
+        yield "-: not defined, because scores or means are all equal, or too few."

@@ -1,0 +1,76 @@
+"""One figure: every metric's agreement with people, with its interval."""
+
+from __future__ import annotations
+
+from os import PathLike, fspath
+from pathlib import PurePath
+
+from infolm_metric.kernel.checks import check_known
+from infolm_metric.meta_evaluation.agreement import TITLES, AgreementTable
+
+COLOUR = "#0072B2"  # Okabe and Ito 2008: told apart by everyone
+PANEL_INCHES = (3.2, 1.2, 0.28)  # width, height without metrics, height of a metric
+
+
+def check_plot(path: str | PathLike[str]) -> None:
+    """Raise an error if no figure can be drawn, or not in the format that the name ends in.
+
+    Raises:
+        ImportError: matplotlib is missing.
+        ValueError: an unknown format.
+    """
+    try:
+        from matplotlib.backend_bases import FigureCanvasBase
+    except ImportError as error:
+        raise ImportError(
+            "a plot needs matplotlib, which is not installed: pip install 'matplotlib>=3.9,<4'"
+        ) from error
+    formats = tuple(FigureCanvasBase.get_supported_filetypes())
+    check_known("format of a plot", PurePath(path).suffix.lower().removeprefix("."), formats)
+
+
+def plot_agreement(
+    table: AgreementTable, path: str | PathLike[str], statistic: str = "pearson"
+) -> None:
+    """Draw every metric's agreement with its interval, a panel for each level and criterion.
+
+    Args:
+        table: what `agreement` gives.
+        path: the file to write, in the format that its name ends in, such as .png, .svg or .pdf.
+        statistic: which one, as in `Agreement`.
+
+    Raises:
+        ImportError: matplotlib, of the extra `plots`, is missing.
+        ValueError: an unknown format, or a statistic that the table does not have.
+        OSError: the file cannot be written.
+
+    >>> import numpy as np, tempfile
+    >>> from infolm_metric.meta_evaluation import agreement
+    >>> human = np.arange(5.0)[:, None] + np.random.default_rng(0).normal(size=(5, 30))
+    >>> table = agreement({"fluency": human}, {"mine": human + 1}, resamples=20)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     plot_agreement(table, f"{folder}/agreement.svg")
+    """
+    check_plot(path)
+    check_known("statistic", statistic, table.names("statistic"))
+    from matplotlib.figure import Figure
+
+    levels = list(dict.fromkeys(c.level for c in table.cells if c.statistic == statistic))
+    criteria, metrics = map(table.names, ("criterion", "metric"))
+    width, height, row = PANEL_INCHES
+    size = 1 + width * len(criteria), len(levels) * (height + row * len(metrics))
+    figure = Figure(figsize=size, layout="constrained")
+    panels = figure.subplots(len(levels), len(criteria), squeeze=False, sharex="row", sharey=True)
+    for level, of_level in zip(levels, panels, strict=True):
+        for criterion, axes in zip(criteria, of_level, strict=True):
+            cells = [table.find(metric, criterion, level, statistic) for metric in metrics]
+            rows = range(len(cells))
+            axes.axvline(0, color="0.8", linewidth=1)
+            axes.hlines(rows, [c.low for c in cells], [c.high for c in cells], color=COLOUR)
+            axes.plot([c.value for c in cells], rows, "o", color=COLOUR)
+            axes.set_yticks(rows, metrics)
+            axes.set_title(criterion.replace("_", " "))
+            axes.set_xlabel(f"{TITLES[statistic]}, {level} level")
+            axes.spines[["top", "right"]].set_visible(False)
+    panels[0, 0].set_ylim(len(metrics) - 0.5, -0.5)  # shared: the first metric is at the top
+    figure.savefig(fspath(path))

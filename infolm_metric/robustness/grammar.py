@@ -1,0 +1,323 @@
+"""What English words can be and do where they stand: a dictionary's forms, and their neighbours.
+
+Whatever is in doubt is False or None: attacks leave such a place alone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+
+import lemminflect
+
+from infolm_metric.robustness.words import (
+    BE,
+    DETERMINERS,
+    DO,
+    FUNCTION_WORDS,
+    HAVE,
+    MODALS,
+    PREPOSITIONS,
+    SUBJECTS,
+    Text,
+    listed,
+)
+
+SHORTEST = 3  # letters of a content word
+TAGS = {
+    "NOUN": ("NN", "NNS"),
+    "VERB": ("VBZ", "VBG", "VBD", "VBN", "VB"),
+    "ADJ": ("JJ", "JJR", "JJS"),
+}
+"""The inflections of a part of speech; of past and participle the first counts."""
+SOUNDS_LIKE_YOU = re.compile(r"(?:eu|ew|one|once|ubiq|uni(?!n|m)|us[aeu]|ut[ei]|ur[aeio]n)")
+SILENT_H = re.compile(r"(?:hour|hono|heir|honest)")
+
+
+@lru_cache(maxsize=1 << 16)
+def readings(word: str) -> Mapping[str, str]:
+    """The parts of speech that a word can be, each with its lemma.
+
+    >>> readings("ran"), readings("of")
+    ({'VERB': 'run'}, {})
+    """
+    return {part: lemmas[0] for part, lemmas in sorted(lemminflect.getAllLemmas(word).items())}
+
+
+@lru_cache(maxsize=1 << 16)
+def forms(lemma: str, part: str) -> Mapping[str, Sequence[str]]:
+    """The forms of a lemma by tag.
+
+    >>> forms("city", "NOUN")["NNS"]
+    ('cities',)
+    """
+    found: dict[str, Sequence[str]] = lemminflect.getAllInflections(lemma, upos=part)
+    if "VBD" in found:  # the dictionary leaves a participle out that is the past tense
+        found.setdefault("VBN", found["VBD"])
+    return found
+
+
+def inflected(lemma: str, part: str, tag: str) -> str | None:
+    """The usual form of a lemma for a tag, or None if the dictionary has none.
+
+    >>> inflected("measure", "VERB", "VBD"), inflected("wooden", "ADJ", "JJS")
+    ('measured', None)
+    """
+    return next(iter(forms(lemma, part).get(tag, ())), None)
+
+
+def tag_of(word: str, part: str) -> str | None:
+    """Of which tag a word is the usual form; None if of none, or of two, as "sheep" and "become".
+
+    >>> tag_of("cities", "NOUN"), tag_of("located", "VERB"), tag_of("city", "VERB")
+    ('NNS', 'VBD', None)
+    """
+    lemma = readings(word).get(part)
+    tags = [tag for tag in TAGS[part] if lemma and inflected(lemma, part, tag) == word]
+    return tags[0] if len(tags) == 1 or tags == ["VBD", "VBN"] else None
+
+
+def is_content(word: str, part: str) -> bool:
+    """True if a word in lower case can be nothing but this part of speech.
+
+    >>> is_content("city", "NOUN"), is_content("rock", "NOUN"), is_content("was", "VERB")
+    (True, False, False)
+    """
+    if len(word) < SHORTEST or not (word.isalpha() and word.islower()) or word in FUNCTION_WORDS:
+        return False  # for the dictionary "which" is a noun
+    return list(readings(word)) == [part]
+
+
+def article_for(word: str) -> str:
+    """The form of the indefinite article before a word.
+
+    >>> [article_for(word) for word in ("umbrella", "university", "hour", "lamp", "one")]
+    ['an', 'a', 'an', 'a', 'a']
+    """
+    lower = word.lower()
+    vowel = lower[0] in "aeiou" and not SOUNDS_LIKE_YOU.match(lower)
+    return "an" if vowel or SILENT_H.match(lower) else "a"
+
+
+# Nouns.
+
+
+def is_noun(text: Text, place: int) -> bool:
+    """True for a noun that ends its phrase, in the plural or after a determiner.
+
+    >>> text = Text.of("The rock band went to bed with songs; its genre rock music is old.")
+    >>> [text.tokens[place] for place in text.words if is_noun(text, place)]
+    ['band', 'songs']
+    """
+    word = text.tokens[place]
+    if len(word) < SHORTEST or not (word.isalpha() and word.islower()) or word in FUNCTION_WORDS:
+        return False
+    if tag_of(word, "NOUN") == "NNS":
+        return is_content(word, "NOUN") and _ends_phrase(text, place)
+    only_noun = not {"ADJ", "ADV"} & {*readings(word)} and tag_of(word, "VERB") in (None, "VB")
+    named = text.capitalised(place + 1)
+    determined = tag_of(word, "NOUN") == "NN" and determiner(text, place) is not None
+    return only_noun and determined and (named or _ends_phrase(text, place))
+
+
+def _ends_phrase(text: Text, place: int) -> bool:
+    """True if what follows is not a part of the noun's phrase: not for "genre" in "genre rock"."""
+    after = text.lower(place + 1)
+    if after in FUNCTION_WORDS or not after.isalnum():
+        return after not in ("that", "to", "'", "’", "-")
+    return bool(readings(after)) and not {"NOUN", "ADJ"} & {*readings(after)}
+
+
+def determiner(text: Text, place: int) -> int | None:
+    """The place of the "the", "her" or "Ann's" of a noun, only adjectives and nouns between."""
+    while place > 0:
+        place -= 1
+        word = text.lower(place)
+        if word in DETERMINERS or word.endswith(("'s", "’s")):
+            return place
+        inside = tag_of(word, "NOUN") == "NN" or tag_of(word, "ADJ") is not None or word.isdigit()
+        if not text.capitalised(place) and (word in FUNCTION_WORDS or not inside):
+            return None
+    return None
+
+
+# Verbs.
+
+
+def is_adverb(word: str) -> bool:
+    """True for what may stand between a helper and its verb."""
+    return word == "also" or (word not in FUNCTION_WORDS and list(readings(word)) == ["ADV"])
+
+
+def after_adverbs(text: Text, place: int) -> int:
+    """The place of the next token that is no adverb."""
+    place += 1
+    while is_adverb(text.lower(place)):
+        place += 1
+    return place
+
+
+def object_follows(text: Text, place: int) -> bool:
+    """True for a verb before "the", a name or a number."""
+    after = text.lower(place + 1)
+    return text.capitalised(place + 1) or after in DETERMINERS or after[:1].isdigit()
+
+
+def is_participle(word: str) -> bool:
+    """True for a past participle that is nothing else: not "run" as in "has run time"."""
+    found = readings(word)
+    verb = found.get("VERB", word)
+    return verb != word and "NOUN" not in found and word in forms(verb, "VERB").get("VBN", ())
+
+
+def is_base(word: str) -> bool:
+    """True for the base form of a verb."""
+    return word in ("be", "have", "do") or (
+        word not in FUNCTION_WORDS and readings(word).get("VERB") == word
+    )
+
+
+def helps(text: Text, place: int) -> bool:
+    """True for an auxiliary that "not" can follow; one of "have" needs a participle, "can" a base.
+
+    >>> text = Text.of("It has run time; it has grown for years; a can of it will run.")
+    >>> [place for place in text.words if helps(text, place)]
+    [6, 15]
+    """
+    word, verb = text.tokens[place], text.lower(after_adverbs(text, place))
+    if word in HAVE:
+        return is_participle(verb)
+    return word in BE or (word in DO | MODALS and is_base(verb))
+
+
+def third_person(text: Text, place: int) -> bool:
+    """True for a finite verb in the third person singular.
+
+    >>> text = Text.of("Ann plays the old plays that she likes.")
+    >>> [text.tokens[place] for place in text.words if third_person(text, place)]
+    ['plays', 'likes']
+    """
+    word = text.tokens[place]
+    if word in FUNCTION_WORDS or tag_of(word, "VERB") != "VBZ":
+        return False
+    return is_content(word, "VERB") or _has_subject(text, place)
+
+
+def past_tense(text: Text, place: int) -> bool:
+    """True for a finite verb in the past tense, and not for a participle.
+
+    >>> text = Text.of("The town founded by Ann grew; she loved a poet.")
+    >>> [text.tokens[place] for place in text.words if past_tense(text, place)]
+    ['grew', 'loved']
+    """
+    word = text.tokens[place]
+    if word in FUNCTION_WORDS or tag_of(word, "VERB") != "VBD":
+        return False
+    only = is_content(word, "VERB") and word not in forms(readings(word)["VERB"], "VERB")["VBN"]
+    return only or _has_subject(text, place)
+
+
+def _has_subject(text: Text, place: int) -> bool:
+    """True for a verb after "she" or "which", or between a name and an object or a preposition."""
+    before, after = text.lower(place - 1), text.lower(place + 1)
+    if before in SUBJECTS:
+        return True
+    object_or_place = object_follows(text, place) or (
+        after in PREPOSITIONS - {"of"} and tag_of(text.tokens[place], "VERB") == "VBZ"
+    )
+    return text.capitalised(place - 1) and before not in FUNCTION_WORDS and object_or_place
+
+
+# Numbers.
+
+MONTH = (
+    r"(?:January|February|March|April|May|June|July|August|September|October|November|December|"
+    r"Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept|Sep|Oct|Nov|Dec)\b\.?"
+)
+DAYS = r"\d{1,2}(?:st|nd|rd|th)?(?:[-–]\d{1,2}(?:st|nd|rd|th)?)?"
+DATES = re.compile(
+    rf"\b{DAYS}\s+(?:of\s+)?{MONTH}(?:\s*,?\s*\d{{3,4}}\b)?"
+    rf"|\b{MONTH}\s+{DAYS}\b(?!,\d{{3}}\b)(?:\s*,?\s*\d{{3,4}}\b)?"
+    rf"|\b{MONTH}\s*,?\s+(?:of\s+)?\d{{3,4}}\b"
+    r"|\b\d+(?:-\d+){2,}"  # also what a book or a telephone has
+    r"|\b\d{1,4}([./])\d{1,2}\1\d{1,4}\b"
+    r"|\b\d{1,2}:\d{2}(?::\d{2})?\b"
+    r"|\b[12]\d{3}[-–/]\d{2,4}\b"  # a season, as 1985-86
+)
+NUMBER = re.compile(r"(?<![\w.,])(?<![A-Za-z][-–])\d+(?:[.,]\d+)*(?!\w)")
+YEAR = re.compile(r"[12]\d{3}(?<!2[1-9]\d\d)")
+UNIT = re.compile(
+    r"\s*[%°]|[\s-]*(?:square |cubic )?(?:km|cm|mm|m|kg|g|mg|t|lb|lbs|ft|mi|ha|mph|hp|l|ml|"
+    r"kilometres|kilometers|metres|meters|miles|feet|inches|acres|hectares|grams|kilograms|tonnes|"
+    r"tons|pounds|litres|liters|degrees|euros?|dollars?|percent|per cent|million|billion)[²³]?\b",
+    re.IGNORECASE,
+)
+CURRENCY = ("$", "€", "£", "¥")
+
+
+def numbers_of(text: str) -> list[re.Match[str]]:
+    """The numbers of a text but those in dates and in words such as "A380".
+
+    Four digits from 1000 to 2099 are a year, unless a unit or a currency stands beside them.
+
+    >>> text = "On 3 May 1999 the B-2 flew 1,250.5 km, in 1850 2000 km, with 3 of 20 on board."
+    >>> [number[0] for number in numbers_of(text)]
+    ['1,250.5', '2000', '3', '20']
+    """
+    dates = [found.span() for found in DATES.finditer(text)]
+    return [
+        found
+        for found in NUMBER.finditer(text)
+        if not any(first <= found.start() < last for first, last in dates)
+        if not YEAR.fullmatch(found[0])
+        or UNIT.match(text, found.end())
+        or text[: found.start()].rstrip().endswith(CURRENCY)
+    ]
+
+
+ONES = listed("""
+    zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen
+    sixteen seventeen eighteen nineteen
+    """)
+TENS = listed("twenty thirty forty fifty sixty seventy eighty ninety")
+SCALES = ((10**9, "billion"), (10**6, "million"), (1000, "thousand"), (100, "hundred"))
+READABLE = re.compile(r"(0|[1-9]\d{0,2}(?:,\d{3})+|[1-9]\d{0,11})(?:\.(\d+))?")
+
+
+def cardinal(number: int) -> str:
+    """A whole number from 0 to below 10^12 in words.
+
+    >>> cardinal(21), cardinal(1005), cardinal(2_000_340)
+    ('twenty-one', 'one thousand and five', 'two million three hundred and forty')
+    """
+    for size, name in SCALES:
+        if number >= size:
+            count, rest = divmod(number, size)
+            joint = " and " if rest < 100 else " "
+            return f"{cardinal(count)} {name}" + (joint + cardinal(rest) if rest else "")
+    if number < 20:
+        return ONES[number]
+    tens, ones = divmod(number, 10)
+    return TENS[tens - 2] + (f"-{ONES[ones]}" if ones else "")
+
+
+def in_words(text: str) -> str | None:
+    """The text with its numbers in words, those of dates apart; None if there are none to write so.
+
+    >>> in_words("12 runways, 3.25 km and 40% of it, since 1999.")
+    'Twelve runways, three point two five km and forty percent of it, since 1999.'
+    """
+    written = text
+    for found in reversed(numbers_of(text)):
+        read, before = READABLE.fullmatch(found[0]), text[: found.start()]
+        if read is None or before.rstrip().endswith(CURRENCY):
+            continue
+        words = cardinal(int(read[1].replace(",", "")))
+        if read[2]:
+            words += " point " + " ".join(ONES[int(digit)] for digit in read[2])
+        rest = written[found.end() :]
+        if rest.startswith("%"):
+            words, rest = f"{words} percent", rest[1:]
+        written = before + (words if before.strip() else words.capitalize()) + rest
+    return None if written == text else written

@@ -1,0 +1,576 @@
+"""The suite: references attacked, scored by metrics, and what each metric notices.
+
+A case is an anchor, a paraphrase of it, and the anchor attacked, which has nearly every word of it:
+a metric should score the paraphrase better. `infolm attack` writes cases as JSON Lines, and
+`infolm robustness` reads them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from difflib import SequenceMatcher
+from statistics import NormalDist
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from infolm_metric.kernel.checks import check_known, number, whole_number
+from infolm_metric.kernel.pairs import Pairs, check_text, check_texts
+from infolm_metric.kernel.tables import Row, read_rows
+from infolm_metric.kernel.text_files import references_of
+from infolm_metric.robustness.attacks import ATTACKS, KINDS, attack, number_of
+from infolm_metric.robustness.grammar import in_words
+
+if TYPE_CHECKING:
+    from infolm_metric.kernel.scorer import MetricScorer
+
+SCORED = ("paraphrase", "adversary", "paraphrase_adversary")
+"""The texts of a case that scores made elsewhere have, in their order."""
+Z = NormalDist().inv_cdf(0.975)  # of a 95% interval
+RELATIVE, ABSOLUTE = 1e-6, 1e-9  # what float32 cannot tell apart, two scores may not either
+GROUPS = ("all", *KINDS)
+
+
+# Cases.
+
+
+@dataclass(frozen=True)
+class Item:
+    """What attacks are made on: texts that say the same.
+
+    Attributes:
+        id: its name; the number of its first row where the file gives none.
+        references: its references, each once.
+        paraphrase: another text that says what they say, or None.
+
+    Raises:
+        TypeError, ValueError: the references are a single string, or not all of them are texts.
+    """
+
+    id: str
+    references: tuple[str, ...]
+    paraphrase: str | None = None
+
+    def __post_init__(self) -> None:
+        check_texts("references", self.references)
+
+
+@dataclass(frozen=True)
+class Triple:
+    """A case: a text, what says the same, and both attacked.
+
+    Attributes:
+        id: that of the item.
+        attack: the name of the attack.
+        kind: "adequacy" or "fluency".
+        anchor: the text, a reference of the item.
+        paraphrase: what says the same, or None.
+        adversary: the anchor attacked.
+        paraphrase_adversary: the paraphrase attacked; None where there is no paraphrase, or the
+            attack does not apply to it.
+        seed: what the attack was made with.
+    """
+
+    id: str
+    attack: str
+    kind: str
+    anchor: str
+    paraphrase: str | None
+    adversary: str
+    paraphrase_adversary: str | None
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        check_known("kind", self.kind, KINDS)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The row that `infolm attack` writes."""
+        return asdict(self)
+
+
+def read_items(path: str, reference_columns: Sequence[str] = ()) -> list[Item]:
+    """The items of a table.
+
+    The columns `id` and `paraphrase` are read if they are there. Rows of one id, such as the
+    outputs of several systems, are one item, whose references are theirs together; without an id
+    rows with the same references are, in any order.
+
+    Args:
+        path: the name of a JSON Lines, CSV, TSV or Parquet file; "-" is standard input.
+        reference_columns: the names of the columns of references (default: "references" or
+            "reference").
+
+    Returns:
+        The items, in the order in which they first come.
+
+    Raises:
+        TypeError, ValueError: the file cannot be read or has no row, a row has no references or
+            holds what is no text, or an item has two paraphrases.
+    """
+    items: dict[object, Item] = {}
+    for place, (where, row) in enumerate(read_rows(path), 1):
+        references = references_of(where, row, reference_columns)
+        paraphrase = _text(where, row, "paraphrase", optional=True)
+        name = "" if row.get("id") is None else str(row["id"])
+        key = name or frozenset(references)
+        item = items.get(key, Item(name or str(place), (), paraphrase))
+        if paraphrase and item.paraphrase not in (None, paraphrase):
+            raise ValueError(
+                f"{where}: another paraphrase of id {item.id!r}; give each an id of its own"
+            )
+        together = tuple(dict.fromkeys([*item.references, *references]))
+        items[key] = Item(item.id, together, item.paraphrase or paraphrase)
+    if not items:
+        raise ValueError(f"{path} has no rows; give one row for each item")
+    return list(items.values())
+
+
+def make_triples(
+    items: Iterable[Item],
+    attacks: Sequence[str] = (),
+    seed: int = 0,
+    per_attack: int | None = None,
+) -> list[Triple]:
+    """The cases of some attacks on every reference of the items.
+
+    The paraphrase of a reference is the item's own, else the other reference of it that has fewest
+    words in common, else, for "num", the reference with its numbers in words.
+
+    Args:
+        items: what is attacked.
+        attacks: names of `ATTACKS` (default: all).
+        seed: a whole number, at least 0; the same gives the same cases.
+        per_attack: the largest number of cases of each attack, at least 1, drawn by a hash of their
+            texts (default: no limit).
+
+    Returns:
+        The cases, attack by attack in the order of `ATTACKS`. An attack that does not apply to a
+        reference makes no case of it.
+
+    Raises:
+        TypeError, ValueError: an attack is unknown, a text is no string, or a number is no whole
+            one or too small.
+
+    >>> (case,) = make_triples([Item("1", ("It has 12 rooms.",))], ["num"])
+    >>> case.paraphrase, case.paraphrase_adversary
+    ('It has twelve rooms.', None)
+    """
+    for name in attacks:
+        check_known("attack", name, list(ATTACKS))
+    if per_attack is not None:
+        whole_number("per_attack", per_attack)
+    anchors = [(item, anchor) for item in items for anchor in item.references]
+    triples: list[Triple] = []
+    for name in ATTACKS:
+        if not attacks or name in attacks:
+            cases = [case for pair in anchors if (case := _triple(*pair, name, seed)) is not None]
+            if per_attack is not None:
+                cases.sort(key=lambda case: number_of(seed, case.attack, case.anchor))
+            triples += cases[:per_attack]
+    return triples
+
+
+def _triple(item: Item, anchor: str, name: str, seed: int) -> Triple | None:
+    """The case that an attack makes of a reference."""
+    adversary = attack(anchor, name, seed)
+    if adversary is None:
+        return None
+    words = anchor.split()
+    others = sorted(
+        (text for text in item.references if text.strip()),
+        key=lambda text: SequenceMatcher(None, words, text.split()).ratio(),
+    )
+    written = in_words(anchor) if name == "num" else None
+    texts = [item.paraphrase, *others, written]
+    paraphrase = next((text for text in texts if text not in (None, anchor, adversary)), None)
+    attacked = None if paraphrase is None else attack(paraphrase, name, seed)
+    kind = ATTACKS[name].kind
+    return Triple(item.id, name, kind, anchor, paraphrase, adversary, attacked, seed)
+
+
+def read_triples(path: str) -> list[tuple[Row, Triple]]:
+    """The rows that `infolm attack` wrote.
+
+    Args:
+        path: the name of a JSON Lines, CSV, TSV or Parquet file; "-" is standard input.
+
+    Returns:
+        Each row, with the words that tell where it stands, and the case that it holds.
+
+    Raises:
+        TypeError, ValueError: the file cannot be read or has no row, or a row is none of these.
+    """
+    triples = [(row, _triple_of(*row)) for row in read_rows(path)]
+    if not triples:
+        raise ValueError(f"{path} has no rows; make them with `infolm attack FILE -o {path}`")
+    return triples
+
+
+def _triple_of(where: str, row: Mapping[str, Any]) -> Triple:
+    """The case in a row; `where` it stands is for messages."""
+    if "attack" not in row:
+        raise ValueError(
+            f"{where}: no column 'attack'; `infolm attack FILE -o OUT.jsonl` makes such rows"
+        )
+    check_known(f"attack of {where}:", row["attack"], list(ATTACKS))
+    kind = ATTACKS[row["attack"]].kind
+    if row.get("kind") != kind:
+        raise ValueError(f"{where}: 'kind' must be {kind!r}, got {row.get('kind')!r}")
+    return Triple(
+        id=str(row.get("id") or where),
+        attack=row["attack"],
+        kind=kind,
+        anchor=str(_text(where, row, "anchor")),
+        paraphrase=_text(where, row, "paraphrase", optional=True),
+        adversary=str(_text(where, row, "adversary")),
+        paraphrase_adversary=_text(where, row, "paraphrase_adversary", optional=True),
+        seed=int(row.get("seed") or 0),
+    )
+
+
+def _text(where: str, row: Mapping[str, Any], column: str, optional: bool = False) -> str | None:
+    """The text of a column; None where it may be missing and is, or holds nothing but blanks."""
+    text = row.get(column)
+    if optional and (text is None or not str(text).strip()):
+        return None
+    check_text(f"{where}: {column!r}", text)
+    return str(text)
+
+
+# Scores.
+
+
+class CaseScores(NamedTuple):
+    """The scores of a case against its anchor, higher is better; None where there is no such text.
+
+    `copy` is the score of the anchor itself, where the paraphrase cannot be attacked.
+    """
+
+    paraphrase: float | None
+    adversary: float | None
+    paraphrase_adversary: float | None
+    copy: float | None = None
+
+
+@dataclass(frozen=True)
+class Column:
+    """Scores made elsewhere, against the anchor of each case.
+
+    Attributes:
+        name: that of the metric.
+        scores: of every case, in order: those of the paraphrase, the adversary and the paraphrase's
+            adversary; None where there is none.
+        higher_is_better: False for a metric of which lower is.
+    """
+
+    name: str
+    scores: Sequence[tuple[float | None, float | None, float | None]]
+    higher_is_better: bool = True
+
+    def __post_init__(self) -> None:
+        for score in (score for row in self.scores for score in row if score is not None):
+            number(f"score in column {self.name!r}", score)
+
+
+def read_column(name: str, rows: Sequence[Row], higher_is_better: bool = True) -> Column:
+    """The scores that stand in the columns NAME.paraphrase, NAME.adversary and so on.
+
+    Args:
+        name: that of the metric.
+        rows: as `read_triples` gives them.
+        higher_is_better: False for a metric of which lower is.
+
+    Returns:
+        The scores of every row; None where a cell is empty.
+
+    Raises:
+        ValueError: a column is missing, or a score is no finite number.
+    """
+    columns = [f"{name}.{text}" for text in SCORED]
+    for column in columns[:2]:
+        if not any(column in row for _, row in rows):
+            raise ValueError(f"no column {column!r}; outside scores need {', '.join(columns)}")
+    scores = [tuple(_score(where, row, column) for column in columns) for where, row in rows]
+    return Column(name, [(one, two, three) for one, two, three in scores], higher_is_better)
+
+
+def _score(where: str, row: Mapping[str, Any], column: str) -> float | None:
+    value = row.get(column)
+    if value is None or value == "":
+        return None
+    if isinstance(value, str):  # in CSV
+        with contextlib.suppress(ValueError):
+            value = json.loads(value)
+    return number(f"{where}: {column!r}", value)
+
+
+# Results.
+
+
+@dataclass(frozen=True)
+class AttackResult:
+    """How a metric does on one attack; shares are from 0 to 1, and None where there is no case.
+
+    Attributes:
+        attack: its name.
+        kind: "adequacy" or "fluency".
+        cases: how many have the scores of a text and of the same text attacked.
+        n: how many have the scores of a paraphrase and of the attacked anchor.
+        accuracy: the share of the `n` in which the paraphrase scores better.
+        low: the lower end of its 95% interval after Wilson.
+        high: the upper end.
+        ties: the share of the `n` with equal scores, which are misses.
+        sensitivity: the share of the `cases` in which the text scores better than the same text
+            attacked: the paraphrase, or else the anchor.
+    """
+
+    attack: str
+    kind: str
+    cases: int
+    n: int
+    accuracy: float | None
+    low: float | None
+    high: float | None
+    ties: float | None
+    sensitivity: float | None
+
+    def as_dict(self) -> dict[str, Any]:
+        """The numbers as `infolm robustness --json` gives them."""
+        names = ("n", "accuracy", "low", "high", "ties", "sensitivity")
+        return {name: getattr(self, name) for name in names}
+
+
+@dataclass(frozen=True)
+class MetricResult:
+    """How a metric does on every attack.
+
+    Attributes:
+        signature: that of the metric's scores; None for scores made elsewhere.
+        attacks: attack -> result, for those that the cases have, in the order of `ATTACKS`.
+    """
+
+    signature: str | None
+    attacks: Mapping[str, AttackResult]
+
+    def macro(self, what: str = "accuracy") -> dict[str, float | None]:
+        """The means over the attacks, of which each counts alike.
+
+        Args:
+            what: "accuracy", "sensitivity" or "ties".
+
+        Returns:
+            The mean over "all", over those of "adequacy" and over those of "fluency"; None where
+            none has a case.
+        """
+        means: dict[str, float | None] = {}
+        for group in GROUPS:
+            results = [each for each in self.attacks.values() if group in ("all", each.kind)]
+            values = [value for each in results if (value := getattr(each, what)) is not None]
+            means[group] = sum(values) / len(values) if values else None
+        return means
+
+    def as_dict(self) -> dict[str, Any]:
+        """The numbers as `infolm robustness --json` gives them."""
+        return {
+            "signature": self.signature,
+            "attacks": {name: each.as_dict() for name, each in self.attacks.items()},
+            "macro": self.macro(),
+            "macro_sensitivity": self.macro("sensitivity"),
+        }
+
+
+@dataclass(frozen=True)
+class Robustness:
+    """How several metrics do on the same cases.
+
+    Attributes:
+        metrics: metric -> result.
+    """
+
+    metrics: Mapping[str, MetricResult]
+
+    def as_dict(self) -> dict[str, Any]:
+        """What `infolm robustness --json` gives."""
+        return {"metrics": {name: each.as_dict() for name, each in self.metrics.items()}}
+
+
+def wilson_interval(hits: int, n: int) -> tuple[float, float]:
+    """The 95% score interval of a share (Wilson 1927), within [0, 1] for few cases, too.
+
+    Args:
+        hits: how many of the cases count, from 0 to `n`.
+        n: the number of cases, at least 1.
+
+    Returns:
+        The lower and the upper end, from 0 to 1.
+
+    Raises:
+        ValueError: there are no cases, or more hits than cases.
+
+    >>> low, high = wilson_interval(8, 10)
+    >>> round(low, 4), round(high, 4)
+    (0.4902, 0.9433)
+    """
+    if not 0 <= hits <= n or n < 1:
+        raise ValueError(f"hits must be from 0 to n, and n at least 1, got {hits} of {n}")
+    share, spread = hits / n, Z * Z / n
+    middle = (share + spread / 2) / (1 + spread)
+    reach = Z / (1 + spread) * math.sqrt(share * (1 - share) / n + spread / (4 * n))
+    return max(0.0, middle - reach), min(1.0, middle + reach)
+
+
+def summarise(triples: Sequence[Triple], scores: Sequence[CaseScores]) -> dict[str, AttackResult]:
+    """The result for each attack that the cases have, in the order of `ATTACKS`.
+
+    Attacks of the user's own come last.
+
+    Args:
+        triples: the cases.
+        scores: of each case.
+
+    Returns:
+        attack -> result.
+    """
+    scores_of: dict[str, list[CaseScores]] = {name: [] for name in ATTACKS}
+    kinds: dict[str, str] = {}
+    for triple, score in zip(triples, scores, strict=True):
+        scores_of.setdefault(triple.attack, []).append(score)
+        kinds.setdefault(triple.attack, triple.kind)
+    names = [name for name in scores_of if name in kinds]
+    return {name: _attack_result(name, kinds[name], scores_of[name]) for name in names}
+
+
+def _attack_result(name: str, kind: str, scores: Sequence[CaseScores]) -> AttackResult:
+    preferences = _comparisons((score.paraphrase, score.adversary) for score in scores)
+    differences = _comparisons(
+        (score.copy, score.adversary)
+        if score.paraphrase is None or score.paraphrase_adversary is None
+        else (score.paraphrase, score.paraphrase_adversary)
+        for score in scores
+    )
+    n, hits = len(preferences), preferences.count(1)
+    low, high = wilson_interval(hits, n) if n else (None, None)
+    return AttackResult(
+        attack=name,
+        kind=kind,
+        cases=len(differences),
+        n=n,
+        accuracy=hits / n if n else None,
+        low=low,
+        high=high,
+        ties=preferences.count(0) / n if n else None,
+        sensitivity=differences.count(1) / len(differences) if differences else None,
+    )
+
+
+def _comparisons(pairs: Iterable[tuple[float | None, float | None]]) -> list[int]:
+    """1 where the first scores better, 0 for a tie, -1 where it scores worse."""
+    return [
+        0 if math.isclose(one, other, rel_tol=RELATIVE, abs_tol=ABSOLUTE) else (one > other) * 2 - 1
+        for one, other in pairs
+        if one is not None and other is not None
+    ]
+
+
+def measure(
+    triples: Sequence[Triple],
+    scorers: Mapping[str, MetricScorer],
+    columns: Sequence[Column] = (),
+) -> Robustness:
+    """How the metrics, and the scores made elsewhere, do on the cases.
+
+    Every metric scores each different pair of a text and an anchor once, in one call. What it
+    counts before, as idf="references" does, it counts on the anchors, each once, as it would if
+    they were scored by themselves.
+
+    Args:
+        triples: the cases.
+        scorers: metrics by name.
+        columns: scores made elsewhere.
+
+    Returns:
+        The result of each metric, then of each column, by name. A metric that gives several scores
+        has an entry for each, whose name is the metric's and the score's.
+
+    Raises:
+        TypeError, ValueError: there are no cases, a name comes twice, a metric counts candidates,
+            or a column does not have finite numbers for each case. All that is found before
+            anything is scored.
+        OSError: a model cannot be found.
+
+    >>> from infolm_metric import InfoLMScorer
+    >>> cases = make_triples([Item("1", ("It has 12 rooms.",))], ["num"])
+    >>> scorer = InfoLMScorer(model_name_or_path="bundled", idf=False)
+    >>> measure(cases, {"infolm": scorer}).metrics["infolm"].attacks["num"].n
+    1
+    """
+    if not triples:
+        raise ValueError("there are no cases; no attack applied to the texts")
+    names = [*scorers, *(column.name for column in columns)]
+    for name in {name for name in names if names.count(name) > 1}:
+        raise ValueError(f"two metrics are called {name!r}; rename the column of scores")
+    for column in columns:
+        if len(column.scores) != len(triples):
+            raise ValueError(
+                f"column {column.name!r} must have scores of {len(triples)} cases, got "
+                f"{len(column.scores)}"
+            )
+    for scorer in scorers.values():
+        if getattr(scorer.settings, "idf", None) == "separate":
+            raise ValueError(
+                "idf='separate' weighs candidates by a corpus of attacked texts; use 'references', "
+                "False or a table"
+            )
+    results: dict[str, MetricResult] = {}
+    for name, scorer in scorers.items():
+        results |= _measured(name, scorer, triples)
+    for column in columns:
+        rows = [_oriented(row, column.higher_is_better) for row in column.scores]
+        results[column.name] = MetricResult(None, summarise(triples, rows))
+    return Robustness(results)
+
+
+def _oriented(scores: Iterable[float | None], higher_is_better: bool) -> CaseScores:
+    sign = 1 if higher_is_better else -1
+    return CaseScores(*(None if score is None else sign * score for score in scores))
+
+
+def _measured(
+    name: str, scorer: MetricScorer, triples: Sequence[Triple]
+) -> dict[str, MetricResult]:
+    """The results of a metric, one for each score that it gives."""
+    cases: list[tuple[str | None, ...]] = [
+        (case.paraphrase, case.adversary, case.paraphrase_adversary, case.anchor)
+        for case in triples
+    ]
+    pairs = dict.fromkeys(
+        (text, case.anchor)
+        for case, texts in zip(triples, cases, strict=True)
+        for text in (texts if case.paraphrase_adversary is None else texts[:3])
+        if text is not None
+    )
+    result = _scored(scorer, pairs, dict.fromkeys(case.anchor for case in triples))
+    scores = result["scores"]
+    results = {}
+    for kind, column in scores.items() if isinstance(scores, Mapping) else [("", scores)]:
+        table: dict[tuple[str | None, str], float] = dict(zip(pairs, column, strict=True))
+        rows = [
+            _oriented([table.get((text, case.anchor)) for text in texts], result.higher_is_better)
+            for case, texts in zip(triples, cases, strict=True)
+        ]
+        attacks = summarise(triples, rows)
+        results[f"{name} {kind}".strip()] = MetricResult(result["signature"], attacks)
+    return results
+
+
+def _scored(scorer: MetricScorer, pairs: Iterable[tuple[str, str]], anchors: Iterable[str]) -> Any:
+    """The result for (candidate, anchor), the anchors being the corpus that is counted."""
+    settings = scorer.settings.replace(rescale_with_baseline=False)
+    with scorer.lock:
+        statistics = scorer.inner.count(Pairs.of(("", [text]) for text in anchors), settings)
+        checked = Pairs.of((candidate, [anchor]) for candidate, anchor in pairs)
+        result = scorer.inner.score(checked, settings, statistics)
+    result.remarks.warn()
+    return result

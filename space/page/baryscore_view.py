@@ -1,0 +1,82 @@
+"""Why two texts score as they do by BaryScore: which words carry the cost of moving them."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+import gradio as gr
+
+from .appearance import NEUTRAL, WEIGHT_COLOURS, Why, bar_plot, bars, make_reproduction, table
+
+DRAWN, LISTED = 8, 20  # moves
+
+
+def make() -> list[Any]:
+    """The components that explain a score: the strongest ones, and those behind “Details”."""
+    gr.Markdown(
+        "### Which words carry the cost\n"
+        "The model gives each word a place by its meaning in the text. The score is what it costs "
+        "to move the candidate’s words onto the reference’s: how much moves, times how far. The "
+        "stronger its colour, the more of the cost a word carries."
+    )
+    with gr.Row():
+        shown: list[Any] = [
+            gr.HighlightedText(
+                label=side,
+                color_map=WEIGHT_COLOURS,
+                show_inline_category=False,
+                min_width=280,
+                elem_classes="tokens",
+                elem_id=f"cost-{side.lower()}",
+            )
+            for side in ("Candidate", "Reference")
+        ]
+    gr.Markdown("### The costliest moves\nFrom a word of the candidate to a word of the reference.")
+    shown.append(bar_plot("Share of the score", "share of the score, %", NEUTRAL, elem_id="moves"))
+    with gr.Accordion("Details", open=False):
+        gr.Markdown(
+            "### Move by move\n"
+            "How much of the text moves, how far (squared), and what part of the score that is."
+        )
+        columns = ["from", "to", "moves", "distance", "of score"]
+        shown.append(table("", columns, ["25%", "24%", "16%", "18%", "17%"]))
+        return shown + make_reproduction()
+
+
+def explain(scorer: Any, candidate: str, reference: str, settings: Mapping[str, Any]) -> Why:
+    """What explains the score of a candidate with one reference."""
+    found = scorer.explain(candidate, reference, **settings)
+    sent, received = found.candidate.tokens, found.reference.tokens
+    moves = [(sent[m.candidate], received[m.reference], m) for m in found.moves() if m.share > 0]
+    costs = found.plan * found.distances
+    together: Counter[str] = Counter()  # a word may stand twice
+    for start, end, move in moves:
+        together[f"{start} → {end}"] += move.share / found.score
+    return Why(
+        bound=math.inf,  # it is 4, and so far from what texts score that it says nothing
+        told={
+            "moves": [
+                {"from": start, "to": end, "mass": m.mass, "distance": m.distance, "share": m.share}
+                for start, end, m in moves
+            ]
+        },
+        shown=[
+            _coloured(sent, costs.sum(1).tolist()),
+            _coloured(received, costs.sum(0).tolist()),
+            gr.update(value=bars(together.most_common(DRAWN)), visible=bool(moves)),
+            [
+                [start, end, f"{m.mass:.1%}", f"{m.distance:.2f}", f"{m.share / found.score:.1%}"]
+                for start, end, m in moves[:LISTED]
+            ],
+        ],
+    )
+
+
+def _coloured(tokens: list[str], costs: list[float]) -> list[tuple[str, str]]:
+    """The tokens of a text with the level of their cost; the costliest has the last level."""
+    levels, highest = list(WEIGHT_COLOURS), max(costs) or 1.0
+    places = (round((len(levels) - 1) * cost / highest) for cost in costs)
+    return [(token, levels[place]) for token, place in zip(tokens, places, strict=True)]

@@ -1,0 +1,220 @@
+"""Texts scored by any of the three metrics: a pair with all that explains it, or many in parts."""
+
+from __future__ import annotations
+
+import functools
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import gradio as gr
+
+from infolm_metric import IDF
+from infolm_metric.kernel.baselines import Spread
+from infolm_metric.kernel.pairs import Pairs, check_pairs
+from infolm_metric.kernel.rescaling import score_part
+
+from . import baryscore_view, infolm_view, limits, menli_view
+from .appearance import Why, sentence
+from .settings import COMPARED_BY, SCORERS, check_settings, default
+
+VIEWS: dict[str, Any] = {
+    "infolm": infolm_view,
+    "baryscore": baryscore_view,
+    "menli": menli_view,
+}
+"""What explains each metric's scores."""
+LOCK = threading.RLock()
+"""Held while a model is loaded or reads: a tokenizer serves one at a time."""
+REUSED_BYTES = 1 << 28  # of texts that come again, by scorer
+FEW = "few_documents"
+UNREADABLE = ("empty", "one_token", "unknown_tokens", "unread")
+"""Warnings with which a score says nothing."""
+
+
+REFUSED = (ValueError, TypeError, OSError)  # what checks raise; anything else is a bug of ours
+
+
+def refusal(error: BaseException) -> gr.Error:
+    """What a program is told that asked for something that is refused."""
+    return gr.Error(sentence(str(error)), print_exception=False)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A candidate compared with its references, and why it scores as it does."""
+
+    metric: str
+    settings: dict[str, Any]
+    candidate: str
+    references: list[str]
+    score: float
+    higher_is_better: bool
+    unrelated: Spread | None  # what unrelated texts score, where that is known
+    warnings: Mapping[str, int]
+    signature: str
+    closest: int  # which reference is explained
+    why: Why
+
+    @property
+    def name(self) -> str:
+        """The metric, and by which measure."""
+        title = COMPARED_BY[self.metric].partition(":")[0]
+        measure = self.settings.get("information_measure", default("infolm", "information_measure"))
+        return f"{title} ({measure})" if self.metric == "infolm" else title
+
+    @property
+    def best(self) -> float:
+        """What a copy scores."""
+        return self.why.bound if self.higher_is_better else 0.0
+
+    @property
+    def readable(self) -> bool:
+        """False if the model cannot read the texts, so that the score says nothing."""
+        return not any(kind in self.warnings for kind in UNREADABLE)
+
+    @property
+    def verdict(self) -> str:
+        """How close the texts are, in words."""
+        if not self.readable:
+            return "The model cannot read this"
+        if self.score == self.best:
+            return "The same as a copy"
+        if self.why.verdict or self.unrelated is None:
+            return self.why.verdict or "No verdict"
+        words = self.unrelated.verdict(self.score, self.best)
+        return f"{words.capitalize()} unrelated texts"
+
+    def as_dict(self) -> dict[str, Any]:
+        """What a program is told."""
+        names = ("metric", "score", "higher_is_better", "verdict", "warnings", "signature")
+        unrelated = self.unrelated and vars(self.unrelated)
+        told = {"explained_reference": self.closest, "unrelated": unrelated, "why": self.why.told}
+        return {name: getattr(self, name) for name in names} | told
+
+
+@functools.cache
+def scorer_of(metric: str, model: str) -> Any:
+    """The scorer that all visitors share; whoever calls holds the LOCK."""
+    return SCORERS[metric](model_name_or_path=model, reuse_memory=REUSED_BYTES)
+
+
+def token_counts(texts: Sequence[str], model: str) -> list[int]:
+    """The number of tokens of each text, special ones included."""
+    with LOCK:
+        tokenizer = scorer_of("infolm", model).tokenizer
+        return [len(ids) for ids in tokenizer(list(texts), verbose=False)["input_ids"]]
+
+
+def compare(
+    metric: str, candidate: Any, references: Any, settings: Mapping[str, Any] | None = None
+) -> Answer:
+    """The score of a candidate with its explanation.
+
+    Raises:
+        TypeError, ValueError: a text or a setting is refused.
+        OSError: the model cannot be loaded.
+    """
+    own = check_settings(metric, settings)
+    if not isinstance(references, list):
+        raise TypeError("references must be a list of texts")
+    check_pairs([candidate], [references])
+    limits.check_group("the candidate", candidate, references)
+    if not all(text.strip() for text in (candidate, *references)):
+        raise ValueError(f"the {'reference' if candidate.strip() else 'candidate'} is empty")
+    model = own["model_name_or_path"]
+    limits.check_compared(token_counts([candidate, *references], model), model)
+    with LOCK:
+        scorer = scorer_of(metric, model)
+        result = scorer.score([candidate], [references], **own)
+        alone = scorer.score([candidate] * len(references), references, **own)["scores"]
+        closest = alone.index((max if result["higher_is_better"] else min)(alone))
+        fixed = own
+        if "idf" in vars(scorer.settings):  # explained with the weights that all references give
+            counted = "|weights:idf|" in result["signature"]
+            fixed = {**own, "idf": counted and IDF.from_corpus(references, scorer.tokenizer)}
+        return Answer(
+            metric=metric,
+            settings=own,
+            candidate=candidate,
+            references=references,
+            score=result[metric],
+            higher_is_better=result["higher_is_better"],
+            unrelated=unrelated(partial(scorer.score, [candidate], [references], **own)),
+            warnings=warnings_of(result),
+            signature=result["signature"],
+            closest=closest,
+            why=VIEWS[metric].explain(scorer, candidate, references[closest], fixed),
+        )
+
+
+def score_in_parts(
+    metric: str, pairs: Pairs, counts: Sequence[Sequence[int]], settings: Mapping[str, Any]
+) -> Iterator[int | dict[str, Any]]:
+    """The number of pairs done, again and again, and at last the whole.
+
+    Between two parts others get their turn, and a visitor who has left is noticed. The weights come
+    from all pairs, so that the scores are those of one call of `compute`.
+
+    Args:
+        metric: its name.
+        pairs: checked.
+        counts: the tokens of each text of each pair.
+        settings: checked.
+    """
+    with LOCK:
+        scorer = scorer_of(metric, settings["model_name_or_path"])
+        chosen = scorer.settings.replace(**settings)
+        statistics = scorer.inner.count(pairs, chosen)
+    scores: list[float] = []
+    warnings: Counter[str] = Counter()
+    work = sum(count**2 for row in counts for count in row)
+    size = max(1, limits.PART_WORK * len(pairs) // work)
+    for start in range(0, len(pairs), size):
+        with LOCK:
+            part = pairs.part(start, start + size)
+            result = score_part(scorer.inner, part, chosen, statistics)
+        scores += result["scores"]
+        found = warnings_of(result)
+        warnings.update(found)
+        yield len(scores)
+    with LOCK:
+        known = unrelated(
+            lambda **more: score_part(
+                scorer.inner, pairs.part(0, 1), chosen.replace(**more), statistics
+            )
+        )
+    yield {
+        "metric": metric,
+        "mean": sum(scores) / len(scores),
+        "scores": scores,
+        "higher_is_better": result["higher_is_better"],
+        "unrelated": known,
+        # Rare words are known from the references of all pairs, and not of a part.
+        "warnings": {kind: found[kind] if kind == FEW else n for kind, n in warnings.items()},
+        "signature": result["signature"],
+    }
+
+
+def unrelated(score: Callable[..., Any]) -> Spread | None:
+    """What unrelated texts score where `score` does, by the package's baseline, if it fits."""
+    try:
+        baseline = score(rescale_with_baseline=True)["baseline"]
+    except ValueError:
+        return None
+    return Spread(**{name: value for name, value in baseline.items() if name != "source"})
+
+
+def warnings_of(result: Any) -> dict[str, int]:
+    """How many texts there is something to warn of, by the kind of warning."""
+    remarks = result.remarks
+    kinds = {name: getattr(remarks, name) for name in ("too_long", *UNREADABLE[:2], "zero_weight")}
+    kinds["unknown_tokens"] = remarks.unknown_tokens * (
+        remarks.unknown_tokens > remarks.tokens / 10
+    )
+    kinds["unread"] = remarks.unread * (remarks.unread > remarks.texts / 10)
+    kinds[FEW] = remarks.distinct_documents * (remarks.distinct_documents < 10)
+    return {kind: count for kind, count in kinds.items() if count}

@@ -1,0 +1,315 @@
+"""What unrelated texts score, and scores rescaled by it."""
+
+import itertools
+import json
+import math
+import random
+import statistics
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from infolm_metric import InfoLM, InfoLMScorer, MENLIScorer
+from infolm_metric.core import distributed
+from infolm_metric.core.baselines import (
+    Baseline,
+    BaselineStats,
+    NoBaseline,
+    baseline_of,
+    unrelated_pairs,
+)
+from infolm_metric.metrics import METRICS, find
+from tests.paraphrases import PARAPHRASES
+from tests.random_pairs import WORDS
+from tests.toy import ToyScorer
+
+DRAW = random.Random(0)
+TEXTS = list({" ".join(DRAW.choices(WORDS, k=DRAW.randint(3, 8))): None for _ in range(80)})
+CANDIDATES, REFERENCES = TEXTS[:20], TEXTS[40:60]
+PAIRED = list(zip(CANDIDATES, REFERENCES, strict=True))
+
+
+@pytest.fixture(scope="module")
+def scorer(tiny_bert):
+    return InfoLMScorer(model_name_or_path=tiny_bert)
+
+
+@pytest.fixture(scope="module")
+def baseline(scorer):
+    return scorer.make_baseline(TEXTS, 60, 2)
+
+
+@pytest.fixture(scope="module")
+def saved(baseline, tmp_path_factory):
+    path = tmp_path_factory.mktemp("baseline") / "b"
+    baseline.save(path)
+    return path
+
+
+def stats_of(baseline, measure, weights, count):
+    """The statistics of a measure in a baseline."""
+    (stats,) = (
+        each
+        for (signature, *rest), each in baseline.stats.items()
+        if f"measure:{measure}" in signature and rest == [weights, count]
+    )
+    return stats
+
+
+# Making one
+
+
+@given(number=st.integers(2, 200), pairs=st.integers(1, 120), count=st.integers(1, 4))
+def test_the_pairs_are_of_different_texts_and_come_once(number, pairs, count):
+    number = min(number, 2 * pairs)  # no more are read
+    texts = [f"text {i}" for i in range(number)]
+    if count >= number:
+        with pytest.raises(ValueError, match=f"references must be fewer .*are {number}, got"):
+            list(unrelated_pairs(texts * 2, pairs, count))
+        return
+    for references, part in enumerate(unrelated_pairs(texts * 2, pairs, count), 1):
+        found = [(candidate, *group) for candidate, group in part]
+        assert all(len(set(each)) == references + 1 for each in found)
+        assert len(set(found)) == len(found) == min(pairs, len(found))
+        assert len(found) >= min(pairs, number, 2 * pairs)
+
+
+def test_a_file_holds_every_measure_both_weights_and_numbers_of_references(baseline):
+    kinds = {rest for _, *rest in ((key[0], key[1:]) for key in baseline.stats) for rest in rest}
+    assert kinds == set(itertools.product(("uniform", "idf"), (1, 2)))
+    assert len(baseline.stats) == 9 * 4
+    assert {stats.pairs for stats in baseline.stats.values()} == {60}
+    one, two = (stats_of(baseline, "l1_distance", "idf", count).mean for count in (1, 2))
+    assert two < one  # the closest of two is closer
+
+
+def test_a_baseline_of_a_texts_tokens_alone_holds_the_bounded_measures(scorer):
+    names = scorer.settings.replace(interpolation=1.0).baseline_settings()[0].names
+    assert {"fisher_rao_distance", "l1_distance", "alpha_divergence"} <= {*names}
+    assert "kl_divergence" not in names
+
+
+# Its figures
+
+SCORES = st.lists(st.floats(0, 10), min_size=2, max_size=30)
+
+
+@given(SCORES)
+def test_the_figures_are_those_of_the_scores(scores):
+    stats = BaselineStats.of(scores)
+    assert stats.mean == pytest.approx(math.fsum(scores) / len(scores))
+    assert stats.deviation == pytest.approx(statistics.stdev(scores), abs=1e-9)
+    assert min(scores) - 1e-9 <= stats.deciles[0] and stats.deciles[8] <= max(scores) + 1e-9
+    assert stats.deciles[4] == pytest.approx(statistics.median(scores))
+    assert stats.is_valid and stats.pairs == len(scores)
+
+
+@given(SCORES, st.floats(0, 10), st.sampled_from([0.0, 10.0]))
+def test_a_copy_is_1_and_unrelated_texts_are_0_and_words_follow_the_order(scores, score, best):
+    stats = BaselineStats.of(scores)
+    if stats.mean == best:
+        with pytest.raises(NoBaseline, match="best score"):
+            stats.rescale(score, best)
+        return
+    assert stats.rescale(best, best) == 1 and stats.rescale(stats.mean, best) == 0
+    middle = (score + best) / 2  # closer
+    assert stats.rescale(middle, best) >= stats.rescale(score, best)
+    words = ["a copy", "far closer than", "closer than", "hardly closer than", "about as far as"]
+    words.append("farther than")
+    order = [words.index(stats.verdict(each, best)) for each in (best, middle, score)]
+    assert order == sorted(order) and (order[2] == 0) == (score == best)
+    with pytest.raises(NoBaseline, match="best score"):
+        stats.rescale(score, math.inf)
+
+
+# Rescaling by it
+
+
+@pytest.mark.filterwarnings("ignore:infolm:UserWarning")
+@pytest.mark.parametrize("idf", [False, "references"])
+def test_every_way_to_score_is_rescaled_by_a_file(scorer, baseline, saved, idf):
+    chosen = {"idf": idf, "rescale_with_baseline": saved}
+    result = scorer.score(CANDIDATES, REFERENCES, **chosen)
+    weights = "idf" if idf else "uniform"
+    mean = stats_of(baseline, "fisher_rao_distance", weights, 1).mean
+    expected = [1 - score / mean for score in result["scores"]]
+    assert result["rescaled_scores"] == pytest.approx(expected, rel=1e-12)
+    assert result["rescaled"] == pytest.approx(statistics.fmean(expected))
+    assert result["baseline"]["source"] == "file" and result["baseline"]["mean"] == mean
+    assert f"|baseline:file-{baseline.fingerprint}|" in result.signature
+    plain = scorer.score(CANDIDATES, REFERENCES, idf=idf)
+    assert result["scores"] == plain["scores"] and "rescaled" not in plain
+    metric = InfoLM(model_name_or_path=scorer.settings.model_name_or_path)
+    found = metric.compute(predictions=CANDIDATES, references=REFERENCES, **chosen)
+    assert found == result
+
+
+def test_several_measures_are_rescaled_by_name(scorer, baseline):
+    chosen = {"information_measure": ["l1", "ab"], "alpha": 0.5, "beta": 0.5, "idf": False}
+    result = scorer.score(CANDIDATES, REFERENCES, **chosen, rescale_with_baseline=baseline)
+    for name in ("l1_distance", "ab_divergence"):
+        mean = stats_of(baseline, name, "uniform", 1).mean
+        expected = [1 - score / mean for score in result["scores"][name]]
+        assert result["rescaled_scores"][name] == pytest.approx(expected, rel=1e-12)
+        assert result["baseline"][name]["mean"] == mean
+
+
+def test_pairs_are_rescaled_by_the_number_of_their_references(scorer, baseline):
+    groups = [[text] if i < 8 else [text, TEXTS[i - 15]] for i, text in enumerate(REFERENCES)]
+    result = scorer.score(CANDIDATES, groups, idf=False, rescale_with_baseline=baseline)
+    means = [stats_of(baseline, "fisher_rao_distance", "uniform", count).mean for count in (1, 2)]
+    expected = [
+        1 - score / means[len(group) - 1]
+        for score, group in zip(result["scores"], groups, strict=True)
+    ]
+    assert result["rescaled_scores"] == pytest.approx(expected, rel=1e-12)
+    assert result["baseline"]["mean"] == means[1]  # what most pairs are rescaled by
+
+
+UNFIT = [
+    ({"temperature": 2.0}, "temperature was 1.0 and is 2.0 now"),
+    ({"max_length": 20}, "max_length was 40 and is 20 now"),
+    ({"information_measure": "ab", "alpha": 1, "beta": 1}, "alpha was 0.5 and is 1.0 now"),
+    ({"masks_per_pass": 2}, "masks_per_pass was not given and is 2 now"),
+    ({"symmetrize": "none", "information_measure": "kl"}, "symmetrize was jeffreys"),
+    ({"long_text": "window"}, "long_text was truncate and is window now"),
+    ({"model_name_or_path": "bundled"}, "model was"),
+]
+
+
+@pytest.mark.parametrize(("changes", "word"), UNFIT, ids=lambda value: str(value)[:30])
+def test_a_baseline_of_other_settings_is_refused_before_a_model_is_loaded(
+    scorer, baseline, changes, word, no_model
+):
+    fresh = InfoLMScorer(scorer.settings)
+    with pytest.raises(NoBaseline, match=f"{word}.*infolm baseline"):
+        fresh.score(CANDIDATES, REFERENCES, **changes, rescale_with_baseline=baseline)
+
+
+def test_more_references_than_the_baseline_knows_are_refused(
+    scorer, baseline, no_model, monkeypatch
+):
+    groups = [[text] for text in REFERENCES[1:]] + [REFERENCES[:3]]
+    fresh = InfoLMScorer(scorer.settings)
+    with pytest.raises(NoBaseline, match="up to 2 references, and a pair has 3"):
+        fresh.score(CANDIDATES, groups, rescale_with_baseline=baseline)
+
+    def together(step, group):  # of two ranks, the other with the same pairs
+        own, account = step()
+        return own, [account, account]
+
+    monkeypatch.setattr(distributed, "number_of_ranks", lambda group: 2)
+    monkeypatch.setattr(distributed, "_together", together)
+    with pytest.raises(NoBaseline, match="up to 2 references, and a pair has 3"):
+        distributed.distributed_score(fresh, CANDIDATES, groups, rescale_with_baseline=baseline)
+
+
+def test_a_metric_is_rescaled_from_its_best_score_if_it_has_one(monkeypatch):
+    toys = ToyScorer().make_baseline(TEXTS, 100, 1)
+    with pytest.raises(NoBaseline, match="best score"):
+        ToyScorer().score(CANDIDATES, REFERENCES, rescale_with_baseline=toys)
+    with pytest.raises(NoBaseline, match="no baseline for this metric"):
+        ToyScorer().score(CANDIDATES, REFERENCES, rescale_with_baseline=True)
+    monkeypatch.setattr(ToyScorer, "bounds", lambda self, settings, name: (0.0, 1.0))
+    result = ToyScorer().score(CANDIDATES, REFERENCES, rescale_with_baseline=toys)
+    mean = result["baseline"]["mean"]
+    expected = [(mean - score) / (mean - 1.0) for score in result["scores"]]
+    assert result["rescaled_scores"] == pytest.approx(expected)
+    copies = ToyScorer().score(CANDIDATES, CANDIDATES, rescale_with_baseline=toys)
+    assert copies["rescaled"] == 1.0
+
+
+# The package's
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_the_packages_baseline_is_of_the_bundled_model_as_it_is(metric, no_model):
+    """Whoever retrains the bundled model makes its baseline again."""
+    scorer = find(metric).scorer_type()(model_name_or_path="bundled")
+    baseline = baseline_of(metric, True)
+    identity = scorer.checkpoint(scorer.settings).identity
+    assert all(f"|model:{identity}" in signature for signature, *_ in baseline.stats)
+    assert all(stats.is_valid and stats.pairs >= 500 for stats in baseline.stats.values())
+
+
+@pytest.mark.filterwarnings("ignore:infolm:UserWarning")
+def test_the_packages_baseline_rescales_a_pair_by_the_bundled_model():
+    scorer = InfoLMScorer(model_name_or_path="bundled")
+    (candidate, reference), *_ = PARAPHRASES
+    result = scorer.score([candidate], [reference], rescale_with_baseline=True)
+    assert 0 < result["rescaled"] < 1 and result["baseline"]["source"] == "package"
+    assert result["rescaled"] == pytest.approx(1 - result["infolm"] / result["baseline"]["mean"])
+    assert "|baseline:package-" in result.signature
+
+
+def test_what_the_packages_baseline_is_not_for_is_refused(no_model):
+    pairs = CANDIDATES[:2], [REFERENCES[:2]] * 2
+    with pytest.raises(NoBaseline, match="the package's baseline is for 1 reference"):
+        InfoLMScorer(model_name_or_path="bundled").score(*pairs, rescale_with_baseline=True)
+    combined = MENLIScorer(model_name_or_path="bundled", combine_with="infolm")
+    with pytest.raises(NoBaseline, match="nli_weight was not given"):
+        combined.score(CANDIDATES[:2], REFERENCES[:2], rescale_with_baseline=True)
+
+
+# The file
+
+
+def test_a_file_keeps_a_baseline(baseline, saved):
+    loaded = Baseline.load(saved)
+    assert (loaded, hash(loaded), loaded.stats) == (baseline, hash(baseline), baseline.stats)
+    assert str(loaded) == f"file-{baseline.fingerprint}"
+    assert baseline_of("infolm", saved) == baseline_of("infolm", loaded) == baseline
+    assert baseline != Baseline({}) and baseline != "baseline"
+
+
+def toy_file(**changes):
+    """A file of one score's statistics, without a fingerprint as older ones are, with changes."""
+    whole = {"mean": 0.6, "deviation": 0.1, "deciles": [0.1] * 9, "pairs": 500, **changes}
+    record = {"signature": "metric:toy", "weights": "uniform", "references": 1, **whole}
+    return json.dumps({"format": "infolm baseline", "version": 1, "spreads": [record]})
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        *("", "{}", "[]", '{"format": "infolm baseline", "version": 9}'),
+        toy_file(mean=math.nan),
+        toy_file(mean="0.6"),
+        toy_file(mean=True),
+        toy_file(deviation=10**400),
+        toy_file(deviation=-0.1),
+        toy_file(deciles=[0.1] * 8),
+        toy_file(deciles=0.1),
+        toy_file(deciles=[0.2] + [0.1] * 8),
+        toy_file(pairs="500"),
+        toy_file(signature=5),
+        toy_file(references="1"),
+        toy_file(more=1),
+    ],
+)
+def test_a_file_that_is_no_baseline_is_refused_by_name(content, tmp_path):
+    (tmp_path / "b").write_text(toy_file())
+    assert len(Baseline.load(tmp_path / "b").stats) == 1
+    (tmp_path / "b").write_text(content)
+    with pytest.raises(ValueError, match=r"/b' is not a baseline"):
+        InfoLMScorer().score(["a"], ["b"], rescale_with_baseline=tmp_path / "b")
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_a_file_with_other_bytes_is_refused_or_says_the_same(baseline, saved, tmp_path, data):
+    content = saved.read_bytes()
+    at = data.draw(st.integers(0, len(content) - 1))
+    rest = content[at + 1 :] if data.draw(st.booleans()) else b""
+    (tmp_path / "b").write_bytes(content[:at] + data.draw(st.binary(max_size=2)) + rest)
+    try:
+        assert Baseline.load(tmp_path / "b") == baseline
+    except ValueError as error:
+        assert "is not a baseline" in str(error)
+
+
+@pytest.mark.parametrize(("value", "error"), [(3, TypeError), ("no/such/file", ValueError)])
+def test_a_wrong_value_is_refused(value, error, no_model):
+    with pytest.raises(error, match="rescale_with_baseline must be True, False or"):
+        InfoLMScorer().score(["a"], ["b"], rescale_with_baseline=value)

@@ -1,0 +1,93 @@
+"""The bits of a row do not depend on the rows beside it, nor on when threads were set."""
+
+import pytest
+import torch
+
+from infolm_metric.core.determinism import (
+    by_rows,
+    deterministic_inference,
+    deterministic_linear,
+    min_rows,
+)
+
+CPU = torch.device("cpu")
+
+
+@pytest.fixture
+def threads():
+    before = torch.get_num_threads()
+    yield torch.set_num_threads
+    torch.set_num_threads(before)
+
+
+@pytest.mark.parametrize("number", [1, 2, 4])
+def test_a_row_has_the_same_bits_alone_and_among_others_by_any_number_of_threads(threads, number):
+    threads(number)
+    assert min_rows() == max(16, 8 * number)
+    torch.manual_seed(0)
+    layer, rows = torch.nn.Linear(384, 1536), torch.randn(300, 384)
+    with torch.inference_mode():
+        whole = by_rows(layer, rows)
+        for count in (1, 2, 3, 5, 17, 40):
+            assert torch.equal(by_rows(layer, rows[:count]), whole[:count])
+            assert torch.equal(deterministic_linear(layer)(rows[:count]), whole[:count])
+
+
+def test_only_linear_layers_are_changed_and_in_place():
+    model = torch.nn.Sequential(
+        torch.nn.Linear(4, 4), torch.nn.LayerNorm(4), torch.nn.Bilinear(4, 4, 2)
+    )
+    weights = model.state_dict()
+    assert deterministic_linear(model) is model
+    assert [type(part).__name__ for part in model] == [
+        "DeterministicLinear",
+        "LayerNorm",
+        "Bilinear",
+    ]
+    assert model.state_dict().keys() == weights.keys()
+
+
+def test_neither_gradients_nor_autocast_change_a_score():
+    layer, rows = torch.nn.Linear(64, 64), torch.randn(40, 64)
+    with torch.no_grad():
+        expected = layer(rows)
+    with torch.autocast("cpu", torch.bfloat16), deterministic_inference(CPU):
+        found = layer(rows)
+    assert torch.equal(found, expected) and not found.requires_grad
+
+
+def test_two_threads_share_the_precision_until_both_are_done():
+    before = torch.get_float32_matmul_precision()
+    torch.set_float32_matmul_precision("medium")
+    try:
+        one, other = deterministic_inference(CPU), deterministic_inference(CPU)
+        one.__enter__()
+        other.__enter__()
+        one.__exit__(None, None, None)
+        assert torch.get_float32_matmul_precision() == "highest"
+        other.__exit__(None, None, None)
+        assert torch.get_float32_matmul_precision() == "medium"
+    finally:
+        torch.set_float32_matmul_precision(before)
+
+
+@pytest.mark.skipif(
+    not hasattr(torch.backends, "fp32_precision"), reason="torch before 2.9 has one precision"
+)
+@pytest.mark.parametrize("place", [torch.backends, torch.backends.cuda.matmul])
+def test_a_precision_that_was_set_by_backend_is_put_aside_and_back(place):
+    products = [torch.backends.cuda.matmul, torch.backends.mkldnn.matmul]
+    places = [torch.backends, *products]
+    usual = [each.fp32_precision for each in places]
+    for each in places:
+        each.fp32_precision = "none"
+    place.fp32_precision = "tf32"  # of torch.backends this is what a Trainer's tf32=True does
+    try:
+        before = [each.fp32_precision for each in products]
+        assert "tf32" in before
+        with deterministic_inference(CPU):
+            assert [each.fp32_precision for each in products] == ["ieee", "ieee"]
+        assert [each.fp32_precision for each in products] == before
+    finally:
+        for each, precision in zip(places, usual, strict=True):
+            each.fp32_precision = precision

@@ -1,0 +1,181 @@
+"""Evaluate's side of any metric, shown on one that has no model."""
+
+import warnings
+
+import datasets
+import evaluate
+import pytest
+
+from infolm_metric import InfoLM
+from tests.project_files import ROOT
+from tests.toy import Toy, ToyScorer
+
+PREDICTIONS = ["abcd", "abab", ""]
+REFERENCES = ["abce", "abab", "x"]
+
+
+@pytest.fixture
+def toy():
+    return Toy()
+
+
+@pytest.mark.parametrize(("size", "scores"), [(1, [3 / 5, 1.0, 0.0]), (2, [2 / 6, 1.0, 0.0])])
+def test_the_scores_are_the_scorers(toy, size, scores):
+    result = toy.compute(predictions=PREDICTIONS, references=REFERENCES, size=size)
+    assert result["scores"] == scores
+    assert result["toy"] == pytest.approx(sum(scores) / 3)
+    assert result["signature"].startswith(f"metric:toy|size:{size}|infolm:")
+
+
+def test_what_is_added_while_pairs_are_scored_is_kept_for_the_next_call():
+    class Adding(ToyScorer):  # as another thread would
+        def score_chunk(self, *arguments):
+            toy.add(prediction=PREDICTIONS[1], reference=REFERENCES[1])
+            return super().score_chunk(*arguments)
+
+    toy = Toy()
+    toy.scorer = Adding()
+    toy.add(prediction=PREDICTIONS[0], reference=REFERENCES[0])
+    assert [toy.compute()["scores"] for _ in range(2)] == [[3 / 5], [1.0]]
+
+
+def test_where_warnings_are_errors_what_was_added_remains(tiny_bert):
+    metric = InfoLM(model_name_or_path=str(tiny_bert))
+    metric.add_batch(predictions=["a cat"], references=["a dog"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(UserWarning, match="one distinct text"):
+            metric.compute()
+    assert len(metric) == 1
+
+
+REFUSED = [  # the method, its arguments, the error and a word of its message
+    ("compute", {"sise": 2}, TypeError, "'sise'; did you mean 'size'"),
+    ("compute", {"size": 0}, ValueError, "size must be at least 1"),
+    ("compute", {"temperature": 2.0}, TypeError, "'temperature'"),  # another metric's
+    ("compute", {"return_scores": 1}, TypeError, "return_scores"),
+    ("compute", {"details": None}, TypeError, "details"),
+    ("compute", {"verbose": "yes"}, TypeError, "verbose"),
+    ("compute", {"rescale_with_baseline": 3}, TypeError, "rescale_with_baseline"),
+    ("compute", {"ranks": "shares"}, ValueError, "unknown ranks 'shares'; did you mean 'share'"),
+    ("compute", {"ranks": "same", "gather": "first"}, ValueError, "unknown gather 'first'"),
+    ("compute", {"gather": "main"}, ValueError, "gather='main' needs ranks="),
+    ("compute", {"candidates": ["a"]}, TypeError, "did you mean 'predictions'"),
+    ("compute", {"preds": ["a"]}, TypeError, "did you mean 'predictions'"),
+    ("compute", {"reference": ["a"]}, TypeError, "did you mean 'references'"),
+    ("compute", {"target": ["a"]}, TypeError, "did you mean 'references'"),
+    ("compute", {"sources": ["a"]}, TypeError, "no sources"),
+    ("compute", {"predictions": ["a"]}, TypeError, "references"),
+    ("compute", {"references": ["a"]}, TypeError, "predictions"),
+    ("compute", {"predictions": ["a"], "references": [["b"]]}, ValueError, "strings .*lists"),
+    ("add_batch", {"predictions": ["a"], "references": [["b"]]}, ValueError, "strings .*lists"),
+    ("add_batch", {"predictions": ["a"], "refs": ["b"]}, TypeError, "did you mean 'references'"),
+    ("add_batch", {"predictions": ["a"], "references": ["b"], "size": 2}, TypeError, "'size'"),
+    ("add_batch", {"predictions": [], "references": []}, ValueError, "empty"),
+    ("add", {"candidate": "a", "reference": "b"}, TypeError, "did you mean 'predictions'"),
+    ("add", {"prediction": "a", "predictions": "a"}, TypeError, "both prediction and predictions"),
+    ("add", {"prediction": "a", "reference": ["b"]}, ValueError, "strings .*lists"),
+    ("add", {"prediction": None, "reference": "b"}, TypeError, r"predictions\[0\]"),
+]
+
+
+@pytest.mark.parametrize(("method", "arguments", "error", "word"), REFUSED)
+def test_a_wrong_argument_is_refused_and_what_was_added_remains(
+    toy, method, arguments, error, word
+):
+    toy.add(prediction="ab", reference="a")
+    with pytest.raises(error, match=word):
+        getattr(toy, method)(**arguments)
+    assert toy.compute()["scores"] == [0.5]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "word"),
+    [
+        ({"config_name": "kl"}, ValueError, "no configurations, got config_name='kl'"),
+        ({"sise": 2}, TypeError, "'sise'; did you mean 'size'"),
+        ({"num_process": 2}, ValueError, "num_process .*got 2.*torchrun .*ranks="),
+        ({"process_id": 1}, ValueError, "process_id .*got 1"),
+        ({"experiment_id": "mine"}, ValueError, "experiment_id .*got 'mine'"),
+    ],
+)
+def test_a_wrong_argument_of_the_class_is_refused(arguments, error, word):
+    with pytest.raises(error, match=word):
+        Toy(**arguments)
+    if "sise" not in arguments:
+        with pytest.raises(error, match=word):
+            evaluate.load(str(ROOT / "infolm_metric"), **arguments)
+
+
+def test_there_must_be_pairs_and_arguments_are_given_by_name(toy):
+    with pytest.raises(ValueError, match="nothing to compute"):
+        toy.compute()
+    for method in (toy.compute, toy.add_batch, toy.add):
+        with pytest.raises(TypeError, match="positional"):
+            method(["a"], ["b"])
+
+
+def test_what_evaluate_load_gives_every_metric_is_taken_and_no_file_written(tmp_path):
+    processes = {"num_process": 1, "process_id": 0, "experiment_id": None}
+    more = {"timeout": 1, "max_concurrent_cache_files": 2, "seed": 3, "keep_in_memory": True}
+    toy = Toy(**processes, **more, cache_dir=str(tmp_path))
+    toy.add_batch(predictions=PREDICTIONS, references=REFERENCES)
+    with pytest.raises(TypeError):
+        toy.add(prediction=5, reference="b")
+    assert len(toy.compute()["scores"]) == 3
+    assert list(tmp_path.iterdir()) == []
+
+
+LENGTH_RATIO = '''
+import datasets
+import evaluate
+
+
+class LengthRatio(evaluate.Metric):
+    """Characters of the predictions per character of the references."""
+
+    def _info(self):
+        text = datasets.Value("string")
+        return evaluate.MetricInfo(
+            description="", citation="", inputs_description="",
+            features=datasets.Features({"predictions": text, "references": text}),
+        )
+
+    def _compute(self, predictions, references):
+        return {"length_ratio": sum(map(len, predictions)) / sum(map(len, references))}
+'''
+
+
+def test_it_combines_with_a_metric_of_someone_elses(tmp_path, toy):
+    (tmp_path / "length_ratio.py").write_text(LENGTH_RATIO)
+    ratio = evaluate.load(str(tmp_path / "length_ratio.py"), cache_dir=str(tmp_path / "cache"))
+    both = evaluate.combine([toy, ratio])
+    pairs = {"predictions": PREDICTIONS, "references": REFERENCES}
+    expected = {**Toy().compute(**pairs), "length_ratio": 8 / 9}
+    assert both.compute(**pairs) == expected
+    both.add_batch(**pairs)
+    assert both.compute() == expected
+    for prediction, reference in zip(*pairs.values(), strict=True):
+        both.add(prediction, reference)
+    assert both.compute() == expected
+
+
+def test_its_name_is_the_prefix_where_results_of_combined_metrics_clash():
+    pairs = {"predictions": PREDICTIONS, "references": REFERENCES}
+    small, large = (Toy(size=size) for size in (1, 2))
+    by_number = evaluate.combine([small, large]).compute(**pairs)
+    by_name = evaluate.combine({"small": small, "large": large}).compute(**pairs)
+    assert small.name == small.info.module_name == "toy"
+    assert by_number["toy_1_toy"] == by_name["large_toy"] == large.compute(**pairs)["toy"]
+    assert by_number["toy_0_scores"] == by_name["small_scores"] != by_name["large_scores"]
+
+
+def test_evaluate_shows_settings_inputs_and_the_software():
+    metric = InfoLM()
+    assert all(f"\n    {name}: " in metric.inputs_description for name in ("temperature", "idf"))
+    for method in (metric.compute, metric.add, metric.add_batch):
+        assert method.__doc__.endswith(metric.inputs_description)
+    assert "@inproceedings{colombo2022infolm" in metric.citation
+    assert "@software{infolm_metric" in metric.citation
+    one, several = metric.features
+    assert one["references"] == several["references"].feature == datasets.Value("string")

@@ -1,0 +1,523 @@
+"""The corpus IDF: counts, the corpora it accepts, what is kept in files, weights, whose table."""
+
+import json
+import math
+import shutil
+import tempfile
+
+import datasets
+import numpy as np
+import pandas as pd
+import pytest
+from datasets import Dataset, IterableDataset
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from transformers import AutoTokenizer, BertTokenizer, PerceiverTokenizer
+
+from infolm_metric import InfoLMSettings
+from infolm_metric.core.idf import (
+    BATCH,
+    DISTINCT,
+    IDF,
+    Statistics,
+    WeightedText,
+    count_sides,
+    normalised_log_weights,
+    tokenizer_fingerprint,
+)
+from infolm_metric.core.inputs import Pairs
+from tests.made_texts import text_of
+from tests.model_families import SENTENCES
+
+WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "a", "b", "c", "d", "e"]
+CORPUS = ["a b", "a a c", "a b", "", "d zzz a"]
+KINDS = ("bert", "roberta", "albert", "modernbert")  # one of each kind of tokenizer
+
+
+class CountingTokenizer(BertTokenizer):
+    """A tokenizer that counts the texts it was given."""
+
+    texts = 0
+
+    def __call__(self, texts, **options):
+        self.texts += len(texts)
+        return super().__call__(texts, **options)
+
+
+def word_tokenizer(words=WORDS, kind=BertTokenizer, **options):
+    """A tokenizer that knows these words, numbered in order."""
+    return kind(vocab={word: index for index, word in enumerate(words)}, **options)
+
+
+TOKENIZER = word_tokenizer()
+TABLE = IDF.from_corpus(CORPUS, TOKENIZER)
+
+
+def frequency(table):
+    """Word -> number of documents, for the words of WORDS that were met."""
+    counts = table.document_frequency.tolist()
+    return {word: count for word, count in zip(WORDS, counts, strict=True) if count}
+
+
+def on_disk(folder, texts=CORPUS, **columns):
+    """A data set that lies in files in the folder."""
+    Dataset.from_dict({"text": texts, **columns}).save_to_disk(folder)
+    return datasets.load_from_disk(folder)
+
+
+# Counts
+
+DOCUMENTS = st.lists(st.lists(st.sampled_from("abcde"), max_size=5).map(" ".join), min_size=1)
+
+
+@given(DOCUMENTS, DOCUMENTS)
+def test_counts_are_those_of_a_literal_count_and_add_up(first, second):
+    tables = [IDF.from_corpus(part, TOKENIZER) for part in (first, second)]
+    whole, corpus = tables[0] + tables[1], first + second
+    for word in "abcde":
+        count = sum(word in text.split() for text in corpus)
+        assert whole.document_frequency[WORDS.index(word)] == count
+        weight = math.log((len(corpus) + 1) / (count + 1))
+        assert whole.weights[WORDS.index(word)] == pytest.approx(weight, abs=1e-15)
+    counted = IDF.from_corpus(corpus, TOKENIZER)
+    assert whole == counted and whole.digests == counted.digests
+    assert whole.documents == len(corpus)
+    assert len(whole.digests) == min(DISTINCT, len({tuple(text.split()) for text in corpus}))
+
+
+def test_special_tokens_count_only_where_someone_typed_them():
+    table = IDF.from_corpus(["a [SEP] b", "zzz"], TOKENIZER)
+    assert frequency(table) == {"[UNK]": 1, "[SEP]": 1, "a": 1, "b": 1}
+
+
+@pytest.mark.parametrize("side", ["left", "right"])
+@pytest.mark.parametrize("family", KINDS)
+def test_what_counts_is_what_the_tokenizer_itself_leaves(family, side, tiny_models):
+    tokenizer = AutoTokenizer.from_pretrained(tiny_models(family), truncation_side=side)
+    for max_length in (3, 7):
+        encoded = tokenizer(
+            list(SENTENCES), truncation=True, max_length=max_length, return_special_tokens_mask=True
+        )
+        expected = np.zeros(len(tokenizer), dtype=int)
+        for ids, special in zip(encoded["input_ids"], encoded["special_tokens_mask"], strict=True):
+            for token in {token for token, flag in zip(ids, special, strict=True) if not flag}:
+                expected[token] += 1
+        table = IDF.from_corpus(SENTENCES, tokenizer, max_length=max_length)
+        assert table.document_frequency.tolist() == expected.tolist()
+
+
+def test_nothing_is_cut_and_nothing_said_without_max_length(tiny_bert, capfd):
+    tokenizer = AutoTokenizer.from_pretrained(tiny_bert)
+    text = " ".join(SENTENCES)
+    found = IDF.from_corpus([text], tokenizer).document_frequency.nonzero()[0].tolist()
+    whole = tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"]
+    assert found == sorted(set(whole)) and len(whole) > tokenizer.model_max_length
+    assert capfd.readouterr().err == ""
+
+
+def test_a_vocabulary_with_gaps_has_a_weight_for_its_last_id():
+    words = {word: index for index, word in enumerate(WORDS)} | {"last": 20}
+    table = IDF.from_corpus(["a last"], BertTokenizer(vocab=words))
+    assert table.document_frequency.nonzero()[0].tolist() == [WORDS.index("a"), 20]
+
+
+def test_a_tokenizer_written_in_python_counts_too():
+    tokenizer = PerceiverTokenizer()
+    table = IDF.from_corpus(["ab", "b"], tokenizer)
+    assert table.document_frequency[tokenizer.convert_tokens_to_ids(["a", "b"])].tolist() == [1, 2]
+    assert table.document_frequency.sum() == 3
+    assert table.tokenizer == tokenizer_fingerprint(PerceiverTokenizer())
+
+
+def test_tables_are_values():
+    same = IDF.from_corpus(CORPUS, word_tokenizer())
+    assert (TABLE, hash(TABLE), str(TABLE)) == (same, hash(same), str(same))
+    assert TABLE != IDF(TABLE.documents + 1, TABLE.document_frequency, TABLE.tokenizer) != "table"
+    for array in (TABLE.document_frequency, TABLE.weights):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 1
+    with pytest.raises(ValueError, match="two tokenizers"):
+        TABLE + IDF.from_corpus(CORPUS, word_tokenizer([*WORDS, "f"]))
+
+
+@pytest.mark.parametrize(
+    ("documents", "counts"), [(0, [0]), (2, [3]), (2, [-1]), (2, [0.5]), (2, [[1]])]
+)
+def test_an_impossible_table_is_refused(documents, counts):
+    with pytest.raises(ValueError, match="document"):
+        IDF(documents, np.array(counts), "5f2e")
+    IDF(1, np.array([0, 1]), "5f2e")
+
+
+# Corpora
+
+NESTED = [["a b", "a"], ["c"], ["a b", "a b", "d"]]
+CORPORA = {
+    "tuple": tuple,
+    "generator": iter,
+    "numpy array": np.array,
+    "numpy objects": lambda texts: np.array(texts, dtype=object),
+    "pandas": pd.Series,
+    "column": lambda texts: Dataset.from_dict({"x": texts})["x"],
+    "nested column": lambda texts: Dataset.from_dict({"x": [{"y": t} for t in texts]})["x"]["y"],
+    "data set": lambda texts: Dataset.from_dict({"n": [0] * len(texts), "text": texts}),
+    "only text column": lambda texts: Dataset.from_dict({"n": [0] * len(texts), "x": texts}),
+    "shuffled": lambda texts: Dataset.from_dict({"text": texts}).shuffle(seed=0),
+    "formatted": lambda texts: Dataset.from_dict({"text": texts}).with_format("numpy"),
+    "transformed": lambda texts: Dataset.from_dict(
+        {"x": [text[::-1] for text in texts]}
+    ).with_transform(lambda rows: {"text": [text[::-1] for text in rows["x"]]}),
+    "stream": lambda texts: Dataset.from_dict({"text": texts}).to_iterable_dataset(num_shards=2),
+    "stream column": lambda texts: Dataset.from_dict({"x": texts}).to_iterable_dataset()["x"],
+    "stream of unknown columns": lambda texts: IterableDataset.from_generator(
+        lambda: ({"n": 0, "text": text} for text in texts)
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", CORPORA)
+def test_every_kind_of_corpus_gives_the_table_of_the_list(kind):
+    table = IDF.from_corpus(CORPORA[kind](CORPUS), TOKENIZER)
+    assert table == TABLE and table.digests == TABLE.digests
+
+
+@pytest.mark.parametrize("kind", ["tuple", "data set", "stream"])
+def test_several_references_are_several_documents(kind):
+    table = IDF.from_corpus(CORPORA[kind](NESTED), TOKENIZER)
+    assert table == IDF.from_corpus([text for group in NESTED for text in group], TOKENIZER)
+    assert table.documents == 6
+
+
+@pytest.mark.parametrize("make", [IterableDataset.from_generator, lambda rows: rows()])
+def test_what_comes_one_by_one_is_read_once(make):
+    read = []
+
+    def rows():
+        for index in range(2 * BATCH + 1):
+            read.append(index)
+            text = CORPUS[index % len(CORPUS)]
+            yield text if make is not IterableDataset.from_generator else {"text": text}
+
+    table = IDF.from_corpus(make(rows), TOKENIZER)
+    assert read == list(range(2 * BATCH + 1))
+    assert table.documents == 2 * BATCH + 1
+    assert frequency(table)["c"] == 2 * BATCH / len(CORPUS)
+
+
+LATE = Dataset.from_dict({"text": ["a"] * BATCH + [None]})
+REFUSED = {
+    "nothing": ([], ValueError, "empty"),
+    "no reference": ([[]], ValueError, "empty"),
+    "no row": (Dataset.from_dict({"text": CORPUS}).select([]), ValueError, "empty"),
+    "None": (["a", None], ValueError, r"corpus\[1\]"),
+    "a number": (["a", "b", 5], ValueError, r"corpus\[2\]"),
+    "None in a list": ([["a"], ["b", None]], ValueError, r"corpus\[1\]\[1\]"),
+    "None in a column": (LATE, ValueError, rf"corpus\[{BATCH}\]"),
+    "None in a stream": (LATE.to_iterable_dataset(), ValueError, rf"corpus\[{BATCH}\]"),
+    "half a character": (["a", "\ud800"], ValueError, r"corpus\[1\].*surrogate"),
+    "a string": ("a b", TypeError, "bare string"),
+    "no list": (5, TypeError, "list of strings"),
+    "splits": (datasets.DatasetDict(train=LATE), TypeError, "'train'"),
+    "a data frame": (pd.DataFrame({"text": ["a"]}), TypeError, "DataFrame"),
+    "two text columns": (
+        Dataset.from_dict({"x": ["a"], "y": ["b"], "n": [0]}),
+        ValueError,
+        r"column=.*: 'x', 'y'\)",
+    ),
+    "an unknown column of a stream": (
+        IterableDataset.from_generator(lambda: iter([{"x": "a"}])),
+        ValueError,
+        "'text', only 'x'",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_is_no_corpus_is_refused_by_name_and_position(case):
+    corpus, error, word = REFUSED[case]
+    with pytest.raises(error, match=word):
+        IDF.from_corpus(corpus, TOKENIZER)
+
+
+def test_a_column_that_was_asked_for_is_the_one_read():
+    data = Dataset.from_dict({"text": ["a"], "other": ["b"]})
+    assert frequency(IDF.from_corpus(data, TOKENIZER, column="other")) == {"b": 1}
+    with pytest.raises(ValueError, match="no column 'othr'"):
+        IDF.from_corpus(data.select_columns("other"), TOKENIZER, column="othr")
+
+
+@pytest.mark.parametrize(
+    ("options", "word"),
+    [({"max_length": 2}, "2"), ({"processes": 0}, "0"), ({"tokenizer": "bundled"}, "'bundled'")],
+)
+def test_options_without_sense_are_refused(options, word):
+    with pytest.raises((TypeError, ValueError), match=f"{next(iter(options))} .*got {word}"):
+        IDF.from_corpus(CORPUS, **{"tokenizer": TOKENIZER, **options})
+    IDF.from_corpus(CORPUS, TOKENIZER, max_length=3, processes=1)
+
+
+# Processes and files
+
+
+def test_two_processes_count_the_same_and_leave_no_trace(tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    texts = [CORPUS[index % len(CORPUS)] for index in range(2 * BATCH)]
+    alone = IDF.from_corpus(texts, TOKENIZER)
+    for corpus in (texts, Dataset.from_dict({"text": texts})):
+        assert IDF.from_corpus(corpus, TOKENIZER, processes=2) == alone
+    assert list(tmp_path.rglob("*.arrow")) == []
+
+
+def test_counts_of_files_are_kept_whoever_counted_them(tmp_path):
+    texts = [CORPUS[index % len(CORPUS)] for index in range(2 * BATCH)]
+    data, tokenizer = on_disk(tmp_path / "data", texts), word_tokenizer(kind=CountingTokenizer)
+    table = IDF.from_corpus(data, tokenizer, processes=2)
+    assert IDF.from_corpus(data, tokenizer) == table == IDF.from_corpus(texts, TOKENIZER)
+    assert tokenizer.texts == 0  # in this process
+
+
+def test_a_data_set_in_files_is_counted_once(tmp_path):
+    tokenizer = word_tokenizer(kind=CountingTokenizer)
+    data = on_disk(tmp_path / "data", other=["c"] * len(CORPUS))
+    assert IDF.from_corpus(data, tokenizer) == TABLE
+    assert tokenizer.texts == len(CORPUS)
+    tokenizer(["a b c", "d"], padding=True, truncation=True, max_length=4)  # changes its state
+    tokenizer.texts = 0
+    again = datasets.load_from_disk(tmp_path / "data")
+    for corpus in (data, again, again["text"]):
+        table = IDF.from_corpus(corpus, tokenizer)
+        assert table == TABLE and table.digests == TABLE.digests
+    assert tokenizer.texts == 0
+    assert len(list(tmp_path.rglob("cache-*.arrow"))) == 1
+
+
+def test_counts_that_would_differ_are_counted_again(tmp_path):
+    data = on_disk(tmp_path / "data", other=["c"] * len(CORPUS))
+    tokenizer, left, larger = (
+        word_tokenizer(words, CountingTokenizer, truncation_side=side)
+        for words, side in ((WORDS, "right"), (WORDS, "left"), ([*WORDS, "zzz"], "right"))
+    )
+    changes = [
+        (data, tokenizer, {}),
+        (data, tokenizer, {"max_length": 3}),
+        (data, left, {"max_length": 3}),
+        (data, tokenizer, {"max_length": 4}),
+        (data, tokenizer, {"column": "other"}),
+        (data, larger, {}),
+        (data.select(range(3)), tokenizer, {}),
+        (on_disk(tmp_path / "more", [*CORPUS, "e"]), tokenizer, {}),
+    ]
+    tables = []
+    for corpus, reader, options in changes:
+        reader.texts = 0
+        tables.append(IDF.from_corpus(corpus, reader, **options))
+        assert reader.texts == len(corpus), options
+    assert len(set(tables)) == len(tables)
+
+
+def test_nothing_is_kept_where_caching_is_switched_off_or_impossible(tmp_path):
+    data = on_disk(tmp_path / "data")
+    datasets.disable_caching()
+    try:
+        assert IDF.from_corpus(data, TOKENIZER) == TABLE
+    finally:
+        datasets.enable_caching()
+    assert list(tmp_path.rglob("cache-*.arrow")) == []
+    shutil.rmtree(tmp_path / "data")  # the files are still open, but have no folder any more
+    assert IDF.from_corpus(data, TOKENIZER) == TABLE
+    assert list(tmp_path.iterdir()) == []
+
+
+# The saved table
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory):
+    path = tmp_path_factory.mktemp("idf") / "idf.json"
+    TABLE.save(path)
+    return path
+
+
+def test_a_saved_table_comes_back_whole(tiny_models, tmp_path):
+    tokenizer = AutoTokenizer.from_pretrained(tiny_models("roberta"))
+    table = IDF.from_corpus(SENTENCES, tokenizer)
+    table.save(tmp_path / "idf.json")
+    loaded = IDF.load(str(tmp_path / "idf.json"))
+    assert loaded == table and loaded.weights.tolist() == table.weights.tolist()
+    assert (loaded.tokenizer_name, loaded.digests) == (table.tokenizer_name, table.digests)
+    assert repr(loaded) == repr(table) and "[" not in repr(table)
+
+
+def test_equal_tables_give_equal_files_that_can_be_read(saved, tmp_path):
+    IDF.from_corpus(CORPUS[::-1], TOKENIZER).save(tmp_path / "reversed")
+    assert (tmp_path / "reversed").read_bytes() == saved.read_bytes()
+    record = json.loads(saved.read_text())
+    assert (record["documents"], record["vocabulary"]) == (5, len(WORDS))
+    counts = {WORDS[i]: count for i, count in zip(record["token_ids"], record["counts"])}  # noqa: B905
+    assert counts == {"[UNK]": 1, "a": 4, "b": 2, "c": 1, "d": 1}
+    del record["digests"]  # as tables were saved before
+    (tmp_path / "old").write_text(json.dumps(record))
+    assert IDF.load(tmp_path / "old") == TABLE
+
+
+def test_a_large_vocabulary_stays_a_small_file(tmp_path):
+    counts = np.random.default_rng(0).zipf(1.3, 250_000).clip(max=10_000)
+    IDF(10_000, counts, "5f2e").save(tmp_path / "idf.json")
+    assert (tmp_path / "idf.json").stat().st_size < 3_000_000
+
+
+def assert_whole_or_refused(path):
+    """Fail unless the file is the table, or is refused by its name."""
+    try:
+        assert IDF.load(path) == TABLE
+    except ValueError as error:
+        assert str(path) in str(error) and "count it again" in str(error)
+
+
+SHARED = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+WRONG = st.sampled_from([None, "five", 6, -1, 0.5, [], [1], [1, 5, 6, 7, 99], {}, True])
+
+
+@SHARED
+@given(data=st.data())
+def test_a_file_with_other_entries_is_refused(saved, tmp_path, data):
+    record = json.loads(saved.read_text())
+    names = st.sampled_from(sorted(record))
+    record |= data.draw(st.dictionaries(names, WRONG, min_size=1, max_size=2))
+    (tmp_path / "changed").write_text(json.dumps(record))
+    assert_whole_or_refused(tmp_path / "changed")
+
+
+@SHARED
+@given(data=st.data())
+def test_a_file_with_other_bytes_is_refused(saved, tmp_path, data):
+    content = saved.read_bytes()
+    at = data.draw(st.integers(0, len(content) - 1))
+    put = data.draw(st.binary(max_size=2))
+    rest = content[at + 1 :] if data.draw(st.booleans()) else b""
+    (tmp_path / "changed").write_bytes(content[:at] + put + rest)
+    assert_whole_or_refused(tmp_path / "changed")
+
+
+@pytest.mark.parametrize(
+    ("content", "word"),
+    [
+        *(("", "not an idf table"), ("[1, 2]", "not an idf table"), ("{}", "not an idf table")),
+        ('{"format": "infolm idf table", "version": 2}', "version 2"),
+        ('{"format": "infolm idf table", "version": 1}', "damaged"),
+    ],
+)
+def test_a_file_that_is_no_table_is_refused(content, word, tmp_path):
+    (tmp_path / "idf.json").write_text(content)
+    with pytest.raises(ValueError, match=word):
+        IDF.load(tmp_path / "idf.json")
+
+
+def test_a_place_that_is_not_there_is_named(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"no idf table '.*nowhere.json'"):
+        IDF.load(tmp_path / "nowhere.json")
+    with pytest.raises(OSError, match="nowhere"):
+        TABLE.save(tmp_path / "nowhere" / "idf.json")
+
+
+# Whose table it is
+
+
+@pytest.mark.parametrize("family", KINDS)
+def test_use_and_storage_do_not_change_a_fingerprint(family, tiny_models, tmp_path):
+    tokenizer = AutoTokenizer.from_pretrained(tiny_models(family))
+    fingerprint = tokenizer_fingerprint(tokenizer)
+    tokenizer(list(SENTENCES), padding=True, truncation=True, max_length=9)
+    assert tokenizer_fingerprint(tokenizer) == fingerprint
+    assert tokenizer.backend_tokenizer.truncation["max_length"] == 9  # left as it was
+    tokenizer.save_pretrained(tmp_path)
+    assert tokenizer_fingerprint(AutoTokenizer.from_pretrained(tmp_path)) == fingerprint
+
+
+def test_whatever_changes_the_ids_changes_the_fingerprint():
+    extended = word_tokenizer()
+    extended.add_tokens(["new"])
+    tokenizers = [TOKENIZER, word_tokenizer(WORDS[:-1]), word_tokenizer(WORDS[::-1]), extended]
+    tokenizers += [word_tokenizer(do_lower_case=False), PerceiverTokenizer()]
+    assert len({tokenizer_fingerprint(tokenizer) for tokenizer in tokenizers}) == len(tokenizers)
+
+
+def test_a_table_of_another_tokenizer_is_refused_with_both_names():
+    table = IDF(1, np.array([1]), "5f2e", "mine")
+    table.check_tokenizer("5f2e", "theirs")
+    with pytest.raises(ValueError, match="'mine' .*5f2e.*'theirs' .*a0a0"):
+        table.check_tokenizer("a0a0", "theirs")
+
+
+# What a corpus says
+
+
+@given(st.lists(st.sampled_from(CORPUS), min_size=1, max_size=30), st.integers(0, 29))
+def test_statistics_of_parts_add_up(texts, cut):
+    pairs = Pairs.of((text, [text, f"{text} e"]) for text in texts)
+    sides = ("candidates", "references")
+    whole, *parts = (
+        count_sides(part, sides, TOKENIZER, None, None)
+        for part in (pairs, pairs.part(0, cut), pairs.part(cut))
+        if len(part)
+    )
+    total = sum(parts, Statistics())
+    assert total.tables == whole.tables and total.distinct == whole.distinct
+    assert total.tables["references"].documents == 2 * len(texts)
+
+
+@pytest.mark.parametrize(
+    ("candidates", "references", "distinct", "used"),
+    [
+        (["a"], ["b"], 1, "uniform"),
+        (["a", "b"], ["c", "c"], 1, "uniform"),
+        (["a", "a"], ["b", "c"], 1, "uniform"),  # for "separate" alone
+        (["a", "b"], ["b", "c"], 2, "idf"),
+        (list("abcde") * 2, [*"abcde", "a b", "a c", "a d", "b d", "c d"], 5, "idf"),
+    ],
+)
+def test_a_corpus_of_one_distinct_document_is_not_used(candidates, references, distinct, used):
+    pairs = Pairs(candidates, [[text] for text in references])
+    both = count_sides(pairs, ("candidates", "references"), TOKENIZER, None, None)
+    assert (both.distinct, both.weights_used(InfoLMSettings(idf="separate"))) == (distinct, used)
+    tables = (both.tables["candidates"], both.tables["references"])
+    assert both.weighting(InfoLMSettings(idf="separate")) == (
+        tables if used == "idf" else (None, None)
+    )
+    one = Statistics({"references": tables[1]})
+    expected = (None, None) if len(set(references)) == 1 else (tables[1], tables[1])
+    assert one.weighting(InfoLMSettings(idf="references")) == expected
+    assert one.weighting(InfoLMSettings(idf=False)) == Statistics().weighting(
+        InfoLMSettings(idf=False)
+    )
+    assert Statistics().weighting(InfoLMSettings(idf=TABLE)) == (TABLE, TABLE)  # always used
+    assert Statistics().distinct == 0 and not Statistics()
+
+
+# The weights of a text
+
+
+IDFS = st.lists(st.sampled_from([0.0, 0.3, 1.0, 5.0]), min_size=20, max_size=20).map(np.array)
+
+
+@given(st.lists(st.integers(0, 19), max_size=8), IDFS)
+def test_weights_are_the_tables_normalised_or_uniform_where_all_are_zero(tokens, table):
+    raw = table[tokens] if table[tokens].any() else np.ones(len(tokens))
+    for weights, expected in ((table, raw), (None, np.ones(len(tokens)))):
+        found = np.exp(normalised_log_weights(text_of(tokens), weights))
+        np.testing.assert_allclose(found, expected / max(expected.sum(), 0.1), rtol=1e-14)
+
+
+def test_equal_tokens_with_equal_weights_have_equal_keys():
+    def weighted(*tokens, table=None):
+        return WeightedText.of(text_of(tokens), table)
+
+    table = np.arange(20.0)
+    assert weighted(10, 11).key == weighted(10, 11).key != weighted(11, 10).key
+    assert weighted(10, 11).key != weighted(10, 11, table=table).key
+    assert weighted(10, 11, table=table).key == weighted(10, 11, table=2 * table).key
+    table = np.zeros(20)
+    table[11] = 1.0
+    assert weighted(10, 12, table=table).zero_weight is True
+    for other in (weighted(10, 11, table=table), weighted(10), weighted(table=table)):
+        assert other.zero_weight is False

@@ -1,0 +1,209 @@
+"""Pairs of texts: whatever is no text is refused where it stands, and whatever is one is kept."""
+
+from collections import UserList
+from itertools import zip_longest
+
+import numpy as np
+import pandas
+import pyarrow
+import pytest
+from datasets import Dataset
+from hypothesis import given
+from hypothesis import strategies as st
+
+from infolm_metric.core.inputs import (
+    Pairs,
+    check_pairs,
+    check_text,
+    check_texts,
+    iterate_pairs,
+)
+
+TEXTS = st.text(max_size=5)
+GROUPS = st.lists(TEXTS, min_size=1, max_size=3)
+NO_TEXTS = st.one_of(
+    st.sampled_from([None, pandas.NA, np.int64(5), {"text": "a"}, b"a", True]),
+    st.integers(),
+    st.floats(),
+)
+HALVES = st.builds(
+    lambda before, half, after: before + half + after,
+    TEXTS,
+    st.characters(categories=["Cs"]),  # lone surrogates, which TEXTS have none of
+    TEXTS,
+)
+
+
+def with_item(items, index, item):
+    """The items with one of them replaced."""
+    return [*items[:index], item, *items[index + 1 :]]
+
+
+@given(st.lists(st.tuples(TEXTS, GROUPS), min_size=1, max_size=5))
+def test_any_valid_texts_are_kept_as_they_are(pairs):
+    predictions, references = map(list, zip(*pairs, strict=True))
+    checked = check_pairs(predictions, references)
+    assert list(checked) == list(iterate_pairs(pairs)) == pairs and checked.several is True
+    firsts = [(text, group[0]) for text, group in pairs]
+    single = check_pairs(tuple(predictions), [first for _, first in firsts])
+    assert list(single) == list(iterate_pairs(firsts)) and single.several is False
+    predictions[0], references[0] = "changed", ["changed"]
+    assert list(checked) == pairs  # a copy
+
+
+@given(st.data(), st.one_of(NO_TEXTS, HALVES))
+def test_what_is_no_text_is_refused_where_it_stands(data, wrong):
+    pairs = data.draw(st.lists(st.tuples(TEXTS, GROUPS), min_size=1, max_size=4))
+    predictions, groups = map(list, zip(*pairs, strict=True))
+    index = data.draw(st.integers(0, len(pairs) - 1))
+    inner = data.draw(st.integers(0, len(groups[index]) - 1))
+    error = ValueError if isinstance(wrong, str) else TypeError
+
+    def refused(name, check):
+        with pytest.raises(error) as refusal:
+            check()
+        assert str(refusal.value).startswith(f"{name} ")
+
+    wrongs = with_item(predictions, index, wrong)
+    nested = with_item(groups, index, with_item(groups[index], inner, wrong))
+    refused(f"predictions[{index}]", lambda: check_pairs(wrongs, groups))
+    refused(f"references[{index}]", lambda: check_pairs(predictions, wrongs))
+    refused(f"references[{index}][{inner}]", lambda: check_pairs(predictions, nested))
+    refused(f"texts[{index}]", lambda: check_texts("texts", wrongs))
+    streamed = list(zip(predictions, nested, strict=True))
+    refused(f"pairs[{index}][1][{inner}]", lambda: list(iterate_pairs(streamed)))
+
+
+REFUSED = {  # predictions, references, the error and a word of its message
+    "a bare prediction": ("abc", ["a", "b", "c"], TypeError, "predictions .*bare string"),
+    "a bare reference": (["a", "b", "c"], "abc", TypeError, "references .*bare string"),
+    "bytes": (b"ab", ["a", "b"], TypeError, "predictions .*bare string"),
+    "numpy's string": (np.str_("ab"), ["a", "b"], TypeError, "predictions .*bare string"),
+    "no predictions": (None, ["a"], TypeError, "predictions .*None"),
+    "no references": (["a"], None, TypeError, "references .*None"),
+    "a number": (["a"], 5, TypeError, "references .*5"),
+    "a dictionary": ({"a": "b"}, ["a"], TypeError, "predictions .*dict"),
+    "a set": (["a"], {"a"}, TypeError, "references .*set"),
+    "a generator": ((text for text in "a"), ["a"], TypeError, "predictions .*generator"),
+    "an array without an axis": (np.array("a"), ["a"], TypeError, "predictions .*ndarray"),
+    "a data frame": (pandas.DataFrame({"a": ["x"]}), ["x"], TypeError, r"\(DataFrame\)"),
+    "fewer predictions": (["a"], ["b", "c"], ValueError, "1 prediction and 2 references"),
+    "fewer references": (["a", "b"], [["c"]], ValueError, "2 predictions and 1 reference"),
+    "nothing": ([], [], ValueError, "empty"),
+    "an empty array": (np.array([]), [], ValueError, "empty"),
+    "no reference": (["a", "b"], [["c"], []], ValueError, r"references\[1\] is an empty"),
+    "no reference in an array": (["a"], [np.array([])], ValueError, r"references\[0\] is an empty"),
+    "strings, then a list": (["a", "b"], ["c", ["d"]], ValueError, r"mixes .*references\[1\] a l"),
+    "lists, then a string": (["a", "b"], [["c"], "d"], ValueError, r"mixes .*references\[1\] a s"),
+    "strings, then no text": (["a", "b"], ["c", []], ValueError, "mixes"),
+    "a list as prediction": ([["a"]], ["b"], TypeError, r"predictions\[0\].*list"),
+    "a list in a list": (["a"], [["b", ["c"]]], TypeError, r"references\[0\]\[1\].*list"),
+    "a missing value": (
+        pandas.DataFrame({"x": ["a", None]})["x"],
+        ["a", "b"],
+        TypeError,
+        r"predictions\[1\]",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_is_no_list_of_pairs_is_refused(case):
+    predictions, references, error, word = REFUSED[case]
+    with pytest.raises(error, match=word):
+        check_pairs(predictions, references)
+
+
+@pytest.mark.parametrize(
+    ("pair", "error"),
+    [
+        *(("ab", TypeError), (("a",), TypeError), (("a", "b", "c"), TypeError), (5, TypeError)),
+        *((("a", []), ValueError), (("a", 5), TypeError), ({"a": 1, "b": 2}, TypeError)),
+    ],
+)
+def test_what_is_no_pair_of_a_stream_is_refused_by_its_number(pair, error):
+    pairs = iterate_pairs([("a", "b"), pair])
+    assert next(pairs) == ("a", ["b"])
+    with pytest.raises(error, match=r"pairs\[1\]"):
+        next(pairs)
+
+
+def test_a_long_value_is_shown_in_brief():
+    for check in (
+        lambda: check_pairs("x" * 10**6, ["a"]),
+        lambda: check_text("text", [["x" * 10**6] * 1000] * 1000),
+    ):
+        with pytest.raises(TypeError) as refusal:
+            check()
+        assert len(str(refusal.value)) < 1000
+
+
+def column(values):
+    return Dataset.from_dict({"text": values})["text"]
+
+
+@pytest.mark.parametrize(
+    "collect",
+    [
+        UserList,
+        np.array,
+        lambda values: np.array(values, dtype=object),
+        lambda values: pandas.Series(values, index=[7, 7]),
+        lambda values: pandas.Series(values, dtype="string"),
+        pandas.Index,
+        pyarrow.array,
+        lambda values: pyarrow.chunked_array([values]),
+        column,
+    ],
+)
+def test_columns_of_every_kind_are_read_in_order(collect):
+    pairs = check_pairs(collect(["a cat", "a dog"]), collect(["the cat", ""]))
+    assert list(pairs) == [("a cat", ["the cat"]), ("a dog", [""])]
+    assert {type(text) for text in pairs.texts} == {str}
+    assert pairs.several is False
+
+
+@pytest.mark.parametrize(
+    "collect",
+    [
+        *(np.array, pandas.Series, column),
+        lambda groups: [np.array(group) for group in groups],
+        lambda groups: [pandas.Series(group) for group in groups],
+    ],
+)
+def test_lists_of_references_of_every_kind_are_read_in_order(collect):
+    pairs = check_pairs(["x", "y"], collect([["a", "b"], ["c", "d"]]))
+    assert pairs.references == [["a", "b"], ["c", "d"]]
+    assert {type(text) for text in pairs.texts} == {str}
+    assert pairs.several is True
+
+
+# Pairs in parts
+
+WORDS = st.text("abcdef", max_size=2)
+SMALL = st.lists(st.tuples(WORDS, st.lists(WORDS, min_size=1, max_size=4)), max_size=15)
+
+
+@given(pairs=SMALL, most=st.integers(2, 8), size=st.sampled_from([lambda text: 1, len]))
+def test_chunks_cover_the_pairs_in_order_and_are_as_large_as_fits(pairs, most, size):
+    chunks = list(Pairs.of(pairs).chunks(most, size))
+    assert [pair for chunk in chunks for pair in chunk] == pairs
+
+    def fits(part):
+        texts = {text for candidate, group in part for text in (candidate, *group)}
+        return sum(map(size, texts)) <= most and len(part) <= most
+
+    for chunk, following in zip_longest(chunks, chunks[1:]):
+        assert fits(list(chunk)) or len(chunk) == 1
+        if following is not None:  # no chunk ends before it must
+            assert not fits([*chunk, next(iter(following))])
+
+
+@given(pairs=SMALL, cuts=st.lists(st.integers(0, 15), max_size=3))
+def test_parts_join_to_the_whole(pairs, cuts):
+    whole, edges = Pairs.of(pairs), [0, *sorted(cuts), len(pairs)]
+    parts = [whole.part(start, stop) for start, stop in zip(edges, edges[1:], strict=False)]
+    assert list(Pairs.joined(parts)) == pairs
+    assert whole.counts == [len(group) for _, group in pairs]
+    assert whole.flat_references == [text for _, group in pairs for text in group]
+    assert len(list(whole.texts)) == len(whole) + sum(whole.counts)

@@ -1,0 +1,245 @@
+"""What is the same for every scorer: chunks, streams, what is kept, what corpora and texts tell."""
+
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from infolm_metric import IDF, InfoLM, InfoLMScorer, InfoLMSettings
+from infolm_metric.core import scorer as core_scorer
+from infolm_metric.core.idf import Statistics
+from infolm_metric.core.inputs import Pairs, check_pairs
+from infolm_metric.core.scorer import combine_references
+from tests.random_pairs import random_pairs
+from tests.toy import ToyScorer, ToySettings
+
+ROWS = random_pairs(40)
+CANDIDATES, REFERENCES = [row["prediction"] for row in ROWS], [row["references"] for row in ROWS]
+
+
+@pytest.fixture(scope="module")
+def scorer(tiny_bert):
+    return InfoLMScorer(model_name_or_path=tiny_bert)
+
+
+GROUPS = st.lists(st.lists(st.floats(0, 1e300), min_size=1, max_size=9), min_size=1, max_size=5)
+
+
+@given(GROUPS)
+def test_several_references_give_the_closest_or_the_mean(groups):
+    values, counts = np.array([each for group in groups for each in group]), list(map(len, groups))
+    assert combine_references(values, counts, "min").tolist() == list(map(min, groups))
+    means = combine_references(values, counts, "mean")
+    np.testing.assert_allclose(means, [sum(g) / len(g) for g in groups], rtol=1e-14)
+    for mean, group in zip(means, groups, strict=True):
+        assert min(group) <= mean <= max(group)  # to the last bit, where all are equal
+
+
+# Settings, chunks and streams
+
+
+def test_a_scorer_holds_its_settings_and_shows_those_that_were_chosen():
+    assert repr(ToyScorer()) == "ToyScorer()"
+    assert repr(ToyScorer(ToySettings(size=3))) == "ToyScorer(size=3)"
+    assert ToyScorer(ToySettings(size=3), size=2).settings == ToySettings(size=2)
+    with pytest.raises(TypeError, match="settings must be ToySettings, got InfoLMSettings"):
+        ToyScorer(InfoLMSettings())
+    with pytest.raises(TypeError, match="toy takes no sources"):
+        ToyScorer().score(["a"], sources=["b"])
+    with pytest.raises(TypeError, match="verbose must be True or False"):
+        ToyScorer().score(["a"], ["b"], verbose=1)
+
+
+@pytest.mark.parametrize("size", [1, 7, 39, 40])
+def test_chunks_and_what_is_read_ahead_change_nothing(size, monkeypatch, capfd):
+    expected = ToyScorer().score(CANDIDATES, REFERENCES)
+    monkeypatch.setattr(core_scorer, "CHUNK", size)
+    monkeypatch.setattr(core_scorer, "READ_AHEAD", size)
+    result = ToyScorer().score(CANDIDATES, REFERENCES)
+    assert result == expected and result.counts == expected.counts
+    rows = ToyScorer().stream(zip(CANDIDATES, REFERENCES, strict=True))
+    assert [row["toy"] for row in rows] == expected["scores"]
+    assert capfd.readouterr().err == ""
+    ToyScorer().score(CANDIDATES, REFERENCES, verbose=True)
+    assert "40/40" in capfd.readouterr().err
+
+
+def test_a_stream_reads_no_further_than_it_must_and_names_a_wrong_pair():
+    read = []
+
+    def pairs():
+        for number in range(2 * core_scorer.READ_AHEAD + 1):
+            read.append(number)
+            yield "a", "b" if number < 2 * core_scorer.READ_AHEAD else None
+
+    rows = ToyScorer().stream(pairs())
+    assert read == []
+    next(rows)
+    assert len(read) <= core_scorer.READ_AHEAD + 1
+    with pytest.raises(TypeError, match=rf"pairs\[{2 * core_scorer.READ_AHEAD}\]"):
+        list(rows)
+    for wrong in ("ab", b"ab", 5):
+        with pytest.raises(TypeError, match="pairs must be an iterable"):
+            ToyScorer().stream(wrong)
+
+
+@pytest.mark.filterwarnings("ignore:infolm:UserWarning")
+def test_a_stream_that_is_counted_must_be_readable_twice(scorer):
+    pairs = list(zip(CANDIDATES, REFERENCES, strict=True))
+    expected = scorer.score(CANDIDATES, REFERENCES)["scores"]
+    assert [row["fisher_rao_distance"] for row in scorer.stream(pairs)] == expected
+    for idf in ("references", "separate"):
+        with pytest.raises(ValueError, match="read only once.*idf=False"):
+            scorer.stream(iter(pairs), idf=idf)
+    table = IDF.from_corpus(CANDIDATES, scorer.tokenizer)
+    for idf in (False, table):
+        rows = scorer.stream(iter(pairs), idf=idf)
+        plain = scorer.score(CANDIDATES, REFERENCES, idf=idf)
+        assert [row["fisher_rao_distance"] for row in rows] == plain["scores"]
+
+
+# What is kept
+
+
+def test_a_checkpoint_is_opened_and_a_model_loaded_once(tiny_bert, tiny_models, monkeypatch):
+    opened, loaded = [], []
+
+    class Counting(InfoLMScorer):
+        def open(self, settings):
+            opened.append(settings.model_name_or_path)
+            return super().open(settings)
+
+        def load(self, checkpoint, settings):
+            loaded.append(settings.dtype)
+            return super().load(checkpoint, settings)
+
+    scorer = Counting(model_name_or_path=tiny_bert, idf=False)
+    other = tiny_models("bert", num_hidden_layers=1)
+    for _ in range(2):
+        scorer.signature()
+        scorer.score(["a cat"], ["a dog"], temperature=2.0, batch_size=1)
+    assert (opened, loaded) == ([str(tiny_bert)], ["float32"])
+    scorer.score(["a cat"], ["a dog"], dtype="bfloat16")
+    scorer.score(["a cat"], ["a dog"])  # one model at a time
+    assert (len(opened), loaded) == (1, ["float32", "bfloat16", "float32"])
+    scorer.signature(model_name_or_path=other)  # opens another, and loads nothing
+    scorer.score(["a cat"], ["a dog"])
+    assert (len(opened), len(loaded)) == (3, 3)
+    scorer.unload()
+    scorer.score(["a cat"], ["a dog"])
+    assert (len(opened), len(loaded)) == (4, 4)
+
+
+# What corpora tell
+
+CORPUS = [
+    *("the cat sat on the mat", "a dog ran in the garden", "rain fell", "it was cold outside"),
+    *("the old cat slept", "a small dog barked", "the river rose", "the council met on monday"),
+    *("a new budget", "cold rain", "the dog sat in the chair"),
+]
+
+
+def scored(scorer, number, references=CORPUS, **changed):
+    """The result for the first pairs, and the warnings about the corpus that idf rests on."""
+    candidates = [f"{text} outside" for text in CORPUS[:number]]
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        result = scorer.score(candidates, references[:number], **changed)
+    return result, [str(each.message) for each in caught if "distinct text" in str(each.message)]
+
+
+def weights(result):
+    """What the signature says of the weights asked for and used."""
+    entries = dict(entry.split(":", 1) for entry in result.signature.split("|"))
+    return entries["idf"], entries.get("weights")
+
+
+@pytest.mark.parametrize("references", [CORPUS[:1], [CORPUS[0]] * 5, [CORPUS[0], CORPUS[0] + " "]])
+@pytest.mark.parametrize("idf", ["references", "separate"])
+def test_one_distinct_document_weighs_all_tokens_alike(scorer, references, idf):
+    result, told = scored(scorer, len(references), references, idf=idf)
+    uniform, _ = scored(scorer, len(references), references, idf=False)
+    assert result.scores == uniform.scores
+    assert (weights(result), weights(uniform)) == ((idf, "uniform"), ("no", None))
+    assert result["warnings"]["few_documents"] == len(told) == 1 and "one distinct" in told[0]
+
+
+@pytest.mark.parametrize("number", [2, 9, 10, 11])
+def test_a_corpus_of_few_documents_is_used_and_warned_of(scorer, number):
+    result, told = scored(scorer, number)
+    assert weights(result) == ("references", "idf")
+    assert result.scores != scored(scorer, number, idf=False)[0].scores
+    assert result["warnings"].get("few_documents", 10) == min(number, 10)
+    assert [f"from {number} distinct" in each for each in told] == [True] * (number < 10)
+
+
+def test_documents_are_distinct_by_what_is_left_of_them_after_the_cut(scorer):
+    references = [f"the cat sat {word}" for word in ("outside", "on the mat", "in the river")]
+    for changed, number in (({}, 3), ({"max_length": 5}, 1)):
+        result, _ = scored(scorer, 3, references, **changed)
+        assert result["warnings"]["few_documents"] == number
+    windows, _ = scored(scorer, 3, references, max_length=5, long_text="window")
+    assert windows["warnings"]["few_documents"] == 3  # nothing is cut
+
+
+def test_a_given_table_is_always_used_if_it_is_of_the_tokenizer(scorer, tiny_models, no_model):
+    table = IDF.from_corpus(CORPUS[:1], scorer.tokenizer)
+    signature = scorer.signature(idf=table)
+    assert f"|idf:table-{table.fingerprint}|" in signature and "weights:" not in signature
+    other = InfoLMScorer(model_name_or_path=tiny_models("roberta"), idf=table)
+    with pytest.raises(ValueError, match="idf table belongs to the tokenizer"):
+        other.score(["a"], ["b"])
+
+
+@pytest.mark.filterwarnings("ignore:infolm:UserWarning")
+@pytest.mark.parametrize("idf", [False, "references", "separate"])
+@pytest.mark.parametrize("cuts", [(0, 40), (1, 2, 20), (39,)])
+def test_parts_scored_with_what_the_whole_tells_are_the_whole(scorer, idf, cuts):
+    settings, whole = scorer.settings.replace(idf=idf), check_pairs(CANDIDATES, REFERENCES)
+    edges = [0, *cuts, len(whole)]
+    parts = [whole.part(start, stop) for start, stop in zip(edges, edges[1:], strict=False)]
+    statistics = sum((scorer.count(part, settings) for part in parts), Statistics())
+    expected = scorer.score(CANDIDATES, REFERENCES, idf=idf)
+    results = [scorer.score_part(part, settings, statistics) for part in parts if len(part)]
+    assert [score for result in results for score in result["scores"]] == expected["scores"]
+    assert {result.signature for result in results} == {expected.signature}
+    assert scorer.count(Pairs([], []), settings) == Statistics()
+
+
+@pytest.mark.filterwarnings("ignore:infolm:UserWarning")
+def test_every_way_to_score_one_pair_has_the_same_score(scorer):
+    pair = [CANDIDATES[0]], [REFERENCES[0][0]]
+    (score,) = scorer.score(*pair)["scores"]
+    assert scorer.explain(pair[0][0], pair[1][0]).score == score
+    (row,) = scorer.stream([(pair[0][0], pair[1][0])])
+    ((_, swept),) = scorer.sweep(*pair)
+    metric = InfoLM(model_name_or_path=scorer.settings.model_name_or_path)
+    computed = metric.compute(predictions=pair[0], references=pair[1])
+    assert [row["fisher_rao_distance"]] == swept["scores"] == computed["scores"] == [score]
+
+
+# What texts are warned of
+
+
+def test_texts_that_are_not_scored_as_they_were_written_are_counted(scorer):
+    candidates = ["the cat sat", "cat", "", "東京 は 雨 rain", "a cat " * 40]
+    references = [["a dog ran", "dog"], ["the dog"], [" "], ["a dog"], ["the cat"]]
+    table = IDF.from_corpus(["the cat", "the cat"], scorer.tokenizer)
+    with pytest.warns(UserWarning) as caught:
+        result = scorer.score(candidates, references, idf=table)
+    counted = {"too_long": 1, "empty": 2, "one_token": 2, "zero_weight": 2}
+    assert result["warnings"].pop("unknown_tokens") > 0
+    assert result["warnings"] == counted
+    assert result.counts["texts"] == 11
+    assert len(caught) == 4 and all(each.filename == __file__ for each in caught)
+    whole = scorer.score(candidates[-1:], references[-1:], idf=False, long_text="window")
+    assert whole["warnings"] == {}
+    with pytest.raises(ValueError, match="more than max_length=40: 'a cat a cat"):
+        scorer.score(candidates, references, idf=False, long_text="error")
+
+
+def test_a_long_text_is_an_error_before_a_model_is_loaded(scorer, no_model):
+    with pytest.raises(ValueError, match="max_length=6"):
+        InfoLMScorer(scorer.settings, long_text="error", max_length=6).score(["a cat"], ["a " * 5])

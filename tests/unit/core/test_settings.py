@@ -1,0 +1,297 @@
+"""Settings: checked by their annotations, resolved once, declared once."""
+
+import math
+import os
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+import pytest
+import torch
+
+from infolm_metric.core.idf import IDF
+from infolm_metric.core.settings import (
+    ModelSettings,
+    check_known,
+    check_number,
+    check_share,
+    check_value,
+    check_whole,
+    descriptions,
+    field_types,
+    idf_of,
+    nearest,
+    option,
+    own_fields,
+    score_names,
+)
+
+TABLE = IDF(3, np.array([0, 2, 3]), "5f2e")
+KNOWN = {"minimum": "minimum", "mean": "mean", "min": "minimum"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mine(ModelSettings):
+    """A metric's settings: some of its own beside those that the core has.
+
+    Args:
+        kind: which scores,
+            one or several.
+        size: how large, in % of the usual.
+        share: how much.
+        layers: which are read.
+        idf: what weighs the tokens.
+        multi_reference: of several.
+        shown: whether to show it.
+    """
+
+    metric = "mine"
+    names_field = "kind"
+    default_model = "some-one/some-model"
+
+    kind: str | tuple[str, ...] = "minimum"
+    size: int = 2
+    share: float | None = None
+    layers: int | tuple[int, ...] = 4
+    idf: bool | str | os.PathLike[str] | IDF | None = "references"
+    multi_reference: Literal["min", "mean"] = "min"
+    shown: bool = False
+
+    def __post_init__(self):
+        super().__post_init__()
+        object.__setattr__(self, "kind", score_names("kind", self.kind, KNOWN))
+        object.__setattr__(self, "idf", idf_of(self.idf))
+
+
+REFUSED = [  # the values, and a word of the message
+    ({"sise": 3}, "'size'"),
+    ({"size": 1.5}, "whole number"),
+    ({"size": True}, "whole number"),
+    ({"size": math.nan}, "size"),
+    ({"share": "0.5"}, "number"),
+    ({"share": math.inf}, "finite"),
+    ({"share": [0.5]}, "share"),
+    ({"layers": [4, 2.5]}, r"layers\[1\]"),
+    ({"layers": "4"}, "layers"),
+    ({"kind": "maen"}, "'mean'"),
+    ({"kind": ["mean", "maen"]}, "'mean'"),
+    ({"kind": []}, "empty"),
+    ({"kind": None}, "kind"),
+    ({"shown": 1}, "True or False"),
+    ({"multi_reference": "max"}, "'min'"),
+    ({"multi_reference": None}, "'mean'"),
+    ({"long_text": "truncated"}, "'truncate'"),
+    ({"long_text": ["window"]}, "long_text"),
+    ({"dtype": torch.float64}, "'float16'"),
+    ({"dtype": None}, "dtype"),
+    ({"idf": "reference"}, "'references'"),
+    ({"idf": Path("missing.json")}, "no file 'missing.json'"),
+    ({"idf": Path("/")}, "no file"),
+    ({"idf": 1}, "idf"),
+    ({"idf": {"the": 0.1}}, "idf"),
+    ({"idf": ""}, "idf"),
+    ({"model_name_or_path": 3}, "model_name_or_path"),
+    ({"model_name_or_path": ""}, "model_name_or_path"),
+    ({"model_revision": 5.0}, "model_revision"),
+    ({"max_length": 0}, "at least 1"),
+    ({"max_length": "512"}, "whole number"),
+    ({"batch_size": 0}, "at least 1"),
+    ({"batch_size": "large"}, "'auto'"),
+    ({"batch_size": None}, "batch_size"),
+    ({"tokenize_processes": 0}, "at least 1"),
+    ({"reuse_memory": -1}, "at least 0"),
+    ({"device": "gpu"}, "device"),
+    ({"device": "cuda:99"}, "cuda:99"),
+    ({"device": "meta"}, "meta"),
+    ({"device": ["cpu"]}, "device"),
+]
+
+
+@pytest.mark.parametrize(("values", "word"), REFUSED, ids=lambda value: str(value)[:40])
+def test_a_wrong_setting_is_refused_by_name(values, word):
+    for make in (Mine.of, Mine().replace):
+        with pytest.raises((TypeError, ValueError), match=word) as refusal:
+            make(**values)
+        assert next(iter(values)) in str(refusal.value)
+
+
+def test_values_at_their_bounds_are_taken():
+    least = dict.fromkeys(("max_length", "batch_size", "tokenize_processes"), 1)
+    assert Mine.of(**least, reuse_memory=0).reuse_memory == 0
+    check_share("x", 0, ""), check_share("x", 1, "")
+    for value in (-1e-9, 1 + 1e-9, math.nan):
+        with pytest.raises(ValueError, match="x must lie between 0 and 1"):
+            check_share("x", value, "")
+    assert check_whole("x", 1) == 1 and check_whole("x", 0, least=0) == 0
+    assert check_number("x", -1, least=-1) == -1.0
+    for check in (check_whole, check_number):
+        with pytest.raises(ValueError, match="x must be at least 2, got 1"):
+            check("x", 1, least=2)
+
+
+@pytest.mark.parametrize("number", [np.int64(7), np.uint8(7), np.array(7), torch.tensor(7)])
+def test_whole_numbers_of_every_library_become_plain_ints(number):
+    settings = Mine.of(size=number, layers=[number, 3], batch_size=number)
+    assert [type(each) for each in (settings.size, *settings.layers)] == [int] * 3
+    assert (settings.size, settings.layers, settings.batch_size) == (7, (7, 3), 7)
+
+
+@pytest.mark.parametrize(
+    "value", [np.float32(0.5), np.array(0.5), torch.tensor(0.5), Decimal("0.5")]
+)
+def test_numbers_of_every_library_become_plain_floats(value):
+    share = Mine.of(share=value).share
+    assert type(share) is float and share == 0.5
+
+
+@pytest.mark.parametrize("value", [True, np.True_, "0.5", b"1", None, 1j, [1.0, 2.0], np.ones(2)])
+def test_what_is_no_single_number_is_refused(value):
+    with pytest.raises(TypeError, match="x must be a (single )?number"):
+        check_value("x", value, float)
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        *((True, "references"), ("references", "references"), ("separate", "separate")),
+        *((False, False), (None, False), ("none", False), (TABLE, TABLE)),
+    ],
+)
+def test_idf_takes_every_form(value, expected):
+    idf = Mine.of(idf=value).idf
+    assert idf == expected and type(idf) is type(expected)
+
+
+def test_idf_takes_the_path_of_a_saved_table(tmp_path, monkeypatch):
+    TABLE.save(tmp_path / "table.json")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for path in (tmp_path / "table.json", str(tmp_path / "table.json"), "~/table.json"):
+        assert Mine.of(idf=path).idf == TABLE
+    assert Mine.of(idf="bundled").idf.documents > 1000
+    (tmp_path / "table.json").write_text("{}")
+    with pytest.raises(ValueError, match="idf table"):
+        Mine.of(idf=tmp_path / "table.json")
+
+
+def test_devices_and_dtypes_come_by_name_or_as_torch_has_them():
+    assert Mine.of(device=torch.device("cpu", 0)).device == "cpu:0"
+    assert (Mine.of(device="cpu").device, Mine.of(device=None).device) == ("cpu", None)
+    for name in ("float32", "bfloat16", "float16"):
+        assert Mine.of(dtype=name).dtype == Mine.of(dtype=getattr(torch, name)).dtype == name
+
+
+# The model
+
+
+def test_the_environment_names_the_model_unless_the_settings_do(monkeypatch):
+    @dataclass(frozen=True, kw_only=True)
+    class Other(Mine):
+        model_variable = "INFOLM_NLI_MODEL"
+
+    assert Mine().model_name_or_path == "some-one/some-model"
+    monkeypatch.setenv("INFOLM_MODEL", "other/model")
+    made = Mine()
+    assert made.model_name_or_path == "other/model"
+    assert Mine.of(model_name_or_path="some/model").model_name_or_path == "some/model"
+    assert Other().model_name_or_path == "some-one/some-model"
+    monkeypatch.setenv("INFOLM_MODEL", "bundled")  # stands for each metric's own
+    assert Mine().model_name_or_path == Other().model_name_or_path == "bundled"
+    assert made.replace(size=3).model_name_or_path == "other/model"
+    monkeypatch.setenv("INFOLM_MODEL", "")
+    assert Mine().model_name_or_path == "some-one/some-model"
+
+
+@pytest.mark.parametrize("way", ["setting", "environment"])
+@pytest.mark.parametrize("path", ["model", "./model", "../{here}/model", "~/model"])
+def test_the_path_of_a_folder_becomes_absolute_where_the_settings_are_made(
+    way, path, tmp_path, monkeypatch
+):
+    (tmp_path / "model").mkdir()
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    path = path.format(here=tmp_path.name)
+    monkeypatch.setenv("INFOLM_MODEL", path)
+    made = Mine() if way == "environment" else Mine.of(model_name_or_path=Path(path))
+    monkeypatch.chdir("/")
+    absolute = str(tmp_path / "model")
+    assert made.model_name_or_path == made.replace(size=3).model_name_or_path == absolute
+
+
+@pytest.mark.parametrize("name", ["bundled", "some-one/model", "./none"])
+def test_what_is_no_folder_stays_as_it_was_given(name, tmp_path, monkeypatch):
+    (tmp_path / "bundled").mkdir()  # "bundled" is always the one in the package
+    monkeypatch.chdir(tmp_path)
+    assert Mine.of(model_name_or_path=name).model_name_or_path == name
+
+
+# What comes from the fields
+
+
+def test_names_are_in_full_and_once_each():
+    assert (Mine().names, Mine().several) == (("minimum",), False)
+    assert (Mine.of(kind="min").names, Mine.of(kind="min").several) == (("minimum",), False)
+    several = Mine.of(kind=["min", "mean", "minimum"])
+    assert (several.names, several.several) == (("minimum", "mean"), True)
+    assert Mine.of(kind=["mean"]).several is True
+
+
+def test_the_sides_that_are_counted_follow_from_idf():
+    sides = {False: (), "references": ("references",), "separate": ("candidates", "references")}
+    assert {idf: Mine.of(idf=idf).counted for idf in sides} == sides
+    assert Mine.of(idf=TABLE).counted == ()
+
+
+def test_what_can_change_a_score_is_signed_and_the_model_apart():
+    harmless = {"batch_size": 7, "device": "cpu", "tokenize_processes": 2, "reuse_memory": 0}
+    signed = Mine.of(kind=["min", "mean"], size=3, dtype="float16", **harmless).signed()
+    assert signed == {
+        "kind": "minimum+mean",
+        "size": 3,
+        "share": None,
+        "layers": 4,
+        "idf": "references",
+        "multi_reference": "min",
+        "shown": False,
+    }
+
+
+def test_every_field_is_described_and_a_metrics_own_come_first():
+    fields = [each.name for each in own_fields(Mine)]
+    assert fields[:2] == ["kind", "size"] and set(fields) == set(field_types(Mine))
+    described = descriptions(Mine)
+    assert set(fields) == set(described)
+    assert described["kind"] == "which scores, one or several."
+    assert "$INFOLM_MODEL, else some-one/some-model" in " ".join(
+        described["model_name_or_path"].replace("{", "").replace("}", "").split()
+    )
+
+
+def test_an_option_reads_what_its_annotation_takes():
+    options = {each.name: option(Mine, each) for each in own_fields(Mine)}
+    assert options["kind"]["action"] == "append" and options["shown"]["action"] == "store_true"
+    assert options["size"]["help"] == "how large, in %% of the usual."
+    assert [options["size"]["type"](word) for word in ("3", "0.5", "x")] == [3, 0.5, "x"]
+    assert [options[name]["metavar"] for name in ("size", "dtype", "idf")] == ["N", "WORD", "NAME"]
+    assert all(each["default"] is None for each in options.values())
+
+
+# Hints
+
+
+def test_a_hint_names_the_nearest_or_all():
+    assert nearest("windows", ["truncate", "window"]) == "did you mean 'window'?"
+    assert nearest("length", ["long_text", "max_length"]) == "did you mean 'max_length'?"
+    assert nearest(None, ["truncate", "window"]) == "known: 'truncate', 'window'"
+    assert nearest("k", {"kl": "kl_divergence"}) == "did you mean 'kl_divergence'?"
+    assert nearest("cat", ["cats", "dog"], every=True).endswith("known: 'cats', 'dog'")
+    hint = nearest("zzz", [f"a{number}" for number in range(1000)])
+    assert "'a49'" in hint and "'a50'" not in hint and hint.endswith("and 950 more")
+
+
+@pytest.mark.parametrize("value", ["levels", None, 3])
+def test_a_word_that_is_none_of_the_known_is_refused(value):
+    check_known("level", "text", ("system", "text"))
+    with pytest.raises(ValueError, match=f"unknown level {value!r}; "):
+        check_known("level", value, ("system", "text"))

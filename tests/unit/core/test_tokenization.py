@@ -1,0 +1,96 @@
+"""Texts as a model reads them: the special tokens around them, and the cut of long ones."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from transformers import AutoTokenizer
+
+from infolm_metric.core import tokenization
+from infolm_metric.core.tokenization import equal_length_batches, find_template, tokenize
+from tests.model_families import SENTENCES
+
+KINDS = ("bert", "roberta", "albert", "modernbert")  # one of each kind of tokenizer
+
+
+@pytest.fixture(scope="module")
+def tokenizer(tiny_bert):
+    return AutoTokenizer.from_pretrained(tiny_bert)
+
+
+@pytest.mark.parametrize("family", KINDS)
+def test_the_template_is_what_the_tokenizer_puts_around_a_text(family, tiny_models):
+    tokenizer = AutoTokenizer.from_pretrained(tiny_models(family))
+    template = find_template(tokenizer)
+    ids = tokenizer("The dog ran in the garden.")["input_ids"]
+    bare = tokenizer("The dog ran in the garden.", add_special_tokens=False)["input_ids"]
+    assert [*template.prefix, *bare, *template.suffix] == ids
+    assert template.overhead == tokenizer.num_special_tokens_to_add() == 2
+    assert template.mask == tokenizer.mask_token_id
+    assert tokenizer("")["input_ids"] == [*template.prefix, *template.suffix]
+
+
+@pytest.mark.parametrize("family", KINDS)
+def test_special_and_unknown_tokens_that_someone_typed_are_maskable(family, tiny_models):
+    tokenizer = AutoTokenizer.from_pretrained(tiny_models(family))
+    typed = [tokenizer.mask_token, tokenizer.sep_token, tokenizer.cls_token, tokenizer.pad_token]
+    (text,) = tokenize(tokenizer, ["the cat " + " ".join(typed) + " 猫"], None, "truncate")
+    assert text.maskable.tolist() == [False] + [True] * (len(text.ids) - 2) + [False]
+    assert set(tokenizer.convert_tokens_to_ids(typed)) <= set(text.tokens.tolist())
+    if tokenizer("猫", add_special_tokens=False)["input_ids"][-1] == tokenizer.unk_token_id:
+        assert tokenizer.unk_token_id in text.tokens
+
+
+def test_texts_come_in_order_as_the_tokenizer_reads_them(tokenizer, monkeypatch):
+    monkeypatch.setattr(tokenization, "SLICE", 7)
+    tokenizer("a cat sat on the mat", truncation=True, max_length=4, padding="max_length")
+    texts = tokenize(tokenizer, SENTENCES, None, "truncate")  # what it was told before leaks not in
+    for sentence, text in zip(SENTENCES, texts, strict=True):
+        assert text.ids.tolist() == tokenizer(sentence)["input_ids"]
+        assert text.tokens.tolist() == tokenizer(sentence, add_special_tokens=False)["input_ids"]
+        assert (text.ids.dtype, text.maskable.dtype, text.too_long) == (np.int64, bool, False)
+
+
+@pytest.mark.parametrize("side", ["right", "left"])
+@pytest.mark.parametrize("family", KINDS)
+def test_a_text_is_cut_as_its_tokenizer_would_cut_it(family, side, tiny_models):
+    tokenizer = AutoTokenizer.from_pretrained(tiny_models(family), truncation_side=side)
+    sentences = [SENTENCES[0], "a cat", "", " ".join(SENTENCES[:4])]
+    for limit in (3, 4, 9, 17, 40):
+        texts = tokenize(tokenizer, sentences, limit, "truncate")
+        for sentence, text in zip(sentences, texts, strict=True):
+            cut = tokenizer(
+                sentence, truncation=True, max_length=limit, return_special_tokens_mask=True
+            )
+            assert text.ids.tolist() == cut["input_ids"]
+            assert text.maskable.tolist() == [not flag for flag in cut["special_tokens_mask"]]
+            assert text.too_long is (len(tokenizer(sentence, verbose=False)["input_ids"]) > limit)
+
+
+def test_a_text_that_is_too_long_can_be_an_error_or_stay_whole(tokenizer):
+    length = len(tokenizer(SENTENCES[0])["input_ids"])
+    (fits,) = tokenize(tokenizer, [SENTENCES[0]], length, "error")
+    (whole,) = tokenize(tokenizer, [SENTENCES[0]], length - 1, "window")
+    assert len(fits.ids) == len(whole.ids) == length
+    assert (fits.too_long, whole.too_long) == (False, True)
+    with pytest.raises(ValueError, match=f"{length} tokens, .*max_length={length - 1}.*The cat"):
+        list(tokenize(tokenizer, ["a cat", SENTENCES[0]], length - 1, "error"))
+
+
+@given(
+    lengths=st.lists(st.integers(1, 12), max_size=20),
+    rows=st.none() | st.integers(1, 5),
+    most=st.integers(1, 30),
+)
+def test_batches_hold_every_text_once_and_only_of_one_length(lengths, rows, most):
+    batches = list(equal_length_batches(lengths, rows, most))
+    assert sorted(index for batch in batches for index in batch) == list(range(len(lengths)))
+    longest = [{lengths[index] for index in batch} for batch in batches]
+    assert all(len(each) == 1 for each in longest)
+    assert [max(each) for each in longest] == sorted((max(each) for each in longest), reverse=True)
+    for batch in batches:
+        assert len(batch) <= (rows or max(1, most // lengths[batch[0]]))
+    full = [len(batch) for batch in batches]
+    for i in range(len(batches) - 1):  # no batch ends before it must
+        if longest[i] == longest[i + 1]:
+            assert full[i] == (rows or max(1, most // max(longest[i])))

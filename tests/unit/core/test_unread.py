@@ -1,0 +1,69 @@
+"""Texts of another kind than the bundled models' English: told by their tokens, never judged."""
+
+import json
+import warnings
+
+import pytest
+
+from infolm_metric import BaryScorer, InfoLMScorer, MENLIScorer
+from infolm_metric.core.results import is_judged
+from tests.paraphrases import PARAPHRASES
+from tests.project_files import ROOT
+
+PARTS = json.loads((ROOT / "tests/texts_by_language.json").read_text(encoding="utf-8"))
+KINDS = [kind for kind in PARTS["reported"] if kind != "English"]
+ENTITIES = [
+    *("Barack Obama", "Aarhus Airport", "Alan Shepard", "Adirondack"),
+    *("Ajoblanco", "3500", "1978-03-26", "$4,300", "Prabhukumar"),
+    *("United States Air Force", "Mumbai, Maharashtra, India.", "A Loyal Character Dancer"),
+]
+
+
+@pytest.fixture(scope="module")
+def scorer():
+    return InfoLMScorer(model_name_or_path="bundled", idf=False)
+
+
+def unread(scorer, texts):
+    """How many of some texts are unread."""
+    read = scorer.weigh(texts, None, scorer.settings)
+    return scorer.checkpoint(scorer.settings).count_unread(each.text.tokens for each in read)
+
+
+def test_texts_of_another_kind_are_unread(scorer, no_model):
+    by_kind = {kind: [text for part in PARTS.values() for text in part[kind]] for kind in KINDS}
+    for kind, texts in by_kind.items():
+        assert unread(scorer, texts) >= 0.9 * len(texts), kind
+    every = [text for texts in by_kind.values() for text in texts]
+    assert unread(scorer, every) >= 0.97 * len(every)
+
+
+def test_english_is_read(scorer, no_model):
+    assert unread(scorer, [text for pair in PARAPHRASES for text in pair]) == 0
+    assert unread(scorer, ENTITIES) == 0
+    hard = [text for part in PARTS.values() for text in part["English"]]  # rare names and words
+    assert unread(scorer, hard) <= 0.1 * len(hard)
+
+
+@pytest.mark.parametrize("metric", [InfoLMScorer, BaryScorer, MENLIScorer])
+def test_no_metric_judges_what_its_model_cannot_read(metric):
+    scorer = metric(model_name_or_path="bundled")
+    texts = ["Le chien dort sur le canapé."], ["Le gouvernement augmente les impôts demain."]
+    with pytest.warns(UserWarning) as caught:
+        result = scorer.score(*texts)
+    assert result["warnings"]["unread"] == 2 and not is_judged(result.counts)
+    assert sum("another language" in str(each.message) for each in caught) == 1
+
+
+def test_a_few_unread_among_many_texts_are_counted_without_a_warning(scorer):
+    predictions = [*(one for one, _ in PARAPHRASES[:9]), "asdf qwer zxcv uiop"]
+    references = [other for _, other in PARAPHRASES[:10]]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        result = scorer.score(predictions, references)
+    assert result["warnings"] == {"unread": 1} and is_judged(result.counts)
+
+
+def test_a_model_with_a_vocabulary_of_its_own_is_taken_to_read_anything(tiny_bert):
+    scorer = InfoLMScorer(model_name_or_path=tiny_bert, idf=False)
+    assert unread(scorer, [*PARTS["reported"]["German"], *PARTS["reported"]["program code"]]) == 0

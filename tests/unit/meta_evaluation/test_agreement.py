@@ -1,0 +1,269 @@
+"""The table of metrics and criteria: what stands in it, and what is refused."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+from infolm_metric.meta_evaluation import (
+    Agreement,
+    agreement,
+    bootstrap_interval,
+    calibrated_accuracy,
+    compare_metrics,
+    correlation,
+    pairwise_accuracy,
+    partial_correlation,
+    soft_pairwise_accuracy,
+)
+from infolm_metric.meta_evaluation.agreement import (
+    format_cell,
+    format_p_value,
+    level_rows,
+    notes,
+)
+from infolm_metric.meta_evaluation.correlations import COEFFICIENTS, common_scores, partial
+from infolm_metric.meta_evaluation.significance import difference_p_value, draw, resampled
+
+
+def grids(systems=6, samples=8):
+    random = np.random.default_rng(0)
+    human = random.normal(size=(systems, samples)) + np.arange(systems)[:, None]
+    metrics = {name: human + random.normal(size=human.shape) for name in ("mine", "bleu")}
+    return {"fluency": human}, metrics, random.integers(5, 40, size=human.shape).astype(float)
+
+
+@pytest.mark.parametrize("level", ["system", "text"])
+@pytest.mark.parametrize("missing", ["drop", "available"])
+def test_every_cell_is_what_the_statistic_gives_alone(level, missing):
+    human, metrics, length = grids()
+    human["fluency"][1, 2] = metrics["bleu"][3, 4] = np.nan
+    more = {"missing": missing, "resamples": 60, "seed": 3, "confidence": 0.8}
+    table = agreement(human, metrics, against=["bleu"], length=length, **more)
+    # Metrics are judged by the samples that all of them have.
+    people, mine, bleu, characters = common_scores(
+        [human["fluency"], metrics["mine"], metrics["bleu"], length], missing
+    )[0]
+    draws = draw(*people.shape, 60, 3)
+    for name, function in COEFFICIENTS.items():
+        cell = table.find("mine", "fluency", level, name)
+        given = people, mine, name, level, "available"
+        assert cell.value == correlation(*given)
+        interval = bootstrap_interval(*given, resamples=60, seed=3, confidence=0.8)
+        assert (cell.low, cell.high) == interval
+        values = [resampled(function, [people, each], draws, level) for each in (mine, bleu)]
+        expected = difference_p_value(*values)
+        if level == "system":
+            means = (np.nanmean(grid, 1).round(10) for grid in (people, mine, bleu))
+            expected = compare_metrics(*means, name).p_value
+        assert cell.p_values["bleu"] == pytest.approx(expected, abs=1e-6)
+    cell = table.find("mine", "fluency", level, "partial")
+    assert cell.value == partial_correlation(people, mine, characters, level, "available")
+    values = resampled(partial, [people, mine, characters], draws, level)
+    assert (cell.low, cell.high) == pytest.approx(np.nanquantile(values, [0.1, 0.9]))
+    accuracy = pairwise_accuracy if level == "system" else calibrated_accuracy
+    cell = table.find("mine", "fluency", level, "accuracy")
+    assert cell.value == accuracy(people, mine, level, "available")
+    assert math.isnan(cell.low) == math.isnan(cell.p_values["bleu"]) == (level == "text")
+    if level == "system":
+        cell = table.find("mine", "fluency", level, "soft_accuracy")
+        assert cell.value == soft_pairwise_accuracy(people, mine, missing="available", seed=3)
+    assert table.samples == {"fluency": people.shape[1]}
+    assert table.dropped == {"fluency": 8 - people.shape[1]}
+    assert (table.systems, table.resamples, table.seed, table.confidence) == (6, 60, 3, 0.8)
+
+
+def test_texts_of_unknown_systems_have_a_text_level_alone_and_no_accuracy():
+    human, metrics, length = grids()
+    flat = {name: grid.ravel() for name, grid in metrics.items()}
+    flat["bleu"][5] = np.nan
+    criteria = {"fluency": human["fluency"].ravel()}
+    table = agreement(criteria, flat, length=length.ravel(), resamples=30)
+    assert (table.systems, table.samples, table.dropped) == (0, {"fluency": 47}, {"fluency": 1})
+    assert table.names("level") == ["text"]
+    assert table.names("statistic") == ["pearson", "spearman", "kendall", "partial"]
+    rest = [grid.ravel()[np.arange(48) != 5] for grid in (human["fluency"], metrics["mine"])]
+    cell = table.find("mine", "fluency", "text", "pearson")
+    assert cell.value == pytest.approx(np.corrcoef(*rest)[0, 1])
+    interval = bootstrap_interval(*rest, level="text", resamples=30)
+    assert (cell.low, cell.high) == pytest.approx(interval)
+
+
+@pytest.mark.parametrize("against", [["length", "bleu"], ["bleu", "length"], ["bleu"]])
+def test_length_is_compared_with_whether_it_is_named_or_not(against):
+    human, metrics, length = grids()
+    table = agreement(human, metrics, against=against, length=length, resamples=20)
+    plain = agreement(human, metrics, against=["bleu"], length=length, resamples=20)
+    assert table.against == ("bleu", "length")
+    assert table.as_dict() == plain.as_dict()
+    assert table.find("mine", "fluency", "text", "pearson").p_values["length"] > 0
+    assert set(table.find("length", "fluency", "text", "pearson").p_values) == {"bleu"}
+
+
+def test_length_that_is_named_is_left_out_where_all_texts_are_as_long():
+    human, metrics, length = grids()
+    alike = np.full_like(length, 7.0)
+    table = agreement(human, metrics, against=["length", "bleu"], length=alike, resamples=20)
+    assert table.against == ("bleu",)
+    assert table.names("metric") == ["mine", "bleu"]
+    assert "partial" not in table.names("statistic")
+
+
+def test_a_metric_of_that_name_can_be_compared_with_where_no_lengths_are_given():
+    human, metrics, length = grids()
+    table = agreement(human, {**metrics, "length": length}, against=["length"], resamples=20)
+    assert table.against == ("length",)
+
+
+def test_a_metric_is_not_ahead_of_itself_and_is_ahead_of_noise():
+    human, metrics, _ = grids(systems=8, samples=40)
+    noise = np.random.default_rng(1).normal(size=human["fluency"].shape)
+    both = {"mine": metrics["mine"], "same": 2 * metrics["mine"], "noise": noise}
+    table = agreement(human, both, against=["same", "noise"], resamples=100)
+    for level in ("system", "text"):
+        p_values = table.find("mine", "fluency", level, "pearson").p_values
+        assert p_values["same"] == 1.0 and p_values["noise"] < 0.05
+
+
+@pytest.mark.parametrize(("systems", "tested"), [(3, False), (4, True)])
+def test_williams_test_needs_four_systems(systems, tested):
+    human, metrics, _ = grids(systems)
+    table = agreement(human, metrics, against=["bleu"], resamples=20)
+    assert (
+        np.isfinite(table.find("mine", "fluency", "system", "pearson").p_values["bleu"]) == tested
+    )
+
+
+def test_a_cell_that_is_not_there_is_no_cell():
+    human, metrics, _ = grids()
+    with pytest.raises(KeyError, match="beau"):
+        agreement(human, metrics, resamples=5).find("beau", "fluency", "text", "pearson")
+
+
+def with_infinity(side, name, value, sign=1):
+    sides = dict(zip(("human", "metrics", "length"), grids(), strict=True))
+    grid = sides["length"] if side == "length" else sides[side][name]
+    grid[0, 0] = sign * value
+    return sides
+
+
+def opposite_infinities():
+    human, metrics, _ = grids()
+    metrics["mine"][0, 0], metrics["bleu"][0, 0] = np.inf, -np.inf
+    return {"metrics": metrics}
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"against": ["lenght"]}, "unknown .* 'lenght'; did you mean 'length'"),
+        ({"against": ["length"], "length": None}, "unknown .* 'length'; known: 'mine', 'bleu'"),
+        ({"metrics": {"length": grids()[2]}}, "a metric is named 'length'.*rename it"),
+        ({"metrics": {}}, "at least one criterion and one metric"),
+        ({"human": {}}, "at least one criterion and one metric"),
+        ({"metrics": {"flat": np.ones((6, 8))}}, "'flat': all 48 values are 1"),
+        ({"levels": ["sytem"]}, "unknown level 'sytem'; did you mean 'system'"),
+        ({"missing": "omit"}, "unknown missing 'omit'"),
+        ({"over": "text"}, "unknown over 'text'"),
+        ({"resamples": 0}, "resamples must be at least 1, got 0"),
+        ({"confidence": 1.0}, "confidence must be above 0 and below 1, got 1.0"),
+        ({"seed": -1}, "seed must be at least 0, got -1"),
+        (with_infinity("human", "fluency", np.inf), "'fluency' must be finite"),
+        (with_infinity("metrics", "bleu", -np.inf), "'bleu' must be finite"),
+        (with_infinity("length", "length", np.inf), "length must be finite"),
+        (opposite_infinities(), "'mine' must be finite"),
+        ({"human": {"fluency": np.arange(48.0)}}, r"one shape .* got \[48\] and \[6, 8\]"),
+        (
+            {"human": {"f": np.arange(6.0)}, "metrics": {"m": np.arange(6.0)}, "length": None,
+             "levels": ["system"]},
+            "the system level needs the system",
+        ),
+    ],
+)  # fmt: skip
+def test_a_wrong_argument_is_named(changes, message):
+    human, metrics, length = grids()
+    with pytest.raises(ValueError, match=message):
+        agreement(**{"human": human, "metrics": metrics, "length": length, **changes})
+
+
+@pytest.mark.parametrize("changed", ["fluency", "mine", "length"])
+def test_a_grid_of_another_shape_is_refused_and_not_repeated(changed):
+    human, metrics, length = grids()
+    every = {**human, **metrics, "length": length}
+    every[changed] = every[changed][:, :1]
+    human = {"coverage": grids()[0]["fluency"], "fluency": every["fluency"]}
+    metrics = {name: every[name] for name in metrics}
+    with pytest.raises(
+        ValueError, match=rf"'coverage' and '?{changed}'? must .* got \[6, 8\] and \[6, 1\]"
+    ):
+        agreement(human, metrics, length=every["length"])
+
+
+# In words
+
+
+def test_the_rows_of_a_level_hold_every_cell():
+    human, metrics, length = grids()
+    table = agreement(human, metrics, against=["bleu"], length=length, resamples=20)
+    header, rows = level_rows(table, "system")
+    assert header == [
+        "criterion", "metric", "Pearson", "Spearman", "Kendall", "accuracy", "soft accuracy",
+        "given length", "p vs bleu", "p vs length",
+    ]  # fmt: skip
+    assert [row[:2] for row in rows] == [["fluency", m] for m in ("mine", "bleu", "length")]
+    cell = table.find("mine", "fluency", "system", "pearson")
+    assert rows[0][2] == format_cell(cell)
+    assert rows[0][8:] == [format_p_value(cell.p_values[name]) for name in ("bleu", "length")]
+    assert rows[1][8] == rows[2][9] == ""
+    assert level_rows(table, "text")[0] == [name for name in header if name != "soft accuracy"]
+
+
+def test_the_table_is_plain_for_json():
+    human, metrics, _ = grids()
+    made = json.loads(
+        json.dumps(agreement(human, metrics, resamples=20).as_dict(), allow_nan=False)
+    )
+    assert made["systems"] == 6 and made["against"] == []
+    assert {len(cell) for cell in made["agreement"]} == {8}
+    assert {c["low"] for c in made["agreement"] if c["statistic"] == "soft_accuracy"} == {None}
+
+
+@pytest.mark.parametrize(
+    ("value", "low", "shown"),
+    [(0.5, 0.25, "0.500 [0.25, 0.75]"), (0.5, math.nan, "0.500"), (math.nan, math.nan, "-")],
+)
+def test_a_cell_shows_what_there_is(value, low, shown):
+    high = math.nan if math.isnan(low) else 0.75
+    assert format_cell(Agreement("m", "c", "text", "kendall", value, low, high)) == shown
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"), [(0.00099, "<0.001"), (0.001, "0.001"), (math.nan, "-"), (None, "")]
+)
+def test_a_p_value_says_no_more_than_it_knows(value, shown):
+    assert format_p_value(value) == shown
+
+
+def test_the_notes_say_what_the_figures_rest_on():
+    human, metrics, length = grids()
+    human["coverage"] = human["fluency"].copy()
+    human["coverage"][1, 2] = np.nan
+    plain = agreement(human, metrics, levels=["system"], resamples=20, seed=2)
+    told = "\n".join(notes(plain))
+    assert "8 samples or 7 samples; in brackets 95%" in told and "seed 2" in told
+    assert "coverage: 1 samples left out" in told and "fluency: 0" not in told
+    assert "at the system level the share" in told and "at the text level" not in told
+    assert "Williams" not in told and "given length" not in told and "threshold" not in told
+    whole = "\n".join(notes(agreement(human, metrics, length=length, resamples=20)))
+    assert "Williams" in whole and "given length" in whole and "threshold" in whole
+    assert "not defined" in whole  # length given length
+    flat = {"fluency": grids()[0]["fluency"].ravel()}
+    texts = agreement(flat, {"mine": metrics["mine"].ravel()}, resamples=20)
+    told = "\n".join(notes(texts))
+    assert (
+        "48 texts;" in told
+        and "level" not in told
+        and "threshold" not in told
+        and "not defined" not in told
+    )

@@ -1,0 +1,255 @@
+"""Rows with human scores: what is read, and what is refused with the row or the column named."""
+
+import csv
+import json
+import math
+
+import numpy as np
+import pytest
+from datasets import Dataset
+from hypothesis import given
+from hypothesis import strategies as st
+
+from infolm_metric.meta_evaluation import read_ratings
+from infolm_metric.meta_evaluation.ratings import parse_score
+
+HUMAN = {("A", "1"): 1.0, ("A", "2"): 2.0, ("B", "1"): 3.0, ("B", "2"): 5.0}
+PERSON = {"system": "people", "id": "1", "prediction": None, "is_human": True}
+
+
+def rows(**changes):
+    """A row for two systems and two samples; `changes` go into the last one."""
+    made = [
+        {
+            "system": system,
+            "id": sample,
+            "prediction": f"text {system}{sample}",
+            "references": [f"reference {sample}", "another"],
+            "human": {"fluency": score, "relevance": 10 - score},
+            "metrics": {"bleu": 10 * score},
+        }
+        for (system, sample), score in HUMAN.items()
+    ]
+    made[-1] |= changes
+    return made
+
+
+def every_row(**changes):
+    return [{**row, **changes} for row in rows()]
+
+
+def unnamed(**changes):
+    """The rows without systems; `changes` go into the last one."""
+    made = [
+        {"prediction": row["prediction"], "reference": "a text", "score": row["human"]["fluency"]}
+        for row in rows()
+    ]
+    made[-1] |= changes
+    return made
+
+
+def write_csv(path, made):
+    """The rows as a flat table: columns with dots, and one of a name of its own."""
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file)
+        columns = "system,id,prediction,reference,human.fluency,metrics.bleu,speed"
+        writer.writerow(columns.split(","))
+        for row in made:
+            cells = [row[name] for name in ("system", "id", "prediction")]
+            scores = row["human"]["fluency"], row["metrics"]["bleu"], row["human"]["relevance"]
+            writer.writerow([*cells, row["references"][0], *scores])
+    return path
+
+
+def test_scores_are_laid_out_by_system_and_sample():
+    ratings = read_ratings(rows())
+    assert (ratings.systems, ratings.samples) == (("A", "B"), ("1", "2"))
+    assert ratings.human["fluency"].tolist() == [[1, 2], [3, 5]]
+    assert ratings.metrics["bleu"].tolist() == [[10, 20], [30, 50]]
+    assert ratings.predictions[1] == "text A2"
+    assert ratings.references[1] == ("reference 2", "another")
+    assert ratings.lengths.tolist() == [[7, 7], [7, 7]]
+
+
+@given(st.permutations(range(4)))
+def test_rows_may_come_in_any_order(order):
+    shuffled = [rows()[index] for index in order]
+    ratings = read_ratings(shuffled)
+    for column, sample in enumerate(ratings.samples):
+        for row, system in enumerate(ratings.systems):
+            assert ratings.human["fluency"][row, column] == HUMAN[system, sample]
+    assert np.array_equal(ratings.grid([HUMAN[r["system"], r["id"]] for r in shuffled]),
+                          ratings.human["fluency"])  # fmt: skip
+
+
+def test_a_dataset_a_json_lines_file_and_a_list_say_the_same(tmp_path):
+    path = tmp_path / "rows.jsonl"
+    path.write_text("\n".join(map(json.dumps, rows())))
+    plain = read_ratings(rows())
+    for source in (path, str(path), Dataset.from_list(rows())):
+        ratings = read_ratings(source)
+        assert ratings.references == plain.references
+        for name, grid in plain.human.items():
+            assert (ratings.human[name] == grid).all()
+
+
+def test_csv_has_scores_in_columns_with_dots_or_named_ones(tmp_path):
+    path = write_csv(tmp_path / "rows.csv", rows())
+    ratings = read_ratings(path)
+    assert list(ratings.human) == ["fluency"]
+    assert ratings.metrics["bleu"].tolist() == [[10, 20], [30, 50]]
+    named = read_ratings(path, criteria=["speed"], metrics=["human.fluency"])
+    assert named.human["speed"].tolist() == [[9, 8], [7, 5]]
+    assert named.metrics["human.fluency"].tolist() == [[1, 2], [3, 5]]
+
+
+def test_rows_without_systems_are_samples_of_their_own():
+    ratings = read_ratings(unnamed())
+    assert (ratings.systems, ratings.samples) == ((), ("1", "2", "3", "4"))
+    assert ratings.human["score"].tolist() == ratings.grid([1, 2, 3, 5]).tolist() == [1, 2, 3, 5]
+    part = ratings.select(["4", "2"])
+    assert (part.predictions, part.human["score"].tolist()) == (("text A2", "text B2"), [2, 5])
+
+
+@pytest.mark.parametrize("named", ["criteria", "metrics"])
+def test_a_column_score_holds_peoples_unless_another_is_named(named):
+    made = [{**row, "bleu": 2 * row["score"]} for row in unnamed()]
+    other = {
+        "criteria": {"metrics": ["score"], "criteria": ["bleu"]},
+        "metrics": {"metrics": ["bleu"]},
+    }
+    ratings = read_ratings(made, **other[named])
+    expected = {"criteria": (["bleu"], ["score"]), "metrics": (["score"], ["bleu"])}
+    assert (list(ratings.human), list(ratings.metrics)) == expected[named]
+
+
+@pytest.mark.parametrize("written", [True, "TRUE", "true", 1, "1", np.True_])
+def test_texts_of_people_are_left_out_and_counted(written):
+    ratings = read_ratings([{**PERSON, "is_human": written}, *rows()])
+    assert (ratings.people, len(ratings.predictions)) == (1, 4)
+    for other in (False, "False", 0, "0", "", None, np.False_):
+        assert read_ratings([{**PERSON, "is_human": written}, *rows(is_human=other)]).people == 1
+
+
+def test_systems_and_samples_can_be_left_out():
+    more = rows() + [{**row, "system": "C"} for row in rows()[:2]]
+    assert read_ratings(more, exclude_systems=["B"]).systems == ("A", "C")
+    third = [{**row, "id": 3} for row in rows()[::2]]
+    for number in ("2", 2):
+        assert read_ratings(rows() + third, exclude_ids=[number]).samples == ("1", "3")
+    assert read_ratings([PERSON, *rows()], exclude_systems=["people"]).people == 1
+
+
+@pytest.mark.parametrize("nothing", [None, ""])
+def test_a_score_that_is_not_there_is_missing(nothing):
+    ratings = read_ratings(rows(human={"fluency": nothing, "relevance": 1}))
+    assert np.isnan(ratings.human["fluency"][1, 1])
+    assert ratings.human["relevance"][1, 1] == 1
+
+
+@pytest.mark.parametrize("named", [{}, {"criteria": ["relevance"], "metrics": ["bleu"]}])
+def test_a_score_that_the_first_row_leaves_out_is_missing_there_alone(named):
+    made = rows()
+    del made[0]["human"]["relevance"], made[0]["metrics"]["bleu"]
+    ratings = read_ratings(made, **named)
+    np.testing.assert_equal(ratings.human["relevance"], [[np.nan, 8], [7, 5]])
+    np.testing.assert_equal(ratings.metrics["bleu"], [[np.nan, 20], [30, 50]])
+
+
+def test_a_row_that_is_not_there_is_missing_too():
+    assert np.isnan(read_ratings(rows()[:-1]).human["fluency"][1, 1])
+
+
+def test_some_samples_can_be_selected():
+    ratings = read_ratings(rows()).select(["2"])
+    assert ratings.samples == ("2",)
+    assert ratings.predictions == ("text A2", "text B2")
+    assert ratings.references == (("reference 2", "another"),) * 2
+    assert ratings.human["fluency"].tolist() == [[2], [5]]
+    assert ratings.metrics["bleu"].tolist() == [[20], [50]]
+    assert ratings.grid([7, 8]).tolist() == [[7], [8]]
+    assert read_ratings(rows()).select([2]).samples == ("2",)
+    with pytest.raises(ValueError, match="unknown id '3'"):
+        read_ratings(rows()).select(["2", "3"])
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False) | st.integers(-(10**300), 10**300))
+def test_a_number_is_the_same_as_a_number_and_as_json_writes_it(number):
+    for value in (number, json.dumps(number), f" {json.dumps(number)} "):
+        assert parse_score("row 1", "fluency", value) == float(number)
+
+
+@pytest.mark.parametrize("value", ["1_0", "٣", "1,5", "+1", ".5", "0x1", "five", True, "true", [1]])
+def test_what_json_reads_as_no_number_is_refused_with_its_row(value):
+    with pytest.raises(ValueError, match="row 4: column 'fluency' must hold numbers"):
+        read_ratings(rows(human={"fluency": value, "relevance": 1}))
+
+
+@pytest.mark.parametrize("value", [math.inf, -math.inf, math.nan, "Infinity", "NaN", "1e400"])
+@pytest.mark.parametrize("group", ["human", "metrics"])
+def test_a_number_that_is_not_finite_is_refused_with_its_row(group, value):
+    with pytest.raises(ValueError, match="row 4: column 'name' is .*, not a finite number"):
+        read_ratings(rows(**{group: {"name": value}}))
+
+
+@pytest.mark.parametrize(
+    ("made", "arguments", "message"),
+    [
+        # a row
+        (rows(human={"fluency": 10**400}), {}, "row 4: column 'fluency' must hold numbers"),
+        (rows(id="1"), {}, "row 4: system 'B' .* id '1' already, in row 3"),
+        (rows(prediction=None), {}, "row 4: 'prediction' must be a string, got None"),
+        (rows(references=[]), {}, "row 4: 'references' is an empty list"),
+        (rows(references=["a", None]), {}, "row 4: 'references' must be a string"),
+        (rows(system=None), {}, "row 4: 'system' must be a name"),
+        (rows(system=""), {}, "row 4: 'system' must be a name"),
+        (rows(id=True), {}, "row 4: 'id' must be a name"),
+        (rows(id=1.5), {}, "row 4: 'id' must be a name"),
+        (rows(reference="x"), {}, "row 4: both of the columns"),
+        (rows(is_human="maybe"), {}, "row 4: 'is_human' .* got 'maybe'"),
+        (unnamed(system="A"), {}, "row 4: there is a 'system'"),
+        (["text"], {}, "row 1: a dictionary is needed, got str"),
+        # a column
+        (rows(), {"criteria": ["fluidity"]}, "row 1: no human score 'fluidity'.* 'fluency'"),
+        (rows(), {"metrics": ["ter"]}, "row 1: no metrics score 'ter'.* 'bleu'"),
+        (unnamed(), {"exclude_systems": ["A"]}, "row 1: no column 'system'"),
+        (unnamed(), {"exclude_ids": ["1"]}, "row 1: no column 'id'"),
+        # what is left
+        (rows()[:2], {}, "at least two systems in the column 'system', got only 'A'; without"),
+        (rows()[::2], {}, "at least two ids in the column 'id', got only '1'$"),
+        ([PERSON, *rows()[:2]], {}, "only 'A' beside 1 human texts"),
+        (unnamed()[:1], {}, "at least two ids"),
+        ([], {}, "at least two systems .* no rows"),
+        (every_row(human={"fluency": 7}), {}, "'fluency': all 4 values are 7"),
+        (every_row(metrics={"bleu": None}), {}, "'bleu': no values at all"),
+        (every_row(metrics={"fluency": 1}), {}, "'fluency' is a criterion and a metric"),
+        # who is left out
+        (rows(), {"exclude_systems": ["b"]}, "unknown system to exclude 'b'"),
+        ([PERSON, *rows()], {"exclude_systems": ["poeple"]}, "did you mean 'people'"),
+        (rows(), {"exclude_ids": "12"}, "exclude_ids must be a list"),
+        (rows(), {"exclude_ids": [7]}, "unknown id to exclude '7'; known: '1', '2'"),
+    ],
+)
+def test_rows_that_cannot_be_judged_are_refused(made, arguments, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        read_ratings(made, **arguments)
+
+
+@pytest.mark.parametrize("column", ["id", "prediction", "references", "human"])
+def test_a_missing_column_is_named_with_those_there_are(column):
+    made = [{key: value for key, value in row.items() if key != column} for row in rows()]
+    with pytest.raises(ValueError, match=r"row 1: no.*" + column + r".*there are '"):
+        read_ratings(made)
+
+
+@pytest.mark.parametrize(
+    ("made", "message"),
+    [
+        (rows(human={"fluency": "?", "relevance": 1}), "rows.csv, line 5: column 'fluency' must"),
+        (rows()[:2], "rows.csv: agreement needs at least two systems"),
+        (every_row(human={"fluency": 3, "relevance": 1}), "rows.csv: column 'fluency': all"),
+    ],
+)
+def test_a_file_is_named_with_its_line(tmp_path, made, message):
+    with pytest.raises(ValueError, match=message):
+        read_ratings(write_csv(tmp_path / "rows.csv", made))

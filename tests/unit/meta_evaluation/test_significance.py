@@ -1,0 +1,395 @@
+"""Intervals and tests by resampling, against slow loops and known chances."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from infolm_metric.meta_evaluation import (
+    WilliamsTest,
+    approximate_randomization,
+    bootstrap_interval,
+    compare_metrics,
+    correlation,
+    holm,
+    paired_bootstrap,
+    pairwise_accuracy,
+    partial_correlation,
+    soft_pairwise_accuracy,
+    williams_test,
+)
+from infolm_metric.meta_evaluation.correlations import (
+    COEFFICIENTS,
+    common_scores,
+    partial,
+    pearson,
+    same_order,
+)
+from infolm_metric.meta_evaluation.significance import (
+    EQUAL,
+    difference_p_value,
+    draw,
+    percentile_interval,
+    resampled,
+)
+
+
+def grids(seed=0, systems=6, samples=15):
+    random = np.random.default_rng(seed)
+    human = (random.normal(size=(systems, samples)) * 2 + np.arange(systems)[:, None]).round()
+    return human, (human + 3 * random.normal(size=human.shape)).round()
+
+
+@pytest.fixture(params=[1, 1 << 23], ids=["many chunks", "one chunk"])
+def elements(request, monkeypatch):
+    monkeypatch.setattr("infolm_metric.meta_evaluation.significance.ELEMENTS", request.param)
+
+
+def written_out(grid, draws, index):
+    """The rows and columns of a resample, each as often as it was drawn."""
+    columns = np.repeat(np.arange(grid.shape[1]), draws.samples[index])
+    return grid[draws.systems[index]][:, columns]
+
+
+@pytest.mark.parametrize("over", ["both", "samples", "systems"])
+@pytest.mark.parametrize("level", ["system", "text"])
+def test_a_resample_is_what_its_rows_and_columns_written_out_give(level, over, elements):
+    human, metric = grids()
+    length = np.random.default_rng(1).integers(5, 40, size=human.shape).astype(float)
+    draws = draw(*human.shape, resamples=30, seed=1, over=over)
+    statistics = {
+        **{name: (function, correlation, (name,)) for name, function in COEFFICIENTS.items()},
+        "accuracy": (same_order, pairwise_accuracy, ()),
+        "partial": (partial, partial_correlation, (length,)),
+    }
+    for name, (function, plain, more) in statistics.items():
+        given = [human, metric, *(more if name == "partial" else ())]
+        found = resampled(function, given, draws, level)
+        for index in range(len(draws)):
+            drawn = [written_out(grid, draws, index) for grid in given]
+            expected = plain(*drawn, *(() if name == "partial" else more), level=level)
+            assert found[index] == pytest.approx(expected, abs=1e-9, nan_ok=True), name
+
+
+@pytest.mark.parametrize("level", ["system", "text"])
+def test_a_gap_is_drawn_as_a_gap(level):
+    human, metric = grids()
+    human[2, 3] = np.nan
+    human[:, 5] = 4.0
+    both, _ = common_scores([human, metric], "available")
+    draws = draw(*human.shape, resamples=40, seed=2)
+    for function in COEFFICIENTS.values():
+        found = resampled(function, both, draws, level)
+        for index in range(len(draws)):
+            h, m = (written_out(grid, draws, index) for grid in both)
+            means = [np.nanmean(grid, 1) for grid in (h, m)]
+            expected = function(*means) if level == "system" else np.nanmean(function(h.T, m.T))
+            assert found[index] == pytest.approx(expected, abs=1e-9, nan_ok=True)
+
+
+def test_texts_of_unknown_systems_are_drawn_by_text():
+    human, metric = (grid.ravel() for grid in grids())
+    human[3] = np.nan
+    given = human[~np.isnan(human)], metric[~np.isnan(human)]
+    texts = np.random.default_rng(7).integers(len(given[0]), size=(50, len(given[0])))
+    values = [stats.pearsonr(*(side[row] for side in given))[0] for row in texts]
+    found = bootstrap_interval(human, metric, level="text", resamples=50, seed=7)
+    assert found == pytest.approx(np.quantile(values, [0.025, 0.975]))
+
+
+def test_resamples_over_one_axis_leave_the_other_as_it_is():
+    assert (draw(4, 9, 5, over="samples").systems == np.arange(4)).all()
+    assert (draw(4, 9, 5, over="systems").samples == 1).all()
+
+
+def test_an_interval_is_the_same_for_the_same_seed_and_another_for_another():
+    human, metric = grids()
+    one, again, other = (
+        bootstrap_interval(human, metric, resamples=50, seed=seed) for seed in (0, 0, 1)
+    )
+    assert one == again != other
+
+
+def test_an_interval_is_of_the_middle_of_the_values_there_are():
+    values = np.append(np.arange(101.0), np.nan)
+    assert percentile_interval(values, 0.9) == pytest.approx((5, 95))
+    assert np.isnan(percentile_interval(np.full(3, np.nan))).all()
+
+
+@pytest.mark.parametrize(
+    ("changes", "error", "message"),
+    [
+        ({"coefficient": "pearsn"}, ValueError, "'pearsn'; did you mean 'pearson'"),
+        ({"coefficient": "accuracy", "level": "text"}, ValueError, "unknown coefficient"),
+        ({"level": "sytem"}, ValueError, "unknown level 'sytem'; did you mean 'system'"),
+        ({"over": "text"}, ValueError, "unknown over 'text'"),
+        ({"resamples": 0}, ValueError, "resamples must be at least 1, got 0"),
+        ({"resamples": 1.5}, TypeError, "resamples must be a whole number"),
+        ({"seed": -1}, ValueError, "seed must be at least 0, got -1"),
+        ({"confidence": 0}, ValueError, "confidence must be above 0 and below 1, got 0"),
+        ({"confidence": 1}, ValueError, "confidence must be above 0 and below 1, got 1"),
+    ],
+)
+def test_an_interval_of_what_is_wrong_is_refused(changes, error, message):
+    with pytest.raises(error, match=message):
+        bootstrap_interval(*grids(), **changes)
+
+
+def test_an_accuracy_of_systems_has_an_interval():
+    human, metric = grids()
+    low, high = bootstrap_interval(human, metric, "accuracy", resamples=100)
+    assert 0 <= low < pairwise_accuracy(human, metric) <= high <= 1
+
+
+def test_an_interval_holds_the_truth_about_as_often_as_it_says():
+    random, truth, hits = np.random.default_rng(0), 0.6, 0
+    for trial in range(200):
+        human = random.normal(size=(60, 1))
+        metric = truth * human + np.sqrt(1 - truth**2) * random.normal(size=(60, 1))
+        low, high = bootstrap_interval(
+            human, metric, over="systems", resamples=200, seed=trial, confidence=0.9
+        )
+        hits += low <= truth <= high
+    assert 0.82 <= hits / 200 <= 0.96
+
+
+def test_more_samples_make_an_interval_over_samples_narrower():
+    few, many = (
+        np.diff(bootstrap_interval(*grids(samples=n), over="samples", resamples=200))[0]
+        for n in (8, 200)
+    )
+    assert many < few
+
+
+def test_williams_test_gives_the_worked_example_of_howells_textbook():
+    # Statistical Methods for Psychology: r12 = .80, r13 = .72, r23 = .89, n = 26.
+    test = williams_test(0.80, 0.72, 0.89, 26)
+    assert (round(test.statistic, 3), round(test.p_value, 3)) == (1.361, 0.187)
+
+
+def test_williams_test_is_symmetric_in_the_metrics():
+    one, other = williams_test(0.5, 0.8, 0.3, 20), williams_test(0.8, 0.5, 0.3, 20)
+    assert one.statistic == -other.statistic
+    assert one.p_value == other.p_value
+
+
+@pytest.mark.parametrize("same", [lambda x: 100 * x, lambda x: x + 1, lambda x: (3 - x) / -3])
+def test_a_metric_and_the_same_on_another_scale_do_not_differ(same):
+    draws = np.random.default_rng(0).normal(size=(200, 2, 16))
+    for human, metric in draws:
+        assert compare_metrics(human, metric, same(metric)) == WilliamsTest(0.0, 1.0)
+    values = [pearson(draws[:, 0], each) for each in (draws[:, 1], same(draws[:, 1]))]
+    assert difference_p_value(*values) == 1.0
+
+
+def test_williams_test_rejects_a_true_null_as_often_as_it_should():
+    random = np.random.default_rng(0)
+    # Both metrics correlate 0.7 with people and 0.8 with each other.
+    covariance = np.array([[1, 0.7, 0.7], [0.7, 1, 0.8], [0.7, 0.8, 1]])
+    draws = random.multivariate_normal(np.zeros(3), covariance, size=(2000, 16))
+    r = COEFFICIENTS["pearson"]
+    people, one, other = draws.transpose(2, 0, 1)
+    tests = [
+        williams_test(*correlations, 16).p_value
+        for correlations in zip(r(people, one), r(people, other), r(one, other), strict=True)
+    ]
+    rejected = np.mean(np.asarray(tests) < 0.05)
+    assert stats.binomtest(round(2000 * rejected), 2000, 0.05).pvalue > 0.001
+
+
+@pytest.mark.parametrize(
+    ("arguments", "p"), [((0.5, 0.5, 0.2, 10), 1.0), ((0.9, 0.9, 1.0, 10), 1.0)]
+)
+def test_equal_correlations_do_not_differ(arguments, p):
+    assert williams_test(*arguments).p_value == p
+
+
+def test_metrics_that_are_the_same_do_not_differ():
+    human, metric = (grid.mean(1) for grid in grids())
+    assert compare_metrics(human, metric, 2 * metric + 1).p_value == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("name", list(COEFFICIENTS))
+def test_a_system_that_lacks_a_mean_takes_no_part_in_williams_test(name):
+    human, one, other = np.random.default_rng(0).normal(size=(3, 9)) + np.arange(9.0)
+    human[1] = one[4] = other[6] = np.nan
+    x, y, z = (means[[0, 2, 3, 5, 7, 8]] for means in (human, one, other))
+    scipys = {"pearson": stats.pearsonr, "spearman": stats.spearmanr, "kendall": stats.kendalltau}
+    r12, r13, r23 = (scipys[name](*both)[0] for both in ((x, y), (x, z), (y, z)))
+    k = 1 - r12**2 - r13**2 - r23**2 + 2 * r12 * r13 * r23
+    variance = 2 * k * 5 / 3 + (r12 + r13) ** 2 / 4 * (1 - r23) ** 3
+    t = (r12 - r13) * np.sqrt(5 * (1 + r23) / variance)
+    found = compare_metrics(human, one, other, name)
+    assert found.statistic == pytest.approx(t)
+    assert found.p_value == pytest.approx(2 * stats.t.sf(abs(t), 3))
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"coefficient": "pearsn"}, "unknown coefficient 'pearsn'; did you mean 'pearson'"),
+        ({"one": np.append(np.arange(5.0), np.inf)}, "one must be finite"),
+        ({"other": -np.append(np.arange(5.0), np.inf)}, "other must be finite"),
+        ({"other": np.arange(1.0)}, r"equally long lists, got shapes \[6\] and \[6\] and \[1\]"),
+        ({"one": np.array([1, 2, 3, np.nan, np.nan, np.nan])}, "at least 4 systems, got 3"),
+    ],
+)
+def test_metrics_that_cannot_be_compared_are_refused(changes, message):
+    means = {"human": np.arange(6.0), "one": np.arange(6.0) ** 2, "other": np.arange(6.0) ** 3}
+    with pytest.raises(ValueError, match=message):
+        compare_metrics(**{**means, **changes})
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"), [((0.5, 0.4, 0.3, 3), "at least 4 systems"), ((1.5, 0, 0, 9), "r12")]
+)
+def test_williams_test_refuses_what_it_is_not_made_for(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        williams_test(*arguments)
+
+
+@pytest.mark.parametrize("test", [paired_bootstrap, approximate_randomization])
+def test_a_paired_test_agrees_with_a_t_test_on_normal_differences(test):
+    random = np.random.default_rng(3)
+    scores, baseline = random.normal(size=(2, 150))
+    scores += 0.2
+    expected = stats.ttest_rel(scores, baseline).pvalue
+    assert test(scores, baseline, 4000) == pytest.approx(expected, abs=0.02)
+
+
+@pytest.mark.parametrize("unit", [1.0, 0.1, 1e-7])
+@pytest.mark.parametrize("whole", [(2, 3, 1, 4), (1, 2, 3, -3), (5, -1, 2, 2, 1)])
+def test_approximate_randomization_is_near_the_exact_chance(whole, unit, elements):
+    # In tenths sums that are equal differ in the last bit.
+    signs = np.asarray(list(itertools.product([1, -1], repeat=len(whole))))
+    chance = np.mean(np.abs(signs @ whole) >= abs(sum(whole)))
+    scores = unit * np.asarray(whole)
+    assert approximate_randomization(scores, 0 * scores, 4000) == pytest.approx(chance, abs=0.03)
+
+
+@pytest.mark.parametrize("test", [paired_bootstrap, approximate_randomization])
+@pytest.mark.parametrize(
+    ("scores", "message"), [([1.0], "equally long"), ([1.0, np.nan], "finite")]
+)
+def test_a_paired_test_refuses_scores_that_do_not_pair(test, scores, message):
+    with pytest.raises(ValueError, match=message):
+        test(scores, [1.0, 2.0])
+
+
+@pytest.mark.parametrize("test", [paired_bootstrap, approximate_randomization])
+def test_a_paired_test_needs_two_samples(test):
+    with pytest.raises(ValueError, match="scores and baseline must be .* at least two scores"):
+        test([1.0], [2.0])
+
+
+@pytest.mark.parametrize("test", [paired_bootstrap, approximate_randomization])
+def test_a_paired_test_needs_a_resample(test):
+    with pytest.raises(ValueError, match="resamples must be at least 1, got 0"):
+        test([1.0, 3.0], [1.0, 2.0], 0)
+
+
+def test_a_difference_that_never_changes_its_sign_is_as_sure_as_the_resamples_allow():
+    assert difference_p_value(np.ones(99), np.zeros(99)) == pytest.approx(0.02)
+    assert difference_p_value(np.zeros(99), np.zeros(99)) == 1.0
+
+
+def test_a_difference_is_two_sided_and_leaves_out_what_has_no_value():
+    values = np.append(np.arange(-19.0, 80), np.nan)  # 20 of 99 are not above 0
+    for one, other in ((values, 0 * values), (0 * values, values)):
+        assert difference_p_value(one, other) == pytest.approx(2 * 21 / 100)
+    assert np.isnan(difference_p_value(np.full(3, np.nan), np.zeros(3)))
+    assert difference_p_value(np.full(99, EQUAL / 2), np.zeros(99)) == 1.0
+
+
+# Soft pairwise accuracy
+
+
+def one_sided_p(one, other):
+    """Of all ways to let two systems' scores change places, those as good for the first."""
+    signs = np.asarray(list(itertools.product([1, -1], repeat=len(one))))
+    return np.mean(signs @ (one - other) >= (one - other).sum() - 1e-9)
+
+
+@pytest.mark.parametrize("missing", ["drop", "available"])
+def test_soft_accuracy_is_near_that_of_all_permutations(missing):
+    human, metric = (grid[:4] for grid in grids(samples=9))
+    human[1, 2] = np.nan
+    h, m = common_scores([human, metric], missing)[0]
+    errors = []
+    for i, j in itertools.combinations(range(4), 2):
+        both = ~np.isnan(h[i] + h[j])
+        errors.append(abs(one_sided_p(*h[[i, j]][:, both]) - one_sided_p(*m[[i, j]][:, both])))
+    found = soft_pairwise_accuracy(human, metric, missing=missing, permutations=40000)
+    assert found == pytest.approx(1 - np.mean(errors), abs=0.01)
+    assert found < 0.97
+
+
+def test_soft_accuracy_is_one_for_a_metric_in_another_unit_and_near_none_for_its_opposite():
+    human, _ = grids(samples=60)
+    human += 3 * np.arange(6.0)[:, None]
+    assert soft_pairwise_accuracy(human, 64 * human - 8) == 1.0
+    assert soft_pairwise_accuracy(human, -human) < 0.02
+
+
+def test_soft_accuracy_prefers_a_metric_that_is_as_unsure_as_people():
+    random = np.random.default_rng(0)
+    human = random.normal(size=(5, 50)) + 0.05 * np.arange(5)[:, None]
+    unsure, sure = human + 0.2 * random.normal(size=human.shape), human.mean(1)[:, None] + 0 * human
+    assert pairwise_accuracy(human, sure) == 1.0  # the systems in people's order
+    assert soft_pairwise_accuracy(human, unsure) > soft_pairwise_accuracy(human, sure)
+
+
+def test_equal_systems_are_as_likely_better_by_either_side():
+    human, metric = np.tile(grids()[0][:1], (3, 1)), np.tile(grids()[1][:1], (3, 1))
+    tenths = 0.1 * metric  # differences of 0, whatever rounding does to sums
+    assert soft_pairwise_accuracy(human, tenths) == 1.0
+    assert np.isnan(soft_pairwise_accuracy(human[:1], metric[:1]))
+
+
+@pytest.mark.parametrize(("better", "accuracy"), [(0, 0.0), (1, 1.0)])
+def test_of_systems_that_people_tie_no_permutation_is_worse(better, accuracy):
+    human = np.tile(np.arange(60.0), (2, 1))
+    metric = human + (np.arange(2) == better)[:, None]
+    assert soft_pairwise_accuracy(human, metric) == accuracy
+
+
+def test_soft_accuracy_is_the_same_for_the_same_seed_and_another_for_another():
+    found = [soft_pairwise_accuracy(*grids(), permutations=50, seed=seed) for seed in (0, 0, 1)]
+    assert found[0] == found[1] != found[2]
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [({"permutations": 0}, "permutations must be at least 1"), ({"seed": -1}, "seed must be")],
+)
+def test_soft_accuracy_refuses_wrong_numbers(changes, message):
+    with pytest.raises(ValueError, match=message):
+        soft_pairwise_accuracy(*grids(), **changes)
+
+
+# Several tests
+
+P_VALUES = st.lists(st.sampled_from([0.0, 0.001, 0.01, 0.02, 0.05, 0.3, 1.0]), max_size=8)
+
+
+@given(P_VALUES)
+def test_holm_rejects_what_the_step_down_rejects(p_values):
+    for level in (0.0100001, 0.0500001, 0.3000001):
+        rejected, order = set(), np.argsort(p_values, kind="stable")
+        for step, test in enumerate(order):
+            if p_values[test] * (len(order) - step) > level:
+                break
+            rejected.add(int(test))
+        assert {*np.flatnonzero(holm(p_values) <= level).tolist()} == rejected
+
+
+@given(P_VALUES, st.integers(0, 8))
+def test_holm_leaves_out_tests_that_are_not_defined(p_values, place):
+    gap = [*p_values[:place], np.nan, *p_values[place:]]
+    found = holm(gap)
+    assert np.isnan(found[min(place, len(p_values))])
+    assert found[~np.isnan(found)].tolist() == holm(p_values).tolist()
+    assert all(found[~np.isnan(found)] <= 1)

@@ -1,0 +1,173 @@
+"""What words can be and do where they stand, and numbers."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from infolm_metric.robustness.grammar import (
+    article_for,
+    cardinal,
+    in_words,
+    is_content,
+    is_participle,
+    numbers_of,
+    tag_of,
+)
+from infolm_metric.robustness.words import Text, cased
+
+
+@pytest.mark.parametrize(
+    ("word", "article"),
+    [
+        ("apple", "an"), ("lamp", "a"), ("hour", "an"), ("honest", "an"), ("university", "a"),
+        ("unimportant", "an"), ("European", "a"), ("once", "a"), ("umbrella", "an"),
+        ("useful", "a"), ("urban", "an"), ("uniform", "a"), ("unit", "a"), ("unique", "a"),
+    ],
+)  # fmt: skip
+def test_the_article_goes_by_the_sound(word, article):
+    assert article_for(word) == article
+
+
+@pytest.mark.parametrize(
+    ("word", "content"),
+    [("city", True), ("rock", False), ("City", False), ("ox", False), ("which", False)],
+)
+def test_a_content_word_can_be_nothing_else(word, content):
+    assert is_content(word, "NOUN") is content
+
+
+@pytest.mark.parametrize(
+    ("word", "part", "tag"),
+    [
+        ("city", "NOUN", "NN"), ("cities", "NOUN", "NNS"), ("sheep", "NOUN", None),
+        ("wrote", "VERB", "VBD"), ("written", "VERB", "VBN"), ("located", "VERB", "VBD"),
+        ("writes", "VERB", "VBZ"), ("writing", "VERB", "VBG"), ("put", "VERB", None),
+        ("become", "VERB", None), ("of", "VERB", None), ("largest", "ADJ", "JJS"),
+    ],
+)  # fmt: skip
+def test_a_form_has_one_tag_or_none(word, part, tag):
+    assert tag_of(word, part) == tag
+
+
+@pytest.mark.parametrize(
+    ("word", "participle"), [("been", True), ("written", True), ("run", False), ("cut", False)]
+)
+def test_a_participle_is_nothing_else(word, participle):
+    assert is_participle(word) is participle
+
+
+@pytest.mark.parametrize(
+    ("text", "numbers"),
+    [
+        ("It is 1,250.5 km long and has 3 of 20.", ["1,250.5", "3", "20"]),
+        ("He was born on 15 March 1932 and on March 15, 1932.", []),
+        ("He was born on April 27,1937, and in May 1850.", []),
+        ("In May 1999, on the 3rd of June and on 1999-05-03.", []),
+        ("It opened on 03/05/1999 or 3.5.1999 at 12:30.", []),
+        ("It weighs 1934.01 kg, or 1934.01-78.25 kg.", ["1934.01", "1934.01", "78.25"]),
+        ("It was built in 1999, in 1000 or in 2099.", []),
+        ("Founded in 1850 with 12 people.", ["12"]),
+        ("It has 999, 2100 and 10000 of them.", ["999", "2100", "10000"]),
+        ("It is 1999 metres long, or 1999km, or 1850 %.", ["1999", "1850"]),
+        ("It holds 2000 people and cost $2000 or € 1850.", ["2000", "1850"]),
+        ("It has 1,850 and 1850.5 of them.", ["1,850", "1850.5"]),
+        ("An A380, a B-2, a 3rd one and the 1980s.", []),
+        ("Of 40% and a 16-inch gun.", ["40", "16"]),
+        ("ISBN 0-374-53063-6 is a code.", []),
+        ("On May 2-3, on 2–3 May and on May 2nd–3rd, 1999 he ran 5-10 km.", ["5", "10"]),
+        ("In 1985–86, 1885-86 and 1985/86 he ran 5 km.", ["5"]),
+    ],
+)
+def test_numbers_are_those_outside_dates_and_names(text, numbers):
+    assert [found[0] for found in numbers_of(text)] == numbers
+
+
+@pytest.mark.parametrize("year", [1000, 1492, 1850, 1999, 2000, 2099])
+def test_a_year_is_no_number_but_with_a_unit_it_is_one(year):
+    assert not numbers_of(f"It was founded in {year}.")
+    assert [found[0] for found in numbers_of(f"It weighs {year} kg.")] == [str(year)]
+
+
+@given(st.integers(0, 10**12 - 1))
+def test_a_number_in_words_is_read_back(number):
+    assert _value(cardinal(number)) == number
+
+
+def _value(words: str) -> int:
+    """The number that English words say, by a reader of its own."""
+    small = "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen"
+    small += " fifteen sixteen seventeen eighteen nineteen"
+    values = {word: value for value, word in enumerate(small.split())}
+    tens = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
+    values |= {word: 10 * value for value, word in enumerate(tens, 2)}
+    total = group = 0
+    for word in words.replace("-", " ").replace(" and ", " ").split():
+        if word == "hundred":
+            group *= 100
+        elif word in ("thousand", "million", "billion"):
+            total += group * {"thousand": 10**3, "million": 10**6, "billion": 10**9}[word]
+            group = 0
+        else:
+            group += values[word]
+    return total + group
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("12 men.", "Twelve men."),
+        ("It has 1,005 men.", "It has one thousand and five men."),
+        ("It is 2.05 km long.", "It is two point zero five km long."),
+        ("Of 40% in 1999.", "Of forty percent in 1999."),
+        ("It cost $5.", None),
+        ("It cost $ 5 and has 3 of 4.", "It cost $ 5 and has three of four."),
+        ("It opened on 3 May 1999.", None),
+        ("1.234.567 of 007", None),
+    ],
+)
+def test_a_text_with_its_numbers_in_words(text, words):
+    assert in_words(text) == words
+
+
+@given(st.text(st.sampled_from("aZ1 .,-'’\"\n“”%é"), max_size=30))
+def test_a_text_is_its_tokens_and_the_blanks_between(text):
+    words = Text.of(text)
+    assert words.replaced({}) == text
+    assert all(not blank.strip() for blank in words.blanks)
+    assert len(words.blanks) == len(words.tokens) + 1
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("Ann's cat isn't 3rd, says café B-2.", ["Ann's", "cat", "isn't", "says"]),
+        ('The "old king" is here.', ["The", "is", "here"]),
+        ("The “old king” is here.", ["The", "is", "here"]),
+        ("A well-known dog of example.org.", ["A", "dog", "of"]),
+    ],
+)
+def test_words_are_no_parts_of_names_addresses_and_titles(text, words):
+    found = Text.of(text)
+    assert [found.tokens[place] for place in found.words] == words
+
+
+@pytest.mark.parametrize(
+    ("text", "opening"),
+    [
+        ("He left. They did not! It did? So.", ["He", "They", "It", "So"]),
+        ('He left. "They" did not.', ["He", "They"]),
+        ("He saw St. Ives and A.C. Milan. It rained in a U.S. city.", ["He", "It"]),
+    ],
+)
+def test_words_that_open_a_sentence(text, opening):
+    found = Text.of(text)
+    places = [at for at, token in enumerate(found.tokens) if token[0].isalpha()]
+    assert [found.tokens[at] for at in places if found.opens_sentence(at)] == opening
+
+
+@pytest.mark.parametrize(
+    ("new", "old", "made"),
+    [("lamp", "Table", "Lamp"), ("lamp", "TABLE", "LAMP"), ("lamp", "A", "Lamp"), ("a", "b", "a")],
+)
+def test_a_new_word_has_the_case_of_the_old(new, old, made):
+    assert cased(new, old) == made
