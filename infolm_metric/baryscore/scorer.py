@@ -123,7 +123,7 @@ class BaryScorer(Scorer):
         unfit="and not an encoder alone: a token's state must see the whole text",
         remedy='choose an encoder such as "google-bert/bert-base-uncased", any sentence encoder, '
         'or "bundled"',
-        # Written out, attention gives the same bits in any batch, which fused kernels do not.
+        # Written out, attention gives the same bits in any batch, which fused attention does not.
         attention="eager",
     )
     best_means = "the same tokens in the same places"

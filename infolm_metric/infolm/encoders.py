@@ -40,7 +40,7 @@ ARCHITECTURE = Architecture(
     remedy='choose a masked language model such as "google-bert/bert-base-uncased" or "bundled"',
 )
 
-# Up to this length batched matrix products beat the fused attention kernel on a CPU.
+# Up to this length batched matrix products beat fused attention on a CPU.
 SHORT = 128
 LOGITS_AT_ONCE = {True: 1 << 24, False: 1 << 28}  # on a CPU, and on a GPU
 
@@ -231,8 +231,8 @@ class MaskedEncoder(nn.Module):
         query = query.unflatten(-1, (layer.heads, -1)).transpose(1, 2).contiguous()
         if bias is not None:
             bias = bias[0][:, at].transpose(0, 1)
-        # Written out and laid out alike, because for few queries the fused kernel's bits, and those
-        # of products of views, depend on the batch.
+        # Written out and laid out alike, because for few queries the bits of fused attention, and
+        # those of products of views, depend on the batch.
         key, value = parts.contiguous().flatten(1, 2)
         scores = torch.bmm(query.flatten(0, 1), key.transpose(1, 2)) / math.sqrt(query.shape[-1])
         if bias is not None:

@@ -69,7 +69,7 @@ SMALLEST_SUM = 1e-280
 WAYS = {"jeffreys": ("none", "reverse")}
 LOWEST_LOG = -1e50  # stands for log 0: far below any softmax, yet products with it stay finite
 CHUNK = 2**17  # entries compared at a time: temporaries of 1 MiB stay in the processor's caches
-GPU_CHUNK = 2**22  # a GPU wants more to do per kernel; temporaries of 32 MiB
+GPU_CHUNK = 2**22  # a GPU wants more to do per launch; temporaries of 32 MiB
 
 
 # The comparison.

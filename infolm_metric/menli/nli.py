@@ -40,7 +40,7 @@ ARCHITECTURE = Architecture(
     '"cross-encoder/nli-deberta-v3-base" or "bundled"',
     folder=BUNDLED_FOLDER / "nli",
     variable=MENLISettings.model_variable,
-    # Attention in the open, because fused kernels give other bits in other company.
+    # Attention in the open, because fused attention gives other bits in other company.
     attention="eager",
 )
 PROBES = (

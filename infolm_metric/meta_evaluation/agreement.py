@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from infolm_metric.kernel.checks import check_known, fraction, natural_number, whole_number
+from infolm_metric.core.settings import check_known, check_whole
 from infolm_metric.meta_evaluation.correlations import (
     COEFFICIENTS,
     LEVELS,
@@ -31,6 +31,7 @@ from infolm_metric.meta_evaluation.significance import (
     CONFIDENCE,
     RESAMPLES,
     Draws,
+    check_confidence,
     compare_metrics,
     difference_p_value,
     draw,
@@ -204,9 +205,9 @@ def agreement(
         raise ValueError("agreement needs at least one criterion and one metric")
     check_known("missing", missing, MISSING)
     check_known("over", over, AXES)
-    whole_number("resamples", resamples)
-    natural_number("seed", seed)
-    fraction("confidence", confidence)
+    check_whole("resamples", resamples)
+    check_whole("seed", seed, least=0)
+    check_confidence(confidence)
     named = {repr(name): grid for name, grid in [*human.items(), *metrics.items()]}
     check_grids(named if length is None else {**named, LENGTH: length})
     for name, grid in named.items():

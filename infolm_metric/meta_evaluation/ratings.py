@@ -21,10 +21,9 @@ from typing import Any
 
 import numpy as np
 
-from infolm_metric.kernel.checks import check_known
-from infolm_metric.kernel.pairs import as_list
-from infolm_metric.kernel.tables import read_rows
-from infolm_metric.kernel.text_files import cell, pair_of
+from infolm_metric.core.files import cell, pair_of, read_rows
+from infolm_metric.core.inputs import as_list
+from infolm_metric.core.settings import check_known
 
 Row = tuple[str, Mapping[str, Any]]
 """Where a row stands, such as "ratings.csv, line 3", and its values by column."""

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import t as student
 
-from infolm_metric.kernel.checks import check_known, fraction, natural_number, whole_number
+from infolm_metric.core.settings import check_known, check_number, check_whole
 from infolm_metric.meta_evaluation.correlations import (
     COEFFICIENTS,
     Statistic,
@@ -59,8 +59,8 @@ def draw(
     ((2, 3), array([5, 5]))
     """
     check_known("over", over, AXES)
-    whole_number("resamples", resamples)
-    natural_number("seed", seed)
+    check_whole("resamples", resamples)
+    check_whole("seed", seed, least=0)
     random = np.random.default_rng(seed)
     rows = np.tile(np.arange(systems), (resamples, 1))
     counts = np.ones((resamples, samples), dtype=np.int64)
@@ -109,7 +109,7 @@ def percentile_interval(values: np.ndarray, confidence: float = CONFIDENCE) -> t
     >>> percentile_interval(np.arange(101.0), 0.5)
     (25.0, 75.0)
     """
-    fraction("confidence", confidence)
+    check_confidence(confidence)
     if np.isnan(values).all():
         return (math.nan, math.nan)
     tail = (1 - confidence) / 2
@@ -242,7 +242,7 @@ def approximate_randomization(
     >>> approximate_randomization([1.0, 2.0, 3.0], [1.0, 2.0, 3.0])
     1.0
     """
-    whole_number("resamples", resamples)
+    check_whole("resamples", resamples)
     differences = _differences(scores, baseline)
     random = np.random.default_rng(seed)
     observed = abs(differences.sum()) - len(differences) * _slack(differences)
@@ -289,8 +289,8 @@ def soft_pairwise_accuracy(
     1.0
     """
     check_known("level", level, ("system",))
-    whole_number("permutations", permutations)
-    natural_number("seed", seed)
+    check_whole("permutations", permutations)
+    check_whole("seed", seed, least=0)
     check_grids({"human": human, "metric": metric})
     check_levels([level], np.ndim(human) > 1)
     grids, _ = common_scores([human, metric], missing)
@@ -455,3 +455,16 @@ def holm(p_values: Sequence[float] | np.ndarray) -> np.ndarray:
     factors = np.arange(len(order), 0, -1)
     corrected[order] = np.maximum.accumulate(values[order] * factors).clip(max=1)
     return corrected
+
+
+def check_confidence(confidence: float) -> float:
+    """The confidence of an interval, between 0 and 1, neither included.
+
+    >>> check_confidence(95)
+    Traceback (most recent call last):
+    ValueError: confidence must be above 0 and below 1, got 95
+    """
+    number = check_number("confidence", confidence)
+    if not 0 < number < 1:
+        raise ValueError(f"confidence must be above 0 and below 1, got {confidence!r}")
+    return number

@@ -13,8 +13,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from random import Random
 
-from infolm_metric.kernel.checks import check_known, natural_number
-from infolm_metric.kernel.pairs import check_text
+from infolm_metric.core.inputs import check_text
+from infolm_metric.core.settings import check_known, check_whole
 from infolm_metric.robustness import grammar
 from infolm_metric.robustness.words import (
     ADJECTIVES,
@@ -498,7 +498,7 @@ def attack(text: str, name: str, seed: int = 0) -> str | None:
     """
     check_text("text", text)
     check_known("attack", name, list(ATTACKS))
-    natural_number("seed", seed)
+    check_whole("seed", seed, least=0)
     spoiled = ATTACKS[name].rule(text, Random(number_of(seed, name, text)))
     return None if spoiled == text else spoiled
 

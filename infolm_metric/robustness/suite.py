@@ -16,15 +16,15 @@ from difflib import SequenceMatcher
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from infolm_metric.kernel.checks import check_known, number, whole_number
-from infolm_metric.kernel.pairs import Pairs, check_text, check_texts
-from infolm_metric.kernel.tables import Row, read_rows
-from infolm_metric.kernel.text_files import references_of
+from infolm_metric.core.files import Row, read_rows, references_of
+from infolm_metric.core.inputs import Pairs, check_text, check_texts
+from infolm_metric.core.results import warn
+from infolm_metric.core.settings import check_known, check_number, check_whole
 from infolm_metric.robustness.attacks import ATTACKS, KINDS, attack, number_of
 from infolm_metric.robustness.grammar import in_words
 
 if TYPE_CHECKING:
-    from infolm_metric.kernel.scorer import MetricScorer
+    from infolm_metric.core.scorer import Scorer
 
 SCORED = ("paraphrase", "adversary", "paraphrase_adversary")
 """The texts of a case that scores made elsewhere have, in their order."""
@@ -160,7 +160,7 @@ def make_triples(
     for name in attacks:
         check_known("attack", name, list(ATTACKS))
     if per_attack is not None:
-        whole_number("per_attack", per_attack)
+        check_whole("per_attack", per_attack)
     anchors = [(item, anchor) for item in items for anchor in item.references]
     triples: list[Triple] = []
     for name in ATTACKS:
@@ -271,7 +271,7 @@ class Column:
 
     def __post_init__(self) -> None:
         for score in (score for row in self.scores for score in row if score is not None):
-            number(f"score in column {self.name!r}", score)
+            check_number(f"score in column {self.name!r}", score)
 
 
 def read_column(name: str, rows: Sequence[Row], higher_is_better: bool = True) -> Column:
@@ -303,7 +303,7 @@ def _score(where: str, row: Mapping[str, Any], column: str) -> float | None:
     if isinstance(value, str):  # in CSV
         with contextlib.suppress(ValueError):
             value = json.loads(value)
-    return number(f"{where}: {column!r}", value)
+    return check_number(f"{where}: {column!r}", value)
 
 
 # Results.
@@ -476,7 +476,7 @@ def _comparisons(pairs: Iterable[tuple[float | None, float | None]]) -> list[int
 
 def measure(
     triples: Sequence[Triple],
-    scorers: Mapping[str, MetricScorer],
+    scorers: Mapping[str, Scorer],
     columns: Sequence[Column] = (),
 ) -> Robustness:
     """How the metrics, and the scores made elsewhere, do on the cases.
@@ -537,9 +537,7 @@ def _oriented(scores: Iterable[float | None], higher_is_better: bool) -> CaseSco
     return CaseScores(*(None if score is None else sign * score for score in scores))
 
 
-def _measured(
-    name: str, scorer: MetricScorer, triples: Sequence[Triple]
-) -> dict[str, MetricResult]:
+def _measured(name: str, scorer: Scorer, triples: Sequence[Triple]) -> dict[str, MetricResult]:
     """The results of a metric, one for each score that it gives."""
     cases: list[tuple[str | None, ...]] = [
         (case.paraphrase, case.adversary, case.paraphrase_adversary, case.anchor)
@@ -565,12 +563,12 @@ def _measured(
     return results
 
 
-def _scored(scorer: MetricScorer, pairs: Iterable[tuple[str, str]], anchors: Iterable[str]) -> Any:
+def _scored(scorer: Scorer, pairs: Iterable[tuple[str, str]], anchors: Iterable[str]) -> Any:
     """The result for (candidate, anchor), the anchors being the corpus that is counted."""
-    settings = scorer.settings.replace(rescale_with_baseline=False)
     with scorer.lock:
-        statistics = scorer.inner.count(Pairs.of(("", [text]) for text in anchors), settings)
+        corpus = Pairs.of(("", [text]) for text in anchors)
+        statistics = scorer.count(corpus, scorer.settings)
         checked = Pairs.of((candidate, [anchor]) for candidate, anchor in pairs)
-        result = scorer.inner.score(checked, settings, statistics)
-    result.remarks.warn()
+        result = scorer.score_part(checked, scorer.settings, statistics)
+    warn(result.counts, scorer.sentences)
     return result

@@ -13,9 +13,8 @@ from typing import Any
 import gradio as gr
 import pandas as pd
 
-from infolm_metric.kernel.pairs import Pairs
-from infolm_metric.kernel.tables import read_rows
-from infolm_metric.kernel.text_files import iterate_pairs
+from infolm_metric.core.files import pair_of, read_rows
+from infolm_metric.core.inputs import Pairs
 
 from . import events, limits
 from .appearance import HIGHER, LOWER, count, notes, notice, number, table, unrelated_words
@@ -47,7 +46,8 @@ def read_pairs(path: str, candidate: str | None, references: Sequence[str]) -> P
         missing = "references" if one else "candidates"
         there = f"there are {', '.join(map(repr, columns))}" if columns else "there are no rows"
         raise ValueError(f"choose the column that holds the {missing}; {there}")
-    pairs = Pairs.of(islice(iterate_pairs(path, one, others), limits.FILE_ROWS + 1))
+    rows = islice(read_rows(path), limits.FILE_ROWS + 1)
+    pairs = Pairs.of(pair_of(where, row, one, others) for where, row in rows)
     if not len(pairs):
         raise ValueError("there are no rows; give one row for each pair of texts")
     limits.at_most("the file has {} rows or more", len(pairs), limits.FILE_ROWS, "split it")

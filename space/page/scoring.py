@@ -5,17 +5,15 @@ from __future__ import annotations
 import functools
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import gradio as gr
 
-from infolm_metric import IDF
-from infolm_metric.kernel.baselines import Spread
-from infolm_metric.kernel.pairs import Pairs, check_pairs
-from infolm_metric.kernel.rescaling import score_part
+from infolm_metric.core.baselines import BaselineStats
+from infolm_metric.core.inputs import Pairs, check_pairs
+from infolm_metric.core.results import add_counts, is_judged, occurring
 
 from . import baryscore_view, infolm_view, limits, menli_view
 from .appearance import Why, sentence
@@ -30,9 +28,6 @@ VIEWS: dict[str, Any] = {
 LOCK = threading.RLock()
 """Held while a model is loaded or reads: a tokenizer serves one at a time."""
 REUSED_BYTES = 1 << 28  # of texts that come again, by scorer
-FEW = "few_documents"
-UNREADABLE = ("empty", "one_token", "unknown_tokens", "unread")
-"""Warnings with which a score says nothing."""
 
 
 REFUSED = (ValueError, TypeError, OSError)  # what checks raise; anything else is a bug of ours
@@ -53,7 +48,8 @@ class Answer:
     references: list[str]
     score: float
     higher_is_better: bool
-    unrelated: Spread | None  # what unrelated texts score, where that is known
+    unrelated: BaselineStats | None  # what unrelated texts score, where that is known
+    readable: bool  # False if the model cannot read the texts, so that the score says nothing
     warnings: Mapping[str, int]
     signature: str
     closest: int  # which reference is explained
@@ -70,11 +66,6 @@ class Answer:
     def best(self) -> float:
         """What a copy scores."""
         return self.why.bound if self.higher_is_better else 0.0
-
-    @property
-    def readable(self) -> bool:
-        """False if the model cannot read the texts, so that the score says nothing."""
-        return not any(kind in self.warnings for kind in UNREADABLE)
 
     @property
     def verdict(self) -> str:
@@ -121,7 +112,7 @@ def compare(
     own = check_settings(metric, settings)
     if not isinstance(references, list):
         raise TypeError("references must be a list of texts")
-    check_pairs([candidate], [references])
+    pairs = check_pairs([candidate], [references])
     limits.check_group("the candidate", candidate, references)
     if not all(text.strip() for text in (candidate, *references)):
         raise ValueError(f"the {'reference' if candidate.strip() else 'candidate'} is empty")
@@ -129,13 +120,14 @@ def compare(
     limits.check_compared(token_counts([candidate, *references], model), model)
     with LOCK:
         scorer = scorer_of(metric, model)
-        result = scorer.score([candidate], [references], **own)
+        chosen = scorer.settings.replace(**own)
+        statistics = scorer.count(pairs, chosen)
+        result = scorer.score_part(pairs, chosen, statistics)
         alone = scorer.score([candidate] * len(references), references, **own)["scores"]
         closest = alone.index((max if result["higher_is_better"] else min)(alone))
         fixed = own
         if "idf" in vars(scorer.settings):  # explained with the weights that all references give
-            counted = "|weights:idf|" in result["signature"]
-            fixed = {**own, "idf": counted and IDF.from_corpus(references, scorer.tokenizer)}
+            fixed = {**own, "idf": statistics.weighting(chosen)[1]}
         return Answer(
             metric=metric,
             settings=own,
@@ -143,8 +135,9 @@ def compare(
             references=references,
             score=result[metric],
             higher_is_better=result["higher_is_better"],
-            unrelated=unrelated(partial(scorer.score, [candidate], [references], **own)),
-            warnings=warnings_of(result),
+            unrelated=unrelated(scorer, pairs, chosen, statistics),
+            readable=is_judged(result.counts),
+            warnings=result["warnings"],
             signature=result["signature"],
             closest=closest,
             why=VIEWS[metric].explain(scorer, candidate, references[closest], fixed),
@@ -168,53 +161,35 @@ def score_in_parts(
     with LOCK:
         scorer = scorer_of(metric, settings["model_name_or_path"])
         chosen = scorer.settings.replace(**settings)
-        statistics = scorer.inner.count(pairs, chosen)
+        statistics = scorer.count(pairs, chosen)
     scores: list[float] = []
-    warnings: Counter[str] = Counter()
+    counts_of_all: Counter[str] = Counter()
     work = sum(count**2 for row in counts for count in row)
     size = max(1, limits.PART_WORK * len(pairs) // work)
     for start in range(0, len(pairs), size):
         with LOCK:
             part = pairs.part(start, start + size)
-            result = score_part(scorer.inner, part, chosen, statistics)
+            result = scorer.score_part(part, chosen, statistics)
         scores += result["scores"]
-        found = warnings_of(result)
-        warnings.update(found)
+        counts_of_all = add_counts([counts_of_all, result.counts])
         yield len(scores)
     with LOCK:
-        known = unrelated(
-            lambda **more: score_part(
-                scorer.inner, pairs.part(0, 1), chosen.replace(**more), statistics
-            )
-        )
+        known = unrelated(scorer, pairs, chosen, statistics)
     yield {
         "metric": metric,
         "mean": sum(scores) / len(scores),
         "scores": scores,
         "higher_is_better": result["higher_is_better"],
         "unrelated": known,
-        # Rare words are known from the references of all pairs, and not of a part.
-        "warnings": {kind: found[kind] if kind == FEW else n for kind, n in warnings.items()},
+        "warnings": occurring(counts_of_all),
         "signature": result["signature"],
     }
 
 
-def unrelated(score: Callable[..., Any]) -> Spread | None:
-    """What unrelated texts score where `score` does, by the package's baseline, if it fits."""
-    try:
-        baseline = score(rescale_with_baseline=True)["baseline"]
-    except ValueError:
+def unrelated(scorer: Any, pairs: Pairs, settings: Any, statistics: Any) -> BaselineStats | None:
+    """What unrelated texts score, by the package's baseline, if it fits."""
+    known = scorer.known_baseline(settings, statistics, Counter(pairs.counts))
+    if known is None:
         return None
-    return Spread(**{name: value for name, value in baseline.items() if name != "source"})
-
-
-def warnings_of(result: Any) -> dict[str, int]:
-    """How many texts there is something to warn of, by the kind of warning."""
-    remarks = result.remarks
-    kinds = {name: getattr(remarks, name) for name in ("too_long", *UNREADABLE[:2], "zero_weight")}
-    kinds["unknown_tokens"] = remarks.unknown_tokens * (
-        remarks.unknown_tokens > remarks.tokens / 10
-    )
-    kinds["unread"] = remarks.unread * (remarks.unread > remarks.texts / 10)
-    kinds[FEW] = remarks.distinct_documents * (remarks.distinct_documents < 10)
-    return {kind: count for kind, count in kinds.items() if count}
+    (baseline,) = known.values()
+    return BaselineStats(**{name: value for name, value in baseline.items() if name != "source"})

@@ -22,16 +22,6 @@ RESULTS = {  # what calls give, and nobody imports
 }
 SURFACE = {"score", "stream", "signature", "unload", "matrix", "select"}
 SURFACE |= {"distributions", "sweep", "explain"}
-    "score",
-    "stream",
-    "signature",
-    "unload",
-    "distributions",
-    "sweep",
-    "explain",
-    "matrix",
-    "select",
-]
 """What people call of a scorer; the rest is for whoever writes a metric or a command."""
 PRODUCT = re.compile(r"^(Returns|Yields):$", re.MULTILINE)
 
