@@ -18,7 +18,6 @@ from infolm_metric.core.inputs import check_pairs
 from infolm_metric.core.settings import ModelSettings, field_types
 from infolm_metric.metrics import METRICS, Metric
 from tests.random_pairs import random_pairs
-from tests.toy import Toy
 
 pytestmark = pytest.mark.filterwarnings("ignore:infolm:UserWarning")
 
@@ -162,14 +161,31 @@ def test_after_an_error_what_was_added_remains_and_the_arguments_do_not(
     assert found == make().compute(**PAIRS)
 
 
-def test_metrics_combine_and_each_says_its_own_direction(make):
-    own, toy = make(), Toy(size=3)
-    both = evaluate.combine({"own": own, "other": toy})
-    apart = {"own": own.compute(**PAIRS), "other": toy.compute(**PAIRS)}
-    expected = {}
-    for name, other in (("own", "other"), ("other", "own")):
-        for key, value in apart[name].items():
-            expected[f"{name}_{key}" if key in apart[other] else key] = value
+LENGTH_RATIO = '''
+import datasets
+import evaluate
+
+
+class LengthRatio(evaluate.Metric):
+    """Characters of the predictions per character of the references."""
+
+    def _info(self):
+        text = datasets.Value("string")
+        return evaluate.MetricInfo(
+            description="", citation="", inputs_description="",
+            features=datasets.Features({"predictions": text, "references": text}),
+        )
+
+    def _compute(self, predictions, references):
+        return {"length_ratio": sum(map(len, predictions)) / sum(map(len, references))}
+'''
+
+
+def test_it_combines_with_a_metric_of_someone_elses(make, tmp_path):
+    (tmp_path / "length_ratio.py").write_text(LENGTH_RATIO)
+    ratio = evaluate.load(str(tmp_path / "length_ratio.py"), cache_dir=str(tmp_path / "cache"))
+    both = evaluate.combine([make(), ratio])
+    expected = {**make().compute(**PAIRS), **ratio.compute(**PAIRS)}
     assert both.compute(**PAIRS) == expected
     both.add_batch(**PAIRS)
     assert both.compute() == expected
@@ -192,11 +208,6 @@ def test_a_copy_has_the_pairs_and_the_settings_but_not_the_model(make, scorer, t
     scorer.score(**PAIRS)
     other = twin(scorer)
     assert other.settings == scorer.settings and other.score(**PAIRS) == expected
-
-
-def test_evaluate_shows_the_metrics_settings_and_runs_no_model_for_it(make, scorer, no_model):
-    manual = make().inputs_description
-    assert all(f" {name}: " in manual for name in vars(type(scorer.settings))["__annotations__"])
 
 
 # Scorers

@@ -13,7 +13,7 @@ from pathlib import Path
 import torch.distributed as dist
 
 from infolm_metric import MENLI, BaryScore, BaryScorer, InfoLM, InfoLMScorer, MENLIScorer
-from infolm_metric.kernel.ranks import distributed_score
+from infolm_metric.core.distributed import distributed_score
 from tests.toy import Toy, ToyScorer
 
 KINDS = {
@@ -46,7 +46,7 @@ def run(case, model):
     }
     if settings.get("combine_with"):  # which JSON cannot hold
         settings["combine_with"] = InfoLMScorer(model_name_or_path=model).settings
-    ways = case.get("ways", {})
+    ways = {**case.get("ways", {}), **case.get("arguments_on_rank", {}).get(str(rank), {})}
     if case["call"] == "scorer":
         scorer = scorer_type(**settings)
         return outcome(lambda: distributed_score(scorer, predictions, references, **ways))

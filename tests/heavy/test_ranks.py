@@ -7,9 +7,8 @@ import sys
 
 import pytest
 
-from infolm_metric import BaryScorer, InfoLM, InfoLMScorer, MENLIScorer
-from infolm_metric.kernel.ranks import distributed_score
-from infolm_metric.kernel.rescaling import make_baseline
+from infolm_metric import BaryScorer, InfoLMScorer, MENLIScorer
+from infolm_metric.core.distributed import distributed_score
 from tests.project_files import ROOT
 from tests.toy import ToyScorer
 
@@ -45,87 +44,49 @@ def shares(*edges, references=REFERENCES):
 
 
 ALL = [[PREDICTIONS, REFERENCES]] * 2
-BOTH_MEASURES = {"information_measure": ["kl", "l1"], "symmetrize": "jensen"}
-GOOD = {
+SHARE, SAME = {"ranks": "share"}, {"ranks": "same"}
+CASES = {
     "a number that does not divide": {"shares": shares(0, 4, 7)},
     "a rank that has none": {"shares": shares(0, 0, 7)},
-    "a main rank alone": {"shares": shares(0, 7, 7)},
+    "the metric, a main rank alone": {"call": "metric", "shares": shares(0, 7, 7), "ways": SHARE},
+    "the metric, added": {
+        **{"call": "metric", "shares": shares(0, 4, 7), "ways": SHARE, "add_batch": True}
+    },
     "without idf": {"shares": shares(0, 3, 7), "settings": {"idf": False}},
-    "each side's idf": {"shares": shares(0, 5, 7), "settings": {"idf": "separate"}},
-    "several references": {
+    "several references and measures": {
         "shares": shares(0, 2, 7, references=GROUPS),
-        "settings": {"multi_reference": "mean", "idf": "separate"},
+        "settings": {
+            **{"multi_reference": "mean", "idf": "separate", "symmetrize": "jensen"},
+            "information_measure": ["kl", "l1"],
+        },
     },
     "a baseline for two numbers of references": {  # of which the main rank has the rarer
         "shares": shares(0, 2, 7, references=UNEVEN),
-        "settings": {"idf": False, "rescale_with_baseline": MADE},
-    },
-    "several measures": {"shares": shares(0, 3, 7), "settings": BOTH_MEASURES},
-    "measures and sides": {
-        "shares": shares(0, 3, 7),
-        "settings": {**BOTH_MEASURES, "idf": "separate"},
+        "settings": {"idf": False},
+        "ways": {"rescale_with_baseline": MADE},
     },
     "windows": {"shares": shares(0, 3, 7), "settings": {"max_length": 6, "long_text": "window"}},
-    "all pairs on each": {"shares": ALL, "ways": {"ranks": "same"}},
-    "one pair on each": {
-        "shares": [[PREDICTIONS[:1], REFERENCES[:1]]] * 2,
-        "ways": {"ranks": "same"},
+    "all pairs on each": {"shares": ALL, "ways": SAME},
+    "the metric, all pairs on each": {"call": "metric", "shares": ALL, "ways": SAME},
+    "one pair on each": {"shares": [[PREDICTIONS[:1], REFERENCES[:1]]] * 2, "ways": SAME},
+    "baryscore": {
+        **{"of": "baryscore", "settings": {"layers": 2}},
+        "shares": shares(0, 4, 7, references=GROUPS),
     },
-}
-CASES = {
-    **{f"scorer, {name}": {"call": "scorer", **case} for name, case in GOOD.items()},
-    **{
-        f"metric, {name}": {"call": "metric", "ways": {"ranks": "share"}, **case}
-        for name, case in GOOD.items()
-        if name in ("a rank that has none", "several references", "all pairs on each")
+    "menli": {
+        **{"of": "menli", "settings": {"formula": ["e", "e-c"], "probabilities": True}},
+        "shares": shares(0, 4, 7, references=GROUPS),
     },
-    "metric, added": {
-        "call": "metric",
-        "shares": shares(0, 4, 7),
-        "ways": {"ranks": "share"},
-        "add_batch": True,
+    "menli, combined": {  # what is counted for the other metric is every rank's
+        **{"of": "menli", "shares": shares(0, 3, 7), "settings": {"combine_with": "infolm"}}
     },
-    **{
-        f"baryscore, {name}": {"of": "baryscore", "settings": {"layers": 2}, **case}
-        for name, case in {
-            "scorer": {"call": "scorer", "shares": shares(0, 4, 7, references=GROUPS)},
-            "metric": {"call": "metric", "shares": shares(0, 4, 7), "ways": {"ranks": "share"}},
-            "all pairs on each": {"call": "metric", "shares": ALL, "ways": {"ranks": "same"}},
-        }.items()
-    },
-    **{
-        f"menli, {name}": {"of": "menli", **case}
-        for name, case in {
-            "scorer": {
-                "call": "scorer",
-                "shares": shares(0, 4, 7, references=GROUPS),
-                "settings": {"formula": ["e", "e-c"], "probabilities": True},
-            },
-            "combined": {  # what is counted for the other metric is every rank's
-                "call": "scorer",
-                "shares": shares(0, 3, 7),
-                "settings": {"combine_with": "infolm"},
-            },
-            "metric": {"call": "metric", "shares": shares(0, 4, 7), "ways": {"ranks": "share"}},
-            "all pairs on each": {"call": "metric", "shares": ALL, "ways": {"ranks": "same"}},
-        }.items()
-    },
-    **{
-        f"toy, {name}": {"of": "toy", "settings": {"size": 2}, **case}
-        for name, case in {
-            "scorer": {"call": "scorer", "shares": shares(0, 4, 7)},
-            "metric": {"call": "metric", "shares": shares(0, 4, 7), "ways": {"ranks": "share"}},
-            "all pairs on each": {"call": "metric", "shares": ALL, "ways": {"ranks": "same"}},
-            "several references": {"call": "scorer", "shares": shares(0, 2, 7, references=GROUPS)},
-        }.items()
+    "a metric without a model": {
+        **{"of": "toy", "call": "metric", "settings": {"size": 2}},
+        **{"shares": shares(0, 2, 7, references=GROUPS), "ways": SHARE},
     },
 }
 MAIN_ONLY = {
-    call: {
-        "call": call,
-        "shares": shares(0, 4, 7),
-        "ways": {"ranks": "share", "gather": "main"},
-    }
+    call: {"call": call, "shares": shares(0, 4, 7), "ways": {"ranks": "share", "gather": "main"}}
     for call in ("scorer", "metric")
 }
 APART = {"metric, as in a Trainer": {"call": "metric", "shares": ALL}}
@@ -143,25 +104,18 @@ WRONG_ON_ALL = {
     "no pairs at all": {"shares": [[[], []], [[], []]]},
     "not the same": {"shares": shares(0, 4, 7), "ways": {"ranks": "same"}},
 }
-DIFFERENCES = {
+DIFFERENT = {  # by what is said to differ
     "temperature was 1.0 and is 2.0 now": {"on_rank": {"1": {"temperature": 2.0}}},
     "idf was references and is no now": {"on_rank": {"1": {"idf": False}}},
-    "rescaled was False and is package-": {"on_rank": {"1": {"rescale_with_baseline": True}}},
+    "rescaled was None and is package-": {
+        "call": "metric",
+        "ways": SHARE,
+        "arguments_on_rank": {"1": {"rescale_with_baseline": True}},
+    },
     "scores asked for was one and is a list now": {
         "on_rank": {"1": {"information_measure": ["fisher_rao"]}}
     },
     "size was 1 and is 2 now": {"of": "toy", "on_rank": {"1": {"size": 2}}},
-}
-DIFFERENT = {
-    f"{call}, {difference}": {
-        "call": call,
-        "shares": shares(0, 4, 7),
-        "ways": {"ranks": "share"},
-        "difference": difference,
-        **case,
-    }
-    for difference, case in DIFFERENCES.items()
-    for call in ("scorer", "metric")
 }
 
 
@@ -170,11 +124,11 @@ def filled(tiny_bert, tiny_nli, tmp_path_factory):
     """A function that puts a baseline, and the folders of MENLI's models, into a case."""
     file = tmp_path_factory.mktemp("baseline") / "made.baseline"
     scorer = InfoLMScorer(model_name_or_path=str(tiny_bert), idf=False)
-    make_baseline(scorer.inner, scorer.settings, [*PREDICTIONS, *REFERENCES], 5, 2).save(file)
+    scorer.make_baseline([*PREDICTIONS, *REFERENCES], 5, 2).save(file)
 
     def fill(case):
-        if case.get("settings", {}).get("rescale_with_baseline") == MADE:
-            case = {**case, "settings": {**case["settings"], "rescale_with_baseline": str(file)}}
+        if case.get("ways", {}).get("rescale_with_baseline") == MADE:
+            case = {**case, "ways": {"rescale_with_baseline": str(file)}}
         if case.get("of") != "menli":
             return case
         settings = {"model_name_or_path": str(tiny_nli()), **case.get("settings", {})}
@@ -187,16 +141,11 @@ def filled(tiny_bert, tiny_nli, tmp_path_factory):
 def outcomes(tiny_bert, filled, tmp_path_factory):
     """What every case gave: [rank][case]."""
     folder = tmp_path_factory.mktemp("ranks")
-    calls = {**WRONG, **WRONG_ON_ALL}
-    cases = {
-        **{name: filled(case) for name, case in CASES.items()},
-        **MAIN_ONLY,
-        **APART,
-        **{name: {"call": "scorer", **case} for name, case in calls.items()},
-        **DIFFERENT,
-        # The ranks still understand each other after errors.
-        "afterwards": {"call": "scorer", "shares": shares(0, 4, 7)},
-    }
+    different = {name: {"shares": shares(0, 4, 7), **case} for name, case in DIFFERENT.items()}
+    # The ranks still understand each other after errors.
+    last = {"afterwards": {"shares": shares(0, 4, 7)}}
+    every = {**CASES, **MAIN_ONLY, **APART, **WRONG, **WRONG_ON_ALL, **different, **last}
+    cases = {name: {"call": "scorer", **filled(case)} for name, case in every.items()}
     (folder / "cases.json").write_text(json.dumps(cases))
     result = subprocess.run(
         [
@@ -225,7 +174,8 @@ def alone(case, model):
     kinds = {"baryscore": BaryScorer, "menli": MENLIScorer}
     kind = kinds.get(case.get("of"), InfoLMScorer)
     scorer = kind(**{"model_name_or_path": str(model), **settings})
-    return scorer.score(predictions, references).as_dict()
+    baseline = case.get("ways", {}).get("rescale_with_baseline", False)
+    return scorer.score(predictions, references, rescale_with_baseline=baseline).as_dict()
 
 
 def assert_equal(found, expected):
@@ -246,14 +196,6 @@ def test_every_rank_gets_what_one_process_gives(outcomes, filled, tiny_bert, nam
     expected = alone(filled(CASES.get(name) or {"shares": shares(0, 4, 7)}), tiny_bert)
     for found in outcomes:
         assert_equal(found[name], expected)
-
-
-@pytest.mark.parametrize("name", [name for name in CASES if CASES[name].get("of") == "toy"])
-def test_ranks_obey_the_direction_of_the_metric(outcomes, name):
-    for found in outcomes:
-        assert found[name]["higher_is_better"] is True
-        assert len(found[name]["scores"]) == len(PREDICTIONS)
-        assert found["afterwards"]["higher_is_better"] is False
 
 
 @pytest.mark.filterwarnings("ignore:infolm:UserWarning")
@@ -296,7 +238,7 @@ def test_ranks_that_would_score_otherwise_are_refused_on_all_with_the_difference
     for found in outcomes:
         assert found[name]["error"] == "ValueError"
         assert found[name]["message"].startswith(
-            f"rank 1 would score otherwise than rank 0: {DIFFERENT[name]['difference']}"
+            f"rank 1 would score otherwise than rank 0: {name}"
         )
         assert "; give all ranks the same settings" in found[name]["message"]
 
@@ -311,16 +253,3 @@ def test_ranks_that_cannot_talk_are_an_error_and_not_a_partial_score(tiny_bert, 
     monkeypatch.setenv("WORLD_SIZE", "2")
     with pytest.raises(RuntimeError, match="one of 2 processes, but torch.distributed is not init"):
         distributed_score(InfoLMScorer(model_name_or_path=str(tiny_bert)), ["a"], ["b"])
-
-
-@pytest.mark.parametrize(
-    ("arguments", "problem"),
-    [
-        ({"ranks": "shares"}, "unknown ranks 'shares'; did you mean 'share'"),
-        ({"ranks": "same", "gather": "first"}, "unknown gather 'first'; known: 'all', 'main'"),
-        ({"gather": "main"}, "gather='main' needs ranks="),
-    ],
-)
-def test_unknown_ways_are_refused(arguments, problem):
-    with pytest.raises(ValueError, match=problem):
-        InfoLM().compute(predictions=["a"], references=["b"], **arguments)

@@ -84,12 +84,6 @@ def test_a_file_holds_every_measure_both_weights_and_numbers_of_references(basel
     assert two < one  # the closest of two is closer
 
 
-def test_a_baseline_of_a_texts_tokens_alone_holds_the_bounded_measures(scorer):
-    names = scorer.settings.replace(interpolation=1.0).baseline_settings()[0].names
-    assert {"fisher_rao_distance", "l1_distance", "alpha_divergence"} <= {*names}
-    assert "kl_divergence" not in names
-
-
 # Its figures
 
 SCORES = st.lists(st.floats(0, 10), min_size=2, max_size=30)
@@ -171,9 +165,6 @@ UNFIT = [
     ({"temperature": 2.0}, "temperature was 1.0 and is 2.0 now"),
     ({"max_length": 20}, "max_length was 40 and is 20 now"),
     ({"information_measure": "ab", "alpha": 1, "beta": 1}, "alpha was 0.5 and is 1.0 now"),
-    ({"masks_per_pass": 2}, "masks_per_pass was not given and is 2 now"),
-    ({"symmetrize": "none", "information_measure": "kl"}, "symmetrize was jeffreys"),
-    ({"long_text": "window"}, "long_text was truncate and is window now"),
     ({"model_name_or_path": "bundled"}, "model was"),
 ]
 

@@ -126,40 +126,6 @@ def test_what_evaluate_load_gives_every_metric_is_taken_and_no_file_written(tmp_
     assert list(tmp_path.iterdir()) == []
 
 
-LENGTH_RATIO = '''
-import datasets
-import evaluate
-
-
-class LengthRatio(evaluate.Metric):
-    """Characters of the predictions per character of the references."""
-
-    def _info(self):
-        text = datasets.Value("string")
-        return evaluate.MetricInfo(
-            description="", citation="", inputs_description="",
-            features=datasets.Features({"predictions": text, "references": text}),
-        )
-
-    def _compute(self, predictions, references):
-        return {"length_ratio": sum(map(len, predictions)) / sum(map(len, references))}
-'''
-
-
-def test_it_combines_with_a_metric_of_someone_elses(tmp_path, toy):
-    (tmp_path / "length_ratio.py").write_text(LENGTH_RATIO)
-    ratio = evaluate.load(str(tmp_path / "length_ratio.py"), cache_dir=str(tmp_path / "cache"))
-    both = evaluate.combine([toy, ratio])
-    pairs = {"predictions": PREDICTIONS, "references": REFERENCES}
-    expected = {**Toy().compute(**pairs), "length_ratio": 8 / 9}
-    assert both.compute(**pairs) == expected
-    both.add_batch(**pairs)
-    assert both.compute() == expected
-    for prediction, reference in zip(*pairs.values(), strict=True):
-        both.add(prediction, reference)
-    assert both.compute() == expected
-
-
 def test_its_name_is_the_prefix_where_results_of_combined_metrics_clash():
     pairs = {"predictions": PREDICTIONS, "references": REFERENCES}
     small, large = (Toy(size=size) for size in (1, 2))

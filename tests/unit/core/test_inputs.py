@@ -78,10 +78,8 @@ REFUSED = {  # predictions, references, the error and a word of its message
     "a bare prediction": ("abc", ["a", "b", "c"], TypeError, "predictions .*bare string"),
     "a bare reference": (["a", "b", "c"], "abc", TypeError, "references .*bare string"),
     "bytes": (b"ab", ["a", "b"], TypeError, "predictions .*bare string"),
-    "numpy's string": (np.str_("ab"), ["a", "b"], TypeError, "predictions .*bare string"),
     "no predictions": (None, ["a"], TypeError, "predictions .*None"),
     "no references": (["a"], None, TypeError, "references .*None"),
-    "a number": (["a"], 5, TypeError, "references .*5"),
     "a dictionary": ({"a": "b"}, ["a"], TypeError, "predictions .*dict"),
     "a set": (["a"], {"a"}, TypeError, "references .*set"),
     "a generator": ((text for text in "a"), ["a"], TypeError, "predictions .*generator"),
@@ -90,7 +88,6 @@ REFUSED = {  # predictions, references, the error and a word of its message
     "fewer predictions": (["a"], ["b", "c"], ValueError, "1 prediction and 2 references"),
     "fewer references": (["a", "b"], [["c"]], ValueError, "2 predictions and 1 reference"),
     "nothing": ([], [], ValueError, "empty"),
-    "an empty array": (np.array([]), [], ValueError, "empty"),
     "no reference": (["a", "b"], [["c"], []], ValueError, r"references\[1\] is an empty"),
     "no reference in an array": (["a"], [np.array([])], ValueError, r"references\[0\] is an empty"),
     "strings, then a list": (["a", "b"], ["c", ["d"]], ValueError, r"mixes .*references\[1\] a l"),
@@ -142,40 +139,29 @@ def column(values):
     return Dataset.from_dict({"text": values})["text"]
 
 
-@pytest.mark.parametrize(
-    "collect",
-    [
-        UserList,
-        np.array,
-        lambda values: np.array(values, dtype=object),
-        lambda values: pandas.Series(values, index=[7, 7]),
-        lambda values: pandas.Series(values, dtype="string"),
-        pandas.Index,
-        pyarrow.array,
-        lambda values: pyarrow.chunked_array([values]),
-        column,
-    ],
-)
-def test_columns_of_every_kind_are_read_in_order(collect):
-    pairs = check_pairs(collect(["a cat", "a dog"]), collect(["the cat", ""]))
-    assert list(pairs) == [("a cat", ["the cat"]), ("a dog", [""])]
-    assert {type(text) for text in pairs.texts} == {str}
-    assert pairs.several is False
+FLAT = [
+    *(UserList, np.array, pandas.Index, pyarrow.array, column),
+    lambda values: np.array(values, dtype=object),
+    lambda values: pandas.Series(values, index=[7, 7]),
+    lambda values: pandas.Series(values, dtype="string"),
+    lambda values: pyarrow.chunked_array([values]),
+]
+NESTED = [
+    *(np.array, pandas.Series, column),
+    lambda groups: [np.array(group) for group in groups],
+    lambda groups: [pandas.Series(group) for group in groups],
+]
 
 
-@pytest.mark.parametrize(
-    "collect",
-    [
-        *(np.array, pandas.Series, column),
-        lambda groups: [np.array(group) for group in groups],
-        lambda groups: [pandas.Series(group) for group in groups],
-    ],
-)
-def test_lists_of_references_of_every_kind_are_read_in_order(collect):
-    pairs = check_pairs(["x", "y"], collect([["a", "b"], ["c", "d"]]))
-    assert pairs.references == [["a", "b"], ["c", "d"]]
-    assert {type(text) for text in pairs.texts} == {str}
-    assert pairs.several is True
+@pytest.mark.parametrize("number", range(len(FLAT)))
+def test_columns_of_every_kind_are_read_in_order(number):
+    flat, nested = FLAT[number % len(FLAT)], NESTED[number % len(NESTED)]
+    single = check_pairs(flat(["a cat", "a dog"]), flat(["the cat", ""]))
+    assert list(single) == [("a cat", ["the cat"]), ("a dog", [""])]
+    several = check_pairs(flat(["x", "y"]), nested([["a", "b"], ["c", "d"]]))
+    assert list(several) == [("x", ["a", "b"]), ("y", ["c", "d"])]
+    assert (single.several, several.several) == (False, True)
+    assert {type(text) for pairs in (single, several) for text in pairs.texts} == {str}
 
 
 # Pairs in parts

@@ -9,8 +9,6 @@ from hypothesis import strategies as st
 
 from infolm_metric import IDF, InfoLM, InfoLMScorer, InfoLMSettings
 from infolm_metric.core import scorer as core_scorer
-from infolm_metric.core.idf import Statistics
-from infolm_metric.core.inputs import Pairs, check_pairs
 from infolm_metric.core.scorer import combine_references
 from tests.random_pairs import random_pairs
 from tests.toy import ToyScorer, ToySettings
@@ -184,30 +182,6 @@ def test_documents_are_distinct_by_what_is_left_of_them_after_the_cut(scorer):
     assert windows["warnings"]["few_documents"] == 3  # nothing is cut
 
 
-def test_a_given_table_is_always_used_if_it_is_of_the_tokenizer(scorer, tiny_models, no_model):
-    table = IDF.from_corpus(CORPUS[:1], scorer.tokenizer)
-    signature = scorer.signature(idf=table)
-    assert f"|idf:table-{table.fingerprint}|" in signature and "weights:" not in signature
-    other = InfoLMScorer(model_name_or_path=tiny_models("roberta"), idf=table)
-    with pytest.raises(ValueError, match="idf table belongs to the tokenizer"):
-        other.score(["a"], ["b"])
-
-
-@pytest.mark.filterwarnings("ignore:infolm:UserWarning")
-@pytest.mark.parametrize("idf", [False, "references", "separate"])
-@pytest.mark.parametrize("cuts", [(0, 40), (1, 2, 20), (39,)])
-def test_parts_scored_with_what_the_whole_tells_are_the_whole(scorer, idf, cuts):
-    settings, whole = scorer.settings.replace(idf=idf), check_pairs(CANDIDATES, REFERENCES)
-    edges = [0, *cuts, len(whole)]
-    parts = [whole.part(start, stop) for start, stop in zip(edges, edges[1:], strict=False)]
-    statistics = sum((scorer.count(part, settings) for part in parts), Statistics())
-    expected = scorer.score(CANDIDATES, REFERENCES, idf=idf)
-    results = [scorer.score_part(part, settings, statistics) for part in parts if len(part)]
-    assert [score for result in results for score in result["scores"]] == expected["scores"]
-    assert {result.signature for result in results} == {expected.signature}
-    assert scorer.count(Pairs([], []), settings) == Statistics()
-
-
 @pytest.mark.filterwarnings("ignore:infolm:UserWarning")
 def test_every_way_to_score_one_pair_has_the_same_score(scorer):
     pair = [CANDIDATES[0]], [REFERENCES[0][0]]
@@ -238,8 +212,3 @@ def test_texts_that_are_not_scored_as_they_were_written_are_counted(scorer):
     assert whole["warnings"] == {}
     with pytest.raises(ValueError, match="more than max_length=40: 'a cat a cat"):
         scorer.score(candidates, references, idf=False, long_text="error")
-
-
-def test_a_long_text_is_an_error_before_a_model_is_loaded(scorer, no_model):
-    with pytest.raises(ValueError, match="max_length=6"):
-        InfoLMScorer(scorer.settings, long_text="error", max_length=6).score(["a cat"], ["a " * 5])
