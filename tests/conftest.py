@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import hypothesis
 import pytest
 
 ENVIRONMENT = {"HF_HUB_OFFLINE": "1", "HF_EVALUATE_OFFLINE": "1"}
@@ -20,6 +21,15 @@ UNSET = (
     *("HF_DATASETS_CACHE", "HF_METRICS_CACHE", "HF_MODULES_CACHE"),
     *("INFOLM_MODEL", "INFOLM_NLI_MODEL"),
 )
+
+
+# A busy machine is no fault, and the fixtures of these tests stay as they are between examples.
+hypothesis.settings.register_profile(
+    "infolm",
+    deadline=None,
+    suppress_health_check=[hypothesis.HealthCheck.function_scoped_fixture],
+)
+hypothesis.settings.load_profile("infolm")
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -38,6 +38,9 @@ PAIRS = {"predictions": CANDIDATES, "references": REFERENCES}
 SEVERAL = {"predictions": CANDIDATES, "references": LISTS}
 
 
+WITH_MODEL = pytest.mark.parametrize("metric", METRICS, indirect=True)
+
+
 @pytest.fixture(params=SETTINGS)
 def metric(request):
     """The entry of a metric in the table, with its name."""
@@ -147,11 +150,8 @@ def test_what_is_wrong_is_refused_before_a_model_is_loaded_and_what_was_added_re
     assert len(evaluated) == 1
 
 
-def test_after_an_error_what_was_added_remains_and_the_arguments_do_not(
-    metric, make, chosen, tmp_path
-):
-    if metric.name == "toy":
-        pytest.skip("it has no model that could be missing")
+@WITH_MODEL
+def test_after_an_error_what_was_added_remains_and_the_arguments_do_not(make, chosen, tmp_path):
     evaluated = make(model_name_or_path=str(tmp_path / "none"))
     evaluated.add(prediction=CANDIDATES[0], reference=REFERENCES[0])
     with pytest.raises(OSError, match="none"):
@@ -291,9 +291,8 @@ def test_several_threads_score_with_one_scorer(scorer, change):
     assert found == expected * 4
 
 
-def test_each_kind_is_warned_of_once_at_the_callers_line(metric, scorer, make):
-    if metric.name == "toy":
-        pytest.skip("it counts nothing to warn of")
+@WITH_MODEL
+def test_each_kind_is_warned_of_once_at_the_callers_line(scorer, make):
     for score in (scorer.score, make().compute):
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
@@ -316,9 +315,8 @@ def passes(call):
     return len(counted)
 
 
-def test_texts_that_come_again_are_not_read_again_unless_memory_forbids(metric, scorer):
-    if metric.name == "toy":
-        pytest.skip("it reads with no model")
+@WITH_MODEL
+def test_texts_that_come_again_are_not_read_again_unless_memory_forbids(scorer):
     expected = scorer.score(**PAIRS)
     again = []
     assert passes(lambda: again.append(scorer.score(**PAIRS))) == 0
@@ -329,9 +327,8 @@ def test_texts_that_come_again_are_not_read_again_unless_memory_forbids(metric, 
     assert again == [expected] * 4
 
 
-def test_a_table_of_another_tokenizer_is_refused(metric, scorer, no_model):
-    if not hasattr(scorer.settings, "idf"):
-        pytest.skip("it weighs no tokens")
+@pytest.mark.parametrize("metric", ["infolm", "baryscore"], indirect=True)
+def test_a_table_of_another_tokenizer_is_refused(scorer, no_model):
     table = IDF.from_corpus(CANDIDATES, scorer.tokenizer)
     other = replace(table, tokenizer="5f2e")
     assert f"|idf:{table}|" in scorer.signature(idf=table)

@@ -7,7 +7,7 @@ import random
 import statistics
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from infolm_metric import InfoLM, InfoLMScorer, MENLIScorer
@@ -287,7 +287,6 @@ def test_a_file_that_is_no_baseline_is_refused_by_name(content, tmp_path):
         InfoLMScorer().score(["a"], ["b"], rescale_with_baseline=tmp_path / "b")
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_a_file_with_other_bytes_is_refused_or_says_the_same(baseline, saved, tmp_path, data):
     content = saved.read_bytes()

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from datasets import Dataset, IterableDataset
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from transformers import AutoTokenizer, BertTokenizer, PerceiverTokenizer
 
@@ -338,7 +338,6 @@ def test_equal_tables_give_equal_files_that_can_be_read(saved, tmp_path):
 WRONG = st.sampled_from([None, "five", 6, -1, 0.5, [], [1], [1, 5, 6, 7, 99], {}, True])
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_a_damaged_file_is_refused_or_says_the_same(saved, tmp_path, data):
     content = saved.read_bytes()

@@ -20,7 +20,7 @@ from infolm_metric.robustness import (
     wilson_interval,
 )
 from infolm_metric.robustness.suite import CaseScores, read_column, summarise
-from tests.toy import Overlap, ToyScorer
+from tests.toy import ToyScorer
 
 NEAR = "The city has 12 rooms and a garden."
 LIKE_IT = "The city has 12 rooms and a park."
@@ -212,7 +212,7 @@ def test_scores_made_elsewhere_need_two_columns(missing):
 
 
 def test_all_that_can_be_refused_is_refused_before_anything_is_scored(monkeypatch):
-    monkeypatch.setattr(Overlap, "score", lambda *_: pytest.fail("scored"))
+    monkeypatch.setattr(ToyScorer, "score_chunk", lambda *_: pytest.fail("scored"))
     scores = [(1, 0, None)] * len(CASES)
     toy = {"toy": ToyScorer()}
     for triples, scorers, columns, word in (
@@ -310,13 +310,13 @@ def test_every_attack_counts_alike_in_the_means_of_its_kind():
 
 def test_a_metric_scores_every_different_pair_once(monkeypatch):
     seen = []
-    score = Overlap.score
+    score = ToyScorer.score_chunk
 
-    def spied(self, pairs, settings, statistics):
+    def spied(self, pairs, *how):
         seen.extend((candidate, *group) for candidate, group in pairs)
-        return score(self, pairs, settings, statistics)
+        return score(self, pairs, *how)
 
-    monkeypatch.setattr(Overlap, "score", spied)
+    monkeypatch.setattr(ToyScorer, "score_chunk", spied)
     result = measure(CASES, {"toy": ToyScorer(size=2)}).metrics["toy"]
     needed = {(case.adversary, case.anchor) for case in CASES}
     needed |= {(case.paraphrase, case.anchor) for case in CASES if case.paraphrase is not None}
