@@ -108,10 +108,12 @@ def score_files(
         totals: Any = ray.remote(num_cpus=0)(_Totals).remote()
         scored, statistics = _scored(dataset, scorer, columns, workers, BATCH, baseline, totals)
         scored.write_parquet(output)
-        counts, references, names = ray.get(totals.read.remote())
+        counts, references = ray.get(totals.read.remote())
     except ray.exceptions.RayError as error:
         raise _own_error(error) from error
     written = pyarrow.dataset.dataset(output, format="parquet")
+    first = scorer.settings.names[0]  # scores, and other views of them, come after the source's
+    names = written.schema.names[written.schema.names.index(first) :]
     rows, sums = 0, dict.fromkeys(names, 0.0)
     for part in written.to_batches(columns=names):
         rows += len(part)
@@ -254,31 +256,29 @@ class _Worker:
         if self.totals is None:
             warn(result.counts, self.scorer.sentences)
         else:  # told before the worker ends
-            told = self.totals.add.remote(result.counts, Counter(pairs.counts), list(scores))
-            ray.get(told)
+            ray.get(self.totals.add.remote(result.counts, Counter(pairs.counts)))
         for name, column in scores.items():
             rows = rows.append_column(name, pyarrow.array(column, pyarrow.float64()))
         return rows
 
 
 class _Totals:
-    """An actor beside the workers: warnings, pairs by number of references, columns of scores.
+    """An actor beside the workers: warnings, and how many pairs have how many references.
 
     A batch that Ray scores again, because a machine was lost, counts again.
     """
 
     def __init__(self) -> None:
-        self.counts, self.references, self.names = Counter[str](), Counter[int](), list[str]()
+        self.counts, self.references = Counter[str](), Counter[int]()
 
-    def add(self, counts: Mapping[str, int], references: Counter[int], names: list[str]) -> None:
+    def add(self, counts: Mapping[str, int], references: Counter[int]) -> None:
         """Take in a batch."""
         self.counts = add_counts([self.counts, counts])
         self.references += references
-        self.names = names
 
-    def read(self) -> tuple[Counter[str], Counter[int], list[str]]:
+    def read(self) -> tuple[Counter[str], Counter[int]]:
         """All of it."""
-        return self.counts, self.references, self.names
+        return self.counts, self.references
 
 
 def _pairs(rows: pyarrow.Table, columns: Columns) -> Pairs:
