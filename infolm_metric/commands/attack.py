@@ -1,72 +1,5 @@
-"""`infolm attack`: references spoiled in twelve ways, as cases for `infolm robustness`."""
+"""`infolm attack`: references spoiled in twelve ways, as cases for `infolm robustness`.
 
-from __future__ import annotations
-
-import argparse
-import json
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
-
-from infolm_metric.commands.options import Command, amount, option, repeated
-from infolm_metric.commands.output import OUTPUT, STANDARD_OUTPUT, check_output, write
-
-if TYPE_CHECKING:
-    from infolm_metric.robustness import Item, Triple
-
-
-def _attack(arguments: argparse.Namespace) -> None:
-    """Writes the cases, and says how many each attack made."""
-    from infolm_metric.robustness import make_triples, read_items
-
-    check_output(arguments)
-    items = read_items(arguments.file, arguments.reference_column)
-    triples = make_triples(items, arguments.attack, arguments.seed, arguments.per_attack)
-    if not triples:
-        names = ", ".join(arguments.attack) or "any kind"
-        raise ValueError(f"no attack of {names} applies to a text of {arguments.file}")
-    rows = (json.dumps(triple.as_dict(), ensure_ascii=False) for triple in triples)
-    write(rows, arguments.output)
-    if arguments.output != STANDARD_OUTPUT:
-        write(_summary(items, triples), STANDARD_OUTPUT)
-
-
-def _summary(items: Sequence[Item], triples: Sequence[Triple]) -> Iterator[str]:
-    """How many cases each attack has, and how many of them a paraphrase."""
-    from infolm_metric.meta_evaluation.tables import aligned
-
-    rows = []
-    for name, kind in dict.fromkeys((triple.attack, triple.kind) for triple in triples):
-        cases = [triple for triple in triples if triple.attack == name]
-        paraphrased = sum(triple.paraphrase is not None for triple in cases)
-        rows.append([name, kind, str(len(cases)), str(paraphrased)])
-    yield from aligned(["attack", "kind", "cases", "with a paraphrase"], rows, left=2)
-    anchors = sum(len(item.references) for item in items)
-    yield f"{len(triples)} cases of {anchors} references of {len(items)} items"
-
-
-COMMAND = Command(
-    "attack",
-    "spoil references in twelve ways, as cases for infolm robustness",
-    _attack,
-    lambda *_: {
-        "what to attack": (
-            option("file", metavar="FILE", help="table of references; - is JSON Lines"),
-            repeated("--reference-column", "repeat for several (default: references or reference)"),
-        ),
-        "how": (
-            repeated(
-                "--attack",
-                "add, drop, num, neg, name, noun, verb, adj, pron (what is said), jumble, "
-                "typo, agreement (how); repeat for several (default: all)",
-            ),
-            amount(
-                "--per-attack", "at most N cases of each attack, drawn by a hash (default: all)"
-            ),
-            amount("--seed", "(default: 0)", 0),
-        ),
-        "output": (OUTPUT,),
-    },
-    epilogue="""\
 FILE is a table (.jsonl, .csv, .tsv, .parquet) with a column references or reference, and if they
 are there id and paraphrase. Rows of one id are one item, whose different references are attacked
 each once. The paraphrase of a reference is the column's, else the item's other reference that has
@@ -75,7 +8,57 @@ fewest words in common with it, else, for num, the reference with its numbers in
 An object a line: id, attack, kind, anchor, paraphrase, adversary (the anchor attacked),
 paraphrase_adversary (the paraphrase attacked), seed. The same text is always attacked alike.
 
-example:
+For example:
   infolm attack outputs.jsonl -o attacked.jsonl
-""",
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+
+from infolm_metric.commands import options
+
+USAGE = "infolm attack [options] FILE"
+NAMES = (
+    "add, drop, num, neg, name, noun, verb, adj, pron (what is said), jumble, typo, agreement (how)"
 )
+
+
+def add_options(parser: argparse.ArgumentParser, types: options.SettingsTypes) -> None:
+    """The options of the command."""
+    group = parser.add_argument_group("references and attacks")
+    add = group.add_argument
+    add("file", metavar="FILE", help="table of references; - is JSON Lines")
+    options.add_columns(group, candidates=False)
+    options.add_repeated(group, "--attack", help=f"{NAMES}; repeat for several (default: all)")
+    text = "cases of each at most, drawn by a hash (default: all)"
+    add("--per-attack", type=int, metavar="N", help=text)
+    add("--seed", type=int, default=0, metavar="N", help="(default: 0)")
+    options.add_output(parser.add_argument_group("output"), tables=False)
+    options.add_settings(parser, ())
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Writes the cases, and says how many each attack made, and how many have a paraphrase."""
+    options.check_output(arguments, arguments.file)
+    from infolm_metric.robustness import make_triples, read_items
+
+    items = read_items(arguments.file, arguments.reference_column)
+    triples = make_triples(items, arguments.attack, arguments.seed, arguments.per_attack)
+    if not triples:
+        names = ", ".join(arguments.attack) or "any kind"
+        raise ValueError(f"no attack of {names} applies to a text of {arguments.file}")
+    rows = (json.dumps(triple.as_dict(), ensure_ascii=False) for triple in triples)
+    options.write(rows, arguments.output)
+    if arguments.output == options.STANDARD_OUTPUT:
+        return
+    table = []
+    for name, kind in dict.fromkeys((triple.attack, triple.kind) for triple in triples):
+        paraphrases = [triple.paraphrase for triple in triples if triple.attack == name]
+        found = len(paraphrases) - paraphrases.count(None)
+        table.append([name, kind, str(len(paraphrases)), str(found)])
+    header = ["attack", "kind", "cases", "with a paraphrase"]
+    anchors = sum(len(item.references) for item in items)
+    total = f"{len(triples)} cases of {anchors} references of {len(items)} items"
+    options.write([*options.aligned(header, table, left=2), total], options.STANDARD_OUTPUT)

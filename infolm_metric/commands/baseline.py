@@ -1,90 +1,56 @@
-"""`infolm baseline`: what unrelated texts score, from a corpus into one file."""
+"""`infolm baseline`: what unrelated texts score, from a corpus into one file.
+
+A plain text file holds one text per line; from a table (.jsonl, .ndjson, .csv, .tsv, .parquet) one
+column is taken. Texts like those that are to be scored make the best baseline: scores of unrelated
+texts differ between kinds of text. Then, with the same settings:
+infolm score --rescale-with-baseline FILE ...
+
+For example:
+  infolm baseline references.txt --model bundled -o references.baseline
+"""
 
 from __future__ import annotations
 
 import argparse
 
-from infolm_metric.commands.options import (
-    Command,
-    amount,
-    make_scorer,
-    metric_option,
-    option,
-    setting_options,
-)
-from infolm_metric.commands.output import check_writable
-from infolm_metric.kernel import text_files
-from infolm_metric.kernel.checks import whole_number
-from infolm_metric.kernel.lines import check_there
-from infolm_metric.kernel.settings import Settings
+from infolm_metric.commands import options
+from infolm_metric.core.settings import check_at_least, own_fields
 
-REFERENCES = 4
-PAIRS, LEAST_PAIRS = 500, 20
+LEAST_PAIRS = 20
+USAGE = "infolm baseline [options] CORPUS [CORPUS ...] -o FILE"
 
 
-def taken(own: type[Settings]) -> list[str]:
-    """The settings that the command takes: not those of which a baseline holds every one."""
-    choices = own.choices().items()
-    return [name for name, each in choices if name != "rescale_with_baseline" and not each.repeated]
+def add_options(parser: argparse.ArgumentParser, types: options.SettingsTypes) -> None:
+    """The options of the command; a baseline holds every kind of score."""
+    add = options.add_corpus(parser).add_argument
+    add("--pairs", type=int, default=500, metavar="N", help="of unrelated texts (default: 500)")
+    text = "for 1 to N references (default: 4)"
+    add("--references", type=int, default=4, metavar="N", help=text)
+    options.add_metric(parser, types, scores=False)
+    names = {field.name for settings in types for field in own_fields(settings)}
+    options.add_settings(parser, types, names - {settings.names_field for settings in types})
 
 
-def _baseline(arguments: argparse.Namespace) -> None:
+def run(arguments: argparse.Namespace) -> None:
     """Scores texts of the files against others of them, saves how the scores lie, and says so."""
-    pairs = whole_number("--pairs", arguments.pairs, LEAST_PAIRS)
-    references = whole_number("--references", arguments.references)
-    check_there(arguments.corpus)
-    check_writable(arguments)
-    texts = [
-        text
-        for path in arguments.corpus
-        for text in text_files.read_documents(path, arguments.column)
-        if text.strip()
-    ]
+    check_at_least("pairs", arguments.pairs, LEAST_PAIRS)
+    check_at_least("references", arguments.references, 1)
+    corpus = options.read_corpus(arguments)
+    settings = options.read_settings(arguments.metric, arguments)
+    texts = [text for text in corpus if text.strip()]
     if len(set(texts)) < 2 * LEAST_PAIRS:
         raise ValueError(
             f"the corpus has {len(set(texts))} distinct texts; a baseline needs at least "
             f"{2 * LEAST_PAIRS}, and 1000 are better"
         )
-    scorer = make_scorer(arguments)
-
-    from infolm_metric.kernel.rescaling import make_baseline
-
-    baseline = make_baseline(scorer.inner, scorer.settings, texts, pairs, references)
+    scorer = options.scorer_of(settings)
+    baseline = scorer.make_baseline(texts, arguments.pairs, arguments.references)
     baseline.save(arguments.output)
-    choices = scorer.settings.choices().items()
-    kinds = [each.label or name for name, each in choices if each.repeated]
-    for (signature, weights, count), spread in baseline.spreads.items():
+    measures = [each for each in own_fields(type(settings)) if each.name == settings.names_field]
+    name = next((each.metadata.get("signature", each.name) for each in measures), "metric")
+    for (signature, weights, count), stats in baseline.stats.items():
         if count == 1:
-            fields = dict(part.split(":", 1) for part in signature.split("|"))
-            kind = next((fields[label] for label in kinds), scorer.settings.metric)
-            print(
-                f"{kind}, {weights} weights: {spread.mean:.6g} "
-                f"(deviation {spread.deviation:.2g}, {spread.pairs} pairs)"
-            )
+            kind = dict(part.split(":", 1) for part in signature.split("|"))[name]
+            spread = f"deviation {stats.deviation:.2g}, {stats.pairs} pairs"
+            print(f"{kind}, {weights} weights: {stats.mean:.6g} ({spread})")
     print(f"baseline: {baseline}")
-
-
-COMMAND = Command(
-    "baseline",
-    "score unrelated texts, to tell what a score means",
-    _baseline,
-    lambda own, *_: {
-        "corpus and baseline": (
-            option("corpus", nargs="+", metavar="CORPUS", help="file; - is plain text from stdin"),
-            option("--column", metavar="NAME", default="text", help="in tables (default: text)"),
-            option("-o", "--output", metavar="FILE", required=True, help="file to save to"),
-            amount("--pairs", f"pairs of unrelated texts (default: {PAIRS})", PAIRS),
-            amount("--references", f"for 1 to N references (default: {REFERENCES})", REFERENCES),
-        ),
-        "how": (metric_option(), *setting_options(own, taken(own))),
-    },
-    epilogue="""\
-A plain text file holds one text per line; from a table (.jsonl, .ndjson, .csv, .tsv) one column is
-taken. Texts like those that are to be scored make the best baseline: scores of unrelated texts
-differ between kinds of text. Then, with the same settings:
-infolm score --rescale-with-baseline FILE ...
-
-example:
-  infolm baseline references.txt --model bundled -o references.baseline
-""",
-)

@@ -1,4 +1,11 @@
-"""`infolm compare`: several systems side by side, with intervals and tests against the first."""
+"""`infolm compare`: several systems side by side, with intervals and tests against the first.
+
+Systems are plain text, one candidate a line. The means are those that infolm score gives for each
+system alone. One of the files can be -, standard input.
+
+For example:
+  infolm compare theirs.txt mine.txt another.txt -r references.txt --model bundled
+"""
 
 from __future__ import annotations
 
@@ -6,85 +13,74 @@ import argparse
 import json
 import os
 import warnings
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
-from infolm_metric.commands.options import (
-    RESAMPLING,
-    Command,
-    check_resampling,
-    choice,
-    columns_of,
-    labels_of,
-    metric_option,
-    option,
-    scorer_of,
-    setting_options,
-    settings_given,
-)
-from infolm_metric.commands.output import JSON, LAYOUTS, MARKDOWN, OUTPUT, check_output, write
-from infolm_metric.kernel import text_files
-from infolm_metric.kernel.lines import check_there
+from infolm_metric.commands import options
+from infolm_metric.core.files import read_parallel
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from infolm_metric.core.results import Result
 
 TESTS = {"bootstrap": "paired bootstrap", "randomization": "approximate randomisation"}
+SURE = 0.05
+USAGE = "infolm compare [options] SYSTEM SYSTEM [SYSTEM ...] -r REFERENCES"
 
 
-def _compare(arguments: argparse.Namespace) -> None:
+def add_options(parser: argparse.ArgumentParser, types: options.SettingsTypes) -> None:
+    """The options of the command."""
+    group = parser.add_argument_group("systems and references")
+    text = "the others are tested against the first"
+    group.add_argument("systems", nargs="+", metavar="SYSTEM", help=text)
+    options.add_references(group, required=True)
+    options.add_metric(parser, types)
+    options.add_output(parser.add_argument_group("output"))
+    group = parser.add_argument_group("test")
+    group.add_argument("--test", choices=TESTS, default="bootstrap", help="(default: bootstrap)")
+    options.add_resampling(group)
+    options.add_settings(parser, types)
+
+
+def run(arguments: argparse.Namespace) -> None:
     """Scores every system on the same references, and writes the table."""
-    check_output(arguments)
-    check_resampling(arguments)
-    names = _names(arguments.systems)
-    check_there([*arguments.systems, *arguments.references])
-    settings = settings_given(arguments)
+    names, paths = _names(arguments.systems), [*arguments.systems, *arguments.references]
+    options.check_output(arguments, *paths)
+    options.check_resampling(arguments)
+    settings = options.read_settings(arguments.metric, arguments)
     if "candidates" in settings.counted:
         raise ValueError(
             "--idf separate weighs each system by its own texts, so that systems cannot be "
             "compared; use references, none or a table"
         )
-    count = len(names)
-    # All at once, because standard input can be read once.
-    lines = text_files.iterate_parallel(
-        arguments.systems[0], [*arguments.systems[1:], *arguments.references]
-    )
-    texts = [[first, *others] for first, others in lines]
-    systems = [[row[index] for row in texts] for index in range(count)]
-    references = [row[count:] for row in texts]
-    if len(references) < 2:
+    rows = [
+        [row["prediction"], *row["references"]] for _, row in read_parallel(paths[0], paths[1:])
+    ]
+    if len(rows) < 2:
         raise ValueError(
             f"{names[0]} must have at least two texts to tell chance from difference, got "
-            f"{len(references)}; give more"
+            f"{len(rows)}; give more"
         )
-
-    from infolm_metric.meta_evaluation.significance import FEW
-
-    if len(references) < FEW:
-        warnings.warn(
-            f"infolm: {len(references)} texts; with fewer than {FEW} a difference, and how sure it "
-            "is, are largely chance: give more texts",
-            stacklevel=2,
-        )
-
-    scorer, labels = scorer_of(settings), labels_of(settings)
-    results = [scorer.score(candidates, references) for candidates in systems]
-    columns = [columns_of(result, labels) for result in results]
-    rows = {label: _rows(names, [each[label] for each in columns], arguments) for label in labels}
-    if "rescaled" in results[0]:
-        for index, result in enumerate(results):
-            for label, column in columns_of(result, labels, "rescaled_scores").items():
-                rows[label][index]["rescaled"] = sum(column) / len(column)
+    texts = list(zip(*rows, strict=True))
+    result = _score(settings, texts[: len(names)], texts[len(names) :], arguments)
+    systems = {
+        settings.label(name): _rows(names, scores, result.higher_is_better, arguments)
+        for name, scores in result.scores.items()
+    }
     if arguments.json:
         made = {
-            "systems": rows,
+            "systems": systems,
             "against": names[0],
-            "higher_is_better": results[0]["higher_is_better"],
+            "higher_is_better": result.higher_is_better,
             "test": TESTS[arguments.test],
             "resamples": arguments.resamples,
             "seed": arguments.seed,
-            "signature": results[0]["signature"],
+            "signature": result.signature,
         }
-        write([json.dumps(made, allow_nan=False)], arguments.output)
+        options.write([json.dumps(made, allow_nan=False)], arguments.output)
     else:
-        write(_lines(rows, len(references), results[0], arguments), arguments.output)
+        options.write(_lines(systems, len(rows), result, arguments), arguments.output)
 
 
 def _names(paths: list[str]) -> list[str]:
@@ -98,28 +94,58 @@ def _names(paths: list[str]) -> list[str]:
     return names
 
 
+def _score(
+    settings: Any,
+    systems: Sequence[Sequence[str]],
+    references: Sequence[Sequence[str]],
+    arguments: argparse.Namespace,
+) -> Result:
+    """The result of all systems, one after the other; what is counted is the references, once."""
+    from infolm_metric.core.inputs import Pairs, check_pairs
+    from infolm_metric.core.results import warn
+    from infolm_metric.meta_evaluation.significance import FEW
+
+    groups = list(map(list, zip(*references, strict=True)))
+    if len(groups) < FEW:
+        warnings.warn(
+            f"infolm: {len(groups)} texts; with fewer than {FEW} a difference, and how sure it is, "
+            "are largely chance: give more texts",
+            stacklevel=2,
+        )
+    parts = [check_pairs(candidates, groups) for candidates in systems]
+    scorer, shown = options.scorer_of(settings), options.shows_progress(arguments)
+    statistics = scorer.count(parts[0], settings)
+    result = scorer.score_part(Pairs.joined(parts), settings, statistics, verbose=shown)
+    warn(result.counts, scorer.sentences)
+    return result
+
+
 def _rows(
-    names: list[str], systems: list[list[float]], arguments: argparse.Namespace
+    names: Sequence[str],
+    scores: Sequence[float],
+    higher_is_better: bool,
+    arguments: argparse.Namespace,
 ) -> list[dict[str, Any]]:
-    """Each system's mean, interval and p-value, of scores [systems, texts]."""
+    """Each system's mean, interval, p-value and verdict, of scores [systems * texts]."""
     import numpy as np
 
-    from infolm_metric.meta_evaluation.significance import (
-        approximate_randomization,
-        draw,
-        paired_bootstrap,
-        percentile_interval,
-    )
+    from infolm_metric.meta_evaluation import significance
 
     resamples, seed = arguments.resamples, arguments.seed
-    scores = np.asarray(systems)
-    counts = draw(1, scores.shape[1], resamples, seed, "samples").samples
-    test = {"bootstrap": paired_bootstrap, "randomization": approximate_randomization}
+    systems: np.ndarray = np.reshape(scores, (len(names), -1))
+    counts = significance.draw(1, systems.shape[1], resamples, seed, "samples").samples
+    tests = (significance.paired_bootstrap, significance.approximate_randomization)
+    test = dict(zip(TESTS, tests, strict=True))[arguments.test]
     rows: list[dict[str, Any]] = []
-    for name, own in zip(names, scores, strict=True):
-        low, high = percentile_interval(counts @ own / len(own))
-        p = test[arguments.test](own, scores[0], resamples, seed) if rows else None
-        row = {"system": name, "mean": float(own.mean()), "low": low, "high": high, "p_value": p}
+    for name, column in zip(names, systems, strict=True):
+        low, high = significance.percentile_interval(counts @ column / len(column))
+        row = {"system": name, "mean": float(column.mean()), "low": low, "high": high}
+        row |= {"p_value": None, "verdict": None}
+        if rows:
+            p = test(column, systems[0], resamples, seed)
+            better = (row["mean"] > rows[0]["mean"]) == higher_is_better
+            verdict = "unsure" if p >= SURE else "better" if better else "worse"
+            row |= {"p_value": p, "verdict": verdict}
         rows.append(row)
     return rows
 
@@ -127,78 +153,25 @@ def _rows(
 def _lines(
     systems: Mapping[str, list[dict[str, Any]]],
     texts: int,
-    result: Mapping[str, Any],
+    result: Result,
     arguments: argparse.Namespace,
 ) -> Iterator[str]:
     from infolm_metric.meta_evaluation.agreement import format_p_value
 
-    layout = LAYOUTS["markdown" if arguments.markdown else "text"]
     for label, rows in systems.items():
-        first = rows[0]
-        rescaled = ["rescaled"] if "rescaled" in first else []
-        yield from layout(
-            ["system", label, *rescaled, "95% interval", "difference", "p"],
-            [
-                [
-                    row["system"],
-                    f"{row['mean']:.4f}",
-                    *(f"{row[name]:.4f}" for name in rescaled),
-                    f"[{row['low']:.4f}, {row['high']:.4f}]",
-                    "the first" if row is first else f"{row['mean'] - first['mean']:+.4f}",
-                    format_p_value(row["p_value"]),
-                ]
-                for row in rows
-            ],
-        )
+        first, table = rows[0], []
+        for row in rows:
+            interval = f"[{row['low']:.4f}, {row['high']:.4f}]"
+            difference = f"{row['mean'] - first['mean']:+.4f}" if row is not first else "the first"
+            p, verdict = format_p_value(row["p_value"]), row["verdict"] or ""
+            table.append([row["system"], f"{row['mean']:.4f}", interval, difference, p, verdict])
+        header = ["system", label, "95% interval", "difference", "p", "verdict"]
+        yield from options.layout_of(arguments)(header, table)
         yield ""
-    better = "higher" if result["higher_is_better"] else "lower"
+    direction = "higher" if result.higher_is_better else "lower"
     yield (
-        f"{texts} texts; {better} is better. Intervals: bootstrap over texts. p: two-sided, by "
-        f"{TESTS[arguments.test]} against {first['system']} "
-        f"({arguments.resamples} resamples, seed {arguments.seed})."
+        f"{texts} texts; {direction} is better. Intervals: bootstrap over texts. p: two-sided, by "
+        f"{TESTS[arguments.test]} against {first['system']} ({arguments.resamples} resamples, seed "
+        f"{arguments.seed}). Verdict: better or worse than it where p is below {SURE}."
     )
-    if "rescaled" in result:
-        yield "Rescaled: 1 is a copy, 0 is what unrelated texts score; the tests are of the others."
-    yield f"signature: {result['signature']}"
-
-
-COMMAND = Command(
-    "compare",
-    "compare systems, with intervals and significance",
-    _compare,
-    lambda own, *_: {
-        "what to compare": (
-            option(
-                "systems",
-                nargs="+",
-                metavar="SYSTEM",
-                help="plain text with one candidate per line; the others are tested against the "
-                "first",
-            ),
-            option(
-                "-r",
-                "--references",
-                metavar="FILE",
-                action="append",
-                required=True,
-                help="plain text with as many lines; repeat for several references each",
-            ),
-        ),
-        "how to test": (
-            choice(
-                "--test", tuple(TESTS), "paired bootstrap (default) or approximate randomisation"
-            ),
-            *RESAMPLING,
-        ),
-        "how to score": (metric_option(), *setting_options(own)),
-        "output": (JSON, MARKDOWN, OUTPUT),
-    },
-    epilogue="""\
-The means are those that infolm score gives for each system alone; with --rescale-with-baseline they
-stand there rescaled, too, by one baseline for all systems. One of the files can be -, standard
-input.
-
-example:
-  infolm compare theirs.txt mine.txt another.txt -r references.txt --model bundled
-""",
-)
+    yield f"signature: {result.signature}"

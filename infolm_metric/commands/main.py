@@ -1,10 +1,10 @@
-"""The command line, `infolm`: a table of sub-commands, each a function with the options it takes.
+"""The command line, `infolm`: a file a command, each with its options and what it does.
 
 Results go to standard output; warnings, progress and errors to standard error. Exit codes: 0 done;
 1 failed while running, such as a model that is not there; 2 the arguments or the input are wrong;
 130 interrupted; 141 the reader of the output went away.
 
-The sub-commands import torch, transformers, datasets and evaluate when they need them: help, and
+The commands import torch, transformers, datasets and evaluate when they need them: help, and
 mistakes in the arguments or the files, are answered at once.
 """
 
@@ -13,30 +13,35 @@ from __future__ import annotations
 import argparse
 import gc
 import os
+import signal
 import sys
 import traceback
 import warnings
 from collections.abc import Sequence
+from importlib import import_module
 from typing import Any, NoReturn
 
-from infolm_metric.commands import (
-    attack,
-    baseline,
-    compare,
-    correlate,
-    idf,
-    register,
-    robustness,
-    score,
-)
-from infolm_metric.commands.options import Command, chosen_settings
-from infolm_metric.kernel.settings import Settings
-from infolm_metric.kernel.version import __version__
-
 FAILED, WRONG_INPUT, INTERRUPTED, BROKEN_PIPE = 1, 2, 130, 141
+COMMANDS = {
+    "score": "score texts against references",
+    "compare": "compare systems, with intervals and significance",
+    "correlate": "correlate metrics with human scores",
+    "attack": "spoil references in twelve ways, as cases for infolm robustness",
+    "robustness": "tell which attacks metrics notice",
+    "idf": "count inverse document frequencies, and save them",
+    "baseline": "score unrelated texts, to tell what a score means",
+    "register": 'make evaluate.load("infolm") work from any folder',
+}
+HELP = """\
+usage: infolm COMMAND [options]
 
-FILES = (score, compare, correlate, attack, robustness, idf, baseline, register)
-COMMANDS = tuple(file.COMMAND for file in FILES)
+Compares texts with references through what a language model makes of them.
+
+commands:
+{}
+
+infolm COMMAND --help shows the options of a command, infolm --version the version.
+"""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -45,33 +50,60 @@ def main(argv: Sequence[str] | None = None) -> int:
     >>> main(["score", "a text without a reference"])  # says so on standard error
     2
     """
-    if argv is None:  # the process is ours
+    ours, interrupts = argv is None, list[int]()
+    if argv is None:
+        argv = sys.argv[1:]
+        signal.signal(signal.SIGINT, lambda *_: _interrupt(interrupts))
         # Importing makes a million objects that stay; to look for garbage among them again and
         # again, as Python would, takes a third of the start.
         gc.set_threshold(300_000)
     try:
         code = _run(argv)
-        sys.stdout.flush()
-        if argv is None:
+        if interrupts:  # a library that was being imported took it for an error of its own
+            raise KeyboardInterrupt
+        if sys.stdout:  # which may be closed
+            sys.stdout.flush()
+        if ours:
             gc.freeze()  # nor is there a use in looking at the end, which takes a second
         return code
     except BrokenPipeError:
         # What is left in the buffer has nowhere to go; without this the interpreter complains.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return BROKEN_PIPE
-    except KeyboardInterrupt as interrupt:
-        # A job says what is kept.
-        print(f"infolm: {str(interrupt) or 'interrupted'}", file=sys.stderr)
+    except KeyboardInterrupt:
+        print("infolm: interrupted", file=sys.stderr)
         return INTERRUPTED
 
 
-def _run(argv: Sequence[str] | None) -> int:
+def _interrupt(interrupts: list[int]) -> NoReturn:
+    interrupts.append(signal.SIGINT)
+    raise KeyboardInterrupt
+
+
+def _run(argv: Sequence[str]) -> int:
     """The exit code; an error is shown as one message."""
+    name, *words = argv or ["--help"]
+    if name in ("-h", "--help"):
+        lines = (f"  {command:<12}{summary}" for command, summary in COMMANDS.items())
+        print(HELP.format("\n".join(lines)), end="")
+        return 0
+    from infolm_metric.core import __version__
+    from infolm_metric.core.settings import nearest
+
+    if name == "--version":
+        print(f"infolm {__version__}")
+        return 0
+    if name not in COMMANDS:
+        print(
+            f"infolm: error: unknown command {name!r}; {nearest(name, list(COMMANDS))}",
+            file=sys.stderr,
+        )
+        return WRONG_INPUT
+    command = import_module(f"infolm_metric.commands.{name}")
     try:
-        arguments = _parser(chosen_settings(argv)).parse_args(argv)
+        arguments = _parse(name, command, words)
     except SystemExit as stop:
         return int(stop.code or 0)
-    command: Command = arguments.command
     with warnings.catch_warnings():
         warnings.showwarning = _show_warning
         try:
@@ -79,9 +111,9 @@ def _run(argv: Sequence[str] | None) -> int:
         except BrokenPipeError:
             raise
         except Exception as error:
-            if getattr(arguments, "verbose", False):
+            if arguments.verbose:
                 traceback.print_exc()
-            print(f"infolm {command.name}: error: {str(error) or repr(error)}", file=sys.stderr)
+            print(f"infolm {name}: error: {str(error) or repr(error)}", file=sys.stderr)
             return WRONG_INPUT if isinstance(error, ValueError | TypeError) else FAILED
     return 0
 
@@ -91,39 +123,48 @@ def _show_warning(message: Warning | str, *where: Any, **more: Any) -> None:
     print(f"infolm: warning: {str(message).removeprefix('infolm: ')}", file=sys.stderr)
 
 
+def _parse(name: str, command: Any, words: Sequence[str]) -> argparse.Namespace:
+    """The arguments of a command; options may stand among texts, unless -- ends them."""
+    from infolm_metric.commands.options import chosen_settings
+    from infolm_metric.core.settings import nearest
+
+    parser = _Parser(
+        prog=f"infolm {name}",
+        usage=command.USAGE,
+        description=f"{COMMANDS[name][0].upper()}{COMMANDS[name][1:]}.",
+        epilog=(command.__doc__ or "").partition("\n\n")[2],
+        formatter_class=_Help,
+        allow_abbrev=False,  # a new flag must break none
+        add_help=False,
+    )
+    command.add_options(parser, chosen_settings(words))
+    parse = parser.parse_known_args if "--" in words else parser.parse_known_intermixed_args
+    arguments, unknown = parse(words)
+    if unknown:
+        hint = nearest(unknown[0].partition("=")[0], list(parser._option_string_actions))
+        hint = f"; {hint}" if hint.startswith("did you mean") else ""
+        parser.error(f"unrecognized arguments: {' '.join(unknown)}{hint}")
+    arguments.as_texts = "--" in words
+    return arguments
+
+
+class _Help(argparse.RawDescriptionHelpFormatter):
+    """Lines of 100 characters, in which the value stands after the last flag only."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, max_help_position=27, width=100)
+
+    def _format_action_invocation(self, action: argparse.Action) -> str:
+        shown = super()._format_action_invocation(action)
+        *others, last = shown.split(", ")
+        return ", ".join([*(flag.partition(" ")[0] for flag in others), last])
+
+
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
+        """One line, without the usage."""
         argument, _, problem = message.partition(": ")
         if problem.startswith("expected"):
             flag = argument.split("/")[-1].removeprefix("argument ")
             message += f"; a value that begins with a dash is given as {flag}=VALUE"
-        super().error(message)
-
-
-def _parser(types: Sequence[type[Settings]]) -> argparse.ArgumentParser:
-    """The parser of all commands, with the settings of the chosen metrics among their options.
-
-    It takes no abbreviated flags: a new flag must break none.
-    """
-    parser = _Parser(
-        prog="infolm",
-        description="Compares texts with references through what a masked language model predicts.",
-        allow_abbrev=False,
-    )
-    parser.add_argument("--version", action="version", version=f"infolm {__version__}")
-    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for command in COMMANDS:
-        added = commands.add_parser(
-            command.name,
-            help=command.summary,
-            description=f"{command.summary[0].upper()}{command.summary[1:]}.",
-            epilog=command.epilogue,
-            formatter_class=argparse.RawDescriptionHelpFormatter,
-            allow_abbrev=False,
-        )
-        added.set_defaults(command=command)
-        for heading, options in command.options(*types).items():
-            group = added.add_argument_group(heading)
-            for entry in options:
-                group.add_argument(*entry.flags, **entry.keywords)
-    return parser
+        self.exit(WRONG_INPUT, f"{self.prog}: error: {message}\n")

@@ -1,269 +1,251 @@
-"""What a sub-command is made of, and the settings of one metric or of several as its options.
-
-A command declares its own options in `COMMAND`, at the foot of its file.
-"""
+"""What the commands share: options of metrics, columns, corpora and outputs, and their checks."""
 
 from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Container, Mapping, Sequence
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from infolm_metric import metrics
-from infolm_metric.kernel import text_files
-from infolm_metric.kernel.checks import natural_number, whole_number
-from infolm_metric.kernel.settings import Settings
+from infolm_metric.core import files
+from infolm_metric.core import settings as fields
+from infolm_metric.core.settings import Settings
 
 if TYPE_CHECKING:
-    from infolm_metric.kernel.scorer import MetricScorer
+    from infolm_metric.core.scorer import Scorer
+
+STANDARD_OUTPUT = "-"
+Group = argparse._ArgumentGroup
+SettingsTypes = Sequence[type[Settings]]
 
 
-@dataclass(frozen=True)
-class Option:
-    """An argument of a sub-command: its flags, or one name, and the keywords for argparse."""
-
-    flags: tuple[str, ...]
-    keywords: Mapping[str, Any]
+# Metrics and their settings.
 
 
-@dataclass(frozen=True)
-class Command:
-    """A sub-command: what it does in one line, its options by heading, what its help ends with.
-
-    The options depend on the metrics that are chosen: their settings are among them.
-    """
-
-    name: str
-    summary: str
-    run: Callable[[argparse.Namespace], None]
-    options: Callable[..., Mapping[str, Sequence[Option]]]
-    epilogue: str = ""
-
-
-def option(*flags: str, **keywords: Any) -> Option:
-    """The option that argparse's `add_argument` makes of the same arguments.
-
-    >>> option("--json", action="store_true").flags
-    ('--json',)
-    """
-    return Option(flags, keywords)
-
-
-def repeated(flag: str, help: str, metavar: str = "NAME", **keywords: Any) -> Option:
-    """An option that can be given several times; without it there is an empty list."""
-    return option(flag, action="append", default=[], metavar=metavar, help=help, **keywords)
-
-
-COLUMNS = (
-    option(
-        "--candidate-column",
-        metavar="NAME",
-        help=f"(default: {' or '.join(text_files.CANDIDATE_COLUMNS)})",
-    ),
-    repeated(
-        "--reference-column",
-        f"repeat for several (default: {' or '.join(text_files.REFERENCE_COLUMNS)})",
-    ),
-)
-
-
-def choice(flag: str, words: Sequence[str], help: str) -> Option:
-    """An option that takes one of the words, by default the first."""
-    return option(flag, choices=words, default=words[0], help=help)
-
-
-def amount(flag: str, help: str, default: int | None = None) -> Option:
-    """An option that takes a whole number."""
-    return option(flag, type=int, default=default, metavar="N", help=help)
-
-
-RESAMPLING = (
-    amount("--resamples", "(default: 1000)", 1000),
-    amount("--seed", "of resamples (default: 0)", 0),
-)
-
-
-def check_resampling(arguments: argparse.Namespace) -> None:
-    """Raise ValueError for numbers that RESAMPLING does not take."""
-    whole_number("--resamples", arguments.resamples)
-    natural_number("--seed", arguments.seed)
-
-
-def known_metric(name: str, hint: str = "") -> str:
-    """The name of a metric, as argparse reads it; an unknown one is answered with the hint, too."""
-    try:
-        return metrics.find(name).name
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(f"{error}{hint.format(name)}") from None
-
-
-known_beside_scores = partial(known_metric, hint="; a column of scores is named with --scores {}")
-
-
-def metric_option(known: Callable[[str], str] = known_metric) -> Option:
-    """The option that names the metric."""
-    return option(
-        "--metric",
-        metavar="NAME",
-        type=known,
-        default=metrics.DEFAULT,
-        help=f"the metric: {', '.join(metrics.METRICS)} (default: {metrics.DEFAULT}); help shows "
-        "the settings of the one that is named",
-    )
-
-
-def chosen_settings(argv: Sequence[str] | None) -> list[type[Settings]]:
+def chosen_settings(words: Sequence[str]) -> list[type[Settings]]:
     """The settings of the metrics that --metric names, the last first, before a parser has them.
 
     Those of the default one if none is named, or none that is known.
 
-    >>> [own.metric for own in chosen_settings(["score", "--metric=menli", "a text", "another"])]
+    >>> [each.metric for each in chosen_settings(["--metric=menli", "a text", "another"])]
     ['menli']
     """
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
     parser.add_argument("--metric", nargs="?", action="append", default=[])
-    named = parser.parse_known_args(argv)[0].metric
+    named = parser.parse_known_args(words)[0].metric
     known = [name for name in reversed(named) if name in metrics.METRICS] or [metrics.DEFAULT]
     return [metrics.find(name).settings_type() for name in dict.fromkeys(known)]
 
 
-def _number_or_word(given: str) -> int | str:
-    return int(given) if given.lstrip("+-").isdecimal() else given
+def _metric(name: str) -> str:
+    """The name of a metric, as argparse reads it."""
+    try:
+        return metrics.find(name).name
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
 
 
-READ: dict[str, dict[str, Any]] = {
-    "bool": {"action": "store_true"},
-    "int": {"type": int, "metavar": "N"},
-    "float": {"type": float, "metavar": "N"},
-    "bool | Baseline": {"nargs": "?", "const": True, "metavar": "FILE"},
-    "int | str": {"type": _number_or_word, "metavar": "N"},
-    "int | str | tuple[int, ...]": {"type": _number_or_word, "metavar": "N"},
-}
-"""How argparse reads a setting, by its annotation; any other is a word."""
+def _metric_or_column(name: str) -> str:
+    """Likewise, where scores of other metrics come in columns."""
+    try:
+        return _metric(name)
+    except argparse.ArgumentTypeError as error:
+        hint = f"{error}; a column of scores is named with --scores {name}"
+        raise argparse.ArgumentTypeError(hint) from None
 
 
-def setting(own: type[Settings], name: str) -> Option:
-    """The option that gives a setting of a metric.
+def add_metric(
+    parser: argparse.ArgumentParser,
+    types: SettingsTypes,
+    *,
+    several: bool = False,
+    columns: bool = False,
+    scores: bool = True,
+) -> None:
+    """The group of options that name the metric, its model and, with `scores`, kinds of score.
 
-    The namespace holds the setting only if the option was given, so that defaults and checks stay
-    in one place, `Settings`.
-
-    >>> from infolm_metric.infolm.settings import Settings
-    >>> setting(Settings, "temperature").flags
-    ('-t', '--temperature')
+    Several metrics can be named with `several`; with `columns` there are scores of others, too.
     """
-    declared = own.choices()[name]
-    keywords = {"dest": name, "default": argparse.SUPPRESS, "help": own.help(name)}
-    keywords |= READ.get(declared.kind.removesuffix(" | None"), {"metavar": "NAME"})
-    if declared.repeated:
-        keywords["action"] = "append"
-    return Option(declared.flags, keywords)
+    group = parser.add_argument_group("metric")
+    how: dict[str, Any] = {"default": metrics.DEFAULT}
+    if several:
+        how = {"default": [], "action": "append"}
+    usual = f"default: {metrics.DEFAULT}{'; repeat for several' if several else ''}"
+    text = f"{', '.join(metrics.METRICS)} ({usual}); --help shows its settings"
+    read = _metric_or_column if columns else _metric
+    group.add_argument("--metric", metavar="NAME", type=read, help=text, **how)
+    names = {"model_name_or_path", *(each.names_field for each in types if scores)}
+    _add_fields(group, types, names)
 
 
-QUIET = option("-q", "--quiet", dest="quiet", action="store_true", help="no progress bar")
+def add_settings(
+    parser: argparse.ArgumentParser,
+    types: SettingsTypes,
+    names: Container[str] | None = None,
+    running: Group | None = None,
+) -> None:
+    """The groups of all other settings, or of those of `names`, and of what every command has."""
+    group = running or parser.add_argument_group("running")
+    group.add_argument("-q", "--quiet", action="store_true", help="no progress bar")
+    group.add_argument("--verbose", action="store_true", help="show where an error was raised")
+    group.add_argument("-h", "--help", action="help", help="show this")
+    if types:
+        title = f"more settings of {' and '.join(each.metric for each in types)}"
+        _add_fields(parser.add_argument_group(title), types, names)
 
 
-def setting_options(own: type[Settings], names: Container[str] | None = None) -> tuple[Option, ...]:
-    """The options of a metric's settings, or of those of `names`.
+def _add_fields(group: Group, types: SettingsTypes, names: Container[str] | None) -> None:
+    """The settings as options; one that several metrics have, and a flag that is taken, once."""
+    for settings in types:
+        for field in fields.own_fields(settings):
+            free = [
+                flag for flag in fields.flags(field) if flag not in group._option_string_actions
+            ]
+            if free and (names is None or field.name in names):
+                group.add_argument(*free, **fields.option(settings, field))
 
-    With the setting `verbose` comes its opposite, which is no setting.
-    """
-    choices = own.choices()
-    mine = [name for name in choices if choices[name].flags and (names is None or name in names)]
-    return (*(setting(own, name) for name in mine), *([QUIET] if "verbose" in mine else []))
 
+def read_settings(name: str, arguments: argparse.Namespace, **usual: Any) -> Any:
+    """The settings of a metric: what the command line gives, where it gives nothing the usual.
 
-def read_settings(own: type[Settings], arguments: argparse.Namespace, **usual: Any) -> Settings:
-    """The metric's settings that the command line gives, and where it gives none, the usual ones.
-
-    Progress is shown on a terminal, unless it says to be quiet.
-
-    >>> from infolm_metric.infolm.settings import Settings
-    >>> given = argparse.Namespace(temperature=1.5, json=True, quiet=False)
-    >>> read_settings(Settings, given).temperature
+    >>> read_settings("infolm", argparse.Namespace(temperature=1.5)).temperature
     1.5
     """
-    choices = own.choices()
-    given = {
-        name: value[0] if choices[name].repeated and len(value) == 1 else value
-        for name, value in vars(arguments).items()
-        if name in choices
-    }
-    shown = sys.stderr.isatty() and not arguments.quiet
-    return own(**{**usual, **given, "verbose": shown})
+    settings: type[Settings] = metrics.find(name).settings_type()
+    for field in fields.own_fields(settings):
+        value = getattr(arguments, field.name, None)
+        if value is not None:
+            lone = field.name == settings.names_field and len(value) == 1
+            usual[field.name] = value[0] if lone else value
+    return settings.of(**usual)
 
 
-def settings_given(arguments: argparse.Namespace, **usual: Any) -> Settings:
-    """What `read_settings` gives for the chosen metric: checked before torch is imported.
-
-    A command that may wait for its input, or reads long, calls it before.
-    """
-    own: type[Settings] = metrics.find(arguments.metric).settings_type()
-    return read_settings(own, arguments, **usual)
-
-
-def scorer_of(settings: Settings) -> MetricScorer:
-    """A scorer with these settings."""
-    scorer: MetricScorer = metrics.find(settings.metric).scorer_type().of(settings)
+def scorer_of(settings: Any) -> Scorer:
+    """A scorer with these settings; waits for torch."""
+    scorer: Scorer = metrics.find(settings.metric).scorer_type()(settings)
     return scorer
 
 
-def labels_of(settings: Settings) -> list[str]:
-    """What the scores that the settings give are called in tables."""
-    return [settings.label(name) for name in settings.names]
+def shows_progress(arguments: argparse.Namespace) -> bool:
+    """True on a terminal, unless it is to be quiet."""
+    return sys.stderr is not None and sys.stderr.isatty() and not arguments.quiet
 
 
-def columns_of(result: Mapping[str, Any], labels: Sequence[str], key: str = "scores") -> Any:
-    """The scores of every pair by label, of the result of a call of `score`, [pairs] each."""
-    scores = result[key]
-    columns = scores.values() if isinstance(scores, Mapping) else [scores]
-    return dict(zip(labels, columns, strict=True))
+# Other options.
 
 
-def make_scorer(arguments: argparse.Namespace, **usual: Any) -> MetricScorer:
-    """A scorer of the chosen metric with what `read_settings` gives."""
-    return scorer_of(settings_given(arguments, **usual))
+def add_repeated(group: Group, *flags: str, metavar: str = "NAME", **more: Any) -> None:
+    """An option that can be given several times; without it there is an empty list."""
+    group.add_argument(*flags, action="append", default=[], metavar=metavar, **more)
 
 
-NOT_HERE = ("rescale_with_baseline",)
-"""Settings that change no order of scores."""
+def add_references(group: Group, **more: Any) -> None:
+    """The option that names files of references."""
+    text = "plain text with as many lines; repeat for several references each"
+    add_repeated(group, "-r", "--references", metavar="FILE", help=text, **more)
 
 
-def metrics_option(more: str = "") -> Option:
-    """The option that names one metric or several; its help ends with `more`."""
-    said = f"a metric: {', '.join(metrics.METRICS)}; repeat for several{more}"
-    shown = "; help shows the settings of those that are named"
-    return repeated("--metric", said + shown, type=known_beside_scores)
+def add_columns(group: Group, candidates: bool = True) -> None:
+    """The options that name the columns of a table."""
+    if candidates:
+        text = f"(default: {' or '.join(files.CANDIDATE_COLUMNS)})"
+        group.add_argument("--candidate-column", metavar="NAME", help=text)
+    text = f"repeat for several (default: {' or '.join(files.REFERENCE_COLUMNS)})"
+    add_repeated(group, "--reference-column", help=text)
 
 
-def several_setting_options(*types: type[Settings]) -> dict[str, list[Option]]:
-    """The settings of several metrics by heading, those that several have first, each once."""
-    owners: dict[str, list[type[Settings]]] = {}
-    for own in types:
-        for name, declared in own.choices().items():
-            if declared.flags and name not in NOT_HERE:
-                owners.setdefault(name, []).append(own)
-    groups: dict[str, list[Option]] = {}
-    taken: set[str] = set()
-    for name, those in sorted(owners.items(), key=lambda each: -len(each[1])):
-        heading = f"settings of {' and '.join(each.metric for each in those)}"
-        made = setting(those[0], name)
-        flags = tuple(flag for flag in made.flags if flag not in taken)
-        taken.update(flags)
-        if flags:
-            groups.setdefault(heading, []).append(Option(flags, made.keywords))
-    next(iter(groups.values())).append(QUIET)
-    return groups
+def add_resampling(group: Group) -> None:
+    """The options of resamples."""
+    group.add_argument("--resamples", type=int, default=1000, metavar="N", help="(default: 1000)")
+    group.add_argument("--seed", type=int, default=0, metavar="N", help="of them (default: 0)")
 
 
-def make_scorers(names: Sequence[str], arguments: argparse.Namespace) -> dict[str, MetricScorer]:
-    """A scorer of each metric, with those of the settings given that it has.
+def check_resampling(arguments: argparse.Namespace) -> None:
+    """Raise ValueError for numbers that `add_resampling` does not take."""
+    fields.check_at_least("resamples", arguments.resamples, 1)
+    fields.check_at_least("seed", arguments.seed, 0)
 
-    The settings are checked before torch is imported.
+
+def add_corpus(parser: argparse.ArgumentParser) -> Group:
+    """The group of options that name a corpus and the file that is made of it."""
+    group = parser.add_argument_group("corpus and output")
+    text = "plain text or tables; - is plain text on standard input"
+    group.add_argument("corpus", nargs="+", metavar="CORPUS", help=text)
+    group.add_argument("--column", metavar="NAME", default="text", help="of tables (default: text)")
+    group.add_argument("-o", "--output", metavar="FILE", required=True, help="file to save to")
+    return group
+
+
+def read_corpus(arguments: argparse.Namespace) -> Iterator[str]:
+    """The texts of all files, once it is checked that they are there and the output can be made."""
+    files.check_there(arguments.corpus)
+    if arguments.output == STANDARD_OUTPUT:
+        raise ValueError("standard output cannot hold this; name a file with -o")
+    files.check_writable(arguments.output, arguments.corpus)
+    return (
+        text for path in arguments.corpus for text in files.read_documents(path, arguments.column)
+    )
+
+
+# Outputs.
+
+
+def add_output(group: Group, tables: bool = True) -> None:
+    """The options that say where and how results are written."""
+    if tables:
+        group.add_argument("--json", action="store_true", help="every number, as one JSON object")
+        group.add_argument("--markdown", action="store_true", help="tables in Markdown")
+    text = "write to a file"
+    group.add_argument("-o", "--output", metavar="FILE", default=STANDARD_OUTPUT, help=text)
+
+
+def check_output(arguments: argparse.Namespace, *inputs: str) -> None:
+    """Raise ValueError if an input is not there, the output cannot be made, or has two forms."""
+    files.check_there(inputs)
+    if getattr(arguments, "json", False) and getattr(arguments, "markdown", False):
+        raise ValueError("give --json or --markdown, not both")
+    if arguments.output != STANDARD_OUTPUT:
+        given = [value for name, value in vars(arguments).items() if name != "output"]
+        lists = [value if isinstance(value, list) else [value] for value in given]
+        words = [value for values in lists for value in values if isinstance(value, str)]
+        files.check_writable(arguments.output, words)
+
+
+def write(lines: Iterable[str], output: str) -> None:
+    """Write the lines to the file, or to standard output if it is "-"."""
+    text = "".join(f"{line}\n" for line in lines)
+    if output != STANDARD_OUTPUT:
+        files.write_text(output, text)
+    elif sys.stdout:  # which may be closed
+        sys.stdout.write(text)
+
+
+def layout_of(arguments: argparse.Namespace) -> Callable[..., list[str]]:
+    """How tables are to be written."""
+    return markdown if arguments.markdown else aligned
+
+
+def aligned(header: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> list[str]:
+    """Lines with columns of equal width; the first `left` columns are flush left.
+
+    >>> aligned(["metric", "r"], [["BLEU", "0.5"]])
+    ['metric    r', 'BLEU    0.5']
     """
-    types = {name: metrics.find(name).settings_type() for name in names}
-    settings = {name: read_settings(own, arguments) for name, own in types.items()}
-    return {name: metrics.find(name).scorer_type().of(settings[name]) for name in types}
+    widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
+    sides = [str.ljust] * left + [str.rjust] * (len(header) - left)
+    return [
+        "  ".join(map(lambda side, cell, width: side(cell, width), sides, row, widths)).rstrip()
+        for row in (header, *rows)
+    ]
+
+
+def markdown(header: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> list[str]:
+    r"""The lines of a Markdown table; the first `left` columns are flush left.
+
+    >>> markdown(["metric", "r"], [["a|b", "0.5"]])
+    ['| metric | r |', '|---|---:|', '| a\\|b | 0.5 |']
+    """
+    rule = "|" + "|".join(["---"] * left + ["---:"] * (len(header) - left)) + "|"
+    lines = ["| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in rows]
+    return ["| " + " | ".join(header) + " |", rule, *lines]

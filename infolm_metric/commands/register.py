@@ -11,11 +11,10 @@ from __future__ import annotations
 import argparse
 import hashlib
 import os
-import shutil
 from pathlib import Path
 
-from infolm_metric.commands.options import Command, setting
-from infolm_metric.kernel.lines import write_whole
+from infolm_metric.commands import options
+from infolm_metric.core.files import write_whole
 from infolm_metric.metrics import METRICS, Metric
 
 
@@ -40,7 +39,7 @@ def register(modules_cache: str | os.PathLike[str] | None = None) -> dict[str, P
     """The module script of each metric by its name, put where `evaluate.load(name)` finds it.
 
     `modules_cache` is the folder of evaluate's module scripts; by default the one that evaluate
-    uses, which HF_HOME and HF_MODULES_CACHE change. Scripts of other versions go, and doing it
+    uses, which HF_HOME and HF_MODULES_CACHE change. Other modules of the name stay, and doing it
     again repairs what is damaged.
 
     >>> import tempfile
@@ -63,15 +62,21 @@ def _put(text: str, metrics: Path, name: str) -> Path:
     for package in (folder, *list(folder.parents)[:3]):
         (package / "__init__.py").touch()
     script = folder / f"{name}.py"
-    # At once, so that whoever reads it meanwhile gets a whole one.
+    # At once, so that whoever reads it meanwhile gets a whole one; now, because evaluate takes the
+    # newest, and others of the name are left alone.
     write_whole(script, [text.encode()])
-    for other in folder.parent.iterdir():
-        if other.is_dir() and other != folder:
-            shutil.rmtree(other, ignore_errors=True)  # what stays is older, and evaluate skips it
     return script
 
 
-def _register(arguments: argparse.Namespace) -> None:
+USAGE = "infolm register"
+
+
+def add_options(parser: argparse.ArgumentParser, types: options.SettingsTypes) -> None:
+    """The options of the command."""
+    options.add_settings(parser, ())
+
+
+def run(arguments: argparse.Namespace) -> None:
     """Registers the metrics with `evaluate`, and says how to load them."""
     scripts = register()
     for script in scripts.values():
@@ -79,11 +84,3 @@ def _register(arguments: argparse.Namespace) -> None:
     for name in scripts:
         print(f'evaluate.load("{name}") now finds the metric, from any folder.')
     print("Where the Hub cannot be reached, set HF_EVALUATE_OFFLINE=1 to save the wait for it.")
-
-
-COMMAND = Command(
-    "register",
-    'make evaluate.load("infolm") work from any folder',
-    _register,
-    lambda own, *_: {"how": (setting(own, "verbose"),)},
-)

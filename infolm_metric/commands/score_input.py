@@ -4,153 +4,110 @@ from __future__ import annotations
 
 import argparse
 import os
-from typing import TYPE_CHECKING, Any
+from functools import partial
 
-from infolm_metric.commands.options import COLUMNS, Option, option
-from infolm_metric.kernel import tables
-from infolm_metric.kernel.lines import STANDARD_INPUT, check_there, shown
-from infolm_metric.kernel.pairs import Pairs, check_pairs
-from infolm_metric.kernel.settings import Settings
-
-if TYPE_CHECKING:
-    from infolm_metric.running.files import PairSource
+from infolm_metric.commands import options
+from infolm_metric.core import files
+from infolm_metric.core.files import STANDARD_INPUT, Source, check_there, named_as_table
 
 WAYS = "texts as arguments, -c FILE and -r FILE, or --data FILE"
+OF_DATASETS = {
+    "--dataset": "a name on the Hub, a folder of data files, or one of save_to_disk",
+    "--dataset-config": "its configuration, if several",
+    "--dataset-revision": "its branch, tag or commit",
+    "--split": "its split (default: the only one)",
+}
+
+
+def add_texts(group: options.Group, types: options.SettingsTypes) -> None:
+    """The options that most use: texts and files."""
+    add = group.add_argument
+    text = "the candidate, then its references; alone: a table, as with --data"
+    add("texts", nargs="*", metavar="TEXT", help=text)
+    text = "plain text, one on a line; - is standard input"
+    add("-c", "--candidates", metavar="FILE", help=text)
+    options.add_references(group)
+    if types[0].takes_sources:
+        text = "in the place of -r: what the candidates were made from"
+        add("--sources", metavar="FILE", help=text)
+    add("--data", metavar="FILE", help="table of candidates and references; - is JSON Lines")
+
+
+def add_datasets(group: options.Group) -> None:
+    """The options of columns and data sets."""
+    options.add_columns(group)
+    for flag, text in OF_DATASETS.items():
+        group.add_argument(flag, metavar="NAME", help=text)
+    group.add_argument("--streaming", action="store_true", help="do not download it first")
 
 
 def check_way(arguments: argparse.Namespace) -> None:
-    """Raise ValueError unless pairs are given in one way, and are there. A lone table is one.
-
-    >>> check_way(argparse.Namespace(texts=[], data=None, dataset=None, candidates="a",
-    ...     references=None, candidate_column=None, reference_column=[], split=None))
-    Traceback (most recent call last):
-    ValueError: give both files: -c FILE with the candidates, -r FILE with references
-    """
-    if len(arguments.texts) == 1 and arguments.data is None:
-        (lone,) = arguments.texts
-        if lone == STANDARD_INPUT or (tables.named_as_table(lone) and os.path.isfile(lone)):
-            arguments.data, arguments.texts = lone, []
+    """Raise ValueError unless pairs are given in one way, and are there. A lone table is one."""
+    texts, references = arguments.texts, arguments.references
+    lone = texts[0] if len(texts) == 1 and not (arguments.as_texts or arguments.data) else ""
+    if lone == STANDARD_INPUT or (named_as_table(lone) and os.path.isfile(lone)):
+        arguments.data, texts = lone, []
     if sources := getattr(arguments, "sources", None):
-        if arguments.references:
+        if references:
             raise ValueError(f"give -r FILE or --sources FILE, not both, got --sources {sources}")
-        arguments.references = [sources]
-    files = bool(arguments.candidates or arguments.references)
-    table = bool(arguments.data) + bool(arguments.dataset)
-    if (ways := bool(arguments.texts) + table + files) != 1:
+        references = [sources]
+    arguments.texts, arguments.references = texts, references
+    table = [arguments.data] if arguments.data else []
+    parallel = [*filter(None, [arguments.candidates]), *references]
+    if (ways := sum(map(bool, (texts, table, arguments.dataset, parallel)))) != 1:
         raise ValueError(f"{'give either' if ways else 'nothing to score; give'} {WAYS}")
-    if not table and (arguments.candidate_column or arguments.reference_column):
+    if (texts or parallel) and (arguments.candidate_column or arguments.reference_column):
         raise ValueError("--candidate-column and --reference-column need --data FILE or --dataset")
-    if files and not (arguments.candidates and arguments.references):
+    if parallel and not (arguments.candidates and references):
         raise ValueError("give both files: -c FILE with the candidates, -r FILE with references")
     for flag in ("split", "dataset_config", "dataset_revision", "streaming"):
         if getattr(arguments, flag) and not arguments.dataset:
             raise ValueError(f"--{flag.replace('_', '-')} needs --dataset NAME")
-    if arguments.texts:
-        _given_pair(arguments)
-    elif files:
-        check_there([arguments.candidates, *arguments.references])
+    if texts:
+        _check_texts(texts, arguments.as_texts)
+    check_there([*table, *parallel])
 
 
-def read_pairs(arguments: argparse.Namespace) -> Pairs:
-    """All the pairs, in memory; standard input does, too."""
-    source = open_source(arguments)
-    pairs = Pairs.of(source.read())
-    if not len(pairs):
-        raise ValueError(f"{shown(source.name)} has no rows; give one row for each pair")
-    return pairs
+def _check_texts(texts: list[str], as_texts: bool) -> None:
+    """Raise ValueError for names of files, and for one text alone."""
+    if len(texts) > 1 and not as_texts and all(map(os.path.isfile, texts)):
+        candidates, *references = texts
+        typed = f"-c {candidates} " + " ".join(f"-r {name}" for name in references)
+        raise ValueError(
+            f"these are files; to score the texts in them, a line each: infolm score {typed}; to "
+            "score their names, put -- before them"
+        )
+    if len(texts) == 1:
+        hint = f", or a table that is there, which {texts[0]!r} is not"
+        hint = hint if named_as_table(texts[0]) or os.path.exists(texts[0]) else ""
+        raise ValueError(f"got one text; give the candidate, then at least one reference{hint}")
 
 
-def open_source(arguments: argparse.Namespace) -> PairSource:
-    """The pairs as a stream that can be read again."""
-    from infolm_metric.running import files
-
+def open_source(arguments: argparse.Namespace) -> Source:
+    """The pairs as a stream that can be read again, unless it is standard input."""
     columns = (arguments.candidate_column, arguments.reference_column)
     if arguments.data:
-        return files.from_table(arguments.data, *columns)
+        read = partial(files.read_rows, arguments.data)
+        return Source(files.shown(arguments.data), read, *columns, (arguments.data,))
+    if arguments.dataset:
+        name = arguments.dataset
+        read = partial(files.dataset_rows, name, load_dataset(arguments))
+        return Source(name, read, *columns, (name,) if os.path.isdir(name) else ())
     if arguments.candidates:
-        return files.from_parallel(arguments.candidates, arguments.references)
-    if arguments.texts:
-        pairs = _given_pair(arguments)
-        return files.PairSource("arguments", lambda: iter(pairs), 1)
-    return files.from_dataset(arguments.dataset, load_dataset(arguments), *columns)
+        paths = (arguments.candidates, *arguments.references)
+        read = partial(files.read_parallel, arguments.candidates, arguments.references)
+        return Source(files.shown(arguments.candidates), read, files=paths)
+    candidate, *references = arguments.texts
+    row = ("arguments", {"prediction": candidate, "references": references})
+    return Source("arguments", lambda: iter([row]))
 
 
-def load_dataset(arguments: argparse.Namespace) -> Any:
+def load_dataset(arguments: argparse.Namespace) -> object:
     """The data set that the arguments name, as `datasets` loads it."""
-    from infolm_metric.running import files
-
-    return files.load(
+    return files.load_dataset(
         arguments.dataset,
         config=arguments.dataset_config,
         split=arguments.split,
         revision=arguments.dataset_revision,
         streaming=arguments.streaming,
     )
-
-
-def _given_pair(arguments: argparse.Namespace) -> Pairs:
-    """The first text as the candidate and the others as its references; refuses names of files."""
-    for text in arguments.texts:
-        if os.path.isfile(text):
-            raise ValueError(
-                f"{text!r} is a file, and texts are expected here; give files with options: "
-                "-c FILE -r FILE (plain text, one text per line) or --data FILE (a table)"
-            )
-    candidate, *references = arguments.texts
-    taken = getattr(arguments, "rescale_with_baseline", None)
-    if not references and isinstance(taken, str) and not os.path.isfile(taken):
-        raise ValueError(
-            f"--rescale-with-baseline took {taken!r} for its file; put it after the texts"
-        )
-    if not references:
-        table = candidate.lower().endswith(tuple(tables.TABLES))
-        there = f", or a file that is there: {candidate!r} is none" if table else ""
-        raise ValueError(f"got one text; give the candidate, then at least one reference{there}")
-    return check_pairs([candidate], [references])
-
-
-BEFORE: tuple[Option, ...] = (
-    option(
-        "texts",
-        nargs="*",
-        metavar="TEXT",
-        help="the candidate, then its references; or, alone, a table FILE, as with --data",
-    ),
-    option("-c", "--candidates", metavar="FILE", help="plain text; - is standard input"),
-    option(
-        "-r",
-        "--references",
-        metavar="FILE",
-        action="append",
-        help="plain text with as many lines; repeat for several references each",
-    ),
-)
-SOURCES = option(
-    "--sources",
-    metavar="FILE",
-    help="plain text with as many lines, in the place of -r: what the candidates were made from; "
-    "in a table --reference-column names its column",
-)
-AFTER: tuple[Option, ...] = (
-    option(
-        "--data",
-        metavar="FILE",
-        help=f"table of candidates and references ({' '.join(tables.TABLES)}); - is JSON Lines "
-        "on standard input; the references may be a list, in CSV as pandas or JSON writes it",
-    ),
-    option(
-        "--dataset",
-        metavar="NAME",
-        help="data set: a name on the Hub, a folder of data files, or one of save_to_disk",
-    ),
-    option("--dataset-config", metavar="NAME", help="configuration of the data set, if several"),
-    option("--dataset-revision", metavar="NAME", help="branch, tag or commit of the data set"),
-    option("--split", metavar="NAME", help="split of the data set (default: the only one)"),
-    option("--streaming", action="store_true", help="read the data set without downloading it"),
-    *COLUMNS,
-)
-
-
-def options(own: type[Settings]) -> tuple[Option, ...]:
-    """What names the pairs, for the metric with these settings."""
-    return (*BEFORE, *([SOURCES] if own.takes_sources else []), *AFTER)

@@ -1,4 +1,4 @@
-"""Files: text, CSV, TSV, JSON Lines, Parquet, .gz, read row by row; whole files written.
+"""Files, row by row: text, CSV, TSV, JSON Lines, Parquet, .gz and data sets; whole files written.
 
 Only a line feed ends a line. The other characters that Unicode counts as line ends (U+2028, U+0085,
 a lone carriage return) are part of it: splitting at them would shift every later pair. A byte order
@@ -21,86 +21,83 @@ import sys
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
+from dataclasses import dataclass
 from functools import partial
 from itertools import chain, zip_longest
 from pathlib import Path, PurePath
-from typing import Any
+from typing import IO, Any
 
-from infolm_metric.core.inputs import check_text
+from infolm_metric.core.inputs import Pair, check_text
 
 STANDARD_INPUT = "-"
+LONGEST = 1 << 24
+"""Bytes of a line, and characters of a cell: what is longer, such as a bomb in .gz, is refused."""
+PARQUET_BATCH = 1024
+"""Rows read at a time."""
+CANDIDATE_COLUMNS = ("prediction", "candidate")
+REFERENCE_COLUMNS = ("references", "reference")
+
+Row = tuple[str, Mapping[str, Any]]
+"""Where a row stands ("data.csv, line 3"), and its values by column."""
 
 
-def check_there(paths: Sequence[str]) -> None:
-    """Raise ValueError if a file is not there, or standard input is named twice.
+class Cells(dict[str, str]):
+    """A row of CSV or TSV, in which a list stands as a text."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """Rows that hold a candidate and its references, readable any number of times.
+
+    `rows` gives them from the first to the last; what is wrong with one is a ValueError or
+    TypeError that names it. Where no column is named it is the one of CANDIDATE_COLUMNS or
+    REFERENCE_COLUMNS that is there. `files` are what is read, to which nothing may be written.
+
+    >>> row = {"prediction": "a cat", "references": ["the cat", "cats"]}
+    >>> list(Source("two texts", lambda: iter([("row 1", row)])))
+    [('a cat', ['the cat', 'cats'])]
+    """
+
+    name: str
+    rows: Callable[[], Iterator[Row]]
+    candidate_column: str | None = None
+    reference_columns: Sequence[str] = ()
+    files: tuple[str, ...] = ()
+
+    def __iter__(self) -> Iterator[Pair]:
+        return (self.pair(row) for row in self.rows())
+
+    def pair(self, row: Row) -> Pair:
+        """The checked candidate of a row, and its references."""
+        return pair_of(*row, self.candidate_column, self.reference_columns)
+
+
+# Reading.
+
+
+def check_there(paths: Sequence[str], again: bool = False) -> None:
+    """Raise ValueError if a file is not there, or has to be read more often than it can be.
+
+    `again` tells that each is read more than once.
 
     >>> check_there(["missing.txt"])
     Traceback (most recent call last):
     ValueError: cannot read missing.txt: there is no such file; check its name
     """
-    if list(paths).count(STANDARD_INPUT) > 1:
-        raise ValueError("only one file can be '-': standard input can be read once")
     for number, path in enumerate(paths):
         if path != STANDARD_INPUT and not os.path.exists(path):
             raise ValueError(f"cannot read {path}: there is no such file; check its name")
-        if path in paths[:number] and read_once(path):
-            raise ValueError(f"{path} is given twice, and it is no file that can be read again")
-
-
-def read_once(path: str) -> bool:
-    """True for standard input, a pipe, or whatever else is no file that can be read again.
-
-    >>> read_once("-"), read_once(os.devnull), read_once(__file__)
-    (True, True, False)
-    """
-    return path == STANDARD_INPUT or not (os.path.isfile(path) or os.path.isdir(path))
-
-
-def check_apart(output: str | os.PathLike[str], inputs: Iterable[str]) -> None:
-    """Raise ValueError if a file that is to be written is one of those that are read.
-
-    >>> check_apart(__file__, [os.devnull, __file__])
-    Traceback (most recent call last):
-    ValueError: cannot write ...: it is read, too...
-    """
-    for path in map(os.path.expanduser, inputs) if os.path.isfile(output) else ():
-        if os.path.isfile(path) and os.path.samefile(path, output):
+        once = path == STANDARD_INPUT or not (os.path.isfile(path) or os.path.isdir(path))
+        if once and (again or path in paths[:number]):
             raise ValueError(
-                f"cannot write {os.fspath(output)}: it is read, too, and would be lost; name "
-                "another file with -o"
+                f"{shown(path)} can be read once, and has to be read more often here; write it to "
+                "a file first"
             )
 
 
-def check_regular(path: str | os.PathLike[str]) -> None:
-    """Raise ValueError if what is there is no regular file, and so cannot be a job's output.
-
-    >>> check_regular(os.devnull)
-    Traceback (most recent call last):
-    ValueError: cannot write ...: what is there is a device or a pipe; name a file
-    """
-    other = os.path.exists(path) and not (os.path.isfile(path) or os.path.isdir(path))
-    if other or open_descriptor(path) is not None:
-        raise ValueError(
-            f"cannot write {os.fspath(path)}: what is there is a device or a pipe; name a file"
-        )
-
-
-def open_descriptor(path: str | os.PathLike[str]) -> int | None:
-    """The number of the open file that a path stands for, such as 1 for /dev/stdout, or None.
-
-    >>> open_descriptor("/dev/stderr"), open_descriptor("scores.txt")
-    (2, None)
-    """
-    name = os.path.abspath(path)
-    while os.path.exists(name):  # link by link: the last one leads to the file behind it
-        folder, last = os.path.split(name)
-        folder = os.path.realpath(folder)
-        if folder == os.path.realpath("/dev/fd") and last.isdigit():
-            return int(last)
-        if not os.path.islink(name):
-            break
-        name = os.path.join(folder, os.readlink(name))
-    return None
+def shown(path: str) -> str:
+    """A file's name as messages say it."""
+    return "standard input" if path == STANDARD_INPUT else path
 
 
 def read_lines(path: str) -> Iterator[tuple[int, str]]:
@@ -109,101 +106,45 @@ def read_lines(path: str) -> Iterator[tuple[int, str]]:
     try:
         with _opened(path) as stream:
             # Bytes split at line feeds only, which no other UTF-8 character contains.
-            for number, raw in enumerate(stream, 1):
+            for number, raw in enumerate(iter(partial(stream.readline, LONGEST + 1), b""), 1):
+                if len(raw) > LONGEST:
+                    raise ValueError(
+                        f"{shown(path)}, line {number}: longer than {LONGEST} bytes; put one text "
+                        "on a line"
+                    )
                 line = raw.removeprefix(codecs.BOM_UTF8) if number == 1 else raw
                 if line:
                     yield number, line.decode()
     except UnicodeDecodeError as error:
+        wide = error.object.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+        byte = f"byte 0x{error.object[error.start]:02x}"
         raise ValueError(
-            f"{shown(path)}, line {number}: not valid UTF-8 "
-            f"(byte 0x{error.object[error.start]:02x}); convert the file to UTF-8, for example "
-            "with iconv -f LATIN1 -t UTF-8"
+            f"{shown(path)}, line {number}: not valid UTF-8 ({'it is UTF-16' if wide else byte}); "
+            f"convert the file, for example with iconv -f {'UTF-16' if wide else 'LATIN1'} -t UTF-8"
         ) from None
     except (OSError, EOFError, zlib.error) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise ValueError(f"cannot read {shown(path)}: {reason}; check its name") from error
 
 
-def _opened(path: str) -> AbstractContextManager[Iterable[bytes]]:
+def _opened(path: str) -> AbstractContextManager[IO[bytes] | gzip.GzipFile]:
     if path == STANDARD_INPUT:
         return nullcontext(sys.stdin.buffer)
     return gzip.open(path) if path.lower().endswith(".gz") else open(path, "rb")
 
 
-def shown(path: str) -> str:
-    """A file's name as messages say it."""
-    return "standard input" if path == STANDARD_INPUT else path
+def read_texts(path: str) -> Iterator[str]:
+    r"""The lines of a plain text file as texts; an empty line is an empty text.
 
-
-def write_text(path: str | os.PathLike[str], text: str) -> None:
-    """Write a file as `write_whole` does."""
-    write_whole(path, [text.encode()])
-
-
-def write_whole(
-    path: str | os.PathLike[str], parts: Iterable[bytes], draft: Path | None = None
-) -> None:
-    """Write a file; one that is there keeps its mode and its links.
-
-    It is written as a draft, by default beside it, and put in its place once all of it is on the
-    disk. What is no regular file, has several names or lies in a folder that takes no draft is
-    written into as it is. Raises OSError if that fails; but for these an older file is then as it
-    was.
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = folder + "/candidates.txt"
+    ...     _ = open(path, "wb").write("a\u2028b\r\n\nc".encode())
+    ...     list(read_texts(path))
+    ['a\u2028b', '', 'c']
     """
-    number, target = open_descriptor(path), Path(os.path.realpath(path))
-    try:
-        if number is not None:  # opened anew it would be written from its start
-            with os.fdopen(os.dup(number), "wb") as file:
-                file.writelines(parts)
-        elif target.exists() and not _replaceable(target):
-            with target.open("wb") as file:
-                file.writelines(parts)
-        else:
-            _replace(target, parts, draft)
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        message = f"cannot write {os.fspath(path)}: {error.strerror}; see that it has room"
-        raise OSError(message) from error
-
-
-def _replaceable(path: Path) -> bool:
-    """True for a regular file of one name in a folder that takes a draft."""
-    return path.is_file() and path.stat().st_nlink == 1 and os.access(path.parent, os.W_OK)
-
-
-def _replace(path: Path, parts: Iterable[bytes], draft: Path | None) -> None:
-    """Put a draft in the place of what is there, with its mode."""
-    draft = draft or path.with_name(f".infolm-{secrets.token_hex(8)}.tmp")
-    try:
-        with draft.open("wb") as file:
-            if path.exists():  # before there is anything to read
-                shutil.copymode(path, draft)
-            file.writelines(parts)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(draft, path)
-        if os.name == "posix":  # the name, too, must be on the disk
-            names = os.open(path.parent, os.O_RDONLY)
-            os.fsync(names)
-            os.close(names)
-    except BaseException:
-        with suppress(OSError):  # on a disk that is read-only even what is not there
-            draft.unlink()
-        raise
-
-
-LONGEST_CELL = 2**31 - 1
-"""In characters; the csv module's own limit is 131,072."""
-PARQUET_BATCH = 1024
-"""Rows read at a time."""
-
-QUOTED = r"""'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*\""""
-LIST = re.compile(rf"\[\s*(?:{QUOTED})(?:[\s,]+(?:{QUOTED}))*\s*\]")
-"""A list of texts as pandas writes one, or an array of them, which has no commas."""
-
-Row = tuple[str, Mapping[str, Any]]
-"""Where a row stands ("data.csv, line 3"), and its values by column."""
+    for _, line in read_lines(path):
+        yield line.removesuffix("\n").removesuffix("\r")
 
 
 def read_rows(path: str) -> Iterator[Row]:
@@ -227,29 +168,6 @@ def read_rows(path: str) -> Iterator[Row]:
     return read(path)
 
 
-class Cells(dict[str, str]):
-    """A row of CSV or TSV, in which a list stands as a text."""
-
-
-def list_in(cell: str) -> list[str]:
-    r"""The texts of a cell that holds a list of them, as Python or JSON writes it; else none.
-
-    >>> list_in("['a cat', \"it's\"]"), list_in('["a cat"]'), list_in("[sic] a 'cat'")
-    (['a cat', "it's"], ['a cat'], [])
-    """
-    if not cell.startswith("["):
-        return []
-    try:
-        texts = json.loads(cell)
-    except (ValueError, RecursionError):
-        found = re.findall(QUOTED, cell) if LIST.fullmatch(cell) else []
-        try:
-            return [ast.literal_eval(text) for text in found]
-        except (ValueError, SyntaxError):  # an escape that is none
-            return []
-    return texts if all(isinstance(text, str) for text in texts) else []
-
-
 def named_as_table(path: str) -> bool:
     """True if the file's name ends as that of a table.
 
@@ -259,12 +177,17 @@ def named_as_table(path: str) -> bool:
     return _format(path) in TABLES
 
 
+def _format(path: str) -> str:
+    """The end of the file's name in lower case, ".gz" apart."""
+    return PurePath(path.lower().removesuffix(".gz")).suffix
+
+
 def _json_rows(path: str) -> Iterator[Row]:
     """The rows of a JSON Lines file; blank lines are passed over."""
     for number, line in read_lines(path):
-        where = f"{shown(path)}, line {number}"
         if not line.strip():
             continue
+        where = f"{shown(path)}, line {number}"
         try:
             row = json.loads(line)
         except (ValueError, RecursionError) as error:
@@ -281,23 +204,20 @@ def _delimited_rows(path: str, delimiters: str) -> Iterator[Row]:
 
     Its separator is the first of `delimiters` that is in the first line.
     """
-    csv.field_size_limit(LONGEST_CELL)
-    # Without `strict` a stray quote would silently swallow the lines up to the next one.
+    csv.field_size_limit(LONGEST)
     lines = (line for _, line in read_lines(path))
     first = next(lines, "")
     # Spreadsheets write a "CSV" with semicolons where the comma is the decimal mark.
     separator = next((each for each in delimiters if each in first), delimiters[0])
+    # Without `strict` a stray quote would silently swallow the lines up to the next one.
     reader = csv.reader(chain([first], lines), delimiter=separator, strict=True)
     header: list[str] = []
     try:
-        for cells in reader:
+        for cells in filter(None, reader):
             where = f"{shown(path)}, line {reader.line_num}"
-            if not cells:
-                continue
             if not header:
                 header = cells
-                twice = {name for name in header if header.count(name) > 1}
-                if twice:
+                if twice := {name for name in header if header.count(name) > 1}:
                     raise ValueError(
                         f"{where}: more than one column is called {min(twice)!r}; rename one"
                     )
@@ -341,33 +261,9 @@ TABLES: dict[str, Callable[[str], Iterator[Row]]] = {
 """How a table is read, by the end of its name."""
 
 
-def _format(path: str) -> str:
-    """The end of the file's name in lower case, ".gz" apart."""
-    return PurePath(path.lower().removesuffix(".gz")).suffix
-
-
-CANDIDATE_COLUMNS = ("prediction", "candidate")
-REFERENCE_COLUMNS = ("references", "reference")
-
-
-def read_texts(path: str) -> Iterator[str]:
-    r"""The lines of a plain text file as texts; an empty line is an empty text.
-
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = folder + "/candidates.txt"
-    ...     _ = open(path, "wb").write("a\u2028b\r\n\nc".encode())
-    ...     list(read_texts(path))
-    ['a\u2028b', '', 'c']
-    """
-    for _, line in read_lines(path):
-        yield line.removesuffix("\n").removesuffix("\r")
-
-
-def iterate_parallel(candidates: str, references: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
+def read_parallel(candidates: str, references: Sequence[str]) -> Iterator[Row]:
     """Each candidate with its references, from plain text files of equally many lines."""
     paths = [candidates, *references]
-    check_there(paths)
     for path in paths:
         if named_as_table(path):
             raise ValueError(
@@ -375,10 +271,10 @@ def iterate_parallel(candidates: str, references: Sequence[str]) -> Iterator[tup
                 "score a table that holds candidates and references with --data"
             )
     streams = [read_texts(path) for path in paths]
-    for number, (candidate, *group) in enumerate(zip_longest(*streams)):
+    for number, (candidate, *group) in enumerate(zip_longest(*streams), 1):
         if candidate is None or None in group:
             counts = [
-                number + (text is not None) + sum(1 for _ in stream)
+                number - (text is None) + sum(1 for _ in stream)
                 for text, stream in zip([candidate, *group], streams, strict=True)
             ]
             other = next(i for i, count in enumerate(counts) if count != counts[0])
@@ -386,20 +282,77 @@ def iterate_parallel(candidates: str, references: Sequence[str]) -> Iterator[tup
                 "the files must have equally many lines, one text on each: "
                 f"{shown(candidates)} has {counts[0]}, {shown(paths[other])} has {counts[other]}"
             )
-        yield candidate, group
+        yield f"{shown(candidates)}, line {number}", {"prediction": candidate, "references": group}
 
 
-def iterate_pairs(
-    path: str, candidate_column: str | None = None, reference_columns: Sequence[str] = ()
-) -> Iterator[tuple[str, list[str]]]:
-    """Each candidate with its references, from one table.
+def read_documents(path: str, column: str) -> Iterator[str]:
+    r"""The texts of a file one by one: lines of plain text, or what a column of a table holds.
 
-    Where no column is named it is the one of CANDIDATE_COLUMNS or REFERENCE_COLUMNS that is there.
-    A reference may be a list of strings, in CSV and TSV as pandas or JSON writes it; there an empty
-    cell is an empty text.
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = folder + "/corpus.csv"
+    ...     _ = open(path, "w").write('id,text\n1,"a, b"\n2,NA\n')
+    ...     list(read_documents(path, "text"))
+    ['a, b', 'NA']
     """
+    if not named_as_table(path):
+        yield from read_texts(path)
+        return
     for where, row in read_rows(path):
-        yield pair_of(where, row, candidate_column, reference_columns)
+        yield from _texts(where, row, column)
+
+
+def load_dataset(
+    name: str,
+    config: str | None = None,
+    split: str | None = None,
+    revision: str | None = None,
+    streaming: bool = False,
+) -> Any:
+    """The `datasets.Dataset` or IterableDataset of a name on the Hub or a folder.
+
+    The folder holds data files, or what save_to_disk wrote. `split` may be left out if there is one
+    only. With `streaming` nothing is downloaded before it is read. Raises ValueError if there is no
+    such split, and OSError if there is no such data set.
+    """
+    import datasets
+
+    saved = any(Path(name, file).is_file() for file in ("state.json", "dataset_dict.json"))
+    try:
+        if saved:
+            found = datasets.load_from_disk(name)
+        else:
+            found = datasets.load_dataset(
+                name, config, split=split, revision=revision, streaming=streaming
+            )
+    except (OSError, ValueError, datasets.exceptions.DatasetGenerationError) as error:
+        reason = str(error.__cause__ or error).strip().partition("\n")[0].rstrip(" .")
+        kind = ValueError if isinstance(error, ValueError) else OSError
+        raise kind(
+            f"cannot load the data set {name!r}: {reason}. Check --dataset, --dataset-config and "
+            "--split"
+        ) from error
+    if isinstance(found, Mapping):
+        if split not in found and (split or len(found) > 1):
+            hint = f"there is no split {split!r}" if split else "give one with --split"
+            raise ValueError(f"the data set {name!r} has the splits {', '.join(found)}; {hint}")
+        found = found[split or next(iter(found))]
+    elif saved and split:
+        raise ValueError(f"the data set {name!r} was saved without splits; leave --split out")
+    if streaming and saved:
+        found = found.to_iterable_dataset()
+    # Tensors and the like would cost time and bring other types than Python's.
+    return found.with_format(None)
+
+
+def dataset_rows(name: str, dataset: Any) -> Iterator[Row]:
+    """The rows of what `load_dataset` gave for a name."""
+    cells = dataset.info.builder_name == "csv"
+    for number, row in enumerate(dataset, 1):
+        yield f"{name}, row {number}", Cells(row) if cells else row
+
+
+# What a row holds.
 
 
 def pair_of(
@@ -407,7 +360,7 @@ def pair_of(
     row: Mapping[str, Any],
     candidate_column: str | None = None,
     reference_columns: Sequence[str] = (),
-) -> tuple[str, list[str]]:
+) -> Pair:
     """The checked candidate and references of a row; `where` it stands is for messages.
 
     >>> pair_of("line 1", {"candidate": "a cat", "reference": "the cat"})
@@ -425,6 +378,9 @@ def references_of(
     where: str, row: Mapping[str, Any], reference_columns: Sequence[str] = ()
 ) -> list[str]:
     """The checked references of a row.
+
+    A column may hold a list of strings, in CSV and TSV as pandas or JSON writes it; there an empty
+    cell is an empty text.
 
     >>> references_of("line 1", {"references": ["the cat", "cats"]})
     ['the cat', 'cats']
@@ -445,23 +401,6 @@ def cell(where: str, row: Mapping[str, Any], column: str) -> Any:
             f"{where}: no column {column!r}; there are {', '.join(map(repr, row)) or 'none'}"
         )
     return row[column]
-
-
-def read_documents(path: str, column: str) -> Iterator[str]:
-    r"""The texts of a file one by one: lines of plain text, or what a column of a table holds.
-
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = folder + "/corpus.csv"
-    ...     _ = open(path, "w").write('id,text\n1,"a, b"\n2,NA\n')
-    ...     list(read_documents(path, "text"))
-    ['a, b', 'NA']
-    """
-    if not named_as_table(path):
-        yield from read_texts(path)
-        return
-    for where, row in read_rows(path):
-        yield from _texts(where, row, column)
 
 
 def _known(where: str, row: Mapping[str, Any], names: Sequence[str], option: str) -> str:
@@ -488,3 +427,127 @@ def _texts(where: str, row: Mapping[str, Any], column: str) -> list[str]:
     for text in texts:
         check_text(f"{where}: {column!r}", text)
     return texts
+
+
+QUOTED = r"""'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*\""""
+LIST = re.compile(rf"\[\s*(?:{QUOTED})(?:[\s,]+(?:{QUOTED}))*\s*\]")
+"""A list of texts as pandas writes one, or an array of them, which has no commas."""
+
+
+def list_in(text: str) -> list[str]:
+    r"""The texts of a cell that holds a list of them, as Python or JSON writes it; else none.
+
+    >>> list_in("['a cat', \"it's\"]"), list_in('["a cat"]'), list_in("[sic] a 'cat'")
+    (['a cat', "it's"], ['a cat'], [])
+    """
+    if not text.startswith("["):
+        return []
+    try:
+        texts = json.loads(text)
+    except (ValueError, RecursionError):
+        found = re.findall(QUOTED, text) if LIST.fullmatch(text) else []
+        try:
+            return [ast.literal_eval(each) for each in found]
+        except (ValueError, SyntaxError):  # an escape that is none
+            return []
+    return texts if all(isinstance(each, str) for each in texts) else []
+
+
+# Writing.
+
+
+def check_writable(path: str | os.PathLike[str], inputs: Iterable[str] = ()) -> None:
+    """Raise ValueError if no file can be made there, or if it would be one of those that are read.
+
+    >>> check_writable("missing/scores.txt")
+    Traceback (most recent call last):
+    ValueError: cannot write missing/scores.txt: no folder 'missing'; name a file in one that exists
+    """
+    target = Path(os.path.realpath(path))  # a link is followed to a folder that may not be there
+    if target.is_dir() or not target.parent.is_dir():
+        folder = Path(path).parent if not Path(path).is_symlink() else target.parent
+        problem = "it is a folder" if target.is_dir() else f"no folder {str(folder)!r}"
+        raise ValueError(f"cannot write {path}: {problem}; name a file in one that exists")
+    if not os.access(target if target.exists() else target.parent, os.W_OK):
+        raise ValueError(
+            f"cannot write {path}: permission denied; name a file in a folder that you may write to"
+        )
+    for other in map(Path, map(os.path.expanduser, inputs)):
+        if (target.is_file() and other.is_file() and other.samefile(target)) or (
+            other.is_dir() and other.resolve() in target.parents
+        ):
+            raise ValueError(
+                f"cannot write {path}: it is read, too, and would be lost; name another file"
+            )
+
+
+def open_descriptor(path: str | os.PathLike[str]) -> int | None:
+    """The number of the open file that a path stands for, such as 1 for /dev/stdout, or None.
+
+    >>> open_descriptor("/dev/stderr"), open_descriptor("/dev/fd/5"), open_descriptor("scores.txt")
+    (2, 5, None)
+    """
+    name = re.fullmatch(r"/dev/(stdout|stderr)|(?:/dev|/proc/self)/fd/(\d+)", os.fspath(path))
+    if name is None:
+        return None
+    return int(name[2]) if name[2] else {"stdout": 1, "stderr": 2}[name[1]]
+
+
+def write_text(path: str | os.PathLike[str], text: str) -> None:
+    """Write a file as `write_whole` does."""
+    write_whole(path, [text.encode()])
+
+
+def write_whole(path: str | os.PathLike[str], parts: Iterable[bytes]) -> None:
+    """Write a file; one that is there keeps its mode and its links.
+
+    It is written as a draft beside it, and put in its place once all of it is on the disk. What is
+    no regular file, has several names or lies in a folder that takes no draft is written into as it
+    is. Raises OSError if that fails; but for these an older file is then as it was.
+    """
+    number, target = open_descriptor(path), Path(os.path.realpath(path))
+    draft = target.with_name(f".infolm-{secrets.token_hex(8)}.tmp")
+    try:
+        if number is not None:  # opened anew it would be written from its start
+            with os.fdopen(os.dup(number), "wb") as file:
+                file.writelines(parts)
+        elif not _replaceable(target):
+            with target.open("wb") as file:
+                file.writelines(parts)
+        else:
+            with draft.open("wb") as file:
+                if target.exists():  # before there is anything to read
+                    shutil.copymode(target, draft)
+                file.writelines(parts)
+            put_in_place(draft, target)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        message = f"cannot write {os.fspath(path)}: {error.strerror}; see that it has room"
+        raise OSError(message) from error
+    finally:
+        with suppress(OSError):  # on a disk that is read-only even what is not there
+            draft.unlink(missing_ok=True)
+
+
+def put_in_place(draft: Path, target: Path) -> None:
+    """Make a finished draft the file of another name, which keeps its links."""
+    with draft.open("rb") as file:
+        os.fsync(file.fileno())
+        if not _replaceable(target):
+            with target.open("wb") as linked:
+                shutil.copyfileobj(file, linked)
+            draft.unlink()
+            return
+    os.replace(draft, target)
+    if os.name == "posix":  # the name, too, must be on the disk
+        names = os.open(target.parent, os.O_RDONLY)
+        os.fsync(names)
+        os.close(names)
+
+
+def _replaceable(path: Path) -> bool:
+    """True for what is not there yet, or a file of one name in a folder that takes a draft."""
+    if not path.exists():
+        return True
+    return path.is_file() and path.stat().st_nlink == 1 and os.access(path.parent, os.W_OK)

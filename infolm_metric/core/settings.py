@@ -116,12 +116,11 @@ class ModelSettings(Settings):
     """Settings of metrics that read texts with a model.
 
     Args:
-        model_name_or_path: the model: a folder, a name on the Hub, or "bundled", the small English
-            one that needs no network; None: ${model_variable}, else {default_model}.
+        model_name_or_path: a folder, a name on the Hub, or "bundled", small, English and offline;
+            None: ${model_variable}, else {default_model}.
         model_revision: branch, tag or commit of a model on the Hub.
-        max_length: tokens of the longest text, special ones included; None: what the model allows.
-        long_text: what to do with longer texts: truncate, window (read them whole, in overlapping
-            windows) or error.
+        max_length: tokens of the longest text, special ones too; None: the model's limit.
+        long_text: longer texts: truncate, window (read them whole, in windows) or error.
         batch_size: rows in one forward pass, or "auto".
         device: cpu, cuda, cuda:1 ...; None: a GPU that has room.
         dtype: float32, bfloat16 or float16.
@@ -231,7 +230,7 @@ def option(settings: type[Settings], one: dataclasses.Field[Any]) -> dict[str, A
     keywords: dict[str, Any] = {
         "dest": one.name,
         "default": None,
-        "help": descriptions(settings)[one.name].replace("%", "%%"),
+        "help": descriptions(settings)[one.name].rstrip(".").replace("%", "%%"),
     }
     if kinds == (bool,):
         return {**keywords, "action": "store_true"}

@@ -36,13 +36,11 @@ class InfoLMSettings(ModelSettings):
         beta: parameter of the beta and AB divergences.
         symmetrize: jeffreys, jensen, none (from reference to candidate) or reverse.
         temperature: what the model's logits are divided by, > 0.
-        idf: what weighs the tokens: references, separate (each side by its own texts), none (all
-            alike), bundled (a table of English prose, for models with the bundled one's
-            vocabulary), or the path of a table saved by infolm idf.
+        idf: what weighs tokens: references, separate (each side by its own texts), none, bundled
+            (English prose), or a file of infolm idf.
         multi_reference: the score of several references: their min or mean.
-        interpolation: share of a text's own tokens in its distribution, from 0, the paper's, to 1.
-        masks_per_pass: tokens masked at once; more than 1 is an approximation, and faster; 0 masks
-            nothing, another metric at one pass a text.
+        interpolation: share of a text's own tokens in its distribution, 0 (the paper's) to 1.
+        masks_per_pass: tokens masked at once; above 1 faster and approximate; 0 masks none.
 
     >>> InfoLMSettings(information_measure="kl").information_measure
     'kl_divergence'

@@ -287,7 +287,7 @@ def _texts(
             texts[place] = where, row
     for column, values in excluded.items():
         for value in sorted(values):
-            check_known(f"{column} to exclude", value, names[column].keys())
+            check_known(f"{column} to exclude", value, list(names[column]))
     return texts, people
 
 

@@ -39,12 +39,12 @@ COLOURS = ("#e2e8f0", "#c7d2fe", "#a5b4fc", "#818cf8", "#6366f1")
 WEIGHT_COLOURS = dict(zip(LEVELS, COLOURS, strict=True))
 INTRODUCTION = """\
 # How close is a text to what it should say?
-A language model reads both texts; they need not share a word. Three metrics say how close they are,
-each on a scale of its own. Try an example, or write your own texts.
+A language model reads both texts, which need not share a word; three metrics say how close they
+are. Try an example, or write your own.
 """
 LOWER = "0 is a copy, lower is closer"
 HIGHER = "1 is full agreement, higher is closer"
-LOWER_NOTE = "Close does not mean correct: a wrong number or “not” hardly moves the score."
+LOWER_NOTE = "Close does not mean correct: a wrong number or a missing “not” hardly shows."
 HIGHER_NOTE = "A small model judges this, and it can be wrong."
 UNKNOWN = (
     "What unrelated texts score with these settings is not known, so there is no verdict. Compare "

@@ -179,7 +179,7 @@ def _make_upload() -> tuple[Any, ...]:
     sample = gr.Button("Try a sample file", size="sm", elem_id="sample")
     gr.set_static_paths([SAMPLE])
     sample.click(lambda: str(SAMPLE), None, file, **events.PRIVATE)
-    one, several = "Column of candidates", "Columns of references (several, if there are several)"
+    one, several = "Column of candidates", "Columns of references (one or more)"
     own: dict[str, Any] = {"allow_custom_value": True}
     candidate = gr.Dropdown(label=one, elem_id="candidate-column", **own)
     return file, candidate, gr.Dropdown(label=several, multiselect=True, **own)

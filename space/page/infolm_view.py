@@ -12,6 +12,7 @@ import pandas as pd
 import torch
 
 from infolm_metric import IDF, InfoLMScorer, measures
+from infolm_metric.core.idf import tokenizer_fingerprint
 
 from .appearance import (
     CANDIDATE,
@@ -121,9 +122,7 @@ def _rarity(tokenizer: Any) -> torch.Tensor:
     Squared, because a function word can be a hundred times as probable as a content word.
     """
     english = IDF.load(str(files("infolm_metric.bundled") / "idf.json"))
-    try:
-        english.check_tokenizer(tokenizer)
-    except ValueError:
+    if tokenizer_fingerprint(tokenizer) != english.tokenizer:
         return torch.ones(())
     weights = torch.tensor(english.weights) ** 2
     weights[tokenizer.all_special_ids] = 0  # in no corpus, and so the rarest
@@ -166,7 +165,7 @@ def _measure_rows(sweep: Any, own: Any) -> list[list[str]]:
 def _bound(own: Any) -> float:
     """The largest score that is possible, or infinity."""
     chosen = {"symmetrize": own.symmetrize, "alpha": own.alpha, "beta": own.beta}
-    return measures.largest_value(own.information_measure, **chosen)
+    return measures.upper_bound(own.information_measure, **chosen)
 
 
 def _line_plot(name: str) -> gr.LinePlot:

@@ -1,6 +1,6 @@
 """Kills a job again and again, each time at a random moment, takes it up, and compares the bytes.
 
-    python kill_jobs.py --rows 2000 --kills 20 FOLDER --model MODEL
+    python kill_jobs.py --rows 2000 --kills 20 FOLDER --model bundled --masks-per-pass 0
     python kill_jobs.py --rows 20000 FOLDER --metric toy --size 2
 
 What follows FOLDER is for `infolm score`, which knows the metric of tests/toy.py here. Prints how
@@ -17,10 +17,9 @@ import sys
 import time
 from pathlib import Path
 
-import infolm_metric.running.resume  # noqa: F401 (so that the forked processes have it)
+import infolm_metric.jobs.resume  # noqa: F401 (so that the forked processes have it)
 from infolm_metric.commands.main import main as infolm
 from infolm_metric.metrics import METRICS, Metric
-from infolm_metric.running.shards import Shard
 from tests.random_pairs import random_pairs, write_lines
 
 
@@ -31,19 +30,22 @@ def start(arguments: list[str]) -> int:
         return process
     with open(os.devnull, "w") as nowhere:
         os.dup2(nowhere.fileno(), sys.stdout.fileno())
-        os._exit(infolm(arguments))
+        os._exit(infolm([*arguments, "--quiet"]))
 
 
-def finish(process: int) -> None:
-    """Wait for the process, and exit unless it ended well."""
+def finish(process: int) -> float:
+    """Wait for the process, and exit unless it ended well; how many seconds that took."""
+    begun = time.monotonic()
     _, status = os.waitpid(process, 0)
     if status:
         raise SystemExit(f"a job ended with status {status}")
+    return time.monotonic() - begun
 
 
-def shards_of(output: Path) -> list[Path]:
-    """The shards that a job has written."""
-    return list(Path(f"{output}.shards").glob("*.rows"))
+def rows_kept(output: Path) -> int:
+    """How many rows a job has recorded."""
+    record = Path(f"{output}.job")
+    return json.loads(record.read_text())["done"] if record.exists() else 0
 
 
 def main() -> None:
@@ -60,25 +62,27 @@ def main() -> None:
     draw = random.Random(given.seed)
 
     whole = given.folder / "whole.jsonl"
-    finish(start([*command, str(whole)]))
-    last = len(shards_of(whole))
+    seconds = finish(start([*command, str(whole)]))
 
     kills = []
     for number in range(given.kills):
         output = given.folder / f"killed-{number}.jsonl"
-        written = draw.randrange(last)
+        after = draw.uniform(0, seconds)
         process = start([*command, str(output)])
-        ended = os.WEXITED | os.WNOHANG | os.WNOWAIT
-        while len(shards_of(output)) < written and not os.waitid(os.P_PID, process, ended):
-            time.sleep(0.001)
-        time.sleep(draw.uniform(0, 0.05))  # and then anywhere in the next shard
+        time.sleep(after)
         os.kill(process, signal.SIGKILL)
         _, status = os.waitpid(process, 0)
-        kept = sum(len(Shard.read(file) or ()) for file in shards_of(output))
+        kept = rows_kept(output)
         finish(start([*command, str(output)]))
         same = output.read_bytes() == whole.read_bytes()
+        same = same and rows_kept(output) == given.rows == rows_kept(whole)
         kills.append(
-            {"after": written, "killed": os.WIFSIGNALED(status), "rows": kept, "same": same}
+            {
+                "after": round(after, 3),
+                "killed": os.WIFSIGNALED(status),
+                "rows": kept,
+                "same": same,
+            }
         )
     print(json.dumps(kills))
     if not all(kill["same"] for kill in kills):

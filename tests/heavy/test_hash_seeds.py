@@ -7,17 +7,17 @@ import sys
 import pytest
 from transformers import AutoTokenizer
 
-from infolm_metric.kernel.idf.table import tokenizer_fingerprint
+from infolm_metric.core.idf import tokenizer_fingerprint
 from infolm_metric.robustness.attacks import ATTACKS, attack
 from tests.project_files import ROOT
-from tests.unit.kernel.idf.test_table import TOKENIZERS
+from tests.unit.core.test_idf import TOKENIZERS
 from tests.unit.robustness.test_attacks import TEXTS
 
 
 def test_fingerprints_are_the_same_in_another_process(tiny_models):
     program = (
         "import sys; from transformers import AutoTokenizer\n"
-        "from infolm_metric.kernel.idf.table import tokenizer_fingerprint\n"
+        "from infolm_metric.core.idf import tokenizer_fingerprint\n"
         "for path in sys.argv[1:]:\n"
         "    print(tokenizer_fingerprint(AutoTokenizer.from_pretrained(path)))"
     )

@@ -256,7 +256,7 @@ def test_a_file_that_is_refused_is_told_of_and_markup_in_one_is_text(page, tmp_p
     expect(page.locator("#candidate-column input")).to_have_value("prediction")
     page.locator("#score-file").click()
     expect(page.locator("#file-state .refused")).to_contain_text("<script>document.title")
-    choose(page, "Columns of references", "<script>")
+    choose(page, "Columns of references (one or more)", "<script>")
     page.locator("#score-file").click()
     expect(page.locator("#pairs")).to_contain_text("<script>document.title")
     assert (page.title(), page.locator("img[src=x]").count()) == (title, 0)

@@ -234,13 +234,6 @@ def test_what_is_kept_and_what_is_read_anew_score_alike(tiny_bert, read):
     assert len(read) == 2 * count
 
 
-def test_a_callers_autocast_and_gradients_change_nothing(tiny_bert):
-    plain = BaryScorer(model_name_or_path=tiny_bert, layers=2, reuse_memory=0)
-    expected = plain.score(CANDIDATES, REFERENCES)["scores"]
-    with torch.autocast("cpu", dtype=torch.bfloat16), torch.enable_grad():
-        assert plain.score(CANDIDATES, REFERENCES)["scores"] == expected
-
-
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
 def test_half_precision_is_close_and_named_in_the_signature(bundled, dtype):
     pairs = list(map(list, zip(*KNOWN, strict=True)))

@@ -54,16 +54,15 @@ def test_registering_again_changes_nothing_and_repairs_what_is_damaged(tmp_path)
     assert sorted(tmp_path.rglob("*")) == files
 
 
-def test_scripts_of_other_versions_go_whatever_their_date(tmp_path):
+def test_other_modules_of_the_name_stay_and_are_older(tmp_path):
     script = register(tmp_path)["infolm"]
-    old = script.parent.parent / ("0" * 64) / "infolm.py"
-    old.parent.mkdir()
-    old.write_text("raise RuntimeError")
-    os.utime(old, (2**32, 2**32))
+    other = script.parent.parent / ("0" * 64) / "infolm.py"
+    other.parent.mkdir()
+    other.write_text("raise RuntimeError")
+    os.utime(other, (2**30, 2**30))
     assert register(tmp_path)["infolm"] == script
-    assert [path.name for path in script.parent.parent.iterdir() if path.is_dir()] == [
-        script.parent.name
-    ]
+    assert other.read_text() == "raise RuntimeError"
+    assert script.stat().st_mtime > other.stat().st_mtime
 
 
 # What is loaded.
@@ -108,3 +107,15 @@ def test_a_checkout_is_loaded_by_its_path(way, tmp_path, monkeypatch, tiny_bert)
 def test_the_path_that_register_returns_can_be_loaded(elsewhere, tiny_bert):
     metric = evaluate.load(str(register()["infolm"]), model_name_or_path=str(tiny_bert))
     assert metric.compute(**PAIRS)["infolm"] > 0
+
+
+def test_a_metric_of_another_package_is_registered_as_well(tmp_path):
+    scripts = register(tmp_path)  # of the table of metrics, which holds the toy here
+    toy = evaluate.load(str(scripts["toy"]), size=2)
+    assert toy.compute(predictions=["a cat"], references=["a cat"])["toy"] == 1
+
+
+def test_the_command_says_how_to_load(infolm):
+    code, output, _ = infolm("register")
+    assert code == 0 and Path(output.splitlines()[0]).is_file()
+    assert 'evaluate.load("infolm")' in output

@@ -104,6 +104,10 @@ def test_parameters_that_a_measure_does_not_use_are_ignored_and_not_signed():
         assert not {"alpha", "beta"} & chosen.signed().keys()
         assert ("symmetrize" in chosen.signed()) is (name == "kl_divergence")
     assert InfoLMSettings(information_measure="renyi", alpha=0.5, beta=0).signed()["alpha"] == 0.5
+    labels = {"kl": "kl_divergence", "ab": "ab_divergence(0.5, 2)", "beta": "beta_divergence(2)"}
+    for measure, label in labels.items():
+        chosen = InfoLMSettings(information_measure=measure, alpha=0.5, beta=2)
+        assert chosen.label(*chosen.names) == label
     usual = InfoLMSettings().signed().keys()
     assert not {"interpolation", "masks_per_pass"} & usual
     assert {"interpolation", "masks_per_pass"} <= (

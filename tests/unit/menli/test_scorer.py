@@ -161,6 +161,10 @@ def test_equal_pairs_are_read_once_and_kept(scorer, read):
     assert read == [2, 2]  # the probes, and one pair in both directions
     scorer.score(["A dog."], ["the cat sat."], formula=["e", "-c"])
     assert read == [2, 2, 0]
+    told = []
+    settings = scorer.settings.replace(batch_size=3, reuse_memory=0)
+    scorer.probabilities(Pairs(CANDIDATES, GROUPS), settings, told.append)
+    assert told == sorted(set(told)) and 0 < told[0] < told[-1] == 1
 
 
 def test_probabilities_are_those_behind_the_scores(scorer):
@@ -202,6 +206,7 @@ def test_a_model_of_two_labels_does_for_entailment_alone(tiny_nli):
     folder = tiny_nli(labels=("not_entailment", "entailment"))
     result = MENLIScorer(model_name_or_path=folder, probabilities=True).score(CANDIDATES, FIRST)
     assert result["probabilities"] == {"e": result["scores"]}
+    assert "|labels:-e|" in result.signature
 
 
 def test_a_model_without_its_classifier_is_refused(folder, tmp_path):
@@ -265,6 +270,9 @@ def test_empty_and_too_long_texts_are_scored_and_told_of(scorer):
     assert any("1 pairs of texts are longer" in text for text in told)
     assert all(math.isfinite(score) for score in result["scores"])
     assert result["warnings"] == {"empty": 1, "too_long": 1} and result.counts["texts"] == 4
+    size = len(scorer.tokenizer("a cat", "a dog")["input_ids"])
+    found = [scorer.score(["a cat"], ["a dog"], max_length=n)["warnings"] for n in (size - 1, size)]
+    assert found == [{"too_long": 1}, {}]
 
 
 def test_outputs_that_overflow_are_refused_by_the_settings_name(scorer):

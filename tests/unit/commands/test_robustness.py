@@ -6,12 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from infolm_metric import metrics
-from infolm_metric.commands.main import main
 from infolm_metric.robustness import measure, read_triples
 from tests.toy import ToyScorer
 
-TOY = metrics.Metric("toy", "tests.toy:ToySettings", "tests.toy:ToyScorer", "tests.toy:Toy")
 ROWS = [
     {"id": 1, "references": ["The city has 12 rooms.", "There are twelve rooms in the city."]},
     {"id": 2, "references": ["Ann was born in a small town."]},
@@ -19,21 +16,8 @@ ROWS = [
 
 
 @pytest.fixture(autouse=True)
-def folder(tmp_path, monkeypatch):
-    monkeypatch.setitem(metrics.METRICS, "toy", TOY)
-    monkeypatch.chdir(tmp_path)
+def rows(folder) -> None:
     Path("rows.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in ROWS))
-
-
-@pytest.fixture
-def infolm(capsys):
-    """A function that runs `infolm` here: (exit code, standard output, standard error)."""
-
-    def run(*arguments: object) -> tuple[int, str, str]:
-        code = main([str(argument) for argument in arguments])
-        return (code, *capsys.readouterr())
-
-    return run
 
 
 @pytest.fixture

@@ -1,6 +1,5 @@
-"""correlate and compare: real use on a tiny model, and what they refuse."""
+"""`infolm correlate`: real use on a tiny model, and what it refuses."""
 
-import io
 import json
 import re
 import sys
@@ -20,6 +19,7 @@ from infolm_metric.meta_evaluation import (
     read_ratings,
     soft_pairwise_accuracy,
 )
+from tests.toy import ToyScorer
 
 WORDS = ["the cat", "a dog", "rain", "the river", "a small house", "cold wind"]
 REFERENCES = [["the cat sat", "a cat sat down"], ["a dog ran"], ["rain fell"], ["the river rose"]]
@@ -56,25 +56,8 @@ ROWS = make_rows()
 
 
 @pytest.fixture(autouse=True)
-def folder(tmp_path, monkeypatch) -> Path:
-    monkeypatch.chdir(tmp_path)
+def rows(folder) -> None:
     Path("rows.jsonl").write_text("\n".join(map(json.dumps, ROWS)))
-    for system in SYSTEMS[:3]:
-        texts = [row["prediction"] for row in ROWS if row["system"] == system]
-        Path(f"{system}.txt").write_text("".join(f"{text}\n" for text in texts))
-    Path("ref.txt").write_text("".join(f"{group[0]}\n" for group in REFERENCES))
-    return tmp_path
-
-
-@pytest.fixture
-def infolm(capsys, tiny_bert):
-    """A function that runs `infolm` with the tiny model: (exit code, output, errors)."""
-
-    def run(command: str, *arguments: object) -> tuple[int, str, str]:
-        code = main([command, *map(str, arguments), "--model", str(tiny_bert)])
-        return (code, *capsys.readouterr())
-
-    return run
 
 
 @pytest.fixture(scope="module")
@@ -332,8 +315,8 @@ def test_correlate_says_what_it_left_out(infolm):
         (["--exclude-system", "god"], "unknown system to exclude 'god'; did you mean 'good'?"),
         (["--exclude-id", "9"], "unknown id to exclude '9'; known: '0', '1', '2', '3'"),
         (["--lower-is-better", "wer"], "--lower-is-better wer: no such metric column"),
-        (["--resamples", "0"], "--resamples must be at least 1"),
-        (["--seed", "-1"], "--seed must be at least 0"),
+        (["--resamples", "0"], "resamples must be at least 1"),
+        (["--seed", "-1"], "seed must be at least 0"),
         (["--measure", "fischer"], "unknown information_measure 'fischer'"),
     ],
 )
@@ -349,7 +332,7 @@ def test_wrong_arguments_are_refused_before_a_model_is_loaded(capsys, arguments,
     [
         (["--metric", "bleu"], "a column of scores is named with --scores bleu"),
         (["--metric=ter"], "a column of scores is named with --scores ter"),
-        (["--confidence", "95"], "--confidence must be above 0 and below 1, got 95"),
+        (["--confidence", "95"], "confidence must be above 0 and below 1, got 95"),
         (["--against", "x"], "unknown metric to test against 'x'; known: 'fisher_rao_distance'"),
         (["--no-metric", "--against", "x"], "known: 'bleu', 'ter', 'length'"),
     ],
@@ -389,105 +372,21 @@ def test_a_wrong_row_is_named_before_a_model_is_loaded(capsys, changes, message)
     assert message in capsys.readouterr().err
 
 
-# infolm compare
-
-
-@pytest.mark.parametrize("test", ["bootstrap", "randomization"])
-def test_compare_shows_the_means_that_score_gives(infolm, test):
-    files = [f"{system}.txt" for system in SYSTEMS[:3]]
-    code, output, errors = infolm(
-        "compare", *files, "-r", "ref.txt", "--json", "--test", test, "--resamples", 200
-    )
+def test_correlate_takes_a_higher_score_for_a_better_one(infolm):
+    asked = ("correlate", "rows.jsonl", "--metric", "toy", "--size", "2", "--resamples", "50")
+    code, output, errors = infolm(*asked, "--json", "--against", "ter", "--lower-is-better", "ter")
     assert code == 0, errors
-    result = json.loads(output)
-    rows = result["systems"]["fisher_rao_distance"]
-    assert [row["system"] for row in rows] == files
-    for row, name in zip(rows, files, strict=True):
-        alone = json.loads(infolm("score", "-c", name, "-r", "ref.txt", "--json")[1])
-        assert row["mean"] == pytest.approx(alone["infolm"], abs=1e-6)
-        assert result["signature"] == alone["signature"]
-        assert row["low"] <= row["mean"] <= row["high"]
-    assert [row["p_value"] is None for row in rows] == [True, False, False]
+    values = {
+        (cell["metric"], cell["criterion"]): cell["value"]
+        for cell in json.loads(output)["agreement"]
+        if (cell["level"], cell["statistic"]) == ("system", "pearson")
+    }
+    assert values["toy", "fluency"] > 0.5 and values["ter", "fluency"] > 0.5
+    assert json.loads(output)["signature"] == ToyScorer(size=2).signature()
+    assert "toy: higher is better." in infolm(*asked)[1].splitlines()
 
 
-def test_compare_prints_a_table(infolm):
-    code, output, _ = infolm("compare", "good.txt", "weak.txt", "-r", "ref.txt")
-    assert code == 0
-    lines = output.splitlines()
-    assert lines[0].split() == [
-        "system",
-        "fisher_rao_distance",
-        "95%",
-        "interval",
-        "difference",
-        "p",
-    ]
-    assert "the first" in lines[1]
-    assert "paired bootstrap against good.txt" in output
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["good.txt"], "give at least two files of candidates"),
-        (["good.txt", "good.txt"], "good.txt is given twice"),
-        (["good.txt", "short.txt"], "good.txt has 4, short.txt has 1"),
-        (["good.txt", "no.txt"], "cannot read no.txt: there is no such file"),
-        (["good.txt", "weak.txt", "--resamples", "0"], "--resamples must be at least 1, got 0"),
-        (["good.txt", "weak.txt", "--seed", "-1"], "--seed must be at least 0, got -1"),
-        (["good.txt", "weak.txt", "--idf", "separate"], "--idf separate weighs each system by"),
-    ],
-)
-def test_compare_refuses_what_cannot_be_compared(infolm, arguments, message):
-    Path("short.txt").write_text("a\n")
-    code, _, errors = infolm("compare", *arguments, "-r", "ref.txt")
-    assert code == 2
-    assert message in errors
-
-
-def test_compare_refuses_one_text_and_warns_of_few(infolm):
-    for count in (1, 2, 19, 20):
-        for name in ("one", "two", "three"):
-            Path(f"{name}.txt").write_text(f"the cat {name}\n" * count)
-        code, output, errors = infolm("compare", "one.txt", "two.txt", "-r", "three.txt")
-        assert code == (2 if count == 1 else 0), errors
-        assert ("one.txt must have at least two texts" in errors) == (count == 1)
-        assert (f"{count} texts; with fewer than 20" in errors) == (1 < count < 20)
-
-
-def test_compare_reads_one_file_from_standard_input(infolm, monkeypatch):
-    expected = infolm("compare", "good.txt", "fair.txt", "-r", "ref.txt")
-    content = io.TextIOWrapper(io.BytesIO(Path("ref.txt").read_bytes()))
-    monkeypatch.setattr("sys.stdin", content)
-    assert infolm("compare", "good.txt", "fair.txt", "-r", "-") == expected
-    assert expected[0] == 0
-
-
-def test_compare_shows_rescaled_means_beside_the_others(infolm, tiny_bert):
-    texts = [f"the {a} {b}" for a in ("cat", "dog", "rain", "wind", "house") for b in WORDS]
-    Path("corpus.txt").write_text("".join(f"{text}\na {text}\n" for text in texts))
-    made = infolm("baseline", "corpus.txt", "--pairs", "20", "--references", "1", "-o", "b")
-    assert made[0] == 0, made[2]
-    for name in ("one", "two", "refs"):
-        shift = ("refs", "one", "two").index(name)
-        Path(f"{name}.txt").write_text("".join(f"{t}\n" for t in texts[shift:] + texts[:shift]))
-    files = ("one.txt", "two.txt", "-r", "refs.txt")
-    assert "rescaled" not in infolm("compare", *files)[1]
-    code, output, errors = infolm("compare", *files, "--rescale-with-baseline", "b", "--json")
-    assert code == 0, errors
-    made = json.loads(output)
-    assert "|baseline:file-" in made["signature"]
-    (rows,) = made["systems"].values()
-    # 1 - mean / baseline, of one baseline for both
-    ratios = [(1 - row["rescaled"]) / row["mean"] for row in rows]
-    assert ratios[0] == pytest.approx(ratios[1])
-    assert rows[0]["mean"] > 0 and rows[0]["rescaled"] < 1
-    code, output, errors = infolm("compare", *files, "--rescale-with-baseline", "b")
-    assert output.splitlines()[0].split()[2] == "rescaled"
-    assert f"{rows[0]['rescaled']:.4f}" in output
-
-
-def test_rescaling_is_refused_where_it_changes_nothing(infolm):
+def test_rescaling_is_no_option_where_it_changes_nothing(infolm):
     code, _, errors = infolm("correlate", "rows.jsonl", "-o", "out", "--rescale-with-baseline")
     assert code == 2
     assert "unrecognized arguments: --rescale-with-baseline" in errors

@@ -1,0 +1,1 @@
+"""Corpora larger than a call: jobs that go on where they stopped, and Ray."""

@@ -1,1 +1,0 @@
-"""What every metric needs; knows none of them."""

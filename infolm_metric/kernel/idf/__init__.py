@@ -1,1 +1,0 @@
-"""Inverse document frequencies: counting, tables, and the weights of a text."""

@@ -1,1 +1,0 @@
-"""Corpora larger than a call: files, shards, jobs that go on where they stopped, Ray."""

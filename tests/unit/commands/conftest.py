@@ -1,0 +1,38 @@
+"""The command line in this process, in a folder of its own, with the tiny model and the toy."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from infolm_metric import metrics
+from infolm_metric.commands.main import main
+
+TOY = metrics.Metric("toy", "tests.toy:ToySettings", "tests.toy:ToyScorer", "tests.toy:Toy")
+TEXTS = {
+    "sys": ["the cat sat on the mat", "a dog ran in the garden", "rain fell for 12 days"],
+    "ref": ["the cat slept on the chair", "a small dog barked", "the river rose by 3.5 metres"],
+    "ref2": ["the old cat sat", "the dog ran", "it was cold outside"],
+}
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch) -> Path:
+    """The working folder, with the texts above in plain files; the toy is a metric."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(metrics.METRICS, "toy", TOY)
+    for name, texts in TEXTS.items():
+        Path(f"{name}.txt").write_text("".join(f"{text}\n" for text in texts))
+    return tmp_path
+
+
+@pytest.fixture
+def infolm(capsys, monkeypatch, tiny_bert) -> Callable[..., tuple[int, str, str]]:
+    """A function that runs `infolm` here: (exit code, standard output, standard error)."""
+    monkeypatch.setenv("INFOLM_MODEL", str(tiny_bert))
+
+    def run(*arguments: object) -> tuple[int, str, str]:
+        code = main([str(argument) for argument in arguments])
+        return (code, *capsys.readouterr())
+
+    return run

@@ -1,0 +1,101 @@
+"""`infolm compare`: the means that score gives, which system is better, what is refused."""
+
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.random_pairs import random_pairs
+
+TEXTS = [row["references"][0] for row in random_pairs(60, longest=20)]
+
+
+@pytest.fixture(autouse=True)
+def systems(folder) -> None:
+    """Systems that stray from the references more and more."""
+    for name, kept in (("good", 9), ("fair", 6), ("same", 6), ("weak", 1)):
+        lines = (" ".join(text.split()[:kept]) + " x\n" for text in TEXTS)
+        Path(f"{name}.txt").write_text("".join(lines))
+    Path("truth.txt").write_text("".join(f"{text}\n" for text in TEXTS))
+
+
+@pytest.fixture
+def compare(infolm):
+    """A function that compares systems by the toy metric."""
+    return lambda *arguments: infolm("compare", *arguments, "--metric", "toy", "--size", "4")
+
+
+@pytest.mark.parametrize("test", ["bootstrap", "randomization"])
+def test_compare_gives_the_means_of_score_and_says_which_system_is_better(infolm, compare, test):
+    files = ["fair.txt", "good.txt", "weak.txt", "same.txt"]
+    asked = (*files, "-r", "truth.txt", "--test", test, "--resamples", "200")
+    code, output, errors = compare(*asked, "--json")
+    assert code == 0, errors
+    result = json.loads(output)
+    assert (result["against"], result["higher_is_better"]) == ("fair.txt", True)
+    rows = result["systems"]["toy"]
+    assert [row["system"] for row in rows] == files
+    assert [row["verdict"] for row in rows] == [None, "better", "worse", "unsure"]
+    score = ("score", "--metric", "toy", "--size", "4", "-r", "truth.txt", "--json")
+    for row in rows:
+        alone = json.loads(infolm(*score, "-c", row["system"])[1])
+        assert row["mean"] == pytest.approx(alone["toy"])
+        assert result["signature"] == alone["signature"]
+        assert row["low"] <= row["mean"] <= row["high"]
+    lines = compare(*asked)[1].splitlines()
+    assert [line.split()[-1] for line in lines[2:5]] == ["better", "worse", "unsure"]
+    assert "higher is better" in "\n".join(lines)
+    assert compare(*asked, "--markdown")[1].startswith("| system | toy |")
+
+
+@pytest.mark.filterwarnings("ignore:infolm")
+def test_a_lower_score_can_be_the_better_one_and_references_are_counted_once(infolm):
+    files = ("good.txt", "weak.txt", "-r", "truth.txt")
+    code, output, errors = infolm("compare", *files, "--json", "--resamples", "50")
+    assert code == 0, errors
+    result = json.loads(output)
+    rows = result["systems"]["fisher_rao_distance"]
+    assert rows[1]["verdict"] == "worse" and rows[1]["mean"] > rows[0]["mean"]
+    alone = json.loads(infolm("score", "-c", "weak.txt", "-r", "truth.txt", "--json")[1])
+    assert rows[1]["mean"] == pytest.approx(alone["infolm"], abs=1e-6)
+    assert result["signature"] == alone["signature"]
+    assert errors.count("warning") <= 1
+
+
+def test_one_file_may_be_standard_input(compare, monkeypatch):
+    expected = compare("good.txt", "fair.txt", "-r", "truth.txt")
+    content = io.TextIOWrapper(io.BytesIO(Path("truth.txt").read_bytes()))
+    monkeypatch.setattr("sys.stdin", content)
+    assert compare("good.txt", "fair.txt", "-r", "-") == expected
+    assert expected[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["good.txt"], "give at least two files of candidates"),
+        (["good.txt", "good.txt"], "good.txt is given twice"),
+        (["good.txt", "one.txt"], "good.txt has 60, one.txt has 1"),
+        (["good.txt", "no.txt"], "cannot read no.txt: there is no such file"),
+        (["good.txt", "weak.txt", "--resamples", "0"], "resamples must be at least 1, got 0"),
+        (["good.txt", "weak.txt", "--seed", "-1"], "seed must be at least 0, got -1"),
+        (["good.txt", "weak.txt", "--idf", "separate"], "--idf separate weighs each system by"),
+        (["good.txt", "weak.txt", "--json", "--markdown"], "give --json or --markdown, not both"),
+    ],
+)
+def test_compare_refuses_what_cannot_be_compared(infolm, arguments, words):
+    Path("one.txt").write_text("a\n")
+    code, output, errors = infolm("compare", *arguments, "-r", "truth.txt")
+    assert (code, output) == (2, "")
+    assert words in errors
+
+
+def test_compare_refuses_one_text_and_warns_of_few(compare):
+    for count in (1, 2, 19, 20):
+        for name in ("one", "two", "three"):
+            Path(f"{name}.txt").write_text(f"the cat {name}\n" * count)
+        code, _, errors = compare("one.txt", "two.txt", "-r", "three.txt")
+        assert code == (2 if count == 1 else 0), errors
+        assert ("one.txt must have at least two texts" in errors) == (count == 1)
+        assert (f"{count} texts; with fewer than 20" in errors) == (1 < count < 20)

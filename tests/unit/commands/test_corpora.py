@@ -1,0 +1,94 @@
+"""`infolm idf` and `infolm baseline`: what is counted, what is saved, what is refused."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from infolm_metric.core.baselines import Baseline
+from infolm_metric.core.idf import IDF
+from tests.unit.commands.conftest import TEXTS
+
+FILES = ("-c", "sys.txt", "-r", "ref.txt")
+
+
+def test_a_table_holds_the_counts_of_its_files(infolm, tiny_bert):
+    from transformers import AutoTokenizer
+
+    Path("more.csv").write_text("id,summary\n1,NA\n2,\n")
+    asked = ("idf", "ref.txt", "more.csv", "--column", "summary", "-o", "table.json")
+    code, output, errors = infolm(*asked)
+    assert code == 0, errors
+    table = IDF.load("table.json")
+    tokenizer = AutoTokenizer.from_pretrained(tiny_bert)
+    assert table == IDF.from_corpus([*TEXTS["ref"], "NA", ""], tokenizer)
+    assert output.splitlines() == [
+        "documents: 5",
+        f"distinct tokens: {(table.document_frequency > 0).sum()}",
+        f"fingerprint: {table.fingerprint}",
+    ]
+
+
+def test_a_table_of_the_references_weighs_as_the_references_do(infolm):
+    infolm("idf", "ref.txt", "-o", "table.json")
+    by_table, by_references, uniform = (
+        json.loads(infolm("score", *FILES, "--json", *more)[1])
+        for more in (("--idf", "table.json"), (), ("--idf", "none"))
+    )
+    assert by_table["scores"] == by_references["scores"] != uniform["scores"]
+    assert IDF.load("table.json").fingerprint in by_table["signature"]
+
+
+@pytest.mark.parametrize(
+    ("options", "kept"), [((), 38), (("--max-length", 6), 4), (("--long-text", "window"), 60)]
+)
+def test_documents_are_cut_as_texts_are(infolm, options, kept):
+    Path("long.txt").write_text("the " * (kept - 1) + "cat " + "dog " * (100 - kept))
+    infolm("idf", "long.txt", "-o", "table.json", *options)
+    counted = IDF.load("table.json").document_frequency.sum()
+    assert counted == (3 if "window" in options else 2)
+
+
+def test_a_baseline_holds_every_measure_and_rescales_with_the_same_settings(infolm):
+    Path("corpus.txt").write_text("\n".join(f"the cat {i} sat {i * i}" for i in range(50)))
+    code, output, errors = infolm("baseline", "corpus.txt", "--pairs", 50, "-o", "b")
+    assert code == 0, errors
+    lines = output.splitlines()
+    assert len(lines) == 19 and lines[-1] == f"baseline: {Baseline.load('b')}"
+    assert "fisher_rao_distance, uniform weights: " in output
+    asked = ("score", "the cat sat", "a dog", "--rescale-with-baseline", "b", "--json")
+    result = json.loads(infolm(*asked, "-m", "l1")[1])
+    assert result["rescaled"] < 1 and f"|baseline:{Baseline.load('b')}|" in result["signature"]
+    code, _, errors = infolm(*asked, "-t", 2)
+    assert code == 2 and "temperature was 1.0 and is 2.0 now" in errors
+
+
+def test_a_metric_of_one_kind_of_score_has_a_baseline_too(infolm):
+    Path("corpus.txt").write_text("\n".join(f"the cat {i} sat {i * i}" for i in range(50)))
+    code, output, errors = infolm("baseline", "corpus.txt", "--metric", "toy", "-o", "b")
+    assert code == 0, errors
+    assert output.startswith("toy, uniform weights: ")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["idf", "no.txt"], "cannot read no.txt: there is no such file"),
+        (["idf", "empty.txt"], "corpus is empty"),
+        (["idf", "data.csv"], "data.csv, line 2: no column 'text'; there are 'summary'"),
+        (["idf", "latin.txt"], "latin.txt, line 1: not valid UTF-8"),
+        (["idf", "ref.txt", "--metric", "toy"], "toy has no use for a table"),
+        (["idf", "ref.txt", "--temperature", "2"], "unrecognized arguments: --temperature"),
+        (["baseline", "ref.txt"], "the corpus has 3 distinct texts; a baseline needs at least 40"),
+        (["baseline", "ref.txt", "--pairs", "19"], "pairs must be at least 20, got 19"),
+        (["baseline", "ref.txt", "--references", "0"], "references must be at least 1, got 0"),
+        (["baseline", "ref.txt", "-m", "l1"], "unrecognized arguments: -m"),
+    ],
+)
+def test_wrong_input_is_refused_and_nothing_is_saved(infolm, arguments, words):
+    Path("empty.txt").touch()
+    Path("data.csv").write_text("summary\na\n")
+    Path("latin.txt").write_bytes("café".encode("latin-1"))
+    code, output, errors = infolm(*arguments, "-o", "saved")
+    assert (code, output) == (2, "")
+    assert words in errors and not Path("saved").exists()

@@ -1,0 +1,351 @@
+"""`infolm score`: the ways to give texts, the forms of results, what is refused."""
+
+import io
+import json
+import os
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from infolm_metric import InfoLMScorer
+from infolm_metric.core.baselines import Baseline
+from infolm_metric.core.scorer import Scorer
+from tests.project_files import ROOT
+from tests.toy import ToyScorer
+from tests.unit.commands.conftest import TEXTS
+
+CANDIDATES, REFERENCES, SECOND = TEXTS.values()
+FILES = ("-c", "sys.txt", "-r", "ref.txt")
+FISHER_RAO = "fisher_rao_distance"
+
+
+@pytest.fixture(scope="module")
+def scorer(tiny_bert):
+    """The scorer whose results the command line must show, to the last bit: it keeps nothing."""
+    return InfoLMScorer(model_name_or_path=str(tiny_bert), reuse_memory=0)
+
+
+@pytest.fixture
+def score(infolm):
+    """A function that runs `infolm score --json` and gives the object it prints."""
+
+    def run(*arguments: object) -> dict:
+        code, output, errors = infolm("score", "--json", *arguments)
+        assert code == 0, errors
+        return json.loads(output)
+
+    return run
+
+
+@pytest.fixture
+def toy(score):
+    """Likewise for the scores of the toy metric."""
+    return lambda *arguments: score("--metric", "toy", *arguments)["scores"]
+
+
+def toy_scores(candidates, references):
+    return ToyScorer().score(candidates, references).scores["toy"]
+
+
+def lines_of(output):
+    """The lines of a summary but the signature."""
+    return [line for line in output.splitlines() if not line.startswith("signature")]
+
+
+# Ways to give texts
+
+
+def test_texts_and_files_score_as_in_python(score, scorer):
+    expected = scorer.score([CANDIDATES[0]], [[REFERENCES[0], SECOND[0]]]).as_dict()
+    assert score(CANDIDATES[0], REFERENCES[0], SECOND[0]) == expected
+    groups = [list(group) for group in zip(REFERENCES, SECOND, strict=True)]
+    expected = scorer.score(CANDIDATES, groups, multi_reference="mean").as_dict()
+    assert score(*FILES, "-r", "ref2.txt", "--multi-reference", "mean") == expected
+
+
+def test_texts_may_stand_among_options_and_start_with_a_dash_after_two(toy):
+    expected = toy_scores(["a cat"], ["the cat"])
+    assert toy("a cat", "--size", "1", "the cat") == expected
+    assert toy("--", "- the cat", "--dog") == toy_scores(["- the cat"], ["--dog"])
+
+
+def test_two_files_are_refused_with_what_to_type_and_are_texts_after_two_dashes(infolm, toy):
+    code, _, errors = infolm("score", "sys.txt", "ref.txt", "ref2.txt")
+    assert code == 2 and "infolm score -c sys.txt -r ref.txt -r ref2.txt; " in errors
+    assert toy("--", "sys.txt", "ref.txt") == toy_scores(["sys.txt"], ["ref.txt"])
+    assert toy("sys.txt", "no.txt") == toy_scores(["sys.txt"], ["no.txt"])
+
+
+def test_a_table_is_one_argument_or_standard_input_or_a_data_set(toy, monkeypatch):
+    rows = [
+        {"candidate": text, "reference": list(group)}
+        for text, group in zip(CANDIDATES, zip(REFERENCES, SECOND, strict=True), strict=True)
+    ]
+    groups = [row["reference"] for row in rows]
+    expected = toy_scores(CANDIDATES, groups)
+    Path("data").mkdir()
+    text = "".join(json.dumps(row) + "\n" for row in rows)
+    for name in ("data.jsonl", "data/train.jsonl"):
+        Path(name).write_text(text)
+    pd.DataFrame(rows).to_csv("data.csv", index=False)
+    pd.DataFrame(rows).to_parquet("data.parquet")
+    for name in ("data.jsonl", "data.csv", "data.parquet"):
+        assert toy(name) == toy("--data", name) == expected
+    assert toy("--dataset", "data") == toy("--dataset", "data", "--streaming") == expected
+    for arguments in (["-"], ["--data", "-"]):
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+        assert toy(*arguments) == expected
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"\n".join([b"a cat"] * 3))))
+    assert toy("-c", "-", "-r", "ref.txt") == toy_scores(["a cat"] * 3, REFERENCES)
+
+
+def test_columns_can_be_named(toy):
+    Path("data.tsv").write_text("out\ta\tb\nthe cat\ta cat\tthe dog\n")
+    columns = ("--candidate-column", "out", "--reference-column", "a", "--reference-column", "b")
+    assert toy("data.tsv", *columns) == toy_scores(["the cat"], [["a cat", "the dog"]])
+
+
+def test_sources_take_the_place_of_references(infolm, tiny_nli):
+    asked = ("score", "--metric", "menli", "--model", tiny_nli(), "-c", "sys.txt", "--json")
+    by_references, by_sources = (
+        json.loads(infolm(*asked, flag, "ref.txt")[1]) for flag in ("-r", "--sources")
+    )
+    assert by_references["scores"] == by_sources["scores"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "settings"),
+    [
+        (["-m", "kl", "--measure", "l1"], {"information_measure": ["kl", "l1"]}),
+        (
+            ["-m", "ab", "--alpha", "-2", "--beta", "1e-3", "--symmetrize", "none"],
+            {"information_measure": "ab", "alpha": -2, "beta": 1e-3, "symmetrize": "none"},
+        ),
+        (["-t", "0.25", "--idf", "none"], {"temperature": 0.25, "idf": False}),
+        (
+            ["--max-length", "6", "--long-text", "window", "--batch-size", "3"],
+            {"max_length": 6, "long_text": "window", "batch_size": 3},
+        ),
+        (
+            ["--batch-size", "auto", "--dtype", "bfloat16", "--device", "cpu"],
+            {"batch_size": "auto", "dtype": "bfloat16", "device": "cpu"},
+        ),
+    ],
+)
+def test_an_option_does_what_its_setting_does(score, scorer, arguments, settings):
+    expected = scorer.score(CANDIDATES, REFERENCES, **settings).as_dict()
+    assert score(*FILES, *arguments) == expected
+
+
+# What is printed and written
+
+
+def test_the_summary_tells_pairs_directions_and_bounds(infolm, scorer):
+    _, output, _ = infolm("score", *FILES, "-m", "l2", "-m", "kl")
+    result = scorer.score(CANDIDATES, REFERENCES, information_measure=["l2", "kl"])
+    assert output.splitlines() == [
+        f"l2_distance: {result.mean('l2_distance'):.6g} "
+        "(mean of 3 pairs; lower is better; 0 = the same distribution, largest 1.41421)",
+        f"kl_divergence: {result.mean('kl_divergence'):.6g} "
+        "(mean of 3 pairs; lower is better; 0 = the same distribution, no largest value)",
+        f"signature: {result.signature}",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("best_means", "bounds", "words"),
+    [
+        ("", (float("-inf"), float("inf")), "higher is better"),
+        ("", (0, 1), "higher is better; largest 1, smallest 0"),
+        ("the same letters", (0, 1), "higher is better; 1 = the same letters, smallest 0"),
+        ("the same", (float("-inf"), 1), "higher is better; 1 = the same, no smallest value"),
+    ],
+)
+def test_the_summary_says_how_far_scores_go_where_that_is_known(
+    infolm, monkeypatch, best_means, bounds, words
+):
+    monkeypatch.setattr(ToyScorer, "bounds", lambda *_: bounds)
+    monkeypatch.setattr(ToyScorer, "best_means", best_means)
+    output = infolm("score", "--metric", "toy", "a cat", "a cat")[1]
+    assert output.startswith(f"toy: 1 ({words})\nsignature: metric:toy|size:1|")
+
+
+def test_per_pair_prints_a_table_and_then_the_summary(infolm):
+    asked = ("score", "--metric", "toy", *FILES)
+    summary, output = infolm(*asked)[1], infolm(*asked, "--per-pair")[1]
+    table = "".join(
+        f"{i}\t{score:.6g}\n" for i, score in enumerate(toy_scores(CANDIDATES, REFERENCES), 1)
+    )
+    commented = "".join(f"# {line}\n" for line in summary.splitlines())
+    assert output == "pair\ttoy\n" + table + commented
+
+
+@pytest.mark.parametrize("name", ["scores.csv", "scores.tsv", "scores.jsonl"])
+def test_rows_carry_the_columns_of_their_input_and_can_be_read_again(infolm, toy, name):
+    rows = [{"id": "x,1", "prediction": "a cat", "references": ["the cat", 'a "cat"'], "n": 5}]
+    rows.append({"id": "y", "prediction": "a\tdog", "references": ["b"], "more": None})
+    Path("data.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    code, output, errors = infolm("score", "--metric", "toy", "data.jsonl", "-o", name)
+    assert code == 0, errors
+    assert output.startswith("toy: ")
+    if name.endswith("jsonl"):
+        written = pd.read_json(name, lines=True, dtype=object)
+    else:
+        separator = "\t" if name.endswith("tsv") else ","
+        written = pd.read_csv(name, sep=separator)
+    assert list(written) == ["pair", "id", "prediction", "references", "n", "toy", "more"] or (
+        list(written) == ["pair", "id", "prediction", "references", "n", "more", "toy"]
+    )
+    assert list(written["id"]) == ["x,1", "y"] and list(written["pair"]) == [1, 2]
+    assert list(written["toy"]) == toy("data.jsonl") == toy(name)
+
+
+def test_output_goes_to_a_file(infolm):
+    asked = ("score", "--metric", "toy", *FILES)
+    for options, name in ((["--json"], "a.json"), ([], "b.json"), (["--json"], "c.txt")):
+        assert infolm(*asked, *options, "-o", name)[:2] == (0, "")
+        assert Path(name).read_text() == infolm(*asked, "--json")[1]
+    infolm(*asked, "-o", "d.txt")
+    assert Path("d.txt").read_text() == infolm(*asked, "-o", "-")[1]
+
+
+def test_a_job_scores_and_goes_on_where_it_was(infolm):
+    asked = ("score", "--metric", "toy", *FILES, "-o", "scores.jsonl")
+    code, output, errors = infolm(*asked)
+    assert (code, errors) == (0, "")
+    again = infolm(*asked)
+    assert again == (0, output, "infolm: 3 pairs were there already\n")
+    code, _, errors = infolm(*asked, "--size", "2")
+    assert code == 2 and "size was 1 and is 2 now" in errors and "--restart" in errors
+    assert infolm(*asked, "--size", "2", "--restart")[0] == 0
+
+
+def test_warnings_go_to_standard_error(infolm):
+    code, output, errors = infolm("score", "the cat " * 50, "the cat", "--json")
+    assert code == 0 and json.loads(output)["warnings"]["too_long"] == 1
+    assert errors.startswith("infolm: warning: 1 of 2 texts") and "window" in errors
+
+
+def test_progress_is_shown_on_a_terminal_unless_it_is_to_be_quiet(infolm, monkeypatch):
+    asked = ("score", "--metric", "toy", *FILES)
+    assert infolm(*asked)[2] == ""
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    for more in ((), ("-o", "scores.jsonl")):
+        assert "3/3" in infolm(*asked, *more)[2]
+        assert infolm(*asked, *more, "--quiet")[2] in ("", "infolm: 3 pairs were there already\n")
+
+
+# What a score means
+
+
+@pytest.mark.parametrize(
+    ("texts", "verdict"),
+    [
+        (("The cat sat on the mat.", "The cat sat on the mat."), "a copy"),
+        (
+            ("The cat sat on the mat.", "The cat sat on a mat."),
+            "far closer than unrelated texts; close does not mean correct",
+        ),
+        (("Heavy rain is expected.", "Two plus two is four."), "about as far as unrelated texts"),
+        (("yes", "no"), "not to be judged: the model had too little that it can read"),
+        (
+            ("東京は雨 🙂 🚀", "a dog"),
+            "not to be judged: the model had too little that it can read",
+        ),
+    ],
+)
+def test_the_summary_says_how_close_texts_are_in_words(infolm, texts, verdict):
+    bundled = Baseline.load(ROOT / "infolm_metric/bundled/infolm_baseline.json")
+    signature = InfoLMScorer(model_name_or_path="bundled").signature(idf=False)
+    stats = bundled.find(signature, "uniform", 1)
+    low, high = stats.deciles[0], stats.deciles[-1]
+    for more in ((), ("--idf", "none", "-o", "scores.jsonl", "--restart")):
+        code, output, _ = infolm("score", "--model", "bundled", *texts, *more)
+        _, sentence = lines_of(output)
+        assert code == 0
+        assert sentence.startswith(
+            f"unrelated texts: {stats.mean:.3f}, eight in ten between {low:.3f} and {high:.3f} ("
+        )
+        assert sentence.endswith(f" is {verdict}")
+
+
+def test_the_scores_are_rescaled_if_asked(infolm, tmp_path):
+    texts = ("the cat sat", "the cat sat")
+    asked = ("score", *texts, "--model", "bundled", "--rescale-with-baseline")
+    lines = lines_of(infolm(*asked)[1])
+    assert lines[-1] == f"{FISHER_RAO} rescaled: 1 (1 = a copy, 0 = unrelated texts)"
+    assert infolm(*asked, "--per-pair")[1].splitlines()[1] == "1\t0\t1"
+    code, _, errors = infolm(*asked, "-t", 2)
+    assert code == 2 and "temperature was 1.0 and is 2.0 now" in errors
+
+
+def test_nothing_is_scored_that_was_not_asked_for(infolm, monkeypatch):
+    """The sentence that says what a score means is known without other scores."""
+    sizes, score_part = [], Scorer.score_part
+
+    def counted(self, pairs, *more):
+        sizes.append(len(pairs))
+        return score_part(self, pairs, *more)
+
+    monkeypatch.setattr(Scorer, "score_part", counted)
+    output = infolm("score", *FILES, "--model", "bundled", "--idf", "none")[1]
+    assert "pairs of the package); the mean is " in output and sizes == [3]
+
+
+# What is refused
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ([], "nothing to score; give texts as arguments, -c FILE and -r FILE, or --data FILE"),
+        (["a cat"], "got one text; give the candidate, then at least one reference"),
+        (["none.csv"], "or a table that is there, which 'none.csv' is not"),
+        (["sys.txt"], "or a table that is there, which 'sys.txt' is not"),
+        (["a cat", "a dog", *FILES], "give either texts as arguments, -c FILE and"),
+        (["--data", "data.csv", "-r", "ref.txt"], "give either texts as arguments, -c FILE and"),
+        (["-c", "sys.txt"], "give both files: -c FILE with the candidates, -r FILE with"),
+        (["-r", "sys.txt"], "give both files: -c FILE with the candidates, -r FILE with"),
+        (["a", "b", "--candidate-column", "x"], "--candidate-column and --reference-column need"),
+        (["a", "b", "--split", "test"], "--split needs --dataset NAME"),
+        (["-c", "no.txt", "-r", "ref.txt"], "cannot read no.txt: there is no such file"),
+        (["-c", "sys.txt", "-r", "short.txt"], "sys.txt has 3, short.txt has 1"),
+        (["-c", "data.csv", "-r", "ref.txt"], "error: data.csv is a table"),
+        (["-c", "-", "-r", "-"], "standard input can be read once"),
+        (["--data", "-", "-o", "s.jsonl"], "standard input can be read once"),
+        (["bad.jsonl"], "bad.jsonl, line 2: not valid JSON"),
+        (["--data", "sys.txt"], "sys.txt: the name of a table ends in .jsonl, .ndjson, .csv, .tsv"),
+        (["-c", "empty.txt", "-r", "empty.txt"], "empty.txt has no rows; give one row for each"),
+        ([*FILES, "-o", "no/scores"], "cannot write no/scores: no folder 'no'"),
+        ([*FILES, "-o", "s.parquet"], "cannot write s.parquet: name a file that ends in .jsonl"),
+        ([*FILES, "-o", "s.csv.gz"], "cannot write s.csv.gz: name a file"),
+        ([*FILES, "--json", "--per-pair"], "give one of --json"),
+        ([*FILES, "--restart"], "--restart needs a job: -o SCORES.jsonl"),
+        ([*FILES, "--workers", "2"], "--workers needs --engine ray"),
+        (["--engine", "ray", "--workers", "0", "data.csv"], "workers must be at least 1, got 0"),
+        ([*FILES, "--engine", "ray", "-o", "s.parquet"], "--engine ray needs --data PATH"),
+        (["a\udcff", "b"], "'prediction' has a lone surrogate"),
+        (["a", "b", "-m", "fisher"], "unknown information_measure 'fisher'; did you mean"),
+        (["a", "b", "--idf", "no.idf"], "there is no file 'no.idf'"),
+        (["a", "b", "--batch-size", "big"], "batch_size"),
+        (["a", "b", "--max-length", "99"], "max_length must be at most 40"),
+        (["the cat " * 50, "b", "--long-text", "error"], "more than max_length=40"),
+        (["--rescale-with-baseline", "a cat", "a", "b"], "there is no file 'a cat'"),
+    ],
+)
+def test_wrong_input_is_refused_with_exit_code_2(infolm, arguments, words):
+    Path("short.txt").write_text("a\n")
+    Path("empty.txt").touch()
+    Path("bad.jsonl").write_text('{"candidate": "a", "reference": "b"}\n{"candidate": ')
+    Path("data.csv").write_text("candidate,reference\na,b\n")
+    code, output, errors = infolm("score", *arguments)
+    assert (code, output) == (2, "")
+    assert errors.startswith("infolm score: error: ")
+    assert words in errors and "Traceback" not in errors
+
+
+def test_without_a_model_option_the_environment_names_it(infolm, tiny_bert):
+    assert f"model:{tiny_bert.name}@" in infolm("score", "a cat", "the cat")[1]
+    assert os.environ["INFOLM_MODEL"] == str(tiny_bert) and sys.stdout

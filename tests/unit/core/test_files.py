@@ -1,0 +1,332 @@
+"""Files: what ends a line, what a cell holds, what is said about a bad file, what is written."""
+
+import codecs
+import errno
+import gzip
+import json
+import os
+from contextlib import nullcontext
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from infolm_metric.core import files
+from infolm_metric.core.files import (
+    LONGEST,
+    Source,
+    check_there,
+    check_writable,
+    list_in,
+    load_dataset,
+    put_in_place,
+    read_documents,
+    read_parallel,
+    read_rows,
+    read_texts,
+    write_text,
+)
+
+ODD = "a\u2028b\u2029c\u0085d\x0be\x0cf\x1cg\rh"
+"""Every character but the line feed at which str.splitlines splits."""
+
+
+@pytest.fixture
+def file(tmp_path):
+    """A function that writes bytes or text to a named file and gives its path."""
+
+    def write(name: str, content: bytes | str) -> str:
+        path = tmp_path / name
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+        return str(path)
+
+    return write
+
+
+@pytest.mark.parametrize(
+    ("content", "texts"),
+    [
+        (f"{ODD}\r\n\n {ODD}", [ODD, "", f" {ODD}"]),
+        ("a\nb", ["a", "b"]),
+        ("a\nb\n\n", ["a", "b", ""]),
+        ("a\r\r\nb\r", ["a\r", "b"]),
+        ("\ufeffa\n\ufeffb", ["a", "\ufeffb"]),
+        ("\ufeff", []),
+        ("", []),
+    ],
+)
+def test_a_line_feed_alone_or_after_a_carriage_return_ends_a_text(file, content, texts):
+    assert list(read_texts(file("a.txt", content))) == texts
+
+
+def test_a_compressed_file_holds_what_it_held(file):
+    plain = file("a.txt.gz", gzip.compress(f"{ODD}\nb".encode()))
+    table = file("a.csv.GZ", gzip.compress(b"text\nc\n"))
+    assert list(read_texts(plain)) == [ODD, "b"]
+    assert list(read_documents(table, "text")) == ["c"]
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a.csv", f'\ufefftext,n\r\n"{ODD}\n""x"", y",1\r\n\r\n,2\r\nNA,3\r\n'),
+        ("a.tsv", f'n\ttext\n1\t"{ODD}\n""x"", y"\n2\t\n3\tNA\n'),
+        ("a.jsonl", "\n \n".join(json.dumps({"text": t}) for t in (f'{ODD}\n"x", y', "", "NA"))),
+        ("a.NDJSON", json.dumps({"text": [f'{ODD}\n"x", y', "", "NA"]}, ensure_ascii=False)),
+    ],
+)
+def test_a_table_gives_its_cells_as_they_are(file, name, content):
+    assert list(read_documents(file(name, content), "text")) == [f'{ODD}\n"x", y', "", "NA"]
+
+
+def test_a_cell_may_be_long(file):
+    text = "word " * 40_000
+    assert list(read_documents(file("a.csv", f"text\n{text}\n"), "text")) == [text]
+
+
+def test_references_may_be_a_text_or_a_list_and_come_from_several_columns(file):
+    rows = [
+        {"candidate": "a", "x": ["b", "c"], "y": "d"},
+        {"candidate": "e", "x": "f", "y": ["g", "h"]},
+    ]
+    path = file("a.jsonl", "\n".join(map(json.dumps, rows)))
+    assert list(Source(path, lambda: read_rows(path), None, ["x", "y"])) == [
+        ("a", ["b", "c", "d"]),
+        ("e", ["f", "g", "h"]),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "problem"),
+    [
+        ("a.jsonl", '{"candidate": "a", "reference": "b"}\n{"x": ', "line 2: not valid JSON"),
+        ("a.jsonl", "[" * 100_000, "line 1: not valid JSON"),
+        ("a.jsonl", '["a", "b"]', "line 1: not a JSON object; write one JSON object per line"),
+        ("a.jsonl", '\n{"candidate": 5, "reference": "b"}', "line 2: 'candidate' must be a string"),
+        ("a.jsonl", '{"candidate": "a", "reference": null}', "line 1: 'reference' must be a"),
+        ("a.jsonl", '{"candidate": "a", "reference": ["b", 1]}', "line 1: 'reference' must be a"),
+        ("a.jsonl", '{"candidate": "a", "references": []}', "line 1: 'references' is an empty"),
+        ("a.jsonl", r'{"candidate": "\ud800", "reference": "b"}', "line 1: 'candidate' has a lone"),
+        ("a.jsonl", '{"text": "a"}', "line 1: none of the columns 'prediction' and 'candidate'; "),
+        ("a.jsonl", '{"text": "a"}', "--candidate-column (there are 'text')"),
+        ("a.csv", "prediction,candidate,reference\na,b,c", "both of the columns 'prediction' and"),
+        ("a.csv", "prediction\na", "line 2: none of the columns 'references' and 'reference'"),
+        ("a.csv", "candidate,reference,reference\n", "line 1: more than one column is called 'ref"),
+        ("a.csv", "candidate,reference\na,b\nc\n", "line 3: 1 cells where the header has 2"),
+        ("a.csv", 'candidate,reference\na,"b\nc\n', "not valid CSV"),
+        ("a.tsv", 'candidate\treference\n"a" b\tc\n', "line 2: not valid CSV"),
+        ("a.csv", b"candidate,reference\na,\xe9\n", "line 2: not valid UTF-8 (byte 0xe9)"),
+        ("a.csv", "prediction,reference\n\"['a', 'b']\",c\n", "line 2: 'prediction' holds a list"),
+        ("a.csv", "candidate|reference\na|b\n", "there are 'candidate|reference'"),
+        ("a.csv", codecs.BOM_UTF16_LE + "a,b\n".encode("utf-16-le"), "line 1: not valid UTF-8 (it"),
+        ("a.csv", codecs.BOM_UTF16_BE + "a,b\n".encode("utf-16-be"), "iconv -f UTF-16 -t UTF-8"),
+        ("a.csv.gz", gzip.compress(b"a,b\n" + b"x" * (LONGEST + 1), 1), "line 2: longer than"),
+        (
+            "a.csv.gz",
+            gzip.compress(b'a,b\n"' + b"x\n".rjust(1000) * (LONGEST // 999), 1),
+            "larger than field limit",
+        ),
+        ("a.csv.gz", b"candidate", "Not a gzipped file"),
+        ("a.jsonl.gz", gzip.compress(b"candidate", mtime=0)[:-9], "cannot read"),
+        ("a.parquet", b"no", "cannot read"),
+        ("a.json", "{}", "the name of a table ends in .jsonl, .ndjson, .csv, .tsv"),
+    ],
+)
+def test_a_bad_table_is_refused_by_name_and_line(file, name, content, problem):
+    path = file(name, content)
+    with pytest.raises((ValueError, TypeError)) as refusal:
+        list(Source(path, lambda: read_rows(path)))
+    assert problem in str(refusal.value)
+    assert path in str(refusal.value)
+
+
+def test_a_named_column_that_is_not_there_is_refused_with_those_that_are(file):
+    path = file("a.csv", "candidate,reference\na,b\n")
+    with pytest.raises(ValueError, match="line 2: no column 'target'; there are 'candidate', 'ref"):
+        list(Source(path, lambda: read_rows(path), None, ["target"]))
+    with pytest.raises(ValueError, match="line 2: no column 'text'"):
+        list(read_documents(path, "text"))
+
+
+def test_plain_files_of_different_lengths_are_refused_with_both_counts(file):
+    short, long = file("a.txt", "a\n"), file("b.txt", "a\nb\nc\n")
+    with pytest.raises(ValueError) as refusal:
+        list(read_parallel(short, [short, long]))
+    assert f"{short} has 1, {long} has 3" in str(refusal.value)
+
+
+def test_a_table_is_not_taken_for_plain_text(file):
+    table, plain = file("a.jsonl", "{}"), file("b.txt", "a")
+    with pytest.raises(ValueError, match="a.jsonl is a table, .* --data"):
+        list(read_parallel(plain, [table]))
+
+
+def test_a_file_that_is_not_utf_8_is_refused_with_line_and_byte(file):
+    path = file("a.txt", "caf\xe9\n".encode() + "caf\xe9\n".encode("latin-1"))
+    with pytest.raises(ValueError, match=r"a.txt, line 2: not valid UTF-8 \(byte 0xe9\); convert"):
+        list(read_texts(path))
+
+
+def test_what_cannot_be_opened_is_refused(tmp_path):
+    with pytest.raises(ValueError, match="cannot read .*nothing.txt: .*; check its name"):
+        list(read_texts(str(tmp_path / "nothing.txt")))
+    with pytest.raises(ValueError, match="cannot read .*: .*; check its name"):
+        list(read_texts(str(tmp_path)))
+
+
+def test_what_can_be_read_once_cannot_be_read_more_often(tmp_path):
+    check_there(["-", __file__, __file__])
+    for paths, again in ((["-", "-"], False), (["-"], True), ([os.devnull], True)):
+        with pytest.raises(ValueError, match="can be read once"):
+            check_there(paths, again)
+    with pytest.raises(ValueError, match="no such file"):
+        check_there([str(tmp_path / "none")])
+
+
+def test_the_semicolons_of_a_spreadsheet_and_tabs_separate_cells_too(file):
+    for separator in ";\t":
+        cells = (("id", "text"), ("1,5", "a cat"))
+        path = file("a.csv", "".join(separator.join(row) + "\n" for row in cells))
+        assert [dict(row) for _, row in read_rows(path)] == [{"id": "1,5", "text": "a cat"}]
+
+
+@given(st.lists(st.text(st.characters(codec="utf-8")), min_size=1))
+def test_a_cell_of_json_or_of_python_is_the_list_that_was_written(texts):
+    assert list_in(json.dumps(texts)) == list_in(json.dumps(texts, ensure_ascii=False)) == texts
+    if not any("\n" in text for text in texts):
+        assert list_in(str(texts)) == texts
+
+
+# Data sets
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A data set in a folder, in two splits, and the same saved to disk."""
+    import datasets
+
+    rows = {"train": [{"text": "a"}], "test": [{"text": "b"}, {"text": "c"}]}
+    (tmp_path / "data").mkdir()
+    for split, of_split in rows.items():
+        lines = "".join(json.dumps(row) + "\n" for row in of_split)
+        (tmp_path / f"data/{split}.jsonl").write_text(lines)
+    saved = {split: datasets.Dataset.from_list(of_split) for split, of_split in rows.items()}
+    datasets.DatasetDict(saved).save_to_disk(tmp_path / "saved")
+    saved["test"].save_to_disk(tmp_path / "single")
+    return tmp_path
+
+
+@pytest.mark.parametrize("name", ["data", "saved", "single"])
+@pytest.mark.parametrize("streaming", [False, True])
+def test_a_data_set_is_read_split_by_split_and_again(folder, name, streaming):
+    split = None if name == "single" else "test"
+    dataset = load_dataset(str(folder / name), split=split, streaming=streaming)
+    for _ in range(2):
+        rows = list(files.dataset_rows("d", dataset))
+        assert rows == [("d, row 1", {"text": "b"}), ("d, row 2", {"text": "c"})]
+
+
+@pytest.mark.parametrize(
+    ("name", "split", "words"),
+    [
+        ("data", "dev", "dev"),
+        ("saved", "dev", "the splits train, test; there is no split 'dev'"),
+        ("saved", None, "the splits train, test; give one with --split"),
+        ("single", "test", "saved without splits; leave --split out"),
+        ("nothing", None, "cannot load the data set"),
+    ],
+)
+def test_a_data_set_or_split_that_is_not_there_is_refused(folder, name, split, words):
+    with pytest.raises((ValueError, OSError), match=words):
+        load_dataset(str(folder / name), split=split)
+
+
+# Writing
+
+
+@pytest.mark.parametrize(
+    "problem", [OSError(errno.ENOSPC, "No space left on device"), KeyboardInterrupt()], ids=repr
+)
+def test_what_fails_leaves_the_older_file_and_nothing_else(tmp_path, monkeypatch, problem):
+    def fail(_):
+        raise problem
+
+    path = tmp_path / "scores.json"
+    path.write_text("older")
+    monkeypatch.setattr(files.os, "fsync", fail)
+    with pytest.raises(type(problem)) as error:
+        write_text(path, "newer")
+    if isinstance(problem, OSError):
+        assert f"cannot write {path}: No space left" in str(error.value)
+    assert path.read_text() == "older" and os.listdir(tmp_path) == ["scores.json"]
+
+
+@pytest.mark.parametrize("names", [1, 2])
+@pytest.mark.parametrize("way", ["whole", "draft"])
+def test_a_file_that_is_there_keeps_its_links(tmp_path, names, way):
+    target, link, draft = (tmp_path / name for name in ("target", "link", "draft"))
+    target.write_text("older")
+    target.chmod(0o600)
+    link.symlink_to(target)
+    if names == 2:
+        (tmp_path / "other").hardlink_to(target)
+    if way == "whole":
+        write_text(link, "text")
+        assert target.stat().st_mode & 0o777 == 0o600
+    else:
+        draft.write_text("text")
+        put_in_place(draft, target)
+    assert link.is_symlink() and target.read_text() == "text"
+    assert target.stat().st_nlink == names
+    assert not draft.exists()
+
+
+def test_what_is_no_file_or_takes_no_draft_is_written_into(tmp_path, monkeypatch):
+    write_text(os.devnull, "text")
+    assert not os.path.isfile(os.devnull)
+    path = tmp_path / "scores.json"
+    path.write_text("older")
+    # Whoever may write anywhere, as root does, cannot be kept out of a folder.
+    monkeypatch.setattr(files.os, "access", lambda *_: False)
+    monkeypatch.setattr(files.os, "replace", lambda *_: pytest.fail("a draft took its place"))
+    write_text(path, "newer")
+    assert path.read_text() == "newer"
+
+
+def test_an_open_file_is_added_to_and_a_pipe_is_written_into(tmp_path):
+    with open(tmp_path / "log", "w+") as log:
+        print("HEADER", file=log, flush=True)
+        write_text(f"/dev/fd/{log.fileno()}", "text\n")
+        print("FOOTER", file=log)
+    assert (tmp_path / "log").read_text() == "HEADER\ntext\nFOOTER\n"
+    os.mkfifo(tmp_path / "pipe")
+    reader = os.open(tmp_path / "pipe", os.O_RDONLY | os.O_NONBLOCK)
+    write_text(tmp_path / "pipe", "text")
+    assert os.read(reader, 99) == b"text" and (tmp_path / "pipe").is_fifo()
+    os.close(reader)
+
+
+@pytest.mark.parametrize(
+    ("output", "words"),
+    [
+        (".", "it is a folder"),
+        ("no/file.txt", "no folder 'no'"),
+        ("dangling", "no folder"),
+        ("input.txt", "it is read, too"),
+        ("same.txt", "it is read, too"),
+        ("data/new.txt", "it is read, too"),
+        ("new.txt", None),
+    ],
+)
+def test_an_output_that_cannot_be_made_is_refused(tmp_path, monkeypatch, output, words):
+    monkeypatch.chdir(tmp_path)
+    Path("data").mkdir()
+    Path("input.txt").touch()
+    Path("same.txt").hardlink_to("input.txt")
+    Path("dangling").symlink_to("/nonexistent/folder/file")
+    with pytest.raises(ValueError, match=words) if words else nullcontext():
+        check_writable(output, ["-", "input.txt", "data"])
+    monkeypatch.setattr("os.access", lambda path, mode: False)
+    with pytest.raises(ValueError, match="permission denied|cannot write"):
+        check_writable(output, [])
