@@ -117,6 +117,19 @@ def test_a_copy_is_1_and_unrelated_texts_are_0_and_words_follow_the_order(scores
         stats.rescale(score, math.inf)
 
 
+@pytest.mark.parametrize(
+    ("gain", "words"),
+    [
+        *((3.1, "far closer than"), (3.0, "closer than"), (2.1, "closer than")),
+        *((2.0, "hardly closer than"), (1.3, "hardly closer than"), (1.25, "about as far as")),
+        *((-1.25, "about as far as"), (-1.3, "farther than")),
+    ],
+)
+def test_words_change_at_two_and_three_deviations_and_at_nine_in_ten(gain, words):
+    stats = BaselineStats(0.0, 1.0, (-1.25, *[0.0] * 7, 1.25), 50)
+    assert [stats.verdict(sign * gain, best=9 * sign) for sign in (-1, 1)] == [words] * 2
+
+
 # Rescaling by it
 
 

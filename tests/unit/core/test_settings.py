@@ -261,27 +261,3 @@ def test_every_field_is_described_and_a_metrics_own_come_first():
 def test_an_option_reads_what_its_annotation_takes():
     options = {each.name: option(Mine, each) for each in own_fields(Mine)}
     assert options["kind"]["action"] == "append" and options["shown"]["action"] == "store_true"
-    assert options["size"]["help"] == "how large, in %% of the usual"
-    assert [options["size"]["type"](word) for word in ("3", "0.5", "x")] == [3, 0.5, "x"]
-    assert [options[name]["metavar"] for name in ("size", "dtype", "idf")] == ["N", "WORD", "NAME"]
-    assert all(each["default"] is None for each in options.values())
-
-
-# Hints
-
-
-def test_a_hint_names_the_nearest_or_all():
-    assert nearest("windows", ["truncate", "window"]) == "did you mean 'window'?"
-    assert nearest("length", ["long_text", "max_length"]) == "did you mean 'max_length'?"
-    assert nearest(None, ["truncate", "window"]) == "known: 'truncate', 'window'"
-    assert nearest("k", {"kl": "kl_divergence"}) == "did you mean 'kl_divergence'?"
-    assert nearest("cat", ["cats", "dog"], every=True).endswith("known: 'cats', 'dog'")
-    hint = nearest("zzz", [f"a{number}" for number in range(1000)])
-    assert "'a49'" in hint and "'a50'" not in hint and hint.endswith("and 950 more")
-
-
-@pytest.mark.parametrize("value", ["levels", None, 3])
-def test_a_word_that_is_none_of_the_known_is_refused(value):
-    check_known("level", "text", ("system", "text"))
-    with pytest.raises(ValueError, match=f"unknown level {value!r}; "):
-        check_known("level", value, ("system", "text"))

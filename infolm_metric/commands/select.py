@@ -1,0 +1,53 @@
+"""`infolm select`: of several candidates for one input, the one that the others agree with most.
+
+FILE holds rows with a list of texts in the column candidates, such as samples of a model, as JSON
+Lines or Parquet. Each row is written with the choice in the column selected (minimum Bayes risk:
+the best mean score against all others). Tokens are weighed alike unless --idf names a table.
+
+For example:
+  infolm select samples.jsonl --model bundled -o selected.jsonl
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+
+from infolm_metric.commands import options
+from infolm_metric.core import files
+from infolm_metric.core.inputs import check_texts
+
+COLUMN = "candidates"
+USAGE = "infolm select [options] FILE"
+
+
+def add_options(parser: argparse.ArgumentParser, types: options.SettingsTypes) -> None:
+    """The options of the command."""
+    group = parser.add_argument_group("input and output")
+    group.add_argument("file", metavar="FILE", help="rows of candidates; - is standard input")
+    text = f"of the lists of texts (default: {COLUMN})"
+    group.add_argument("--candidates-column", metavar="NAME", default=COLUMN, help=text)
+    options.add_output(group, tables=False)
+    options.add_metric(parser, types)
+    options.add_settings(parser, types)
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Chooses a candidate in each row, and writes the rows with it."""
+    options.check_output(arguments, arguments.file)
+    settings = options.read_settings(arguments.metric, arguments)
+    rows = []
+    for where, row in files.read_rows(arguments.file):
+        candidates = files.cell(where, row, arguments.candidates_column)
+        texts = check_texts(f"{where}: {arguments.candidates_column!r}", candidates)
+        if not texts:
+            raise ValueError(f"{where}: {arguments.candidates_column!r} is empty; give candidates")
+        rows.append((row, texts))
+    if not rows:
+        raise ValueError(f"{files.shown(arguments.file)} has no rows; give one for each input")
+    scorer = options.scorer_of(settings)
+    lines = (
+        json.dumps({**row, "selected": scorer.select(texts)}, ensure_ascii=False)
+        for row, texts in rows
+    )
+    options.write(lines, arguments.output)
