@@ -381,10 +381,18 @@ class Scorer:
 
         Texts are read in blocks; those of the references again where they do not fit the memory.
         """
+        values = np.empty((len(candidates), len(references)))
+        if type(self).read is Scorer.read:  # reads pairs, and each of these once
+            parts = []
+            for row, candidate in zip(values, candidates, strict=True):
+                pairs = Pairs([candidate] * len(references), [[text] for text in references])
+                scores, counts = self.score_chunk(pairs, settings, statistics, lambda share: None)
+                row[:] = scores[settings.names[0]]
+                parts.append(counts)
+            return values, add_counts(parts)
         tables = statistics.weighting(settings)
         rows = self.weigh(candidates, tables[0], settings)
         columns = self.weigh(references, tables[1], settings)
-        values = np.empty((len(rows), len(columns)))
         size = self.block_size(settings)
         for first in range(0, len(columns), size):
             others = columns[first : first + size]

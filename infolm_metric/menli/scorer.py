@@ -16,7 +16,6 @@ from infolm_metric.core.baselines import Baseline, NoBaseline
 from infolm_metric.core.idf import Statistics
 from infolm_metric.core.inputs import Pair, Pairs
 from infolm_metric.core.models import Checkpoint
-from infolm_metric.core.results import add_counts
 from infolm_metric.core.scorer import Progress, Scorer, sign_baseline
 from infolm_metric.core.tokenization import tokenize
 from infolm_metric.menli.combination import Range, scaled
@@ -116,22 +115,6 @@ class MENLIScorer(Scorer):
             columns[name] = best.tolist()
             columns |= {f"{name} {letter}": shown[:, i].tolist() for i, letter in enumerate("enc")}
         return columns, counts
-
-    def score_matrix(
-        self,
-        candidates: list[str],
-        references: list[str],
-        settings: MENLISettings,
-        statistics: Statistics,
-    ) -> tuple[np.ndarray, Counter[str]]:
-        """The scores of all candidates with all references, each pair read once."""
-        rows, parts = [], []
-        for candidate in candidates:
-            pairs = Pairs([candidate] * len(references), [[text] for text in references])
-            columns, counts = self.score_chunk(pairs, settings, statistics, lambda share: None)
-            rows.append(columns[settings.names[0]])
-            parts.append(counts)
-        return np.array(rows), add_counts(parts)
 
     def extra(self, columns: Mapping[str, list[float]], settings: MENLISettings) -> dict[str, Any]:
         """The probabilities behind each score, if they were asked for."""

@@ -14,7 +14,6 @@ import torch
 from infolm_metric.core.idf import IDF
 from infolm_metric.core.settings import (
     ModelSettings,
-    check_known,
     check_number,
     check_share,
     check_value,
@@ -22,7 +21,6 @@ from infolm_metric.core.settings import (
     descriptions,
     field_types,
     idf_of,
-    nearest,
     option,
     own_fields,
     score_names,
