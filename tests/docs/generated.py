@@ -17,9 +17,10 @@ Every setting can be given to `compute`, to `evaluate.load(...)`, where it becom
 every `compute`, to the scorer, and to its methods. The fields of the metrics' settings make the
 checks, the command line's options, the signature and, by `{COMMAND}`, this page.
 
-More of [measures](measures.md), of [idf](weights.md), of [models](bundled_model.md), of
-[baselines](reading_a_score.md#the-same-on-a-scale-from-0-to-1), of
-[several masks at once](speed.md#several-masks-at-once-an-approximation).
+More on [measures](measures.md), [idf](reading_a_score.md#how-tokens-are-weighed),
+[models](getting_started.md#the-bundled-model-and-others),
+[baselines](reading_a_score.md#the-same-on-a-scale-from-0-to-1) and
+[several masks at once](long_jobs.md#several-masks-at-once-an-approximation).
 
 """
 
