@@ -14,8 +14,8 @@ COMMAND = "python -m tests.docs.generated"
 HEAD = f"""# What can be set?
 
 Every setting can be given to `compute`, to `evaluate.load(...)`, where it becomes the default of
-every `compute`, to the scorer, and to its methods. The fields of the metrics' settings make the
-checks, the command line's options, the signature and, by `{COMMAND}`, this page.
+every `compute`, to the scorer, and to its methods. The checks, the command line's options, the
+signature and, by `{COMMAND}`, this page are made from the same fields.
 
 More on [measures](measures.md), [idf](reading_a_score.md#how-tokens-are-weighed),
 [models](getting_started.md#the-bundled-model-and-others),
