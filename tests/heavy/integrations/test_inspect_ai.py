@@ -62,7 +62,6 @@ def assert_equal(found, expected, name):
     error = statistics.stdev(expected["scores"]) / len(expected["scores"]) ** 0.5
     assert found["mean"] == pytest.approx(expected[name], rel=1e-12)
     assert found["stderr"] == pytest.approx(error, rel=1e-12)
-    print(name, found, expected[name], error)
 
 
 def test_a_task_of_the_page_ends_with_the_number_of_compute(documents, monkeypatch, tmp_path):

@@ -68,7 +68,6 @@ def test_a_task_ends_with_the_number_of_compute(language_model, tmp_path, monkey
         references = [document["summary"] for document in documents]
         expected = metric.compute(predictions=outputs, references=references)
         assert numbers[f"{metric.name},none"] == expected[metric.name]
-        print(metric.name, numbers[f"{metric.name},none"], expected[metric.name])
 
 
 def test_several_references_go_through_process_results(language_model, tmp_path, monkeypatch):
@@ -84,7 +83,6 @@ def test_several_references_go_through_process_results(language_model, tmp_path,
         predictions=outputs, references=[document["summaries"] for document in documents]
     )
     assert numbers["infolm,none"] == expected["infolm"]
-    print(numbers["infolm,none"], expected["infolm"])
 
 
 @pytest.mark.parametrize(
