@@ -5,10 +5,11 @@ import functools
 import numpy as np
 import pytest
 
-from infolm_metric import IDF
+from infolm_metric import IDF, BaryScorer, MENLIScorer
 from infolm_metric.infolm.measure_table import MEASURES
 from infolm_metric.metrics import METRICS, find
 from tests.random_pairs import random_pairs
+from tests.toy import ToyScorer
 
 pytestmark = pytest.mark.filterwarnings("ignore:infolm:UserWarning")  # of odd texts
 
@@ -160,3 +161,14 @@ def test_what_is_wrong_is_refused_before_a_model_is_loaded(arguments, settings, 
 def test_a_choice_among_none_is_refused():
     with pytest.raises(ValueError, match="candidates is empty"):
         scorers("infolm")[0].select([])
+
+
+def test_a_combination_is_selected_with_uniform_weights():
+    one = MENLIScorer(model_name_or_path="bundled", combine_with="baryscore")
+    plain = BaryScorer(model_name_or_path="bundled", idf=False).settings
+    assert one.select(SAMPLES) == one.select(SAMPLES, combine_with=plain)
+
+
+def test_a_metric_without_a_model_has_a_matrix():
+    values = ToyScorer().matrix(["ab", "b"], ["ab", "c", "b"])
+    assert values.tolist() == [[1.0, 0.0, 0.5], [0.5, 0.0, 1.0]]
