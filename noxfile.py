@@ -3,6 +3,7 @@
     nox -s lowest          # the lowest that infolm runs with
     nox -s pinned          # what .ci/run has
     nox -s transport       # BaryScore with each release of POT that it is promised for
+    nox -s integrations    # the harnesses of docs/integrations.md, as new as they come
 
 A session needs a few gigabytes for torch, whose CPU wheels are enough: set PIP_INDEX_URL or
 PIP_EXTRA_INDEX_URL to where yours come from. Give pytest's own arguments after `--`.
@@ -22,6 +23,8 @@ POT = ["0.9.6", "0.9.7"]
 NEEDED = ".[plots,ray]"
 WITH = ["accelerate", "hypothesis", "import-linter", "mpmath", "pytest>=8.4", "pytest-xdist>=3.8"]
 WITH += ["pytest-timeout>=2.3", "torchmetrics==1.9.0"]
+# What Inspect allows of fsspec is older than requirements.txt has it.
+HARNESSES = ["lm-eval[hf]>=0.4.9", "inspect-ai>=0.3.200"]
 
 
 def lowest() -> list[str]:
@@ -65,3 +68,12 @@ def with_pot(session: nox.Session, pot: str) -> None:
     session.install("-c", "requirements.txt", "-e", ".[test]")
     session.install(f"POT=={pot}")
     session.run("pytest", *(session.posargs or ["tests/unit/baryscore"]))
+
+
+@nox.session(name="integrations")
+def with_harnesses(session: nox.Session) -> None:
+    """The pinned torch and transformers, with lm-evaluation-harness and Inspect."""
+    lines = Path(__file__).with_name("requirements.txt").read_text().splitlines()
+    pins = [line for line in lines if line.startswith(("torch==", "transformers=="))]
+    session.install("-e", ".", *WITH, *HARNESSES, *pins)
+    session.run("pytest", *(session.posargs or ["tests/heavy/integrations"]))

@@ -211,7 +211,9 @@ class Scorer:
             TypeError, ValueError: an argument is wrong; nothing was loaded yet.
             OSError: the model cannot be found.
         """
-        settings = self.settings.replace(**changed)
+        return self._matrix(candidates, references, self.settings.replace(**changed))
+
+    def _matrix(self, candidates: Any, references: Any, settings: Any) -> np.ndarray:
         rows, columns = check_texts("candidates", candidates), check_texts("references", references)
         for name, texts in (("candidates", rows), ("references", columns)):
             if not texts:
@@ -243,10 +245,8 @@ class Scorer:
             TypeError, ValueError: an argument is wrong; nothing was loaded yet.
             OSError: the model cannot be found.
         """
-        settings = self.settings.replace(**changed)
-        if settings.counted:
-            changed["idf"] = False
-        values = self.matrix(candidates, candidates, **changed)
+        settings = self.settings.replace(**changed).without_counts()
+        values = self._matrix(candidates, candidates, settings)
         others = values.sum(1) - values.diagonal()
         best = others.argmax() if self.higher_is_better else others.argmin()
         chosen: str = list(candidates)[int(best)]

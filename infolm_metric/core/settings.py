@@ -89,6 +89,10 @@ class Settings:
         idf = getattr(self, "idf", False)
         return sides[idf] if isinstance(idf, str) else ()
 
+    def without_counts(self: AnySettings) -> AnySettings:
+        """These settings, but that tokens are weighed alike where documents would be counted."""
+        return self.replace(idf=False) if self.counted else self
+
     def signed(self) -> dict[str, object]:
         """What can change a score under these settings, as the signature shows it."""
         fields: dict[str, object] = {}

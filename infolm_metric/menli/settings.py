@@ -154,6 +154,10 @@ class MENLISettings(ModelSettings):
         """The sides whose documents are counted for the metric that is combined."""
         return () if self.other is None else self.other.counted
 
+    def without_counts(self) -> MENLISettings:
+        """These settings, but that the other metric weighs tokens alike where it would count."""
+        return self.replace(combine_with=self.other.without_counts()) if self.counted else self
+
     def signed(self) -> dict[str, object]:
         """What can change a score; what belongs to a combination only where there is one."""
         fields = super().signed()

@@ -16,10 +16,11 @@ import infolm_metric
 from tests import readme_examples
 from tests.project_files import ROOT
 
+HARNESSES = (".lm_eval", ".inspect_ai")  # which need the libraries that nox has
 MODULES = [infolm_metric.__name__] + [
     module.name
     for module in pkgutil.walk_packages(infolm_metric.__path__, "infolm_metric.")
-    if not module.name.endswith("__main__")
+    if not module.name.endswith(("__main__", *HARNESSES))
 ]
 
 

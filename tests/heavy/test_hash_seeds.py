@@ -10,8 +10,9 @@ from transformers import AutoTokenizer
 from infolm_metric.core.idf import tokenizer_fingerprint
 from infolm_metric.robustness.attacks import ATTACKS, attack
 from tests.project_files import ROOT
-from tests.unit.core.test_idf import TOKENIZERS
 from tests.unit.robustness.test_attacks import TEXTS
+
+TOKENIZERS = ("bert", "roberta", "xlm-roberta", "deberta-v2")
 
 
 def test_fingerprints_are_the_same_in_another_process(tiny_models):

@@ -1,0 +1,68 @@
+"""The metrics as scorers of Inspect, which finds this module by its entry point.
+
+Samples are scored one by one, as they finish: a corpus to count for idf is not there yet.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from infolm_metric.core.settings import field_types
+from infolm_metric.integrations import check_one_score, needed
+from infolm_metric.metrics import find
+
+with needed("inspect-ai"):
+    import anyio.to_thread
+    from inspect_ai.scorer import Score, Scorer, Target, mean, scorer, stderr
+    from inspect_ai.solver import TaskState
+
+
+@scorer(metrics=[mean(), stderr()])
+def infolm(**settings: Any) -> Scorer:
+    """InfoLM of the output against the target, or targets; lower is better.
+
+    Args:
+        **settings: those of `InfoLMSettings`; `idf` is False, "bundled" or the path of a table.
+    """
+    return sample_scorer("infolm", settings)
+
+
+@scorer(metrics=[mean(), stderr()])
+def baryscore(**settings: Any) -> Scorer:
+    """BaryScore of the output against the target, or targets; lower is better.
+
+    Args:
+        **settings: those of `BaryScoreSettings`; `idf` is False, "bundled" or the path of a table.
+    """
+    return sample_scorer("baryscore", settings)
+
+
+@scorer(metrics=[mean(), stderr()])
+def menli(**settings: Any) -> Scorer:
+    """MENLI of the output against the target, or targets; higher is better.
+
+    Args:
+        **settings: those of `MENLISettings`.
+    """
+    return sample_scorer("menli", settings)
+
+
+def sample_scorer(name: str, settings: dict[str, Any]) -> Scorer:
+    """The scorer of a metric for samples that come one by one; it scores in a thread."""
+    metric = find(name)
+    defaults = {"idf": False} if "idf" in field_types(metric.settings_type()) else {}
+    made = metric.scorer_type()(**defaults | settings)
+    check_one_score(made.settings)
+    if made.settings.counted:
+        raise ValueError(
+            "idf must be False, 'bundled' or the path of a table, because samples come one by one "
+            f"and are no corpus to count, got {made.settings.counted[0]!r}"
+        )
+
+    async def score(state: TaskState, target: Target) -> Score:
+        output = state.output.completion
+        result = await anyio.to_thread.run_sync(partial(made.score, [output], [list(target)]))
+        return Score(value=result[name], answer=output, metadata={"signature": result["signature"]})
+
+    return score

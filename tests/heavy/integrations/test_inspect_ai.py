@@ -1,0 +1,124 @@
+"""Logs of Inspect, scored by our scorers as the page shows it, hold the numbers of `compute`."""
+
+import os
+import statistics
+import subprocess
+import sys
+from pathlib import Path
+
+import inspect_ai
+import pytest
+from inspect_ai.dataset import FieldSpec, json_dataset
+from inspect_ai.log import read_eval_log
+from inspect_ai.model import ModelOutput, ModelUsage, get_model
+from inspect_ai.scorer import match
+
+from infolm_metric import MENLI, InfoLM
+from infolm_metric.integrations.inspect_ai import baryscore, infolm, menli
+from tests.integration_files import write_shown
+from tests.random_pairs import random_pairs
+
+pytestmark = pytest.mark.filterwarnings("ignore:infolm:UserWarning")  # of short texts
+
+OUTPUTS = [row["prediction"] for row in random_pairs(10, seed=5)]
+INSPECT = str(Path(sys.executable).with_name("inspect"))
+
+
+@pytest.fixture
+def documents(tmp_path, monkeypatch):
+    """The documents; the working folder has them, and the files of the page."""
+    monkeypatch.chdir(tmp_path)
+    return write_shown(tmp_path)
+
+
+def made_up():
+    """A model that writes OUTPUTS, in turn."""
+    outputs = [ModelOutput.from_content("mockllm/model", output) for output in OUTPUTS]
+    for output in outputs:
+        output.usage = ModelUsage()  # or tokens are counted by a table from the network
+    return get_model("mockllm/model", custom_outputs=outputs)
+
+
+def evaluate(task, **settings):
+    """The log of the task by that model."""
+    (log,) = inspect_ai.eval(task, model=made_up(), max_connections=1, display="none", **settings)
+    assert log.status == "success", log.error
+    return log
+
+
+def outputs_of(log):
+    """The output of each document in the order of the documents."""
+    return [sample.output.completion for sample in sorted(log.samples, key=lambda each: each.id)]
+
+
+def numbers(log, name):
+    """Mean and standard error by a scorer."""
+    (found,) = [each for each in log.results.scores if each.name == name]
+    return {key: each.value for key, each in found.metrics.items()}
+
+
+def assert_equal(found, expected, name):
+    """Fail unless Inspect's numbers are those of `compute`."""
+    error = statistics.stdev(expected["scores"]) / len(expected["scores"]) ** 0.5
+    assert found["mean"] == pytest.approx(expected[name], rel=1e-12)
+    assert found["stderr"] == pytest.approx(error, rel=1e-12)
+
+
+def test_a_task_of_the_page_ends_with_the_number_of_compute(documents, monkeypatch, tmp_path):
+    monkeypatch.syspath_prepend(tmp_path)
+    import summaries
+
+    log = evaluate(summaries.summaries())
+    expected = InfoLM(model_name_or_path="bundled", idf="bundled").compute(
+        predictions=outputs_of(log), references=[each["summary"] for each in documents]
+    )
+    assert sorted(outputs_of(log)) == sorted(OUTPUTS)
+    assert_equal(numbers(log, "infolm"), expected, "infolm")
+    assert log.samples[0].scores["infolm"].metadata == {"signature": expected["signature"]}
+
+
+def test_a_log_is_scored_again(documents):
+    dataset = json_dataset("documents.jsonl", FieldSpec(input="text", target="summaries"))
+    log = evaluate(inspect_ai.Task(dataset=dataset, scorer=match()))
+    again = inspect_ai.score(
+        log, infolm(model_name_or_path="bundled"), action="append", display="none"
+    )
+    expected = InfoLM(model_name_or_path="bundled", idf=False).compute(
+        predictions=outputs_of(log), references=[each["summaries"] for each in documents]
+    )
+    assert_equal(numbers(again, "infolm"), expected, "infolm")
+
+
+def test_the_command_of_inspect_finds_the_scorers(documents, tmp_path, monkeypatch):
+    """By the entry point of the installed package, wherever the checkout is."""
+    monkeypatch.delenv("PYTHONPATH", raising=False)
+    dataset = json_dataset("documents.jsonl", FieldSpec(input="text", target="summary"))
+    log = evaluate(inspect_ai.Task(dataset=dataset, scorer=match()), log_dir=str(tmp_path))
+    options = ("--action", "append", "--overwrite", "--display", "plain")
+    settings = ("-S", "model_name_or_path=bundled", "-S", "formula=e-c")
+    result = subprocess.run(
+        [INSPECT, "score", log.location, "--scorer", "infolm_metric/menli", *settings, *options],
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert result.returncode == 0, result.stdout + result.stderr
+    expected = MENLI(model_name_or_path="bundled", formula="e-c").compute(
+        predictions=outputs_of(log), references=[each["summary"] for each in documents]
+    )
+    assert_equal(numbers(read_eval_log(log.location), "menli"), expected, "menli")
+
+
+@pytest.mark.parametrize(
+    ("make", "settings", "problem"),
+    [
+        (infolm, {"temprature": 2}, "did you mean 'temperature'"),
+        (infolm, {"information_measure": ["kl", "l1"]}, "must be one name"),
+        (baryscore, {"idf": True}, "idf must be False"),
+        (menli, {"combine_with": "infolm"}, "idf must be False"),
+    ],
+)
+def test_what_is_wrong_is_refused(make, settings, problem):
+    with pytest.raises((TypeError, ValueError), match=problem):
+        make(**settings)

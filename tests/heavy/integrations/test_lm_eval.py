@@ -1,0 +1,98 @@
+"""A task of lm-evaluation-harness, as the page shows it, ends with the number of `compute`."""
+
+import lm_eval
+import pytest
+import torch
+import transformers
+from lm_eval.tasks import TaskManager
+
+from infolm_metric import MENLI, InfoLM
+from infolm_metric.integrations.lm_eval import aggregation
+from tests.integration_files import write_shown
+
+pytestmark = pytest.mark.filterwarnings("ignore:infolm:UserWarning")  # of few and short texts
+
+SEVERAL = """
+from infolm_metric.integrations.lm_eval import pass_through
+
+
+def process_results(document, outputs):
+    return {"infolm": pass_through([document["summaries"]], outputs, model_name_or_path="bundled")}
+"""
+
+
+@pytest.fixture
+def language_model(tiny_bert, tmp_path):
+    """The folder of a tiny model that writes words at random."""
+    tokenizer = transformers.AutoTokenizer.from_pretrained(tiny_bert)
+    tokenizer.eos_token = tokenizer.sep_token
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        config = transformers.GPT2Config(
+            vocab_size=len(tokenizer),
+            n_embd=32,
+            n_layer=1,
+            n_head=2,
+            n_positions=128,
+            bos_token_id=tokenizer.cls_token_id,
+            eos_token_id=tokenizer.eos_token_id,
+            pad_token_id=tokenizer.pad_token_id,
+        )
+        transformers.GPT2LMHeadModel(config).save_pretrained(tmp_path / "model")
+    tokenizer.save_pretrained(tmp_path / "model")
+    return tmp_path / "model"
+
+
+def evaluate(task, folder, model):
+    """(the numbers of the task, the outputs)."""
+    found = lm_eval.simple_evaluate(
+        model="hf",
+        model_args={"pretrained": str(model)},
+        tasks=[task],
+        task_manager=TaskManager(include_path=str(folder), include_defaults=False),
+        device="cpu",
+        batch_size=5,
+        log_samples=True,
+    )
+    outputs = [sample["filtered_resps"][0] for sample in found["samples"][task]]
+    return found["results"][task], outputs
+
+
+def test_a_task_ends_with_the_number_of_compute(language_model, tmp_path, monkeypatch):
+    documents = write_shown(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    numbers, outputs = evaluate("summaries", tmp_path, language_model)
+    assert len(set(outputs)) > 5
+    for metric_type, settings in ((InfoLM, {}), (MENLI, {"formula": "e-c"})):
+        metric = metric_type(model_name_or_path="bundled", **settings)
+        references = [document["summary"] for document in documents]
+        expected = metric.compute(predictions=outputs, references=references)
+        assert numbers[f"{metric.name},none"] == expected[metric.name]
+
+
+def test_several_references_go_through_process_results(language_model, tmp_path, monkeypatch):
+    documents = write_shown(tmp_path)
+    with (tmp_path / "utils.py").open("a") as file:
+        file.write(SEVERAL)
+    task = (tmp_path / "summaries.yaml").read_text().partition("metric_list")[0]
+    more = "process_results: !function utils.process_results\nmetric_list: [{metric: infolm}]\n"
+    (tmp_path / "summaries.yaml").write_text(task + more)
+    monkeypatch.chdir(tmp_path)
+    numbers, outputs = evaluate("summaries", tmp_path, language_model)
+    expected = InfoLM(model_name_or_path="bundled").compute(
+        predictions=outputs, references=[document["summaries"] for document in documents]
+    )
+    assert numbers["infolm,none"] == expected["infolm"]
+
+
+@pytest.mark.parametrize(
+    ("items", "problem"),
+    [
+        ([1.0, 0.0], "process_results"),
+        ([("a", "b", {"temprature": 2})], "did you mean 'temperature'"),
+        ([("a", "b", {"information_measure": ["kl"]})], "information_measure must be one name"),
+    ],
+)
+def test_what_is_wrong_is_refused(items, problem):
+    with pytest.raises((TypeError, ValueError), match=problem):
+        aggregation("infolm")(items)

@@ -1,0 +1,144 @@
+"""The metrics as torchmetrics, on one process and on two ranks; what needs no library at hand."""
+
+import json
+import os
+import pickle
+import subprocess
+import sys
+
+import pytest
+import torch
+from torchmetrics import MetricCollection
+
+from infolm_metric import MENLI, BaryScore, InfoLM
+from infolm_metric.integrations import torchmetrics
+from tests.project_files import ROOT
+from tests.random_pairs import random_pairs
+
+pytestmark = [
+    pytest.mark.xdist_group("ranks"),
+    pytest.mark.filterwarnings("ignore:infolm:UserWarning"),  # of few and short texts
+]
+
+PAIRS = random_pairs(12)
+PREDICTIONS = [row["prediction"] for row in PAIRS]
+REFERENCES = [row["references"][0] for row in PAIRS]
+GROUPS = [[text, other] for text, other in zip(REFERENCES, REFERENCES[::-1], strict=True)]
+METRICS = {"InfoLM": InfoLM, "BaryScore": BaryScore, "MENLI": MENLI}
+
+
+def batches(references, *edges):
+    """[predictions, references] between consecutive edges."""
+    parts = zip(edges, edges[1:], strict=False)
+    return [[PREDICTIONS[start:stop], references[start:stop]] for start, stop in parts]
+
+
+@pytest.mark.parametrize("name", METRICS)
+@pytest.mark.parametrize("references", [REFERENCES, GROUPS], ids=["one", "several"])
+def test_batches_together_score_as_compute_does(name, references):
+    metric = getattr(torchmetrics, name)(model_name_or_path="bundled")
+    whole = METRICS[name](model_name_or_path="bundled")
+    for epoch in ((0, 5, 12), (0, 4)):
+        for batch in batches(references, *epoch):
+            metric.update(*batch)
+        score = metric.compute()
+        expected = whole.compute(
+            predictions=PREDICTIONS[: epoch[-1]], references=references[: epoch[-1]], details=False
+        )
+        assert score.dtype == torch.float32 and score.shape == ()
+        assert score.item() == pytest.approx(expected[name.lower()], rel=1e-6)
+        metric.reset()
+
+
+def test_a_step_scores_its_batch_and_counts_for_the_epoch():
+    """What Lightning logs on a step and on an epoch."""
+    metric = torchmetrics.InfoLM(model_name_or_path="bundled")
+    alone = InfoLM(model_name_or_path="bundled")
+    for predictions, references in batches(REFERENCES, 0, 5, 12):
+        expected = alone.compute(predictions=predictions, references=references)["infolm"]
+        assert metric(predictions, references).item() == pytest.approx(expected, rel=1e-6)
+    expected = alone.compute(predictions=PREDICTIONS, references=REFERENCES)["infolm"]
+    assert metric.compute().item() == pytest.approx(expected, rel=1e-6)
+
+
+def test_copies_and_collections_score_alike():
+    names = ["kl_divergence", "l1_distance"]
+    metric = torchmetrics.InfoLM(model_name_or_path="bundled", information_measure=names)
+    metric.update(PREDICTIONS, REFERENCES)
+    score = metric.compute()
+    assert list(score) == names
+    for copy in (metric.clone(), pickle.loads(pickle.dumps(metric))):
+        assert copy.compute() == score
+    both = MetricCollection(
+        {name: getattr(torchmetrics, name)(model_name_or_path="bundled") for name in METRICS}
+    )
+    for batch in batches(REFERENCES, 0, 5, 12):
+        both.update(*batch)
+    assert {name: each.item() for name, each in both.compute().items()} == {
+        name: pytest.approx(
+            metric_type(model_name_or_path="bundled").compute(
+                predictions=PREDICTIONS, references=REFERENCES
+            )[name.lower()],
+            rel=1e-6,
+        )
+        for name, metric_type in METRICS.items()
+    }
+    assert not torchmetrics.InfoLM.higher_is_better and torchmetrics.MENLI.higher_is_better
+
+
+@pytest.mark.parametrize(
+    "shares",
+    [
+        [batches(REFERENCES, 0, 2, 5), batches(REFERENCES, 5, 12)],
+        [batches(REFERENCES, 0, 12), []],  # a rank that was given none
+    ],
+    ids=["uneven", "one has none"],
+)
+def test_two_ranks_score_as_compute_does(shares, tiny_bert, tmp_path):
+    (tmp_path / "shares.json").write_text(json.dumps(shares))
+    launcher = ("-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2")
+    script = ROOT / "tests" / "heavy" / "torchmetrics_on_ranks.py"
+    result = subprocess.run(
+        [sys.executable, *launcher, script, tiny_bert, tmp_path / "shares.json", tmp_path],
+        env={**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert result.returncode == 0, result.stderr
+    whole = InfoLM(model_name_or_path=str(tiny_bert))
+    expected = []
+    for epoch in (shares, [share[:1] for share in shares]):
+        parts = [batch for share in epoch for batch in share]
+        predictions, references = ([text for part in parts for text in part[i]] for i in (0, 1))
+        expected.append(whole.compute(predictions=predictions, references=references)["infolm"])
+    for rank in (0, 1):
+        found = json.loads((tmp_path / f"rank-{rank}.json").read_text())
+        assert found == pytest.approx(expected, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("problem", "call"),
+    [
+        ("unknown setting 'temprature'", lambda: torchmetrics.InfoLM(temprature=2)),
+        ("equally long", lambda: torchmetrics.InfoLM().update(["a"], ["b", "c"])),
+        ("at least one", lambda: torchmetrics.InfoLM().compute()),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:The ``compute`` method")
+def test_what_is_wrong_is_refused(problem, call):
+    with pytest.raises((TypeError, ValueError), match=problem):
+        call()
+
+
+@pytest.mark.parametrize(
+    ("module", "package"),
+    [("lm_eval", "lm-eval"), ("inspect_ai", "inspect-ai"), ("torchmetrics", "torchmetrics")],
+)
+def test_a_library_that_is_missing_is_named_with_its_remedy(module, package):
+    """In a process where the library cannot be imported."""
+    program = f"import sys; sys.modules[{module!r}] = None; import infolm_metric.integrations."
+    result = subprocess.run(
+        [sys.executable, "-c", program + module], cwd=ROOT, capture_output=True, text=True
+    )
+    assert f"ImportError: this needs {package}, which is not installed: pip" in result.stderr

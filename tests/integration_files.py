@@ -1,0 +1,27 @@
+"""The files that docs/integrations.md shows, as a reader would copy them, with documents."""
+
+import re
+from pathlib import Path
+
+from tests.project_files import ROOT
+from tests.random_pairs import random_pairs, write_lines
+
+SHOWN = re.compile(r"^```(?:py|yaml)\n# (?P<name>[\w.]+)\n(?P<content>.*?)^```$", re.DOTALL | re.M)
+
+
+def write_shown(folder: Path) -> list[dict[str, object]]:
+    """The ten documents, after they and all files of the page are written into the folder."""
+    page = (ROOT / "docs" / "integrations.md").read_text(encoding="utf-8")
+    for file in SHOWN.finditer(page):
+        (folder / file["name"]).write_text(file["content"])
+    rows = random_pairs(10, seed=4, longest=12)
+    documents = [
+        {
+            "text": row["prediction"],
+            "summary": row["references"][0],
+            "summaries": [row["references"][0], "it was cold"],
+        }
+        for row in rows
+    ]
+    write_lines(folder / "documents.jsonl", documents)
+    return documents
