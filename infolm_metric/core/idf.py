@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from infolm_metric.core.files import write_whole
-from infolm_metric.core.inputs import Pair, as_list, check_text
+from infolm_metric.core.inputs import Pair, Pairs, as_list, check_text
 from infolm_metric.core.tokenization import TokenizedText, tokenize
 
 FORMAT, VERSION = "infolm idf table", 1
@@ -164,7 +164,7 @@ class IDF:
             max_length: how many tokens of a document are read, special ones included; None: all.
             column: which to read where there are columns; without one named "text", the only one
                 that holds text.
-            processes: share the work on a `Dataset`; None: the tokenizer's own threads do.
+            processes: share the work on a `Dataset` or a list; None: the tokenizer's threads do.
 
         Returns:
             The table, of as many entries as the tokenizer has ids.
@@ -319,11 +319,6 @@ class Statistics:
         """
         return min((len(table.digests) for table in self.tables.values()), default=0)
 
-    @property
-    def fingerprints(self) -> dict[str, str]:
-        """What stands for the counts of each side."""
-        return {side: table.fingerprint for side, table in self.tables.items()}
-
     def weighting(self, settings: Any) -> tuple[IDF | None, IDF | None]:
         """What weighs the candidates' tokens and the references': a table, or None: uniformly.
 
@@ -355,10 +350,14 @@ def count_sides(
         "candidates": lambda: (candidate for candidate, _ in pairs),
         "references": lambda: (text for _, group in pairs for text in group),
     }
+    held = isinstance(pairs, Pairs)  # in memory, where several processes can share them
     return Statistics(
         {
             side: IDF.from_corpus(
-                texts[side](), tokenizer, max_length=max_length, processes=processes
+                list(texts[side]()) if held else texts[side](),
+                tokenizer,
+                max_length=max_length,
+                processes=processes,
             )
             for side in sides
         }
@@ -419,9 +418,10 @@ def _counted(
     column: str,
     processes: int,
 ) -> Iterator[Mapping[str, Any]]:
-    """Rows of counts: of a list or an iterator in this process, of a data set by `datasets`."""
+    """Rows of counts: of an iterator or a short list in this process, of others by `datasets`."""
     count = partial(count_rows, tokenizer=tokenizer, max_length=max_length)
-    if isinstance(corpus, list | tuple | Iterator):
+    listed = isinstance(corpus, list | tuple)
+    if isinstance(corpus, Iterator) or (listed and (processes == 1 or len(corpus) <= BATCH)):
         numbered = enumerate(corpus)
         while part := list(islice(numbered, BATCH)):
             positions, texts = zip(*part, strict=True)

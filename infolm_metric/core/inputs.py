@@ -104,8 +104,8 @@ class Pairs:
             yield self.part(start)
 
 
-def check_pairs(predictions: Any, references: Any, empty: bool = False) -> Pairs:
-    """The checked pairs: equally many texts and references, at least one unless `empty`.
+def check_pairs(predictions: Any, references: Any) -> Pairs:
+    """The checked pairs: equally many texts and references, at least one.
 
     `predictions` is a list of strings and `references` a list of strings, or a list of lists of
     strings with at least one in each. Tuples, numpy arrays, pandas series and columns of a
@@ -130,8 +130,6 @@ def check_pairs(predictions: Any, references: Any, empty: bool = False) -> Pairs
             f"got {_count(candidates, 'prediction')} and {_count(groups, 'reference')}"
         )
     if not candidates:
-        if empty:
-            return Pairs([], [])
         raise ValueError("predictions and references are empty; give at least one pair")
     check_texts("predictions", candidates)
     several, listed = _is_list(groups[0]), list[list[str]]()

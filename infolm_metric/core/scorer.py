@@ -246,17 +246,18 @@ class Scorer:
             OSError: the model cannot be found.
         """
         settings = self.settings.replace(**changed).without_counts()
-        values = self._matrix(candidates, candidates, settings)
+        texts = check_texts("candidates", candidates)
+        values = self._matrix(texts, texts, settings)
         others = values.sum(1) - values.diagonal()
         best = others.argmax() if self.higher_is_better else others.argmin()
-        chosen: str = list(candidates)[int(best)]
-        return chosen
+        return texts[int(best)]
 
     def unload(self) -> None:
         """Free the model and what is kept; the next call loads the model again."""
-        self._checkpoint: tuple[Hashable, Checkpoint] | None = None
-        self._model: tuple[Hashable, Any] | None = None
-        self.cache = TensorCache()
+        with self.lock:  # not in the midst of another thread's pass
+            self._checkpoint: tuple[Hashable, Checkpoint] | None = None
+            self._model: tuple[Hashable, Any] | None = None
+            self.cache = TensorCache()
 
     def references_or_sources(self, references: Any, sources: Any) -> Any:
         """The references, or the sources where the metric takes these in their place."""
@@ -271,7 +272,8 @@ class Scorer:
     @property
     def tokenizer(self) -> Any:
         """The tokenizer of the model in the settings; `IDF.from_corpus` needs it."""
-        return self.checkpoint(self.settings).tokenizer
+        with self.lock:
+            return self.checkpoint(self.settings).tokenizer
 
     # What commands, jobs, ranks and the page stand on: parts of a corpus, with checked settings.
 
@@ -384,8 +386,12 @@ class Scorer:
         values = np.empty((len(candidates), len(references)))
         if type(self).read is Scorer.read:  # reads pairs, and each of these once
             parts = []
-            for row, candidate in zip(values, candidates, strict=True):
-                pairs = Pairs([candidate] * len(references), [[text] for text in references])
+            blocks = [
+                Pairs([candidate] * len(references), [[text] for text in references])
+                for candidate in candidates
+            ]
+            self.check(Pairs.joined(blocks), settings, statistics)
+            for row, pairs in zip(values, blocks, strict=True):
                 scores, counts = self.score_chunk(pairs, settings, statistics, lambda share: None)
                 row[:] = scores[settings.names[0]]
                 parts.append(counts)
@@ -565,16 +571,14 @@ class Scorer:
             for name, stats in found[usual].items()
         }
 
-    def make_baseline(
-        self, texts: Sequence[str], pairs: int, references: int, settings: Any = None
-    ) -> Baseline:
+    def make_baseline(self, texts: Sequence[str], pairs: int, references: int) -> Baseline:
         """The baseline of a corpus, for every score and kind of weights that a file holds.
 
         Texts are compared with others of them, for each number of references up to `references`.
         """
         corpus = Pairs.of((text, [text]) for text in texts)
         found = {}
-        for each in (settings or self.settings).baseline_settings():
+        for each in self.settings.baseline_settings():
             with self.lock:
                 statistics = self.count(corpus, each)
                 for count, part in enumerate(unrelated_pairs(texts, pairs, references), 1):

@@ -366,10 +366,9 @@ def check_value(name: str, value: Any, annotation: Any) -> Any:
     raise TypeError(f"{name} must be {_in_words(kinds)}, got {value!r:.100}")
 
 
-def check_number(name: str, value: Any, least: float = -math.inf) -> float:
-    """The value as a finite float of at least `least`."""
+def check_number(name: str, value: Any) -> float:
+    """The value as a finite float."""
     number: float = check_value(name, value, float)
-    check_at_least(name, number, least)
     return number
 
 

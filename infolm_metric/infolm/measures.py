@@ -335,7 +335,7 @@ def _kl_all(log_p: Tensor, log_q: Tensor) -> Tensor:
 def _ab_all(log_p: Tensor, log_q: Tensor, alpha: float, beta: float) -> Tensor:
     total = alpha + beta
     if min(abs(alpha), abs(beta), abs(total)) < SINGULAR:
-        return torch.full((len(log_p), len(log_q)), torch.nan, dtype=torch.float64)
+        return log_p.new_full((len(log_p), len(log_q)), torch.nan)
     ends = (total * log_p).logsumexp(-1), (total * log_q).logsumexp(-1)
     one, other = ends[0][:, None] / (beta * total), ends[1] / (alpha * total)
     return one + other - _power_sums(log_p, log_q, alpha, beta) / (alpha * beta)

@@ -330,9 +330,13 @@ class InfoLMScorer(Scorer):
 
     def _view(self, text: WeightedText, settings: InfoLMSettings) -> TextView:
         """The predictions at every position of a text, those of weight 0 included."""
-        plain = WeightedText.of(text.text, None)
-        steps = predictions([[plain]], self.model(settings), settings)
-        log_p = log_predictions(torch.cat([logits for *_, logits in steps]), settings.temperature)
+        # Weighed by their number, because windows read without a mask do not come in order.
+        numbers = np.arange(len(text.log_weights), dtype=np.float64)
+        numbered = WeightedText(text.key, text.text, numbers)
+        steps = list(predictions([[numbered]], self.model(settings), settings))
+        order = torch.cat([weights[:, 0] for _, weights, _ in steps]).argsort()
+        logits = torch.cat([logits for *_, logits in steps])
+        log_p = log_predictions(logits[order.to(logits.device)], settings.temperature)
         tokenizer = self.checkpoint(settings).tokenizer
         ids, log_weights = text.text.tokens.tolist(), text.log_weights
         if not ids:

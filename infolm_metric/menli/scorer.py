@@ -59,8 +59,9 @@ class MENLIScorer(Scorer):
 
     def unload(self) -> None:
         """Free the models and what is kept; the next call loads them again."""
-        super().unload()
-        self._others: dict[str, Scorer] = {}
+        with self.lock:
+            super().unload()
+            self._others: dict[str, Scorer] = {}
 
     def count(self, pairs: Iterable[Pair], settings: MENLISettings) -> Statistics:
         """What the metric that is combined has to know of the whole corpus."""

@@ -16,6 +16,7 @@ from typing import Any, Literal
 
 from infolm_metric import metrics
 from infolm_metric.core.baselines import Baseline, baseline_of
+from infolm_metric.core.idf import IDF
 from infolm_metric.core.settings import (
     BUNDLED,
     ModelSettings,
@@ -150,9 +151,10 @@ class MENLISettings(ModelSettings):
         return kind(**{name: getattr(self, name) for name in inherited})
 
     @property
-    def counted(self) -> tuple[str, ...]:
-        """The sides whose documents are counted for the metric that is combined."""
-        return () if self.other is None else self.other.counted
+    def idf(self) -> bool | str | IDF:
+        """What weighs the tokens in the metric that is combined; False where there is none."""
+        weights: bool | str | IDF = False if self.other is None else self.other.idf
+        return weights
 
     def without_counts(self) -> MENLISettings:
         """These settings, but that the other metric weighs tokens alike where it would count."""

@@ -208,7 +208,11 @@ def agreement(
     check_whole("resamples", resamples)
     check_whole("seed", seed, least=0)
     check_confidence(confidence)
-    named = {repr(name): grid for name, grid in [*human.items(), *metrics.items()]}
+    named = {
+        f"{kind} {name!r}": grid
+        for kind, grids in (("criterion", human), ("metric", metrics))
+        for name, grid in grids.items()
+    }
     check_grids(named if length is None else {**named, LENGTH: length})
     for name, grid in named.items():
         check_varies(name, grid)

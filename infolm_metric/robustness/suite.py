@@ -518,7 +518,7 @@ def measure(
                 f"{len(column.scores)}"
             )
     for scorer in scorers.values():
-        if getattr(scorer.settings, "idf", None) == "separate":
+        if "candidates" in scorer.settings.counted:
             raise ValueError(
                 "idf='separate' weighs candidates by a corpus of attacked texts; use 'references', "
                 "False or a table"

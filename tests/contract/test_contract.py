@@ -78,7 +78,7 @@ def make(metric, scorer):
 @pytest.fixture
 def uniform(scorer):
     """Settings by which scores depend on nothing else in the call."""
-    return {"idf": False} if hasattr(scorer.settings, "idf") else {}
+    return {"idf": False} if "idf" in field_types(type(scorer.settings)) else {}
 
 
 # Evaluate's protocol

@@ -243,6 +243,17 @@ def test_two_processes_count_the_same_and_leave_no_trace(tmp_path, monkeypatch):
     assert list(tmp_path.rglob("*.arrow")) == []
 
 
+def test_what_a_call_holds_is_counted_by_several_processes():
+    texts = [CORPUS[index % len(CORPUS)] for index in range(2 * BATCH)]
+    pairs, tokenizer = (
+        Pairs.of(("", [text]) for text in texts),
+        word_tokenizer(kind=CountingTokenizer),
+    )
+    counted = count_sides(pairs, ["references"], tokenizer, None, 2).tables["references"]
+    assert tokenizer.texts == 0  # in this process
+    assert counted == IDF.from_corpus(texts, TOKENIZER)
+
+
 def test_counts_of_files_are_kept_whoever_counted_them(tmp_path):
     texts = [CORPUS[index % len(CORPUS)] for index in range(2 * BATCH)]
     data, tokenizer = on_disk(tmp_path / "data", texts), word_tokenizer(kind=CountingTokenizer)

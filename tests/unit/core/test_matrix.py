@@ -3,6 +3,7 @@
 import functools
 
 import numpy as np
+import pyarrow
 import pytest
 
 from infolm_metric import IDF, BaryScorer, MENLIScorer
@@ -137,6 +138,11 @@ def test_the_first_of_equals_is_chosen_and_one_is_no_choice():
     assert one.select(["rain fell", "rain fell", "rain fell"]) == "rain fell"
 
 
+def test_the_choice_among_a_column_is_a_string():
+    chosen = scorers("infolm")[0].select(pyarrow.chunked_array([SAMPLES]))
+    assert type(chosen) is str
+
+
 # Refusals.
 
 
@@ -156,6 +162,12 @@ def test_what_is_wrong_is_refused_before_a_model_is_loaded(arguments, settings, 
     scorer = find("infolm").scorer_type()(model_name_or_path="no/such/model")
     with pytest.raises((TypeError, ValueError), match=problem):
         scorer.matrix(*arguments, **settings)
+
+
+def test_every_pair_of_texts_must_fit_where_none_may_be_cut():
+    options = {"max_length": 10, "long_text": "error"}
+    with pytest.raises(ValueError, match="long_text"):
+        scorers("menli")[0].matrix(["rain", "the cat sat on the mat"], ["a dog ran"], **options)
 
 
 def test_a_choice_among_none_is_refused():

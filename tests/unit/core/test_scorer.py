@@ -1,6 +1,7 @@
 """What is the same for every scorer: chunks, streams, what is kept, what corpora and texts tell."""
 
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -129,6 +130,18 @@ def test_a_checkpoint_is_opened_and_a_model_loaded_once(tiny_bert, tiny_models, 
     scorer.unload()
     scorer.score(["a cat"], ["a dog"])
     assert (len(opened), len(loaded)) == (4, 4)
+
+
+def test_what_is_in_use_is_freed_after_the_pass(scorer):
+    scorer.score(["a cat"], ["a dog"], idf=False)
+    with ThreadPoolExecutor() as pool:
+        with scorer.lock:
+            freed = pool.submit(scorer.unload)
+            with pytest.raises(TimeoutError):
+                freed.result(timeout=0.1)
+            assert scorer._model is not None
+        freed.result()
+    assert scorer._model is None
 
 
 # What corpora tell

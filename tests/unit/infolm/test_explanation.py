@@ -57,6 +57,17 @@ def test_an_explanation_without_masks_shows_what_is_predicted_in_sight(scorer):
     assert seen.candidate.tokens == ["a", "cat"]
 
 
+@pytest.mark.parametrize("masks", [0, 1])
+def test_the_views_of_windows_hold_the_positions_in_order(scorer, masks):
+    text = "the cat is on the mat and a dog ran in the park"
+    table = IDF.from_corpus(["the dog", "on the mat", "a park"], scorer.tokenizer)
+    options = {"idf": table, "masks_per_pass": masks, "max_length": 8, "long_text": "window"}
+    view = scorer.explain(text, "the cat", **options).candidate
+    assert view.tokens == scorer.tokenizer.tokenize(text)
+    expected = scorer.distributions([text], **options)[0]
+    torch.testing.assert_close(view.log_distribution, expected, rtol=1e-4, atol=1e-4)
+
+
 def test_top_names_the_entries_with_the_largest_shares(scorer):
     explanation = scorer.explain("a dog", "the cat", information_measure="l1")
     with pytest.raises(ValueError, match="count must be at least 1, got 0"):

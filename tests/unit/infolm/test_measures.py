@@ -696,3 +696,9 @@ def test_parameters_that_a_measure_does_not_use_are_ignored():
     assert measures.check_parameters("beta", 1.0, 2) == {"beta": 2.0}
     x, y = FAMILIES["random"]
     assert torch.equal(compare("kl", x, y, alpha=1.0, beta="nonsense"), compare("kl", x, y))
+
+
+def test_products_that_would_lose_digits_are_left_out_on_the_device_of_what_is_compared():
+    one, other = (torch.empty(rows, 5, dtype=torch.float64, device="meta") for rows in (2, 3))
+    left_out = measures._ab_all(one, other, 1.0, 1e-4)
+    assert (left_out.device.type, left_out.shape) == ("meta", (2, 3))

@@ -199,6 +199,21 @@ def test_a_baseline_of_a_corpus_serves_every_formula(scorer):
         assert result["rescaled_scores"] == pytest.approx(expected)
 
 
+def test_a_baseline_of_a_combination_belongs_to_the_weights_of_the_other_metric(scorer, bundled):
+    plain = bundled.settings.replace(masks_per_pass=0, temperature=2.0)
+    table = plain.replace(idf="bundled")
+    given = {"combine_baseline": InfoLMScorer(table).make_baseline(CORPUS, 20, 1), "nli_weight": 0}
+    settings = scorer.settings.replace(combine_with=table, **given)
+    baseline = MENLIScorer(settings).make_baseline(CORPUS, 20, 1)
+    assert len(baseline.stats) == 2 * len(FORMULAS)
+    options = {"rescale_with_baseline": baseline, **given}
+    one, other = (
+        scorer.score(CANDIDATES, FIRST, combine_with=metric, **options)["baseline"]["mean"]
+        for metric in (plain, table)
+    )
+    assert one != other
+
+
 # Models, and texts that they cannot read whole.
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from scipy.stats import binomtest
 
-from infolm_metric import InfoLMScorer
+from infolm_metric import InfoLMScorer, InfoLMSettings, MENLIScorer
 from infolm_metric.robustness import (
     Column,
     Item,
@@ -26,6 +26,7 @@ NEAR = "The city has 12 rooms and a garden."
 LIKE_IT = "The city has 12 rooms and a park."
 UNLIKE_IT = "There are twelve rooms with gardens there."
 REFERENCES = (NEAR, "There are 12 rooms and one garden there.")
+SEPARATE = InfoLMSettings(idf="separate")
 CASES = make_triples([Item("1", REFERENCES), Item("2", ("Ann was born in a small town.",))])
 
 
@@ -221,6 +222,7 @@ def test_all_that_can_be_refused_is_refused_before_anything_is_scored(monkeypatc
         (CASES, toy, [Column("bleu", scores)] * 2, "two metrics are called 'bleu'"),
         (CASES, toy, [Column("bleu", scores[1:])], f"scores of {len(CASES)} cases"),
         (CASES, toy | {"mine": InfoLMScorer(idf="separate")}, [], "separate"),
+        (CASES, toy | {"mine": MENLIScorer(combine_with=SEPARATE)}, [], "separate"),
     ):
         with pytest.raises(ValueError, match=word):
             measure(triples, scorers, columns)
