@@ -319,11 +319,6 @@ class Statistics:
         """
         return min((len(table.digests) for table in self.tables.values()), default=0)
 
-    @property
-    def fingerprints(self) -> dict[str, str]:
-        """What stands for the counts of each side."""
-        return {side: table.fingerprint for side, table in self.tables.items()}
-
     def weighting(self, settings: Any) -> tuple[IDF | None, IDF | None]:
         """What weighs the candidates' tokens and the references': a table, or None: uniformly.
 
