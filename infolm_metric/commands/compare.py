@@ -65,7 +65,7 @@ def run(arguments: argparse.Namespace) -> None:
     texts = list(zip(*rows, strict=True))
     result = _score(settings, texts[: len(names)], texts[len(names) :], arguments)
     systems = {
-        settings.label(name): _rows(names, scores, result.higher_is_better, arguments)
+        settings.label(name): _rows(names, scores, result, arguments)
         for name, scores in result.scores.items()
     }
     if arguments.json:
@@ -123,15 +123,21 @@ def _score(
 def _rows(
     names: Sequence[str],
     scores: Sequence[float],
-    higher_is_better: bool,
+    result: Result,
     arguments: argparse.Namespace,
 ) -> list[dict[str, Any]]:
-    """Each system's mean, interval, p-value and verdict, of scores [systems * texts]."""
+    """Each system's mean, interval, p-value and verdict, of scores [systems * texts].
+
+    There is no verdict where the model could not read the texts.
+    """
     import numpy as np
 
+    from infolm_metric.core.results import is_judged
     from infolm_metric.meta_evaluation import significance
 
     resamples, seed = arguments.resamples, arguments.seed
+    # A system that gives empty texts is worse for it, so that these are no reason.
+    readable = is_judged({name: result.counts.get(name, 0) for name in ("texts", "unread")})
     systems: np.ndarray = np.reshape(scores, (len(names), -1))
     counts = significance.draw(1, systems.shape[1], resamples, seed, "samples").samples
     tests = (significance.paired_bootstrap, significance.approximate_randomization)
@@ -143,9 +149,9 @@ def _rows(
         row |= {"p_value": None, "verdict": None}
         if rows:
             p = test(column, systems[0], resamples, seed)
-            better = (row["mean"] > rows[0]["mean"]) == higher_is_better
+            better = (row["mean"] > rows[0]["mean"]) == result.higher_is_better
             verdict = "unsure" if p >= SURE else "better" if better else "worse"
-            row |= {"p_value": p, "verdict": verdict}
+            row |= {"p_value": p, "verdict": verdict if readable else None}
         rows.append(row)
     return rows
 
@@ -172,6 +178,7 @@ def _lines(
     yield (
         f"{texts} texts; {direction} is better. Intervals: bootstrap over texts. p: two-sided, by "
         f"{TESTS[arguments.test]} against {first['system']} ({arguments.resamples} resamples, seed "
-        f"{arguments.seed}). Verdict: better or worse than it where p is below {SURE}."
+        f"{arguments.seed}). Verdict: better or worse than it where p is below {SURE}, none for "
+        "texts that the model cannot read."
     )
     yield f"signature: {result.signature}"

@@ -67,10 +67,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         if ours:
             gc.freeze()  # nor is there a use in looking at the end, which takes a second
         return code
-    except BrokenPipeError:
+    except OSError as error:  # of standard output
         # What is left in the buffer has nowhere to go; without this the interpreter complains.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return BROKEN_PIPE
+        if isinstance(error, BrokenPipeError):
+            return BROKEN_PIPE
+        reason = f"{error.strerror}; see that it has room"
+        print(f"infolm: error: cannot write standard output: {reason}", file=sys.stderr)
+        return FAILED
     except KeyboardInterrupt:
         print("infolm: interrupted", file=sys.stderr)
         return INTERRUPTED

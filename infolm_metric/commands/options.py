@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
@@ -209,7 +210,9 @@ def check_output(arguments: argparse.Namespace, *inputs: str) -> None:
         given = [value for name, value in vars(arguments).items() if name != "output"]
         lists = [value if isinstance(value, list) else [value] for value in given]
         words = [value for values in lists for value in values if isinstance(value, str)]
-        files.check_writable(arguments.output, words)
+        # Most of them are no files, but texts of any length, or names such as that of the metric.
+        read = [word for word in words if os.path.isfile(os.path.expanduser(word))]
+        files.check_writable(arguments.output, [*inputs, *read])
 
 
 def write(lines: Iterable[str], output: str) -> None:

@@ -184,6 +184,14 @@ def test_a_closed_standard_output_ends_without_a_stack_of_calls():
     assert done.returncode == 0 and "Traceback" not in done.stderr
 
 
+def test_a_full_disk_behind_standard_output_is_named_without_a_stack_of_calls():
+    command = f"{sys.executable} -m infolm_metric --help > /dev/full"
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, shell=True, env=environment, capture_output=True, text=True)
+    (line,) = done.stderr.splitlines()
+    assert done.returncode == 1 and "cannot write standard output: No space left" in line
+
+
 @pytest.mark.parametrize("seconds", [0.1, 0.3, 0.6, 1.2])
 def test_an_interrupt_at_any_moment_gives_no_stack_trace(folder, seconds):
     with start("score", "--model", "bundled", *FILES, "--idf", "none") as process:

@@ -50,6 +50,19 @@ def test_compare_gives_the_means_of_score_and_says_which_system_is_better(infolm
 
 
 @pytest.mark.filterwarnings("ignore:infolm")
+@pytest.mark.parametrize("metric", ["infolm", "baryscore", "menli"])
+def test_there_is_no_verdict_on_texts_that_the_model_cannot_read(infolm, metric):
+    german = ["Der Hund schläft auf dem Sofa.", "Die Katze ist nicht im Haus, sie schläft."]
+    Path("german.txt").write_text("".join(f"{text}\n" for text in german))
+    Path("other.txt").write_text("".join(f"{text}\n" for text in reversed(german)))
+    asked = ("compare", "german.txt", "other.txt", "-r", "german.txt", "--resamples", "50")
+    code, output, errors = infolm(*asked, "--metric", metric, "--model", "bundled", "--json")
+    assert code == 0, errors
+    (rows,) = json.loads(output)["systems"].values()
+    assert rows[1]["verdict"] is None and rows[1]["p_value"] is not None
+
+
+@pytest.mark.filterwarnings("ignore:infolm")
 def test_a_lower_score_can_be_the_better_one_and_references_are_counted_once(infolm):
     files = ("good.txt", "weak.txt", "-r", "truth.txt")
     code, output, errors = infolm("compare", *files, "--json", "--resamples", "50")

@@ -115,6 +115,14 @@ def test_no_command_writes_over_what_it_reads(infolm, arguments):
     assert {file: file.read_bytes() for file in Path().iterdir()} == before
 
 
+@pytest.mark.parametrize("text", ["a cat " * 60, ".", "/"])
+def test_a_text_or_a_word_of_a_folder_s_name_does_not_keep_results_from_it(infolm, text):
+    Path("toy").mkdir()
+    asked = ("score", "--metric", "toy", text, "a cat", "-o", "toy/scores.txt")
+    assert infolm(*asked) == (0, "", "")
+    assert Path("toy/scores.txt").read_text().startswith("toy: ")
+
+
 def test_a_failure_gives_exit_code_1_and_verbose_shows_where(infolm):
     asked = ("score", "--model", "no/such/model", "a", "b")
     code, output, errors = infolm(*asked)
