@@ -36,7 +36,7 @@ VARIANTS = [
 @pytest.fixture(autouse=True)
 def gradients():
     """On, whatever ran before in this process."""
-    with torch.enable_grad():
+    with torch.inference_mode(False), torch.enable_grad():
         yield
 
 
