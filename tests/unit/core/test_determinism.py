@@ -1,5 +1,8 @@
 """The bits of a row do not depend on the rows beside it, nor on when threads were set."""
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 import torch
 
@@ -58,14 +61,25 @@ def test_neither_gradients_nor_autocast_change_a_score():
 
 def test_two_threads_share_the_precision_until_both_are_done():
     before = torch.get_float32_matmul_precision()
+    both_are_in, first_is_out = threading.Barrier(2, timeout=60), threading.Event()
+
+    def first():
+        with deterministic_inference(CPU):
+            both_are_in.wait()
+        first_is_out.set()
+
+    def second():
+        with deterministic_inference(CPU):
+            both_are_in.wait()
+            assert first_is_out.wait(60)
+            return torch.get_float32_matmul_precision()
+
     torch.set_float32_matmul_precision("medium")
     try:
-        one, other = deterministic_inference(CPU), deterministic_inference(CPU)
-        one.__enter__()
-        other.__enter__()
-        one.__exit__(None, None, None)
-        assert torch.get_float32_matmul_precision() == "highest"
-        other.__exit__(None, None, None)
+        with ThreadPoolExecutor(2) as pool:
+            one, other = pool.submit(first), pool.submit(second)
+        one.result()
+        assert other.result() == "highest"
         assert torch.get_float32_matmul_precision() == "medium"
     finally:
         torch.set_float32_matmul_precision(before)

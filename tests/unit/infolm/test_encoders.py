@@ -33,13 +33,6 @@ VARIANTS = [
 ]
 
 
-@pytest.fixture(autouse=True)
-def gradients():
-    """On, whatever ran before in this process."""
-    with torch.inference_mode(False), torch.enable_grad():
-        yield
-
-
 def load(folder, dtype="float32", fast=True):
     opened = encoders.open_masked_lm(str(folder))
     return encoders.load_masked_lm(opened, "cpu", dtype, fast)
