@@ -38,12 +38,6 @@ def lowest() -> list[str]:
     return ["==".join(pin) for pin in LEAST.findall(setup["options"]["install_requires"])]
 
 
-def unit_tests(session: nox.Session) -> None:
-    """The unit tests, or what was asked for after `--`, on the checkout."""
-    session.run("pip", "list", silent=True)
-    session.run("pytest", *(session.posargs or ["tests/unit"]))
-
-
 @nox.session(name="lowest")
 def with_lowest(session: nox.Session) -> None:
     """The lowest versions of setup.cfg."""
@@ -51,14 +45,15 @@ def with_lowest(session: nox.Session) -> None:
         constraints.write("\n".join(lowest()))
         constraints.flush()
         session.install("-c", constraints.name, "-e", NEEDED, *WITH)
-    unit_tests(session)
+    # Without the tests of the page, for want of its gradio.
+    session.run("pytest", *(session.posargs or ["tests/unit", "--ignore=tests/unit/space"]))
 
 
 @nox.session(name="pinned")
 def with_pinned(session: nox.Session) -> None:
     """The versions of requirements.txt."""
     session.install("-c", "requirements.txt", "-e", ".[test]")
-    unit_tests(session)
+    session.run("pytest", *(session.posargs or ["tests/unit"]))
 
 
 @nox.session(name="transport")

@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 import difflib
 import functools
+import inspect
 import math
 import os
 import re
@@ -205,8 +206,10 @@ def descriptions(settings: type[Settings]) -> Mapping[str, str]:
     """
     found: dict[str, str] = {}
     for one in reversed(settings.__mro__):
-        arguments = (one.__doc__ or "").partition("Args:\n")[2].partition("\n\n")[0]
-        for name, text in re.findall(r"^ +(\w+): ((?:.+\n?)(?: {9,}.+\n?)*)", arguments, re.M):
+        # From Python 3.13 on a docstring comes without its indentation.
+        documentation = inspect.cleandoc(one.__doc__ or "")
+        arguments = documentation.partition("Args:\n")[2].partition("\n\n")[0]
+        for name, text in re.findall(r"^ +(\w+): ((?:.+\n?)(?: {5,}.+\n?)*)", arguments, re.M):
             found[name] = " ".join(text.split())
     words = {name: getattr(settings, name, "") for name in ("model_variable", "default_model")}
     return {

@@ -1,5 +1,6 @@
 """Settings: checked by their annotations, resolved once, declared once."""
 
+import inspect
 import math
 import os
 from dataclasses import dataclass
@@ -251,6 +252,13 @@ def test_every_field_is_described_and_a_metrics_own_come_first():
     assert "$INFOLM_MODEL, else some-one/some-model" in " ".join(
         described["model_name_or_path"].replace("{", "").replace("}", "").split()
     )
+
+
+def test_docstrings_without_their_indentation_describe_the_same(monkeypatch):
+    expected = descriptions(Mine)
+    for one in Mine.__mro__[:-1]:  # as Python 3.13 keeps them
+        monkeypatch.setattr(one, "__doc__", inspect.cleandoc(one.__doc__))
+    assert descriptions(Mine) == expected
 
 
 def test_an_option_reads_what_its_annotation_takes():
