@@ -8,7 +8,6 @@ barycentre's iteration (Cuturi and Doucet 2014).
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -30,14 +29,7 @@ from infolm_metric.baryscore.transport import WeightedPoints
 from infolm_metric.core.determinism import deterministic_inference, repeat_texts
 from infolm_metric.core.idf import Statistics, WeightedText
 from infolm_metric.core.inputs import Pairs, check_text
-from infolm_metric.core.models import (
-    Architecture,
-    Checkpoint,
-    check_complete,
-    load_weights,
-    non_finite_error,
-    to_device,
-)
+from infolm_metric.core.models import Architecture, Checkpoint, load_weights, non_finite_error
 from infolm_metric.core.results import warn
 from infolm_metric.core.scorer import Progress, Scorer, Texts
 from infolm_metric.core.tokenization import (
@@ -123,6 +115,7 @@ class BaryScorer(Scorer):
         unfit="and not an encoder alone: a token's state must see the whole text",
         remedy='choose an encoder such as "google-bert/bert-base-uncased", any sentence encoder, '
         'or "bundled"',
+        part="encoder",
         # Written out, attention gives the same bits in any batch, which fused attention does not.
         attention="eager",
     )
@@ -145,10 +138,8 @@ class BaryScorer(Scorer):
 
     def load(self, checkpoint: Checkpoint, settings: BaryScoreSettings) -> Encoder:
         """The encoder; no state needs its pooler."""
-        model, missing = load_weights(checkpoint, settings.dtype, optional="pooler")
-        check_complete(checkpoint, model, missing, "encoder")
-        model, device = to_device(model, settings.device)
-        return Encoder(model, checkpoint, device)
+        model = load_weights(checkpoint, settings.dtype, settings.device, optional="pooler")
+        return Encoder(model, checkpoint, model.device)
 
     def check(self, pairs: Pairs, settings: BaryScoreSettings, statistics: Statistics) -> None:
         """Raise what would keep pairs from being scored: hidden states that are not there."""
@@ -158,7 +149,7 @@ class BaryScorer(Scorer):
     def chunks(self, pairs: Pairs, settings: BaryScoreSettings) -> Iterator[Pairs]:
         """The pairs in parts whose points are held at once."""
         hidden = int(self.checkpoint(settings).config.hidden_size)
-        limit = self.limit(settings)
+        limit = self.checkpoint(settings).text_limit(settings.max_length)
         most = limit if limit and settings.long_text == "truncate" else float("inf")
         each = 8 * hidden * CHUNK_TEXTS / CHUNK_BYTES
         return pairs.chunks(
@@ -173,7 +164,8 @@ class BaryScorer(Scorer):
 
         Those of its maskable tokens; of all its tokens where it has no maskable one.
         """
-        model, limit, layers = self.model(settings), self.limit(settings), self._indices(settings)
+        model, layers = self.model(settings), self._indices(settings)
+        limit = model.checkpoint.text_limit(settings.max_length)
         found: dict[Hashable, Tensor] = {}
         missing: dict[bytes, WeightedText] = {}
         for text in texts:
@@ -236,10 +228,6 @@ class BaryScorer(Scorer):
     def bounds(self, settings: BaryScoreSettings, name: str) -> tuple[float, float]:
         """0, for equal points, and the squared diameter of the ball in which points lie."""
         return 0.0, transport.LARGEST
-
-    def count_warnings(self, texts: Texts, settings: BaryScoreSettings) -> Counter[str]:
-        """The counts of texts; one of one token is read as any other."""
-        return super().count_warnings(texts, settings) - Counter(one_token=len(texts))
 
     # More than scores.
 

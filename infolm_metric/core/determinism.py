@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
@@ -67,45 +68,44 @@ def repeat_texts(ids: Tensor) -> Tensor:
     return ids.repeat(-(-min_rows() // ids.numel()), 1)
 
 
+@dataclass
 class _Precision:
     """Torch's precision of products, which all threads share: the caller's once all are done."""
 
-    def __init__(self) -> None:
-        self.lock, self.inside = threading.Lock(), 0
-        self.callers: str | None = None
-        self.by_backend: list[str] = []
-        backends: list[Any] = [torch.backends.cuda, torch.backends.mkldnn]
-        # Since torch 2.9 each has a precision of its own.
-        self.products = [each.matmul for each in backends if hasattr(torch.backends, PRECISION)]
-
-    def __enter__(self) -> None:
-        with self.lock:
-            if not self.inside:
-                self.by_backend = [getattr(each, PRECISION) for each in self.products]
-                try:
-                    self.callers = torch.get_float32_matmul_precision()
-                except RuntimeError:  # set by backend, as a Trainer's tf32=True does
-                    self.callers = None
-                torch.set_float32_matmul_precision("highest")
-            self.inside += 1
-
-    def __exit__(self, *_: object) -> None:
-        with self.lock:
-            self.inside -= 1
-            if not self.inside:
-                if self.callers is not None:
-                    torch.set_float32_matmul_precision(self.callers)
-                for each, precision in zip(self.products, self.by_backend, strict=True):
-                    setattr(each, PRECISION, precision)
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    inside: int = 0  # threads
+    callers: str | None = None
+    by_backend: list[str] = field(default_factory=list)
 
 
-_highest = _Precision()
+_precision = _Precision()
 
 
 @contextmanager
 def deterministic_inference(device: torch.device) -> Iterator[None]:
     """Neither gradients nor the caller's autocast, precision and default device change a score."""
+    backends: list[Any] = [torch.backends.cuda, torch.backends.mkldnn]
+    # Since torch 2.9 each has a precision of its own.
+    products = [each.matmul for each in backends if hasattr(torch.backends, PRECISION)]
     # Left out where it is that already, because it costs a little at every call of torch.
     own = nullcontext() if torch.get_default_device().type == device.type else device
-    with own, _highest, torch.inference_mode(), torch.autocast(device.type, enabled=False):
-        yield
+    with _precision.lock:
+        if not _precision.inside:
+            _precision.by_backend = [getattr(each, PRECISION) for each in products]
+            try:
+                _precision.callers = torch.get_float32_matmul_precision()
+            except RuntimeError:  # set by backend, as a Trainer's tf32=True does
+                _precision.callers = None
+            torch.set_float32_matmul_precision("highest")
+        _precision.inside += 1
+    try:
+        with own, torch.inference_mode(), torch.autocast(device.type, enabled=False):
+            yield
+    finally:
+        with _precision.lock:
+            _precision.inside -= 1
+            if not _precision.inside:
+                if _precision.callers is not None:
+                    torch.set_float32_matmul_precision(_precision.callers)
+                for each, precision in zip(products, _precision.by_backend, strict=True):
+                    setattr(each, PRECISION, precision)

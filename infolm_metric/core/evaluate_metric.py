@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Iterable
 from typing import Any, ClassVar
 
 import datasets
@@ -16,7 +15,7 @@ from infolm_metric.core.distributed import Call, check_rank_pairs, score_on_rank
 from infolm_metric.core.inputs import Pairs, check_pairs
 from infolm_metric.core.results import Result, warn
 from infolm_metric.core.scorer import Scorer
-from infolm_metric.core.settings import check_value, field_types, nearest
+from infolm_metric.core.settings import check_names, check_value, field_types
 
 _TEXT = datasets.Value("string")
 _FEATURES = [  # the two kinds of input: one reference each, or several
@@ -148,12 +147,14 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
             TypeError, ValueError: an argument is wrong, or strings and lists would be mixed.
         """
         pair = {"predictions": prediction, "references": reference, "sources": source}
-        _check_names("add", other, _INPUTS)
+        check_names(other, _INPUTS, "add got an unknown argument", _NAMES_ELSEWHERE)
         for name, value in other.items():
             if pair[name] is not None:
                 raise TypeError(f"add got both {name.removesuffix('s')} and {name}; give one")
             pair[name] = value
-        references = self.scorer.references_or_sources(pair["references"], pair["sources"])
+        references, sources = pair["references"], pair["sources"]
+        if sources is not None:
+            references = self.scorer.in_place_of(references, sources)
         self._added.append(self._alike(check_pairs([pair["predictions"]], [references])))
 
     def add_batch(
@@ -170,8 +171,9 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
         Raises:
             TypeError, ValueError: an argument is wrong, or strings and lists would be mixed.
         """
-        _check_names("add_batch", other, _INPUTS)
-        references = self.scorer.references_or_sources(references, sources)
+        check_names(other, _INPUTS, "add_batch got an unknown argument", _NAMES_ELSEWHERE)
+        if sources is not None:
+            references = self.scorer.in_place_of(references, sources)
         self._added.append(self._alike(check_pairs(predictions, references)))
 
     def compute(
@@ -213,15 +215,15 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
         added = list(self._added)  # another thread may go on adding
 
         def call() -> Call:
-            known = field_types(type(self.scorer.settings))
-            _check_names("compute", settings, (*_INPUTS[:2], *_ARGUMENTS, *known))
+            known = (*_INPUTS[:2], *_ARGUMENTS, *field_types(type(self.scorer.settings)))
+            check_names(settings, known, "compute got an unknown argument", _NAMES_ELSEWHERE)
             flags = {"return_scores": return_scores, "details": details, "verbose": verbose}
             for name, value in flags.items():
                 check_value(name, value, bool)
             chosen = self.scorer.settings.replace(**settings)
             baseline = baseline_of(chosen.metric, rescale_with_baseline)
             parts = list(added)
-            given = self.scorer.references_or_sources(references, sources)
+            given = references if sources is None else self.scorer.in_place_of(references, sources)
             if predictions is not None or given is not None:
                 check = check_pairs if ranks is None else check_rank_pairs
                 parts.append(self._alike(check(predictions, given)))
@@ -258,11 +260,3 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
                 "or compute what was added first"
             )
         return pairs
-
-
-def _check_names(method: str, names: Iterable[str], known: tuple[str, ...]) -> None:
-    """Raise TypeError if a name is none of the known ones, with the nearest of them."""
-    for name in names:
-        if name not in known:
-            hint = nearest(_NAMES_ELSEWHERE.get(name, name), known)
-            raise TypeError(f"{method} got an unknown argument {name!r}; {hint}")

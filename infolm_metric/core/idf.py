@@ -6,7 +6,7 @@ import hashlib
 import json
 import operator
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from itertools import islice
@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from infolm_metric.core.files import write_whole
-from infolm_metric.core.inputs import Pair, Pairs, as_list, check_text
+from infolm_metric.core.inputs import as_list, check_text
 from infolm_metric.core.tokenization import TokenizedText, tokenize
 
 FORMAT, VERSION = "infolm idf table", 1
@@ -74,7 +74,8 @@ class IDF:
                 f"document_frequency must lie between 0 and documents={self.documents}, "
                 f"got values from {frequency.min()} to {frequency.max()}"
             )
-        object.__setattr__(self, "document_frequency", _read_only(frequency))
+        frequency.setflags(write=False)
+        object.__setattr__(self, "document_frequency", frequency)
 
     def __eq__(self, other: object) -> bool:
         return self.fingerprint == other.fingerprint if isinstance(other, IDF) else NotImplemented
@@ -89,7 +90,9 @@ class IDF:
     @cached_property
     def weights(self) -> np.ndarray:
         """log((N + 1) / (df + 1)), float64 [vocab]: 0 for a token that every document contains."""
-        return _read_only(np.log((self.documents + 1) / (self.document_frequency + 1)))
+        weights: np.ndarray = np.log((self.documents + 1) / (self.document_frequency + 1))
+        weights.setflags(write=False)
+        return weights
 
     @cached_property
     def fingerprint(self) -> str:
@@ -117,7 +120,7 @@ class IDF:
             self.document_frequency + other.document_frequency,
             self.tokenizer,
             self.tokenizer_name,
-            merge_digests(self.digests, other.digests),
+            tuple(sorted({*self.digests, *other.digests})[:DISTINCT]),
         )
 
     def check_tokenizer(self, fingerprint: str, name: str) -> None:
@@ -194,14 +197,15 @@ class IDF:
             # The largest id, because a vocabulary with repeated lines has more ids than tokens.
             _sizes[fingerprint] = 1 + max(tokenizer.get_vocab().values())
         documents, frequency = 0, np.zeros(_sizes[fingerprint], dtype=np.int64)
-        digests: tuple[str, ...] = ()
+        digests: set[str] = set()
         for row in _counted(corpus, tokenizer, fingerprint, max_length, column, processes or 1):
             documents += int(row["documents"][0])
             frequency[np.asarray(row["token_ids"][0], dtype=np.int64)] += row["counts"][0]
-            digests = merge_digests(digests, map(str, row["digests"][0]))
+            digests |= {*map(str, row["digests"][0])}
         if not documents:
             raise ValueError("corpus is empty; give at least one document")
-        return cls(documents, frequency, fingerprint, str(tokenizer.name_or_path), digests)
+        ten = tuple(sorted(digests)[:DISTINCT])
+        return cls(documents, frequency, fingerprint, str(tokenizer.name_or_path), ten)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the table to one JSON file, which takes the place of an older one whole.
@@ -295,9 +299,6 @@ class Statistics:
 
     tables: Mapping[str, IDF] = field(default_factory=dict)
 
-    def __bool__(self) -> bool:
-        return bool(self.tables)
-
     def __add__(self, other: Statistics) -> Statistics:
         """The statistics of both parts together.
 
@@ -336,41 +337,6 @@ class Statistics:
     def weights_used(self, settings: Any) -> str:
         """What weighs the tokens of texts: "idf" or "uniform"."""
         return "uniform" if self.weighting(settings)[0] is None else "idf"
-
-
-def count_sides(
-    pairs: Iterable[Pair],
-    sides: Iterable[str],
-    tokenizer: Any,
-    max_length: int | None,
-    processes: int | None,
-) -> Statistics:
-    """The statistics of the candidates or references of pairs, read once for each side."""
-    texts: dict[str, Callable[[], Iterator[str]]] = {
-        "candidates": lambda: (candidate for candidate, _ in pairs),
-        "references": lambda: (text for _, group in pairs for text in group),
-    }
-    held = isinstance(pairs, Pairs)  # in memory, where several processes can share them
-    return Statistics(
-        {
-            side: IDF.from_corpus(
-                list(texts[side]()) if held else texts[side](),
-                tokenizer,
-                max_length=max_length,
-                processes=processes,
-            )
-            for side in sides
-        }
-    )
-
-
-def merge_digests(digests: Iterable[str], others: Iterable[str]) -> tuple[str, ...]:
-    """The digests of both parts of a corpus, DISTINCT at most.
-
-    >>> merge_digests(["5f", "a0"], ["a0", "b1"])
-    ('5f', 'a0', 'b1')
-    """
-    return tuple(sorted({*digests, *others})[:DISTINCT])
 
 
 def count_rows(
@@ -539,24 +505,19 @@ class WeightedText:
 
     @classmethod
     def of(cls, text: TokenizedText, table: np.ndarray | None) -> WeightedText:
-        """The text with the weights of a table [vocab], or uniform ones for None."""
-        log_weights = normalised_log_weights(text, table)
-        zero = bool(table is not None and len(text.tokens) and not table[text.tokens].any())
+        """The text with the inverse document frequencies of a table [vocab], or None for uniform.
+
+        Weights sum to 1 over the maskable positions. They are uniform, too, where all would be 0;
+        the logarithm of a single 0 is -inf.
+        """
+        tokens = text.tokens
+        weights = np.ones(len(tokens)) if table is None else table[tokens]
+        zero = bool(len(tokens)) and not weights.any()
+        if zero:
+            weights = np.ones(len(tokens))
+        with np.errstate(divide="ignore"):
+            log_weights = np.log(weights / weights.sum()) if len(tokens) else np.zeros(0)
         return cls((text.ids.tobytes(), log_weights.tobytes()), text, log_weights, zero)
-
-
-def normalised_log_weights(text: TokenizedText, table: np.ndarray | None) -> np.ndarray:
-    """Log of the weights of the maskable positions, float64 [maskable], weights summing to 1.
-
-    `table` [vocab] holds the inverse document frequencies; None, or a text whose weights are all
-    0, means uniform weights. A weight of 0 is -inf.
-    """
-    count = int(text.maskable.sum())
-    weights = np.ones(count) if table is None else table[text.tokens]
-    if not weights.any():
-        weights = np.ones(count)
-    with np.errstate(divide="ignore"):
-        return np.log(weights / weights.sum()) if count else np.zeros(0)
 
 
 # The tokenizer that a table belongs to.
@@ -579,31 +540,19 @@ def tokenizer_fingerprint(tokenizer: Any) -> str:
             "tokenizer must be one of transformers, such as InfoLMScorer(...).tokenizer, "
             f"got {tokenizer!r}"
         )
+    if tokenizer.is_fast:
+        backend = tokenizer.backend_tokenizer
+        if backend.truncation is not None or backend.padding is not None:  # of its last call
+            # On a copy: to change the user's own, even for a moment, would disturb other threads.
+            backend = type(backend).from_str(backend.to_str())
+            backend.no_truncation()
+            backend.no_padding()
+        rules = backend.to_str()
+    else:  # written in Python: its vocabulary, and how it reads PROBE
+        vocabulary = sorted(tokenizer.get_vocab().items())
+        rules = json.dumps([type(tokenizer).__name__, vocabulary, tokenizer(PROBE)["input_ids"]])
     special = json.dumps(sorted(tokenizer.all_special_ids))
-    rules = _backend_rules if tokenizer.is_fast else _probed_rules
-    return hashlib.sha256((special + rules(tokenizer)).encode()).hexdigest()[:16]
-
-
-def _backend_rules(tokenizer: Any) -> str:
-    """The JSON of a fast tokenizer, without the truncation and padding that its last call left."""
-    backend = tokenizer.backend_tokenizer
-    if backend.truncation is not None or backend.padding is not None:
-        # On a copy: to change the user's own, even for a moment, would disturb other threads.
-        backend = type(backend).from_str(backend.to_str())
-        backend.no_truncation()
-        backend.no_padding()
-    return str(backend.to_str())
-
-
-def _probed_rules(tokenizer: Any) -> str:
-    """What can be seen of a tokenizer written in Python: its vocabulary, and how it reads PROBE."""
-    vocabulary = sorted(tokenizer.get_vocab().items())
-    return json.dumps([type(tokenizer).__name__, vocabulary, tokenizer(PROBE)["input_ids"]])
-
-
-def _read_only(array: np.ndarray) -> np.ndarray:
-    array.setflags(write=False)
-    return array
+    return hashlib.sha256((special + rules).encode()).hexdigest()[:16]
 
 
 def _owner(name: str, fingerprint: str) -> str:

@@ -8,9 +8,9 @@ import os
 import threading
 import warnings
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
@@ -32,7 +32,7 @@ from transformers.utils.hub import get_checkpoint_shard_files
 from infolm_metric.core.idf import IDF, tokenizer_fingerprint
 from infolm_metric.core.settings import BUNDLED, BUNDLED_FOLDER, ModelSettings
 from infolm_metric.core.tokenization import Template, find_template
-from infolm_metric.core.unread import is_unread, token_weights
+from infolm_metric.core.unread import token_weights
 
 HASHED = (
     *("*.safetensors", "config.json", "tokenizer*", "vocab*", "merges.txt", "*.model"),
@@ -54,34 +54,69 @@ class Architecture:
     """What a metric needs of a model: the class that loads it, and how others are refused.
 
     `fits` tells by the configuration if the class loads such a model, and `unfit` says of one that
-    does not what it is not; `remedy` what to choose instead. "bundled" stands for the model in
-    `folder`, and `variable` of the environment names another.
+    does not what it is not; `remedy` what to choose instead. `part` is what a checkpoint of another
+    class lacks. "bundled" stands for the model in `folder`, and `variable` of the environment names
+    another.
     """
 
     auto: Any
     fits: Callable[[Any], bool]
     unfit: str
     remedy: str
+    part: str
+    masks: bool = False  # True: the tokenizer must have a mask token
     folder: Path = BUNDLED_FOLDER
     variable: str = ModelSettings.model_variable
     attention: str | None = None  # one of transformers' implementations
 
 
 @dataclass(frozen=True)
-class Checkpoint:
-    """A model's tokenizer with the facts that turn texts into what it reads; needs no weights."""
+class Source:
+    """Where the files of a model are."""
 
     name: str
-    source: str  # a folder, or a name on the Hub
+    place: str  # a folder, or a name on the Hub
     revision: str | None
     architecture: Architecture
+    offline: str  # why the Hub is not asked for files, if it is not
+
+    def fetch(self, loader: Callable[..., Any]) -> Any:
+        """What `loader` makes of the model's files, with errors that say what to do."""
+        options: dict[str, Any] = {} if self.revision is None else {"revision": self.revision}
+        if self.offline:
+            options["local_files_only"] = True
+        try:
+            # Said outright, because transformers would otherwise ask at the terminal if to run it.
+            return loader(self.place, trust_remote_code=False, **options)
+        except Exception as error:  # tokenizers raises just that for a file that it cannot read
+            at = "" if self.revision is None else f" at revision {self.revision!r}"
+            reason = str(error).strip().partition("\n")[0].rstrip(" .:")
+            if isinstance(error, LookupError):  # which tells the key alone
+                reason = f"{type(error).__name__}: {reason}"
+            if self.offline:
+                reason += f" (the Hub: {self.offline})"
+            raise OSError(
+                f"cannot load the model {self.name!r}{at}: {reason}. Check the name or path; "
+                "weights must be safetensors files, which `save_pretrained` of transformers "
+                f"writes, and others are not read: {self.architecture.remedy}. Without a "
+                "connection to the Hub use a folder or the model that ships with infolm, "
+                f"model_name_or_path={BUNDLED!r}, for every call with "
+                f"{self.architecture.variable}={BUNDLED}; HF_HUB_OFFLINE=1 saves the wait for the "
+                "Hub"
+            ) from error
+
+
+@dataclass(frozen=True)
+class Checkpoint(Source):
+    """A model's tokenizer with the facts that turn texts into what it reads; needs no weights."""
+
     tokenizer: Any
+    fingerprint: str  # what stands for all that decides the tokenizer's ids; idf tables record it
     template: Template
     size: int  # entries of the model's vocabulary, V
     limit: int | None  # tokens a text may have by default, special ones included; None: any
     positions: int | None  # tokens the model can read at most; None: any
     config: Any
-    offline: str = ""  # why the Hub is not asked for files, if it is not
 
     @property
     def states(self) -> int | None:
@@ -92,7 +127,7 @@ class Checkpoint:
     @cached_property
     def identity(self) -> str:
         """The model's name with its commit on the Hub, or with a hash of the files for a folder."""
-        folder = Path(self.source)
+        folder = Path(self.place)
         if not folder.is_dir():
             return f"{self.name}@{self.commit}"
         digest = hashlib.sha256()
@@ -108,33 +143,21 @@ class Checkpoint:
 
     @cached_property
     def commit(self) -> str | None:
-        """The commit on the Hub that the configuration is of; None for a folder."""
-        if os.path.isdir(self.source):
-            return None
-        cached = try_to_load_from_cache(self.source, "config.json", revision=self.revision)
+        """The commit on the Hub that the configuration is of."""
+        cached = try_to_load_from_cache(self.place, "config.json", revision=self.revision)
         # Downloads lie in snapshots/<commit>; what the Hub's client does not keep has none.
         return Path(cached).parent.name if isinstance(cached, str) else self.revision
 
     @cached_property
-    def fingerprint(self) -> str:
-        """What stands for all that decides the tokenizer's ids; idf tables record it."""
-        return tokenizer_fingerprint(self.tokenizer)
+    def english(self) -> np.ndarray | None:
+        """What each token says against English, [vocab]; None for another vocabulary.
 
-    @cached_property
-    def _token_weights(self) -> np.ndarray | None:
-        """What each token says against English, [vocab]; None for another vocabulary."""
+        Known of that of the bundled models alone, BERT's uncased English one.
+        """
         table = IDF.load(BUNDLED_FOLDER / "idf.json")
         if self.fingerprint != table.tokenizer:
             return None
         return token_weights(self.tokenizer.get_vocab(), table.weights)
-
-    def count_unread(self, texts: Iterable[np.ndarray]) -> int:
-        """How many texts, each int64 [tokens], are of another kind than the model was trained on.
-
-        0 for a model whose vocabulary is not that of the bundled ones, BERT's uncased English one.
-        """
-        weights = self._token_weights
-        return 0 if weights is None else sum(is_unread(tokens, weights) for tokens in texts)
 
     def text_limit(self, max_length: int | None) -> int | None:
         """Tokens a text may have, special ones included: `max_length`, or else the model's limit.
@@ -155,32 +178,35 @@ class Checkpoint:
             )
         return max_length
 
-    def fetch(self, loader: Callable[..., Any]) -> Any:
-        """What `loader` makes of the model's files, with errors that say what to do."""
-        return _fetch(
-            self.name, self.source, self.revision, self.offline, self.architecture, loader
-        )
-
 
 def open_checkpoint(name: str, revision: str | None, architecture: Architecture) -> Checkpoint:
     """The tokenizer of a model and what its configuration says, without its weights.
 
     Raises:
         OSError: the model is not there, is damaged or cannot be reached.
-        ValueError: it has no such architecture, or its tokenizer knows no words.
+        ValueError: it has no such architecture, or its tokenizer no mask token or no words.
     """
-    source = _source_of(name, revision, architecture.folder)
-    offline = _hub_silence(source, revision)
-    read = partial(_fetch, name, source, revision, offline, architecture)
-    config = read(AutoConfig.from_pretrained)
+    if name == BUNDLED and revision is not None:
+        raise ValueError(f"model_name_or_path={name!r} has no revisions, got {revision!r}")
+    place, offline = str(architecture.folder) if name == BUNDLED else os.path.expanduser(name), ""
+    if not os.path.isdir(place):
+        # A name on the Hub has one slash at most and does not begin like a path.
+        if place.startswith((".", os.sep)) or place.count("/") > 1:
+            raise OSError(
+                f"cannot load the model {name!r}: there is no such folder. Check the path, or use "
+                f"the model that ships with infolm: model_name_or_path={BUNDLED!r}"
+            )
+        offline = _hub_silence(place, revision)
+    source = Source(name, place, revision, architecture, offline)
+    config = source.fetch(AutoConfig.from_pretrained)
     config._attn_implementation = None  # may name code on the Hub, which would be fetched and run
-    tokenizer = read(AutoTokenizer.from_pretrained)
+    tokenizer = source.fetch(AutoTokenizer.from_pretrained)
     if not architecture.fits(config):
         raise ValueError(
             f"{name!r} is a {config.model_type} model, {architecture.unfit}; {architecture.remedy}"
         )
     with LOADING, torch.device("meta"):  # modules without memory for weights
-        skeleton = read(lambda source, **options: architecture.auto.from_config(config))
+        skeleton = source.fetch(lambda place, **options: architecture.auto.from_config(config))
     positions = _positions(skeleton, config)
     model_max_length = tokenizer.model_max_length or positions
     if model_max_length is not None and not (
@@ -202,50 +228,69 @@ def open_checkpoint(name: str, revision: str | None, architecture: Architecture)
             "trained with"
         )
     template = find_template(tokenizer)
-    facts = (tokenizer, template, size, limit, positions, config, offline)
-    return Checkpoint(name, source, revision, architecture, *facts)
+    if architecture.masks and template.mask < 0:
+        raise ValueError(
+            f"the tokenizer of {name!r} has no mask token, so its model cannot predict masked "
+            f"tokens; {architecture.remedy}"
+        )
+    return Checkpoint(
+        **vars(source),
+        tokenizer=tokenizer,
+        fingerprint=tokenizer_fingerprint(tokenizer),
+        template=template,
+        size=size,
+        limit=limit,
+        positions=positions,
+        config=config,
+    )
 
 
 def load_weights(
-    checkpoint: Checkpoint, dtype: str, optional: str | None = None, **changes: Any
-) -> tuple[Any, list[str]]:
-    """The model of a checkpoint on the CPU in evaluation mode, and the weights that are missing.
+    checkpoint: Checkpoint, dtype: str, device: str | None, optional: str | None = None
+) -> Any:
+    """The model of a checkpoint in evaluation mode on its device, by default a GPU that has room.
 
-    `changes` are made to the configuration. Weights whose name holds `optional` may be missing.
+    Weights whose name holds `optional` may be missing.
 
-    Raises OSError if the weights are not there, are damaged, or are not safetensors.
+    Raises:
+        OSError: the weights are not there, are damaged, or are not safetensors.
+        ValueError: some of them are missing from the checkpoint.
     """
     # From a folder, because transformers would look in pull requests on the Hub for other weights.
-    folder = checkpoint.fetch(partial(_weights_folder, commit=checkpoint.commit))
-    config = copy.deepcopy(checkpoint.config)
-    config.update(changes)
-    # Random numbers that transformers draws for missing weights must not move the caller's.
-    with LOADING, torch.random.fork_rng(devices=[]), _quietly():
-        model, report = checkpoint.fetch(
-            lambda source, **options: checkpoint.architecture.auto.from_pretrained(
-                folder,
-                config=config,
-                # Given even for float32: transformers 5 otherwise keeps a checkpoint's own dtype.
-                dtype=getattr(torch, dtype),
-                attn_implementation=checkpoint.architecture.attention,
-                use_safetensors=True,
-                ignore_mismatched_sizes=True,  # reported all the same
-                output_loading_info=True,
+    folder, architecture = checkpoint.place, checkpoint.architecture
+    if not os.path.isdir(folder):
+        folder = checkpoint.fetch(partial(_weights_folder, commit=checkpoint.commit))
+    # DeBERTa checkpoints as Microsoft published them name their masked-LM head differently.
+    legacy = getattr(checkpoint.config, "legacy", False)
+    for changes in ({}, {"legacy": False}) if legacy else ({},):
+        config = copy.deepcopy(checkpoint.config)
+        config.update(changes)
+        # Random numbers that transformers draws for missing weights must not move the caller's.
+        with LOADING, torch.random.fork_rng(devices=[]), _quietly():
+            model, report = checkpoint.fetch(
+                lambda place, config=config, **options: architecture.auto.from_pretrained(
+                    folder,
+                    config=config,
+                    # Given even for float32: transformers 5 otherwise keeps a checkpoint's dtype.
+                    dtype=getattr(torch, dtype),
+                    attn_implementation=architecture.attention,
+                    use_safetensors=True,
+                    ignore_mismatched_sizes=True,  # reported all the same
+                    output_loading_info=True,
+                )
             )
-        )
-    missing = sorted([*report["missing_keys"], *map(str, report["mismatched_keys"])])
-    return model, [each for each in missing if optional is None or optional not in each]
-
-
-def check_complete(checkpoint: Checkpoint, model: nn.Module, missing: list[str], part: str) -> None:
-    """Raise ValueError if weights are missing of what `load_weights` gave, as those of a `part`."""
-    if missing:
-        shown = ", ".join(missing[:3]) + (", ..." if len(missing) > 3 else "")
-        raise ValueError(
-            f"the checkpoint {checkpoint.name!r} lacks {len(missing)} weights of "
-            f"{type(model).__name__} ({shown}): its {part} is missing or does not fit, and a "
-            f"random one would give random scores; {checkpoint.architecture.remedy}"
-        )
+        missing = sorted([*report["missing_keys"], *map(str, report["mismatched_keys"])])
+        missing = [name for name in missing if optional is None or optional not in name]
+        if not missing:
+            size = sum(parameter.nbytes for parameter in model.parameters())
+            chosen = choose_device(size) if device is None else torch.device(device)
+            return model.eval().requires_grad_(False).to(chosen)
+    shown = ", ".join(missing[:3]) + (", ..." if len(missing) > 3 else "")
+    raise ValueError(
+        f"the checkpoint {checkpoint.name!r} lacks {len(missing)} weights of "
+        f"{type(model).__name__} ({shown}): its {architecture.part} is missing or does not fit, "
+        f"and a random one would give random scores; {architecture.remedy}"
+    )
 
 
 def non_finite_error(output: str, dtype: str, cause: str = "", remedy: str = "") -> ValueError:
@@ -255,13 +300,6 @@ def non_finite_error(output: str, dtype: str, cause: str = "", remedy: str = "")
     return ValueError(
         f"the model's {output} are no finite numbers with dtype={dtype!r}{cause}; {remedy}{first}"
     )
-
-
-def to_device(model: nn.Module, device: str | None) -> tuple[nn.Module, torch.device]:
-    """The model in evaluation mode on its device, by default a GPU that has room."""
-    weights = sum(parameter.nbytes for parameter in model.parameters())
-    chosen = choose_device(weights) if device is None else torch.device(device)
-    return model.eval().requires_grad_(False).to(chosen), chosen
 
 
 def fits_on_gpu(weights: int, free: int, total: int) -> bool:
@@ -294,12 +332,13 @@ def choose_device(weights: int) -> torch.device:
     return torch.device("cpu")
 
 
+@dataclass
 class TensorCache:
     """Tensors by key, the longest unused dropped beyond `limit` bytes."""
 
-    def __init__(self) -> None:
-        self.limit = self.size = 0
-        self._tensors: OrderedDict[Hashable, Tensor] = OrderedDict()
+    limit: int = 0
+    size: int = 0
+    _tensors: OrderedDict[Hashable, Tensor] = field(default_factory=OrderedDict)
 
     def __len__(self) -> int:
         return len(self._tensors)
@@ -328,29 +367,12 @@ class TensorCache:
             self.size -= dropped.nbytes
 
 
-def _source_of(name: str, revision: str | None, bundled: Path) -> str:
-    """The folder or Hub name to load from."""
-    if name == BUNDLED:
-        if revision is not None:
-            model = f"model_name_or_path={BUNDLED!r}"
-            raise ValueError(f"{model} has no revisions, got {revision!r}")
-        return str(bundled)
-    path = os.path.expanduser(name)
-    # A name on the Hub has one slash at most and does not begin like a path: no need to ask there.
-    if not os.path.isdir(path) and (path.startswith((".", os.sep)) or path.count("/") > 1):
-        raise OSError(
-            f"cannot load the model {name!r}: there is no such folder. Check the path, or use the "
-            f"model that ships with infolm: model_name_or_path={BUNDLED!r}"
-        )
-    return path
-
-
 def _hub_silence(source: str, revision: str | None) -> str:
     """Why the Hub gives nothing, or "" if it answers or is not needed.
 
     Asked once before its client is, which would ask for every file again for half a minute.
     """
-    if os.path.isdir(source) or is_offline_mode():
+    if is_offline_mode():
         return ""
     try:
         url = hf_hub_url(source, "config.json", revision=revision)
@@ -362,41 +384,8 @@ def _hub_silence(source: str, revision: str | None) -> str:
     return ""
 
 
-def _fetch(
-    name: str,
-    source: str,
-    revision: str | None,
-    offline: str,
-    architecture: Architecture,
-    loader: Callable[..., Any],
-) -> Any:
-    """What `loader` gives, with errors that say what to do."""
-    options: dict[str, Any] = {} if revision is None else {"revision": revision}
-    if offline:
-        options["local_files_only"] = True
-    try:
-        # Said outright, because transformers would otherwise ask at the terminal whether to run it.
-        return loader(source, trust_remote_code=False, **options)
-    except Exception as error:  # tokenizers raises just that for a file that it cannot read
-        at = "" if revision is None else f" at revision {revision!r}"
-        reason = str(error).strip().partition("\n")[0].rstrip(" .:")
-        if isinstance(error, LookupError):  # which tells the key alone
-            reason = f"{type(error).__name__}: {reason}"
-        if offline:
-            reason += f" (the Hub: {offline})"
-        raise OSError(
-            f"cannot load the model {name!r}{at}: {reason}. Check the name or path; weights must "
-            "be safetensors files, which `save_pretrained` of transformers writes, and others are "
-            f"not read: {architecture.remedy}. Without a connection to the Hub use a folder or the "
-            f"model that ships with infolm, model_name_or_path={BUNDLED!r}, for every call with "
-            f"{architecture.variable}={BUNDLED}; HF_HUB_OFFLINE=1 saves the wait for the Hub"
-        ) from error
-
-
 def _weights_folder(source: str, commit: str | None, **options: Any) -> str:
-    """The folder that holds the weights, which for the Hub are downloaded at the commit."""
-    if os.path.isdir(source):
-        return source
+    """The folder that holds the weights, which are downloaded from the Hub at the commit."""
     options["revision"] = commit
     find: Callable[..., Any] = partial(cached_file, source, **options)
     names = (SAFE_WEIGHTS_NAME, SAFE_WEIGHTS_INDEX_NAME)

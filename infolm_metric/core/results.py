@@ -156,28 +156,27 @@ class Result(Mapping[str, Any]):
         >>> Result("infolm", {"l1_distance": [0.5, 1.5]}, "...", False).as_dict(details=False)
         {'infolm': 1.0}
         """
-        result = {self.metric: self._plain({name: self.mean(name) for name in self.scores})}
+        # The only value if one kind was asked for by name.
+        plain = dict if self.several else lambda by_name: next(iter(by_name.values()))
+        means = {name: mean(column) for name, column in self.scores.items()}
+        result = {self.metric: plain(means)}
         if self.rescaled:
             means = {name: mean(column) for name, column in self.rescaled.items()}
-            result["rescaled"] = self._plain(means)
+            result["rescaled"] = plain(means)
         if not details:
             return result
         if return_scores:
-            result["scores"] = self._plain(self.scores)
+            result["scores"] = plain(self.scores)
             if self.rescaled:
-                result["rescaled_scores"] = self._plain(self.rescaled)
+                result["rescaled_scores"] = plain(self.rescaled)
             for key, numbers in self.extra.items():
-                result[key] = self._plain(numbers)
+                result[key] = plain(numbers)
         result["higher_is_better"] = self.higher_is_better
         result["signature"] = self.signature
         result["warnings"] = occurring(self.counts)
         if self.baseline:
-            result["baseline"] = self._plain(self.baseline)
+            result["baseline"] = plain(self.baseline)
         return result
-
-    def _plain(self, by_name: Mapping[str, Any]) -> Any:
-        """The dictionary, or its only value if one kind was asked for by name."""
-        return dict(by_name) if self.several else next(iter(by_name.values()))
 
     @cached_property
     def _dictionary(self) -> dict[str, Any]:
@@ -247,14 +246,18 @@ def _appended(parts: Sequence[Mapping[str, list[float]]]) -> dict[str, list[floa
 def make_signature(metric: str, values: Mapping[str, object]) -> str:
     """All that can change a score, and the versions, as `name:value|...`.
 
-    Equal signatures mean equal scores for the same inputs, within float32's tolerance.
+    Equal signatures mean equal scores for the same inputs, within float32's tolerance. A float is
+    shown with all its digits, False and None as words.
     """
     import torch
     import transformers
 
     versions = {"transformers": transformers.__version__, "torch": torch.__version__}
     named = {"metric": metric, **values, "infolm": __version__, **versions}
-    return "|".join(f"{name}:{_shown(value)}" for name, value in named.items())
+    return "|".join(
+        f"{name}:{'no' if value is False else 'none' if value is None else value}"
+        for name, value in named.items()
+    )
 
 
 def without(signature: str, names: Container[str]) -> str:
@@ -281,8 +284,3 @@ def differences(then: str, now: str) -> str:
         for name in dict.fromkeys([*old, *new])
         if old.get(name) != new.get(name)
     )
-
-
-def _shown(value: object) -> str:
-    """A value as the signature shows it: a float with all digits, False and None as words."""
-    return "no" if value is False else "none" if value is None else str(value)

@@ -22,12 +22,13 @@ from infolm_metric.core.baselines import (
     key_of,
     unrelated_pairs,
 )
-from infolm_metric.core.idf import IDF, Statistics, WeightedText, count_sides
+from infolm_metric.core.idf import IDF, Statistics, WeightedText
 from infolm_metric.core.inputs import Pair, Pairs, check_pairs, check_texts, iterate_pairs
 from infolm_metric.core.models import Architecture, Checkpoint, TensorCache, open_checkpoint
 from infolm_metric.core.results import Result, add_counts, make_signature, warn
 from infolm_metric.core.settings import ModelSettings, check_value, own_fields
 from infolm_metric.core.tokenization import tokenize
+from infolm_metric.core.unread import count_unread
 
 READ_AHEAD = 256  # pairs of a stream
 CHUNK = 1024  # pairs scored at a time
@@ -117,7 +118,8 @@ class Scorer:
         settings = self.settings.replace(**changed)
         baseline = baseline_of(settings.metric, rescale_with_baseline)
         verbose = check_value("verbose", verbose, bool)
-        pairs = check_pairs(predictions, self.references_or_sources(references, sources))
+        given = references if sources is None else self.in_place_of(references, sources)
+        pairs = check_pairs(predictions, given)
         with self.lock:
             statistics = self.count(pairs, settings)
             result = self.score_part(pairs, settings, statistics, baseline, verbose)
@@ -186,7 +188,7 @@ class Scorer:
         fields: dict[str, object] = {}
         for name, value in chosen.signed().items():
             fields[name] = value
-            if name == "idf" and statistics and chosen.counted:
+            if name == "idf" and chosen.counted and statistics is not None and statistics.tables:
                 fields["weights"] = statistics.weights_used(chosen)
         with self.lock:
             return make_signature(
@@ -259,10 +261,8 @@ class Scorer:
             self._model: tuple[Hashable, Any] | None = None
             self.cache = TensorCache()
 
-    def references_or_sources(self, references: Any, sources: Any) -> Any:
-        """The references, or the sources where the metric takes these in their place."""
-        if sources is None:
-            return references
+    def in_place_of(self, references: Any, sources: Any) -> Any:
+        """The sources, where the metric takes these in the place of references, and none came."""
         if not self.settings.takes_sources:
             raise TypeError(f"{self.settings.metric} takes no sources; give references")
         if references is not None:
@@ -284,14 +284,22 @@ class Scorer:
         checkpoint = self.checkpoint(settings)
         limit = checkpoint.text_limit(settings.max_length)  # texts are cut as in scoring
         limit = None if settings.long_text == "window" else limit
-        counted = count_sides(
-            pairs, settings.counted, checkpoint.tokenizer, limit, settings.tokenize_processes
-        )
-        named = {
-            side: replace(table, tokenizer_name=checkpoint.name)
-            for side, table in counted.tables.items()
-        }
-        return Statistics(named)
+        held = isinstance(pairs, Pairs)  # in memory, where several processes can share them
+        tables = {}
+        for side in settings.counted:
+            texts = (
+                text
+                for candidate, group in pairs
+                for text in ((candidate,) if side == "candidates" else group)
+            )
+            table = IDF.from_corpus(
+                list(texts) if held else texts,
+                checkpoint.tokenizer,
+                max_length=limit,
+                processes=settings.tokenize_processes,
+            )
+            tables[side] = replace(table, tokenizer_name=checkpoint.name)
+        return Statistics(tables)
 
     def score_part(
         self,
@@ -313,16 +321,18 @@ class Scorer:
         hidden = not verbose or len(pairs) == 1
         with tqdm(total=len(pairs), unit="pair", desc=settings.metric, disable=hidden) as bar:
             for chunk in self.chunks(pairs, settings):
-
-                def progress(share: float, done: int = done, size: int = len(chunk)) -> None:
-                    bar.update(done + int(size * share) - bar.n)
-
-                scores, counts = self.score_chunk(chunk, settings, statistics, progress)
+                size = len(chunk)
+                scores, counts = self.score_chunk(
+                    chunk,
+                    settings,
+                    statistics,
+                    lambda share: bar.update(done + int(size * share) - bar.n),  # noqa: B023
+                )
                 parts.append(counts)
                 for name, column in scores.items():
                     columns.setdefault(name, []).extend(column)
-                progress(1.0)
-                done += len(chunk)
+                done += size
+                bar.update(done - bar.n)
         counts = add_counts([*parts, {"few_documents": statistics.distinct}])
         named = {name: columns.pop(name) for name in settings.names}
         result = Result(
@@ -332,7 +342,7 @@ class Scorer:
             self.higher_is_better,
             counts,
             settings.several,
-            extra=self.extra(columns, settings),
+            extra=self.extra(columns, settings) if columns else {},
         )
         return self._rescaled(result, pairs, settings, statistics, baseline) if baseline else result
 
@@ -350,10 +360,9 @@ class Scorer:
         """Raise what would keep pairs from being scored, before time goes into the model."""
         if not isinstance(settings, ModelSettings):
             return
-        checkpoint = self.checkpoint(settings)
-        for table in statistics.weighting(settings):
-            if table is not None:
-                table.check_tokenizer(checkpoint.fingerprint, checkpoint.name)
+        checkpoint, idf = self.checkpoint(settings), getattr(settings, "idf", False)
+        if isinstance(idf, IDF):
+            idf.check_tokenizer(checkpoint.fingerprint, checkpoint.name)
         checkpoint.text_limit(settings.max_length)
         if settings.long_text == "error":
             self.weigh(list(pairs.texts), None, settings)
@@ -484,21 +493,18 @@ class Scorer:
         checkpoint = self.checkpoint(settings)
         key = self._checkpoint and self._checkpoint[0], settings.device, settings.dtype
         if self._model is None or self._model[0] != key:
-            self._model, self.cache = None, TensorCache()
+            self._model = None
+            self.cache.shrink(0)
             self._model = key, self.load(checkpoint, settings)
         self.cache.shrink(settings.reuse_memory)
         return self._model[1]
 
-    def limit(self, settings: Any) -> int | None:
-        """Tokens of the longest text that is read in one piece."""
-        return self.checkpoint(settings).text_limit(settings.max_length)
-
     def weigh(self, texts: Sequence[str], table: IDF | None, settings: Any) -> list[WeightedText]:
         """The texts as the model reads them, weighed by a table, or uniformly for None."""
-        tokenizer, limit = self.checkpoint(settings).tokenizer, self.limit(settings)
-        distinct = list(dict.fromkeys(texts))
+        checkpoint, distinct = self.checkpoint(settings), list(dict.fromkeys(texts))
+        limit = checkpoint.text_limit(settings.max_length)
         weights = None if table is None else table.weights
-        tokenized = tokenize(tokenizer, distinct, limit, settings.long_text)
+        tokenized = tokenize(checkpoint.tokenizer, distinct, limit, settings.long_text)
         known = {
             text: WeightedText.of(read, weights)
             for text, read in zip(distinct, tokenized, strict=True)
@@ -516,10 +522,9 @@ class Scorer:
             tokens=len(tokens),
             too_long=sum(each.text.too_long for each in texts) if cut else 0,
             empty=int((lengths == 0).sum()),
-            one_token=int((lengths == 1).sum()),
             zero_weight=sum(each.zero_weight for each in texts),
             unknown_tokens=int((tokens == checkpoint.tokenizer.unk_token_id).sum()),
-            unread=checkpoint.count_unread(each.text.tokens for each in texts),
+            unread=count_unread((each.text.tokens for each in texts), checkpoint.english),
         )
 
     # Results in the light of what unrelated texts score.

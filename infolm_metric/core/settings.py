@@ -37,7 +37,7 @@ class Settings:
     A metric's own are a subclass with ordinary fields, described under "Args:" in its docstring.
     Types and words are checked by the annotations; what these cannot say is an `if` in
     `__post_init__`. A field's metadata may hold `flags` of the command line (by default the name
-    with dashes; none for no option) and `signature`, its name there.
+    with dashes; none for no option) and `signature`, its name there ("": a scorer signs it).
 
     Raises:
         TypeError, ValueError: a value is wrong; the message names it.
@@ -95,13 +95,12 @@ class Settings:
         return self.replace(idf=False) if self.counted else self
 
     def signed(self) -> dict[str, object]:
-        """What can change a score under these settings, as the signature shows it."""
+        """What can change a score, but for the model and how it reads, which a scorer signs."""
         fields: dict[str, object] = {}
         for each in own_fields(type(self)):
-            if each.name not in self.unsigned:
-                value = getattr(self, each.name)
-                value = "+".join(self.names) if each.name == self.names_field else value
-                fields[each.metadata.get("signature", each.name)] = value
+            name, value = each.metadata.get("signature", each.name), getattr(self, each.name)
+            if name and each.name not in self.unsigned:
+                fields[name] = "+".join(self.names) if each.name == self.names_field else value
         return fields
 
     def label(self, name: str) -> str:
@@ -138,14 +137,20 @@ class ModelSettings(Settings):
     unsigned = frozenset(("batch_size", "device", "tokenize_processes", "reuse_memory"))
 
     model_name_or_path: str | os.PathLike[str] | None = field(
-        default=None, metadata={"flags": ("--model",)}
+        default=None, metadata={"flags": ("--model",), "signature": ""}
     )
-    model_revision: str | None = field(default=None, metadata={"flags": ("--revision",)})
-    max_length: int | None = None
-    long_text: Literal["truncate", "window", "error"] = "truncate"
+    model_revision: str | None = field(
+        default=None, metadata={"flags": ("--revision",), "signature": ""}
+    )
+    max_length: int | None = field(default=None, metadata={"signature": ""})
+    long_text: Literal["truncate", "window", "error"] = field(
+        default="truncate", metadata={"signature": ""}
+    )
     batch_size: int | Literal["auto"] = "auto"
     device: str | None = None
-    dtype: Literal["float32", "bfloat16", "float16"] = "float32"
+    dtype: Literal["float32", "bfloat16", "float16"] = field(
+        default="float32", metadata={"signature": ""}
+    )
     tokenize_processes: int | None = None
     reuse_memory: int = field(default=REUSED_BYTES, metadata={"flags": ()})
 
@@ -174,12 +179,6 @@ class ModelSettings(Settings):
         path = os.path.expanduser(name)
         # Absolute, because workers have other working folders.
         return os.path.abspath(path) if name != BUNDLED and os.path.isdir(path) else str(name)
-
-    def signed(self) -> dict[str, object]:
-        """What can change a score, but for the model and how it reads, which a scorer signs."""
-        of_the_model = {each.name for each in dataclasses.fields(ModelSettings)}
-        fields = super().signed()
-        return {name: value for name, value in fields.items() if name not in of_the_model}
 
 
 # Fields.
@@ -286,11 +285,20 @@ def nearest(value: object, known: Iterable[str], every: bool = False) -> str:
     return " ".join(hints)
 
 
-def check_names(values: Iterable[str], known: Iterable[str]) -> None:
-    """Raise TypeError for a name that is no setting."""
+def check_names(
+    values: Iterable[str],
+    known: Iterable[str],
+    what: str = "unknown setting",
+    elsewhere: Mapping[str, str] | None = None,
+) -> None:
+    """Raise TypeError for a name that is not known, with the nearest that is.
+
+    `what` is said of it, and `elsewhere` tells by which of the known names others call it.
+    """
     for name in values:
         if name not in known:
-            raise TypeError(f"unknown setting {name!r}; {nearest(name, list(known))}")
+            hint = nearest((elsewhere or {}).get(name, name), list(known))
+            raise TypeError(f"{what} {name!r}; {hint}")
 
 
 def check_known(name: str, value: object, known: Sequence[str]) -> None:

@@ -8,7 +8,7 @@ kinds of tokens, rounded; docs/reading_a_score.md has the figures.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 
@@ -52,29 +52,32 @@ def token_weights(vocabulary: Mapping[str, int], idf: np.ndarray) -> np.ndarray:
     """
     weights = np.zeros(len(idf), dtype=np.int64)
     for entry, token in vocabulary.items():
-        weights[token] = _weight(entry, float(idf[token]))
+        word = entry.removeprefix("##")
+        if entry in ELSEWHERE or entry in SYMBOLS:
+            weight = 8
+        elif entry in BRACKETS:
+            weight = 5
+        elif entry == UNKNOWN or (word.isalnum() and not word.isascii()):
+            weight = 4
+        elif not word.isalnum():  # other punctuation, special strings
+            weight = 1
+        elif not word.isalpha():
+            weight = -2
+        elif word != entry:  # a piece within a word
+            weight = 4
+        elif idf[token] < COMMON:
+            weight = -6
+        else:
+            weight = -3 if len(word) > 1 else -2
+        weights[token] = weight
     return weights
 
 
-def is_unread(tokens: np.ndarray, weights: np.ndarray) -> bool:
-    """True if a text of these tokens, int64 [tokens], is of another kind than English prose."""
-    return len(tokens) >= FEWEST and int(weights[tokens].sum()) > LIMIT
+def count_unread(texts: Iterable[np.ndarray], weights: np.ndarray | None) -> int:
+    """How many texts, each int64 [tokens], are of another kind than English prose.
 
-
-def _weight(entry: str, idf: float) -> int:
-    word = entry.removeprefix("##")
-    if entry in ELSEWHERE or entry in SYMBOLS:
-        return 8
-    if entry in BRACKETS:
-        return 5
-    if entry == UNKNOWN or (word.isalnum() and not word.isascii()):
-        return 4
-    if not word.isalnum():  # other punctuation, special strings
-        return 1
-    if not word.isalpha():
-        return -2
-    if word != entry:  # a piece within a word
-        return 4
-    if idf < COMMON:
-        return -6
-    return -3 if len(word) > 1 else -2
+    0 where no weights, int64 [vocab], are known.
+    """
+    if weights is None:
+        return 0
+    return sum(len(each) >= FEWEST and int(weights[each].sum()) > LIMIT for each in texts)

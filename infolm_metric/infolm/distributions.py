@@ -7,8 +7,8 @@ same bits in whatever batches its contexts were read, and whatever else was in t
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 import torch
@@ -37,19 +37,26 @@ def distributions(
     model: MaskedLM,
     settings: InfoLMSettings,
     temperatures: Sequence[float],
-    progress: Callable[[int], object] = lambda masks: None,
+    progress: Callable[[float], object] = lambda share: None,
 ) -> dict[Key, Tensor]:
     """log p of each text at each temperature: key -> float64 [temperatures, vocab].
 
-    The model reads equal tokens once, however they are weighed. `progress` is told how many masks
-    are read. Raises ValueError where what the model predicts is not finite.
+    The model reads equal tokens once, however they are weighed. `progress` is told the share read.
+    Raises ValueError where what the model predicts is not finite.
     """
-    groups = _alike(texts, settings.masks_per_pass)
-    sums, masks = Accumulator(temperatures), 0
+    # Where a context has several masks, which positions it masks depends on those of some weight.
+    alike: dict[tuple[bytes, bytes], list[WeightedText]] = {}
+    for text in texts:
+        several = settings.masks_per_pass > 1
+        weighed = (text.log_weights > -np.inf).tobytes() if several else b""
+        alike.setdefault((text.key[0], weighed), []).append(text)
+    groups = list(alike.values())
+    total = sum(max(1, int((text.log_weights > -np.inf).sum())) for text in texts)
+    sums, masks = Accumulator(tuple(temperatures)), 0
     for owner, log_weights, logits in predictions(groups, model, settings):
         sums.add(logits, log_weights, owner)
         masks += int(log_weights.isfinite().sum())
-        progress(masks)
+        progress(masks / total)
     found = {
         text.key: log_p
         for index, group in enumerate(groups)
@@ -89,18 +96,6 @@ def predictions(
             part = slice(start, start + len(logits))
             yield owner[part], weights[part], logits
             start += len(logits)
-
-
-def _alike(texts: Iterable[WeightedText], masks: int) -> list[list[WeightedText]]:
-    """The texts in groups that the same masked contexts serve: those of equal tokens.
-
-    Where a context has several masks, which positions it masks depends on those of some weight.
-    """
-    groups: dict[tuple[bytes, bytes], list[WeightedText]] = {}
-    for text in texts:
-        masked = b"" if masks <= 1 else (text.log_weights > -np.inf).tobytes()
-        groups.setdefault((text.key[0], masked), []).append(text)
-    return list(groups.values())
 
 
 # Masked contexts.
@@ -156,24 +151,15 @@ def split(
     for window in windows(text, template, max_length):
         weighed = kept[window.own]
         if weighed.any():
-            own = window.own[weighed]
-            grouped = _group(window.positions[weighed], log_weights[own], masks or len(own))
-            found.append(MaskedWindow(index, window.ids, *grouped, masked=masks > 0))
+            positions, weights = window.positions[weighed], log_weights[window.own[weighed]]
+            each = min(masks or len(positions), len(positions))
+            contexts = -(-len(positions) // each)
+            order = np.arange(contexts)[:, None] + contexts * np.arange(each)  # far apart
+            there = order < len(positions)
+            order = np.where(there, order, order[:, :1])
+            weights = np.where(there[..., None], weights[order], -np.inf)
+            found.append(MaskedWindow(index, window.ids, positions[order], weights, masks > 0))
     return found
-
-
-def _group(
-    positions: np.ndarray, log_weights: np.ndarray, masks: int
-) -> tuple[np.ndarray, np.ndarray]:
-    """Positions [kept] and log weights [kept, weightings], laid out as [contexts, masks, ...].
-
-    The positions of a context are far apart.
-    """
-    contexts = -(-len(positions) // masks)
-    order = np.arange(contexts)[:, None] + contexts * np.arange(min(masks, len(positions)))
-    there = order < len(positions)
-    order = np.where(there, order, order[:, :1])
-    return positions[order], np.where(there[..., None], log_weights[order], -np.inf)
 
 
 def batches(
@@ -223,6 +209,7 @@ def log_predictions(logits: Tensor, temperature: float) -> Tensor:
     return torch.log_softmax(logits.double() / temperature, dim=-1)
 
 
+@dataclass(frozen=True)
 class Accumulator:
     """sum_j weight_j softmax(logits_j / T) of texts, for each weighting and temperature.
 
@@ -230,10 +217,10 @@ class Accumulator:
     little, are summed in log space. Which way a position goes depends on it alone.
     """
 
-    def __init__(self, temperatures: Sequence[float]) -> None:
-        self.temperatures = tuple(temperatures)
-        self._sums: dict[int, Tensor] = {}  # text -> [weightings, temperatures, vocab]
-        self._far: dict[int, dict[tuple[int, int], Tensor]] = {}  # text -> what is in log space
+    temperatures: tuple[float, ...]
+    _sums: dict[int, Tensor] = field(default_factory=dict)  # [weightings, temperatures, vocab]
+    # What is in log space, by text and by its place in the sums.
+    _far: dict[int, dict[tuple[int, int], Tensor]] = field(default_factory=dict)
 
     def add(self, logits: Tensor, log_weights: Tensor, texts: Tensor) -> None:
         """Add positions of some texts, in the order that each text has them.
@@ -301,11 +288,6 @@ def own_tokens(text: WeightedText) -> tuple[np.ndarray, np.ndarray]:
     tokens, owner = np.unique(text.text.tokens, return_inverse=True)
     with np.errstate(divide="ignore"):
         return tokens, np.log(np.bincount(owner, np.exp(text.log_weights), len(tokens)))
-
-
-def masks_of(text: WeightedText) -> int:
-    """Number of masked contexts the model has to read for a text."""
-    return max(1, int((text.log_weights > -np.inf).sum()))
 
 
 def interpolated(log_p: Tensor, texts: Sequence[WeightedText], weight: float) -> Tensor:

@@ -24,20 +24,16 @@ from infolm_metric.core.determinism import (
     pad_rows,
     repeat_texts,
 )
-from infolm_metric.core.models import (
-    Architecture,
-    Checkpoint,
-    check_complete,
-    load_weights,
-    open_checkpoint,
-    to_device,
-)
+from infolm_metric.core.models import Architecture, Checkpoint, load_weights
+from infolm_metric.infolm.settings import InfoLMSettings
 
 ARCHITECTURE = Architecture(
     AutoModelForMaskedLM,
     fits=lambda config: type(config) in MODEL_FOR_MASKED_LM_MAPPING,
     unfit="which has no masked-LM head in transformers",
     remedy='choose a masked language model such as "google-bert/bert-base-uncased" or "bundled"',
+    part="masked-LM head",
+    masks=True,
 )
 
 # Up to this length batched matrix products beat fused attention on a CPU.
@@ -64,7 +60,7 @@ class MaskedLM:
             if not isinstance(self.model, FastMaskedLM):
                 pieces: Iterable[Tensor] = [self._own_logits(ids, positions)]
             else:
-                states = self.model.states(ids, positions).flatten(0, 1)
+                states = self.model(ids, positions).flatten(0, 1)
                 at_once = LOGITS_AT_ONCE[self.device.type == "cpu"]
                 pieces = states.split(max(1, at_once // self.checkpoint.size))
         for piece in pieces:
@@ -98,26 +94,8 @@ class MaskedLM:
         return own
 
 
-def open_masked_lm(name: str, revision: str | None = None) -> Checkpoint:
-    """The tokenizer of a masked language model and what its configuration says.
-
-    Raises:
-        OSError: the model is not there, is damaged or cannot be reached.
-        ValueError: it has no masked-LM architecture, or its tokenizer no mask token or no words.
-    """
-    checkpoint = open_checkpoint(name, revision, ARCHITECTURE)
-    if checkpoint.template.mask < 0:
-        raise ValueError(
-            f"the tokenizer of {name!r} has no mask token, so its model cannot predict masked "
-            f"tokens; {ARCHITECTURE.remedy}"
-        )
-    return checkpoint
-
-
-def load_masked_lm(
-    checkpoint: Checkpoint, device: str | None, dtype: str, fast: bool = True
-) -> MaskedLM:
-    """The model of a checkpoint on `device`, checked to have trained weights throughout.
+def load_masked_lm(checkpoint: Checkpoint, settings: InfoLMSettings, fast: bool = True) -> MaskedLM:
+    """The model of a checkpoint, checked to have trained weights throughout.
 
     `fast` False keeps the model's own encoder, with which scores are the same, for comparison.
 
@@ -125,60 +103,38 @@ def load_masked_lm(
         OSError: its weights are not there, are damaged, or are not safetensors.
         ValueError: a part of it, such as the masked-LM head, is missing from the checkpoint.
     """
-    model, missing = load_weights(checkpoint, dtype)
-    if missing and getattr(model.config, "legacy", False):
-        # DeBERTa checkpoints as Microsoft published them name their head differently.
-        model, missing = load_weights(checkpoint, dtype, legacy=False)
-    check_complete(checkpoint, model, missing, "masked-LM head")
-    model, placed_on = to_device(model, device)
-    return MaskedLM((FastMaskedLM.of(model) if fast else None) or model, checkpoint, placed_on)
+    model = load_weights(checkpoint, settings.dtype, settings.device)
+    device, family = model.device, FAMILIES.get(model.config.model_type)
+    if fast and family is not None and not getattr(model.config, "is_decoder", False):
+        model = FastMaskedLM(model, family)
+    return MaskedLM(model, checkpoint, device)
 
 
 class FastMaskedLM(nn.Module):
-    """A masked language model for contexts without padding, whose head reads the masks only."""
+    """A masked language model for contexts without padding, read at the masks only.
 
-    def __init__(self, embeddings: nn.Module, encoder: MaskedEncoder, head: nn.Module) -> None:
+    The last layer and the head are computed there alone. It is made of the parameters of a model of
+    a family, which cannot be used any more.
+    """
+
+    def __init__(self, model: Any, family: Family) -> None:
         super().__init__()
-        self.embeddings, self.encoder, self.head = embeddings, encoder, head
-
-    @classmethod
-    def of(cls, model: Any) -> FastMaskedLM | None:
-        """The model's parameters in a faster arrangement; None if its family has no entry.
-
-        The model itself cannot be used any more.
-        """
-        family = FAMILIES.get(model.config.model_type)
-        if family is None or getattr(model.config, "is_decoder", False):
-            return None
         base = model.base_model
         encoder = getattr(base, family.place)
-        layers = family.read(encoder, model.config)
-        fast = MaskedEncoder(layers, family.entry(base), family.bias(encoder))
-        return cls(base.embeddings, fast, family.head(model)).eval()
-
-    def states(self, ids: Tensor, positions: Tensor) -> Tensor:
-        """States at the masks: ids int64 [contexts, tokens] -> [contexts, masks, hidden]."""
-        states: Tensor = self.encoder(self.embeddings(ids), positions)
-        return states
-
-
-class MaskedEncoder(nn.Module):
-    """An encoder for contexts without padding, whose last layer is computed at the masks only."""
-
-    def __init__(
-        self,
-        layers: Sequence[Layer],
-        entry: nn.Module | None = None,
-        bias: nn.Module | None = None,
-    ) -> None:
-        super().__init__()
-        self.layers = nn.ModuleList(layers)
-        self.entry = entry
-        self.bias = bias
+        modules = family.layers(encoder, model.config)
+        layers = {  # one that stands at several depths is read once
+            module: Layer(**{name: attrgetter(path)(module) for name, path in family.parts.items()})
+            for module in dict.fromkeys(modules)
+        }
+        self.embeddings, self.head = base.embeddings, family.head(model)
+        self.layers = nn.ModuleList(layers[module] for module in modules)
+        self.entry, self.bias = family.entry(base), family.bias(encoder)
         self.room: dict[str, Tensor] = {}
+        self.eval()
 
-    def forward(self, states: Tensor, positions: Tensor) -> Tensor:
-        """The states at the masks: [contexts, tokens, hidden] -> [contexts, masks, hidden]."""
+    def forward(self, ids: Tensor, positions: Tensor) -> Tensor:
+        """States at the masks: ids int64 [contexts, tokens] -> [contexts, masks, hidden]."""
+        states = self.embeddings(ids)
         if self.entry is not None:
             states = by_rows(self.entry, states)
         encoder: Any = self.bias
@@ -186,16 +142,14 @@ class MaskedEncoder(nn.Module):
         layers: Any = self.layers
         *lower, last = layers
         for layer in lower:
-            states = self._finish(layer, self._attend(self._split(layer, states), bias), states)
+            joined = self._project("qkv", states, layer.qkv_weight, layer.qkv_bias)
+            # Queries, keys and values, [3, contexts, heads, tokens, width].
+            parts = joined.unflatten(-1, (3, layer.heads, -1)).permute(2, 0, 3, 1, 4)
+            states = self._finish(layer, self._attend(parts, bias), states)
         chosen = positions.unsqueeze(-1).expand(-1, -1, states.shape[-1])
         queried = states.gather(1, chosen)
         mixed = self._attend_from(last, queried, states, bias, positions)
         return self._finish(last, mixed, queried)
-
-    def _split(self, layer: Layer, states: Tensor) -> Tensor:
-        """Queries, keys and values, [3, contexts, heads, tokens, width]."""
-        joined = self._project("qkv", states, layer.qkv_weight, layer.qkv_bias)
-        return joined.unflatten(-1, (3, layer.heads, -1)).permute(2, 0, 3, 1, 4)
 
     def _attend(self, parts: Tensor, bias: Tensor | None) -> Tensor:
         """Self-attention, [contexts, tokens, hidden], before its output projection."""
@@ -245,19 +199,23 @@ class MaskedEncoder(nn.Module):
         mixed = self._project("output", mixed, layer.mix.weight, layer.mix.bias)
         states = layer.mix_norm(mixed.add_(states))
         inner = self._project("inner", states, layer.up.weight, layer.up.bias)
-        inner = _activate(layer.activation, inner)
+        usual = getattr(layer.activation, "act", layer.activation) is F.gelu
+        inner = torch.ops.aten.gelu_(inner) if usual else layer.activation(inner)
         output = self._project("output", inner, layer.down.weight, layer.down.bias)
         return layer.down_norm(output.add_(states))
 
     def _project(self, name: str, states: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
-        """states @ weight.T + bias, [..., in] -> [..., out]; on a CPU in the room of that name."""
-
-        def product(rows: Tensor) -> Tensor:
-            shape = len(rows), len(weight)
-            room = self._empty(name, rows, *shape) if rows.device.type == "cpu" else None
-            return torch.addmm(bias, rows, weight.t(), out=room)
-
-        return by_rows(product, states)
+        """states @ weight.T + bias, [..., in] -> [..., out]."""
+        on_cpu = states.device.type == "cpu"
+        return by_rows(
+            lambda rows: torch.addmm(
+                bias,
+                rows,
+                weight.t(),
+                out=self._empty(name, rows, len(rows), len(weight)) if on_cpu else None,
+            ),
+            states,
+        )
 
     def _empty(self, name: str, like: Tensor, *shape: int) -> Tensor:
         """A tensor with undefined content, in memory kept for that name.
@@ -269,13 +227,6 @@ class MaskedEncoder(nn.Module):
         if room is None or len(room) < size or room.dtype != like.dtype:
             room = self.room[name] = torch.empty(size, dtype=like.dtype, device=like.device)
         return room[:size].view(shape)
-
-
-def _activate(activation: Callable[[Tensor], Tensor], inner: Tensor) -> Tensor:
-    """The activation, in place where it is the usual one."""
-    if getattr(activation, "act", activation) is F.gelu:
-        return torch.ops.aten.gelu_(inner)
-    return activation(inner)
 
 
 class Layer(nn.Module):
@@ -299,16 +250,16 @@ class Layer(nn.Module):
         if any(type(projection) is not nn.Linear for projection in projections):
             raise TypeError(f"projections must be nn.Linear, got {projections}")
         # [3 hidden, hidden] and [3 hidden]: three projections joined into one.
-        self.qkv_weight = _joined([projection.weight for projection in projections])
-        self.qkv_bias = _joined([projection.bias for projection in projections])
+        weight, bias = (
+            torch.cat([getattr(projection, name).detach() for projection in projections])
+            for name in ("weight", "bias")
+        )
+        self.qkv_weight = nn.Parameter(weight, requires_grad=False)
+        self.qkv_bias = nn.Parameter(bias, requires_grad=False)
         self.heads = heads
         self.mix, self.mix_norm = mix, mix_norm
         self.up, self.activation = up, activation
         self.down, self.down_norm = down, down_norm
-
-
-def _joined(parts: Sequence[Tensor]) -> nn.Parameter:
-    return nn.Parameter(torch.cat([part.detach() for part in parts]), requires_grad=False)
 
 
 @dataclass(frozen=True)
@@ -327,15 +278,6 @@ class Family:
     layers: Callable[[Any, Any], Sequence[nn.Module]] = lambda encoder, config: encoder.layer
     entry: Callable[[Any], nn.Module | None] = lambda base: None
     bias: Callable[[Any], nn.Module | None] = lambda encoder: None
-
-    def read(self, encoder: Any, config: Any) -> list[Layer]:
-        """The layers in order of depth; one that stands at several depths is read once."""
-        modules = self.layers(encoder, config)
-        read = {
-            module: Layer(**{name: attrgetter(path)(module) for name, path in self.parts.items()})
-            for module in dict.fromkeys(modules)
-        }
-        return [read[module] for module in modules]
 
 
 def _albert_layers(encoder: Any, config: Any) -> list[nn.Module]:

@@ -174,9 +174,22 @@ def compare_each(specs: Sequence[MeasureSpec], log_p: Tensor, log_q: Tensor) -> 
         measure = resolve(each.measure)
         given = {"alpha": each.alpha, "beta": each.beta}
         bounds.append(upper_bound(measure, symmetrize=each.symmetrize, **given))
-        divergence = partial(_formula(measure), **check_parameters(measure, **given))
-        functions.append(partial(_direction(measure, each.symmetrize), divergence))
-    shape = _common_shape(log_p, log_q)
+        formula = measure.formula or globals()[measure.name]
+        divergence = partial(formula, **check_parameters(measure, **given))
+        way = "none" if measure.symmetric else each.symmetrize
+        functions.append(partial(_SYMMETRIZE[way], divergence))
+    for name, log in {"log_p": log_p, "log_q": log_q}.items():
+        if not isinstance(log, Tensor):
+            raise TypeError(f"{name} must be a torch.Tensor, got {type(log).__name__}")
+    shape = None
+    if log_p.ndim and log_q.ndim and log_p.shape[-1] == log_q.shape[-1] > 0:
+        with suppress(RuntimeError):  # raised where the leading axes do not broadcast
+            shape = torch.broadcast_shapes(log_p.shape, log_q.shape)
+    if shape is None:
+        raise ValueError(
+            "log_p and log_q need one vocabulary as their last axis, and leading axes that "
+            f"broadcast; got shapes {list(log_p.shape)} and {list(log_q.shape)}"
+        )
     log_p = log_p.expand(shape).reshape(-1, shape[-1])
     log_q = log_q.expand(shape).reshape(-1, shape[-1])
     step = max(1, (CHUNK if log_p.device.type == "cpu" else GPU_CHUNK) // shape[-1])
@@ -266,35 +279,20 @@ def shares(
     measure = resolve(measure)
     value = compare(measure, log_p, log_q, symmetrize=symmetrize, alpha=alpha, beta=beta)
     parameters = check_parameters(measure, alpha, beta)
+    formula = measure.formula or globals()[measure.name]
+    entries = measure.terms or globals()[f"{measure.name}_terms"]
 
     def divided(log_p: Tensor, log_q: Tensor) -> Tensor:
-        terms = _terms(measure)(log_p, log_q, **parameters)
+        terms = entries(log_p, log_q, **parameters)
         total = terms.sum(-1, keepdim=True)
-        whole = _formula(measure)(log_p, log_q, **parameters).unsqueeze(-1)
+        whole = formula(log_p, log_q, **parameters).unsqueeze(-1)
         return torch.where(total > 0.0, terms / total, 0.0) * whole
 
     p, q = _normalised("log_p", log_p), _normalised("log_q", log_q)
-    parts = _direction(measure, symmetrize)(divided, p, q)
+    parts = _SYMMETRIZE["none" if measure.symmetric else symmetrize](divided, p, q)
     largest = parts.amax(-1, keepdim=True)
     parts = torch.where(largest > 0.0, parts / largest, 0.0)  # saturated parts overflow in a sum
     return parts / parts.sum(-1, keepdim=True).clamp(min=1.0) * value.unsqueeze(-1)
-
-
-def _direction(measure: Measure, symmetrize: str) -> Callable[..., Tensor]:
-    return _SYMMETRIZE["none" if measure.symmetric else symmetrize]
-
-
-def _common_shape(log_p: Tensor, log_q: Tensor) -> torch.Size:
-    for name, given in {"log_p": log_p, "log_q": log_q}.items():
-        if not isinstance(given, Tensor):
-            raise TypeError(f"{name} must be a torch.Tensor, got {type(given).__name__}")
-    if log_p.ndim and log_q.ndim and log_p.shape[-1] == log_q.shape[-1] > 0:
-        with suppress(RuntimeError):  # raised where the leading axes do not broadcast
-            return torch.Size((*(log_p[..., 0] + log_q[..., 0]).shape, log_p.shape[-1]))
-    raise ValueError(
-        "log_p and log_q need one vocabulary as their last axis, and leading axes that broadcast; "
-        f"got shapes {list(log_p.shape)} and {list(log_q.shape)}"
-    )
 
 
 def _normalised(name: str, log_p: Tensor) -> Tensor:
@@ -303,16 +301,6 @@ def _normalised(name: str, log_p: Tensor) -> Tensor:
     if log_p[..., 0].isnan().any():  # one such entry makes its whole row NaN
         raise ValueError(f"{name} holds NaN, +inf or a row of only -inf; log-probabilities needed")
     return log_p
-
-
-def _formula(measure: Measure) -> Callable[..., Tensor]:
-    formula: Callable[..., Tensor] = measure.formula or globals()[measure.name]
-    return formula
-
-
-def _terms(measure: Measure) -> Callable[..., Tensor]:
-    terms: Callable[..., Tensor] = measure.terms or globals()[f"{measure.name}_terms"]
-    return terms
 
 
 # The formulas as products of matrices, [references, vocab] and [candidates, vocab].

@@ -13,7 +13,6 @@ from torch import Tensor
 
 from infolm_metric.core.idf import IDF, WeightedText
 from infolm_metric.core.inputs import Pairs, check_pairs, check_text, check_texts
-from infolm_metric.core.models import Checkpoint
 from infolm_metric.core.results import Result, add_counts, warn
 from infolm_metric.core.scorer import Progress, Scorer, Texts, combine_references
 from infolm_metric.infolm import measures
@@ -21,10 +20,9 @@ from infolm_metric.infolm.distributions import (
     distributions,
     interpolated,
     log_predictions,
-    masks_of,
     predictions,
 )
-from infolm_metric.infolm.encoders import ARCHITECTURE, MaskedLM, load_masked_lm, open_masked_lm
+from infolm_metric.infolm.encoders import ARCHITECTURE, load_masked_lm
 from infolm_metric.infolm.explanation import Explanation, TextView, explain_score
 from infolm_metric.infolm.measures import MeasureSpec
 from infolm_metric.infolm.settings import InfoLMSettings
@@ -58,27 +56,45 @@ class InfoLMScorer(Scorer):
     settings_type = InfoLMSettings
     architecture = ARCHITECTURE
     best_means = "the same distribution"
+    load = staticmethod(load_masked_lm)
 
     # How texts are read, and how two readings are compared.
-
-    def open(self, settings: InfoLMSettings) -> Checkpoint:
-        """The tokenizer of the masked language model, with its facts."""
-        return open_masked_lm(str(settings.model_name_or_path), settings.model_revision)
-
-    def load(self, checkpoint: Checkpoint, settings: InfoLMSettings) -> MaskedLM:
-        """The masked language model."""
-        return load_masked_lm(checkpoint, settings.device, settings.dtype)
 
     def chunks(self, pairs: Pairs, settings: InfoLMSettings) -> Iterator[Pairs]:
         """The pairs in parts whose distributions are held at once."""
         return pairs.chunks(self._room(settings, CHUNK_BYTES))
 
     def read(
-        self, texts: Texts, settings: InfoLMSettings, progress: Progress = lambda share: None
+        self,
+        texts: Texts,
+        settings: InfoLMSettings,
+        progress: Progress = lambda share: None,
+        temperatures: Sequence[float] = (),
     ) -> dict[Hashable, Tensor]:
-        """log p of each text by its key, float64 [vocab]."""
-        found = self._read(texts, settings, [settings.temperature], progress)
-        return {key: log_p[0] for key, log_p in found.items()}
+        """log p of each text by its key, float64 [vocab]; of several temperatures [them, vocab]."""
+        model = self.model(settings)
+        limit = model.checkpoint.text_limit(settings.max_length)
+        distinct: dict[Hashable, WeightedText] = {text.key: text for text in texts}
+        names = {
+            key: [
+                (key, limit, settings.masks_per_pass, each)
+                for each in temperatures or [settings.temperature]
+            ]
+            for key in distinct
+        }
+        found: dict[Hashable, Tensor] = {}
+        for key in distinct:
+            rows = [self.cache.get(name) for name in names[key]]
+            if all(row is not None for row in rows):
+                found[key] = torch.stack([row for row in rows if row is not None])
+        missing = [text for key, text in distinct.items() if key not in found]
+        every = temperatures or [settings.temperature]
+        made = distributions(missing, model, settings, every, progress)
+        for key, log_p in made.items():
+            for name, row in zip(names[key], log_p, strict=True):
+                self.cache.put(name, row)
+            found[key] = log_p
+        return found if temperatures else {key: log_p[0] for key, log_p in found.items()}
 
     def compare(
         self,
@@ -88,8 +104,7 @@ class InfoLMScorer(Scorer):
         settings: InfoLMSettings,
     ) -> dict[str, np.ndarray]:
         """Every measure that was asked for, of candidates and references, float64 [pairs] each."""
-        specs = self._specs(settings)
-        values = self._compare(candidates, references, readings, settings.interpolation, specs)
+        values = self._compare(candidates, references, readings, [settings])
         return dict(zip(settings.names, values, strict=True))
 
     def compare_all(
@@ -106,7 +121,8 @@ class InfoLMScorer(Scorer):
             )
             for side in (candidates, references)
         )
-        (spec,) = self._specs(settings)
+        (name,) = settings.names
+        spec = MeasureSpec(name, settings.symmetrize, settings.alpha, settings.beta)
         return measures.compare_all(spec, log_p, log_q).T.cpu().numpy()
 
     def block_size(self, settings: InfoLMSettings) -> int:
@@ -120,11 +136,10 @@ class InfoLMScorer(Scorer):
     def count_warnings(self, texts: Texts, settings: InfoLMSettings) -> Counter[str]:
         """The counts of texts that are not scored quite as they were written."""
         counts, masks = super().count_warnings(texts, settings), settings.masks_per_pass
-        if masks == 0 or settings.interpolation > 0:
-            counts["one_token"] = 0  # read without a mask, or mixed with its own token, it counts
-        elif masks > 1:
+        if masks and not settings.interpolation:  # else some token of its own is read, or counts
             counts["one_token"] = sum(
-                0 < len(each.log_weights) <= masks and bool(np.isfinite(each.log_weights).all())
+                0 < len(each.log_weights) <= masks
+                and (masks == 1 or bool(np.isfinite(each.log_weights).all()))
                 for each in texts
             )
         return counts
@@ -261,58 +276,24 @@ class InfoLMScorer(Scorer):
 
     # The steps of a pass.
 
-    def _specs(self, settings: InfoLMSettings) -> list[MeasureSpec]:
-        """What to compare by, for each measure that was asked for."""
-        return [
-            MeasureSpec(name, settings.symmetrize, settings.alpha, settings.beta)
-            for name in settings.names
-        ]
-
     def _room(self, settings: InfoLMSettings, most_bytes: int, each: int = 1) -> int:
         """The number of texts whose distributions, `each` of a text, are held at once."""
         size = 8 * self.checkpoint(settings).size * each
         return max(2, min(CHUNK_TEXTS, most_bytes // size))
-
-    def _read(
-        self,
-        texts: Texts,
-        settings: InfoLMSettings,
-        temperatures: Sequence[float],
-        progress: Progress = lambda share: None,
-    ) -> dict[Hashable, Tensor]:
-        """log p of each text at each temperature by its key, float64 [temperatures, vocab]."""
-        model, limit = self.model(settings), self.limit(settings)
-
-        def names(text: WeightedText) -> list[Hashable]:
-            return [(text.key, limit, settings.masks_per_pass, each) for each in temperatures]
-
-        distinct: dict[Hashable, WeightedText] = {text.key: text for text in texts}
-        found: dict[Hashable, Tensor] = {}
-        for key, text in distinct.items():
-            rows = [self.cache.get(name) for name in names(text)]
-            if all(row is not None for row in rows):
-                found[key] = torch.stack([row for row in rows if row is not None])
-        missing = [text for key, text in distinct.items() if key not in found]
-        done = sum(masks_of(distinct[key]) for key in found)
-        total = done + sum(map(masks_of, missing))
-        made = distributions(
-            missing, model, settings, temperatures, lambda masks: progress((done + masks) / total)
-        )
-        for text in missing:
-            for name, row in zip(names(text), made[text.key], strict=True):
-                self.cache.put(name, row)
-            found[text.key] = made[text.key]
-        return found
 
     def _compare(
         self,
         candidates: Texts,
         references: Texts,
         readings: Mapping[Hashable, Tensor],
-        interpolation: float,
-        specs: Sequence[MeasureSpec],
+        every: Sequence[InfoLMSettings],
     ) -> np.ndarray:
-        """Measures of candidates and references, float64 [measures, pairs]."""
+        """The measures of settings that interpolate alike, float64 [measures, pairs]."""
+        specs = [
+            MeasureSpec(name, each.symmetrize, each.alpha, each.beta)
+            for each in every
+            for name in each.names
+        ]
         step = max(1, COMPARED_ELEMENTS // next(iter(readings.values())).numel())
         values = np.empty((len(specs), len(references)))
         for start in range(0, len(references), step):
@@ -321,7 +302,7 @@ class InfoLMScorer(Scorer):
                 interpolated(
                     torch.stack([readings[text.key] for text in side[part]]),
                     side[part],
-                    interpolation,
+                    every[0].interpolation,
                 )
                 for side in (candidates, references)
             )
@@ -409,14 +390,14 @@ class InfoLMScorer(Scorer):
                 for tables in weightings
             }
             texts = [text for sides in weighted.values() for side in sides for text in side]
-            readings = self._read(texts, grid[0], temperatures)
+            readings = self.read(texts, grid[0], temperatures=temperatures)
             for tables, (candidates, references) in weighted.items():
                 repeated = [candidates[owner] for owner in owners]
-                for (temperature, interpolation), indices in weightings[tables].items():
+                for (temperature, _), indices in weightings[tables].items():
                     row = temperatures.index(temperature)
                     log_p = {key: reading[row] for key, reading in readings.items()}
-                    specs = [spec for i in indices for spec in self._specs(grid[i])]
-                    values = self._compare(repeated, references, log_p, interpolation, specs)
+                    every = [grid[index] for index in indices]
+                    values = self._compare(repeated, references, log_p, every)
                     for index, column in zip(indices, values, strict=True):
                         how = grid[index].multi_reference
                         scores[index] += combine_references(column, chunk.counts, how).tolist()

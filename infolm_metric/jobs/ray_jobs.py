@@ -220,7 +220,7 @@ def _count(dataset: Dataset, scorer: Scorer, columns: Columns) -> Statistics:
     # Not by Ray's aggregation, whose actors take longer to start than this takes to add.
     rows = counted.iter_rows()
     statistics = sum((pickle.loads(row["counts"]) for row in rows), Statistics())
-    if not statistics:
+    if not statistics.tables:
         raise ValueError("the data set has no rows; give one row for each pair")
     return statistics
 

@@ -20,14 +20,7 @@ from infolm_metric.core.determinism import (
     deterministic_linear,
     repeat_texts,
 )
-from infolm_metric.core.models import (
-    Architecture,
-    Checkpoint,
-    check_complete,
-    load_weights,
-    non_finite_error,
-    to_device,
-)
+from infolm_metric.core.models import Architecture, Checkpoint, load_weights, non_finite_error
 from infolm_metric.core.settings import BUNDLED_FOLDER
 from infolm_metric.core.tokenization import equal_length_batches
 from infolm_metric.menli.settings import Labels, MENLISettings
@@ -38,6 +31,7 @@ ARCHITECTURE = Architecture(
     unfit="which classifies no texts",
     remedy="choose a model of natural language inference such as "
     '"cross-encoder/nli-deberta-v3-base" or "bundled"',
+    part="classifier",
     folder=BUNDLED_FOLDER / "nli",
     variable=MENLISettings.model_variable,
     # Attention in the open, because fused attention gives other bits in other company.
@@ -145,10 +139,8 @@ def load_nli(checkpoint: Checkpoint, settings: MENLISettings, labels: Labels) ->
         OSError: its weights are not there, are damaged, or are not safetensors.
         ValueError: a part of it, such as the classifier, is missing from the checkpoint.
     """
-    model, missing = load_weights(checkpoint, settings.dtype)
-    check_complete(checkpoint, model, missing, "classifier")
-    model, device = to_device(deterministic_linear(model), settings.device)
-    loaded = NLIModel(model, checkpoint, device)
+    model = load_weights(checkpoint, settings.dtype, settings.device)
+    loaded = NLIModel(deterministic_linear(model), checkpoint, model.device)
     _probe(loaded, labels)
     return loaded
 

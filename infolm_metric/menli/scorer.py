@@ -18,6 +18,7 @@ from infolm_metric.core.inputs import Pair, Pairs
 from infolm_metric.core.models import Checkpoint
 from infolm_metric.core.scorer import Progress, Scorer, sign_baseline
 from infolm_metric.core.tokenization import tokenize
+from infolm_metric.core.unread import count_unread
 from infolm_metric.menli.combination import Range, scaled
 from infolm_metric.menli.nli import ARCHITECTURE, NLIModel, join_pairs, load_nli
 from infolm_metric.menli.settings import FORMULAS, Labels, MENLISettings, read_labels
@@ -257,7 +258,7 @@ class MENLIScorer(Scorer):
             ),
             empty=sizes.count(0),
             unknown_tokens=sum(int((tokens[text] == unknown).sum()) for text in texts),
-            unread=checkpoint.count_unread(tokens[text] for text in texts),
+            unread=count_unread((tokens[text] for text in texts), checkpoint.english),
         )
 
     # The other metric's part.

@@ -26,7 +26,7 @@ from infolm_metric.core import models
 from infolm_metric.core.models import Architecture, TensorCache, load_weights, open_checkpoint
 from tests.model_families import FAMILIES, edited
 
-ANY = Architecture(AutoModelForMaskedLM, lambda config: True, "unfit", "choose another")
+ANY = Architecture(AutoModelForMaskedLM, lambda config: True, "unfit", "choose another", "head")
 
 
 def opened(name, revision=None):
@@ -44,8 +44,8 @@ def without_limit(source, target):
 
 def assert_reads(checkpoint, length):
     """Fail unless the model can read so many tokens."""
-    model, missing = load_weights(checkpoint, "float32")
-    assert missing == [] and not model.training
+    model = load_weights(checkpoint, "float32", "cpu")
+    assert not model.training
     longest = torch.full((1, length), checkpoint.template.mask)
     assert model(longest).logits.isfinite().all()
 
@@ -163,7 +163,7 @@ def test_a_folder_that_is_not_whole_is_an_error_that_names_it(damage, tiny_bert,
     folder = copied(tiny_bert, tmp_path)
     change(folder)
     with pytest.raises(error, match=word) as refusal:
-        load_weights(opened(folder), "float32")
+        load_weights(opened(folder), "float32", "cpu")
     assert repr(str(folder)) in str(refusal.value)
 
 
@@ -335,8 +335,8 @@ def test_loading_moves_none_of_the_callers_random_numbers(tiny_models):
     torch.manual_seed(0)
     expected = torch.rand(3)
     torch.manual_seed(0)
-    _, missing = load_weights(opened(tiny_models("bert-without-head")), "float32")
-    assert missing  # a head with random weights was made, which a metric refuses
+    with pytest.raises(ValueError, match="lacks"):  # a head with random weights was made
+        load_weights(opened(tiny_models("bert-without-head")), "float32", "cpu")
     assert torch.equal(torch.rand(3), expected)
 
 

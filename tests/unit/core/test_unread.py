@@ -7,6 +7,7 @@ import pytest
 
 from infolm_metric import BaryScorer, InfoLMScorer, MENLIScorer
 from infolm_metric.core.results import is_judged
+from infolm_metric.core.unread import count_unread
 from tests.paraphrases import PARAPHRASES
 from tests.project_files import ROOT
 
@@ -27,7 +28,8 @@ def scorer():
 def unread(scorer, texts):
     """How many of some texts are unread."""
     read = scorer.weigh(texts, None, scorer.settings)
-    return scorer.checkpoint(scorer.settings).count_unread(each.text.tokens for each in read)
+    english = scorer.checkpoint(scorer.settings).english
+    return count_unread((each.text.tokens for each in read), english)
 
 
 def test_texts_of_another_kind_are_unread(scorer, no_model):

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from transformers import AutoTokenizer
 
-from infolm_metric.core.idf import normalised_log_weights
+from infolm_metric.core.idf import WeightedText
 from infolm_metric.core.tokenization import Template, find_template, tokenize
 from infolm_metric.infolm import distributions
 from infolm_metric.infolm.distributions import (
@@ -18,10 +18,9 @@ from infolm_metric.infolm.distributions import (
     MaskedWindow,
     batches,
     log_predictions,
-    masks_of,
     split,
 )
-from tests.made_texts import BERT, MASK, text_of, weighted_text
+from tests.made_texts import BERT, MASK, text_of
 from tests.model_families import FAMILIES
 
 VOCABULARY = 17
@@ -30,7 +29,7 @@ TEMPERATURES = (0.01, 0.25, 1.0, 2.0, 100.0)
 
 
 def uniform(text):
-    return normalised_log_weights(text, None)[:, None]
+    return WeightedText.of(text, None).log_weights[:, None]
 
 
 # Windows
@@ -263,15 +262,6 @@ def test_no_window_makes_no_batch():
     assert list(batches([], MASK, None, 300, "cpu")) == []
 
 
-def test_the_masks_of_a_text_are_its_positions_of_some_weight():
-    table = np.zeros(20)
-    table[[11, 13]] = 1.0
-    assert masks_of(weighted_text(10, 11, 12, 13)) == 4
-    assert masks_of(weighted_text(10, 11, 12, 13, table=table)) == 2
-    assert masks_of(weighted_text(10, 12, table=table)) == 2  # all weights 0: uniform
-    assert masks_of(weighted_text()) == masks_of(weighted_text(table=table)) == 1  # a lone mask
-
-
 # The weighted mean of the predictions
 
 
@@ -400,7 +390,7 @@ def test_batches_in_order_give_the_same_bits_wherever_they_are_cut(sizes, cut):
 
 def test_a_text_met_twice_in_a_batch_is_one_text():
     logits, log_weights = contexts([4])
-    sums = Accumulator([1.0])
+    sums = Accumulator((1.0,))
     add(sums, logits[:, None], log_weights[:, None], [7, 7], [1, 3])
     whole = aggregate(logits, log_weights, [4], [1.0])[0]
     torch.testing.assert_close(sums.log_sums(7), whole, rtol=1e-13, atol=1e-13)
@@ -444,7 +434,7 @@ def test_the_two_ways_to_mix_agree_however_the_rows_are_cut(elements, scale, mon
 def test_what_is_kept_of_a_text_does_not_keep_its_batch_alive():
     sizes = [1] * 50
     logits, log_weights = contexts(sizes)
-    sums = Accumulator([1.0, 2.0])
+    sums = Accumulator((1.0, 2.0))
     add(sums, logits[:, None], log_weights[:, None], range(50), sizes)
     kept = sums.log_sums(0)
     assert kept.untyped_storage().nbytes() == kept.nbytes == WEIGHTINGS * 2 * VOCABULARY * 8

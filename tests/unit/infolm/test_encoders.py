@@ -13,10 +13,12 @@ from transformers.utils import logging
 
 from infolm_metric.core import tokenization
 from infolm_metric.core.determinism import min_rows
-from infolm_metric.core.idf import normalised_log_weights
+from infolm_metric.core.idf import WeightedText
+from infolm_metric.core.models import open_checkpoint
 from infolm_metric.core.tokenization import tokenize
 from infolm_metric.infolm import encoders
 from infolm_metric.infolm.distributions import batches, split
+from infolm_metric.infolm.settings import InfoLMSettings
 from tests.model_families import FAMILIES, SENTENCES, edited
 
 KNOWN = [family for family in FAMILIES if family in encoders.FAMILIES]
@@ -34,8 +36,8 @@ VARIANTS = [
 
 
 def load(folder, dtype="float32", fast=True):
-    opened = encoders.open_masked_lm(str(folder))
-    return encoders.load_masked_lm(opened, "cpu", dtype, fast)
+    opened = open_checkpoint(str(folder), None, encoders.ARCHITECTURE)
+    return encoders.load_masked_lm(opened, InfoLMSettings(device="cpu", dtype=dtype), fast)
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +54,7 @@ def batches_of(model, texts=TEXTS, masks=1, size=None, limit=None, long_text="tr
         for window in split(
             index,
             text,
-            normalised_log_weights(text, None)[:, None],
+            WeightedText.of(text, None).log_weights[:, None],
             checkpoint.template,
             limit,
             masks,
@@ -146,12 +148,12 @@ def test_one_encoder_answers_batches_of_any_order_and_size(tiny_bert):
     made = batches_of(fast, size=4)
     order = np.random.default_rng(0).permutation(len(made))
     assert largest_difference(fast, literal, [made[i] for i in order]) < TOLERANCE
-    rooms = {name: room.data_ptr() for name, room in fast.model.encoder.room.items()}
+    rooms = {name: room.data_ptr() for name, room in fast.model.room.items()}
     assert largest_difference(fast, literal, made) < TOLERANCE
     # What it keeps has the size of the largest batch, and is used again.
-    assert {name: room.data_ptr() for name, room in fast.model.encoder.room.items()} == rooms
+    assert {name: room.data_ptr() for name, room in fast.model.room.items()} == rooms
     most = max(batch.ids.numel() for batch in made)
-    assert all(room.numel() <= most * 4 * 40 for room in fast.model.encoder.room.values())
+    assert all(room.numel() <= most * 4 * 40 for room in fast.model.room.values())
 
 
 def test_answers_do_not_change_when_the_next_batch_is_asked_for(bert):
@@ -324,7 +326,7 @@ def test_loading_leaves_the_callers_torch_as_it_was_even_after_an_error(family, 
         assert torch.equal(torch.random.get_rng_state(), state)
         assert torch.get_default_dtype() == torch.float64 and torch.is_grad_enabled()
         with torch.no_grad():
-            encoders.open_masked_lm(str(folder))
+            open_checkpoint(str(folder), None, encoders.ARCHITECTURE)
             assert not torch.is_grad_enabled()
     finally:
         torch.set_default_dtype(torch.float32)
