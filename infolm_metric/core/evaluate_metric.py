@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import os
+from contextlib import suppress
 from typing import Any, ClassVar
 
 import datasets
@@ -247,7 +248,9 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
                 result = self.scorer.score_part(pairs, chosen, statistics, baseline, shown)
         if result is not None:
             warn(result.counts, self.scorer.sentences)  # may raise, where warnings are errors
-        del self._added[: len(added)]
+        for part in added:
+            with suppress(ValueError):  # gone where another thread computed it, too
+                self._added.remove(part)
         return None if result is None else result.as_dict(return_scores, details)
 
     def _alike(self, pairs: Pairs) -> Pairs:

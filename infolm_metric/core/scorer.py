@@ -156,6 +156,8 @@ class Scorer:
         return self._stream(pairs, settings)
 
     def _stream(self, pairs: Iterable[Any], settings: Any) -> Iterator[dict[str, float]]:
+        if settings.counted and next(iterate_pairs(pairs), None) is None:
+            return  # no corpus to count
         with self.lock:
             statistics = self.count(_Again(pairs), settings)
         rows, counts = iterate_pairs(pairs), Counter[str]()

@@ -39,6 +39,21 @@ def test_what_is_added_while_pairs_are_scored_is_kept_for_the_next_call():
     assert [toy.compute()["scores"] for _ in range(2)] == [[3 / 5], [1.0]]
 
 
+def test_what_another_thread_computed_too_takes_nothing_else_away():
+    class Twice(ToyScorer):
+        def score_chunk(self, *arguments):
+            if len(toy) == 1:  # as another thread would, from the first to the last
+                toy.add(prediction=PREDICTIONS[1], reference=REFERENCES[1])
+                toy.compute()
+                toy.add(prediction=PREDICTIONS[2], reference=REFERENCES[2])
+            return super().score_chunk(*arguments)
+
+    toy = Toy()
+    toy.scorer = Twice()
+    toy.add(prediction=PREDICTIONS[0], reference=REFERENCES[0])
+    assert [toy.compute()["scores"] for _ in range(2)] == [[3 / 5], [0.0]]
+
+
 def test_where_warnings_are_errors_what_was_added_remains(tiny_bert):
     metric = InfoLM(model_name_or_path=str(tiny_bert))
     metric.add_batch(predictions=["a cat"], references=["a dog"])

@@ -115,6 +115,7 @@ def test_a_checkpoint_is_opened_and_a_model_loaded_once(tiny_bert, tiny_models, 
             loaded.append(settings.dtype)
             return super().load(checkpoint, settings)
 
+    assert list(Counting(model_name_or_path=tiny_bert).stream([])) == opened == loaded == []
     scorer = Counting(model_name_or_path=tiny_bert, idf=False)
     other = tiny_models("bert", num_hidden_layers=1)
     for _ in range(2):
