@@ -6,7 +6,6 @@ which is all a test needs.
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import torch
 import transformers
@@ -15,17 +14,7 @@ from tests import model_families
 
 PARTS = ("encoder", "decoder")
 LABELS = ("entailment", "neutral", "contradiction")
-MODELS: dict[str, Any] = {
-    "bert": transformers.BertForSequenceClassification,
-    "roberta": transformers.RobertaForSequenceClassification,
-    "xlm-roberta": transformers.XLMRobertaForSequenceClassification,
-    "distilbert": transformers.DistilBertForSequenceClassification,
-    "albert": transformers.AlbertForSequenceClassification,
-    "electra": transformers.ElectraForSequenceClassification,
-    "mpnet": transformers.MPNetForSequenceClassification,
-    "deberta-v2": transformers.DebertaV2ForSequenceClassification,
-    "modernbert": transformers.ModernBertForSequenceClassification,
-}
+MODELS = tuple(model_families.FAMILIES)
 
 
 def build(folder: Path, family: str = "bert", labels: Sequence[str] = LABELS) -> Path:
@@ -37,7 +26,7 @@ def build(folder: Path, family: str = "bert", labels: Sequence[str] = LABELS) ->
         tokenizer, masked = model_families.FAMILIES[family]()
         masked.config.id2label = dict(enumerate(labels))
         masked.config.label2id = {name: index for index, name in enumerate(labels)}
-        model = MODELS[family](masked.config)
+        model = transformers.AutoModelForSequenceClassification.from_config(masked.config)
     model_families.draw_weights(model, masked.config.initializer_range, 0)
     model.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
