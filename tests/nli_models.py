@@ -6,6 +6,7 @@ which is all a test needs.
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import torch
 import transformers
@@ -33,8 +34,10 @@ def build(folder: Path, family: str = "bert", labels: Sequence[str] = LABELS) ->
     return folder
 
 
-def build_bart(folder: Path) -> Path:
-    """`folder`, with a classifier that reads the states at the last end token, as BART does."""
+def build_bart(
+    folder: Path, kind: Any = transformers.BartForSequenceClassification, scale: float = 0.4
+) -> Path:
+    """`folder`, with a BART, by default a classifier of the states at the last end token."""
     with torch.random.fork_rng(devices=[]):
         tokenizer, _ = model_families.FAMILIES["roberta"]()
         sizes = {"layers": 2, "attention_heads": 4, "ffn_dim": 64}
@@ -50,8 +53,8 @@ def build_bart(folder: Path) -> Path:
             label2id={name: index for index, name in enumerate(LABELS)},
             **{f"{part}_{name}": size for part in PARTS for name, size in sizes.items()},
         )
-        model = transformers.BartForSequenceClassification(config)
-    model_families.draw_weights(model, 0.4, 0)
+        model = kind(config)
+    model_families.draw_weights(model, scale, 0)
     model.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return folder

@@ -1,6 +1,7 @@
 """Python in a process of its own, which finds the package and the tests of this checkout."""
 
 import os
+import signal
 import subprocess
 import sys
 
@@ -10,11 +11,19 @@ TWO_RANKS = ("-m", "torch.distributed.run", "--standalone", "--nproc-per-node", 
 
 
 def started(*arguments: object, **options: object) -> subprocess.Popen[str]:
-    """The process of `python ARGUMENTS`; `env` is added to the environment."""
+    """The process of `python ARGUMENTS`; `env` is added to the environment.
+
+    It hears interrupts, which what a shell runs in the background ignores, and so would this.
+    """
     environment = {**os.environ, "PYTHONPATH": str(ROOT), **options.pop("env", {})}
     command = [sys.executable, *map(str, arguments)]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    return subprocess.Popen(command, env=environment, **{**pipes, **options})
+    return subprocess.Popen(
+        command,
+        env=environment,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+        **{**pipes, **options},
+    )
 
 
 def printed(*arguments: object, **options: object) -> str:
