@@ -1,4 +1,7 @@
-"""Models of a Hub that a local server plays: whose weights are read, and what is asked for."""
+"""A Hub that a local server plays: whose weights are read, what is asked for, whatever it answers.
+
+Every process begins with nothing, as a training script does.
+"""
 
 import hashlib
 import json
@@ -15,6 +18,7 @@ from safetensors.torch import load_file
 from transformers import BertForMaskedLM
 
 from infolm_metric import InfoLMScorer
+from infolm_metric.commands.register import register
 from tests.processes import printed
 
 MAIN = "a" * 40
@@ -41,11 +45,17 @@ for name in scorers:
 class Hub(ThreadingHTTPServer):
     """One repository, whose only commit is a folder of files; notes what is asked for."""
 
-    folder: Path
+    folder = Path()
+    status: int | str | None = None  # of every answer, whatever is asked
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), Answer)
         self.asked: list[str] = []
+
+    def environment(self, home: Path) -> dict[str, str]:
+        """Of a process to which this is the Hub."""
+        address = f"http://127.0.0.1:{self.server_port}"
+        return {"HF_ENDPOINT": address, "HF_HOME": str(home), "NO_PROXY": "127.0.0.1"}
 
 
 class Answer(BaseHTTPRequestHandler):
@@ -69,7 +79,7 @@ class Answer(BaseHTTPRequestHandler):
             content = json.dumps(files).encode()
         else:
             headers["X-Error-Code"] = "EntryNotFound"
-        self.send_response(404 if content is None else 200)
+        self.send_response(self.server.status or (404 if content is None else 200))
         for name, value in {"Content-Length": str(len(content or b"")), **headers}.items():
             self.send_header(name, value)
         self.end_headers()
@@ -95,10 +105,9 @@ def hub() -> Iterator[Hub]:
 
 def said(hub: Hub, home: Path, revision: str, *scorers: str, offline: str = "") -> list[str]:
     """The lines of a process that scores by a revision of the Hub's model."""
-    address = f"http://127.0.0.1:{hub.server_port}"
-    environment = {"HF_HOME": str(home), "HF_HUB_OFFLINE": offline, "HF_ENDPOINT": address}
+    environment = {**hub.environment(home), "HF_HUB_OFFLINE": offline}
     # What goes to another address than the Hub's is asked for here, too.
-    environment |= {"HTTPS_PROXY": address, "NO_PROXY": "127.0.0.1"}
+    environment |= {"HTTPS_PROXY": environment["HF_ENDPOINT"]}
     return printed("-c", SCORE, revision, *scorers, env=environment).splitlines()
 
 
@@ -134,3 +143,30 @@ def test_a_model_of_the_hub_is_signed_with_the_commit_of_its_weights(
     assert f"some-one/tiny@{MAIN}" in signature
     # What was downloaded is enough to score by the same commit without the Hub.
     assert said(hub, tmp_path / "home", MAIN, "InfoLMScorer", offline="1") == [line]
+
+
+REGISTERED = """
+import json, sys
+import evaluate
+
+infolm = evaluate.load("infolm", model_name_or_path=sys.argv[1])
+result = infolm.compute(predictions=["a cat sat"], references=["the cat slept on a mat"])
+print(json.dumps([result["infolm"], result["signature"]]))
+"""
+
+
+# No such module; no such repository; out of order.
+@pytest.mark.parametrize("answer", [404, 401, 503, "unreachable", "offline"])
+def test_a_script_elsewhere_finds_the_registered_metric_whatever_the_hub_answers(
+    answer, hub, tiny_bert, tmp_path
+):
+    register(tmp_path / "home/modules")
+    hub.status = answer
+    environment = {**hub.environment(tmp_path / "home"), "HF_UPDATE_DOWNLOAD_COUNTS": "0"}
+    environment["HF_EVALUATE_OFFLINE"] = str(int(answer == "offline"))
+    if answer == "unreachable":
+        environment["HF_ENDPOINT"] = "http://127.0.0.1:9"
+    found = json.loads(printed("-c", REGISTERED, tiny_bert, cwd=tmp_path, env=environment))
+    expected = InfoLMScorer(model_name_or_path=tiny_bert).score(*PAIR)
+    assert found == [pytest.approx(expected["infolm"], abs=1e-6), expected.signature]
+    assert bool(hub.asked) == (answer in (404, 401, 503))

@@ -7,6 +7,7 @@ import pytest
 from infolm_metric import InfoLMScorer
 from infolm_metric.core.distributed import distributed_score
 from tests.heavy.score_on_ranks import KINDS
+from tests.model_families import SENTENCES
 from tests.processes import TWO_RANKS, printed
 from tests.project_files import ROOT
 
@@ -15,115 +16,88 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:infolm:UserWarning"),  # of few and short texts
 ]
 
-PREDICTIONS = [
-    "the cat sat on the mat",
-    "a dog ran in the garden",
-    "rain fell for 12 days",
-    "it was cold outside",
-    "the old cat sat",
-    "",
-    "the river rose by 3.5 metres and the small dog barked",
-]
-REFERENCES = [
-    "the cat slept on the chair",
-    "a small dog barked",
-    "the river rose by 3.5 metres",
-    "rain fell",
-    "the old dog sat",
-    "a cat",
-    "the dog ran in the cold",
-]
+PREDICTIONS = [*SENTENCES[:5], "", SENTENCES[5]]
+REFERENCES = [*SENTENCES[10:17]]
 UNEVEN = [["the cat slept", "it was cold"]] * 2 + [[text] for text in REFERENCES[2:]]
 MADE = "made.baseline"
 GROUPS = [[text, other] for text, other in zip(REFERENCES, REFERENCES[::-1], strict=True)]
 
 
-def shares(*edges, references=REFERENCES):
-    """The parts between consecutive edges."""
+def case(*edges, references=REFERENCES, **more):
+    """A case in which each rank has the pairs between consecutive edges."""
     parts = zip(edges, edges[1:], strict=False)
-    return [[PREDICTIONS[start:stop], references[start:stop]] for start, stop in parts]
+    return {"shares": [[PREDICTIONS[i:j], references[i:j]] for i, j in parts], **more}
 
 
-ALL = [[PREDICTIONS, REFERENCES]] * 2
-SHARE, SAME = {"ranks": "share"}, {"ranks": "same"}
+ALL = {"shares": [[PREDICTIONS, REFERENCES]] * 2}
+ONE = {"shares": [[PREDICTIONS[:1], REFERENCES[:1]]] * 2}
+METRIC, SHARE, SAME = {"call": "metric"}, {"ways": {"ranks": "share"}}, {"ways": {"ranks": "same"}}
+MANY = {"multi_reference": "mean", "symmetrize": "jensen", "information_measure": ["kl", "l1"]}
 CASES = {
-    "a number that does not divide": {"shares": shares(0, 4, 7)},
-    "a rank that has none": {"shares": shares(0, 0, 7)},
-    "the metric, a main rank alone": {"call": "metric", "shares": shares(0, 7, 7), "ways": SHARE},
-    "the metric, added": {"call": "added", "shares": shares(0, 4, 7), "ways": SHARE},
-    "without idf": {"shares": shares(0, 3, 7), "settings": {"idf": False}},
-    "several references and measures": {
-        "shares": shares(0, 2, 7, references=GROUPS),
-        "settings": {
-            **{"multi_reference": "mean", "idf": "separate", "symmetrize": "jensen"},
-            "information_measure": ["kl", "l1"],
-        },
-    },
-    "a baseline for two numbers of references": {  # of which the main rank has the rarer
-        "shares": shares(0, 2, 7, references=UNEVEN),
-        "settings": {"idf": False},
-        "ways": {"rescale_with_baseline": MADE},
-    },
-    "windows": {"shares": shares(0, 3, 7), "settings": {"max_length": 6, "long_text": "window"}},
-    "all pairs on each": {"shares": ALL, "ways": SAME},
-    "the metric, all pairs on each": {"call": "metric", "shares": ALL, "ways": SAME},
-    "the metric, as in a Trainer": {"call": "metric", "shares": ALL},
-    "one pair on each": {"shares": [[PREDICTIONS[:1], REFERENCES[:1]]] * 2, "ways": SAME},
-    "baryscore": {
-        **{"of": "baryscore", "settings": {"layers": 2}},
-        "shares": shares(0, 4, 7, references=GROUPS),
-    },
-    "menli": {
-        **{"of": "menli", "settings": {"formula": ["e", "e-c"], "probabilities": True}},
-        "shares": shares(0, 4, 7, references=GROUPS),
-    },
-    "menli, combined": {  # what is counted for the other metric is every rank's
-        **{"of": "menli", "shares": shares(0, 3, 7), "settings": {"combine_with": "infolm"}}
-    },
-    "a metric without a model": {
-        **{"of": "toy", "call": "metric", "settings": {"size": 2}},
-        **{"shares": shares(0, 2, 7, references=GROUPS), "ways": SHARE},
-    },
+    "a number that does not divide": case(0, 4, 7),
+    "a rank that has none": case(0, 0, 7),
+    "the metric, a main rank alone": case(0, 7, 7, **METRIC, **SHARE),
+    "the metric, added": case(0, 4, 7, call="added", **SHARE),
+    "without idf": case(0, 3, 7, settings={"idf": False}),
+    "several references and measures": case(
+        0, 2, 7, references=GROUPS, settings={**MANY, "idf": "separate"}
+    ),
+    "a baseline for two numbers of references": case(  # of which the main rank has the rarer
+        *(0, 2, 7),
+        references=UNEVEN,
+        settings={"idf": False},
+        ways={"rescale_with_baseline": MADE},
+    ),
+    "windows": case(0, 3, 7, settings={"max_length": 6, "long_text": "window"}),
+    "all pairs on each": {**ALL, **SAME},
+    "the metric, all pairs on each": {**ALL, **METRIC, **SAME},
+    "the metric, as in a Trainer": {**ALL, **METRIC},
+    "one pair on each": {**ONE, **SAME},
+    "baryscore": case(0, 4, 7, references=GROUPS, of="baryscore", settings={"layers": 2}),
+    "menli": case(
+        *(0, 4, 7),
+        references=GROUPS,
+        of="menli",
+        settings={"formula": ["e", "e-c"], "probabilities": True},
+    ),
+    # What is counted for the other metric is every rank's.
+    "menli, combined": case(0, 3, 7, of="menli", settings={"combine_with": "infolm"}),
+    "a metric without a model": case(
+        0, 2, 7, references=GROUPS, of="toy", settings={"size": 2}, **METRIC, **SHARE
+    ),
+    "afterwards": case(0, 4, 7),  # the ranks still understand each other after errors
 }
+GATHERED = {"ways": {"ranks": "share", "gather": "main"}}
 MAIN_ONLY = {
-    f"{call}, for the main rank": {
-        **{"call": call, "shares": shares(0, 4, 7)},
-        "ways": {"ranks": "share", "gather": "main"},
-    }
-    for call in ("scorer", "metric")
+    "the scorer, for the main rank": case(0, 4, 7, **GATHERED),
+    "the metric, for the main rank": case(0, 4, 7, **METRIC, **GATHERED),
 }
 BATCHES = {
-    "uneven": {"call": "torchmetrics", "shares": shares(0, 5, 7)},
-    "one has none": {"call": "torchmetrics", "shares": shares(0, 7, 7)},
+    "uneven": case(0, 5, 7, call="torchmetrics"),
+    "one has none": case(0, 7, 7, call="torchmetrics"),
 }
 MISSING = {"on_rank": {1: {"model_name_or_path": "./no/such/model"}}}
 WRONG = {
     "a number among the texts": {"shares": [[["a"], ["b"]], [["a", 5], ["b", "c"]]]},
-    "a model that is not there": {"shares": shares(0, 4, 7), **MISSING},
-    "a model that is not there, without idf": {
-        **{"shares": shares(0, 4, 7), "settings": {"idf": False}, **MISSING}
-    },
+    "a model that is not there": case(0, 4, 7, **MISSING),
+    "a model that is not there, without idf": case(0, 4, 7, settings={"idf": False}, **MISSING),
 }
-WRONG_ON_ALL = {  # by a word of what is said
+OTHERWISE = "rank 1 would score otherwise than rank 0: "
+REFUSED = {  # by what is said
     "empty on every rank": {"shares": [[[], []], [[], []]]},
-    "those of rank 1 (3 pairs) differ from those of rank 0 (4": {
-        **{"shares": shares(0, 4, 7), "ways": SAME}
-    },
+    "those of rank 1 (3 pairs) differ from those of rank 0 (4": case(0, 4, 7, **SAME),
+    f"{OTHERWISE}temperature was 1.0 and is 2.0 now": case(
+        0, 4, 7, on_rank={1: {"temperature": 2.0}}
+    ),
+    f"{OTHERWISE}idf was references and is no now": case(0, 4, 7, on_rank={1: {"idf": False}}),
+    f"{OTHERWISE}rescaled was None and is package-": case(
+        0, 4, 7, **METRIC, **SHARE, ways_on_rank={1: {"rescale_with_baseline": True}}
+    ),
+    f"{OTHERWISE}scores asked for was one and is a list now": case(
+        0, 4, 7, on_rank={1: {"information_measure": ["fisher_rao"]}}
+    ),
+    f"{OTHERWISE}size was 1 and is 2 now": case(0, 4, 7, of="toy", on_rank={1: {"size": 2}}),
 }
-DIFFERENT = {  # by what is said to differ
-    "temperature was 1.0 and is 2.0 now": {"on_rank": {1: {"temperature": 2.0}}},
-    "idf was references and is no now": {"on_rank": {1: {"idf": False}}},
-    "rescaled was None and is package-": {
-        **{"call": "metric", "ways": SHARE},
-        "ways_on_rank": {1: {"rescale_with_baseline": True}},
-    },
-    "scores asked for was one and is a list now": {
-        "on_rank": {1: {"information_measure": ["fisher_rao"]}}
-    },
-    "size was 1 and is 2 now": {"of": "toy", "on_rank": {1: {"size": 2}}},
-}
-# The ranks still understand each other after errors.
-LAST = {"afterwards": {"shares": shares(0, 4, 7)}}
 
 
 @pytest.fixture
@@ -145,8 +119,7 @@ def outcomes(models, tmp_path_factory):
     folder = tmp_path_factory.mktemp("ranks")
     scorer = InfoLMScorer(model_name_or_path=models["INFOLM_MODEL"], idf=False)
     scorer.make_baseline([*PREDICTIONS, *REFERENCES], 5, 2).save(folder / MADE)
-    different = {name: {"shares": shares(0, 4, 7), **case} for name, case in DIFFERENT.items()}
-    cases = {**CASES, **MAIN_ONLY, **BATCHES, **WRONG, **WRONG_ON_ALL, **different, **LAST}
+    cases = {**MAIN_ONLY, **BATCHES, **WRONG, **REFUSED, **CASES}
     (folder / "cases.pickle").write_bytes(pickle.dumps(cases))
     program = ROOT / "tests/heavy/score_on_ranks.py"
     environment = {**models, "OMP_NUM_THREADS": "1"}
@@ -177,9 +150,9 @@ def assert_equal(found, expected):
             )
 
 
-@pytest.mark.parametrize("name", {**CASES, **LAST})
+@pytest.mark.parametrize("name", CASES)
 def test_every_rank_gets_what_one_process_gives(outcomes, folder, name):
-    expected = alone({**CASES, **LAST}[name])
+    expected = alone(CASES[name])
     for found in outcomes[1]:
         assert_equal(found[name], expected)
 
@@ -208,14 +181,11 @@ def test_an_error_on_one_rank_is_an_error_on_all(outcomes, name):
     assert str(waiting) == told
 
 
-@pytest.mark.parametrize("name", {**WRONG_ON_ALL, **DIFFERENT})
+@pytest.mark.parametrize("name", REFUSED)
 def test_what_ranks_cannot_score_together_is_refused_on_all_with_the_reason(outcomes, name):
     for found in outcomes[1]:
         assert type(found[name]) is ValueError and name in str(found[name])
-        if name in DIFFERENT:
-            told = str(found[name])
-            assert told.startswith(f"rank 1 would score otherwise than rank 0: {name}")
-            assert "; give all ranks the same settings" in told
+        assert (OTHERWISE in name) == ("give all ranks the same settings" in str(found[name]))
 
 
 def test_without_ranks_one_process_scores(folder):

@@ -92,17 +92,6 @@ def test_a_worker_that_would_score_otherwise_is_refused_with_the_difference(
         score_files(ROWS, ToyScorer())
 
 
-def test_an_error_of_ours_is_told_and_not_what_caused_it():
-    from infolm_metric.jobs import ray_jobs
-
-    ours = OSError("cannot load the model")
-    ours.__cause__ = ValueError("why")
-    wrapped = ray.exceptions.RayError()
-    wrapped.cause = ours
-    told = ray_jobs._own_error(wrapped)
-    assert (type(told), str(told)) == (OSError, "cannot load the model")
-
-
 def test_a_column_that_is_there_already_is_not_overwritten(cluster):
     with pytest.raises(ValueError, match="a column 'toy' already; rename or drop it"):
         score_files([{**row, "toy": 0.5} for row in ROWS], ToyScorer())
