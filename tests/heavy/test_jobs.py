@@ -16,8 +16,8 @@ from tests.random_pairs import write_lines
 @pytest.mark.parametrize(
     ("rows", "kills", "options"),
     [
-        (2000, 20, ["--metric", "toy", "--size", "2"]),
-        (600, 3, ["--model", "bundled", "--masks-per-pass", "0", "--idf", "none"]),
+        (2000, 8, ["--metric", "toy", "--size", "2"]),
+        (600, 2, ["--model", "bundled", "--masks-per-pass", "0", "--idf", "none"]),
     ],
 )
 def test_a_job_killed_at_random_moments_writes_the_same_bytes(tmp_path, rows, kills, options):
