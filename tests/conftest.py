@@ -8,10 +8,12 @@ The environment is set before a test module imports the libraries that read it a
 import functools
 import os
 import shutil
+import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import hypothesis
 import pytest
@@ -92,6 +94,24 @@ def tiny_nli(tmp_path_factory) -> Callable[..., Path]:
         return nli_models.build(tmp_path_factory.mktemp(f"nli-{family}"), family, labels)
 
     return folder
+
+
+@pytest.fixture
+def page_folder(tmp_path, monkeypatch) -> Iterator[Path]:
+    """The working folder, which looks like the checkout; what a page adds goes with it."""
+    from infolm_metric.infolm.measures import MEASURES
+    from infolm_metric.metrics import METRICS
+    from tests.project_files import ROOT
+
+    (tmp_path / "infolm_metric").symlink_to(ROOT / "infolm_metric")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("INFOLM_MODEL", "bundled")
+    monkeypatch.setenv("PATH", os.path.dirname(sys.executable), prepend=os.pathsep)
+    monkeypatch.syspath_prepend(tmp_path)
+    with patch.dict(METRICS), patch.dict(MEASURES):
+        yield tmp_path
+    for module in tmp_path.glob("*.py"):
+        sys.modules.pop(module.stem, None)
 
 
 @pytest.fixture

@@ -32,38 +32,8 @@ from tokenizers import (
     trainers,
 )
 
-SENTENCES = (
-    "The cat sat on the mat and looked at the rain.",
-    "The cat slept on the old chair while the dog ran in the garden.",
-    "A small dog barked at the postman, who dropped 3 letters.",
-    "Rain fell for 12 days, and the river rose by 3.5 metres.",
-    "The river flows through the city, under the bridge and into the sea.",
-    "She bought a cup of coffee at the café near the station.",
-    'He said: "We will not go to the city again!"',
-    "The train to the city leaves at 7:45 and arrives at 9:10.",
-    "In 1984 the mayor opened the new bridge over the river.",
-    "Who wrote the letter that came on Monday? Nobody knows.",
-    "The teacher read the story to the children (all 24 of them).",
-    "The children played in the garden until the sun went down.",
-    "It's cold outside; don't forget your coat.",
-    "The price of bread went up by 10% in 2019, to $2.60 a loaf.",
-    "The company sold 500 cars in March and 620 cars in April.",
-    "The new mayor is a doctor and was born in a small village.",
-    "The doctor told her to rest, drink water and walk every day.",
-    "A man walked along the road with a dog and two horses.",
-    "Water boils at 100 degrees and freezes at 0.",
-    "My sister works at the market; my brother works at sea.",
-    "They wrote a long letter to the mayor about the old road.",
-    "The team won the match 4-1, and the crowd sang all night.",
-    "The match was played on Monday because of the rain.",
-    "A plane with 180 people on board landed at the airport in the storm.",
-    "The singer was born in 1975 and made her first record in 1996.",
-    "The book has 312 pages, and the last page is the best.",
-    "The old church on the hill was built of stone in 1250.",
-    "The stone bridge was closed, and the cars went another way.",
-    "He lost his keys on the train and walked home in the dark.",
-    "The night was dark, the road was long, and the wind was cold.",
-)
+CORPUS = Path(__file__).with_name("sentences.txt")
+SENTENCES = tuple(CORPUS.read_text(encoding="utf-8").splitlines())
 
 # The library's usual initializer_range of 0.02 gives nearly uniform predictions.
 COMMON: dict[str, Any] = {

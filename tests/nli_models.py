@@ -15,17 +15,7 @@ from tests import model_families
 
 PARTS = ("encoder", "decoder")
 LABELS = ("entailment", "neutral", "contradiction")
-MODELS: dict[str, Any] = {
-    "bert": transformers.BertForSequenceClassification,
-    "roberta": transformers.RobertaForSequenceClassification,
-    "xlm-roberta": transformers.XLMRobertaForSequenceClassification,
-    "distilbert": transformers.DistilBertForSequenceClassification,
-    "albert": transformers.AlbertForSequenceClassification,
-    "electra": transformers.ElectraForSequenceClassification,
-    "mpnet": transformers.MPNetForSequenceClassification,
-    "deberta-v2": transformers.DebertaV2ForSequenceClassification,
-    "modernbert": transformers.ModernBertForSequenceClassification,
-}
+MODELS = tuple(model_families.FAMILIES)
 
 
 def build(folder: Path, family: str = "bert", labels: Sequence[str] = LABELS) -> Path:
@@ -37,15 +27,17 @@ def build(folder: Path, family: str = "bert", labels: Sequence[str] = LABELS) ->
         tokenizer, masked = model_families.FAMILIES[family]()
         masked.config.id2label = dict(enumerate(labels))
         masked.config.label2id = {name: index for index, name in enumerate(labels)}
-        model = MODELS[family](masked.config)
+        model = transformers.AutoModelForSequenceClassification.from_config(masked.config)
     model_families.draw_weights(model, masked.config.initializer_range, 0)
     model.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return folder
 
 
-def build_bart(folder: Path) -> Path:
-    """`folder`, with a classifier that reads the states at the last end token, as BART does."""
+def build_bart(
+    folder: Path, kind: Any = transformers.BartForSequenceClassification, scale: float = 0.4
+) -> Path:
+    """`folder`, with a BART, by default a classifier of the states at the last end token."""
     with torch.random.fork_rng(devices=[]):
         tokenizer, _ = model_families.FAMILIES["roberta"]()
         sizes = {"layers": 2, "attention_heads": 4, "ffn_dim": 64}
@@ -61,8 +53,8 @@ def build_bart(folder: Path) -> Path:
             label2id={name: index for index, name in enumerate(LABELS)},
             **{f"{part}_{name}": size for part in PARTS for name, size in sizes.items()},
         )
-        model = transformers.BartForSequenceClassification(config)
-    model_families.draw_weights(model, 0.4, 0)
+        model = kind(config)
+    model_families.draw_weights(model, scale, 0)
     model.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return folder

@@ -2,6 +2,7 @@
 
 import re
 import shlex
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import unquote
@@ -37,15 +38,16 @@ def links(page: Path) -> Iterator[tuple[Path, str]]:
 
 def anchors(page: Path) -> set[str]:
     """The anchors of a page's headings, as GitHub makes them."""
-    found: set[str] = set()
+    repeated: Counter[str] = Counter()
     for heading in HEADING.finditer(FENCED.sub("", content(page))):
         title = LINK.sub(lambda link: link[0][1 : link[0].index("]")], heading["title"])
         slug = re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
-        repeated = sum(
-            re.fullmatch(rf"{re.escape(slug)}(-\d+)?", other) is not None for other in found
-        )
-        found.add(f"{slug}-{repeated}" if repeated else slug)
-    return found
+        repeated[slug] += 1
+    return {
+        f"{slug}-{number}" if number else slug
+        for slug, count in repeated.items()
+        for number in range(count)
+    }
 
 
 def commands(page: Path) -> Iterator[list[str]]:

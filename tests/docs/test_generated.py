@@ -1,19 +1,14 @@
 """What is made from the settings' declarations is up to date, and does what it is for."""
 
 import functools
-import shutil
-from dataclasses import dataclass
-from pathlib import Path
 
-import huggingface_hub
 import pytest
 
 import infolm_metric
-from infolm_metric.core.settings import field_types, flags, own_fields
+from infolm_metric.core.settings import field_types
 from infolm_metric.metrics import METRICS
 from tests.docs import generated
 from tests.project_files import ROOT
-from tests.toy import ToyScorer, ToySettings
 
 
 def test_the_page_of_settings_is_up_to_date():
@@ -41,7 +36,6 @@ CHANGED = {  # a value of each setting that is not its default, and what has to 
     "combine_baseline": (BASELINE, {"combine_with": "infolm"}),
     "labels": (["contradiction", "neutral", "entailment"], {}),
     "probabilities": (True, {}),
-    "model_revision": ("v2", {"model_name_or_path": "some-one/{}"}),
     "max_length": (20, {}),
     "long_text": ("error", {}),
     "batch_size": (3, {}),
@@ -52,22 +46,6 @@ CHANGED = {  # a value of each setting that is not its default, and what has to 
 }
 
 
-@pytest.fixture(scope="module")
-def models(tiny_bert, tiny_nli):
-    """The folder of a tiny model for each metric; on the Hub, too, as some-one/METRIC."""
-    folders = {name: tiny_nli() if name == "menli" else tiny_bert for name in METRICS}
-    for metric, folder in folders.items():
-        # The cache of the Hub's client, as a download of two revisions leaves it.
-        cached = Path(huggingface_hub.constants.HF_HUB_CACHE) / f"models--some-one--{metric}"
-        for revision, commit in (("main", "1" * 40), ("v2", "2" * 40)):
-            shutil.copytree(folder, cached / "snapshots" / commit)
-            (cached / "refs").mkdir(exist_ok=True)
-            (cached / "refs" / revision).write_text(commit)
-    yield folders
-    for metric in folders:
-        shutil.rmtree(Path(huggingface_hub.constants.HF_HUB_CACHE) / f"models--some-one--{metric}")
-
-
 @functools.cache
 def scorer_of(metric):
     return METRICS[metric].scorer_type()(model_name_or_path="bundled")
@@ -75,14 +53,18 @@ def scorer_of(metric):
 
 @pytest.mark.parametrize(
     ("metric", "name"),
-    [(metric, name) for metric in METRICS for name in field_types(METRICS[metric].settings_type())],
+    [
+        (metric, name)
+        for metric in METRICS
+        for name in field_types(METRICS[metric].settings_type())
+        if name != "model_revision"  # which tests/unit/core/test_models.py signs by a Hub's commit
+    ],
 )
-def test_the_table_says_of_every_setting_whether_the_signature_shows_it(metric, name, models):
-    value, beside = {"model_name_or_path": (str(models[metric]), {}), **CHANGED}[name]
-    beside = {
-        key: each.format(metric) if key == "model_name_or_path" else each
-        for key, each in beside.items()
-    }
+def test_the_table_says_of_every_setting_whether_the_signature_shows_it(
+    metric, name, tiny_bert, tiny_nli
+):
+    folder = str(tiny_nli() if metric == "menli" else tiny_bert)
+    value, beside = {"model_name_or_path": (folder, {}), **CHANGED}[name]
     scorer = scorer_of(metric)
     shown = scorer.signature(**beside) != scorer.signature(**{**beside, name: value})
     table = generated.table(METRICS[metric].settings_type()).splitlines()
@@ -96,32 +78,3 @@ def test_the_package_lists_its_public_names():
     names = {"IDF", "combine", "measures", "meta_evaluation", "robustness", "__version__"} | scorers
     assert names == set(dir(infolm_metric))
     assert all(getattr(infolm_metric, name) for name in names)
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Wider(ToySettings):
-    """The toy's settings with one more.
-
-    Args:
-        margin: what is forgiven.
-    """
-
-    margin: float = 0.25
-
-
-class _WiderScorer(ToyScorer):
-    settings_type = _Wider
-
-
-def test_a_new_setting_is_one_field():
-    with pytest.raises(TypeError, match="margin must be a number, got 'wide'"):
-        _WiderScorer(margin="wide")
-    (one,) = (each for each in own_fields(_Wider) if each.name == "margin")
-    assert flags(one) == ("--margin",)
-    assert "|margin:0.5|" in _WiderScorer().signature(margin=0.5)
-    assert "| `margin` | float | 0.25 | `--margin` | yes | what is forgiven. |" in generated.table(
-        _Wider
-    )
-
-
-# What the settings do not need is left unread, because that takes a minute.

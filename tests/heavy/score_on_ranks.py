@@ -1,12 +1,12 @@
 """Scores on every rank of torchrun, in many ways, and writes down what each rank got.
 
-    torchrun --nproc-per-node 2 score_on_ranks.py MODEL CASES.json FOLDER
+    torchrun --nproc-per-node 2 score_on_ranks.py CASES.pickle FOLDER
 
-Each case holds the shares of the ranks, whether the metric or the scorer is called, and with what;
-and whose they are, if not InfoLM's.
+Each case holds the shares of the ranks, what is called, and with what; and whose it is, if not
+InfoLM's. The environment names the models.
 """
 
-import json
+import pickle
 import sys
 from pathlib import Path
 
@@ -14,6 +14,7 @@ import torch.distributed as dist
 
 from infolm_metric import MENLI, BaryScore, BaryScorer, InfoLM, InfoLMScorer, MENLIScorer
 from infolm_metric.core.distributed import distributed_score
+from infolm_metric.integrations import torchmetrics
 from tests.toy import Toy, ToyScorer
 
 KINDS = {
@@ -24,46 +25,45 @@ KINDS = {
 }
 
 
-def outcome(call):
-    """What the call returns, or the error it raises, as JSON can hold it."""
+def outcome(case, rank):
+    """What a case gives on this rank, or the error that it raises."""
+    metric_type, scorer_type = KINDS[case.get("of", "infolm")]
+    settings = {**case.get("settings", {}), **case.get("on_rank", {}).get(rank, {})}
+    ways = {**case.get("ways", {}), **case.get("ways_on_rank", {}).get(rank, {})}
+    pairs = dict(zip(("predictions", "references"), case["shares"][rank], strict=True))
     try:
-        result = call()
+        if case.get("call", "scorer") == "scorer":
+            result = distributed_score(scorer_type(**settings), *pairs.values(), **ways)
+            return result and result.as_dict()
+        if case["call"] == "torchmetrics":
+            return by_torchmetrics(*pairs.values())
+        metric = metric_type(**settings)
+        if case["call"] == "added" and pairs["predictions"]:
+            metric.add_batch(**pairs)
+            pairs = {}
+        return metric.compute(**pairs, **ways)
     except (ValueError, TypeError, RuntimeError, OSError) as error:
-        return {"error": type(error).__name__, "message": str(error)}
-    return None if result is None else dict(result)
+        return error
 
 
-def run(case, model):
-    """The outcome of one case on this rank."""
-    rank = dist.get_rank()
-    predictions, references = case["shares"][rank]
-    name = case.get("of", "infolm")
-    metric_type, scorer_type = KINDS[name]
-    settings = {
-        **({"model_name_or_path": model} if name != "toy" else {}),
-        **case.get("settings", {}),
-        **case.get("on_rank", {}).get(str(rank), {}),
-    }
-    if settings.get("combine_with"):  # which JSON cannot hold
-        settings["combine_with"] = InfoLMScorer(model_name_or_path=model).settings
-    ways = {**case.get("ways", {}), **case.get("arguments_on_rank", {}).get(str(rank), {})}
-    if case["call"] == "scorer":
-        scorer = scorer_type(**settings)
-        return outcome(lambda: distributed_score(scorer, predictions, references, **ways))
-    metric = metric_type(**settings)
-    if case.get("add_batch") and predictions:
-        metric.add_batch(predictions=predictions, references=references)
-        predictions = references = None
-    return outcome(lambda: metric.compute(predictions=predictions, references=references, **ways))
+def by_torchmetrics(predictions, references):
+    """The scores of two epochs: of all pairs in batches of two, and of the first two."""
+    metric, found = torchmetrics.InfoLM(), []
+    for stop in (len(predictions), 2):
+        for start in range(0, min(stop, len(predictions)), 2):
+            metric.update(*(side[start : start + 2] for side in (predictions, references)))
+        found.append(metric.compute().item())
+        metric.reset()
+    return found
 
 
-def main():
-    model, cases, folder = sys.argv[1], json.loads(Path(sys.argv[2]).read_text()), sys.argv[3]
+def main(cases, folder):
     dist.init_process_group("gloo")
-    outcomes = {name: run(case, model) for name, case in cases.items()}
-    Path(folder, f"rank-{dist.get_rank()}.json").write_text(json.dumps(outcomes))
+    rank, cases = dist.get_rank(), pickle.loads(Path(cases).read_bytes())
+    outcomes = {name: outcome(case, rank) for name, case in cases.items()}
+    Path(folder, f"rank-{rank}.pickle").write_bytes(pickle.dumps(outcomes))
     dist.destroy_process_group()
 
 
 if __name__ == "__main__":
-    main()
+    main(*sys.argv[1:])

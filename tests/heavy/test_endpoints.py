@@ -4,10 +4,9 @@ import csv
 import http.client
 import json
 import os
-import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from contextlib import closing, suppress
 from urllib.parse import urlsplit
 
 import pytest
@@ -16,9 +15,11 @@ from gradio_client.exceptions import AppError
 
 from infolm_metric import BaryScorer, InfoLMScorer, MENLIScorer
 from space.page import limits
+from tests.processes import started
 
 pytestmark = [pytest.mark.xdist_group("space"), pytest.mark.filterwarnings("ignore:infolm")]
 PAIR = ("The cat slept on the sofa.", "A cat was asleep on the couch.")
+JSON = {"Content-Type": "application/json"}
 CLIENTS = int(os.environ.get("SPACE_CLIENTS", "10"))
 
 
@@ -31,6 +32,14 @@ def scorers():
 @pytest.fixture(scope="module")
 def client(space_url):
     return Client(space_url, verbose=False)
+
+
+def uploaded(path, predictions, references):
+    """A table as Gradio's client sends it."""
+    with open(path, "w", encoding="utf-8", newline="") as file:
+        rows = zip(predictions, references, strict=True)
+        csv.writer(file).writerows([["prediction", "reference"], *rows])
+    return handle_file(path)
 
 
 def post(url, path, body, **headers):
@@ -64,31 +73,21 @@ def test_both_endpoints_are_documented_with_names_and_types(client):
 @pytest.mark.parametrize(
     ("metric", "settings", "why"),
     [
-        ("infolm", None, {"drivers", "expected_by_candidate", "expected_by_reference"}),
-        ("infolm", {"information_measure": "renyi_divergence", "alpha": 0.5}, {"drivers"}),
-        ("baryscore", {"idf": False}, {"moves"}),
-        ("menli", {}, {"candidate_follows", "reference_follows"}),
+        ("infolm", {"information_measure": "renyi_divergence", "alpha": 0.5}, "drivers"),
+        ("baryscore", {"idf": False}, "moves"),
+        ("menli", None, "candidate_follows"),
     ],
 )
-def test_a_score_is_that_of_the_package_with_why(metric, settings, why, client, scorers):
+def test_scores_are_those_of_the_package_with_why(metric, settings, why, client, scorers, tmp_path):
     answer = client.predict(PAIR[0], [PAIR[1]], metric, settings, api_name="/score")
     expected = scorers[metric].score([PAIR[0]], [PAIR[1]], **(settings or {}))
     assert answer["score"] == pytest.approx(expected[metric], abs=1e-6)
     assert answer["signature"] == expected["signature"]
     assert answer["higher_is_better"] == (metric == "menli")
-    assert answer["verdict"] and why <= set(answer["why"])
-
-
-@pytest.mark.parametrize("metric", ["infolm", "baryscore", "menli"])
-def test_a_file_comes_back_with_the_scores_of_the_package(metric, client, scorers, tmp_path):
+    assert answer["verdict"] and why in answer["why"]
     texts = [*PAIR, '=SUM(1) "quoted", <b>bold</b>']
-    with open(tmp_path / "pairs.csv", "w", encoding="utf-8", newline="") as file:
-        csv.writer(file).writerows(
-            [["prediction", "reference"], *((text, PAIR[1]) for text in texts)]
-        )
-    result, download = client.predict(
-        handle_file(tmp_path / "pairs.csv"), metric, api_name="/score_file"
-    )
+    table = uploaded(tmp_path / "pairs.csv", texts, [PAIR[1]] * 3)
+    result, download = client.predict(table, metric, api_name="/score_file")
     expected = scorers[metric].score(texts, [PAIR[1]] * 3)
     with open(download, encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
@@ -98,17 +97,14 @@ def test_a_file_comes_back_with_the_scores_of_the_package(metric, client, scorer
     assert result["mean"] == pytest.approx(expected[metric], abs=1e-6)
 
 
-# Refusals.
+# Refusals, which tests/unit/space has in full.
 
 
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
         ({"candidate": ""}, "The candidate is empty"),
-        ({"candidate": "x" * 1001}, "at most 1,000"),
-        ({"references": "abc"}, "References must be a list"),
         ({"metric": "bleu"}, "Metric must be one of"),
-        ({"settings": {"temperature": "hot"}}, "Temperature must be a number"),
         ({"settings": {"symmetrize": "<b>no</b>"}}, "got '<b>no</b>'"),
         ({"settings": {"model_name_or_path": "../../etc"}}, "must be one of bundled"),
     ],
@@ -118,8 +114,7 @@ def test_a_wrong_request_gets_a_message_and_no_stack_trace(arguments, words, cli
     request = {"candidate": PAIR[0], "references": [PAIR[1]], **arguments}
     with pytest.raises(AppError) as caught:
         client.predict(**request, api_name="/score")
-    assert words in str(caught.value)
-    assert "Traceback" not in str(caught.value)
+    assert words in str(caught.value) and "Traceback" not in str(caught.value)
 
 
 def test_what_is_too_large_is_refused(space_url):
@@ -130,27 +125,15 @@ def test_what_is_too_large_is_refused(space_url):
     kind = {"Content-Type": "multipart/form-data; boundary=edge"}
     assert post(space_url, "gradio_api/upload", form, **kind)[0] == 413
     body = json.dumps({"data": ["x" * limits.BODY_BYTES]}).encode()
-    try:
-        status, _ = post(
-            space_url, "gradio_api/queue/join", body, **{"Content-Type": "application/json"}
-        )
-    except ConnectionError:
-        status = 400  # it may be closed before it is answered
-    assert status >= 400
+    with suppress(ConnectionError):  # it may be closed before it is answered
+        assert post(space_url, "gradio_api/queue/join", body, **JSON)[0] >= 400
     assert post(space_url, "config", None)[0] == 200
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
-        "app.py",
-        "/etc/passwd",
-        "../../../../etc/passwd",
-        "..%2f..%2f..%2fetc%2fpasswd",
-        __file__,
-        sys.executable,
-    ],
-)
+TRAVERSALS = ("../../../../etc/passwd", "..%2f..%2f..%2fetc%2fpasswd")
+
+
+@pytest.mark.parametrize("path", ["app.py", "/etc/passwd", *TRAVERSALS, __file__, sys.executable])
 def test_no_file_of_the_server_can_be_read(path, space_url):
     for route in ("gradio_api/file=", "file=", "static/", "assets/", "gradio_api/stream/"):
         assert post(space_url, route + path.replace(" ", "%20"), None)[0] in (403, 404, 405)
@@ -166,8 +149,7 @@ def test_nothing_but_an_upload_can_be_passed_off_as_one(name, space_url):
     }
     file = {**places[name], "orig_name": "a.csv", "meta": {"_type": "gradio.FileData"}}
     body = json.dumps({"data": [file, "infolm", None, [], None]}).encode()
-    headers = {"Content-Type": "application/json"}
-    status, answer = post(space_url, "gradio_api/call/score_file", body, **headers)
+    status, answer = post(space_url, "gradio_api/call/score_file", body, **JSON)
     if status == 200:
         event = json.loads(answer)["event_id"]
         status, answer = post(space_url, f"gradio_api/call/score_file/{event}", None)
@@ -226,21 +208,11 @@ job.result()
 
 
 def test_a_client_that_is_killed_leaves_the_server_answering(space_url, client, scorers, tmp_path):
-    texts = [
-        f"{number} cats " + "slept on the sofa near the old gate " * 3 for number in range(300)
-    ]
-    with open(tmp_path / "long.csv", "w", encoding="utf-8", newline="") as file:
-        csv.writer(file).writerows(
-            [["prediction", "reference"], *zip(texts, texts[::-1], strict=True)]
-        )
-    victim = subprocess.Popen(
-        [sys.executable, "-c", KILLED, space_url, tmp_path / "long.csv"],
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    assert victim.stdout.readline() == "False\n"
-    victim.kill()
-    victim.wait()
+    texts = [f"{number} " + "cats slept near the old gate " * 5 for number in range(300)]
+    uploaded(tmp_path / "long.csv", texts, texts[::-1])
+    with started("-c", KILLED, space_url, tmp_path / "long.csv") as victim:
+        assert victim.stdout.readline() == "False\n"
+        victim.kill()
     others = [client.submit(PAIR[0], [PAIR[1]], api_name="/score") for _ in "four"]
     expected = scorers["infolm"].score([PAIR[0]], [PAIR[1]])["infolm"]
     for other in others:

@@ -1,9 +1,6 @@
 """The folder that deploys starts elsewhere, and with nothing but its requirements installed."""
 
 import os
-import shutil
-import subprocess
-import sys
 import venv
 from importlib import metadata
 from pathlib import Path
@@ -15,6 +12,7 @@ from packaging.requirements import Requirement
 
 from infolm_metric import BaryScorer, InfoLMScorer, MENLIScorer
 from infolm_metric.metrics import METRICS
+from tests.processes import printed, started
 from tests.project_files import ROOT
 from tests.space_process import running_space
 
@@ -22,17 +20,14 @@ SCORERS = {"infolm": InfoLMScorer, "baryscore": BaryScorer, "menli": MENLIScorer
 PAIR = ("Heavy rain flooded several streets.", "After strong storms, many roads were under water.")
 
 
-def exported(folder: Path, metric: str) -> subprocess.CompletedProcess:
-    command = [sys.executable, ROOT / "space" / "export.py", folder, "--metric", metric]
-    return subprocess.run(command, capture_output=True, text=True)
+EXPORT = ROOT / "space" / "export.py"
 
 
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory) -> dict[str, Path]:
     root = tmp_path_factory.mktemp("export")
     for metric in METRICS:
-        done = exported(root / metric, metric)
-        assert done.returncode == 0, done.stderr
+        printed(EXPORT, root / metric, "--metric", metric)
     return {metric: root / metric for metric in METRICS}
 
 
@@ -56,9 +51,10 @@ def test_the_folder_holds_what_a_space_needs(metric, folders, monkeypatch):
 
 
 def test_what_is_there_is_not_overwritten(folders):
-    done = exported(folders["menli"], "menli")
-    assert done.returncode == 2
-    assert f"{folders['menli']} exists and is not an empty folder; name a new one" in done.stderr
+    with started(EXPORT, folders["menli"]) as process:
+        errors = process.communicate()[1]
+    assert process.returncode == 2
+    assert f"{folders['menli']} exists and is not an empty folder; name a new one" in errors
 
 
 def installed(requirements: Path) -> set[metadata.Distribution]:
@@ -104,9 +100,3 @@ def test_the_folder_answers_in_an_environment_of_its_requirements_alone(metric, 
             )
             assert result["mean"] == pytest.approx(own, abs=1e-5)
             assert "|infolm:" in answer["signature"] and "uninstalled" not in answer["signature"]
-
-
-def test_a_copy_of_the_folder_starts_elsewhere(tmp_path):
-    shutil.copytree(ROOT / "space", tmp_path / "deployed")
-    with running_space(tmp_path, tmp_path / "deployed" / "app.py") as url:
-        assert url.startswith("http://127.0.0.1")

@@ -1,12 +1,12 @@
-"""Models of a Hub that a local server plays: whose weights are read, and what is asked for."""
+"""A Hub that a local server plays: whose weights are read, what is asked for, whatever it answers.
+
+Every process begins with nothing, as a training script does.
+"""
 
 import hashlib
 import json
-import os
 import re
 import shutil
-import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -18,9 +18,10 @@ from safetensors.torch import load_file
 from transformers import BertForMaskedLM
 
 from infolm_metric import InfoLMScorer
-from tests.project_files import ROOT
+from infolm_metric.commands.register import register
+from tests.processes import printed
 
-MAIN, PULL_REQUEST = "a" * 40, "b" * 40
+MAIN = "a" * 40
 PAIR = ["a cat sat"], ["the cat slept on a mat"]
 SCORE = """
 import sys, warnings
@@ -42,76 +43,50 @@ for name in scorers:
 
 
 class Hub(ThreadingHTTPServer):
-    """One repository with a main branch and a pull request, each a folder of files."""
+    """One repository, whose only commit is a folder of files; notes what is asked for."""
+
+    folder = Path()
+    status: int | str | None = None  # of every answer, whatever is asked
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), Answer)
-        self.folders: dict[str, Path] = {}  # by commit
         self.asked: list[str] = []
 
-    def commit(self, revision: str) -> str | None:
-        commit = {"main": MAIN, "refs/pr/1": PULL_REQUEST}.get(revision, revision)
-        return commit if commit in self.folders else None
+    def environment(self, home: Path) -> dict[str, str]:
+        """Of a process to which this is the Hub."""
+        address = f"http://127.0.0.1:{self.server_port}"
+        return {"HF_ENDPOINT": address, "HF_HOME": str(home), "NO_PROXY": "127.0.0.1"}
 
 
 class Answer(BaseHTTPRequestHandler):
-    """What the Hub says of commits, files and pull requests."""
+    """What the Hub says of the commit and its files; nothing else is there."""
 
     server: Hub
 
     def do_GET(self) -> None:
         self.server.asked.append(f"{self.command} {self.path}")
-        path = self.path.partition("?")[0].replace("%2F", "/")
-        if file := re.fullmatch(r"/some-one/tiny/resolve/(refs/pr/1|[^/]+)/(.+)", path):
-            self._send_file(*file.groups())
-        elif found := re.fullmatch(r"/api/models/some-one/tiny(?:/revision/(.+))?", path):
-            commit = self.server.commit(found[1] or "main")
-            self._send_json(commit and {"id": "some-one/tiny", "sha": commit, "private": False})
-        elif found := re.fullmatch(r"/api/models/some-one/tiny/tree/([^/]+)", path):
-            files = self.server.folders[self.server.commit(found[1])].iterdir()
+        path = self.path.partition("?")[0].replace(MAIN, "main")
+        file = self.server.folder / path.removeprefix("/some-one/tiny/resolve/main/")
+        headers, content = {"X-Repo-Commit": MAIN}, None
+        if file.is_file():
+            content = file.read_bytes()
+            headers["ETag"] = f'"{hashlib.sha1(content).hexdigest()}"'
+        elif path in ("/api/models/some-one/tiny", "/api/models/some-one/tiny/revision/main"):
+            content = json.dumps({"id": "some-one/tiny", "sha": MAIN, "private": False}).encode()
+        elif path == "/api/models/some-one/tiny/tree/main":
             entry = {"type": "file", "oid": "0", "size": 1}
-            self._send_json([{"path": file.name, **entry} for file in files])
-        elif found := re.fullmatch(r"/api/models/some-one/tiny/commits/(.+)", path):
-            both = [PULL_REQUEST, MAIN] if found[1] == "refs/pr/1" else [MAIN]
-            words = {"title": "", "message": "", "date": "2024-01-01T00:00:00.000Z", "authors": []}
-            self._send_json([{"id": commit, **words} for commit in both])
-        elif path == "/api/models/some-one/tiny/discussions":
-            discussion = {
-                **{"num": 1, "title": "Adding `safetensors` variant of this model"},
-                **{"status": "open", "isPullRequest": True, "author": {"name": "SFconvertbot"}},
-                **{"createdAt": "2024-01-01T00:00:00.000Z"},
-                "repo": {"name": "some-one/tiny", "type": "model"},
-            }
-            self._send_json({"discussions": [discussion], "count": 1, "start": 0})
+            files = [{"path": file.name, **entry} for file in self.server.folder.iterdir()]
+            content = json.dumps(files).encode()
         else:
-            self._send_json(None)
-
-    do_HEAD = do_POST = do_CONNECT = do_GET  # noqa: N815
-
-    def _send_json(self, content: object) -> None:
-        if content is None:
-            self._send(b"{}", 404, {"X-Error-Code": "EntryNotFound"})
-        else:
-            self._send(json.dumps(content).encode(), 200)
-
-    def _send_file(self, revision: str, name: str) -> None:
-        commit = self.server.commit(revision)
-        if commit is None:
-            return self._send(b"", 404, {"X-Error-Code": "RevisionNotFound"})
-        file = self.server.folders[commit] / name
-        headers = {"X-Repo-Commit": commit}
-        if not file.is_file():
-            return self._send(b"", 404, {"X-Error-Code": "EntryNotFound", **headers})
-        content = file.read_bytes()
-        self._send(content, 200, {"ETag": f'"{hashlib.sha1(content).hexdigest()}"', **headers})
-
-    def _send(self, content: bytes, status: int, headers: dict[str, str] | None = None) -> None:
-        self.send_response(status)
-        for name, value in {"Content-Length": str(len(content)), **(headers or {})}.items():
+            headers["X-Error-Code"] = "EntryNotFound"
+        self.send_response(self.server.status or (404 if content is None else 200))
+        for name, value in {"Content-Length": str(len(content or b"")), **headers}.items():
             self.send_header(name, value)
         self.end_headers()
         if self.command != "HEAD":
-            self.wfile.write(content)
+            self.wfile.write(content or b"")
+
+    do_HEAD = do_POST = do_CONNECT = do_GET  # noqa: N815
 
     def log_message(self, *_: object) -> None:
         """Says nothing."""
@@ -119,7 +94,7 @@ class Answer(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def hub() -> Iterator[Hub]:
-    """A Hub that has no commits yet."""
+    """A Hub whose folder the test names."""
     with Hub() as server:
         thread = threading.Thread(target=server.serve_forever)
         thread.start()
@@ -130,29 +105,24 @@ def hub() -> Iterator[Hub]:
 
 def said(hub: Hub, home: Path, revision: str, *scorers: str, offline: str = "") -> list[str]:
     """The lines of a process that scores by a revision of the Hub's model."""
-    address = f"http://127.0.0.1:{hub.server_port}"
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "HF_HOME": str(home)}
-    environment |= {"HF_HUB_OFFLINE": offline, "HF_ENDPOINT": address}
+    environment = {**hub.environment(home), "HF_HUB_OFFLINE": offline}
     # What goes to another address than the Hub's is asked for here, too.
-    environment |= {"HTTPS_PROXY": address, "NO_PROXY": "127.0.0.1"}
-    command = [sys.executable, "-c", SCORE, revision, *scorers]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    return done.stdout.splitlines()
+    environment |= {"HTTPS_PROXY": environment["HF_ENDPOINT"]}
+    return printed("-c", SCORE, revision, *scorers, env=environment).splitlines()
 
 
 def test_weights_of_a_pull_request_are_neither_read_nor_asked_for(hub, tiny_nli, tmp_path):
     folder = shutil.copytree(tiny_nli(), tmp_path / "main")
     (folder / "model.safetensors").unlink()
     torch.save(load_file(tiny_nli() / "model.safetensors"), folder / "pytorch_model.bin")
-    hub.folders = {MAIN: folder, PULL_REQUEST: tiny_nli()}
+    hub.folder = folder
     messages = said(hub, tmp_path / "home", "", "InfoLMScorer", "BaryScorer", "MENLIScorer")
     assert len(messages) == 3
     for message in messages:
         assert message.startswith("cannot load the model 'some-one/tiny': ")
         assert "a file named model.safetensors" in message and "save_pretrained" in message
         assert "use_safetensors" not in message
-    elsewhere = f"^POST|^CONNECT|discussions|commits|refs|{PULL_REQUEST}|pytorch_model.bin"
+    elsewhere = "^POST|^CONNECT|discussions|commits|refs|pytorch_model.bin"
     assert any(f"/resolve/{MAIN}/model.safetensors" in each for each in hub.asked)
     assert not [each for each in hub.asked if re.search(elsewhere, each)]
 
@@ -166,10 +136,37 @@ def test_a_model_of_the_hub_is_signed_with_the_commit_of_its_weights(
     model = BertForMaskedLM.from_pretrained(tiny_bert)
     model.save_pretrained(folder, max_shard_size=largest)
     assert (len(list(folder.glob("*.safetensors"))) > 1) == (largest == "40KB")
-    hub.folders = {MAIN: folder}
+    hub.folder = folder
     (line,) = said(hub, tmp_path / "home", "", "InfoLMScorer")
     score, signature = line.split(" ")
     assert float(score) == InfoLMScorer(model_name_or_path=tiny_bert).score(*PAIR)["infolm"]
     assert f"some-one/tiny@{MAIN}" in signature
     # What was downloaded is enough to score by the same commit without the Hub.
     assert said(hub, tmp_path / "home", MAIN, "InfoLMScorer", offline="1") == [line]
+
+
+REGISTERED = """
+import json, sys
+import evaluate
+
+infolm = evaluate.load("infolm", model_name_or_path=sys.argv[1])
+result = infolm.compute(predictions=["a cat sat"], references=["the cat slept on a mat"])
+print(json.dumps([result["infolm"], result["signature"]]))
+"""
+
+
+# No such module; no such repository; out of order.
+@pytest.mark.parametrize("answer", [404, 401, 503, "unreachable", "offline"])
+def test_a_script_elsewhere_finds_the_registered_metric_whatever_the_hub_answers(
+    answer, hub, tiny_bert, tmp_path
+):
+    register(tmp_path / "home/modules")
+    hub.status = answer
+    environment = {**hub.environment(tmp_path / "home"), "HF_UPDATE_DOWNLOAD_COUNTS": "0"}
+    environment["HF_EVALUATE_OFFLINE"] = str(int(answer == "offline"))
+    if answer == "unreachable":
+        environment["HF_ENDPOINT"] = "http://127.0.0.1:9"
+    found = json.loads(printed("-c", REGISTERED, tiny_bert, cwd=tmp_path, env=environment))
+    expected = InfoLMScorer(model_name_or_path=tiny_bert).score(*PAIR)
+    assert found == [pytest.approx(expected["infolm"], abs=1e-6), expected.signature]
+    assert bool(hub.asked) == (answer in (404, 401, 503))

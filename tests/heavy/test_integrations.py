@@ -1,7 +1,5 @@
-"""The metrics as torchmetrics, on one process and on two ranks; what needs no library at hand."""
+"""The metrics as torchmetrics (on two ranks: test_ranks.py); what needs no library at hand."""
 
-import json
-import os
 import pickle
 import subprocess
 import sys
@@ -15,10 +13,7 @@ from infolm_metric.integrations import torchmetrics
 from tests.project_files import ROOT
 from tests.random_pairs import random_pairs
 
-pytestmark = [
-    pytest.mark.xdist_group("ranks"),
-    pytest.mark.filterwarnings("ignore:infolm:UserWarning"),  # of few and short texts
-]
+pytestmark = pytest.mark.filterwarnings("ignore:infolm:UserWarning")  # of few and short texts
 
 PAIRS = random_pairs(12)
 PREDICTIONS = [row["prediction"] for row in PAIRS]
@@ -69,52 +64,13 @@ def test_copies_and_collections_score_alike():
     assert list(score) == names
     for copy in (metric.clone(), pickle.loads(pickle.dumps(metric))):
         assert copy.compute() == score
-    both = MetricCollection(
-        {name: getattr(torchmetrics, name)(model_name_or_path="bundled") for name in METRICS}
-    )
+    every = {name: getattr(torchmetrics, name)(model_name_or_path="bundled") for name in METRICS}
+    together = MetricCollection({name: each.clone() for name, each in every.items()})
     for batch in batches(REFERENCES, 0, 5, 12):
-        both.update(*batch)
-    assert {name: each.item() for name, each in both.compute().items()} == {
-        name: pytest.approx(
-            metric_type(model_name_or_path="bundled").compute(
-                predictions=PREDICTIONS, references=REFERENCES
-            )[name.lower()],
-            rel=1e-6,
-        )
-        for name, metric_type in METRICS.items()
-    }
+        for each in (together, *every.values()):
+            each.update(*batch)
+    assert together.compute() == {name: each.compute() for name, each in every.items()}
     assert not torchmetrics.InfoLM.higher_is_better and torchmetrics.MENLI.higher_is_better
-
-
-@pytest.mark.parametrize(
-    "shares",
-    [
-        [batches(REFERENCES, 0, 2, 5), batches(REFERENCES, 5, 12)],
-        [batches(REFERENCES, 0, 12), []],  # a rank that was given none
-    ],
-    ids=["uneven", "one has none"],
-)
-def test_two_ranks_score_as_compute_does(shares, tiny_bert, tmp_path):
-    (tmp_path / "shares.json").write_text(json.dumps(shares))
-    launcher = ("-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2")
-    script = ROOT / "tests" / "heavy" / "torchmetrics_on_ranks.py"
-    result = subprocess.run(
-        [sys.executable, *launcher, script, tiny_bert, tmp_path / "shares.json", tmp_path],
-        env={**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"},
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
-    assert result.returncode == 0, result.stderr
-    whole = InfoLM(model_name_or_path=str(tiny_bert))
-    expected = []
-    for epoch in (shares, [share[:1] for share in shares]):
-        parts = [batch for share in epoch for batch in share]
-        predictions, references = ([text for part in parts for text in part[i]] for i in (0, 1))
-        expected.append(whole.compute(predictions=predictions, references=references)["infolm"])
-    for rank in (0, 1):
-        found = json.loads((tmp_path / f"rank-{rank}.json").read_text())
-        assert found == pytest.approx(expected, rel=1e-6)
 
 
 @pytest.mark.parametrize(

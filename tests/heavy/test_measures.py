@@ -5,9 +5,8 @@ import math
 import pytest
 import torch
 
-from infolm_metric.infolm import measures
 from infolm_metric.infolm.measures import MEASURES, SYMMETRIZATIONS, compare, upper_bound
-from tests.unit.infolm.test_measures import CASES, FAMILIES, GRID, noise
+from tests.unit.infolm.test_measures import GRID, noise
 
 
 @pytest.mark.parametrize("name", MEASURES)
@@ -49,15 +48,3 @@ def test_only_unbounded_measures_are_called_unbounded(name, parameters, symmetri
         assert values[0] + 0.3 < values[1] and values[1] + 0.3 < values[2]
     else:
         assert symmetrize == "jensen" and max(values) <= bound
-
-
-@pytest.mark.parametrize("family", FAMILIES)
-def test_shares_are_finite_not_negative_and_add_up_to_the_score(family):
-    x, y = (row.expand(2, -1) for row in FAMILIES[family])
-    for name, symmetrize, parameters in CASES:
-        parts = measures.shares(name, x, y, symmetrize=symmetrize, **parameters)
-        value = compare(name, x, y, symmetrize=symmetrize, **parameters)
-        assert parts.shape == x.shape and parts.isfinite().all(), (name, symmetrize, parameters)
-        assert (parts >= 0.0).all(), (name, symmetrize, parameters)
-        whole = (parts / value[:, None]).sum(-1) if value.all() else 1.0 + parts.sum(-1)
-        assert whole.tolist() == pytest.approx([1.0, 1.0]), (name, symmetrize, parameters)

@@ -1,6 +1,7 @@
 """One pair has one score, whoever asks; and near-copies are closer than unrelated texts."""
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -13,28 +14,8 @@ COUNCIL = (
     "On Monday, the city's new budget was passed by the council.",
 )
 # A reference, and the same with one word added or changed.
-NEAR_COPIES = [
-    ("The cat sat on the mat.", "The cat sat on the mat today."),
-    ("She sold her bicycle to a neighbour.", "She sold her old bicycle to a neighbour."),
-    ("The train was late because of the snow.", "The train was late because of the storm."),
-    ("He reads the newspaper every morning.", "He reads the newspaper every evening."),
-    ("The museum opens at nine.", "The museum usually opens at nine."),
-    ("Two engineers repaired the bridge.", "Two engineers quickly repaired the bridge."),
-    ("The soup needs more salt.", "The soup needs more pepper."),
-    ("A storm damaged the roof of the school.", "A storm damaged the roof of the church."),
-    ("My brother plays the violin.", "My younger brother plays the violin."),
-    ("The shop closes early on Sundays.", "The shop closes early on Saturdays."),
-    ("They planted trees along the road.", "They planted trees along the river."),
-    ("The lecture was long and dull.", "The lecture was very long and dull."),
-    ("Scientists found water on the moon.", "Scientists found ice on the moon."),
-    ("The dog slept under the table.", "The dog slept under the kitchen table."),
-    ("Our hotel was close to the beach.", "Our hotel was close to the station."),
-    ("The price of bread has doubled.", "The price of bread has nearly doubled."),
-    ("He broke his arm while skiing.", "He broke his leg while skiing."),
-    ("The judge postponed the trial.", "The judge postponed the trial again."),
-    ("Farmers fear a dry summer.", "Farmers fear a dry spring."),
-    ("The bus stops in front of the library.", "The bus stops right in front of the library."),
-]
+LINES = Path(__file__).with_name("near_copies.tsv").read_text(encoding="utf-8").splitlines()
+NEAR_COPIES = [tuple(line.split("\t")) for line in LINES]
 UNRELATED = [
     (reference, NEAR_COPIES[(index + 7) % 20][1])
     for index, (reference, _) in enumerate(NEAR_COPIES)
@@ -48,61 +29,26 @@ def scorer():
     return InfoLMScorer(model_name_or_path="bundled")
 
 
-@pytest.fixture(scope="module")
-def metric():
-    return InfoLM(model_name_or_path="bundled")
+def test_one_pair_has_one_score(scorer, capsys):
+    candidate, reference = COUNCIL
+    assert main(["score", "--model", "bundled", "--json", candidate, reference]) == 0
+    metric = InfoLM(model_name_or_path="bundled")
+    scores = [
+        scorer.score([candidate], [reference])["infolm"],
+        metric.compute(predictions=[candidate], references=[reference])["infolm"],
+        json.loads(capsys.readouterr().out)["infolm"],
+        compare("infolm", candidate, [reference]).score,
+    ]
+    assert len(set(scores)) == 1
+    assert scores[0] == pytest.approx(0.43266, abs=1e-4)  # as the README says
 
 
-@pytest.fixture
-def command(capsys):
-    """A function from arguments to what `infolm score --json` prints."""
-
-    def run(*arguments):
-        assert main(["score", "--model", "bundled", "--json", *map(str, arguments)]) == 0
-        return json.loads(capsys.readouterr().out)
-
-    return run
-
-
-def ways(scorer, metric, command):
-    """What each way to score makes of one candidate and its reference."""
-    return {
-        "scorer": lambda candidate, reference: scorer.score([candidate], [reference])["infolm"],
-        "evaluate": lambda candidate, reference: metric.compute(
-            predictions=[candidate], references=[reference]
-        )["infolm"],
-        "command": lambda candidate, reference: command(candidate, reference)["infolm"],
-        "space": lambda candidate, reference: compare("infolm", candidate, [reference]).score,
-    }
-
-
-def test_one_pair_has_one_score(scorer, metric, command):
-    scores = {name: way(*COUNCIL) for name, way in ways(scorer, metric, command).items()}
-    assert set(scores.values()) == {scores["scorer"]}
-    assert scores["scorer"] == pytest.approx(0.43266, abs=1e-4)  # as the README says
-
-
-@pytest.mark.parametrize("way", ["scorer", "evaluate", "command", "space"])
-def test_near_copies_alone_are_closer_than_unrelated_pairs(scorer, metric, command, way):
-    score = ways(scorer, metric, command)[way]
-    number = 4 if way in ("command", "space") else 20  # which load the model, or explain
-    near = [score(candidate, reference) for reference, candidate in NEAR_COPIES[:number]]
-    far = [score(candidate, reference) for reference, candidate in UNRELATED[:number]]
+def test_near_copies_are_closer_than_unrelated_pairs_alone_and_among_thirty(scorer):
+    near, far = (
+        [scorer.score([candidate], [reference])["infolm"] for reference, candidate in pairs]
+        for pairs in (NEAR_COPIES, UNRELATED)
+    )
     assert max(near) < min(far)
-
-
-def test_near_copies_among_thirty_are_closer_than_unrelated_pairs(
-    scorer, metric, command, tmp_path
-):
-    pairs = NEAR_COPIES + UNRELATED[:10]
-    columns = {"predictions": [c for _, c in pairs], "references": [r for r, _ in pairs]}
-    rows = [{"prediction": candidate, "reference": reference} for reference, candidate in pairs]
-    (tmp_path / "pairs.jsonl").write_text("\n".join(map(json.dumps, rows)))
-    found = {
-        "scorer": scorer.score(**columns)["scores"],
-        "evaluate": metric.compute(**columns)["scores"],
-        "command": command("--data", tmp_path / "pairs.jsonl")["scores"],
-    }
-    for scores in found.values():
-        assert scores == found["scorer"]
-        assert max(scores[:20]) < min(scores[20:])
+    references, candidates = map(list, zip(*NEAR_COPIES, *UNRELATED[:10], strict=True))
+    scores = scorer.score(candidates, references)["scores"]
+    assert max(scores[:20]) < min(scores[20:])

@@ -20,19 +20,14 @@ ROWS = [
     {"id": number, "prediction": candidate, "references": [reference]}
     for number, (candidate, reference) in enumerate(PARAPHRASES)
 ]
-MEASURE = "fisher_rao_distance"
+MEASURE, APART = "fisher_rao_distance", "separate"
 
 
 @pytest.fixture(scope="module")
 def cluster():
     """A cluster of two workers on this machine."""
-    ray.init(
-        num_cpus=2,
-        include_dashboard=False,
-        address="local",
-        log_to_driver=False,
-        object_store_memory=200 << 20,
-    )
+    options = {"include_dashboard": False, "log_to_driver": False}
+    ray.init(num_cpus=2, address="local", object_store_memory=200 << 20, **options)
     ray.data.DataContext.get_current().enable_progress_bars = False
     yield
     ray.shutdown()
@@ -51,10 +46,10 @@ def toy(monkeypatch):
     monkeypatch.setitem(metrics.METRICS, "toy", metrics.Metric("toy", *places))
 
 
-def alone(model, **settings):
-    """The scores of one process, by measure."""
-    scorer = InfoLMScorer(model_name_or_path=str(model), **settings)
-    return scorer.score([row["prediction"] for row in ROWS], [row["references"] for row in ROWS])
+def alone(kind, **settings):
+    """The result of one process."""
+    pairs = [row["prediction"] for row in ROWS], [row["references"] for row in ROWS]
+    return kind(**settings).score(*pairs)
 
 
 def score_files(rows, scorer):
@@ -67,44 +62,25 @@ def score_files(rows, scorer):
     return ray_jobs.score_files(Dataset.from_list(rows), "scores.parquet", scorer, workers=1)
 
 
-def rows_of(folder):
-    return parquet.read_table(folder).to_pylist()
-
-
-def test_a_data_set_gets_the_scores_of_one_process(cluster, tiny_bert):
+@pytest.mark.parametrize("metric", ["infolm", "menli", "toy"])
+def test_a_data_set_gets_the_scores_of_one_process(cluster, toy, tiny_bert, tiny_nli, metric):
     from infolm_metric.jobs.ray_jobs import score_dataset
 
-    settings = {"information_measure": ["l1", MEASURE], "idf": "separate"}
+    bert, nli = ({"model_name_or_path": str(each)} for each in (tiny_bert, tiny_nli()))
+    kind, settings = {
+        "infolm": (
+            InfoLMScorer,
+            {"idf": "separate", "information_measure": ["l1", MEASURE], **bert},
+        ),
+        "menli": (MENLIScorer, {"combine_with": InfoLMSettings(**bert), **nli}),
+        "toy": (ToyScorer, {"size": 2}),
+    }[metric]
     dataset = ray.data.from_items(ROWS, override_num_blocks=2)
-    scored = score_dataset(dataset, batch=16, model_name_or_path=str(tiny_bert), **settings)
+    scored = score_dataset(dataset, metric=metric, batch=16, **settings)
     rows = sorted(scored.take_all(), key=lambda row: row["id"])
-    expected = alone(tiny_bert, **settings)
     assert [row["prediction"] for row in rows] == [row["prediction"] for row in ROWS]
-    for name, column in expected.columns().items():
+    for name, column in alone(kind, **settings).columns().items():
         assert [row[name] for row in rows] == pytest.approx(column, abs=1e-6, rel=1e-6)
-
-
-def test_any_metric_scores_as_in_one_process(cluster, toy):
-    from infolm_metric.jobs.ray_jobs import score_dataset
-
-    dataset = ray.data.from_items(ROWS, override_num_blocks=2)
-    scored = score_dataset(dataset, metric="toy", size=2, batch=16)
-    rows = sorted(scored.take_all(), key=lambda row: row["id"])
-    pairs = [row["prediction"] for row in ROWS], [row["references"] for row in ROWS]
-    assert [row["toy"] for row in rows] == ToyScorer(size=2).score(*pairs).scores["toy"]
-
-
-def test_menli_combined_with_infolm_scores_as_in_one_process(cluster, tiny_bert, tiny_nli):
-    from infolm_metric.jobs.ray_jobs import score_dataset
-
-    other = InfoLMSettings(model_name_or_path=str(tiny_bert))
-    settings = {"model_name_or_path": str(tiny_nli()), "combine_with": other}
-    dataset = ray.data.from_items(ROWS, override_num_blocks=1)
-    scored = score_dataset(dataset, metric="menli", batch=16, **settings)
-    rows = sorted(scored.take_all(), key=lambda row: row["id"])
-    pairs = [row["prediction"] for row in ROWS], [row["references"] for row in ROWS]
-    ((name, expected),) = MENLIScorer(**settings).score(*pairs).columns().items()
-    assert [row[name] for row in rows] == pytest.approx(expected, abs=1e-6)
 
 
 def test_a_worker_that_would_score_otherwise_is_refused_with_the_difference(
@@ -114,17 +90,6 @@ def test_a_worker_that_would_score_otherwise_is_refused_with_the_difference(
     monkeypatch.setattr(ToyScorer, "signature", lambda *given: elsewhere)  # of this process alone
     with pytest.raises(ValueError, match="than the driver: size was 9 and is 1 now; give all"):
         score_files(ROWS, ToyScorer())
-
-
-def test_an_error_of_ours_is_told_and_not_what_caused_it():
-    from infolm_metric.jobs import ray_jobs
-
-    ours = OSError("cannot load the model")
-    ours.__cause__ = ValueError("why")
-    wrapped = ray.exceptions.RayError()
-    wrapped.cause = ours
-    told = ray_jobs._own_error(wrapped)
-    assert (type(told), str(told)) == (OSError, "cannot load the model")
 
 
 def test_a_column_that_is_there_already_is_not_overwritten(cluster):
@@ -138,17 +103,14 @@ def test_the_command_writes_the_scores_of_one_process_in_order(cluster, tiny_ber
     parquet.write_table(Table.from_pylist(ROWS), "pairs.parquet")
     asked = ["score", "--engine", "ray", "--model", str(tiny_bert), f"pairs.{kind}"]
     assert main([*asked, "-o", "scores.parquet"]) == 0
-    expected = alone(tiny_bert)
-    assert capsys.readouterr().out.splitlines() == [
-        f"{MEASURE}: {expected.mean(MEASURE):.6g} "
-        f"(mean of {len(ROWS)} pairs; lower is better; 0 = the same distribution, largest 1)",
-        f"signature: {expected.signature}",
-    ]
-    rows = rows_of("scores.parquet")
+    expected = alone(InfoLMScorer, model_name_or_path=str(tiny_bert))
+    summary, signature = capsys.readouterr().out.splitlines()
+    assert summary.startswith(f"{MEASURE}: {expected.mean(MEASURE):.6g} (mean of {len(ROWS)} pairs")
+    assert signature == f"signature: {expected.signature}"
+    rows = parquet.read_table("scores.parquet").to_pylist()
     assert [row["id"] for row in rows] == [row["id"] for row in ROWS]
-    assert [row[MEASURE] for row in rows] == pytest.approx(
-        expected.scores[MEASURE], abs=1e-6, rel=1e-6
-    )
+    scores = [row[MEASURE] for row in rows]
+    assert scores == pytest.approx(expected["scores"], abs=1e-6, rel=1e-6)
     assert main([*asked, "-o", "scores.parquet"]) == 2
     assert "scores.parquet is there; name a folder" in capsys.readouterr().err
 
@@ -164,7 +126,8 @@ def test_the_command_warns_once_and_says_what_unrelated_texts_score(cluster, cap
     first, verdict, rescaled, signature = printed.out.splitlines()
     assert verdict.startswith("unrelated texts: ") and "not to be judged" in verdict
     assert rescaled.startswith(f"{MEASURE} rescaled: ") and "|baseline:package-" in signature
-    assert {f"{MEASURE}_rescaled", MEASURE} <= rows_of("scores.parquet")[0].keys()
+    columns = parquet.read_table("scores.parquet").column_names
+    assert {f"{MEASURE}_rescaled", MEASURE} <= {*columns}
 
 
 def test_a_wrong_row_is_named(cluster, capsys):

@@ -2,15 +2,15 @@
 
 import gzip
 import json
-import os
-import subprocess
 import sys
 
 import pytest
 
 from tests.model_families import SENTENCES, build
+from tests.processes import printed
 from tests.project_files import ROOT
 from tools import (
+    attacks_read_by_eye,
     evaluate_masked_lm,
     evaluate_nli,
     figures,
@@ -21,6 +21,7 @@ from tools import (
     study,
     train_masked_lm,
     train_nli,
+    unread_texts,
 )
 
 ROWS = [
@@ -36,12 +37,12 @@ CRITERIA = ("correctness", "data_coverage", "fluency", "relevance", "text_struct
 def run(monkeypatch, capsys):
     """A function from a tool and its arguments to what it prints; its exit code must be 0."""
 
-    def printed(tool, *arguments):
+    def output(tool, *arguments):
         monkeypatch.setattr(sys, "argv", [tool.__name__, *map(str, arguments)])
         assert not tool.main()
         return capsys.readouterr().out
 
-    return printed
+    return output
 
 
 @pytest.fixture(scope="module")
@@ -84,8 +85,8 @@ def test_the_masked_language_model_is_trained_goes_on_and_is_judged(run, encoder
     options = ("-o", tmp_path / "work", "--encoder", encoder, "--warmup", 2)
     for tokens in (300, 600):
         run(train_masked_lm, tmp_path, *options, "--tokens", tokens, "--tokens-per-batch", 64)
-    printed = run(evaluate_masked_lm, tmp_path, "--model", tmp_path / "work/model", "--texts", 2)
-    assert "| pooled | 16 |" in printed
+    table = run(evaluate_masked_lm, tmp_path, "--model", tmp_path / "work/model", "--texts", 2)
+    assert "| pooled | 16 |" in table
 
 
 def test_the_model_of_inference_is_trained_and_calibrated(run, encoder, tmp_path):
@@ -95,8 +96,8 @@ def test_the_model_of_inference_is_trained_and_calibrated(run, encoder, tmp_path
         out.writelines("\t".join(row) + "\n" for row in ROWS)
     options = ("-o", tmp_path / "work", "--encoder", encoder, "--epochs", 2, "--batch-size", 2)
     run(train_nli, file, *options)
-    printed = run(evaluate_nli, file, "--model", tmp_path / "work/model", "--calibrate")
-    assert "| all, three-way | 3 |" in printed and "temperature" in printed
+    table = run(evaluate_nli, file, "--model", tmp_path / "work/model", "--calibrate")
+    assert "| all, three-way | 3 |" in table and "temperature" in table
 
 
 def test_the_study_scores_goes_on_and_prints_its_tables(run, data, tmp_path, monkeypatch):
@@ -106,10 +107,10 @@ def test_the_study_scores_goes_on_and_prints_its_tables(run, data, tmp_path, mon
     for share in (0.5, 1):
         run(study, "score", data, *kept, "--share", share, "--metrics", *few)
     assert run(study, "score", data, *kept, "--metrics", *few) == ""
-    printed = run(study, "agree", data, *kept, "--resamples", 20)
+    tables = run(study, "agree", data, *kept, "--resamples", 20)
     for title in ("WebNLG 2020: r over systems", "WebNLG 2020: tau over texts", "WMT 2015: tau"):
-        assert title in printed
-    assert "| BaryScore |" in printed and "de-en correctness" in printed
+        assert title in tables
+    assert "| BaryScore |" in tables and "de-en correctness" in tables
     assert "Chosen: MENLI with" in run(study, "choose", data, *kept)
     case = {"attack": "num", "anchor": "It has 2 rooms.", "paraphrase": "It has two rooms."}
     (tmp_path / "attacks.jsonl").write_text(json.dumps({**case, "adversary": "It has 3 rooms."}))
@@ -118,8 +119,9 @@ def test_the_study_scores_goes_on_and_prints_its_tables(run, data, tmp_path, mon
     attacks = ("--attacks", tmp_path / "attacks.jsonl")
     assert "| MENLI with BaryScore 0.5 |" in run(study, "trade", data, *kept, *attacks)
     (table,) = (tmp_path / "results").glob("attacks*.csv")
-    run(figures, "trade", tmp_path / "trade.svg", "--csv", table)
-    assert (tmp_path / "trade.svg").stat().st_size > 10_000
+    for figure, options in (("trade", ("--csv", table)), ("comparison", ())):
+        run(figures, figure, tmp_path / f"{figure}.svg", *options)
+        assert (tmp_path / f"{figure}.svg").stat().st_size > 10_000
 
 
 def test_published_correlations_are_found_missing_on_other_data(data, monkeypatch, capsys):
@@ -147,9 +149,13 @@ def test_memory_is_measured_in_processes_of_their_own(run):
     assert "| stream | 5 |" in run(memory, "--pairs", 5)
 
 
-def test_the_comparison_is_drawn(run, tmp_path):
-    run(figures, "comparison", tmp_path / "comparison.svg")
-    assert (tmp_path / "comparison.svg").stat().st_size > 10_000
+def test_attacks_are_drawn_to_be_read(run, data, monkeypatch):
+    monkeypatch.setattr(attacks_read_by_eye, "TEXTS", 2)
+    assert "drop: applies to" in run(attacks_read_by_eye, data / "webnlg2020.en.jsonl")
+
+
+def test_texts_that_a_model_cannot_read_are_counted(run, data):
+    assert "sfres.jsonl: 0 of 13, 0.0%" in run(unread_texts, data / "sfres.jsonl")
 
 
 def test_odd_inputs_are_scored_or_refused(run, monkeypatch):
@@ -164,9 +170,7 @@ def test_a_checkout_gives_the_scores_that_it_gives(run, tmp_path):
 
 
 def test_a_mutant_has_a_verdict(tmp_path):
-    command = [sys.executable, "-m", "tools.mutants", tmp_path / "verdicts.csv", "--drawn", "1"]
-    command += ["--rooms", "baryscore", "--tests", "tests/unit/baryscore/test_transport.py"]
-    environment = os.environ | {"PYTHONPATH": str(ROOT)}
-    subprocess.run(command, cwd=ROOT, env=environment, check=True)
+    options = ("--rooms", "baryscore", "--tests", "tests/unit/baryscore/test_transport.py")
+    printed("-m", "tools.mutants", tmp_path / "verdicts.csv", "--drawn", 1, *options, cwd=ROOT)
     header, verdict = (tmp_path / "verdicts.csv").read_text().splitlines()
     assert header.startswith("room,file,line") and verdict.startswith("baryscore,")

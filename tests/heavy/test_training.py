@@ -1,0 +1,72 @@
+"""What the bundled models were trained with computes what it should, by closed forms."""
+
+import numpy as np
+import pytest
+import torch
+from transformers import AutoModelForMaskedLM
+
+from infolm_metric.core.settings import BUNDLED_FOLDER
+from tools import evaluate_nli, train_masked_lm, train_nli
+
+IDS = torch.randint(1000, 5000, (3, 10), generator=torch.Generator().manual_seed(0))
+
+
+@pytest.fixture
+def model():
+    return AutoModelForMaskedLM.from_pretrained(BUNDLED_FOLDER, dtype=torch.float64).eval()
+
+
+def test_the_loss_is_that_of_the_model(model):
+    generator = torch.Generator().manual_seed(1)
+    masked, positions, targets = train_masked_lm.mask_batch(IDS, 101, 102, 103, 0.3, generator)
+    assert (masked == 103).sum(1).tolist() == [3, 3, 3]
+    logits = model(masked).logits[torch.arange(3)[:, None], positions]
+    losses = [
+        train_masked_lm.masked_lm_loss(model, masked, positions, targets),
+        torch.nn.functional.cross_entropy(logits.flatten(0, 1), targets.flatten()),
+    ]
+    words = model.bert.embeddings.word_embeddings.weight
+    ours, theirs = (torch.autograd.grad(loss, words)[0] for loss in losses)
+    torch.testing.assert_close(*losses, rtol=1e-10, atol=0)
+    torch.testing.assert_close(ours, theirs, rtol=1e-8, atol=1e-12)
+
+
+def test_centred_embeddings_predict_the_same(model):
+    words = model.bert.embeddings.word_embeddings.weight
+    assert words.mean(dim=0).abs().max() < 1e-4, "the weights that ship are centred"
+    with torch.no_grad():
+        words += torch.linspace(-1, 1, words.shape[1], dtype=torch.float64)
+        before = model(IDS).logits.log_softmax(-1)
+        train_masked_lm.centre_embeddings(model)
+        after = model(IDS).logits.log_softmax(-1)
+    torch.testing.assert_close(after, before, rtol=1e-9, atol=1e-9)
+    torch.testing.assert_close(words.mean(dim=0), torch.zeros_like(words[0]), rtol=0, atol=1e-12)
+
+
+def test_rows_made_by_rule_are_at_most_their_share_of_an_epoch():
+    sources = ["snli_dev"] * 70 + ["breaking_nli"] * 500
+    lengths = np.random.default_rng(0).integers(5, 60, len(sources))
+    batches = train_nli.plan_epoch(sources, lengths, 8, seed=1)
+    chosen = np.concatenate(batches)
+    assert len(chosen) == len(set(chosen.tolist())) == 100
+    assert set(range(70)) <= set(chosen.tolist())
+    assert np.median([np.ptp(lengths[batch]) for batch in batches]) < np.ptp(lengths) / 4
+
+
+def test_the_two_way_label_is_the_sum_of_what_is_not_entailment():
+    logits = torch.tensor([[0.3, -1.0, 2.0]])
+    p = torch.softmax(logits, -1)[0]
+    for label, probability in ((0, p[0]), (1, p[1]), (2, p[2]), (-1, p[1] + p[2])):
+        loss = train_nli.nli_loss(logits, torch.tensor([label]))
+        assert torch.isclose(loss, -probability.log())
+
+
+def test_a_temperature_is_found_again_and_calibrates():
+    """Labels drawn from softmax(logits / 2) ask for the temperature 2."""
+    generator = torch.Generator().manual_seed(0)
+    logits = 3 * torch.randn(20_000, 3, generator=generator, dtype=torch.float64)
+    labels = torch.multinomial(torch.softmax(logits / 2, -1), 1, generator=generator)[:, 0].numpy()
+    temperature = evaluate_nli.fit_temperature(logits, labels)
+    assert temperature == pytest.approx(2, rel=0.05)
+    before = evaluate_nli.expected_calibration_error(logits, labels)
+    assert evaluate_nli.expected_calibration_error(logits / temperature, labels) < 0.02 < before
