@@ -156,6 +156,14 @@ def test_the_wheel_carries_nothing_but_the_package(wheel):
     assert {folder.partition("-")[0] for folder in folders} == {"infolm_metric"}
 
 
+def test_the_long_description_has_no_link_that_an_index_cannot_follow(wheel):
+    with zipfile.ZipFile(wheel) as archive:
+        (metadata,) = (name for name in archive.namelist() if name.endswith("/METADATA"))
+        targets = re.findall(r"\]\(([^)]+)\)", archive.read(metadata).decode())
+    assert targets and [target for target in targets if not target.startswith("https://")] == []
+    run(sys.executable, "-m", "doctest", "setup.py", cwd=ROOT)
+
+
 def test_both_wheels_hold_the_same_bytes(wheels):
     """So that it is enough to install one."""
     contents = []
