@@ -42,7 +42,7 @@ BUNDLED = {
 }
 HARNESSES = {"anyio", "inspect-ai", "lm-eval"}  # what infolm_metric/integrations is used in
 LICENSES = {"LICENSE", "NOTICE"}
-WORDS = {"infolm_metric/robustness/pools.json"}
+WORDS = {"infolm_metric/robustness/words.toml"}
 EXACT_PIN = re.compile(r"[\w-]+==[\d.]+(\.post\d+)?(; python_version (<|>=) \"3\.\d+\")?")
 SCORE = """
 import infolm_metric
