@@ -96,25 +96,20 @@ def run(arguments: argparse.Namespace) -> None:
 
 def _form(arguments: argparse.Namespace) -> str:
     """What is to be written: "json", "per pair", "summary", a "table", by a "job" or by "ray"."""
-    ray, json_or_rows = arguments.engine == "ray", arguments.json or arguments.per_pair
-    if (ray and json_or_rows) or (arguments.json and arguments.per_pair):
-        raise ValueError("give one of --json (it holds each pair), --per-pair and --engine ray")
-    if arguments.workers is not None and not ray:
-        raise ValueError("--workers needs --engine ray")
     check_at_least("workers", arguments.workers, 1)
-    if ray and not (arguments.data or arguments.dataset):
-        raise ValueError("--engine ray needs --data PATH or --dataset NAME")
-    form = FORMS.get(PurePath(arguments.output.lower()).suffix, "summary")
-    if json_or_rows:
-        form = "json" if arguments.json else "per pair"
-    if not (form or ray):
+    ways = {"ray": arguments.engine == "ray", "json": arguments.json}
+    asked = [name for name, given in (ways | {"per pair": arguments.per_pair}).items() if given]
+    if len(asked) > 1:
+        raise ValueError("give one of --json (it holds each pair), --per-pair and --engine ray")
+    form = asked[0] if asked else FORMS.get(PurePath(arguments.output.lower()).suffix, "summary")
+    if not form:
         raise ValueError(
             f"cannot write {arguments.output}: name a file that ends in .jsonl (a job), .csv, "
             ".tsv, .json or .txt"
         )
-    if arguments.restart and form != "job":
-        raise ValueError("--restart needs a job: -o SCORES.jsonl")
-    return "ray" if ray else form
+    if form == "ray" and not (arguments.data or arguments.dataset):
+        raise ValueError("--engine ray needs --data PATH or --dataset NAME")
+    return form
 
 
 def _score_on_ray(settings: Any, arguments: argparse.Namespace) -> None:

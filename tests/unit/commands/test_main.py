@@ -43,11 +43,6 @@ def test_help_shows_the_settings_of_the_metric_that_is_named(infolm, command):
     assert "--size" not in infolm(command, "--help")[1]
 
 
-def test_help_shows_sources_where_a_metric_takes_them(infolm):
-    assert "--sources" in infolm("score", "--metric", "menli", "--help")[1]
-    assert "--sources" not in infolm("score", "--help")[1]
-
-
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -136,11 +131,6 @@ def test_an_interrupt_that_a_library_swallows_ends_the_program(monkeypatch, caps
     finally:
         program.signal.signal(program.signal.SIGINT, before)
     assert capsys.readouterr().err.endswith("infolm: interrupted\n")
-
-
-def test_a_closed_standard_output_is_no_error(infolm, monkeypatch):
-    monkeypatch.setattr(sys, "stdout", None)
-    assert program.main(["score", "--metric", "toy", "a cat", "a cat"]) == 0
 
 
 def test_nothing_recommends_a_package_that_no_index_has():
