@@ -6,10 +6,9 @@
 Each checkout scores the same texts with the same models in processes of its own, one thread each: a
 tiny model of every family and the bundled one, by InfoLM under every measure, symmetrisation, idf
 and way to read a text, by BaryScore and by MENLI. For each metric and model it prints how many
-scores there are, how many are not equal in every bit, how many differ by more than float32's
-rounding can explain, and the largest difference (relative above 1) with the settings that gave it;
-then the same by setting. A call that a checkout refuses is printed and not compared. The exit code
-is 1 if a score differs in a bit, with --rounding if one differs by more than rounding.
+scores there are, how many are not equal in every bit, and the largest difference (relative above 1)
+with the settings that gave it. A call that a checkout refuses is printed and not compared. The exit
+code is 1 if a score differs in a bit.
 """
 
 import argparse
@@ -233,13 +232,6 @@ class Compared:
         """In every bit."""
         return self.old.hex() == self.new.hex()
 
-    @property
-    def beyond_rounding(self) -> bool:
-        """Whether the difference is more than a float32 encoder may make of one score."""
-        powers = 1.0 + sum(abs(self.settings.get(name, 0.0)) for name in ("alpha", "beta"))
-        temperature = self.settings.get("temperature", min(self.settings.get("temperatures", [1])))
-        return not self.difference <= 1e-6 * max(1.0, 1.0 / temperature) * powers
-
 
 def compare(cases: Iterable[Case], old: Sequence[Scores], new: Sequence[Scores]) -> list[Compared]:
     """Every score of every call that both accept; the others are printed."""
@@ -260,27 +252,23 @@ def compare(cases: Iterable[Case], old: Sequence[Scores], new: Sequence[Scores])
     return found
 
 
-def row(label: str, compared: Sequence[Compared], settings: bool = True) -> str:
-    """A row of the table, with what gave the largest difference if it is asked for."""
+def row(label: str, compared: Sequence[Compared]) -> list[str]:
+    """A row of the table, with what gave the largest difference."""
     unequal = [each for each in compared if not each.equal]
-    beyond = sum(each.beyond_rounding for each in compared)
-    cells = [label, f"{len(compared)}", f"{len(unequal)}", f"{beyond}"]
-    worst = max(unequal, key=lambda each: each.difference, default=None)
-    cells.append("0" if worst is None else f"{worst.difference:.1e}")
-    if settings:
-        cells.append("" if worst is None else f"{worst.name} {worst.corpus} {worst.settings}")
-    return f"| {' | '.join(cells)} |"
+    cells = [label, f"{len(compared)}", f"{len(unequal)}"]
+    if not unequal:
+        return [*cells, "0", ""]
+    worst = max(unequal, key=lambda each: each.difference)
+    return [*cells, f"{worst.difference:.1e}", f"{worst.name} {worst.corpus} {worst.settings}"]
 
 
 def main() -> int:
     """Compare two checkouts, or score by one of them as the worker of such a call."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("other", type=Path, nargs="?", help="the checkout to compare with")
-    parser.add_argument("--this", type=Path, default=ROOT, help="default: where this file is")
     parser.add_argument("--metrics", nargs="+", choices=SCORERS, default=list(SCORERS))
     parser.add_argument("--families", nargs="+", help="default: all of them, and bundled")
     parser.add_argument("--many", type=int, default=600, help="pairs of the largest corpus")
-    parser.add_argument("--rounding", action="store_true", help="differences within it may be")
     parser.add_argument("--worker", type=Path, help=argparse.SUPPRESS)
     given = parser.parse_args()
     warnings.simplefilter("ignore")
@@ -289,15 +277,15 @@ def main() -> int:
         return 0
     if given.other is None:
         parser.error("name the checkout to compare with")
-    checkouts = [path.resolve() for path in (given.other, given.this)]
+    checkouts = [path.resolve() for path in (given.other, ROOT)]
     if checkouts[0] == checkouts[1]:
         parser.error(f"both are {checkouts[0]}")
     from tests import model_families, nli_models
+    from tools.tables import show
 
     families = given.families or [*model_families.FAMILIES, "bundled"]
     everything: list[Compared] = []
-    head = "scores | not bit-equal | beyond rounding | largest difference |"
-    print(f"| metric, model | {head} by |\n|---|{4 * '---:|'}---|")
+    rows: list[list[str]] = []
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
         for metric in given.metrics:
@@ -313,19 +301,15 @@ def main() -> int:
             for model in models:
                 compared = compare(CASES[metric](model), old[model], new[model])
                 everything += compared
-                print(row(f"{metric}, {model}", compared), flush=True)
-    print(row("all", everything))
-    groups: dict[str, list[Compared]] = {}
-    for each in everything:
-        for name, value in {"corpus": each.corpus, **each.settings}.items():
-            groups.setdefault(f"{name} = {value}", []).append(each)
-    print(f"\n| what holds a score that differs | {head}\n|---|{4 * '---:|'}")
-    for name, compared in groups.items():
-        if not all(each.equal for each in compared):
-            print(row(name, compared, settings=False))
-    wrong = [each.beyond_rounding if given.rounding else not each.equal for each in everything]
-    print(f"\n{checkouts[0]} against {checkouts[1]}: {sum(wrong)} of {len(wrong)} scores differ")
-    return int(any(wrong))
+                rows.append(row(f"{metric}, {model}", compared))
+                print(rows[-1], file=sys.stderr, flush=True)
+    header = ["metric, model", "scores", "not bit-equal", "largest difference", "by"]
+    show("Scores of two checkouts", header, [*rows, row("all", everything)])
+    wrong = [each for each in everything if not each.equal]
+    print(
+        f"\n{checkouts[0]} against {checkouts[1]}: {len(wrong)} of {len(everything)} scores differ"
+    )
+    return int(bool(wrong))
 
 
 def build_masked(folder: Path, family: str) -> Path:

@@ -6,7 +6,6 @@
     python -m tools.speed sweep  webnlg2020.en.jsonl    # 288 settings from one pass
     python -m tools.speed masks  webnlg2020.en.jsonl    # several masks in one pass
     python -m tools.speed dtypes webnlg2020.en.jsonl    # what half precision does to scores
-    python -m tools.speed start                         # the command line
     python -m tools.speed ranks                         # one process, and ranks of torchrun
 
 The data is JSON Lines with prediction and references. `rates` and `beside` time the same pairs on
@@ -26,7 +25,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -271,28 +270,6 @@ def dtypes(given: argparse.Namespace) -> None:
     show("bfloat16", header, rows, given.csv)
 
 
-def start(given: argparse.Namespace) -> None:
-    """How long the command line takes to answer, imports and all."""
-    infolm = [sys.executable, "-m", "infolm_metric", "score"]
-    asked = {
-        "one pair, bundled model": [*infolm, "--model", "bundled", "The cat sat.", "A cat sat."],
-        "`--help`": [*infolm, "--help"],
-        "an argument that is wrong": [*infolm, "-t", "0", "a cat", "the cat"],
-        "default model, nothing in the Hub's place": [*infolm, "a cat", "the cat"],
-    }
-    rows = []
-    with tempfile.TemporaryDirectory() as home:
-        unreachable = {"HF_HOME": home, "HF_ENDPOINT": "http://127.0.0.1:9", "HF_HUB_OFFLINE": "0"}
-        for title, command in asked.items():
-
-            def call(command: Sequence[str] = command) -> None:
-                subprocess.run(command, env={**os.environ, **unreachable}, capture_output=True)
-
-            call()  # what the libraries keep on the disk
-            rows.append([title, f"{median_seconds(call, given.repeats):.2f}"])
-    show("The command line", ["what is asked", "seconds"], rows, given.csv)
-
-
 def ranks(given: argparse.Namespace) -> None:
     """One process, then two ranks of torchrun, of one thread each, on texts of 30 tokens."""
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
@@ -324,7 +301,7 @@ def rank(given: argparse.Namespace) -> None:
 
 
 WHAT: dict[str, Callable[[argparse.Namespace], None]] = {
-    each.__name__: each for each in (rates, beside, sweep, masks, dtypes, start, ranks, rank)
+    each.__name__: each for each in (rates, beside, sweep, masks, dtypes, ranks, rank)
 }
 
 

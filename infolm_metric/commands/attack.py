@@ -40,7 +40,7 @@ def add_options(parser: argparse.ArgumentParser, types: options.SettingsTypes) -
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Writes the cases, and says how many each attack made, and how many have a paraphrase."""
+    """Writes the cases, and says how many there are."""
     options.check_output(arguments, arguments.file)
     from infolm_metric.robustness import make_triples, read_items
 
@@ -51,14 +51,7 @@ def run(arguments: argparse.Namespace) -> None:
         raise ValueError(f"no attack of {names} applies to a text of {arguments.file}")
     rows = (json.dumps(triple.as_dict(), ensure_ascii=False) for triple in triples)
     options.write(rows, arguments.output)
-    if arguments.output == options.STANDARD_OUTPUT:
-        return
-    table = []
-    for name, kind in dict.fromkeys((triple.attack, triple.kind) for triple in triples):
-        paraphrases = [triple.paraphrase for triple in triples if triple.attack == name]
-        found = len(paraphrases) - paraphrases.count(None)
-        table.append([name, kind, str(len(paraphrases)), str(found)])
-    header = ["attack", "kind", "cases", "with a paraphrase"]
-    anchors = sum(len(item.references) for item in items)
-    total = f"{len(triples)} cases of {anchors} references of {len(items)} items"
-    options.write([*options.aligned(header, table, left=2), total], options.STANDARD_OUTPUT)
+    if arguments.output != options.STANDARD_OUTPUT:
+        anchors = sum(len(item.references) for item in items)
+        total = f"{len(triples)} cases of {anchors} references of {len(items)} items"
+        options.write([total], options.STANDARD_OUTPUT)

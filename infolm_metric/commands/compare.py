@@ -11,8 +11,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -45,7 +43,9 @@ def add_options(parser: argparse.ArgumentParser, types: options.SettingsTypes) -
 
 def run(arguments: argparse.Namespace) -> None:
     """Scores every system on the same references, and writes the table."""
-    names, paths = _names(arguments.systems), [*arguments.systems, *arguments.references]
+    names, paths = arguments.systems, [*arguments.systems, *arguments.references]
+    if len(names) < 2 or len({*names}) < len(names):
+        raise ValueError(f"give two files of candidates or more, each once, got {', '.join(names)}")
     options.check_output(arguments, *paths)
     options.check_resampling(arguments)
     settings = options.read_settings(arguments.metric, arguments)
@@ -58,10 +58,7 @@ def run(arguments: argparse.Namespace) -> None:
         [row["prediction"], *row["references"]] for _, row in read_parallel(paths[0], paths[1:])
     ]
     if len(rows) < 2:
-        raise ValueError(
-            f"{names[0]} must have at least two texts to tell chance from difference, got "
-            f"{len(rows)}; give more"
-        )
+        raise ValueError(f"{names[0]} must have at least two texts, got {len(rows)}")
     texts = list(zip(*rows, strict=True))
     result = _score(settings, texts[: len(names)], texts[len(names) :], arguments)
     systems = {
@@ -83,17 +80,6 @@ def run(arguments: argparse.Namespace) -> None:
         options.write(_lines(systems, len(rows), result, arguments), arguments.output)
 
 
-def _names(paths: list[str]) -> list[str]:
-    """What to call the systems: the files' names, or their paths where names repeat."""
-    if len(paths) < 2:
-        raise ValueError("give at least two files of candidates")
-    names = [os.path.basename(path) for path in paths]
-    names = names if len(set(names)) == len(names) else paths
-    if twice := {name for name in names if names.count(name) > 1}:
-        raise ValueError(f"{min(twice)} is given twice; give each system once")
-    return names
-
-
 def _score(
     settings: Any,
     systems: Sequence[Sequence[str]],
@@ -103,15 +89,8 @@ def _score(
     """The result of all systems, one after the other; what is counted is the references, once."""
     from infolm_metric.core.inputs import Pairs, check_pairs
     from infolm_metric.core.results import warn
-    from infolm_metric.meta_evaluation.significance import FEW
 
     groups = list(map(list, zip(*references, strict=True)))
-    if len(groups) < FEW:
-        warnings.warn(
-            f"infolm: {len(groups)} texts; with fewer than {FEW} a difference, and how sure it is, "
-            "are largely chance: give more texts",
-            stacklevel=2,
-        )
     parts = [check_pairs(candidates, groups) for candidates in systems]
     scorer, shown = options.scorer_of(settings), options.shows_progress(arguments)
     statistics = scorer.count(parts[0], settings)

@@ -50,7 +50,7 @@ def add_options(parser: argparse.ArgumentParser, types: options.SettingsTypes) -
     for flag, text in REPEATED.items():
         options.add_repeated(group, flag, help=text)
     options.add_columns(group)
-    options.add_metric(parser, types, columns=True)
+    options.add_metric(parser, types)
     group = parser.add_argument_group("output")
     options.add_output(group)
     text = "draw Pearson with its intervals (.png, .svg, .pdf; needs matplotlib)"
@@ -59,10 +59,6 @@ def add_options(parser: argparse.ArgumentParser, types: options.SettingsTypes) -
     add = group.add_argument
     text = "of the systems' means, or of the texts of each sample (default: both)"
     add("--level", action="append", choices=("system", "text"), help=text)
-    text = "where a system lacks a score: drop the sample (default), or take what is available"
-    add("--missing", choices=("drop", "available"), default="drop", help=text)
-    text = "of intervals (default: 0.95)"
-    add("--confidence", type=float, default=0.95, metavar="C", help=text)
     options.add_resampling(group)
     add("--no-metric", action="store_true", help="only the scores in the data; loads no model")
     options.add_settings(parser, types)
@@ -83,9 +79,7 @@ def run(arguments: argparse.Namespace) -> None:
         notes,
         present_levels,
     )
-    from infolm_metric.meta_evaluation.significance import check_confidence
 
-    check_confidence(arguments.confidence)
     if arguments.plot:
         check_writable(arguments.plot, [arguments.data])
         plots.check_plot(arguments.plot)
@@ -118,9 +112,7 @@ def run(arguments: argparse.Namespace) -> None:
         against=arguments.against,
         length=ratings.lengths,
         levels=levels,
-        missing=arguments.missing,
         resamples=arguments.resamples,
-        confidence=arguments.confidence,
         seed=arguments.seed,
     )
     if arguments.plot:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
@@ -39,34 +38,16 @@ def chosen_settings(words: Sequence[str]) -> list[type[Settings]]:
     return [metrics.find(name).settings_type() for name in dict.fromkeys(known)]
 
 
-def _metric(name: str) -> str:
-    """The name of a metric, as argparse reads it."""
-    try:
-        return metrics.find(name).name
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
-
-
-def _metric_or_column(name: str) -> str:
-    """Likewise, where scores of other metrics come in columns."""
-    try:
-        return _metric(name)
-    except argparse.ArgumentTypeError as error:
-        hint = f"{error}; a column of scores is named with --scores {name}"
-        raise argparse.ArgumentTypeError(hint) from None
-
-
 def add_metric(
     parser: argparse.ArgumentParser,
     types: SettingsTypes,
     *,
     several: bool = False,
-    columns: bool = False,
     scores: bool = True,
 ) -> None:
     """The group of options that name the metric, its model and, with `scores`, kinds of score.
 
-    Several metrics can be named with `several`; with `columns` there are scores of others, too.
+    Several metrics can be named with `several`.
     """
     group = parser.add_argument_group("metric")
     how: dict[str, Any] = {"default": metrics.DEFAULT}
@@ -74,8 +55,8 @@ def add_metric(
         how = {"default": [], "action": "append"}
     usual = f"default: {metrics.DEFAULT}{'; repeat for several' if several else ''}"
     text = f"{', '.join(metrics.METRICS)} ({usual}); --help shows its settings"
-    read = _metric_or_column if columns else _metric
-    group.add_argument("--metric", metavar="NAME", type=read, help=text, **how)
+    known = list(metrics.METRICS)
+    group.add_argument("--metric", metavar="NAME", choices=known, help=text, **how)
     names = {"model_name_or_path", *(each.names_field for each in types if scores)}
     _add_fields(group, types, names)
 
@@ -195,24 +176,18 @@ def read_corpus(arguments: argparse.Namespace) -> Iterator[str]:
 def add_output(group: Group, tables: bool = True) -> None:
     """The options that say where and how results are written."""
     if tables:
-        group.add_argument("--json", action="store_true", help="every number, as one JSON object")
-        group.add_argument("--markdown", action="store_true", help="tables in Markdown")
+        add = group.add_mutually_exclusive_group().add_argument
+        add("--json", action="store_true", help="every number, as one JSON object")
+        add("--markdown", action="store_true", help="tables in Markdown")
     text = "write to a file"
     group.add_argument("-o", "--output", metavar="FILE", default=STANDARD_OUTPUT, help=text)
 
 
 def check_output(arguments: argparse.Namespace, *inputs: str) -> None:
-    """Raise ValueError if an input is not there, the output cannot be made, or has two forms."""
+    """Raise ValueError if an input is not there, or the output cannot be made."""
     files.check_there(inputs)
-    if getattr(arguments, "json", False) and getattr(arguments, "markdown", False):
-        raise ValueError("give --json or --markdown, not both")
     if arguments.output != STANDARD_OUTPUT:
-        given = [value for name, value in vars(arguments).items() if name != "output"]
-        lists = [value if isinstance(value, list) else [value] for value in given]
-        words = [value for values in lists for value in values if isinstance(value, str)]
-        # Most of them are no files, but texts of any length, or names such as that of the metric.
-        read = [word for word in words if os.path.isfile(os.path.expanduser(word))]
-        files.check_writable(arguments.output, [*inputs, *read])
+        files.check_writable(arguments.output, inputs)
 
 
 def write(lines: Iterable[str], output: str) -> None:

@@ -12,16 +12,16 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from infolm_metric import metrics
 from infolm_metric.commands import options
 
 if TYPE_CHECKING:
-    from infolm_metric.robustness import MetricResult, Robustness
+    from infolm_metric.core.files import Row
+    from infolm_metric.robustness import Column, MetricResult, Robustness
 
-MEANS = ("accuracy", "sensitivity")
 HEADER = ("kind", "cases", "accuracy", "95% interval", "ties", "sensitivity", "of")
 USAGE = "infolm robustness [options] FILE"
 SCORES = (
@@ -38,7 +38,7 @@ def add_options(parser: argparse.ArgumentParser, types: options.SettingsTypes) -
     options.add_repeated(group, "--scores", help=SCORES)
     text = "such a column of which this is true"
     options.add_repeated(group, "--lower-is-better", help=text)
-    options.add_metric(parser, types, several=True, columns=True)
+    options.add_metric(parser, types, several=True)
     options.add_output(parser.add_argument_group("output"))
     options.add_settings(parser, types)
 
@@ -52,13 +52,12 @@ def run(arguments: argparse.Namespace) -> None:
     names = arguments.metric or ([] if arguments.scores else [metrics.DEFAULT])
     settings = {name: options.read_settings(name, arguments) for name in names}
 
-    from infolm_metric.robustness.suite import measure, read_column, read_triples
+    from infolm_metric.robustness import measure, read_triples
 
     cases = read_triples(arguments.file)
     rows = [row for row, _ in cases]
     columns = [
-        read_column(name, rows, name not in arguments.lower_is_better)
-        for name in dict.fromkeys(arguments.scores)
+        _column(name, rows, name not in arguments.lower_is_better) for name in arguments.scores
     ]
     scorers = {name: options.scorer_of(each) for name, each in settings.items()}
     result = measure([triple for _, triple in cases], scorers, columns)
@@ -68,20 +67,23 @@ def run(arguments: argparse.Namespace) -> None:
         options.write(_lines(result, options.layout_of(arguments)), arguments.output)
 
 
-def _lines(result: Robustness, table: Callable[..., list[str]]) -> Iterator[str]:
-    """A table for each metric, the means of all together, and what the columns are."""
-    from infolm_metric.robustness.suite import GROUPS
+def _column(name: str, rows: Sequence[Row], higher_is_better: bool) -> Column:
+    """The scores in the columns NAME.paraphrase, NAME.adversary and NAME.paraphrase_adversary."""
+    from infolm_metric.meta_evaluation.ratings import parse_score
+    from infolm_metric.robustness.suite import SCORED, Column
 
+    columns = [f"{name}.{text}" for text in SCORED]
+    for column in columns[:2]:
+        if not any(column in row for _, row in rows):
+            raise ValueError(f"no column {column!r}; outside scores need {', '.join(columns)}")
+    scores = [[parse_score(where, each, row.get(each)) for each in columns] for where, row in rows]
+    return Column(name, scores, higher_is_better)
+
+
+def _lines(result: Robustness, table: Callable[..., list[str]]) -> Iterator[str]:
+    """A table for each metric, and what the columns are."""
     for name, metric in result.metrics.items():
         yield from table([name, *HEADER], list(_rows(metric)), left=2)
-        yield ""
-    if len(result.metrics) > 1:
-        heads = [f"{what}, {group}" for what in MEANS for group in GROUPS]
-        rows = [
-            [name, *(_percent(metric.macro(what)[group]) for what in MEANS for group in GROUPS)]
-            for name, metric in result.metrics.items()
-        ]
-        yield from table(["mean over attacks", *heads], rows)
         yield ""
     yield (
         "Accuracy: cases in which the paraphrase scores better than the attacked reference; a tie "

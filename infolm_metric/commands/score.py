@@ -96,22 +96,17 @@ def run(arguments: argparse.Namespace) -> None:
 
 def _form(arguments: argparse.Namespace) -> str:
     """What is to be written: "json", "per pair", "summary", a "table", by a "job" or by "ray"."""
-    form = FORMS.get(PurePath(arguments.output.lower()).suffix, "summary")
-    asked = {"ray": arguments.engine == "ray", "json": arguments.json}
-    asked |= {"per pair": arguments.per_pair}
-    if sum(asked.values()) > 1:
+    check_at_least("workers", arguments.workers, 1)
+    ways = {"ray": arguments.engine == "ray", "json": arguments.json}
+    asked = [name for name, given in (ways | {"per pair": arguments.per_pair}).items() if given]
+    if len(asked) > 1:
         raise ValueError("give one of --json (it holds each pair), --per-pair and --engine ray")
-    form = next((name for name, given in asked.items() if given), form)
+    form = asked[0] if asked else FORMS.get(PurePath(arguments.output.lower()).suffix, "summary")
     if not form:
         raise ValueError(
             f"cannot write {arguments.output}: name a file that ends in .jsonl (a job), .csv, "
             ".tsv, .json or .txt"
         )
-    if arguments.restart and form != "job":
-        raise ValueError("--restart needs a job: -o SCORES.jsonl")
-    if arguments.workers is not None and form != "ray":
-        raise ValueError("--workers needs --engine ray")
-    check_at_least("workers", arguments.workers, 1)
     if form == "ray" and not (arguments.data or arguments.dataset):
         raise ValueError("--engine ray needs --data PATH or --dataset NAME")
     return form
@@ -207,8 +202,7 @@ def _summary(scorer: Scorer, result: JobResult) -> Iterator[str]:
 
 def _meaning(scorer: Scorer, name: str) -> str:
     """Which scores of this name are better, what the best means, and how far they can go."""
-    bounds = scorer.bounds(scorer.settings, name)
-    ends = list(zip(("smallest", "largest"), bounds, strict=True))
+    ends = list(zip(("smallest", "largest"), scorer.bounds(scorer.settings, name), strict=True))
     better, words = "lower is better", list[str]()
     if scorer.higher_is_better:
         ends, better = ends[::-1], "higher is better"

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial as bound
+from itertools import product
 from typing import Any
 
 import numpy as np
 
-from infolm_metric.core.settings import check_known, check_whole
+from infolm_metric.core.settings import check_known
 from infolm_metric.meta_evaluation.correlations import (
     COEFFICIENTS,
     LEVELS,
-    MISSING,
     Statistic,
     calibrated_accuracy,
     check_grids,
@@ -27,11 +27,8 @@ from infolm_metric.meta_evaluation.correlations import (
 )
 from infolm_metric.meta_evaluation.ratings import check_varies
 from infolm_metric.meta_evaluation.significance import (
-    AXES,
-    CONFIDENCE,
     RESAMPLES,
     Draws,
-    check_confidence,
     compare_metrics,
     difference_p_value,
     draw,
@@ -94,7 +91,6 @@ class AgreementTable:
         dropped: criterion -> samples left out because of scores that are missing.
         against: the metrics that the others are tested against.
         resamples: how many the intervals and the p-values rest on.
-        confidence: the share of the resamples inside an interval, between 0 and 1.
         seed: what the draws began with.
     """
 
@@ -104,7 +100,6 @@ class AgreementTable:
     dropped: Mapping[str, int]
     against: tuple[str, ...]
     resamples: int
-    confidence: float
     seed: int
 
     def find(self, metric: str, criterion: str, level: str, statistic: str) -> Agreement:
@@ -161,9 +156,7 @@ def agreement(
     length: np.ndarray | None = None,
     levels: Sequence[str] = (),
     missing: str = "drop",
-    over: str = "both",
     resamples: int = RESAMPLES,
-    confidence: float = CONFIDENCE,
     seed: int = 0,
 ) -> AgreementTable:
     """The agreement of every metric with every criterion.
@@ -182,9 +175,7 @@ def agreement(
             lengths are equal, it is left out of both.
         levels: a list of "system", "text" or both (default: those there are).
         missing: "drop" or "available", as in `correlation`.
-        over: what is drawn anew: "systems", "samples" or "both".
         resamples: how many times, at least 1.
-        confidence: the share of the draws inside an interval, between 0 and 1.
         seed: the same gives the same draws.
 
     Returns:
@@ -203,11 +194,6 @@ def agreement(
     """
     if not (human and metrics):
         raise ValueError("agreement needs at least one criterion and one metric")
-    check_known("missing", missing, MISSING)
-    check_known("over", over, AXES)
-    check_whole("resamples", resamples)
-    check_whole("seed", seed, least=0)
-    check_confidence(confidence)
     named = {
         f"{kind} {name!r}": grid
         for kind, grids in (("criterion", human), ("metric", metrics))
@@ -219,8 +205,7 @@ def agreement(
     known = np.ndim(next(iter(human.values()))) > 1  # the systems
     levels = present_levels(levels, known)
     against = comparison_metrics(against, metrics, length)
-    given = length is not None and LENGTH in against
-    if length is not None and given:
+    if length is not None and LENGTH in against:
         metrics = {**metrics, LENGTH: length}
     cells: list[Agreement] = []
     samples, dropped, systems = {}, {}, 0
@@ -229,13 +214,9 @@ def agreement(
         rows, columns = people.shape
         systems, samples[criterion] = (rows, columns) if known else (0, rows)
         scores = dict(zip(metrics, grids, strict=True))
-        draws = draw(rows, columns, resamples, seed, over if known else "systems")
-        judged = _Criterion(criterion, people, scores, scores[LENGTH] if given else None, known)
-        for level in levels:
-            cells += judged.cells(level, draws, against, confidence, seed)
-    return AgreementTable(
-        tuple(cells), systems, samples, dropped, against, resamples, confidence, seed
-    )
+        draws = draw(rows, columns, resamples, seed, "both" if known else "systems")
+        cells += _cells(criterion, people, scores, levels, against, draws, known, seed)
+    return AgreementTable(tuple(cells), systems, samples, dropped, against, resamples, seed)
 
 
 def present_levels(levels: Sequence[str], systems: bool) -> tuple[str, ...]:
@@ -260,93 +241,75 @@ def comparison_metrics(
     ('bleu', 'length')
     """
     names = list(metrics)
-    varies = length is not None and bool(np.nanmin(length) < np.nanmax(length))
-    if varies and LENGTH in names:
+    if length is not None and LENGTH in names:
         raise ValueError(
             f"a metric is named {LENGTH!r}, which is the name of the texts' length here; rename it"
         )
-    # A metric may have the name where the texts' length does not need it.
-    texts = [LENGTH] if length is not None and LENGTH not in names else []
     for name in against:
-        check_known("metric to test against", name, [*names, *texts])
-    others = tuple(name for name in against if name not in texts)
-    return (*others, LENGTH) if varies else others
+        check_known("metric to test against", name, names if length is None else [*names, LENGTH])
+    varies = length is not None and bool(np.nanmin(length) < np.nanmax(length))
+    return (*(name for name in against if name in names), *([LENGTH] if varies else []))
 
 
-@dataclass(frozen=True)
-class _Criterion:
-    """What people say of one criterion, and every metric, on the same samples."""
+def _cells(
+    criterion: str,
+    human: np.ndarray,
+    metrics: Mapping[str, np.ndarray],
+    levels: Sequence[str],
+    against: Sequence[str],
+    draws: Draws,
+    systems: bool,
+    seed: int,
+) -> Iterator[Agreement]:
+    """Every metric by every statistic at every level, on the same samples.
 
-    name: str
-    human: np.ndarray
-    metrics: Mapping[str, np.ndarray]
-    length: np.ndarray | None
-    systems: bool
-    """False where they are not known, and the texts are those of one sample."""
+    `systems`: False where they are not known, and the texts are those of one sample.
+    """
+    length = metrics[LENGTH] if LENGTH in against else None
 
-    def cells(
-        self, level: str, draws: Draws, against: Sequence[str], confidence: float, seed: int
-    ) -> Iterator[Agreement]:
-        """Every metric by every statistic at a level."""
-        statistics = self._statistics(level)
+    def grids(metric: str, name: str) -> list[np.ndarray]:
+        given = [length] if name == "partial" and length is not None else []
+        return [human, metrics[metric], *given]
+
+    for level in levels:
+        statistics: dict[str, Statistic] = {**COEFFICIENTS}  # those that are resampled
+        values: dict[str, Callable[..., float]] = {}  # those that are not
+        if length is not None:
+            statistics["partial"] = partial
+        if level == "system":
+            statistics["accuracy"] = same_order
+            values["soft_accuracy"] = bound(soft_pairwise_accuracy, missing="available", seed=seed)
+        elif systems:
+            values["accuracy"] = bound(calibrated_accuracy, missing="available")
         spread = {
-            (metric, name): resampled(statistic, self._grids(metric, name), draws, level)
-            for metric in self.metrics
+            (metric, name): resampled(statistic, grids(metric, name), draws, level)
+            for metric in metrics
             for name, statistic in statistics.items()
         }
-        values = self._values(level, seed)
-        for metric in self.metrics:
-            for name in TITLES:
-                if name in statistics:
-                    value = mean_over_samples(statistics[name], self._grids(metric, name), level)
-                    low, high = percentile_interval(spread[metric, name], confidence)
-                elif name in values:
-                    value = values[name](self.human, self.metrics[metric])
-                    low = high = math.nan
-                else:
-                    continue
+        names = [name for name in TITLES if name in statistics or name in values]
+        for metric, name in product(metrics, names):
+            others = [other for other in against if other != metric]
+            if name in values:
+                value, low, high = values[name](human, metrics[metric]), math.nan, math.nan
+                p_values = dict.fromkeys(others, math.nan)
+            else:
+                value = mean_over_samples(statistics[name], grids(metric, name), level)
+                low, high = percentile_interval(spread[metric, name])
                 p_values = {
-                    other: self._p_value(metric, other, level, name, spread)
-                    for other in against
-                    if other != metric
+                    other: difference_p_value(spread[metric, name], spread[other, name])
+                    if level != "system" or name not in COEFFICIENTS
+                    else _williams(human, metrics[metric], metrics[other], name)
+                    for other in others
                 }
-                yield Agreement(metric, self.name, level, name, value, low, high, p_values)
+            yield Agreement(metric, criterion, level, name, value, low, high, p_values)
 
-    def _statistics(self, level: str) -> dict[str, Statistic]:
-        """Those that are resampled."""
-        accuracy = {"accuracy": same_order} if level == "system" else {}
-        given = {} if self.length is None else {"partial": partial}
-        return {**COEFFICIENTS, **accuracy, **given}
 
-    def _values(self, level: str, seed: int) -> dict[str, Any]:
-        """Those that are not: functions of what people say and a metric."""
-        if level == "system":
-            return {"soft_accuracy": bound(soft_pairwise_accuracy, missing="available", seed=seed)}
-        return {"accuracy": bound(calibrated_accuracy, missing="available")} if self.systems else {}
-
-    def _grids(self, metric: str, statistic: str) -> list[np.ndarray]:
-        grids = [self.human, self.metrics[metric]]
-        return (
-            [*grids, self.length] if statistic == "partial" and self.length is not None else grids
-        )
-
-    def _p_value(
-        self,
-        metric: str,
-        other: str,
-        level: str,
-        statistic: str,
-        spread: Mapping[tuple[str, str], np.ndarray],
-    ) -> float:
-        if (metric, statistic) not in spread:
-            return math.nan
-        if level != "system" or statistic not in COEFFICIENTS:
-            return difference_p_value(spread[metric, statistic], spread[other, statistic])
-        if len(self.human) < 4:  # too few for Williams' test
-            return math.nan
-        grids = self.human, self.metrics[metric], self.metrics[other]
-        people, one, another = map(system_means, grids)
-        return compare_metrics(people, one, another, statistic).p_value
+def _williams(human: np.ndarray, one: np.ndarray, other: np.ndarray, coefficient: str) -> float:
+    """The p-value of Williams' test; NaN for systems too few for it."""
+    if len(human) < 4:
+        return math.nan
+    means = system_means(human), system_means(one), system_means(other)
+    return compare_metrics(*means, coefficient).p_value
 
 
 # The table in words.
@@ -397,7 +360,7 @@ def notes(table: AgreementTable) -> Iterator[str]:
     what, over = ("samples", "systems and samples") if table.systems else ("texts", "texts")
     counts = dict.fromkeys(f"{count} {what}" for count in table.samples.values())
     yield (
-        f"{' or '.join(counts)}; in brackets {table.confidence:.0%} bootstrap intervals over "
+        f"{' or '.join(counts)}; in brackets 95% bootstrap intervals over "
         f"{over} ({table.resamples} resamples, seed {table.seed})."
     )
     levels = table.names("level")

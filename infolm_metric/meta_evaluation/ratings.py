@@ -5,8 +5,8 @@ A row is one system's text for one sample: `system`, `id` (of the sample), `pred
 metrics ride along, `metrics` (name -> score). In a flat table, such as CSV, the scores stand in
 columns `human.fluency` and `metrics.bleu`, or in columns of any name that the caller names. A score
 that is missing is null, an empty cell or not there. Rows marked `is_human` are left out: a person's
-text is no system. Where the first row has no `system` none has one: each row is a sample of its
-own, and a column `score` holds people's unless another is named.
+text is no system. Where no row has a `system` each is a sample of its own, and a column `score`
+holds people's unless another is named.
 """
 
 from __future__ import annotations
@@ -29,7 +29,6 @@ Row = tuple[str, Mapping[str, Any]]
 """Where a row stands, such as "ratings.csv, line 3", and its values by column."""
 SCORE = "score"
 """The column of people's scores where rows have no systems, and no other is named."""
-TRUTH = {"true": True, "1": True, "false": False, "0": False, "": False}
 
 
 @dataclass(frozen=True)
@@ -146,8 +145,8 @@ def read_ratings(
     Raises:
         ValueError, TypeError: the row or the column that is wrong is named. Wrong are a missing
             column, a value that is no finite number, two rows of one system and sample, fewer
-            than two systems or samples, a system where the first row has none, a criterion or
-            metric whose values are all equal, and a name to leave out that no row has.
+            than two systems or samples, a criterion or metric whose values are all equal, and a
+            name to leave out that no row has.
 
     >>> rows = [{"system": s, "id": "1", "prediction": "a cat", "references": ["the cat"],
     ...          "human": {"fluency": 80}} for s in ("A", "A")]
@@ -161,19 +160,22 @@ def read_ratings(
     }
     file = f"{fspath(rows)}: " if isinstance(rows, str | PathLike) else ""
     table = list(_located(rows))
-    named = bool(excluded["system"]) or not table or "system" in table[0][1]
+    named = bool(excluded["system"]) or any("system" in row for _, row in table)
     texts, people = _texts(table, named, excluded)
-    systems = {system: row for row, system in enumerate(dict.fromkeys(place[0] for place in texts))}
+    systems = {name: row for row, name in enumerate(dict.fromkeys(place[0] for place in texts))}
     samples = {name: column for column, name in enumerate(dict.fromkeys(p[1] for p in texts))}
-    _check_counts(file, {"systems": systems, "ids": samples} if named else {"ids": samples}, people)
+    for kind, names in (("system", systems), ("id", samples)):
+        if len(names) < 2 and (named or kind == "id"):
+            beside = f" beside {people} human texts" if people else ""
+            raise ValueError(
+                f"{file}agreement needs at least two of {kind!r}, got {len(names)}{beside}"
+            )
 
     rated = list(texts.values())
     pairs = [pair_of(*row, candidate_column, reference_columns) for row in rated]
-    if not (
-        named or criteria or SCORE in metrics or any(_scores(row, "human") for _, row in rated)
-    ):
-        criteria = (SCORE,) if any(SCORE in row for _, row in rated) else ()
     human, others = _columns(rated, "human", criteria), _columns(rated, "metrics", metrics)
+    if not (human or named or SCORE in metrics) and any(SCORE in row for _, row in rated):
+        human = _columns(rated, "human", (SCORE,))
     if not human:
         raise ValueError(
             f"{rated[0][0]}: no human scores; give 'human': {{criterion: score}}, columns named "
@@ -267,11 +269,6 @@ def _texts(
     texts: dict[tuple[str, str], Row] = {}
     people = 0
     for number, (where, row) in enumerate(table, 1):
-        if not named and "system" in row:
-            raise ValueError(
-                f"{where}: there is a 'system', and the first row has none; give one in every row "
-                "or in none"
-            )
         system = _name(where, row, "system") if named else ""
         sample = _name(where, row, "id") if named or excluded["id"] else str(number)
         names["system"][system] = names["id"][sample] = None
@@ -300,25 +297,10 @@ def _name(where: str, row: Mapping[str, Any], column: str) -> str:
 
 def _is_human(where: str, row: Mapping[str, Any]) -> bool:
     """True for a text that a person wrote."""
-    value = row.get("is_human")
-    word = "" if value is None else str(value).casefold()
-    if word not in TRUTH:
-        raise ValueError(f"{where}: 'is_human' must be true or false, got {value!r}")
-    return TRUTH[word]
-
-
-def _check_counts(file: str, names: Mapping[str, Collection[str]], people: int) -> None:
-    """Raise ValueError unless there are two systems and two samples to compare."""
-    for plural, values in names.items():
-        if len(values) < 2:
-            count = f"only {next(iter(values))!r}" if values else "no rows"
-            beside = f" beside {people} human texts" if people else ""
-            without = values and plural == "systems"
-            remedy = "; without the column all rows are correlated together" if without else ""
-            raise ValueError(
-                f"{file}agreement needs at least two {plural} in the column {plural[:-1]!r}, "
-                f"got {count}{beside}{remedy}"
-            )
+    word = str(row.get("is_human") or False).casefold()
+    if word not in ("true", "1", "false", "0"):
+        raise ValueError(f"{where}: 'is_human' must be true or false, got {word!r}")
+    return word in ("true", "1")
 
 
 def _scores(row: Mapping[str, Any], group: str) -> dict[str, Any]:

@@ -14,11 +14,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import t as student
 
-from infolm_metric.core.settings import check_known, check_number, check_whole
+from infolm_metric.core.settings import check_known, check_whole
 from infolm_metric.meta_evaluation.correlations import (
     COEFFICIENTS,
     Statistic,
-    check_finite,
     check_grids,
     check_levels,
     common_scores,
@@ -27,8 +26,6 @@ from infolm_metric.meta_evaluation.correlations import (
 
 RESAMPLES = 1000
 CONFIDENCE = 0.95
-FEW = 20  # samples, with fewer than which a difference is largely chance
-AXES = ("both", "samples", "systems")
 ELEMENTS = 1 << 23  # scores that a chunk of the resamples holds at a time
 EQUAL = 1e-12  # coefficients that differ by less are equal, as those of a metric and its percentage
 
@@ -58,7 +55,6 @@ def draw(
     >>> draws.systems.shape, draws.samples.sum(1)
     ((2, 3), array([5, 5]))
     """
-    check_known("over", over, AXES)
     check_whole("resamples", resamples)
     check_whole("seed", seed, least=0)
     random = np.random.default_rng(seed)
@@ -109,7 +105,8 @@ def percentile_interval(values: np.ndarray, confidence: float = CONFIDENCE) -> t
     >>> percentile_interval(np.arange(101.0), 0.5)
     (25.0, 75.0)
     """
-    check_confidence(confidence)
+    if not 0 < confidence < 1:
+        raise ValueError(f"confidence must be above 0 and below 1, got {confidence!r}")
     if np.isnan(values).all():
         return (math.nan, math.nan)
     tail = (1 - confidence) / 2
@@ -124,7 +121,6 @@ def bootstrap_interval(
     level: str = "system",
     missing: str = "drop",
     *,
-    over: str = "both",
     resamples: int = RESAMPLES,
     seed: int = 0,
     confidence: float = CONFIDENCE,
@@ -137,7 +133,6 @@ def bootstrap_interval(
         coefficient: likewise; at the system level also "accuracy", the `pairwise_accuracy`.
         level: "system" or "text".
         missing: what to do where a score is missing.
-        over: what is drawn anew: "systems", "samples" or "both".
         resamples: how many times, at least 1.
         seed: the same gives the same draws.
         confidence: the share of the draws inside, between 0 and 1.
@@ -159,7 +154,7 @@ def bootstrap_interval(
     check_known("coefficient", coefficient, tuple(statistics))
     grids, _ = common_scores([human, metric], missing)
     systems, samples = grids[0].shape
-    draws = draw(systems, samples, resamples, seed, over if np.ndim(human) > 1 else "systems")
+    draws = draw(systems, samples, resamples, seed, "both" if np.ndim(human) > 1 else "systems")
     return percentile_interval(resampled(statistics[coefficient], grids, draws, level), confidence)
 
 
@@ -325,11 +320,9 @@ def _differences(
 ) -> np.ndarray:
     one, other = np.asarray(scores, dtype=float), np.asarray(baseline, dtype=float)
     if one.shape != other.shape or one.ndim != 1 or len(one) < 2:
-        raise ValueError(
-            "scores and baseline must be equally long lists of at least two scores, "
-            f"got shapes {list(one.shape)} and {list(other.shape)}"
-        )
-    if not (np.isfinite(one).all() and np.isfinite(other).all()):
+        shapes = f"{list(one.shape)} and {list(other.shape)}"
+        raise ValueError(f"scores and baseline must be equally long, from two on, got {shapes}")
+    if not np.isfinite([one, other]).all():
         raise ValueError("scores and baseline must be finite")
     return one - other
 
@@ -422,11 +415,9 @@ def compare_metrics(
     """
     check_known("coefficient", coefficient, tuple(COEFFICIENTS))
     lists = {"human": human, "one": one, "other": other}
-    if len({np.shape(means) for means in lists.values()}) > 1 or np.ndim(human) != 1:
-        shapes = " and ".join(str(list(np.shape(means))) for means in lists.values())
-        raise ValueError(f"human, one and other must be equally long lists, got shapes {shapes}")
-    for name, values in lists.items():
-        check_finite(name, values)
+    check_grids(lists)
+    if np.ndim(human) != 1:
+        raise ValueError(f"human must hold the systems' means, got shape {list(np.shape(human))}")
     means = np.asarray([*lists.values()], dtype=float)
     x, y, z = means[:, ~np.isnan(means).any(0)]
     r = COEFFICIENTS[coefficient]
@@ -455,16 +446,3 @@ def holm(p_values: Sequence[float] | np.ndarray) -> np.ndarray:
     factors = np.arange(len(order), 0, -1)
     corrected[order] = np.maximum.accumulate(values[order] * factors).clip(max=1)
     return corrected
-
-
-def check_confidence(confidence: float) -> float:
-    """The confidence of an interval, between 0 and 1, neither included.
-
-    >>> check_confidence(95)
-    Traceback (most recent call last):
-    ValueError: confidence must be above 0 and below 1, got 95
-    """
-    number = check_number("confidence", confidence)
-    if not 0 < number < 1:
-        raise ValueError(f"confidence must be above 0 and below 1, got {confidence!r}")
-    return number

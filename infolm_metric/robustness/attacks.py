@@ -17,21 +17,17 @@ from infolm_metric.core.inputs import check_text
 from infolm_metric.core.settings import check_known, check_whole
 from infolm_metric.robustness import grammar
 from infolm_metric.robustness.words import (
-    ADJECTIVES,
     BE,
     DETERMINERS,
     DO,
-    FEMALE,
     FUNCTION_WORDS,
     HAVE,
-    MALE,
     MODALS,
-    NOUNS,
     PREPOSITIONS,
-    VERBS,
+    PRONOUNS,
+    WORDS,
     Text,
     cased,
-    listed,
 )
 
 ADEQUACY, FLUENCY = "adequacy", "fluency"
@@ -40,28 +36,11 @@ KINDS = (ADEQUACY, FLUENCY)
 
 # Words and numbers.
 
-NO_NOUNS = frozenset(
-    listed("""
-    people police few million billion trillion dozen number couple pair lot lots plenty majority
-    kind kinds sort sorts type types others percent series species means
-    """)
-)
-"""Nouns for the dictionary that no other noun can stand for."""
-NO_ADJECTIVES = FUNCTION_WORDS.union(
-    grammar.ONES,
-    grammar.TENS,
-    listed("""
-    other many more most much same own such several few fewer fewest less least last next first
-    second third only former latter very due able certain entire whole various responsible
-    """),
-)
-"""Adjectives for the dictionary that no other adjective can stand for."""
-CLAUSE_VERBS = frozenset(listed("say tell announce believe think suggest confirm claim"))
-"""Verbs before a clause, which most verbs cannot have."""
+NO_NOUNS, CLAUSE_VERBS = WORDS["no_nouns"], WORDS["clause_verbs"]
+NO_ADJECTIVES = FUNCTION_WORDS.union(WORDS["no_adjectives"], WORDS["ones"], WORDS["tens"])
+GOVERNING = frozenset(WORDS["governing"])
 PASSIVE_BEFORE = PREPOSITIONS - {"of", "out", "off", "over", "up", "down", "to", "into", "like"}
 """What may stand after any participle: "painted in", not "painted up"."""
-GOVERNING = frozenset(listed("of in at on by from with into to under near"))
-"""Prepositions that begin no clause."""
 LARGEST_SHARE = 0.2  # of the words left out
 FEWEST_WORDS = 5  # of a text that loses one
 FEWEST_KINDS = 4  # of different words to shuffle
@@ -69,22 +48,22 @@ FEWEST_KINDS = 4  # of different words to shuffle
 
 def add_noun(text: str, random: Random) -> str | None:
     """Turns "the city" into "the city and lamp", but no subject of a singular verb."""
-    return _replaced(Text.of(text), _objects, NOUNS, "NOUN", random, joined=True)
+    return _replaced(Text.of(text), _objects, WORDS["nouns"], "NOUN", random, joined=True)
 
 
 def other_noun(text: str, random: Random) -> str | None:
     """Turns "the city" into "the lamp"."""
-    return _replaced(Text.of(text), _nouns, NOUNS, "NOUN", random)
+    return _replaced(Text.of(text), _nouns, WORDS["nouns"], "NOUN", random)
 
 
 def other_verb(text: str, random: Random) -> str | None:
     """Turns "was located in" into "was painted in", and "visited the" into "measured the"."""
-    return _replaced(Text.of(text), _verbs, VERBS, "VERB", random)
+    return _replaced(Text.of(text), _verbs, WORDS["verbs"], "VERB", random)
 
 
 def other_adjective(text: str, random: Random) -> str | None:
     """Turns "a large city" into "a wooden city"."""
-    return _replaced(Text.of(text), _adjectives, ADJECTIVES, "ADJ", random)
+    return _replaced(Text.of(text), _adjectives, WORDS["adjectives"], "ADJ", random)
 
 
 def _nouns(text: Text) -> list[int]:
@@ -184,11 +163,12 @@ def other_name(text: str, random: Random) -> str | None:
     """One first name replaced by another of the same gender, wherever it occurs."""
     words = Text.of(text)
     bare = [token.replace("’", "'").removesuffix("'s") for token in words.tokens]
-    there = [name for name in dict.fromkeys(bare) if name in MALE + FEMALE]
+    male, female = WORDS["male"], WORDS["female"]
+    there = [name for name in dict.fromkeys(bare) if name in male + female]
     if not there:
         return None
     name = random.choice(there)
-    names = MALE if name in MALE else FEMALE
+    names = male if name in male else female
     new = random.choice([other for other in names if other not in bare])
     places = [place for place, token in enumerate(bare) if token == name]
     return words.replaced({place: new + words.tokens[place][len(name) :] for place in places})
@@ -259,19 +239,8 @@ def _other_number(number: str, random: Random) -> str:
 
 # Negation.
 
-NEGATIVE = frozenset(
-    listed("""
-    no not never neither nor none nobody nothing nowhere cannot hardly scarcely barely rarely seldom
-    whether
-    """)
-)
-POLAR = frozenset(listed("any anyone anybody anything anymore ever yet either until whether nor"))
-"""What needs the "not" of its sentence."""
-FRONTED = frozenset(listed("how when where why what whom here so such thus than as few little or"))
-"""After these a helper may come before its subject, or stand for what was said: "as did Ann"."""
-ONLY = frozenset(listed("only just merely simply even necessarily so much until yet ,"))
-"""What denies nothing after "not": "not only", or ends a phrase such as "that is,"."""
-INVERTED = frozenset(listed("i you he she it we they this that these those there"))
+NEGATIVE, POLAR, FRONTED = (frozenset(WORDS[name]) for name in ("negative", "polar", "fronted"))
+ONLY_OR_INVERTED = frozenset(WORDS["only"] + WORDS["inverted"])
 CONTRACTED = {"wo": "will", "ca": "can", "sha": "shall"}
 
 
@@ -310,7 +279,7 @@ def _removable(text: Text, place: int) -> bool:
     before, after = text.sentence(place)
     following = {word for word in after[:2] if word != "not"}
     polar = POLAR & {*before, *after} or "or" in before[-1:]
-    return not ("?" in after or polar or (ONLY | INVERTED) & following)
+    return not ("?" in after or polar or ONLY_OR_INVERTED & following)
 
 
 def _deniable(text: Text, place: int) -> bool:
@@ -320,7 +289,7 @@ def _deniable(text: Text, place: int) -> bool:
     denied = NEGATIVE & around or any(word.endswith(("n't", "n’t")) for word in around)
     if "?" in after or denied or not before:
         return False
-    return before[-1] not in FRONTED and not (ONLY | INVERTED) & {*after[:1]}
+    return before[-1] not in FRONTED and not ONLY_OR_INVERTED & {*after[:1]}
 
 
 def _with_not(text: Text, place: int) -> dict[int, str]:
@@ -346,13 +315,6 @@ def _denied(text: Text, place: int, helper: str) -> dict[int, str]:
 
 # Pronouns.
 
-PRONOUNS = {
-    "he": "she", "she": "he", "him": "her", "himself": "herself", "herself": "himself",
-    "hers": "his", "we": "they", "they": "we", "us": "them", "them": "us", "our": "their",
-    "their": "our", "ours": "theirs", "theirs": "ours", "ourselves": "themselves",
-    "themselves": "ourselves", "i": "you", "me": "you", "my": "your", "your": "my",
-    "yours": "mine", "myself": "yourself", "yourself": "myself",
-}  # fmt: skip
 OWNED_OR_NOT = {"his": ("her", "hers"), "her": ("his", "him")}
 """What stands before a noun, and what stands elsewhere."""
 IN_DOUBT = re.compile(
@@ -393,23 +355,7 @@ def _finite(word: str) -> bool:
 
 PARTNERS = {"is": "are", "was": "were", "has": "have", "does": "do"}
 PARTNERS |= {plural: singular for singular, plural in PARTNERS.items()}
-GROUPS = frozenset(
-    listed("""
-    team club band group bunch duo company firm army navy force orchestra family staff committee
-    government police data media crew council board cabinet jury audience public football league
-    airline school
-    """)
-)
-"""Where one of these is spoken of, a verb may be right in either number: "Juventus have won"."""
-AMOUNTS = frozenset(
-    listed("""
-    number majority minority variety range lot rest total half percent % none all some any most
-    more either neither each or nor if wish though pair couple dozen thirds handful set host
-    series species sheep fish headquarters politics mathematics athletics who which that what there
-    as than
-    """)
-)
-"""So may the verb after one of these."""
+GROUPS, AMOUNTS = frozenset(WORDS["groups"]), frozenset(WORDS["amounts"])
 
 
 def disagree(text: str, random: Random) -> str | None:

@@ -20,8 +20,8 @@ from infolm_metric.robustness.words import (
     MODALS,
     PREPOSITIONS,
     SUBJECTS,
+    WORDS,
     Text,
-    listed,
 )
 
 SHORTEST = 3  # letters of a content word
@@ -276,11 +276,7 @@ def numbers_of(text: str) -> list[re.Match[str]]:
     ]
 
 
-ONES = listed("""
-    zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen
-    sixteen seventeen eighteen nineteen
-    """)
-TENS = listed("twenty thirty forty fifty sixty seventy eighty ninety")
+ONES, TENS = WORDS["ones"], WORDS["tens"]
 SCALES = ((10**9, "billion"), (10**6, "million"), (1000, "thousand"), (100, "hundred"))
 READABLE = re.compile(r"(0|[1-9]\d{0,2}(?:,\d{3})+|[1-9]\d{0,11})(?:\.(\d+))?")
 

@@ -7,19 +7,18 @@ a metric should score the paraphrase better. `infolm attack` writes cases as JSO
 
 from __future__ import annotations
 
-import contextlib
-import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from difflib import SequenceMatcher
-from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+from scipy.stats import binomtest
 
 from infolm_metric.core.files import Row, read_rows, references_of
 from infolm_metric.core.inputs import Pairs, check_text, check_texts
 from infolm_metric.core.results import warn
-from infolm_metric.core.settings import check_known, check_number, check_whole
+from infolm_metric.core.settings import check_known, check_whole
 from infolm_metric.robustness.attacks import ATTACKS, KINDS, attack, number_of
 from infolm_metric.robustness.grammar import in_words
 
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
 
 SCORED = ("paraphrase", "adversary", "paraphrase_adversary")
 """The texts of a case that scores made elsewhere have, in their order."""
-Z = NormalDist().inv_cdf(0.975)  # of a 95% interval
 RELATIVE, ABSOLUTE = 1e-6, 1e-9  # what float32 cannot tell apart, two scores may not either
 GROUPS = ("all", *KINDS)
 
@@ -81,9 +79,6 @@ class Triple:
     adversary: str
     paraphrase_adversary: str | None
     seed: int = 0
-
-    def __post_init__(self) -> None:
-        check_known("kind", self.kind, KINDS)
 
     def as_dict(self) -> dict[str, Any]:
         """The row that `infolm attack` writes."""
@@ -211,17 +206,12 @@ def read_triples(path: str) -> list[tuple[Row, Triple]]:
 def _triple_of(where: str, row: Mapping[str, Any]) -> Triple:
     """The case in a row; `where` it stands is for messages."""
     if "attack" not in row:
-        raise ValueError(
-            f"{where}: no column 'attack'; `infolm attack FILE -o OUT.jsonl` makes such rows"
-        )
+        raise ValueError(f"{where}: no column 'attack'; `infolm attack FILE` makes such rows")
     check_known(f"attack of {where}:", row["attack"], list(ATTACKS))
-    kind = ATTACKS[row["attack"]].kind
-    if row.get("kind") != kind:
-        raise ValueError(f"{where}: 'kind' must be {kind!r}, got {row.get('kind')!r}")
     return Triple(
         id=str(row.get("id") or where),
         attack=row["attack"],
-        kind=kind,
+        kind=ATTACKS[row["attack"]].kind,
         anchor=str(_text(where, row, "anchor")),
         paraphrase=_text(where, row, "paraphrase", optional=True),
         adversary=str(_text(where, row, "adversary")),
@@ -243,15 +233,15 @@ def _text(where: str, row: Mapping[str, Any], column: str, optional: bool = Fals
 
 
 class CaseScores(NamedTuple):
-    """The scores of a case against its anchor, higher is better; None where there is no such text.
+    """The scores of a case against its anchor, higher is better; NaN where there is no such text.
 
     `copy` is the score of the anchor itself, where the paraphrase cannot be attacked.
     """
 
-    paraphrase: float | None
-    adversary: float | None
-    paraphrase_adversary: float | None
-    copy: float | None = None
+    paraphrase: float
+    adversary: float
+    paraphrase_adversary: float
+    copy: float = math.nan
 
 
 @dataclass(frozen=True)
@@ -261,49 +251,13 @@ class Column:
     Attributes:
         name: that of the metric.
         scores: of every case, in order: those of the paraphrase, the adversary and the paraphrase's
-            adversary; None where there is none.
+            adversary; NaN where there is none.
         higher_is_better: False for a metric of which lower is.
     """
 
     name: str
-    scores: Sequence[tuple[float | None, float | None, float | None]]
+    scores: Sequence[Sequence[float]]
     higher_is_better: bool = True
-
-    def __post_init__(self) -> None:
-        for score in (score for row in self.scores for score in row if score is not None):
-            check_number(f"score in column {self.name!r}", score)
-
-
-def read_column(name: str, rows: Sequence[Row], higher_is_better: bool = True) -> Column:
-    """The scores that stand in the columns NAME.paraphrase, NAME.adversary and so on.
-
-    Args:
-        name: that of the metric.
-        rows: as `read_triples` gives them.
-        higher_is_better: False for a metric of which lower is.
-
-    Returns:
-        The scores of every row; None where a cell is empty.
-
-    Raises:
-        ValueError: a column is missing, or a score is no finite number.
-    """
-    columns = [f"{name}.{text}" for text in SCORED]
-    for column in columns[:2]:
-        if not any(column in row for _, row in rows):
-            raise ValueError(f"no column {column!r}; outside scores need {', '.join(columns)}")
-    scores = [tuple(_score(where, row, column) for column in columns) for where, row in rows]
-    return Column(name, [(one, two, three) for one, two, three in scores], higher_is_better)
-
-
-def _score(where: str, row: Mapping[str, Any], column: str) -> float | None:
-    value = row.get(column)
-    if value is None or value == "":
-        return None
-    if isinstance(value, str):  # in CSV
-        with contextlib.suppress(ValueError):
-            value = json.loads(value)
-    return check_number(f"{where}: {column!r}", value)
 
 
 # Results.
@@ -413,40 +367,23 @@ def wilson_interval(hits: int, n: int) -> tuple[float, float]:
     >>> round(low, 4), round(high, 4)
     (0.4902, 0.9433)
     """
-    if not 0 <= hits <= n or n < 1:
-        raise ValueError(f"hits must be from 0 to n, and n at least 1, got {hits} of {n}")
-    share, spread = hits / n, Z * Z / n
-    middle = (share + spread / 2) / (1 + spread)
-    reach = Z / (1 + spread) * math.sqrt(share * (1 - share) / n + spread / (4 * n))
-    return max(0.0, middle - reach), min(1.0, middle + reach)
+    interval = binomtest(hits, n).proportion_ci(method="wilson")
+    return float(interval.low), float(interval.high)
 
 
 def summarise(triples: Sequence[Triple], scores: Sequence[CaseScores]) -> dict[str, AttackResult]:
-    """The result for each attack that the cases have, in the order of `ATTACKS`.
-
-    Attacks of the user's own come last.
-
-    Args:
-        triples: the cases.
-        scores: of each case.
-
-    Returns:
-        attack -> result.
-    """
+    """The result for each attack that the cases have, in the order of `ATTACKS`."""
     scores_of: dict[str, list[CaseScores]] = {name: [] for name in ATTACKS}
-    kinds: dict[str, str] = {}
     for triple, score in zip(triples, scores, strict=True):
-        scores_of.setdefault(triple.attack, []).append(score)
-        kinds.setdefault(triple.attack, triple.kind)
-    names = [name for name in scores_of if name in kinds]
-    return {name: _attack_result(name, kinds[name], scores_of[name]) for name in names}
+        scores_of[triple.attack].append(score)
+    return {name: _attack_result(name, each) for name, each in scores_of.items() if each}
 
 
-def _attack_result(name: str, kind: str, scores: Sequence[CaseScores]) -> AttackResult:
+def _attack_result(name: str, scores: Sequence[CaseScores]) -> AttackResult:
     preferences = _comparisons((score.paraphrase, score.adversary) for score in scores)
     differences = _comparisons(
         (score.copy, score.adversary)
-        if score.paraphrase is None or score.paraphrase_adversary is None
+        if math.isnan(score.paraphrase) or math.isnan(score.paraphrase_adversary)
         else (score.paraphrase, score.paraphrase_adversary)
         for score in scores
     )
@@ -454,7 +391,7 @@ def _attack_result(name: str, kind: str, scores: Sequence[CaseScores]) -> Attack
     low, high = wilson_interval(hits, n) if n else (None, None)
     return AttackResult(
         attack=name,
-        kind=kind,
+        kind=ATTACKS[name].kind,
         cases=len(differences),
         n=n,
         accuracy=hits / n if n else None,
@@ -465,12 +402,12 @@ def _attack_result(name: str, kind: str, scores: Sequence[CaseScores]) -> Attack
     )
 
 
-def _comparisons(pairs: Iterable[tuple[float | None, float | None]]) -> list[int]:
+def _comparisons(pairs: Iterable[tuple[float, float]]) -> list[int]:
     """1 where the first scores better, 0 for a tie, -1 where it scores worse."""
     return [
         0 if math.isclose(one, other, rel_tol=RELATIVE, abs_tol=ABSOLUTE) else (one > other) * 2 - 1
         for one, other in pairs
-        if one is not None and other is not None
+        if not (math.isnan(one) or math.isnan(other))
     ]
 
 
@@ -496,7 +433,7 @@ def measure(
 
     Raises:
         TypeError, ValueError: there are no cases, a name comes twice, a metric counts candidates,
-            or a column does not have finite numbers for each case. All that is found before
+            or a column does not have finite scores of each case. All that is found before
             anything is scored.
         OSError: a model cannot be found.
 
@@ -517,6 +454,8 @@ def measure(
                 f"column {column.name!r} must have scores of {len(triples)} cases, got "
                 f"{len(column.scores)}"
             )
+        if any(math.isinf(score) for row in column.scores for score in row):
+            raise ValueError(f"column {column.name!r} has infinite scores; leave those out (NaN)")
     for scorer in scorers.values():
         if "candidates" in scorer.settings.counted:
             raise ValueError(
@@ -532,14 +471,13 @@ def measure(
     return Robustness(results)
 
 
-def _oriented(scores: Iterable[float | None], higher_is_better: bool) -> CaseScores:
-    sign = 1 if higher_is_better else -1
-    return CaseScores(*(None if score is None else sign * score for score in scores))
+def _oriented(scores: Iterable[float], higher_is_better: bool) -> CaseScores:
+    return CaseScores(*(score if higher_is_better else -score for score in scores))
 
 
 def _measured(name: str, scorer: Scorer, triples: Sequence[Triple]) -> dict[str, MetricResult]:
     """The results of a metric, one for each score that it gives."""
-    cases: list[tuple[str | None, ...]] = [
+    cases = [
         (case.paraphrase, case.adversary, case.paraphrase_adversary, case.anchor)
         for case in triples
     ]
@@ -549,26 +487,19 @@ def _measured(name: str, scorer: Scorer, triples: Sequence[Triple]) -> dict[str,
         for text in (texts if case.paraphrase_adversary is None else texts[:3])
         if text is not None
     )
-    result = _scored(scorer, pairs, dict.fromkeys(case.anchor for case in triples))
-    scores = result["scores"]
-    results = {}
-    for kind, column in scores.items() if isinstance(scores, Mapping) else [("", scores)]:
-        table: dict[tuple[str | None, str], float] = dict(zip(pairs, column, strict=True))
-        rows = [
-            _oriented([table.get((text, case.anchor)) for text in texts], result.higher_is_better)
-            for case, texts in zip(triples, cases, strict=True)
-        ]
-        attacks = summarise(triples, rows)
-        results[f"{name} {kind}".strip()] = MetricResult(result["signature"], attacks)
-    return results
-
-
-def _scored(scorer: Scorer, pairs: Iterable[tuple[str, str]], anchors: Iterable[str]) -> Any:
-    """The result for (candidate, anchor), the anchors being the corpus that is counted."""
     with scorer.lock:
-        corpus = Pairs.of(("", [text]) for text in anchors)
-        statistics = scorer.count(corpus, scorer.settings)
-        checked = Pairs.of((candidate, [anchor]) for candidate, anchor in pairs)
+        anchors = Pairs.of(("", [text]) for text in dict.fromkeys(case.anchor for case in triples))
+        statistics = scorer.count(anchors, scorer.settings)
+        checked = Pairs.of((text, [anchor]) for text, anchor in pairs)
         result = scorer.score_part(checked, scorer.settings, statistics)
     warn(result.counts, scorer.sentences)
-    return result
+    results, higher = {}, result.higher_is_better
+    for kind, column in result.scores.items():
+        table: dict[tuple[str | None, str], float] = dict(zip(pairs, column, strict=True))
+        rows = [
+            _oriented((table.get((text, texts[3]), math.nan) for text in texts), higher)
+            for texts in cases
+        ]
+        title = f"{name} {kind}" if result.several else name
+        results[title] = MetricResult(result.signature, summarise(triples, rows))
+    return results

@@ -1,9 +1,9 @@
-"""The words of a text, lists of English words, and what attacks put in: nouns, verbs, names."""
+"""The words of a text, and lists of English words, among them those that attacks put in."""
 
 from __future__ import annotations
 
-import json
 import re
+import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,15 +12,6 @@ from pathlib import Path
 TOKEN = re.compile(r"\w(?:(?:[\w@#&/_–'’.-]|(?<=\d),(?=\d))*\w)?|[^\w\s]")
 """A word with what is bound to it, as "well-known", "3,400.5", "example.org", or one other mark."""
 WORD = re.compile(r"[A-Za-z]+(?:['’][A-Za-z]+)?")
-
-
-def listed(words: str) -> tuple[str, ...]:
-    """The words between blanks, in order.
-
-    >>> listed("a an the")
-    ('a', 'an', 'the')
-    """
-    return tuple(words.split())
 
 
 @dataclass(frozen=True)
@@ -112,35 +103,14 @@ def cased(new: str, old: str) -> str:
     return new[0].upper() + new[1:] if old[0].isupper() else new
 
 
-DETERMINERS = frozenset(
-    listed("""
-    a an the this these those his her its their our my your some any each every no another
-    """)
+LISTS = tomllib.loads(Path(__file__).with_name("words.toml").read_text(encoding="utf-8"))
+PRONOUNS: dict[str, str] = LISTS.pop("pronouns")
+WORDS: dict[str, tuple[str, ...]] = {name: tuple(words.split()) for name, words in LISTS.items()}
+"""Lists of words by name; the file says what they are for."""
+DETERMINERS, PREPOSITIONS = frozenset(WORDS["determiners"]), frozenset(WORDS["prepositions"])
+SUBJECTS, MODALS = frozenset(WORDS["subjects"]), frozenset(WORDS["modals"])
+BE, HAVE, DO = {"is", "are", "was", "were"}, {"has", "have", "had"}, {"do", "does", "did"}
+FUNCTION_WORDS = (DETERMINERS | PREPOSITIONS | SUBJECTS | MODALS | BE | HAVE | DO).union(
+    WORDS["other_function_words"]
 )
-PREPOSITIONS = frozenset(
-    listed("""
-    about above across after against along among around as at before behind below beneath beside
-    between beyond by despite down during for from in inside into like near of off on onto out over
-    past per since through throughout to toward towards under until up upon via with within without
-    """)
-)
-SUBJECTS = frozenset(listed("i you he she it we they who which that"))
-BE, HAVE, DO = (
-    frozenset(listed(words)) for words in ("is are was were", "has have had", "do does did")
-)
-MODALS = frozenset(listed("can could will would should may might must"))
-FUNCTION_WORDS = frozenset().union(
-    *(DETERMINERS, PREPOSITIONS, SUBJECTS, BE, HAVE, DO, MODALS),
-    listed("""
-    am be been being having shall all both either neither whose whom me him us them not than
-    also here there then thirds what and or but nor so yet because although though while whereas if
-    unless when where van von de der den del della di da do dos du la le el bin ibn
-    """),
-)
-"""Words that no attack replaces; parts of names such as "van" are for the dictionary nouns."""
-POOLS = json.loads(Path(__file__).with_name("pools.json").read_text(encoding="utf-8"))
-MALE, FEMALE = tuple(POOLS["male"]), tuple(POOLS["female"])
-"""Common first names, none of them in both."""
-NOUNS, VERBS, ADJECTIVES = (tuple(POOLS[name]) for name in ("nouns", "verbs", "adjectives"))
-"""Common words chosen by hand, no two of a kind synonyms; the verbs are transitive, and their past
-tense is their participle, so that either can be replaced."""
+"""Words that no attack replaces."""

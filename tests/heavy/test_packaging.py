@@ -88,6 +88,14 @@ def test_the_wheel_carries_the_package_and_the_licences_and_nothing_else(archive
     assert archives[1].stat().st_size < LARGEST_WHEEL
 
 
+def test_the_long_description_has_no_link_that_an_index_cannot_follow(archives):
+    with zipfile.ZipFile(archives[1]) as archive:
+        (metadata,) = (name for name in archive.namelist() if name.endswith("/METADATA"))
+        targets = re.findall(r"\]\(([^)]+)\)", archive.read(metadata).decode())
+    assert targets and [target for target in targets if not target.startswith("https://")] == []
+    printed("-m", "doctest", "setup.py", cwd=ROOT)
+
+
 def test_an_installed_wheel_scores_as_the_checkout_does(installed, checkout, tmp_path):
     (module, score), (_, expected) = (
         printed("-c", SCORE, cwd=tmp_path, env={"PYTHONPATH": str(folder)}).splitlines()

@@ -2,8 +2,6 @@
 
 import io
 import json
-import os
-import sys
 from pathlib import Path
 
 import pandas as pd
@@ -99,9 +97,6 @@ def test_a_table_is_one_argument_or_standard_input_or_a_data_set(toy, monkeypatc
         assert toy(*arguments) == expected
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"\n".join([b"a cat"] * 3))))
     assert toy("-c", "-", "-r", "ref.txt") == toy_scores(["a cat"] * 3, REFERENCES)
-
-
-def test_columns_can_be_named(toy):
     Path("data.tsv").write_text("out\ta\tb\nthe cat\ta cat\tthe dog\n")
     columns = ("--candidate-column", "out", "--reference-column", "a", "--reference-column", "b")
     assert toy("data.tsv", *columns) == toy_scores(["the cat"], [["a cat", "the dog"]])
@@ -125,12 +120,8 @@ def test_sources_take_the_place_of_references(infolm, tiny_nli):
         ),
         (["-t", "0.25", "--idf", "none"], {"temperature": 0.25, "idf": False}),
         (
-            ["--max-length", "6", "--long-text", "window", "--batch-size", "3"],
-            {"max_length": 6, "long_text": "window", "batch_size": 3},
-        ),
-        (
-            ["--batch-size", "auto", "--dtype", "bfloat16", "--device", "cpu"],
-            {"batch_size": "auto", "dtype": "bfloat16", "device": "cpu"},
+            ["--max-length", "6", "--long-text", "window", "--batch-size", "auto"],
+            {"max_length": 6, "long_text": "window", "batch_size": "auto"},
         ),
     ],
 )
@@ -193,11 +184,8 @@ def test_rows_carry_the_columns_of_their_input_and_can_be_read_again(infolm, toy
     if name.endswith("jsonl"):
         written = pd.read_json(name, lines=True, dtype=object)
     else:
-        separator = "\t" if name.endswith("tsv") else ","
-        written = pd.read_csv(name, sep=separator)
-    assert list(written) == ["pair", "id", "prediction", "references", "n", "toy", "more"] or (
-        list(written) == ["pair", "id", "prediction", "references", "n", "more", "toy"]
-    )
+        written = pd.read_csv(name, sep="\t" if name.endswith("tsv") else ",")
+    assert {*written} == {"pair", "id", "prediction", "references", "n", "toy", "more"}
     assert list(written["id"]) == ["x,1", "y"] and list(written["pair"]) == [1, 2]
     assert list(written["toy"]) == toy("data.jsonl") == toy(name)
 
@@ -226,15 +214,6 @@ def test_warnings_go_to_standard_error(infolm):
     code, output, errors = infolm("score", "the cat " * 50, "the cat", "--json")
     assert code == 0 and json.loads(output)["warnings"]["too_long"] == 1
     assert errors.startswith("infolm: warning: 1 of 2 texts") and "window" in errors
-
-
-def test_progress_is_shown_on_a_terminal_unless_it_is_to_be_quiet(infolm, monkeypatch):
-    asked = ("score", "--metric", "toy", *FILES)
-    assert infolm(*asked)[2] == ""
-    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
-    for more in ((), ("-o", "scores.jsonl")):
-        assert "3/3" in infolm(*asked, *more)[2]
-        assert infolm(*asked, *more, "--quiet")[2] in ("", "infolm: 3 pairs were there already\n")
 
 
 # What a score means
@@ -305,33 +284,21 @@ def test_nothing_is_scored_that_was_not_asked_for(infolm, monkeypatch):
         (["none.csv"], "or a table that is there, which 'none.csv' is not"),
         (["sys.txt"], "or a table that is there, which 'sys.txt' is not"),
         (["a cat", "a dog", *FILES], "give either texts as arguments, -c FILE and"),
-        (["--data", "data.csv", "-r", "ref.txt"], "give either texts as arguments, -c FILE and"),
         (["-c", "sys.txt"], "give both files: -c FILE with the candidates, -r FILE with"),
-        (["-r", "sys.txt"], "give both files: -c FILE with the candidates, -r FILE with"),
-        (["a", "b", "--candidate-column", "x"], "--candidate-column and --reference-column need"),
-        (["a", "b", "--split", "test"], "--split needs --dataset NAME"),
         (["-c", "no.txt", "-r", "ref.txt"], "cannot read no.txt: there is no such file"),
         (["-c", "sys.txt", "-r", "short.txt"], "sys.txt has 3, short.txt has 1"),
         (["-c", "data.csv", "-r", "ref.txt"], "error: data.csv is a table"),
-        (["-c", "-", "-r", "-"], "standard input can be read once"),
         (["--data", "-", "-o", "s.jsonl"], "standard input can be read once"),
         (["bad.jsonl"], "bad.jsonl, line 2: not valid JSON"),
         (["--data", "sys.txt"], "sys.txt: the name of a table ends in .jsonl, .ndjson, .csv, .tsv"),
         (["-c", "empty.txt", "-r", "empty.txt"], "empty.txt has no rows; give one row for each"),
         ([*FILES, "-o", "no/scores"], "cannot write no/scores: no folder 'no'"),
         ([*FILES, "-o", "s.parquet"], "cannot write s.parquet: name a file that ends in .jsonl"),
-        ([*FILES, "-o", "s.csv.gz"], "cannot write s.csv.gz: name a file"),
         ([*FILES, "--json", "--per-pair"], "give one of --json"),
-        ([*FILES, "--restart"], "--restart needs a job: -o SCORES.jsonl"),
-        ([*FILES, "--workers", "2"], "--workers needs --engine ray"),
         (["--engine", "ray", "--workers", "0", "data.csv"], "workers must be at least 1, got 0"),
         ([*FILES, "--engine", "ray", "-o", "s.parquet"], "--engine ray needs --data PATH"),
-        (["a\udcff", "b"], "'prediction' has a lone surrogate"),
         (["a", "b", "-m", "fisher"], "unknown information_measure 'fisher'; did you mean"),
         (["a", "b", "--idf", "no.idf"], "there is no file 'no.idf'"),
-        (["a", "b", "--batch-size", "big"], "batch_size"),
-        (["a", "b", "--max-length", "99"], "max_length must be at most 40"),
-        (["the cat " * 50, "b", "--long-text", "error"], "more than max_length=40"),
         (["--rescale-with-baseline", "a cat", "a", "b"], "there is no file 'a cat'"),
     ],
 )
@@ -344,8 +311,3 @@ def test_wrong_input_is_refused_with_exit_code_2(infolm, arguments, words):
     assert (code, output) == (2, "")
     assert errors.startswith("infolm score: error: ")
     assert words in errors and "Traceback" not in errors
-
-
-def test_without_a_model_option_the_environment_names_it(infolm, tiny_bert):
-    assert f"model:{tiny_bert.name}@" in infolm("score", "a cat", "the cat")[1]
-    assert os.environ["INFOLM_MODEL"] == str(tiny_bert) and sys.stdout

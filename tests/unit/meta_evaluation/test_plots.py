@@ -1,7 +1,5 @@
 """The figure: what stands in it, and that it says what it needs before anything is scored."""
 
-import sys
-
 import numpy as np
 import pytest
 from matplotlib import axes
@@ -65,9 +63,3 @@ def test_what_cannot_be_drawn_is_refused(table, tmp_path, file, statistic, messa
     with pytest.raises(ValueError, match=message):
         plot_agreement(table, tmp_path / file, statistic)
     assert not list(tmp_path.iterdir())
-
-
-def test_without_matplotlib_the_error_says_what_to_install(table, tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "matplotlib.backend_bases", None)
-    with pytest.raises(ImportError, match="pip install 'matplotlib"):
-        plot_agreement(table, tmp_path / "figure.png")

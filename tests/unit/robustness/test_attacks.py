@@ -4,16 +4,15 @@ import json
 import re
 from collections import Counter
 from pathlib import Path
-from random import Random
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from infolm_metric.robustness import ATTACKS, attack
-from infolm_metric.robustness.attacks import ADEQUACY, FLUENCY, number_of
+from infolm_metric.robustness.attacks import number_of
 from infolm_metric.robustness.grammar import article_for, forms, inflected, tag_of
-from infolm_metric.robustness.words import ADJECTIVES, FEMALE, MALE, NOUNS, VERBS, Text, listed
+from infolm_metric.robustness.words import WORDS, Text
 
 SEEDS = range(40)
 TEXTS = [
@@ -28,9 +27,8 @@ SENTENCES = [
 """What an attack makes of a sentence, null for nothing, or which of its words it ever changes."""
 SURE = [row for row in SENTENCES if "becomes" in row]
 DRAWN = [row for row in SENTENCES if "changes" in row]
-words = st.lists(
-    st.sampled_from(listed("the old king is was not 12 1850 city Ann he her saw n't ."))
-)
+SAID = "the old king is was not 12 1850 city Ann he her saw n't ."
+words = st.lists(st.sampled_from(SAID.split()))
 
 
 def outcomes(text, name):
@@ -60,11 +58,6 @@ def test_only_words_that_are_sure_are_ever_changed(row):
     assert changed == set(row["changes"])
 
 
-def test_there_are_nine_attacks_on_adequacy_and_three_on_fluency():
-    kinds = [each.kind for each in ATTACKS.values()]
-    assert (kinds.count(ADEQUACY), kinds.count(FLUENCY)) == (9, 3)
-
-
 def test_an_attack_depends_on_nothing_but_text_name_and_seed():
     first = [attack(text, name, 3) for name in ATTACKS for text in TEXTS]
     again = [attack(text, name, 3) for name in reversed(ATTACKS) for text in reversed(TEXTS)]
@@ -74,18 +67,14 @@ def test_an_attack_depends_on_nothing_but_text_name_and_seed():
 
 @pytest.mark.parametrize("name", ATTACKS)
 @given(text=words.map(" ".join))
+@example("")
+@example("?! 日本語です。")
 @example("n't")
 @example("N'T not")
 @example("cannot not")
 def test_no_attack_fails_gives_the_text_itself_or_leaves_two_blanks(name, text):
     made = attack(text, name)
     assert made is None or (made != text and "  " not in made and made == made.strip())
-
-
-@pytest.mark.parametrize("name", ATTACKS)
-@pytest.mark.parametrize("text", ["", " ", "...", "?!", "Ø", "日本語です。"])
-def test_no_attack_applies_to_a_text_without_words(name, text):
-    assert attack(text, name) is None
 
 
 # What is put in.
@@ -103,13 +92,13 @@ def test_add_puts_a_noun_of_the_same_number_after_a_noun(text):
 @pytest.mark.parametrize(
     ("name", "text", "part", "pool"),
     [
-        ("noun", "It is an apple.", "NOUN", NOUNS),
-        ("noun", "Ann has apples.", "NOUN", NOUNS),
-        ("verb", "Ann wrote the book.", "VERB", VERBS),
-        ("verb", "It is located in it.", "VERB", VERBS),
-        ("verb", "She includes the book.", "VERB", VERBS),
-        ("adj", "It is an enormous town.", "ADJ", ADJECTIVES),
-        ("adj", "It is the oldest town.", "ADJ", ADJECTIVES),
+        ("noun", "It is an apple.", "NOUN", "nouns"),
+        ("noun", "Ann has apples.", "NOUN", "nouns"),
+        ("verb", "Ann wrote the book.", "VERB", "verbs"),
+        ("verb", "It is located in it.", "VERB", "verbs"),
+        ("verb", "She includes the book.", "VERB", "verbs"),
+        ("adj", "It is an enormous town.", "ADJ", "adjectives"),
+        ("adj", "It is the oldest town.", "ADJ", "adjectives"),
     ],
 )
 def test_a_word_is_replaced_by_one_of_the_pool_in_its_form_and_the_article_repaired(
@@ -122,7 +111,7 @@ def test_a_word_is_replaced_by_one_of_the_pool_in_its_form_and_the_article_repai
         places = [at for at in range(len(old)) if old[at] != new[at] and old[at] not in ("a", "an")]
         (place,) = places
         tag = tag_of(old[place], part)
-        assert new[place] in {inflected(lemma, part, tag) for lemma in pool}
+        assert new[place] in {inflected(lemma, part, tag) for lemma in WORDS[pool]}
         if new[place - 1] in ("a", "an"):
             assert new[place - 1] == article_for(new[place])
 
@@ -132,10 +121,12 @@ def test_a_word_is_never_drawn_for_itself():
     assert len(made) > 100 and None not in made
 
 
-@pytest.mark.parametrize(("pool", "part"), [(NOUNS, "NOUN"), (VERBS, "VERB"), (ADJECTIVES, "ADJ")])
+@pytest.mark.parametrize(
+    ("pool", "part"), [("nouns", "NOUN"), ("verbs", "VERB"), ("adjectives", "ADJ")]
+)
 def test_a_pool_has_150_different_words_that_can_be_inflected(pool, part):
-    assert len(pool) == len(set(pool)) == 150
-    for word in pool:
+    assert len(WORDS[pool]) == len(set(WORDS[pool])) == 150
+    for word in WORDS[pool]:
         found = forms(word, part)
         assert {"NOUN": {"NN", "NNS"}, "ADJ": {"JJ"}}.get(part, {"VB", "VBZ", "VBG"}) <= set(found)
         if part == "VERB":
@@ -158,14 +149,9 @@ def test_name_calls_one_person_by_another_name_of_the_same_gender_everywhere():
         assert (
             sum(word != other for word, other in zip(text.split(), made.split(), strict=True)) == 2
         )
-        assert new in (MALE if old == "Alan" else FEMALE) and new not in ("Alan", "Mary")
+        assert new in WORDS["male" if old == "Alan" else "female"] and new not in ("Alan", "Mary")
         seen.add(old)
-    assert seen == {"Alan", "Mary"}
-
-
-def test_there_are_70_first_names_a_list_and_none_in_both():
-    assert len(set(MALE)) == len(set(FEMALE)) == 70
-    assert not set(MALE) & set(FEMALE)
+    assert seen == {"Alan", "Mary"} and not {*WORDS["male"]} & {*WORDS["female"]}
 
 
 # Numbers.
@@ -243,10 +229,3 @@ def test_typo_swaps_two_different_neighbours_but_never_the_first_letter():
 def test_wrong_arguments_are_refused(arguments, error, message):
     with pytest.raises(error, match=message):
         attack(*arguments)
-
-
-def test_an_attack_is_made_by_its_rule_with_its_own_random_numbers():
-    for name, each in ATTACKS.items():
-        assert attack(TEXTS[0], name, 7) == each.rule(
-            TEXTS[0], Random(number_of(7, name, TEXTS[0]))
-        )
