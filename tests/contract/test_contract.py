@@ -410,9 +410,13 @@ def test_a_score_does_not_change_what_the_caller_set(metric, scorer):
         return generator, precision, torch.get_default_dtype(), torch.is_grad_enabled()
 
     torch.set_float32_matmul_precision("medium")
-    before, expected = state(), scorer.score(**PAIRS)["scores"]
-    assert state() == before
-    torch.set_float32_matmul_precision("highest")
+    torch.set_default_dtype(torch.float64)
+    try:
+        before, expected = state(), scorer.score(**PAIRS)["scores"]
+        assert state() == before
+    finally:
+        torch.set_float32_matmul_precision("highest")
+        torch.set_default_dtype(torch.float32)
     kept = {} if metric.name == "toy" else {"reuse_memory": 0}
     # The device "meta" stands for a GPU: what is made there has no numbers.
     with torch.device("meta"), torch.autocast("cpu", torch.bfloat16), torch.no_grad():

@@ -22,7 +22,7 @@ from infolm_metric.core.inputs import (
 TEXTS = st.text(max_size=5)
 GROUPS = st.lists(TEXTS, min_size=1, max_size=3)
 NO_TEXTS = st.one_of(
-    st.sampled_from([None, pandas.NA, np.int64(5), {"text": "a"}, b"a", True, ["a"]]),
+    st.sampled_from([None, pandas.NA, np.int64(5), {"text": "a"}, b"a", True]),
     st.integers(),
     st.floats(),
 )
@@ -90,6 +90,8 @@ REFUSED = {  # predictions, references, the error and a word of its message
     "no reference in an array": (["a"], [np.array([])], ValueError, r"references\[0\] is an empty"),
     "strings, then a list": (["a", "b"], ["c", ["d"]], ValueError, r"mixes .*references\[1\] a l"),
     "lists, then a string": (["a", "b"], [["c"], "d"], ValueError, r"mixes .*references\[1\] a s"),
+    "a list as prediction": ([["a"]], ["b"], TypeError, r"predictions\[0\].*list"),
+    "a list in a list": (["a"], [["b", ["c"]]], TypeError, r"references\[0\]\[1\].*list"),
     "strings, then no text": (["a", "b"], ["c", []], ValueError, "mixes"),
 }
 
