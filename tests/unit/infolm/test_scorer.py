@@ -35,21 +35,11 @@ REFERENCES = [
 PAIRS = list(zip(CANDIDATES, REFERENCES, strict=True))
 # Every measure, with the parameters that the project is judged by.
 PARAMETERS = [
-    ("kl_divergence", None, None),
-    ("alpha_divergence", 0.3, None),
-    ("alpha_divergence", 2.0, None),
-    ("alpha_divergence", -0.5, None),
-    ("renyi_divergence", 0.3, None),
-    ("renyi_divergence", 2.0, None),
-    ("beta_divergence", None, 0.7),
-    ("beta_divergence", None, -0.5),
-    ("ab_divergence", 0.3, 0.7),
-    ("ab_divergence", 2.0, -0.5),
-    ("ab_divergence", -0.5, -0.5),
-    ("l1_distance", None, None),
-    ("l2_distance", None, None),
-    ("l_infinity_distance", None, None),
-    ("fisher_rao_distance", None, None),
+    *((name, None, None) for name, measure in MEASURES.items() if not measure.parameters),
+    *(("alpha_divergence", alpha, None) for alpha in (0.3, 2.0, -0.5)),
+    *(("renyi_divergence", alpha, None) for alpha in (0.3, 2.0)),
+    *(("beta_divergence", None, beta) for beta in (0.7, -0.5)),
+    *(("ab_divergence", *both) for both in ((0.3, 0.7), (2.0, -0.5), (-0.5, -0.5))),
 ]
 TEMPERATURES = [0.05, 0.25, 1.0, 4.0]
 LONG = " ".join(["the old man saw a small red boat near the river and the bridge"] * 5)
@@ -161,24 +151,15 @@ def test_scores_are_finite_at_every_temperature(scorer, temperature):
             assert np.isfinite(scores).all() and scores[-2] == 0 < max(scores)
 
 
-# Measured: at most 0.003 and 0.0005.
-
-
 @settings(max_examples=40, deadline=None)
 @given(st.text(max_size=30), st.text(max_size=30))
 @example("🙂👩‍👩‍👧", "مرحبا بالعالم")
 @example("\x00\x01\x1b[31m", "e\u0301" * 50)
 @example("\u2028\u2029\ufeff", "a" * 100_000)
 @example("The  CAT", "the cat")
-def test_any_text_scores_as_the_literal_implementation_does_or_is_refused(
-    scorer, literal, candidate, reference
-):
+def test_any_text_scores_as_the_literal_implementation_does(scorer, literal, candidate, reference):
     sides = [candidate, reference, candidate], [reference, candidate, candidate]
-    try:
-        there, back, own = scorer.score(*sides, idf=False)["scores"]
-    except ValueError as error:
-        assert "surrogate" in str(error)
-        return
+    there, back, own = scorer.score(*sides, idf=False)["scores"]
     same = scorer.tokenizer(candidate)["input_ids"] == scorer.tokenizer(reference)["input_ids"]
     assert there == back >= own == 0 and (there == 0 or not same)
     expected = literal.score([candidate], [reference], "fisher_rao_distance")
