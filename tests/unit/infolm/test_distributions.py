@@ -1,7 +1,6 @@
 """From tokens to distributions, against literal rules: windows, masks, batches, weighted means."""
 
 import math
-from collections import Counter
 
 import numpy as np
 import pytest
@@ -10,7 +9,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from infolm_metric.core.idf import normalised_log_weights
-from infolm_metric.core.tokenization import Template
 from infolm_metric.infolm import distributions
 from infolm_metric.infolm.distributions import (
     Accumulator,
@@ -32,67 +30,6 @@ def uniform(text):
 
 
 # Windows
-
-
-def literal_windows(tokens, width):
-    """(window's tokens, index of the masked one in it) for each token, by the design's rule."""
-    starts = []
-    start = 0
-    while start + width < len(tokens):
-        starts.append(start)
-        start += max(1, width // 2)
-    starts.append(len(tokens) - width)
-    found = []
-    for index in range(len(tokens)):
-        best = starts[0]
-        for start in starts:
-            # Twice the distance from the window's centre, to compare whole numbers.
-            if abs(2 * (index - start) - (width - 1)) < abs(2 * (index - best) - (width - 1)):
-                best = start
-        found.append((tokens[best : best + width], index - best))
-    return found
-
-
-@settings(deadline=None, max_examples=150)
-@given(
-    length=st.integers(1, 60),
-    width=st.integers(1, 24),
-    around=st.sampled_from([((2,), (3,)), ((), (3,)), ((2, 5), ())]),
-    weightless=st.sets(st.integers(0, 59)),
-)
-def test_each_token_is_masked_once_in_the_window_whose_centre_is_nearest(
-    length, width, around, weightless
-):
-    template = Template(*around, MASK)
-    tokens = list(range(100, 100 + length))
-    text = text_of(tokens, template)
-    weights = np.array([0.0 if i in weightless and i else 1.0 + i for i in range(length)])
-    with np.errstate(divide="ignore"):
-        log_weights = np.log(weights)[:, None]
-    windows = split(7, text, log_weights, template, width + template.overhead)
-    found = {}
-    for window in windows:
-        assert window.text == 7
-        ids = window.ids.tolist()
-        inner = ids[len(template.prefix) : len(ids) - len(template.suffix)]
-        assert ids == [*template.prefix, *inner, *template.suffix]
-        pairs = zip(window.positions[:, 0], window.log_weights[:, 0, 0], strict=True)
-        for position, log_weight in pairs:
-            token = ids[position]
-            assert token not in found
-            found[token] = (inner, position - len(template.prefix))
-            assert log_weight == log_weights[token - 100]
-    literal = (
-        literal_windows(tokens, width)
-        if length > width
-        else [(tokens, index) for index in range(length)]
-    )
-    expected = {
-        token: place
-        for token, place, weight in zip(tokens, literal, weights, strict=True)
-        if weight
-    }
-    assert found == expected
 
 
 # Several masks a context
@@ -122,71 +59,6 @@ def test_several_masks_a_context_read_each_position_once_in_as_few_contexts_as_t
 
 
 # Batches
-
-
-def windows_of(lengths):
-    """A window for each length, every id different, each position masked unless marked in vain."""
-    made, identity = [], 1000
-    for number, length in enumerate(lengths):
-        ids = np.arange(identity, identity + length)
-        identity += length
-        positions = np.arange(length)[number % 2 :: 1 + number % 3]
-        log_weights = -positions[:, None, None].astype(float)
-        made.append(MaskedWindow(number, ids, positions[:, None], log_weights))
-    return made
-
-
-def check_batches(windows, given_batches):
-    """Every context once, its mask in place, nothing padded, weights and texts at its side."""
-    rows = {
-        window.text: (
-            window.ids.tolist(),
-            dict(zip(window.positions[:, 0], window.log_weights[:, 0, 0], strict=True)),
-        )
-        for window in windows
-    }
-    seen = Counter()
-    for batch in given_batches:
-        assert batch.ids.dtype == batch.positions.dtype == torch.int64
-        assert batch.log_weights.dtype == torch.float64
-        assert len(batch.texts) == len(batch.ids) == len(batch.positions) == len(batch.log_weights)
-        for owner, ids, position, log_weight in zip(
-            batch.texts.tolist(),
-            batch.ids.tolist(),
-            batch.positions[:, 0].tolist(),
-            batch.log_weights[:, 0, 0],
-            strict=True,
-        ):
-            original, weights = rows[owner]
-            assert ids == [*original[:position], MASK, *original[position + 1 :]]
-            assert log_weight == weights[position]
-            seen[owner, position] += 1
-    assert seen == Counter(
-        (w.text, position) for w in windows for (position,) in w.positions.tolist()
-    )
-
-
-@settings(deadline=None, max_examples=100)
-@given(
-    lengths=st.lists(st.integers(1, 12), max_size=20).map(
-        lambda lengths: [length + 1 for length in lengths]
-    ),
-    size=st.one_of(st.none(), st.integers(1, 9)),
-)
-def test_batches_hold_every_context_once_with_its_mask_and_without_padding(lengths, size):
-    windows = windows_of(lengths)
-    made = list(batches(windows, MASK, size, 300, "cpu"))
-    check_batches(windows, made)
-    assert [b.ids.shape[1] for b in made] == sorted((b.ids.shape[1] for b in made), reverse=True)
-    if size is not None:
-        assert all(len(batch.ids) <= size for batch in made)
-        totals = Counter()
-        for window in windows:
-            totals[len(window.ids)] += len(window.positions)
-        # As few as the limit allows.
-        assert Counter(b.ids.shape[1] for b in made) == {
-            length: math.ceil(total / size) for length, total in totals.items()
-        }
 
 
 def test_a_batch_left_to_us_holds_as_many_tokens_as_the_device_takes(monkeypatch):

@@ -3,7 +3,6 @@
 import shutil
 from contextlib import contextmanager
 
-import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
@@ -115,19 +114,6 @@ def test_a_typed_padding_token_shifts_positions_as_in_the_familys_own(family, ti
     padding, model = AutoTokenizer.from_pretrained(folder).pad_token, load(folder)
     made = batches_of(model, [f"the cat {padding} sat on {padding} the mat and slept"])
     assert largest_difference(model, literal_model(folder), made) < TOLERANCE
-
-
-def test_one_encoder_answers_batches_of_any_order_and_size(tiny_bert):
-    fast, literal = load(tiny_bert), literal_model(tiny_bert)
-    made = batches_of(fast, size=4)
-    order = np.random.default_rng(0).permutation(len(made))
-    assert largest_difference(fast, literal, [made[i] for i in order]) < TOLERANCE
-    rooms = {name: room.data_ptr() for name, room in fast.model.encoder.room.items()}
-    assert largest_difference(fast, literal, made) < TOLERANCE
-    # What it keeps has the size of the largest batch, and is used again.
-    assert {name: room.data_ptr() for name, room in fast.model.encoder.room.items()} == rooms
-    most = max(batch.ids.numel() for batch in made)
-    assert all(room.numel() <= most * 4 * 40 for room in fast.model.encoder.room.values())
 
 
 @contextmanager

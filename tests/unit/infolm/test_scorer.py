@@ -2,6 +2,7 @@
 
 import math
 import warnings
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -177,10 +178,37 @@ def test_distributions_are_normalised_log_probabilities(scorer):
 # What is read, and how often
 
 
-def test_repeated_texts_in_a_call_are_read_once(scorer, monkeypatch):
-    with counted_contexts(monkeypatch) as contexts:
-        scorer.score(["one small boat"] * 7, ["one small boat"] * 7, idf=False, reuse_memory=0)
-    assert len(contexts) == len(scorer.tokenizer.tokenize("one small boat"))
+@settings(max_examples=60, deadline=None)
+@given(
+    texts=st.lists(
+        st.sampled_from([*CANDIDATES, "the cat " * 9, "The  CAT"]), min_size=1, max_size=6
+    ),
+    size=st.integers(1, 9) | st.just("auto"),
+    limit=st.none() | st.integers(3, 14),
+    weighed=st.booleans(),
+)
+def test_each_masked_context_of_each_text_is_read_once_without_padding_in_full_batches(
+    scorer, literal, monkeypatch, texts, size, limit, weighed
+):
+    cut, sizes = {"max_length": limit, "long_text": "window"}, []
+    table = IDF.from_corpus(["the cat", "the dog", "sat on the mat"], scorer.tokenizer)
+    weights = dict(enumerate(table.weights)) if weighed else None
+    options = {"idf": weighed and table, "batch_size": size, "reuse_memory": 0, **cut}
+    with counted_contexts(monkeypatch, sizes) as contexts:
+        found = scorer.distributions(texts, **options)
+    different = {tuple(scorer.tokenizer(text)["input_ids"]): text for text in texts}
+    expected = []
+    for text in different.values():
+        positions = literal.positions(text, **cut)
+        heard = [each for each in positions if not weights or weights[each[2]]]
+        expected += [tuple(ids) for ids, *_ in heard or positions]
+    assert sorted(contexts) == sorted(expected)
+    alike = Counter(map(len, expected)).values()
+    assert size == "auto" or len(sizes) == sum(math.ceil(count / size) for count in alike)
+    assert max(sizes) <= (max(alike) if size == "auto" else size)
+    for text, log_p in zip(texts, found, strict=True):
+        exact = literal.log_distribution(text, weights=weights, **cut)
+        torch.testing.assert_close(log_p, exact, rtol=0, atol=1e-4)
 
 
 def test_one_hundred_thousand_words_are_cut_to_what_the_model_reads(scorer, monkeypatch):
@@ -189,14 +217,6 @@ def test_one_hundred_thousand_words_are_cut_to_what_the_model_reads(scorer, monk
     (same,) = scorer.score(["the cat " * 19], ["the cat"])["scores"]
     assert cut == same > 0
     assert max(map(len, contexts)) == 40 and len(contexts) <= 38 + 2
-
-
-def test_every_word_of_two_thousand_is_masked_once_in_windows(scorer, monkeypatch):
-    with counted_contexts(monkeypatch) as contexts:
-        scorer.score(["the cat " * 1000], ["a dog"], long_text="window", reuse_memory=0)
-    mask = scorer.tokenizer.mask_token_id
-    # Those of the reference, and one for each of the words.
-    assert len(contexts) == 2000 + 2 and {context.count(mask) for context in contexts} == {1}
 
 
 def test_the_progress_grows_to_the_whole_with_what_is_kept_counted(fresh):
