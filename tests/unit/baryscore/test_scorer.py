@@ -5,7 +5,6 @@ import pytest
 import torch
 
 from infolm_metric import IDF, BaryScorer
-from infolm_metric.baryscore.scorer import Encoder
 from infolm_metric.core.settings import BUNDLED_FOLDER
 from tests.model_families import FAMILIES, edited
 from tests.paraphrases import PARAPHRASES
@@ -44,6 +43,7 @@ KNOWN = [
         "Bilateral trade has increased to more than $100 billion a year.",
     ),
     ("cats", "dogs"),
+    *(("", "a cat"), ("", ""), ("😀", "a")),  # no tokens, or unknown ones
 ]
 
 pytestmark = pytest.mark.filterwarnings("ignore:infolm")
@@ -65,27 +65,13 @@ def literal():
     return ReferenceBaryScore(BUNDLED_FOLDER)
 
 
-@pytest.fixture
-def read(monkeypatch):
-    """The rows of token ids that any model reads."""
-    rows = []
-    plain = Encoder.states
-
-    def counting(self, ids):
-        rows.extend(map(tuple, ids.tolist()))
-        return plain(self, ids)
-
-    monkeypatch.setattr(Encoder, "states", counting)
-    return rows
-
-
 # Values.
 
 
 @pytest.mark.parametrize(
     ("idf", "layers", "expected"),
     [
-        (False, 5, [0, 0.514342, 0.328931, 0.160569, 0.380785]),
+        (False, 5, [0, 0.514342, 0.328931, 0.160569, 0.380785, 0.988172, 0, 0.887851]),
         (False, "all", [0, 0.483334, 0.336171, 0.144945, 0.406573]),
         ("references", 5, [0, 0.613900, 0.389130, 0.235951, 0.380785]),
         ("references", "all", [0, 0.587945, 0.403955, 0.216239, 0.406573]),
@@ -94,14 +80,9 @@ def read(monkeypatch):
 )
 def test_the_bundled_model_gives_known_values(bundled, idf, layers, expected):
     """They were found before this was written, by other code; another model gives others."""
-    result = bundled.score(*map(list, zip(*KNOWN, strict=True)), idf=idf, layers=layers)
+    sides = map(list, zip(*KNOWN[: len(expected)], strict=True))
+    result = bundled.score(*sides, idf=idf, layers=layers)
     assert result["scores"] == pytest.approx(expected, abs=1e-5)
-
-
-def test_what_has_no_tokens_or_unknown_ones_has_known_values_too(bundled):
-    found = bundled.score(["", "", "😀"], ["a cat", "", "a"], idf=False)
-    assert found["scores"] == pytest.approx([0.988172, 0, 0.887851], abs=1e-5)
-    assert found["scores"][1] == 0
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -118,12 +99,9 @@ def test_scores_equal_the_literal_implementation_for_every_family(tiny_models, f
 
 
 def test_weights_equal_the_literal_implementation(bundled, literal):
-    texts = [text for text, _ in PARAPHRASES[:6]]
-    others = [other for _, other in PARAPHRASES[:6]]
-    expected = [
-        literal.score(one, other, documents=others)
-        for one, other in zip(texts, others, strict=True)
-    ]
+    texts, others = map(list, zip(*PARAPHRASES[:6], strict=True))
+    pairs = zip(texts, others, strict=True)
+    expected = [literal.score(one, other, documents=others) for one, other in pairs]
     assert bundled.score(texts, others)["scores"] == pytest.approx(expected, abs=1e-5)
 
 
@@ -171,7 +149,7 @@ def test_the_authors_algorithm_spelled_out_gives_the_values_of_their_code(litera
 
     The values were found by the authors' own code, float32, with POT 0.9.5.
     """
-    found = [literal.authors_score(candidate, reference) for candidate, reference in KNOWN]
+    found = [literal.authors_score(candidate, reference) for candidate, reference in KNOWN[:5]]
     assert found == pytest.approx([0, 0.409393, 0.279621, 0.144364, 0.186239], abs=1e-5)
 
 
@@ -189,57 +167,11 @@ def test_no_barycentre_of_the_authors_is_better_than_the_closed_form(literal):
 # What a score must not depend on.
 
 
-@pytest.mark.parametrize("family", FAMILIES)
-def test_a_score_has_the_same_bits_in_any_company_order_batch_or_chunk(
-    family, tiny_models, monkeypatch
-):
-    scorer = BaryScorer(model_name_or_path=tiny_models(family), layers=2, reuse_memory=0)
-    options = {
-        "idf": IDF.from_corpus([*CANDIDATES, *REFERENCES], scorer.tokenizer),
-        "long_text": "window",
-        "max_length": 12,
-    }
-
-    def scores(candidates, references, **more):
-        return scorer.score(candidates, references, **options, **more)["scores"]
-
-    together = scores(CANDIDATES, REFERENCES)
-    pairs = list(zip(CANDIDATES, REFERENCES, strict=True))
-    assert [scores([candidate], [reference])[0] for candidate, reference in pairs] == together
-    assert scores(CANDIDATES[::-1], REFERENCES[::-1])[::-1] == together
-    assert scores([*CANDIDATES, "rain"], [*REFERENCES, "a dog"])[:-1] == together
-    for batch_size in (1, 3, 64):
-        assert scores(CANDIDATES, REFERENCES, batch_size=batch_size) == together
-    monkeypatch.setattr("infolm_metric.baryscore.scorer.CHUNK_TEXTS", 1)
-    assert scores(CANDIDATES, REFERENCES) == together
-
-
 def test_swapping_the_sides_changes_nothing_for_given_weights(scorer):
     for idf in (False, IDF.from_corpus(CANDIDATES, scorer.tokenizer)):
         there = scorer.score(CANDIDATES, REFERENCES, idf=idf)["scores"]
         back = scorer.score(REFERENCES, CANDIDATES, idf=idf)["scores"]
         assert there == pytest.approx(back, abs=1e-12)
-
-
-def test_what_is_kept_and_what_is_read_anew_score_alike(tiny_bert, read):
-    fresh = BaryScorer(model_name_or_path=tiny_bert, layers=2)
-    first = fresh.score(CANDIDATES, REFERENCES)["scores"]
-    count = len(read)
-    assert count == len(set(read)) == len({*CANDIDATES, *REFERENCES})
-    assert fresh.score(CANDIDATES, REFERENCES)["scores"] == first
-    assert fresh.score(CANDIDATES, REFERENCES, idf=False)["scores"] != first
-    assert len(read) == count  # the states do not depend on the weights
-    fresh.unload()
-    assert fresh.score(CANDIDATES, REFERENCES, reuse_memory=0)["scores"] == first
-    assert len(read) == 2 * count
-
-
-@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
-def test_half_precision_is_close_and_named_in_the_signature(bundled, dtype):
-    pairs = list(map(list, zip(*KNOWN, strict=True)))
-    found = bundled.score(*pairs, dtype=dtype)
-    assert f"|dtype:{dtype}|" in found["signature"]
-    assert found["scores"] == pytest.approx(bundled.score(*pairs)["scores"], abs=0.02)
 
 
 # Texts.
@@ -255,17 +187,6 @@ def test_states_that_overflow_are_refused_by_the_settings_name(tiny_bert):
         encoder_layers[-1].output.dense.weight.fill_(6e4)
     with pytest.raises(ValueError, match="no finite numbers with dtype=.float16.; give"):
         scorer.score([""], ["a"])
-
-
-def test_equal_tokens_with_equal_weights_score_exactly_zero(scorer):
-    texts = ["The  CAT sat", "", LONG]
-    found = scorer.score(texts, ["the cat SAT", "", LONG])
-    assert found["scores"] == [0.0] * 3
-
-
-def test_with_separate_weights_a_copy_need_not_score_zero(scorer):
-    found = scorer.score(CANDIDATES, [*CANDIDATES[:-1], "the mat"], idf="separate")
-    assert found["scores"][0] > 0
 
 
 def test_a_text_of_one_token_is_heard(scorer):
@@ -284,26 +205,6 @@ def test_tokens_of_weight_zero_take_no_part(scorer):
     nothing = scorer.score(["the the"], ["dog"], idf=table)
     assert nothing["warnings"]["zero_weight"] == 1
     assert nothing["scores"] == scorer.score(["the the"], ["dog"], idf=False)["scores"]
-
-
-@pytest.mark.parametrize(("rule", "combine"), [("min", min), ("mean", np.mean)])
-def test_several_references_are_scored_each_and_combined(scorer, rule, combine):
-    groups = [[one, other] for one, other in zip(REFERENCES, REFERENCES[::-1], strict=True)]
-    found = scorer.score(CANDIDATES, groups, multi_reference=rule, idf=False)["scores"]
-    apart = [
-        scorer.score(CANDIDATES, list(side), idf=False)["scores"]
-        for side in zip(*groups, strict=True)
-    ]
-    assert found == pytest.approx([combine(pair) for pair in zip(*apart, strict=True)], abs=1e-15)
-
-
-def test_long_texts_are_cut_or_read_in_windows(scorer):
-    cut = scorer.score([LONG], ["the boat"], max_length=12)
-    assert cut["warnings"]["too_long"] == 1 and "|max_length:12|" in cut.signature
-    short = scorer.tokenizer.decode(scorer.tokenizer(LONG)["input_ids"][1:11])
-    assert scorer.score([short], ["the boat"], max_length=12)["scores"] == cut["scores"]
-    whole = scorer.score([LONG], ["the boat"], max_length=12, long_text="window")
-    assert whole["scores"] != cut["scores"] and "too_long" not in whole["warnings"]
 
 
 def test_every_token_of_a_window_has_the_states_that_window_gives(scorer):

@@ -50,15 +50,6 @@ def test_tied_costs_agree_with_another_solver():
         assert squared_distance(one, other) == pytest.approx(expected, abs=1e-9)
 
 
-def test_where_all_costs_are_equal_every_plan_costs_as_much():
-    points = np.eye(12)
-    one, other = (
-        WeightedPoints.of(points[:5], np.log(np.arange(1, 6))),
-        WeightedPoints.of(points[5:], np.zeros(7)),
-    )
-    assert squared_distance(one, other) == pytest.approx(2, abs=1e-12)
-
-
 @pytest.mark.parametrize("shape", [(1, 1), (1, 4), (2, 2), (2, 3), (3, 3), (4, 3), (4, 4)])
 def test_few_points_agree_with_every_vertex_tried(shape):
     draw = np.random.default_rng(sum(shape))
@@ -77,14 +68,6 @@ def test_equal_numbers_of_equal_weights_are_assigned_one_to_one():
     cost = squared(x, y)
     expected = cost[linear_sum_assignment(cost)].mean()
     assert squared_distance(one, other) == pytest.approx(expected, abs=1e-15)
-
-
-def test_one_point_against_one_costs_its_squared_distance():
-    one, other = (
-        WeightedPoints.of(np.array([[0.6, 0.0]]), np.zeros(1)),
-        WeightedPoints.of(np.eye(2)[1:], np.zeros(1)),
-    )
-    assert squared_distance(one, other) == pytest.approx(1.36, abs=1e-15)
 
 
 POINTS = st.integers(1, 5).flatmap(

@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from infolm_metric import InfoLM, InfoLMScorer, MENLIScorer
-from infolm_metric.core import distributed
+from infolm_metric import InfoLM, InfoLMScorer
 from infolm_metric.core.baselines import (
     Baseline,
     BaselineStats,
@@ -20,6 +19,7 @@ from infolm_metric.core.baselines import (
     unrelated_pairs,
 )
 from infolm_metric.metrics import METRICS, find
+from tests.damage import DAMAGE
 from tests.paraphrases import PARAPHRASES
 from tests.random_pairs import WORDS
 from tests.toy import ToyScorer
@@ -152,61 +152,38 @@ def test_every_way_to_score_is_rescaled_by_a_file(scorer, baseline, saved, idf):
     assert found == result
 
 
-def test_several_measures_are_rescaled_by_name(scorer, baseline):
-    chosen = {"information_measure": ["l1", "ab"], "alpha": 0.5, "beta": 0.5, "idf": False}
-    result = scorer.score(CANDIDATES, REFERENCES, **chosen, rescale_with_baseline=baseline)
-    for name in ("l1_distance", "ab_divergence"):
-        mean = stats_of(baseline, name, "uniform", 1).mean
-        expected = [1 - score / mean for score in result["scores"][name]]
-        assert result["rescaled_scores"][name] == pytest.approx(expected, rel=1e-12)
-        assert result["baseline"][name]["mean"] == mean
-
-
-def test_pairs_are_rescaled_by_the_number_of_their_references(scorer, baseline):
+def test_measures_are_rescaled_by_name_and_pairs_by_the_number_of_their_references(
+    scorer, baseline
+):
     groups = [[text] if i < 8 else [text, TEXTS[i - 15]] for i, text in enumerate(REFERENCES)]
-    result = scorer.score(CANDIDATES, groups, idf=False, rescale_with_baseline=baseline)
-    means = [stats_of(baseline, "fisher_rao_distance", "uniform", count).mean for count in (1, 2)]
-    expected = [
-        1 - score / means[len(group) - 1]
-        for score, group in zip(result["scores"], groups, strict=True)
-    ]
-    assert result["rescaled_scores"] == pytest.approx(expected, rel=1e-12)
-    assert result["baseline"]["mean"] == means[1]  # what most pairs are rescaled by
+    chosen = {"information_measure": ["l1", "ab"], "alpha": 0.5, "beta": 0.5, "idf": False}
+    result = scorer.score(CANDIDATES, groups, **chosen, rescale_with_baseline=baseline)
+    for name, scores in result["scores"].items():
+        means = [stats_of(baseline, name, "uniform", count).mean for count in (1, 2)]
+        expected = [
+            1 - score / means[len(group) - 1] for score, group in zip(scores, groups, strict=True)
+        ]
+        assert result["rescaled_scores"][name] == pytest.approx(expected, rel=1e-12)
+        assert result["baseline"][name]["mean"] == means[1]  # what most pairs are rescaled by
 
 
-UNFIT = [
-    ({"temperature": 2.0}, "temperature was 1.0 and is 2.0 now"),
-    ({"max_length": 20}, "max_length was 40 and is 20 now"),
-    ({"information_measure": "ab", "alpha": 1, "beta": 1}, "alpha was 0.5 and is 1.0 now"),
-    ({"model_name_or_path": "bundled"}, "model was"),
+UNFIT = [  # the settings, how many references, whether it is the package's, and a word
+    ({"temperature": 2.0}, 1, False, "temperature was 1.0 and is 2.0 now"),
+    ({"information_measure": "ab", "alpha": 1, "beta": 1}, 1, False, "alpha was 0.5 and is 1.0"),
+    ({"model_name_or_path": "bundled"}, 1, False, "model was"),
+    ({}, 3, False, "up to 2 references, and a pair has 3"),
+    ({"model_name_or_path": "bundled"}, 2, True, "the package's baseline is for 1 reference"),
 ]
 
 
-@pytest.mark.parametrize(("changes", "word"), UNFIT, ids=lambda value: str(value)[:30])
-def test_a_baseline_of_other_settings_is_refused_before_a_model_is_loaded(
-    scorer, baseline, changes, word, no_model
+@pytest.mark.parametrize(("changes", "references", "package", "word"), UNFIT, ids=str)
+def test_a_baseline_that_does_not_fit_is_refused_before_a_model_is_loaded(
+    scorer, baseline, changes, references, package, word, no_model
 ):
-    fresh = InfoLMScorer(scorer.settings)
+    groups = [[text] for text in REFERENCES[1:]] + [REFERENCES[:references]]
+    chosen = {**changes, "rescale_with_baseline": package or baseline}
     with pytest.raises(NoBaseline, match=f"{word}.*infolm baseline"):
-        fresh.score(CANDIDATES, REFERENCES, **changes, rescale_with_baseline=baseline)
-
-
-def test_more_references_than_the_baseline_knows_are_refused(
-    scorer, baseline, no_model, monkeypatch
-):
-    groups = [[text] for text in REFERENCES[1:]] + [REFERENCES[:3]]
-    fresh = InfoLMScorer(scorer.settings)
-    with pytest.raises(NoBaseline, match="up to 2 references, and a pair has 3"):
-        fresh.score(CANDIDATES, groups, rescale_with_baseline=baseline)
-
-    def together(step, group):  # of two ranks, the other with the same pairs
-        own, account = step()
-        return own, [account, account]
-
-    monkeypatch.setattr(distributed, "number_of_ranks", lambda group: 2)
-    monkeypatch.setattr(distributed, "_together", together)
-    with pytest.raises(NoBaseline, match="up to 2 references, and a pair has 3"):
-        distributed.distributed_score(fresh, CANDIDATES, groups, rescale_with_baseline=baseline)
+        InfoLMScorer(scorer.settings).score(CANDIDATES, groups, **chosen)
 
 
 def test_a_metric_is_rescaled_from_its_best_score_if_it_has_one(monkeypatch):
@@ -247,15 +224,6 @@ def test_the_packages_baseline_rescales_a_pair_by_the_bundled_model():
     assert "|baseline:package-" in result.signature
 
 
-def test_what_the_packages_baseline_is_not_for_is_refused(no_model):
-    pairs = CANDIDATES[:2], [REFERENCES[:2]] * 2
-    with pytest.raises(NoBaseline, match="the package's baseline is for 1 reference"):
-        InfoLMScorer(model_name_or_path="bundled").score(*pairs, rescale_with_baseline=True)
-    combined = MENLIScorer(model_name_or_path="bundled", combine_with="infolm")
-    with pytest.raises(NoBaseline, match="nli_weight was not given"):
-        combined.score(CANDIDATES[:2], REFERENCES[:2], rescale_with_baseline=True)
-
-
 # The file
 
 
@@ -267,52 +235,30 @@ def test_a_file_keeps_a_baseline(baseline, saved):
     assert baseline != Baseline({}) and baseline != "baseline"
 
 
-def toy_file(**changes):
-    """A file of one score's statistics, without a fingerprint as older ones are, with changes."""
-    whole = {"mean": 0.6, "deviation": 0.1, "deciles": [0.1] * 9, "pairs": 500, **changes}
-    record = {"signature": "metric:toy", "weights": "uniform", "references": 1, **whole}
-    return json.dumps({"format": "infolm baseline", "version": 1, "spreads": [record]})
+WRONG = [
+    *({"mean": wrong} for wrong in (math.nan, "0.6", True)),
+    *({"deviation": wrong} for wrong in (10**400, -0.1)),
+    *({"deciles": wrong} for wrong in ([0.1] * 8, 0.1, [0.2] + [0.1] * 8)),
+    *({"pairs": "500"}, {"signature": 5}, {"references": "1"}, {"more": 1}),
+]
 
 
-@pytest.mark.parametrize(
-    "content",
-    [
-        *("", "{}", "[]", '{"format": "infolm baseline", "version": 9}'),
-        toy_file(mean=math.nan),
-        toy_file(mean="0.6"),
-        toy_file(mean=True),
-        toy_file(deviation=10**400),
-        toy_file(deviation=-0.1),
-        toy_file(deciles=[0.1] * 8),
-        toy_file(deciles=0.1),
-        toy_file(deciles=[0.2] + [0.1] * 8),
-        toy_file(pairs="500"),
-        toy_file(signature=5),
-        toy_file(references="1"),
-        toy_file(more=1),
-    ],
-)
-def test_a_file_that_is_no_baseline_is_refused_by_name(content, tmp_path):
-    (tmp_path / "b").write_text(toy_file())
-    assert len(Baseline.load(tmp_path / "b").stats) == 1
-    (tmp_path / "b").write_text(content)
+@pytest.mark.parametrize("changes", WRONG, ids=str)
+def test_statistics_that_cannot_be_are_refused_without_a_fingerprint_too(saved, tmp_path, changes):
+    record = json.loads(saved.read_text())
+    del record["fingerprint"]  # as older files have none
+    (tmp_path / "b").write_text(json.dumps(record))
+    assert Baseline.load(tmp_path / "b") == Baseline.load(saved)
+    record["spreads"][1] |= changes
+    (tmp_path / "b").write_text(json.dumps(record))
     with pytest.raises(ValueError, match=r"/b' is not a baseline"):
         InfoLMScorer().score(["a"], ["b"], rescale_with_baseline=tmp_path / "b")
 
 
-@given(data=st.data())
-def test_a_file_with_other_bytes_is_refused_or_says_the_same(baseline, saved, tmp_path, data):
-    content = saved.read_bytes()
-    at = data.draw(st.integers(0, len(content) - 1))
-    rest = content[at + 1 :] if data.draw(st.booleans()) else b""
-    (tmp_path / "b").write_bytes(content[:at] + data.draw(st.binary(max_size=2)) + rest)
+@given(damage=DAMAGE)
+def test_a_file_with_other_bytes_is_refused_or_says_the_same(baseline, saved, tmp_path, damage):
+    (tmp_path / "b").write_bytes(damage(saved.read_bytes()))
     try:
         assert Baseline.load(tmp_path / "b") == baseline
     except ValueError as error:
         assert "is not a baseline" in str(error)
-
-
-@pytest.mark.parametrize(("value", "error"), [(3, TypeError), ("no/such/file", ValueError)])
-def test_a_wrong_value_is_refused(value, error, no_model):
-    with pytest.raises(error, match="rescale_with_baseline must be True, False or"):
-        InfoLMScorer().score(["a"], ["b"], rescale_with_baseline=value)

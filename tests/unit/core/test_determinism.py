@@ -42,11 +42,8 @@ def test_only_linear_layers_are_changed_and_in_place():
     )
     weights = model.state_dict()
     assert deterministic_linear(model) is model
-    assert [type(part).__name__ for part in model] == [
-        "DeterministicLinear",
-        "LayerNorm",
-        "Bilinear",
-    ]
+    kinds = ["DeterministicLinear", "LayerNorm", "Bilinear"]
+    assert [type(part).__name__ for part in model] == kinds
     assert model.state_dict().keys() == weights.keys()
 
 

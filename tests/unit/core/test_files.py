@@ -58,13 +58,7 @@ def file(tmp_path):
 )
 def test_a_line_feed_alone_or_after_a_carriage_return_ends_a_text(file, content, texts):
     assert list(read_texts(file("a.txt", content))) == texts
-
-
-def test_a_compressed_file_holds_what_it_held(file):
-    plain = file("a.txt.gz", gzip.compress(f"{ODD}\nb".encode()))
-    table = file("a.csv.GZ", gzip.compress(b"text\nc\n"))
-    assert list(read_texts(plain)) == [ODD, "b"]
-    assert list(read_documents(table, "text")) == ["c"]
+    assert list(read_texts(file("a.txt.gz", gzip.compress(content.encode())))) == texts
 
 
 @pytest.mark.parametrize(
@@ -77,7 +71,11 @@ def test_a_compressed_file_holds_what_it_held(file):
     ],
 )
 def test_a_table_gives_its_cells_as_they_are(file, name, content):
-    assert list(read_documents(file(name, content), "text")) == [f'{ODD}\n"x", y', "", "NA"]
+    compressed = file(f"{name}.GZ", gzip.compress(content.encode()))
+    for path in (file(name, content), compressed):
+        assert list(read_documents(path, "text")) == [f'{ODD}\n"x", y', "", "NA"]
+    with pytest.raises(ValueError, match="no column 'target'; there are .*text"):
+        list(read_documents(compressed, "target"))
 
 
 def test_a_cell_may_be_long(file):
@@ -86,25 +84,24 @@ def test_a_cell_may_be_long(file):
 
 
 def test_references_may_be_a_text_or_a_list_and_come_from_several_columns(file):
-    rows = [
+    rows = (
         {"candidate": "a", "x": ["b", "c"], "y": "d"},
         {"candidate": "e", "x": "f", "y": ["g", "h"]},
-    ]
+    )
     path = file("a.jsonl", "\n".join(map(json.dumps, rows)))
-    assert list(Source(path, lambda: read_rows(path), None, ["x", "y"])) == [
-        ("a", ["b", "c", "d"]),
-        ("e", ["f", "g", "h"]),
-    ]
+    pairs = [("a", ["b", "c", "d"]), ("e", ["f", "g", "h"])]
+    assert list(Source(path, lambda: read_rows(path), None, ["x", "y"])) == pairs
+
+
+MANY_LINES = b'a,b\n"' + b"x\n".rjust(1000) * (LONGEST // 999)
 
 
 @pytest.mark.parametrize(
     ("name", "content", "problem"),
     [
         ("a.jsonl", '{"candidate": "a", "reference": "b"}\n{"x": ', "line 2: not valid JSON"),
-        ("a.jsonl", "[" * 100_000, "line 1: not valid JSON"),
         ("a.jsonl", '["a", "b"]', "line 1: not a JSON object; write one JSON object per line"),
         ("a.jsonl", '\n{"candidate": 5, "reference": "b"}', "line 2: 'candidate' must be a string"),
-        ("a.jsonl", '{"candidate": "a", "reference": null}', "line 1: 'reference' must be a"),
         ("a.jsonl", '{"candidate": "a", "reference": ["b", 1]}', "line 1: 'reference' must be a"),
         ("a.jsonl", '{"candidate": "a", "references": []}', "line 1: 'references' is an empty"),
         ("a.jsonl", r'{"candidate": "\ud800", "reference": "b"}', "line 1: 'candidate' has a lone"),
@@ -118,15 +115,10 @@ def test_references_may_be_a_text_or_a_list_and_come_from_several_columns(file):
         ("a.tsv", 'candidate\treference\n"a" b\tc\n', "line 2: not valid CSV"),
         ("a.csv", b"candidate,reference\na,\xe9\n", "line 2: not valid UTF-8 (byte 0xe9)"),
         ("a.csv", "prediction,reference\n\"['a', 'b']\",c\n", "line 2: 'prediction' holds a list"),
-        ("a.csv", "candidate|reference\na|b\n", "there are 'candidate|reference'"),
         ("a.csv", codecs.BOM_UTF16_LE + "a,b\n".encode("utf-16-le"), "line 1: not valid UTF-8 (it"),
         ("a.csv", codecs.BOM_UTF16_BE + "a,b\n".encode("utf-16-be"), "iconv -f UTF-16 -t UTF-8"),
         ("a.csv.gz", gzip.compress(b"a,b\n" + b"x" * (LONGEST + 1), 1), "line 2: longer than"),
-        (
-            "a.csv.gz",
-            gzip.compress(b'a,b\n"' + b"x\n".rjust(1000) * (LONGEST // 999), 1),
-            "larger than field limit",
-        ),
+        ("a.csv.gz", gzip.compress(MANY_LINES, 1), "larger than field limit"),
         ("a.csv.gz", b"candidate", "Not a gzipped file"),
         ("a.jsonl.gz", gzip.compress(b"candidate", mtime=0)[:-9], "cannot read"),
         ("a.parquet", b"no", "cannot read"),
@@ -137,16 +129,7 @@ def test_a_bad_table_is_refused_by_name_and_line(file, name, content, problem):
     path = file(name, content)
     with pytest.raises((ValueError, TypeError)) as refusal:
         list(Source(path, lambda: read_rows(path)))
-    assert problem in str(refusal.value)
-    assert path in str(refusal.value)
-
-
-def test_a_named_column_that_is_not_there_is_refused_with_those_that_are(file):
-    path = file("a.csv", "candidate,reference\na,b\n")
-    with pytest.raises(ValueError, match="line 2: no column 'target'; there are 'candidate', 'ref"):
-        list(Source(path, lambda: read_rows(path), None, ["target"]))
-    with pytest.raises(ValueError, match="line 2: no column 'text'"):
-        list(read_documents(path, "text"))
+    assert problem in str(refusal.value) and path in str(refusal.value)
 
 
 def test_plain_files_of_different_lengths_are_refused_with_both_counts(file):
@@ -160,12 +143,6 @@ def test_a_table_is_not_taken_for_plain_text(file):
     table, plain = file("a.jsonl", "{}"), file("b.txt", "a")
     with pytest.raises(ValueError, match="a.jsonl is a table, .* --data"):
         list(read_parallel(plain, [table]))
-
-
-def test_a_file_that_is_not_utf_8_is_refused_with_line_and_byte(file):
-    path = file("a.txt", "caf\xe9\n".encode() + "caf\xe9\n".encode("latin-1"))
-    with pytest.raises(ValueError, match=r"a.txt, line 2: not valid UTF-8 \(byte 0xe9\); convert"):
-        list(read_texts(path))
 
 
 def test_what_cannot_be_opened_is_refused(tmp_path):

@@ -145,7 +145,6 @@ DAMAGES = {  # what is done to the folder, and a word of the message
     "no tokenizer": (no_tokenizer, (OSError, ValueError), "tokenizer"),
     "a larger tokenizer": (larger_tokenizer, ValueError, "307 entries and the model 305"),
     "a newer tokenizer": (newer_tokenizer, OSError, "PreTokenizer"),
-    "no configuration": (written(""), OSError, "config"),
     "half a configuration": (written("{"), OSError, "config"),
     "no such architecture": (written('{"model_type": "none-such"}'), OSError, "architecture"),
     "no such activation": (config_of(hidden_act="zzz"), OSError, "KeyError: 'zzz'"),
@@ -153,7 +152,6 @@ DAMAGES = {  # what is done to the folder, and a word of the message
     "heads that do not fit": (config_of(num_attention_heads=5), OSError, "hidden size"),
     "a length in words": (length_of("512"), ValueError, "'512'"),
     "a length below 0": (length_of(-1), ValueError, "-1"),
-    "a list of lengths": (length_of([40]), ValueError, r"\[40\]"),
 }
 
 
@@ -167,19 +165,14 @@ def test_a_folder_that_is_not_whole_is_an_error_that_names_it(damage, tiny_bert,
     assert repr(str(folder)) in str(refusal.value)
 
 
-@pytest.mark.parametrize("name", ["{folder}/none", "./none", "models/of/mine", "~/none"])
-def test_a_folder_that_is_not_there_is_named(name, tmp_path):
-    name = name.format(folder=tmp_path)
-    with pytest.raises(OSError, match="no such folder") as error:
-        opened(name)
-    assert repr(name) in str(error.value) and "'bundled'" in str(error.value)
-
-
 def test_a_hub_name_without_a_network_leads_to_the_bundled_model():
     with pytest.raises(OSError, match=r"'some-one/some-model'.*'v1'.*model_name_or_path='bundled'"):
         opened("some-one/some-model", "v1")
     with pytest.raises(ValueError, match="'bundled'.*no revisions.*'main'"):
         opened("bundled", "main")
+    for name in (__file__ + "/none", "./none", "models/of/mine", "~/none"):
+        with pytest.raises(OSError, match=f"{name!r}.*no such folder.*'bundled'"):
+            opened(name)
 
 
 def test_what_is_here_is_used_where_the_hub_does_not_answer(monkeypatch):

@@ -39,44 +39,33 @@ def result_of(scores, **more):
     return Result("infolm", scores, "sig", False, COUNTS, **more)
 
 
-VIEWS = {
-    "one": (result_of(ONE), {}, {"infolm": 1.0, "scores": [0.5, 1.5], **REST}),
-    "means": (result_of(ONE), {"return_scores": False}, {"infolm": 1.0, **REST}),
-    "mean alone": (result_of(ONE), {"details": False}, {"infolm": 1.0}),
-    "several": (
+VIEWS = [
+    (result_of(ONE), {}, {"infolm": 1.0, "scores": [0.5, 1.5], **REST}),
+    (result_of(ONE), {"return_scores": False}, {"infolm": 1.0, **REST}),
+    (
         result_of(SCORES, several=True),
         {},
         {"infolm": {"l1_distance": 1.0, "kl_divergence": 0.125}, "scores": SCORES, **REST},
     ),
-    "a list of one": (
-        result_of(ONE, several=True),
-        {},
-        {"infolm": {"l1_distance": 1.0}, "scores": ONE, **REST},
-    ),
-    "rescaled": (
-        result_of(ONE, rescaled=RESCALED, baseline=BASELINE),
+    (
+        result_of(ONE, rescaled=RESCALED, baseline=BASELINE, extra=EXTRA),
         {},
         {
             **{"infolm": 1.0, "rescaled": 0.5, "scores": [0.5, 1.5]},
-            **{"rescaled_scores": [0.75, 0.25], **REST, "baseline": {"mean": 2.0}},
+            **{"rescaled_scores": [0.75, 0.25], "probabilities": {"e": [0.1, 0.2]}, **REST},
+            "baseline": {"mean": 2.0},
         },
     ),
-    "rescaled means": (
+    (  # a list of one
         result_of(ONE, several=True, rescaled=RESCALED),
         {"details": False},
         {"infolm": {"l1_distance": 1.0}, "rescaled": {"l1_distance": 0.5}},
     ),
-    "more of each pair": (
-        result_of(ONE, extra=EXTRA),
-        {},
-        {"infolm": 1.0, "scores": [0.5, 1.5], "probabilities": {"e": [0.1, 0.2]}, **REST},
-    ),
-}
+]
 
 
-@pytest.mark.parametrize("case", VIEWS)
-def test_a_result_is_shown_with_these_keys_in_this_order(case):
-    result, arguments, expected = VIEWS[case]
+@pytest.mark.parametrize(("result", "arguments", "expected"), VIEWS)
+def test_a_result_is_shown_with_these_keys_in_this_order(result, arguments, expected):
     shown = result.as_dict(**arguments)
     assert shown == json.loads(json.dumps(shown)) == expected
     assert list(shown) == list(expected)

@@ -7,7 +7,13 @@ from hypothesis import strategies as st
 from transformers import AutoTokenizer
 
 from infolm_metric.core import tokenization
-from infolm_metric.core.tokenization import equal_length_batches, find_template, tokenize
+from infolm_metric.core.tokenization import (
+    equal_length_batches,
+    find_template,
+    tokenize,
+    windows,
+)
+from tests.made_texts import BERT, CLS, SEP, text_of
 from tests.model_families import SENTENCES
 
 KINDS = ("bert", "roberta", "albert", "modernbert")  # one of each kind of tokenizer
@@ -74,7 +80,7 @@ def test_a_text_that_is_too_long_can_be_an_error_or_stay_whole(tokenizer):
     assert len(fits.ids) == len(whole.ids) == length
     assert (fits.too_long, whole.too_long) == (False, True)
     with pytest.raises(ValueError, match=f"{length} tokens, .*max_length={length - 1}.*The cat"):
-        list(tokenize(tokenizer, ["a cat", SENTENCES[0]], length - 1, "error"))
+        list(tokenize(tokenizer, ["a", SENTENCES[0], "a cat"], length - 1, "error"))
 
 
 @given(
@@ -94,3 +100,18 @@ def test_batches_hold_every_text_once_and_only_of_one_length(lengths, rows, most
     for i in range(len(batches) - 1):  # no batch ends before it must
         if longest[i] == longest[i + 1]:
             assert full[i] == (rows or max(1, most // max(longest[i])))
+
+
+@given(length=st.integers(1, 60), width=st.integers(1, 24))
+def test_each_token_is_read_once_in_the_window_whose_centre_is_nearest(length, width):
+    found = {}
+    for window in windows(text_of(range(100, 100 + length)), BERT, width + BERT.overhead):
+        for own, position in zip(window.own.tolist(), window.positions, strict=True):
+            assert own not in found
+            found[own] = (window.ids[position], window.ids.tolist())
+    starts = [*range(0, length - width, max(1, width // 2)), max(0, length - width)]
+    for index in range(length):  # of two that are as near, the earlier
+        start = min(starts, key=lambda start: (abs(2 * (index - start) - (width - 1)), start))
+        inner = range(100 + start, 100 + min(start + width, length))
+        assert found[index] == (100 + index, [CLS, *inner, SEP])
+    assert len(found) == length

@@ -3,7 +3,6 @@
 import shutil
 from contextlib import contextmanager
 
-import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
@@ -11,7 +10,6 @@ from torch.nn.modules.module import register_module_forward_hook
 from transformers import AutoModelForMaskedLM, AutoTokenizer
 from transformers.utils import logging
 
-from infolm_metric.core import tokenization
 from infolm_metric.core.determinism import min_rows
 from infolm_metric.core.idf import WeightedText
 from infolm_metric.core.models import open_checkpoint
@@ -90,12 +88,6 @@ def largest_difference(model, other, made):
 # Logits
 
 
-def test_the_families_that_matter_most_are_known():
-    assert set(KNOWN) == {
-        *("bert", "roberta", "xlm-roberta", "distilbert", "albert", "electra", "mpnet")
-    }
-
-
 @pytest.mark.parametrize("masks", [1, 3])
 @pytest.mark.parametrize(("family", "changes"), VARIANTS)
 def test_logits_are_those_of_a_full_forward_pass(family, changes, masks, tiny_models):
@@ -124,44 +116,6 @@ def test_a_typed_padding_token_shifts_positions_as_in_the_familys_own(family, ti
     padding, model = AutoTokenizer.from_pretrained(folder).pad_token, load(folder)
     made = batches_of(model, [f"the cat {padding} sat on {padding} the mat and slept"])
     assert largest_difference(model, literal_model(folder), made) < TOLERANCE
-
-
-def test_a_text_read_in_windows_is_answered_as_by_the_familys_own(bert, tiny_bert, monkeypatch):
-    monkeypatch.setattr(tokenization, "SLICE", 2)
-    made = batches_of(bert, [" ".join(SENTENCES)], limit=20, long_text="window")
-    assert sum(len(batch.ids) for batch in made) > 100
-    assert largest_difference(bert, literal_model(tiny_bert), made) < TOLERANCE
-
-
-def test_a_context_can_be_masked_anywhere_special_positions_included(bert, tiny_bert):
-    first = batches_of(bert, size=7)[0]
-    positions = torch.tensor([0, 5, first.ids.shape[1] - 1, 0, 1, 2, 3])
-    logits = torch.cat(list(bert.logits(first.ids, positions[:, None])))
-    model = AutoModelForMaskedLM.from_pretrained(tiny_bert).eval()
-    with torch.no_grad():
-        whole = model(input_ids=first.ids).logits
-    assert (logits - whole[torch.arange(7), positions]).abs().max() < 1e-5
-
-
-def test_one_encoder_answers_batches_of_any_order_and_size(tiny_bert):
-    fast, literal = load(tiny_bert), literal_model(tiny_bert)
-    made = batches_of(fast, size=4)
-    order = np.random.default_rng(0).permutation(len(made))
-    assert largest_difference(fast, literal, [made[i] for i in order]) < TOLERANCE
-    rooms = {name: room.data_ptr() for name, room in fast.model.room.items()}
-    assert largest_difference(fast, literal, made) < TOLERANCE
-    # What it keeps has the size of the largest batch, and is used again.
-    assert {name: room.data_ptr() for name, room in fast.model.room.items()} == rooms
-    most = max(batch.ids.numel() for batch in made)
-    assert all(room.numel() <= most * 4 * 40 for room in fast.model.room.values())
-
-
-def test_answers_do_not_change_when_the_next_batch_is_asked_for(bert):
-    first, second, *_ = batches_of(bert)
-    answer = ask(bert, first)
-    before = answer.clone()
-    ask(bert, second)
-    assert torch.equal(answer, before)
 
 
 @contextmanager
@@ -308,28 +262,6 @@ def test_a_deberta_checkpoint_as_it_was_published_finds_its_head(tiny_models, tm
 
 
 # A good neighbour
-
-
-@pytest.mark.parametrize("family", ["bert", "bert-without-head"])
-def test_loading_leaves_the_callers_torch_as_it_was_even_after_an_error(family, tiny_models):
-    folder = tiny_models(family)
-    torch.set_default_dtype(torch.float64)
-    try:
-        state = torch.random.get_rng_state()
-        if family == "bert":
-            model = load(folder)
-            ask(model, batches_of(model)[0])
-            assert {p.dtype for p in model.model.parameters()} == {torch.float32}
-        else:
-            with pytest.raises(ValueError, match="lacks"):
-                load(folder)
-        assert torch.equal(torch.random.get_rng_state(), state)
-        assert torch.get_default_dtype() == torch.float64 and torch.is_grad_enabled()
-        with torch.no_grad():
-            open_checkpoint(str(folder), None, encoders.ARCHITECTURE)
-            assert not torch.is_grad_enabled()
-    finally:
-        torch.set_default_dtype(torch.float32)
 
 
 @pytest.mark.parametrize("shown", [True, False])

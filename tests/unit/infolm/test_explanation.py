@@ -27,45 +27,25 @@ def test_an_explanation_adds_up_to_the_score_that_compute_gives(scorer):
         assert float(explanation.shares.sum()) == pytest.approx(explanation.score, rel=1e-9)
 
 
-def test_the_views_hold_every_position_and_mix_to_the_distribution(scorer):
-    text = "a dog ran in the park"
-    table = IDF.from_corpus(["a dog", "the park"], scorer.tokenizer)
-    for weight in (0, 0.3):
-        options = {"idf": table, "interpolation": weight}
-        view = scorer.explain(text, "the cat", **options).candidate
-        assert view.tokens == scorer.tokenizer.tokenize(text)
-        assert float(view.weights.sum()) == pytest.approx(1.0)
-        mixed = (1 - weight) * (view.weights[:, None] * view.log_predictions.exp()).sum(0)
-        for token, own in zip(view.tokens, view.weights, strict=True):
-            mixed[scorer.tokenizer.convert_tokens_to_ids(token)] += weight * own
-        torch.testing.assert_close(view.log_distribution.exp(), mixed, rtol=1e-9, atol=1e-15)
-        expected = scorer.distributions([text], **options)[0]
-        torch.testing.assert_close(view.log_distribution, expected, rtol=1e-4, atol=1e-4)
+WINDOWS = {"max_length": 8, "long_text": "window"}
+OPTIONS = [{}, {"interpolation": 0.3}, {"masks_per_pass": 0}, WINDOWS]
 
 
-def test_an_empty_text_is_explained_by_a_lone_mask(scorer):
-    view = scorer.explain("", "the cat").candidate
-    assert view.tokens == ["[MASK]"]
-    assert view.weights.tolist() == [1.0]
-    assert view.log_distribution.exp().sum().item() == pytest.approx(1.0)
-
-
-def test_an_explanation_without_masks_shows_what_is_predicted_in_sight(scorer):
-    plain, seen = (scorer.explain("a cat", "the cat", masks_per_pass=k) for k in (1, 0))
-    assert seen.score == scorer.score(["a cat"], ["the cat"], masks_per_pass=0)["infolm"]
-    assert not torch.equal(plain.candidate.log_predictions, seen.candidate.log_predictions)
-    assert seen.candidate.tokens == ["a", "cat"]
-
-
-@pytest.mark.parametrize("masks", [0, 1])
-def test_the_views_of_windows_hold_the_positions_in_order(scorer, masks):
-    text = "the cat is on the mat and a dog ran in the park"
-    table = IDF.from_corpus(["the dog", "on the mat", "a park"], scorer.tokenizer)
-    options = {"idf": table, "masks_per_pass": masks, "max_length": 8, "long_text": "window"}
-    view = scorer.explain(text, "the cat", **options).candidate
-    assert view.tokens == scorer.tokenizer.tokenize(text)
+@pytest.mark.parametrize("options", [*OPTIONS, {**WINDOWS, "masks_per_pass": 0}], ids=str)
+@pytest.mark.parametrize("text", ["the cat is on the mat and a dog ran in the park", "a cat", ""])
+def test_the_views_hold_every_position_and_mix_to_the_distribution(scorer, text, options):
+    options["idf"] = IDF.from_corpus(["the dog", "on the mat", "a park"], scorer.tokenizer)
+    explanation = scorer.explain(text, "the cat", **options)
+    view, weight = explanation.candidate, options.get("interpolation", 0) if text else 0
+    assert view.tokens == (scorer.tokenizer.tokenize(text) or ["[MASK]"])
+    assert float(view.weights.sum()) == pytest.approx(1.0)
+    mixed = (1 - weight) * (view.weights[:, None] * view.log_predictions.exp()).sum(0)
+    for token, own in zip(view.tokens, view.weights, strict=True):
+        mixed[scorer.tokenizer.convert_tokens_to_ids(token)] += weight * own
+    torch.testing.assert_close(view.log_distribution.exp(), mixed, rtol=1e-9, atol=1e-15)
     expected = scorer.distributions([text], **options)[0]
     torch.testing.assert_close(view.log_distribution, expected, rtol=1e-4, atol=1e-4)
+    assert explanation.score == scorer.score([text], ["the cat"], **options)["infolm"]
 
 
 def test_top_names_the_entries_with_the_largest_shares(scorer):

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import partial
 
 import mpmath
 import numpy as np
@@ -189,13 +190,21 @@ def test_values_agree_with_the_printed_formulas_in_50_digits(family):
         assert error < 1e-10, (name, symmetrize, parameters, value, exact)
 
 
-@given(logits(2, 30.0), st.sampled_from(CASES))
-@settings(max_examples=60, deadline=None)
-def test_values_agree_with_the_printed_formulas_for_any_pair(pair, case):
-    name, symmetrize, parameters = case
-    value = compare(name, *pair, symmetrize=symmetrize, **parameters).item()
-    exact = min(literal(name, *pair, symmetrize, parameters), mpf(LARGEST))
-    assert abs(mpf(value) - exact) <= mpf("1e-10") * max(exact, 1)
+AWAY = st.floats(-4.0, 4.0).filter(lambda x: min(abs(x), abs(x - 1), abs(x + 1)) > 1e-3)
+
+
+@given(logits(2, 30.0), st.sampled_from(CASES), AWAY, AWAY)
+@settings(max_examples=120, deadline=None)
+def test_values_agree_with_the_printed_formulas_for_any_pair(pair, case, alpha, beta):
+    """At the parameters of the grid, among them all limits, and at any others."""
+    name, symmetrize, of_the_grid = case
+    drawn = {"alpha": abs(alpha) if name == "renyi_divergence" else alpha, "beta": beta}
+    used = {parameter.name: drawn[parameter.name] for parameter in MEASURES[name].parameters}
+    assume(name != "ab_divergence" or abs(alpha + beta) > 1e-3)
+    for parameters in (of_the_grid, used):
+        value = compare(name, *pair, symmetrize=symmetrize, **parameters).item()
+        exact = min(literal(name, *pair, symmetrize, parameters), mpf(LARGEST))
+        assert abs(mpf(value) - exact) <= mpf("1e-10") * max(exact, 1)
 
 
 @pytest.mark.parametrize(
@@ -225,16 +234,6 @@ def test_one_half_against_one_quarter_has_its_closed_form(name, parameters, valu
     assert getattr(measures, name)(p, q, **parameters).item() == pytest.approx(value, rel=1e-14)
 
 
-def test_renyi_just_above_one_is_not_lost_to_cancellation():
-    p, q = logs(0.5, 0.5), logs(0.585, 0.415)
-    limit = -math.log(1 - 4 * 0.085**2) / 2
-    plain = (p.float().exp() ** 1.00001 * q.float().exp() ** -0.00001).sum().log() / 0.00001
-    assert abs(plain.item() - limit) > 1e-3  # what the formula as it stands makes of it in float32
-    value = compare("renyi", p.float(), q.float(), symmetrize="none", alpha=1.00001).item()
-    assert value == pytest.approx(limit, rel=1e-4)
-    assert f"{value:.4f}" == "0.0147"
-
-
 def test_fisher_rao_keeps_its_digits_for_close_distributions():
     x = noise(50, seed=1)
     for distance in (1e-3, 1e-6, 1e-9):
@@ -245,24 +244,6 @@ def test_fisher_rao_keeps_its_digits_for_close_distributions():
 
 
 # Limits and relations between the measures
-
-
-@given(logits(2, 5.0))
-@settings(max_examples=40, deadline=None)
-def test_measures_tend_to_kl_at_their_singular_parameters(pair):
-    kl = compare("kl", *pair, symmetrize="none").item()
-    reversed_kl = compare("kl", *pair, symmetrize="reverse").item()
-    for gap in (1e-6, -1e-6):
-        for name, parameters, limit in (
-            ("alpha_divergence", {"alpha": 1 + gap}, kl),
-            ("renyi_divergence", {"alpha": 1 + gap}, kl),
-            ("beta_divergence", {"beta": gap}, kl),
-            ("ab_divergence", {"alpha": 1, "beta": gap}, kl),
-            ("alpha_divergence", {"alpha": gap}, reversed_kl),
-            ("ab_divergence", {"alpha": gap, "beta": 1}, reversed_kl),
-        ):
-            value = compare(name, *pair, symmetrize="none", **parameters).item()
-            assert value == pytest.approx(limit, rel=1e-4, abs=1e-15), (name, parameters)
 
 
 def test_formulas_are_continuous_through_their_singular_parameters():
@@ -277,24 +258,6 @@ def test_formulas_are_continuous_through_their_singular_parameters():
     variance = (log_p - log_q).var(unbiased=False).item()
     value = measures.ab_divergence(log_p, log_q, 0.0, 0.0).item()
     assert value == pytest.approx(variance / 2, rel=1e-12)
-
-
-def test_renyi_near_zero_vanishes_as_alpha_times_the_reversed_kl():
-    x, y = FAMILIES["random"]
-    value = compare("renyi", x, y, symmetrize="none", alpha=1e-6).item()
-    assert value / 1e-6 == pytest.approx(compare("kl", y, x, symmetrize="none").item(), rel=1e-5)
-
-
-@given(logits(2, 20.0), st.floats(0.01, 4.0).filter(lambda a: abs(a - 1) > 1e-3))
-@settings(max_examples=60, deadline=None)
-def test_alpha_renyi_and_ab_are_functions_of_each_other(pair, alpha):
-    renyi = compare("renyi", *pair, symmetrize="none", alpha=alpha).item()
-    value = compare("alpha", *pair, symmetrize="none", alpha=alpha).item()
-    assert value == pytest.approx(
-        math.expm1((alpha - 1) * renyi) / (alpha * (alpha - 1)), rel=1e-9, abs=1e-15
-    )
-    value = compare("ab", *pair, symmetrize="none", alpha=alpha, beta=1 - alpha).item()
-    assert value == pytest.approx(renyi / alpha, rel=1e-9, abs=1e-15)
 
 
 @given(logits(2, 20.0), st.floats(-3.0, 3.0).filter(lambda b: min(abs(b), abs(b + 1)) > 1e-3))
@@ -335,32 +298,15 @@ def test_different_distributions_never_score_zero(name, pair):
 @pytest.mark.parametrize("name", MEASURES)
 @given(pair=logits(2, 20.0))
 @settings(max_examples=10, deadline=None)
-def test_symmetrisations_are_what_their_names_say(name, pair):
-    x, y = pair
-    parameters = PARAMETERS.get(name, {})
-    m = ((x.softmax(-1) + y.softmax(-1)) / 2).log()
+def test_symmetrisations_are_symmetric_to_the_last_bit(name, pair):
+    def value(x, y, symmetrize):
+        return compare(name, x, y, symmetrize=symmetrize, **PARAMETERS.get(name, {})).item()
 
-    def value(x, y, symmetrize="none"):
-        return compare(name, x, y, symmetrize=symmetrize, **parameters).item()
-
-    assert value(x, y, "jeffreys") == value(y, x, "jeffreys")
-    assert value(x, y, "jensen") == value(y, x, "jensen")
-    assert value(x, y, "reverse") == value(y, x)
-    if MEASURES[name].symmetric:
-        assert {value(x, y, s) for s in SYMMETRIZATIONS} == {value(x, y)} == {value(y, x)}
-    else:
-        both = value(x, y) + value(y, x)
-        assert value(x, y, "jeffreys") == pytest.approx(both / 2, rel=1e-12)
-        middle = value(x, m) + value(y, m)
-        assert value(x, y, "jensen") == pytest.approx(middle / 2, rel=1e-7, abs=1e-14)
-
-
-@pytest.mark.parametrize("name", [name for name in MEASURES if MEASURES[name].symmetric])
-@given(rows=logits(3, 20.0))
-@settings(max_examples=30, deadline=None)
-def test_distances_satisfy_the_triangle_inequality(name, rows):
-    x, y, z = rows
-    assert compare(name, x, z) <= compare(name, x, y) + compare(name, y, z) + 1e-13
+    there, back = ([value(*each, s) for s in SYMMETRIZATIONS] for each in (pair, pair[::-1]))
+    own = dict(zip(SYMMETRIZATIONS, zip(there, back, strict=True), strict=True))
+    assert own["jeffreys"][0] == own["jeffreys"][1] and own["jensen"][0] == own["jensen"][1]
+    assert own["none"] == own["reverse"][::-1]
+    assert len({*there, *back}) == 1 or not MEASURES[name].symmetric
 
 
 @given(logits(2, 20.0), st.floats(-50.0, 50.0), st.floats(-50.0, 50.0))
@@ -425,17 +371,13 @@ def test_jensen_bounds_hold_before_they_are_enforced(pair, alpha, name):
 
 
 def test_values_beyond_float64_become_its_largest_number():
-    p, q = torch.tensor([0.0, -1e4]), torch.tensor([-1e4, 0.0])
+    p, q, near = (torch.tensor(row) for row in ([0.0, -1e4], [-1e4, 0.0], [0.0, 0.0]))
     for symmetrize in ("none", "reverse", "jeffreys"):
         assert compare("alpha", p, q, symmetrize=symmetrize, alpha=3).item() == LARGEST
     assert measures.alpha_divergence(p, q, 3).item() == LARGEST
-
-
-def test_a_mean_with_one_saturated_side_is_saturated():
-    p, q = torch.tensor([0.0, 0.0]), torch.tensor([0.0, -1e4])
-    assert compare("alpha", p, q, symmetrize="reverse", alpha=3).item() < 1.0
-    assert compare("alpha", p, q, symmetrize="none", alpha=3).item() == LARGEST
-    assert compare("alpha", p, q, symmetrize="jeffreys", alpha=3).item() == LARGEST
+    # A mean with one saturated side is saturated.
+    sides = [compare("alpha", near, p, symmetrize=s, alpha=3) for s in ("reverse", "jeffreys")]
+    assert sides[0] < 1.0 and sides[1] == LARGEST
 
 
 @pytest.mark.parametrize("scale", [1e2, 1e4, 1e8, 1e40, 1e300])
@@ -456,19 +398,6 @@ def test_a_probability_of_zero_is_taken_as_very_small():
     assert 1e40 < compare("kl", p, q, symmetrize="none").item() < LARGEST
     assert compare("renyi", p, q, alpha=0.5).item() == pytest.approx(math.log(2))
     assert compare("ab", p, p, alpha=0.5, beta=-2).item() == 0.0
-
-
-def test_a_temperature_of_a_hundredth_agrees_with_the_reference():
-    x = (noise(24, scale=4.0, seed=1).float() / 0.01).log_softmax(-1)
-    y = (noise(24, scale=4.0, seed=2).float() / 0.01).log_softmax(-1)
-    for name in MEASURES:
-        parameters = PARAMETERS.get(name, {})
-        exact = literal(
-            name, x, y, "jeffreys" if not MEASURES[name].symmetric else "none", parameters
-        )
-        assert compare(name, x, y, **parameters).item() == pytest.approx(
-            float(min(exact, mpf(LARGEST))), rel=1e-9
-        )
 
 
 # Shares of the vocabulary's entries
@@ -551,68 +480,70 @@ def test_a_vocabulary_of_a_quarter_million_is_summed_without_loss():
 # Names and arguments
 
 
-def test_a_vocabulary_of_one_entry_leaves_nothing_to_tell_apart():
-    assert compare("kl", torch.zeros(3, 1), torch.zeros(3, 1)).tolist() == [0.0, 0.0, 0.0]
-
-
 def test_the_table_describes_every_measure():
-    assert list(MEASURES) == [
-        *("kl_divergence", "alpha_divergence", "renyi_divergence", "beta_divergence"),
-        *("ab_divergence", "l1_distance", "l2_distance", "l_infinity_distance"),
-        "fisher_rao_distance",
-    ]
+    assert list(MEASURES) == [name for name in vars(Literal) if name.endswith(("ence", "ance"))]
     for name, measure in MEASURES.items():
         assert measure.name == name and callable(getattr(measures, name))
         assert measure.expression and measure.description and measure.source
         assert {parameter.name for parameter in measure.parameters} == set(PARAMETERS.get(name, {}))
         assert measure.symmetric == name.endswith("_distance")
-
-
-def test_aliases_lead_to_full_names():
+        assert measures.resolve(measure) is measures.resolve(name) is measure
     for alias, name in measures.ALIASES.items():
-        assert measures.resolve(alias) is measures.resolve(name) is MEASURES[name]
-        assert measures.resolve(MEASURES[name]) is MEASURES[name]
-    assert set(measures.ALIASES.values()) == set(MEASURES)
-    x, y = FAMILIES["random"]
-    assert torch.equal(compare("fisher_rao", x, y), compare(MEASURES["fisher_rao_distance"], x, y))
+        assert measures.resolve(alias) is MEASURES[name]
 
 
 # What is refused: by the name of the argument, with what would do.
 
 
-UNKNOWN = {
-    "fisher": "did you mean 'fisher_rao_distance'",
-    "KL": "did you mean 'kl_divergence'",
-    "kl_divergance": "did you mean 'kl_divergence'",
-    "l_inf": "did you mean 'l_infinity_distance'",
-    "gamma": "did you mean 'beta_divergence'",
-    "L2-distance": "did you mean 'l2_distance'",
-}
 X, Y = FAMILIES["random"]
 ZEROS = torch.zeros(2, 5)
-REFUSED = [
-    *((measures.resolve, (name,), {}, hint) for name, hint in UNKNOWN.items()),
-    *((measures.resolve, (name,), {}, "known: ") for name in ("xyzzy", None, 5, ["kl"], "")),
+NO_NUMBERS = [None, True, torch.tensor(True), math.nan, math.inf, 10**400, "0.5", 0.5j, [0.5]]
+NO_NUMBERS += [torch.tensor([0.5]), np.array([0.5]), np.array("2")]
+OUTSIDE = [  # a measure, parameters, and what its refusal says that it needs
     *(
-        (function, ("l1", *rows), {"symmetrize": name}, "unknown symmetrize .*'jeffreys'")
-        for name in ("jeffrey", "Jensen", "", None, 3, ["none"])
-        for function, rows in ((compare, (X, Y)), (measures.shares, (X, Y)), (upper_bound, ()))
+        ("alpha", {"alpha": wrong}, f"alpha: any number but 0 and 1.*got {wrong}")
+        for wrong in (0, 1)
+    ),
+    *(("renyi", {"alpha": w}, "alpha: any number > 0 but 1") for w in (0, -0.5, 1, *NO_NUMBERS)),
+    *(
+        ("beta", {"beta": wrong}, f"beta: any number but 0 and -1.*got {wrong}")
+        for wrong in (0, -1)
+    ),
+    ("ab", {"beta": 1}, "alpha: any number but 0"),
+    ("ab", {"alpha": 1, "beta": 0}, "beta: .* got 0"),
+    ("ab", {"alpha": 0.5, "beta": -0.5}, "alpha \\+ beta other than 0; got alpha=0.5"),
+    ("alpha", {"alpha": 1.001e50}, "alpha: at most 1e\\+50"),
+]
+
+
+@pytest.mark.parametrize(("name", "parameters", "word"), OUTSIDE, ids=repr)
+def test_a_parameter_outside_its_domain_is_refused_by_name(name, parameters, word):
+    for check in (measures.check_parameters, upper_bound, partial(compare, log_p=X, log_q=Y)):
+        with pytest.raises(ValueError, match=f"^{name}_divergence needs {word}"):
+            check(measure=name, **parameters)
+
+
+NAMES = {"fisher": "'fisher_rao_distance'", "KL": "'kl_divergence'", "gamma": "'beta_divergence'"}
+REFUSED = [  # names, tensors
+    *((measures.resolve, (name,), {}, f"did you mean {hint}") for name, hint in NAMES.items()),
+    *((measures.resolve, (name,), {}, "known: ") for name in ("xyzzy", None, ["kl"], "")),
+    *(
+        (each, ("l1", *rows), {"symmetrize": "jeffrey"}, "unknown symmetrize .*'jeffreys'")
+        for each, rows in ((compare, (X, Y)), (measures.shares, (X, Y)), (upper_bound, ()))
     ),
     (compare, ("kl", ZEROS, ZEROS[:, :4]), {}, r"last axis.*\[2, 5\] and \[2, 4\]"),
     (compare, ("kl", ZEROS, torch.zeros(3, 5)), {}, r"broadcast; got shapes \[2, 5\]"),
     (compare, ("kl", torch.zeros(()), torch.zeros(())), {}, "last axis"),
     (compare, ("kl", torch.zeros(2, 0), torch.zeros(2, 0)), {}, "last axis"),
-    (compare, ("kl", torch.zeros(5, 1), ZEROS[0]), {}, "last axis"),
     (measures.shares, ("kl", X, Y[:5]), {}, "last axis"),
     (compare, ("kl", torch.zeros(2), np.zeros(2)), {}, "log_q must be a torch.Tensor"),
     *(
-        (function, ("kl", X, Y.where(Y.max() > Y, wrong)), {}, "log_q holds NaN")
+        (each, ("kl", X, Y.where(Y.max() > Y, wrong)), {}, "log_q holds NaN")
         for wrong in (math.nan, math.inf)
-        for function in (compare, measures.shares)
+        for each in (compare, measures.shares)
     ),
     (compare, ("kl", torch.full((1, 24), -math.inf), X), {}, "log_p holds NaN"),
-    (measures.shares, ("renyi", X, Y), {}, "renyi_divergence needs alpha"),
-    *((measures.parameter_grid, ("renyi", [2, w], [None]), {}, "alpha") for w in (None, "2", True)),
+    *((measures.parameter_grid, ("renyi", [2, w], [None]), {}, "alpha") for w in (None, "2")),
 ]
 
 
@@ -622,63 +553,14 @@ def test_what_cannot_be_compared_is_refused(function, arguments, options, word):
         function(*arguments, **options)
 
 
-@pytest.mark.parametrize(
-    ("name", "parameters", "word"),
-    [
-        ("alpha", {}, "alpha: any number but 0 and 1"),
-        ("alpha", {"alpha": 0}, "alpha: .* got 0"),
-        ("alpha", {"alpha": 1.0}, "alpha: .* got 1.0"),
-        ("renyi", {"alpha": -0.5}, "alpha: any number > 0 but 1"),
-        ("renyi", {"alpha": 0}, "alpha: any number > 0 but 1"),
-        ("renyi", {"alpha": 1}, "alpha: .* got 1"),
-        ("beta", {"alpha": 2}, "beta: any number but 0 and -1"),
-        ("beta", {"beta": -1}, "beta: .* got -1"),
-        ("beta", {"beta": 0}, "beta: .* got 0"),
-        ("ab", {"beta": 1}, "alpha: any number but 0"),
-        ("ab", {"alpha": 1, "beta": 0}, "beta: .* got 0"),
-        ("ab", {"alpha": 0.5, "beta": -0.5}, "alpha \\+ beta other than 0; got alpha=0.5"),
-        ("alpha", {"alpha": 1.001e50}, "alpha: at most 1e\\+50"),
-    ],
-)
-def test_a_parameter_outside_its_domain_is_refused_by_name(name, parameters, word):
-    for refused in (
-        lambda: measures.check_parameters(name, **parameters),
-        lambda: compare(name, X, Y, **parameters),
-        lambda: upper_bound(name, **parameters),
-    ):
-        with pytest.raises(ValueError, match=f"^{name}_divergence needs {word}"):
-            refused()
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        *(True, np.bool_(True), torch.tensor(True), math.nan, math.inf, np.float64("nan"), 10**400),
-        *("0.5", b"2", 0.5j, [0.5], (0.5,), torch.tensor([0.5]), np.array([0.5]), np.array("2")),
-    ],
-    ids=repr,
-)
-def test_what_is_not_one_finite_number_is_refused(wrong):
-    with pytest.raises(ValueError, match="^renyi_divergence needs alpha: any number > 0"):
-        measures.check_parameters("renyi", wrong)
-
-
 def test_the_value_that_a_refusal_suggests_is_accepted_by_every_measure():
     for name, measure in measures.MEASURES.items():
         for number in (0.5, 1e50):
             used = {parameter.name: number for parameter in measure.parameters}
             assert measures.check_parameters(name, **used) == used
-
-
-@pytest.mark.parametrize(
-    "number",
-    [2, 2.0, np.float32(2), np.int64(2), np.array(2.0), torch.tensor(2.0), Fraction(2)],
-    ids=repr,
-)
-def test_scalars_of_every_kind_become_floats(number):
-    checked = measures.check_parameters("ab", number, number)
-    assert checked == {"alpha": 2.0, "beta": 2.0}
-    assert all(type(value) is float for value in checked.values())
+    for number in (2, np.float32(2), np.int64(2), np.array(2.0), torch.tensor(2.0), Fraction(2)):
+        (checked,) = measures.check_parameters("renyi", number).values()
+        assert type(checked) is float and checked == 2.0
 
 
 def test_a_grid_leaves_out_what_lies_outside_the_domain():
@@ -696,9 +578,3 @@ def test_parameters_that_a_measure_does_not_use_are_ignored():
     assert measures.check_parameters("beta", 1.0, 2) == {"beta": 2.0}
     x, y = FAMILIES["random"]
     assert torch.equal(compare("kl", x, y, alpha=1.0, beta="nonsense"), compare("kl", x, y))
-
-
-def test_products_that_would_lose_digits_are_left_out_on_the_device_of_what_is_compared():
-    one, other = (torch.empty(rows, 5, dtype=torch.float64, device="meta") for rows in (2, 3))
-    left_out = measures._ab_all(one, other, 1.0, 1e-4)
-    assert (left_out.device.type, left_out.shape) == ("meta", (2, 3))

@@ -1,9 +1,7 @@
 """InfoLM's settings are checked when they are made: by name, with the value, and what to do."""
 
-import dataclasses
 import math
 
-import numpy as np
 import pytest
 
 from infolm_metric.infolm import measures
@@ -14,31 +12,19 @@ from infolm_metric.infolm.settings import InfoLMSettings
     ("given", "word"),
     [
         ({"temprature": 2.0}, "did you mean 'temperature'?"),
-        ({"measure": "kl"}, "did you mean 'information_measure'?"),
         ({"information_measure": "fisher"}, "'fisher'; did you mean 'fisher_rao_distance'"),
         ({"information_measure": ["kl", "l4"]}, "information_measure 'l4'; did you mean 'l"),
-        ({"information_measure": []}, "information_measure is an empty list.*kl_divergence"),
         ({"information_measure": None}, "information_measure must be .*None"),
         ({"information_measure": ["kl", 3]}, r"information_measure\[1\] must be .*3"),
         ({"temperature": 0}, "temperature must be > 0, got 0"),
         ({"temperature": math.nan}, "temperature must be finite, got nan"),
-        ({"temperature": math.inf}, "temperature must be finite, got inf"),
-        ({"temperature": "1.0"}, "temperature must be a number, got '1.0'"),
-        ({"temperature": True}, "temperature must be a number, got True"),
-        ({"alpha": np.complex128(2 + 1j)}, "alpha must be a number"),
         ({"information_measure": "alpha"}, "alpha_divergence needs alpha.*None"),
-        ({"information_measure": "alpha", "alpha": 1}, "alpha_divergence needs alpha.*1.0"),
         ({"information_measure": "ab", "alpha": 2, "beta": -2}, "alpha . beta other than 0"),
         ({"information_measure": ["l1", "renyi"]}, "renyi_divergence needs alpha"),
         ({"symmetrize": "jeffrey"}, "symmetrize 'jeffrey'; did you mean 'jeffreys'?"),
         ({"masks_per_pass": -1}, "masks_per_pass must be at least 0, got -1"),
-        ({"masks_per_pass": 1.5}, "masks_per_pass must be a whole number, got 1.5"),
         ({"interpolation": -0.1}, "interpolation must lie between 0 and 1"),
         ({"interpolation": 1.1}, "interpolation must lie between 0 and 1"),
-        ({"interpolation": math.nan}, "interpolation must be finite"),
-        ({"interpolation": "much"}, "interpolation must be a number"),
-        ({"multi_reference": "max"}, "unknown multi_reference 'max'"),
-        ({"idf": "reference"}, "did you mean 'references'?"),
     ],
 )
 def test_a_wrong_setting_is_refused_by_its_name_with_its_value(given, word):
@@ -113,16 +99,3 @@ def test_parameters_that_a_measure_does_not_use_are_ignored_and_not_signed():
     assert {"interpolation", "masks_per_pass"} <= (
         InfoLMSettings(interpolation=0.1, masks_per_pass=0).signed().keys()
     )
-
-
-def test_changed_settings_are_new_and_the_old_ones_remain():
-    first = InfoLMSettings(information_measure="renyi", alpha=0.5, temperature=2)
-    second = first.replace(alpha=np.float64(0.7), idf=False)
-    assert (first.alpha, first.idf) == (0.5, "references")
-    assert (second.alpha, second.idf, second.temperature) == (0.7, False, 2.0)
-    assert first.replace() == first == first.replace(alpha=0.5)
-    with pytest.raises(ValueError, match="renyi_divergence needs alpha"):
-        first.replace(alpha=1)
-    with pytest.raises(dataclasses.FrozenInstanceError):
-        first.temperature = 2.0
-    assert hash(first) == hash(first.replace(alpha=0.5))

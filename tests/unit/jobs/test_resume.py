@@ -1,9 +1,10 @@
 """Long jobs: what they write, what they survive, what they refuse to go on with."""
 
 import errno
-import io
+import itertools
 import json
 import os
+import re
 import tracemalloc
 import warnings
 from dataclasses import replace
@@ -12,6 +13,14 @@ from pathlib import Path
 
 import pytest
 from filelock import FileLock
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
 
 from infolm_metric import InfoLMScorer
 from infolm_metric.core.baselines import Baseline, NoBaseline
@@ -48,46 +57,26 @@ def rows_of(path=OUTPUT):
     return [json.loads(line) for line in path.read_text().splitlines()]
 
 
+def contents():
+    """What every file of the job holds."""
+    return {file: file.read_bytes() for file in (OUTPUT, PART, RECORD) if file.exists()}
+
+
 class Killed(BaseException):
     """What stops a job at a certain place, as a signal would."""
-
-
-@pytest.fixture
-def stopped(monkeypatch):
-    """A function that runs a job until so many chunks are scored, and stops it in the next."""
-
-    def stop(chunks, problem=None, **options):
-        score_part = Scorer.score_part
-        calls = []
-
-        def stopping(self, *arguments):
-            calls.append(arguments)
-            if len(calls) > chunks:
-                raise problem or Killed
-            return score_part(self, *arguments)
-
-        with monkeypatch.context() as patch:
-            patch.setattr(Scorer, "score_part", stopping)
-            with warnings.catch_warnings(record=True) as caught:
-                warnings.simplefilter("always")
-                with pytest.raises(type(problem) if problem else Killed):
-                    job(**options)
-        return [str(each.message) for each in caught]
-
-    return stop
 
 
 # What is written
 
 
 @pytest.mark.parametrize(
-    "settings",
+    "chosen",
     [{"idf": "separate"}, {"idf": False, "information_measure": ["l1", "l2"]}],
     ids=str,
 )
 @pytest.mark.filterwarnings("ignore:infolm")
-def test_a_job_writes_what_one_call_gives_beside_the_columns_of_its_input(tiny_bert, settings):
-    scorer = InfoLMScorer(model_name_or_path=str(tiny_bert), **settings)
+def test_a_job_writes_what_one_call_gives_beside_the_columns_of_its_input(tiny_bert, chosen):
+    scorer = InfoLMScorer(model_name_or_path=str(tiny_bert), **chosen)
     result = job(scorer)
     sides = [row["prediction"] for row in ROWS], [row["references"] for row in ROWS]
     expected = scorer.score(*sides)
@@ -135,47 +124,130 @@ def test_rescaled_scores_are_written_and_signed(tiny_bert):
 # What a job survives
 
 
-@pytest.mark.parametrize("chunks", [0, 1, 3, 6])
-@pytest.mark.parametrize("torn", [b"", b'{"pair": '])
-def test_a_job_stopped_anywhere_goes_on_to_the_same_bytes(stopped, chunks, torn):
-    job(output="whole.jsonl")
-    kept = stopped(chunks)
-    assert kept == [
-        f"infolm: {8 * chunks} of 50 pairs are kept in {PART.resolve()}, from where the same "
-        "command goes on"
-    ] * bool(chunks)
-    with PART.open("ab") as part:
-        part.write(torn)  # what a kill leaves after the last whole chunk
-    assert not OUTPUT.exists()
-    assert job().resumed == 8 * chunks
-    assert OUTPUT.read_bytes() == Path("whole.jsonl").read_bytes()
-    assert sorted(os.listdir()) == [
-        "pairs.jsonl", "scores.jsonl", "scores.jsonl.job", "whole.jsonl", "whole.jsonl.job"
-    ]  # fmt: skip
+def rows_source(rows):
+    return Source("rows", lambda: ((f"row {i}", row) for i, row in enumerate(rows)))
 
 
-def test_a_job_stopped_between_two_writes_goes_on_to_the_same_bytes(monkeypatch):
-    """The part is renamed or the record written, and then the job is killed."""
-    job(output="whole.jsonl")
-    steps = {name: getattr(resume, name) for name in ("write_text", "put_in_place")}
-    for after in range(1, 10):  # the record, 7 chunks, the output
-        done = []
+OTHERWISE = [  # another job than the one that was begun, and a word of the refusal
+    ({"scorer": ToyScorer(size=2)}, "begun otherwise: size was 1 and is 2 now"),
+    ({"source": rows_source([*ROWS, ROWS[0]])}, "it had 50 rows .* and has 51 now"),
+    ({"source": rows_source([*ROWS[:-1], {**ROWS[-1], "id": ""}])}, "50 rows .* and has 50 now"),
+]
 
-        def killing(*arguments, step, done=done, after=after):
-            step(*arguments)
-            done.append(arguments)
-            if len(done) == after:
-                raise Killed
 
-        with monkeypatch.context() as patch:
-            for name, step in steps.items():
-                patch.setattr(resume, name, partial(killing, step=step))
-            with pytest.raises(Killed), warnings.catch_warnings(action="ignore"):
-                job(restart=after > 5)  # from then on over an older output
-        job()
-        assert OUTPUT.read_bytes() == Path("whole.jsonl").read_bytes()
-        if after < 5:
-            OUTPUT.unlink()
+class Jobs(RuleBasedStateMachine):
+    """A job that is stopped anywhere, damaged and gone on with ends in the bytes of a whole one."""
+
+    def __init__(self, monkeypatch, whole, result):
+        super().__init__()
+        self.monkeypatch, self.whole, self.result = monkeypatch, whole, result
+        self.kept = 0  # what a user was told, or can expect, to be there
+        for file in (OUTPUT, PART, RECORD):
+            file.unlink(missing_ok=True)
+
+    @property
+    def lost(self):
+        """True if the part holds less than was written to it."""
+        return PART.exists() and PART.stat().st_size < json.loads(RECORD.read_text())["size"]
+
+    @precondition(lambda self: not self.lost)
+    @rule(
+        step=st.integers(1, 45),
+        early=st.booleans(),
+        restart=st.booleans(),
+        problem=st.sampled_from([Killed(), OSError(errno.ENOSPC, "No space left on device")]),
+    )
+    def stop(self, step, early, restart, problem):
+        """Before or after any pass of the model, writing, renaming, or putting on the disk."""
+        steps = itertools.count(1)
+
+        def stopping(function):
+            def stopped(*arguments):
+                number = next(steps)
+                if number == step and early:
+                    raise problem
+                value = function(*arguments)
+                if number == step:
+                    raise problem
+                return value
+
+            return stopped
+
+        places = [(Scorer, "score_part"), (resume, "write_text"), (resume, "put_in_place")]
+        with self.monkeypatch.context() as patch, warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            for place, name in (*places, (os, "fsync")):
+                patch.setattr(place, name, stopping(getattr(place, name)))
+            try:
+                job(restart=restart)
+            except (Killed, OSError) as error:
+                assert isinstance(error, Killed) or "No space left on device" in str(error)
+            else:
+                assert next(steps) <= step  # nothing that stops a job goes unheard
+        told = re.findall(r"(\d+) of 50 pairs are kept in \S+\.part", str(caught))
+        self.kept = int(told[0]) if told else 0 if restart else self.kept
+
+    @precondition(lambda self: PART.exists() and not self.lost)
+    @rule(rest=st.binary(min_size=1, max_size=20))
+    def torn(self, rest):
+        with PART.open("ab") as part:  # what a kill leaves after the last whole chunk
+            part.write(rest)
+
+    @precondition(lambda self: PART.exists())
+    @rule(share=st.floats(0, 1, exclude_max=True))
+    def cut(self, share):
+        os.truncate(PART, int(share * PART.stat().st_size))
+
+    @precondition(lambda self: OUTPUT.exists() and not PART.exists())
+    @rule()
+    def taken_elsewhere(self):
+        OUTPUT.unlink()
+        self.kept = 0
+
+    @precondition(lambda self: RECORD.exists() and (PART.exists() or OUTPUT.exists()))
+    @rule(asked=st.sampled_from(OTHERWISE))
+    def otherwise(self, asked):
+        before = contents()
+        with pytest.raises(ValueError, match=f"{asked[1]}.*--restart"):
+            job(**asked[0])
+        assert {
+            file: file.read_bytes() for file in (OUTPUT, PART, RECORD) if file.exists()
+        } == before
+
+    @precondition(lambda self: RECORD.exists() and (PART.exists() or OUTPUT.exists()))
+    @rule(share=st.floats(0, 0.9))
+    def half_a_record(self, share):
+        record = RECORD.read_bytes()
+        RECORD.write_bytes(record[: int(share * len(record))])
+        with pytest.raises(ValueError, match="not the record of a job.*--restart"):
+            job()
+        RECORD.write_bytes(record)
+
+    @rule(restart=st.booleans())
+    def go_on(self, restart):
+        if self.lost and not restart:
+            with pytest.raises(ValueError, match="holds less than was written.*--restart"):
+                job()
+            return
+        result = job(restart=restart)
+        assert result.resumed == 0 if restart else result.resumed in {*range(self.kept, 50, 8), 50}
+        assert replace(result, resumed=0) == self.result
+        assert OUTPUT.read_bytes() == self.whole
+        assert sorted(os.listdir()) == ["pairs.jsonl", "scores.jsonl", "scores.jsonl.job"]
+        self.kept = len(ROWS)
+
+    def teardown(self):
+        for restart in {False, self.lost}:
+            self.go_on(restart)
+
+
+def test_a_job_stopped_anywhere_and_damaged_goes_on_to_the_same_bytes(monkeypatch):
+    monkeypatch.setattr(os, "fsync", lambda file: None)  # thousands, of which no test sees more
+    result = job()
+    run_state_machine_as_test(
+        partial(Jobs, monkeypatch, OUTPUT.read_bytes(), result),
+        settings=settings(max_examples=50, stateful_step_count=12, derandomize=True),
+    )
 
 
 @pytest.mark.filterwarnings("ignore:infolm")
@@ -185,27 +257,6 @@ def test_a_finished_job_is_answered_without_a_model(tiny_bert, request):
     scorer.unload()
     request.getfixturevalue("no_model")
     assert job(scorer) == replace(done, resumed=len(ROWS))
-
-
-def test_a_full_disk_is_a_clear_error_and_what_is_there_is_kept(stopped, monkeypatch):
-    job(output="whole.jsonl")
-    writes, write = [], io.FileIO.write
-
-    class Full(io.FileIO):
-        def write(self, content):
-            writes.append(content)
-            if len(writes) == 3:
-                write(self, content[:9])
-                raise OSError(errno.ENOSPC, "No space left on device")
-            return write(self, content)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(resume, "open", lambda path, *_, **__: Full(path, "a"), raising=False)
-        failed = pytest.raises(OSError, match=r"cannot write .*jsonl.part: No space left")
-        with failed, pytest.warns(UserWarning, match="16 of 50 pairs are kept"):
-            job()
-    assert job().resumed == 16
-    assert OUTPUT.read_bytes() == Path("whole.jsonl").read_bytes()
 
 
 def test_a_link_a_mode_and_an_empty_file_stay_as_they_are():
@@ -234,51 +285,6 @@ def test_memory_does_not_grow_with_the_number_of_rows():
 
 
 # What is refused
-
-
-def grown():
-    write_lines(Path("pairs.jsonl"), [*ROWS, ROWS[0]])
-
-
-def changed():
-    write_lines(Path("pairs.jsonl"), [*ROWS[:-1], {**ROWS[-1], "id": "another"}])
-
-
-def cut():
-    PART.write_bytes(b"")
-
-
-def other_record():
-    RECORD.write_text("{}")
-
-
-@pytest.mark.parametrize("finished", [False, True])
-@pytest.mark.parametrize(
-    ("change", "options", "words"),
-    [
-        (None, {"scorer": ToyScorer(size=2)}, "begun otherwise: size was 1 and is 2 now"),
-        (grown, {}, "another input: it had 50 rows .* and has 51 now"),
-        (changed, {}, "another input: it had 50 rows .* and has 50 now"),
-        (other_record, {}, "not the record of a job"),
-    ],
-)
-def test_a_job_of_other_settings_or_another_input_is_refused(
-    stopped, finished, change, options, words
-):
-    job() if finished else stopped(2)
-    if change:
-        change()
-    with pytest.raises(ValueError, match=f"{words}.*--restart"):
-        job(**options)
-    assert job(**options, restart=True).resumed == 0
-    assert job(**options).resumed == len(rows_of())
-
-
-def test_a_part_that_lost_rows_is_refused(stopped):
-    stopped(2)
-    cut()
-    with pytest.raises(ValueError, match="holds less than was written to it"):
-        job()
 
 
 @pytest.mark.parametrize(

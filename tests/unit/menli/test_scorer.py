@@ -1,18 +1,17 @@
 """MENLI's scores: against a literal implementation, in any company, and combined."""
 
-import math
+import functools
 import warnings
 
 import numpy as np
 import pytest
 from safetensors.torch import load_file, save_file
-from transformers import AutoTokenizer
 
 from infolm_metric import BaryScorer, InfoLMScorer, MENLIScorer
 from infolm_metric.core.baselines import NoBaseline
 from infolm_metric.core.inputs import Pairs
 from infolm_metric.core.results import is_judged, join_results
-from infolm_metric.menli.nli import NLIModel, join_pairs
+from infolm_metric.menli.nli import NLIModel
 from infolm_metric.menli.settings import FORMULAS
 from tests.model_families import SENTENCES
 from tests.nli_models import LABELS, MODELS, build_bart, reordered
@@ -66,54 +65,25 @@ def read(monkeypatch):
 # Values.
 
 
-@pytest.mark.parametrize("how", ["max", "mean"])
-@pytest.mark.parametrize("direction", ["rh", "hr", "avg"])
-def test_scores_are_those_of_a_literal_implementation(scorer, folder, direction, how):
-    reference = ReferenceMENLI(folder, 40)
-    combined = {"max": max, "mean": lambda values: sum(values) / len(values)}[how]
-    result = scorer.score(
-        [*CANDIDATES, LONG],
-        [*GROUPS, [LONG + " Rain."]],  # longer than the model reads, so that either is cut
-        formula=list(FORMULAS),
-        direction=direction,
-        multi_reference=how,
-    )
-    pairs = list(zip([*CANDIDATES, LONG], [*GROUPS, [LONG + " Rain."]], strict=True))
-    for name in FORMULAS:
-        expected = [
-            combined([reference.score(text, candidate, name, direction) for text in group])
-            for candidate, group in pairs
-        ]
-        assert result.scores[name] == pytest.approx(expected, abs=1e-6)
-        assert result["menli"][name] == pytest.approx(np.mean(expected), abs=1e-6)
-        low, high = scorer.bounds(scorer.settings, name)
-        assert all(low <= score <= high for score in result.scores[name])
-    assert result.higher_is_better
-
-
-def test_avg_is_the_mean_of_both_directions(scorer):
-    every = [
-        scorer.score(CANDIDATES, FIRST, formula=list(FORMULAS), direction=way).scores
-        for way in ("rh", "hr", "avg")
-    ]
-    rh, hr, avg = (np.array(list(scores.values())) for scores in every)
-    assert avg == pytest.approx((rh + hr) / 2, abs=1e-12)
-    assert not np.allclose(rh, hr)
-    assert scorer.score(FIRST, CANDIDATES, direction="hr")["scores"] == rh[0].tolist()
-
-
 @pytest.mark.parametrize("family", MODELS)
-def test_the_longer_text_of_a_pair_is_cut_first(tiny_nli, family):
-    tokenizer = AutoTokenizer.from_pretrained(tiny_nli(family))
-    texts = ["A cat.", LONG]
-    kept, long = (tokenizer(text, add_special_tokens=False)["input_ids"] for text in texts)
-    for premise, hypothesis in (("A cat.", LONG), (LONG, "A cat.")):
-        (pair,) = join_pairs(tokenizer, [(premise, hypothesis)], 20)
-        assert len(pair.ids) == 20
-        text = " ".join(map(str, pair.ids))
-        assert " ".join(map(str, kept)) in text
-        room = 20 - len(kept) - tokenizer.num_special_tokens_to_add(pair=True)
-        assert " ".join(map(str, long[:room])) in text
+@pytest.mark.parametrize("how", ["max", "mean"])
+def test_scores_are_those_of_a_literal_implementation(tiny_nli, family, how):
+    scorer = MENLIScorer(model_name_or_path=tiny_nli(family), formula=list(FORMULAS))
+    reference, combined = ReferenceMENLI(tiny_nli(family), 20), {"max": max, "mean": np.mean}[how]
+    reference.probabilities = functools.cache(reference.probabilities)
+    sides = [*CANDIDATES, LONG, "A cat."], [*GROUPS, [LONG + " Rain."], [LONG]]  # some are cut
+    for direction in ("rh", "hr", "avg"):
+        chosen = {"direction": direction, "multi_reference": how, "max_length": 20}
+        result = scorer.score(*sides, **chosen)
+        for name in FORMULAS:
+            expected = [
+                combined([reference.score(text, candidate, name, direction) for text in group])
+                for candidate, group in zip(*sides, strict=True)
+            ]
+            assert result.scores[name] == pytest.approx(expected, abs=5e-6)
+            assert result["menli"][name] == pytest.approx(np.mean(expected), abs=5e-6)
+            low, high = scorer.bounds(scorer.settings, name)
+            assert all(low <= score <= high for score in result.scores[name])
 
 
 @pytest.mark.parametrize(
@@ -135,16 +105,6 @@ def test_a_head_in_another_order_gives_the_same_scores(scorer, folder, tmp_path,
         assert scores.scores[name] == pytest.approx(own.scores[name], abs=1e-6)
     letters = "".join("enc"[index] for index in order)
     assert f"|labels:{letters}|" in scores.signature and "|labels:enc|" in own.signature
-
-
-@pytest.mark.parametrize("family", MODELS)
-def test_a_score_is_the_same_to_the_last_bit_in_any_company(tiny_nli, family):
-    scorer = MENLIScorer(model_name_or_path=tiny_nli(family), reuse_memory=0)
-    whole = scorer.score(CANDIDATES, GROUPS)["scores"]
-    assert len(set(whole)) > 3
-    assert scorer.score(CANDIDATES[::-1], GROUPS[::-1], batch_size=1)["scores"] == whole[::-1]
-    for candidate, group, score in zip(CANDIDATES, GROUPS, whole, strict=True):
-        assert scorer.score([candidate], [group])["scores"] == [score]
 
 
 def test_a_typed_end_token_is_read_in_company_by_a_model_like_bart(tmp_path):
@@ -236,11 +196,7 @@ def test_a_model_without_its_classifier_is_refused(folder, tmp_path):
 @pytest.mark.parametrize(
     ("labels", "given", "word"),
     [
-        (
-            ("not_entailment", "entailment"),
-            {"formula": ["e", "e-c"]},
-            "'e-c' .* two labels",
-        ),
+        (("not_entailment", "entailment"), {"formula": ["e", "e-c"]}, "'e-c' .* two labels"),
         (("LABEL_0", "LABEL_1", "LABEL_2"), {}, "give their names in the order of the outputs"),
         (LABELS, {"labels": ("entailment", "not_entailment")}, "must name the 3 outputs"),
         (LABELS, {"max_length": 4}, "max_length must be at least 5, .* 3 special .* got 4"),
@@ -253,6 +209,11 @@ def test_what_cannot_be_scored_is_refused_before_weights_are_read(
 ):
     with pytest.raises(ValueError, match=word):
         MENLIScorer(model_name_or_path=tiny_nli(labels=labels), **given).score([LONG], ["b"])
+
+
+def test_every_pair_of_a_matrix_must_fit_where_none_may_be_cut(scorer):
+    with pytest.raises(ValueError, match="long_text"):
+        scorer.matrix(["a", SENTENCES[0]], ["a dog"], max_length=10, long_text="error")
 
 
 def test_the_limit_is_what_the_model_can_read_of_two_texts(tiny_nli, tiny_models):
@@ -275,19 +236,6 @@ def test_a_model_that_is_not_what_its_labels_say_is_warned_of_once(folder):
     told = [str(each.message) for each in caught if "may not be what its labels say" in str(each)]
     assert len(told) == 1
     assert "'entailment': 0, 'neutral': 1, 'contradiction': 2" in told[0]
-
-
-def test_empty_and_too_long_texts_are_scored_and_told_of(scorer):
-    with pytest.warns(UserWarning) as caught:
-        result = scorer.score(["", LONG], ["a cat", "a cat"])
-    told = [str(each.message) for each in caught]
-    assert any("1 of 4 texts have no token" in text for text in told)
-    assert any("1 pairs of texts are longer" in text for text in told)
-    assert all(math.isfinite(score) for score in result["scores"])
-    assert result["warnings"] == {"empty": 1, "too_long": 1} and result.counts["texts"] == 4
-    size = len(scorer.tokenizer("a cat", "a dog")["input_ids"])
-    found = [scorer.score(["a cat"], ["a dog"], max_length=n)["warnings"] for n in (size - 1, size)]
-    assert found == [{"too_long": 1}, {}]
 
 
 def test_outputs_that_overflow_are_refused_by_the_settings_name(scorer):
@@ -319,6 +267,8 @@ def test_a_combination_is_made_of_both_metrics_alone_and_of_nothing_else_in_the_
     assert fields["infolm.measure"] == "fisher_rao_distance"
     assert fields["infolm.baseline"].startswith("package-")
     assert scorer.bounds(scorer.settings.replace(**options), "e") == (0, 1)
+    counted = options | {"combine_with": bundled.settings.replace(idf="references")}
+    assert scorer.select(FIRST, **counted) == scorer.select(FIRST, **options)  # weighs alike
 
 
 def test_every_formula_is_scaled_by_its_range(scorer, bundled):
