@@ -59,8 +59,7 @@ def run(arguments: argparse.Namespace) -> None:
     ]
     if len(rows) < 2:
         raise ValueError(f"{names[0]} must have at least two texts, got {len(rows)}")
-    texts = list(zip(*rows, strict=True))
-    result = _score(settings, texts[: len(names)], texts[len(names) :], arguments)
+    result = _score(settings, rows, len(names), arguments)
     systems = {
         settings.label(name): _rows(names, scores, result, arguments)
         for name, scores in result.scores.items()
@@ -81,17 +80,17 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _score(
-    settings: Any,
-    systems: Sequence[Sequence[str]],
-    references: Sequence[Sequence[str]],
-    arguments: argparse.Namespace,
+    settings: Any, rows: Sequence[list[str]], systems: int, arguments: argparse.Namespace
 ) -> Result:
-    """The result of all systems, one after the other; what is counted is the references, once."""
+    """The result of all systems, one after the other; what is counted is the references, once.
+
+    A row holds the texts of the systems, and then the references.
+    """
     from infolm_metric.core.inputs import Pairs, check_pairs
     from infolm_metric.core.results import warn
 
-    groups = list(map(list, zip(*references, strict=True)))
-    parts = [check_pairs(candidates, groups) for candidates in systems]
+    groups = [row[systems:] for row in rows]
+    parts = [check_pairs([row[place] for row in rows], groups) for place in range(systems)]
     scorer, shown = options.scorer_of(settings), options.shows_progress(arguments)
     statistics = scorer.count(parts[0], settings)
     result = scorer.score_part(Pairs.joined(parts), settings, statistics, verbose=shown)
@@ -100,10 +99,7 @@ def _score(
 
 
 def _rows(
-    names: Sequence[str],
-    scores: Sequence[float],
-    result: Result,
-    arguments: argparse.Namespace,
+    names: Sequence[str], scores: Sequence[float], result: Result, arguments: argparse.Namespace
 ) -> list[dict[str, Any]]:
     """Each system's mean, interval, p-value and verdict, of scores [systems * texts].
 
@@ -119,8 +115,9 @@ def _rows(
     readable = is_judged({name: result.counts.get(name, 0) for name in ("texts", "unread")})
     systems: np.ndarray = np.reshape(scores, (len(names), -1))
     counts = significance.draw(1, systems.shape[1], resamples, seed, "samples").samples
-    tests = (significance.paired_bootstrap, significance.approximate_randomization)
-    test = dict(zip(TESTS, tests, strict=True))[arguments.test]
+    test = significance.paired_bootstrap
+    if arguments.test == "randomization":
+        test = significance.approximate_randomization
     rows: list[dict[str, Any]] = []
     for name, column in zip(names, systems, strict=True):
         low, high = significance.percentile_interval(counts @ column / len(column))
