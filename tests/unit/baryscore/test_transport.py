@@ -77,7 +77,6 @@ POINTS = st.integers(1, 5).flatmap(
         arrays(np.float64, count, elements=st.floats(-3.0, 0.0, width=16)),
     )
 )
-PROPERTY = settings(deadline=None, max_examples=150)
 
 
 def masses(each):
@@ -89,36 +88,20 @@ def masses(each):
     return found
 
 
-@PROPERTY
+@settings(deadline=None, max_examples=150)
 @given(POINTS, POINTS)
 def test_it_is_symmetric_and_zero_only_for_equal_masses_at_equal_places(one, other):
     value = squared_distance(one, other)
     assert 0 <= value <= transport.LARGEST
     assert value == pytest.approx(squared_distance(other, one), abs=1e-12)
+    exact = transport_cost(one.weights, other.weights, cost_of(one, other))
+    assert value == pytest.approx(exact, abs=1e-9)
     here, there = masses(one), masses(other)
     gap = max(abs(here.get(place, 0) - there.get(place, 0)) for place in {**here, **there})
     if gap < 1e-15:
         assert value < 1e-14
     else:  # the grid of places bounds how little any mass can cost
         assert value > 0 or gap < 1e-6
-
-
-@PROPERTY
-@given(POINTS, st.randoms())
-def test_the_order_of_the_points_does_not_matter(one, random):
-    order = list(range(len(one.points)))
-    random.shuffle(order)
-    other = WeightedPoints.of(one.points[order], np.log(one.weights[order]))
-    assert squared_distance(one, other) < 1e-14
-
-
-@PROPERTY
-@given(POINTS, POINTS, POINTS)
-def test_its_root_obeys_the_triangle_inequality(one, other, third):
-    def root(first, second):
-        return np.sqrt(squared_distance(first, second))
-
-    assert root(one, third) <= root(one, other) + root(other, third) + 1e-7
 
 
 def test_a_plan_moves_all_mass_and_points_of_no_weight_take_no_part():
@@ -153,20 +136,9 @@ def test_where_the_solver_reports_trouble_another_one_answers(monkeypatch, recwa
     assert not recwarn.list
 
 
-@pytest.fixture
-def no_solver_yet():
-    """POT as if it had not been asked for yet."""
-    transport.solver.cache_clear()
-    yield
-    transport.solver.cache_clear()
-
-
-def test_the_environment_is_the_callers_own_again(no_solver_yet, monkeypatch):
+def test_the_environment_is_the_callers_own_again(monkeypatch):
     monkeypatch.setenv("POT_BACKEND_DISABLE_JAX", "0")
     monkeypatch.delenv("POT_BACKEND_DISABLE_CUPY", raising=False)
     before = dict(os.environ)
-    with transport._without_backends():
-        names = [f"POT_BACKEND_DISABLE_{name}" for name in ("TENSORFLOW", "JAX", "CUPY")]
-        assert [os.environ[name] for name in names] == ["1"] * 3
-    transport.solver()
-    assert dict(os.environ) == before
+    transport.solver.cache_clear()  # as if it had not been asked for yet
+    assert transport.solver() is not None and dict(os.environ) == before

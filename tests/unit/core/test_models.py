@@ -207,19 +207,14 @@ def test_what_is_here_is_used_where_the_hub_does_not_answer(monkeypatch):
 def test_attention_that_a_configuration_would_fetch_from_the_hub_is_not_used(
     key, tiny_bert, tiny_nli, tmp_path
 ):
-    changes = {key: "some-one/kernels"}
-    pair = ["the cat sat"], ["a cat slept on a mat"]
-    scorers = [
-        (InfoLMScorer, tiny_bert, {}),
-        (BaryScorer, tiny_bert, {"layers": "all"}),
-        (MENLIScorer, tiny_nli(), {}),
-    ]
-    for scorer, model, settings in scorers:
-        folder = edited(model, tmp_path / scorer.__name__, "config.json", **changes)
-        plain, fetching = (
-            scorer(model_name_or_path=each, **settings).score(*pair) for each in (model, folder)
-        )
-        assert fetching["scores"] == plain["scores"]
+    scorers = [(InfoLMScorer, tiny_bert), (BaryScorer, tiny_bert), (MENLIScorer, tiny_nli())]
+    for scorer, model in scorers:
+        changes = {key: "some-one/kernels"}
+        fetching = edited(model, tmp_path / scorer.__name__, "config.json", **changes)
+        own = {"layers": "all"} if scorer is BaryScorer else {}
+        one, other = (scorer(model_name_or_path=each, **own) for each in (model, fetching))
+        pair = ["the cat sat"], ["a cat slept on a mat"]
+        assert one.score(*pair)["scores"] == other.score(*pair)["scores"]
 
 
 def test_code_that_comes_with_a_model_is_neither_run_nor_offered(tmp_path, monkeypatch, capsys):

@@ -161,14 +161,6 @@ def test_asking_leaves_no_hook_and_no_gradient_behind_even_after_an_error(tiny_m
         assert torch.is_grad_enabled() and not torch.is_inference_mode_enabled()
 
 
-def test_the_same_contexts_give_the_same_logits_because_dropout_is_off(tiny_models):
-    model = load(tiny_models("bert", hidden_dropout_prob=0.5, attention_probs_dropout_prob=0.5))
-    batch = batches_of(model)[0]
-    assert torch.equal(ask(model, batch), ask(model, batch))
-    assert not model.model.training
-    assert not any(parameter.requires_grad for parameter in model.model.parameters())
-
-
 def test_a_decoder_keeps_its_own_encoder(tiny_models):
     model = load(tiny_models("bert", is_decoder=True)).model
     assert not isinstance(model, encoders.FastMaskedLM)

@@ -166,14 +166,6 @@ def test_any_text_scores_as_the_literal_implementation_does(scorer, literal, can
     assert_as_literal([there], expected, floor=1e-6)
 
 
-def test_distributions_are_normalised_log_probabilities(scorer):
-    log_p = scorer.distributions(["the cat", "", "the cat"])
-    assert log_p.shape == (3, scorer.checkpoint(scorer.settings).size)
-    assert log_p.dtype == torch.float64
-    torch.testing.assert_close(log_p.exp().sum(-1), torch.ones(3, dtype=torch.float64))
-    assert torch.equal(log_p[0], log_p[2])
-
-
 # What is read, and how often
 
 
