@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 TESTS = {"bootstrap": "paired bootstrap", "randomization": "approximate randomisation"}
 SURE = 0.05
+FEW = 20  # texts, with fewer than which a difference is largely chance
 USAGE = "infolm compare [options] SYSTEM SYSTEM [SYSTEM ...] -r REFERENCES"
 
 
@@ -89,6 +91,12 @@ def _score(
     from infolm_metric.core.inputs import Pairs, check_pairs
     from infolm_metric.core.results import warn
 
+    if len(rows) < FEW:
+        warnings.warn(
+            f"infolm: {len(rows)} texts; with fewer than {FEW} a difference, and how sure it is, "
+            "are largely chance: give more texts",
+            stacklevel=2,
+        )
     groups = [row[systems:] for row in rows]
     parts = [check_pairs([row[place] for row in rows], groups) for place in range(systems)]
     scorer, shown = options.scorer_of(settings), options.shows_progress(arguments)

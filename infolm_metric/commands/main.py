@@ -168,4 +168,8 @@ class _Help(argparse.RawDescriptionHelpFormatter):
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """One line, without the usage."""
+        argument, _, problem = message.partition(": ")
+        if problem.startswith("expected"):
+            flag = argument.split("/")[-1].removeprefix("argument ")
+            message += f"; a value that begins with a dash is given as {flag}=VALUE"
         self.exit(WRONG_INPUT, f"{self.prog}: error: {message}\n")

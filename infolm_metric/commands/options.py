@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
@@ -187,7 +188,12 @@ def check_output(arguments: argparse.Namespace, *inputs: str) -> None:
     """Raise ValueError if an input is not there, or the output cannot be made."""
     files.check_there(inputs)
     if arguments.output != STANDARD_OUTPUT:
-        files.check_writable(arguments.output, inputs)
+        given = [value for name, value in vars(arguments).items() if name != "output"]
+        lists = [value if isinstance(value, list) else [value] for value in given]
+        words = [value for values in lists for value in values if isinstance(value, str)]
+        # Most of them are no files, but texts of any length, or names such as that of the metric.
+        read = [word for word in words if os.path.isfile(os.path.expanduser(word))]
+        files.check_writable(arguments.output, [*inputs, *read])
 
 
 def write(lines: Iterable[str], output: str) -> None:

@@ -96,7 +96,6 @@ def run(arguments: argparse.Namespace) -> None:
 
 def _form(arguments: argparse.Namespace) -> str:
     """What is to be written: "json", "per pair", "summary", a "table", by a "job" or by "ray"."""
-    check_at_least("workers", arguments.workers, 1)
     ways = {"ray": arguments.engine == "ray", "json": arguments.json}
     asked = [name for name, given in (ways | {"per pair": arguments.per_pair}).items() if given]
     if len(asked) > 1:
@@ -107,6 +106,11 @@ def _form(arguments: argparse.Namespace) -> str:
             f"cannot write {arguments.output}: name a file that ends in .jsonl (a job), .csv, "
             ".tsv, .json or .txt"
         )
+    if arguments.restart and form != "job":
+        raise ValueError("--restart needs a job: -o SCORES.jsonl")
+    if arguments.workers is not None and form != "ray":
+        raise ValueError("--workers needs --engine ray")
+    check_at_least("workers", arguments.workers, 1)
     if form == "ray" and not (arguments.data or arguments.dataset):
         raise ValueError("--engine ray needs --data PATH or --dataset NAME")
     return form

@@ -56,6 +56,11 @@ def check_way(arguments: argparse.Namespace) -> None:
     parallel = [*filter(None, [arguments.candidates]), *references]
     if (ways := sum(map(bool, (texts, table, arguments.dataset, parallel)))) != 1:
         raise ValueError(f"{'give either' if ways else 'nothing to score; give'} {WAYS}")
+    if (texts or parallel) and (arguments.candidate_column or arguments.reference_column):
+        raise ValueError("--candidate-column and --reference-column need --data FILE or --dataset")
+    for flag in ("split", "dataset_config", "dataset_revision", "streaming"):
+        if getattr(arguments, flag) and not arguments.dataset:
+            raise ValueError(f"--{flag.replace('_', '-')} needs --dataset NAME")
     if parallel and not (arguments.candidates and references):
         raise ValueError("give both files: -c FILE with the candidates, -r FILE with references")
     if texts:

@@ -104,3 +104,11 @@ def test_compare_refuses_what_cannot_be_compared(infolm, no_model, arguments, wo
     code, output, errors = infolm("compare", *arguments, *references)
     assert (code, output) == (2, "")
     assert words in errors
+
+
+@pytest.mark.parametrize("count", [19, 20])
+def test_compare_warns_of_few_texts(infolm, count):
+    for name in ("one.txt", "two.txt", "three.txt"):
+        Path(name).write_text("the cat\n" * count)
+    code, _, errors = infolm("compare", "one.txt", "two.txt", "-r", "three.txt")
+    assert code == 0 and ("19 texts; with fewer than 20" in errors) == (count == 19)

@@ -54,7 +54,7 @@ def test_help_shows_the_settings_of_the_metric_that_is_named(infolm, command):
         (["score", "--metric", "tog", "a", "b"], "--metric: invalid choice: 'tog'"),
         (["score", "--metric", "toy", "--size", "0", "a", "b"], "size must be at least 1, got 0"),
         (["compare", "a.txt"], "the following arguments are required: -r/--references"),
-        (["score", "--candidates"], "--candidates: expected one argument"),
+        (["score", "--candidates"], "is given as --candidates=VALUE"),
         (["idf", "ref.txt"], "the following arguments are required: -o/--output"),
         (["idf", "ref.txt", "-o", "-"], "name a file with -o"),
         (["baseline", "ref.txt", "-o", "-"], "name a file with -o"),
@@ -89,6 +89,7 @@ def test_settings_are_checked_before_the_input_is_read(infolm, monkeypatch, argu
     [
         ("score", "-c", "sys.txt", "-r", "ref.txt", "-r", "ref2.txt", "-o", "ref2.txt"),
         ("score", "data.jsonl", "-o", "data.jsonl"),
+        ("score", "a", "b", "--rescale-with-baseline", "table.idf", "-o", "table.idf"),
         ("idf", "ref.txt", "-o", "./ref.txt"),
         ("baseline", "ref2.txt", "ref.txt", "-o", "ref.txt"),
         ("attack", "data.jsonl", "-o", "data.jsonl"),
@@ -99,7 +100,8 @@ def test_settings_are_checked_before_the_input_is_read(infolm, monkeypatch, argu
     ],
 )
 def test_no_command_writes_over_what_it_reads(infolm, arguments):
-    Path("data.jsonl").write_text("kept")
+    for name in ("table.idf", "data.jsonl"):
+        Path(name).write_text("kept")
     before = {file: file.read_bytes() for file in Path().iterdir()}
     code, printed, errors = infolm(*arguments)
     assert (code, printed) == (2, ""), errors
