@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
 
@@ -91,8 +91,8 @@ class MENLISettings(ModelSettings):
     combine_baseline: str | os.PathLike[str] | Baseline | None = None
     labels: str | tuple[str, ...] | None = None
     probabilities: bool = False
-    max_length: int | None = None
-    long_text: Literal["truncate", "error"] = "truncate"
+    max_length: int | None = field(default=None, metadata={"signature": ""})
+    long_text: Literal["truncate", "error"] = field(default="truncate", metadata={"signature": ""})
 
     def __post_init__(self) -> None:
         super().__post_init__()

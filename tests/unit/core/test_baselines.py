@@ -172,7 +172,7 @@ UNFIT = [  # the settings, how many references, whether it is the package's, and
     ({"information_measure": "ab", "alpha": 1, "beta": 1}, 1, False, "alpha was 0.5 and is 1.0"),
     ({"model_name_or_path": "bundled"}, 1, False, "model was"),
     ({}, 3, False, "up to 2 references, and a pair has 3"),
-    ({"model_name_or_path": "bundled"}, 2, True, "the package's baseline is for 1 reference"),
+    ({"model_name_or_path": "bundled"}, 5, True, "up to 4 references, and a pair has 5"),
 ]
 
 

@@ -228,7 +228,7 @@ def test_the_nine_measures_and_the_curves_hold_the_score_itself():
         ("infolm", *EXAMPLES["An unrelated text"], "Hardly closer than unrelated texts"),
         ("infolm", PAIR[0], [PAIR[0]], "The same as a copy"),
         ("infolm", "yes", ["no"], "The model cannot read this"),
-        ("infolm", PAIR[0], [*PAIR[1], "A dog ran."], "No verdict"),
+        ("infolm", PAIR[0], [*PAIR[1], *["A dog ran."] * 4], "No verdict"),
         ("baryscore", *PARAPHRASE, "Far closer than unrelated texts"),
         ("baryscore", PAIR[0], [PAIR[0]], "The same as a copy"),
         ("menli", *PARAPHRASE, "Far closer than unrelated texts"),
