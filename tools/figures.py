@@ -86,7 +86,8 @@ def trade(rows: Iterable[dict[str, str]]) -> Any:
     figure, panels = plt.subplots(1, len(sets), figsize=(2.9 * len(sets), 2.8), squeeze=False)
     for axes, title in zip(panels[0], sets, strict=True):
         for colour, other in zip(OKABE_ITO, others, strict=False):
-            line = [row for name, row in by_name.items() if name.startswith(f"{BESIDE}{other} ")]
+            begin = f"{BESIDE}{other}"
+            line = [row for name, row in by_name.items() if name.rpartition(" ")[0] == begin]
             for style, points in (("o-", line), ("x", [by_name[other]])):
                 columns = [
                     [float(row[name]) for row in points] for name in (title, "attacks noticed")
