@@ -1,3 +1,3 @@
 """What every metric stands on."""
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"

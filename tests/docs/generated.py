@@ -3,9 +3,16 @@
 python -m tests.docs.generated        writes the page
 """
 
+from collections.abc import Mapping
 from pathlib import Path
 
-from infolm_metric.core.settings import Settings, descriptions, flags, own_fields
+from infolm_metric.core.settings import (
+    ModelSettings,
+    Settings,
+    descriptions,
+    flags,
+    own_fields,
+)
 from infolm_metric.metrics import METRICS
 from tests.project_files import ROOT
 
@@ -25,16 +32,18 @@ More on [measures](measures.md), [idf](reading_a_score.md#how-tokens-are-weighed
 """
 
 
-def table(settings: type[Settings]) -> str:
-    """The rows of docs/settings.md for one metric."""
+def table(title: str, settings: type[Settings], shared: Mapping[str, str]) -> str:
+    """The rows of docs/settings.md for one metric, but for the settings that are `shared`."""
     lines = [
-        f"## {settings.metric}",
+        f"## {title}",
         "",
         "| setting | type | default | flag | in the signature | what it is |",
         "|---|---|---|---|---|---|",
     ]
     described = descriptions(settings)
     for one in own_fields(settings):
+        if shared.get(one.name) == described[one.name]:
+            continue
         kind = str(getattr(one.type, "__name__", one.type)).replace("|", "\\|")
         flag = f"`{flags(one)[-1]}`" if flags(one) else ""
         signed = "" if one.name in settings.unsigned else "yes"
@@ -45,8 +54,10 @@ def table(settings: type[Settings]) -> str:
 
 def expected() -> str:
     """The content of the page."""
+    shared = descriptions(ModelSettings)
     kinds = [metric.settings_type() for metric in METRICS.values()]
-    return HEAD + "\n".join(table(kind) for kind in kinds)
+    tables = [table(kind.metric, kind, shared) for kind in kinds]
+    return HEAD + "\n".join([*tables, table("Every metric", ModelSettings, {})])
 
 
 if __name__ == "__main__":

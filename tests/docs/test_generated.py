@@ -67,7 +67,7 @@ def test_the_table_says_of_every_setting_whether_the_signature_shows_it(
     value, beside = {"model_name_or_path": (folder, {}), **CHANGED}[name]
     scorer = scorer_of(metric)
     shown = scorer.signature(**beside) != scorer.signature(**{**beside, name: value})
-    table = generated.table(METRICS[metric].settings_type()).splitlines()
+    table = generated.table("", METRICS[metric].settings_type(), {}).splitlines()
     (row,) = (line for line in table if line.startswith(f"| `{name}` |"))
     assert row.split(" | ")[4] == ("yes" if shown else "")
 
