@@ -34,7 +34,7 @@ import numpy as np
 
 import infolm_metric
 from infolm_metric import IDF, BaryScorer, InfoLMScorer, MENLIScorer, combine
-from infolm_metric.meta_evaluation import agreement, correlation, kendall
+from infolm_metric.meta_evaluation import agreement, correlation, holm, kendall
 from tools.data import READERS, DataSet, rows_of
 from tools.tables import show
 
@@ -285,15 +285,6 @@ def text_kendall(data: DataSet, scores: np.ndarray) -> float:
             ]
         )
     )
-
-
-def holm(p_values: Sequence[float]) -> np.ndarray:
-    """The p-values corrected for their number (Holm 1979); NaN counts as no test."""
-    p, corrected = np.asarray(p_values, dtype=float), np.full(len(p_values), np.nan)
-    order = np.argsort(p)[: np.isfinite(p).sum()]
-    stepped = p[order] * np.arange(len(order), 0, -1)
-    corrected[order] = np.minimum(1, np.maximum.accumulate(stepped))
-    return corrected
 
 
 def agreement_tables(

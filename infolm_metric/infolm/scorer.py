@@ -75,12 +75,9 @@ class InfoLMScorer(Scorer):
         model = self.model(settings)
         limit = model.checkpoint.text_limit(settings.max_length)
         distinct: dict[Hashable, WeightedText] = {text.key: text for text in texts}
+        every = temperatures or [settings.temperature]
         names = {
-            key: [
-                (key, limit, settings.masks_per_pass, each)
-                for each in temperatures or [settings.temperature]
-            ]
-            for key in distinct
+            key: [(key, limit, settings.masks_per_pass, each) for each in every] for key in distinct
         }
         found: dict[Hashable, Tensor] = {}
         for key in distinct:
@@ -88,7 +85,6 @@ class InfoLMScorer(Scorer):
             if all(row is not None for row in rows):
                 found[key] = torch.stack([row for row in rows if row is not None])
         missing = [text for key, text in distinct.items() if key not in found]
-        every = temperatures or [settings.temperature]
         made = distributions(missing, model, settings, every, progress)
         for key, log_p in made.items():
             for name, row in zip(names[key], log_p, strict=True):
