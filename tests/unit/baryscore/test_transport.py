@@ -95,7 +95,7 @@ def test_it_is_symmetric_and_zero_only_for_equal_masses_at_equal_places(one, oth
     assert 0 <= value <= transport.LARGEST
     assert value == pytest.approx(squared_distance(other, one), abs=1e-12)
     exact = transport_cost(one.weights, other.weights, cost_of(one, other))
-    assert value == pytest.approx(exact, abs=1e-9)
+    assert -1e-7 < value - exact < 1e-9  # HiGHS takes costs that differ by 1e-7 for equal
     here, there = masses(one), masses(other)
     gap = max(abs(here.get(place, 0) - there.get(place, 0)) for place in {**here, **there})
     if gap < 1e-15:
