@@ -51,5 +51,5 @@ def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     module, _, member = _HOMES[name].partition(":")
-    found = import_module(f"{__name__}.{module}")
-    return getattr(found, member) if member else found
+    home = import_module(f"{__name__}.{module}")
+    return getattr(home, member) if member else home

@@ -27,11 +27,11 @@ class Metric:
 
     def settings_type(self) -> Any:
         """The class of its settings."""
-        return _imported(self.settings)
+        return _import(self.settings)
 
     def scorer_type(self) -> Any:
         """The class of its scorer, a `core.scorer.Scorer`."""
-        return _imported(self.scorer)
+        return _import(self.scorer)
 
 
 METRICS: dict[str, Metric] = {
@@ -69,6 +69,6 @@ def find(name: str) -> Metric:
     return METRICS[name]
 
 
-def _imported(place: str) -> Any:
+def _import(place: str) -> Any:
     module, _, name = place.partition(":")
     return getattr(import_module(module), name)

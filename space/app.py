@@ -22,7 +22,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send  # noqa: E402
 
 from page import compare_tab, file_tab, limits  # noqa: E402
 from page.appearance import INTRODUCTION, STYLE, THEME  # noqa: E402
-from page.scoring import REFUSED, VIEWS, compare, refusal  # noqa: E402
+from page.scoring import EXPECTED_ERRORS, VIEWS, compare, refusal  # noqa: E402
 
 
 class BodyLimit:
@@ -33,15 +33,15 @@ class BodyLimit:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on; a body that is too large looks as if its sender had gone."""
-        arrived = 0
+        size = 0
 
-        async def counted() -> Message:
-            nonlocal arrived
+        async def receive_part() -> Message:
+            nonlocal size
             message = await receive()
-            arrived += len(message.get("body", b""))
-            return {"type": "http.disconnect"} if arrived > limits.BODY_BYTES else message
+            size += len(message.get("body", b""))
+            return {"type": "http.disconnect"} if size > limits.BODY_BYTES else message
 
-        await self.app(scope, counted, send)
+        await self.app(scope, receive_part, send)
 
 
 def score(
@@ -56,7 +56,7 @@ def score(
     """
     try:
         return compare(metric, candidate, references, settings).as_dict()
-    except REFUSED as error:
+    except EXPECTED_ERRORS as error:
         raise refusal(error) from None
 
 
@@ -74,7 +74,7 @@ def build(metric: str = "infolm") -> gr.Blocks:
             with gr.Tab("Score a file"):
                 file_tab.build(metric)
         gr.api(score, api_name="score", **limits.QUEUE)
-    return page.queue(max_size=limits.WAITING, default_concurrency_limit=limits.AT_ONCE)
+    return page.queue(max_size=limits.MAX_WAITING, default_concurrency_limit=limits.MAX_RUNNING)
 
 
 def launch(page: gr.Blocks, **options: Any) -> Any:
@@ -95,5 +95,5 @@ def launch(page: gr.Blocks, **options: Any) -> Any:
 
 if __name__ == "__main__":
     warnings.filterwarnings("ignore", message="infolm: ")  # the page says these itself
-    own = [name for name in VIEWS if Path(__file__).with_name(f"{name}.py").exists()]
-    launch(build(*own))
+    metrics = [name for name in VIEWS if Path(__file__).with_name(f"{name}.py").exists()]
+    launch(build(*metrics))

@@ -23,8 +23,8 @@ SPACE = Path(__file__).resolve().parent
 ROOT = SPACE.parent
 
 LARGE_FILES = "*.safetensors filter=lfs diff=lfs merge=lfs -text\n"
-LEFT_OUT = shutil.ignore_patterns("__pycache__", "*.pyc", "export.py", "cards", "screenshot.png")
-NEEDED = (
+EXCLUSIONS = shutil.ignore_patterns("__pycache__", "*.pyc", "export.py", "cards", "screenshot.png")
+IMPORTED_PACKAGES = (
     *("gradio", "pandas", "torch", "transformers", "tokenizers", "safetensors", "huggingface_hub"),
     *("datasets", "numpy", "scipy", "POT", "filelock"),
 )
@@ -34,14 +34,14 @@ def export(folder: Path, metric: str) -> None:
     """Make the folder; raises ValueError if there is something in it."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise ValueError(f"{folder} exists and is not an empty folder; name a new one")
-    shutil.copytree(SPACE, folder, ignore=LEFT_OUT, dirs_exist_ok=True)
-    shutil.copytree(ROOT / "infolm_metric", folder / "infolm_metric", ignore=LEFT_OUT)
+    shutil.copytree(SPACE, folder, ignore=EXCLUSIONS, dirs_exist_ok=True)
+    shutil.copytree(ROOT / "infolm_metric", folder / "infolm_metric", ignore=EXCLUSIONS)
     shutil.copy(SPACE / "cards" / f"{metric}.md", folder / "README.md")
     for name in ("LICENSE", "NOTICE"):
         shutil.copy(ROOT / name, folder / name)
     (folder / f"{metric}.py").write_text(module_script(METRICS[metric]))
     lines = (ROOT / "requirements.txt").read_text().splitlines()
-    pins = [line for line in lines if re.split(r"[=;]", line)[0] in NEEDED]
+    pins = [line for line in lines if re.split(r"[=;]", line)[0] in IMPORTED_PACKAGES]
     (folder / "requirements.txt").write_text("\n".join(pins) + "\n")
     (folder / ".gitattributes").write_text(LARGE_FILES)
 

@@ -98,27 +98,20 @@ def explain_score(
     candidate: TokenPoints, reference: TokenPoints, score: float, signature: str
 ) -> Explanation:
     """The explanation of a score by the two texts' points."""
-    clouds = [WeightedPoints.of(each.points, each.log_weights) for each in (candidate, reference)]
+    texts = candidate, reference
+    clouds = [WeightedPoints.of(text.points, text.log_weights) for text in texts]
     distances = costs(candidate.points, reference.points)
-    kept = np.ix_(clouds[0].kept, clouds[1].kept)
+    block = np.ix_(clouds[0].indices, clouds[1].indices)
     plan = np.zeros(distances.shape)
     if candidate.tokens == reference.tokens and np.array_equal(
         candidate.log_weights, reference.log_weights
     ):  # nothing moves
-        plan[kept] = np.diag(clouds[0].weights)
+        plan[block] = np.diag(clouds[0].weights)
         np.fill_diagonal(distances, 0.0)
     else:
-        plan[kept] = best_plan(clouds[0].weights, clouds[1].weights, distances[kept])
-    weights = []
-    for each, cloud in zip((candidate, reference), clouds, strict=True):
-        own = np.zeros(len(each.tokens))
-        own[cloud.kept] = cloud.weights
-        weights.append(own)
-    return Explanation(
-        score,
-        signature,
-        TextView(candidate.tokens, weights[0]),
-        TextView(reference.tokens, weights[1]),
-        plan,
-        distances,
-    )
+        plan[block] = best_plan(clouds[0].weights, clouds[1].weights, distances[block])
+    views = [
+        TextView(text.tokens, np.bincount(cloud.indices, cloud.weights, len(text.tokens)))
+        for text, cloud in zip(texts, clouds, strict=True)
+    ]
+    return Explanation(score, signature, views[0], views[1], plan, distances)

@@ -8,6 +8,7 @@ barycentre's iteration (Cuturi and Doucet 2014).
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -52,8 +53,8 @@ def _is_encoder(config: Any) -> bool:
     """True for an encoder alone, with or without a head."""
     kind = type(config)
     decodes = kind in MODEL_FOR_CAUSAL_LM_MAPPING and kind not in MODEL_FOR_MASKED_LM_MAPPING
-    both = getattr(config, "is_encoder_decoder", False)
-    return kind in MODEL_MAPPING and not decodes and not both
+    encoder_decoder = getattr(config, "is_encoder_decoder", False)
+    return kind in MODEL_MAPPING and not decodes and not encoder_decoder
 
 
 @dataclass(frozen=True)
@@ -79,15 +80,16 @@ class Encoder:
                 output_hidden_states=True,
                 return_dict=True,
             )
-        found: tuple[Tensor, ...] = tuple(getattr(output, "hidden_states", None) or ())
-        if len(found) != self.checkpoint.states:
+        states = getattr(output, "hidden_states", None) or ()
+        if len(states) != self.checkpoint.states:
             raise ValueError(
-                f"{self.checkpoint.name!r} gives {len(found)} hidden states, and its configuration "
-                f"says {self.checkpoint.states}; {self.checkpoint.architecture.remedy}"
+                f"{self.checkpoint.name!r} gives {len(states)} hidden states, and its "
+                f"configuration says {self.checkpoint.states}; "
+                f"{self.checkpoint.architecture.remedy}"
             )
         # Apple's GPUs have no float64, in which all that follows is computed.
         on_apple = self.device.type == "mps"
-        return tuple(each[: len(ids)].cpu() if on_apple else each[: len(ids)] for each in found)
+        return tuple(rows[: len(ids)].cpu() if on_apple else rows[: len(ids)] for rows in states)
 
 
 class BaryScorer(Scorer):
@@ -150,11 +152,11 @@ class BaryScorer(Scorer):
         """The pairs in parts whose points are held at once."""
         hidden = int(self.checkpoint(settings).config.hidden_size)
         limit = self.checkpoint(settings).text_limit(settings.max_length)
-        most = limit if limit and settings.long_text == "truncate" else float("inf")
-        each = 8 * hidden * CHUNK_TEXTS / CHUNK_BYTES
+        most_tokens = limit if limit and settings.long_text == "truncate" else float("inf")
+        token_size = 8 * hidden * CHUNK_TEXTS / CHUNK_BYTES  # in texts
         return pairs.chunks(
             CHUNK_TEXTS,
-            lambda text: max(1.0, each * min(len(text.encode()) / TOKEN_BYTES, most)),
+            lambda text: max(1.0, token_size * min(len(text.encode()) / TOKEN_BYTES, most_tokens)),
         )
 
     def read(
@@ -166,16 +168,10 @@ class BaryScorer(Scorer):
         """
         model, layers = self.model(settings), self._indices(settings)
         limit = model.checkpoint.text_limit(settings.max_length)
-        found: dict[Hashable, Tensor] = {}
-        missing: dict[bytes, WeightedText] = {}
-        for text in texts:
-            ids = text.key[0]
-            if ids not in found and ids not in missing:
-                points = self.cache.get((ids, limit, layers))
-                if points is None:
-                    missing[ids] = text
-                else:
-                    found[ids] = points
+        distinct: dict[Hashable, WeightedText] = {text.key[0]: text for text in texts}
+        cache = {ids: self.cache.get((ids, limit, layers)) for ids in distinct}
+        readings = {ids: points for ids, points in cache.items() if points is not None}
+        missing = {ids: text for ids, text in distinct.items() if ids not in readings}
         pieces = [
             (ids, window)
             for ids, text in missing.items()
@@ -183,24 +179,24 @@ class BaryScorer(Scorer):
         ]
         rows = None if settings.batch_size == "auto" else int(settings.batch_size)
         lengths = [len(window.ids) for _, window in pieces]
-        most = TOKENS_PER_BATCH.get(model.device.type, TOKENS_PER_BATCH["cpu"])
+        most_tokens = TOKENS_PER_BATCH.get(model.device.type, TOKENS_PER_BATCH["cpu"])
         tokens_read = 0
-        for indices in equal_length_batches(lengths, rows, most):
+        for indices in equal_length_batches(lengths, rows, most_tokens):
             batch = [pieces[index] for index in indices]
             tokens = torch.from_numpy(np.stack([window.ids for _, window in batch]))
             means = mean_states(model.states(tokens), layers).cpu()
             if not means.isfinite().all():
                 raise non_finite_error("states", settings.dtype)
             for mean, (ids, window) in zip(means, batch, strict=True):
-                if ids not in found:
+                if ids not in readings:
                     shape = len(own_tokens(missing[ids].text)), means.shape[-1]
-                    found[ids] = torch.empty(shape, dtype=torch.float64, device="cpu")
-                found[ids][window.own] = mean[window.positions]
+                    readings[ids] = torch.empty(shape, dtype=torch.float64, device="cpu")
+                readings[ids][window.indices] = mean[window.positions]
             tokens_read += tokens.numel()
             progress(tokens_read / sum(lengths))
         for ids in missing:
-            self.cache.put((ids, limit, layers), found[ids])
-        return found
+            self.cache.put((ids, limit, layers), readings[ids])
+        return readings
 
     def compare(
         self,
@@ -210,20 +206,17 @@ class BaryScorer(Scorer):
         settings: BaryScoreSettings,
     ) -> dict[str, np.ndarray]:
         """The distance of candidates and references, float64 [pairs]; equal pairs move once."""
-        clouds: dict[Hashable, WeightedPoints] = {}
-        known: dict[Hashable, float] = {}
-        for text in (*candidates, *references):
-            if text.key not in clouds:
-                points = readings[text.key[0]].numpy()
-                clouds[text.key] = WeightedPoints.of(points, text.log_weights)
-        keys = [(one.key, other.key) for one, other in zip(candidates, references, strict=True)]
-        for one, other in keys:
-            if (one, other) not in known:
-                # Equal texts score 0, which rounding would not let them.
-                same = one == other
-                moved = 0.0 if same else transport.squared_distance(clouds[one], clouds[other])
-                known[one, other] = moved
-        return {settings.metric: np.asarray([known[key] for key in keys])}
+        clouds = {
+            text.key: WeightedPoints.of(readings[text.key[0]].numpy(), text.log_weights)
+            for text in {text.key: text for text in (*candidates, *references)}.values()
+        }
+        pairs = [(x.key, y.key) for x, y in zip(candidates, references, strict=True)]
+        # Equal texts score 0, which rounding would not let them.
+        distances = {
+            (x, y): 0.0 if x == y else transport.squared_distance(clouds[x], clouds[y])
+            for x, y in dict.fromkeys(pairs)
+        }
+        return {settings.metric: np.asarray([distances[pair] for pair in pairs])}
 
     def bounds(self, settings: BaryScoreSettings, name: str) -> tuple[float, float]:
         """0, for equal points, and the squared diameter of the ball in which points lie."""
@@ -249,10 +242,10 @@ class BaryScorer(Scorer):
             OSError: the model cannot be found.
 
         >>> scorer = BaryScorer(model_name_or_path="bundled", idf=False)
-        >>> found = scorer.explain("A cat sat.", "The cat sat.")
-        >>> found.candidate.tokens, found.reference.tokens
+        >>> explanation = scorer.explain("A cat sat.", "The cat sat.")
+        >>> explanation.candidate.tokens, explanation.reference.tokens
         (['a', 'cat', 'sat', '.'], ['the', 'cat', 'sat', '.'])
-        >>> [found.candidate.tokens[move.candidate] for move in found.moves()][0]
+        >>> explanation.candidate.tokens[explanation.moves()[0].candidate]
         'a'
         """
         settings = self.settings.replace(**changed)
@@ -267,7 +260,7 @@ class BaryScorer(Scorer):
             readings = self.read(texts, settings)
             tokenizer = self.checkpoint(settings).tokenizer
         warn(result.counts, self.sentences)
-        one, other = (
+        x, y = (
             TokenPoints(
                 tokenizer.convert_ids_to_tokens(own_tokens(text.text).tolist()),
                 readings[text.key[0]].numpy(),
@@ -275,7 +268,7 @@ class BaryScorer(Scorer):
             )
             for text in texts
         )
-        return explain_score(one, other, result.scores[settings.metric][0], result.signature)
+        return explain_score(x, y, result.scores[settings.metric][0], result.signature)
 
     def _indices(self, settings: BaryScoreSettings) -> tuple[int, ...]:
         """Which hidden states of the model are read, of which 0 is the embeddings."""
@@ -288,8 +281,8 @@ def read_windows(text: TokenizedText, template: Template, limit: int | None) -> 
     """The windows of a text; without a maskable token it has its special ones, read as they are."""
     if text.maskable.any():
         return windows(text, template, limit)
-    every = np.arange(len(text.ids))
-    return [Window(text.ids, every, every)]
+    indices = np.arange(len(text.ids))
+    return [Window(text.ids, indices, indices)]
 
 
 def own_tokens(text: TokenizedText) -> np.ndarray:
@@ -302,8 +295,5 @@ def mean_states(hidden: Sequence[Tensor], layers: Sequence[int]) -> Tensor:
 
     `hidden` are [texts, tokens, hidden] each.
     """
-    total = torch.zeros((), dtype=torch.float64)
-    for number, index in enumerate(layers):
-        unit = torch.nn.functional.normalize(hidden[index].double(), dim=-1)
-        total = unit if number == 0 else total + unit
-    return total / len(layers)
+    units = (torch.nn.functional.normalize(hidden[i].double(), dim=-1) for i in layers)
+    return functools.reduce(torch.add, units) / len(layers)

@@ -73,9 +73,9 @@ class BaryScoreSettings(ModelSettings):
         >>> BaryScoreSettings(layers=1).signed()["layers"]
         'last1'
         """
-        words = f"last{self.layers}" if isinstance(self.layers, int) else self.layers
-        words = words if isinstance(words, str) else "+".join(map(str, words))
-        fields = {**super().signed(), "layers": words}
+        label = f"last{self.layers}" if isinstance(self.layers, int) else self.layers
+        label = label if isinstance(label, str) else "+".join(map(str, label))
+        fields = {**super().signed(), "layers": label}
         rule = fields.pop("multi_reference")
         return {**fields, "ground": GROUND, "multi_reference": rule}
 

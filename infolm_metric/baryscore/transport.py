@@ -11,8 +11,6 @@ import functools
 import os
 import threading
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,7 +28,7 @@ class WeightedPoints:
 
     points: np.ndarray  # float64 [points, hidden]
     weights: np.ndarray  # float64 [points], > 0, summing to 1
-    kept: np.ndarray  # int [points]: which of the text's tokens they are
+    indices: np.ndarray  # int [points]: which of the text's tokens they are
 
     @classmethod
     def of(cls, points: np.ndarray, log_weights: np.ndarray) -> WeightedPoints:
@@ -42,9 +40,9 @@ class WeightedPoints:
         array([0.5, 0. , 0.5])
         """
         weights = np.exp(log_weights) if len(log_weights) else np.ones(len(points))
-        kept = np.flatnonzero(weights)
-        own = weights[kept]
-        return cls(points[kept], own / own.sum(), kept)
+        indices = np.flatnonzero(weights)
+        weights = weights[indices]
+        return cls(points[indices], weights / weights.sum(), indices)
 
 
 def costs(x: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -77,43 +75,35 @@ def linear_program(a: np.ndarray, b: np.ndarray, cost: np.ndarray) -> np.ndarray
     n, m = cost.shape
     rows = kron(eye_array(n), np.ones((1, m)))
     columns = kron(np.ones((1, n)), eye_array(m))
-    found = linprog(
+    solution = linprog(
         cost.ravel(),
         A_eq=vstack([rows, columns]).tocsr(),
         b_eq=np.concatenate([a, b * (a.sum() / b.sum())]),
         bounds=(0, None),
         method="highs",
     )
-    if found.x is None:
-        raise ArithmeticError(f"no transport plan of {n} onto {m} points: {found.message}")
-    return np.asarray(found.x).reshape(n, m)
+    if solution.x is None:
+        raise ArithmeticError(f"no transport plan of {n} onto {m} points: {solution.message}")
+    return np.asarray(solution.x).reshape(n, m)
 
 
-def squared_distance(one: WeightedPoints, other: WeightedPoints) -> float:
+def squared_distance(x: WeightedPoints, y: WeightedPoints) -> float:
     """The squared 2-Wasserstein distance between two texts, from 0 to LARGEST."""
-    cost = costs(one.points, other.points)
-    return float((best_plan(one.weights, other.weights, cost) * cost).sum())
+    cost = costs(x.points, y.points)
+    return float((best_plan(x.weights, y.weights, cost) * cost).sum())
 
 
 @functools.cache
 def solver() -> Any:
     """POT, without its backends for libraries that are not used here, for they take seconds."""
-    with _without_backends():
-        import ot
-    return ot
-
-
-@contextmanager
-def _without_backends() -> Iterator[None]:
-    """The environment in which POT takes numpy and torch alone; restored for whoever comes next."""
     names = [f"POT_BACKEND_DISABLE_{name}" for name in UNUSED_BACKENDS]
-    before = {name: os.environ.get(name) for name in names}
+    environment = {name: os.environ[name] for name in names if name in os.environ}
     os.environ.update(dict.fromkeys(names, "1"))
     try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value
+        import ot
+
+        return ot
+    finally:  # restored for whoever comes next
+        for name in names:
+            del os.environ[name]
+        os.environ.update(environment)

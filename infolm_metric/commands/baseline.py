@@ -46,8 +46,8 @@ def run(arguments: argparse.Namespace) -> None:
     scorer = options.scorer_of(settings)
     baseline = scorer.make_baseline(texts, arguments.pairs, arguments.references)
     baseline.save(arguments.output)
-    measures = [each for each in own_fields(type(settings)) if each.name == settings.names_field]
-    name = next((each.metadata.get("signature", each.name) for each in measures), "metric")
+    measures = [field for field in own_fields(type(settings)) if field.name == settings.names_field]
+    name = next((field.metadata.get("signature", field.name) for field in measures), "metric")
     for (signature, weights, count), stats in baseline.stats.items():
         if count == 1:
             kind = dict(part.split(":", 1) for part in signature.split("|"))[name]

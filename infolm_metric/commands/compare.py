@@ -67,7 +67,7 @@ def run(arguments: argparse.Namespace) -> None:
         for name, scores in result.scores.items()
     }
     if arguments.json:
-        made = {
+        report = {
             "systems": systems,
             "against": names[0],
             "higher_is_better": result.higher_is_better,
@@ -76,7 +76,7 @@ def run(arguments: argparse.Namespace) -> None:
             "seed": arguments.seed,
             "signature": result.signature,
         }
-        options.write([json.dumps(made, allow_nan=False)], arguments.output)
+        options.write([json.dumps(report, allow_nan=False)], arguments.output)
     else:
         options.write(_lines(systems, len(rows), result, arguments), arguments.output)
 
@@ -99,9 +99,9 @@ def _score(
         )
     groups = [row[systems:] for row in rows]
     parts = [check_pairs([row[place] for row in rows], groups) for place in range(systems)]
-    scorer, shown = options.scorer_of(settings), options.shows_progress(arguments)
+    scorer, verbose = options.scorer_of(settings), options.shows_progress(arguments)
     statistics = scorer.count(parts[0], settings)
-    result = scorer.score_part(Pairs.joined(parts), settings, statistics, verbose=shown)
+    result = scorer.score_part(Pairs.joined(parts), settings, statistics, verbose=verbose)
     warn(result.counts, scorer.sentences)
     return result
 
@@ -149,10 +149,10 @@ def _lines(
     from infolm_metric.meta_evaluation.agreement import format_p_value
 
     for label, rows in systems.items():
-        first, table = rows[0], []
+        table = []
         for row in rows:
             interval = f"[{row['low']:.4f}, {row['high']:.4f}]"
-            difference = f"{row['mean'] - first['mean']:+.4f}" if row is not first else "the first"
+            difference = "the first" if row is rows[0] else f"{row['mean'] - rows[0]['mean']:+.4f}"
             p, verdict = format_p_value(row["p_value"]), row["verdict"] or ""
             table.append([row["system"], f"{row['mean']:.4f}", interval, difference, p, verdict])
         header = ["system", label, "95% interval", "difference", "p", "verdict"]
@@ -161,8 +161,8 @@ def _lines(
     direction = "higher" if result.higher_is_better else "lower"
     yield (
         f"{texts} texts; {direction} is better. Intervals: bootstrap over texts. p: two-sided, by "
-        f"{TESTS[arguments.test]} against {first['system']} ({arguments.resamples} resamples, seed "
-        f"{arguments.seed}). Verdict: better or worse than it where p is below {SURE}, none for "
-        "texts that the model cannot read."
+        f"{TESTS[arguments.test]} against {arguments.systems[0]} ({arguments.resamples} resamples, "
+        f"seed {arguments.seed}). Verdict: better or worse than it where p is below {SURE}, none "
+        "for texts that the model cannot read."
     )
     yield f"signature: {result.signature}"

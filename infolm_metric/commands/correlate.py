@@ -68,9 +68,7 @@ def run(arguments: argparse.Namespace) -> None:
     """Scores the rows, correlates, and writes the table."""
     options.check_output(arguments, arguments.data)
     options.check_resampling(arguments)
-    settings = None
-    if not arguments.no_metric:
-        settings = options.read_settings(arguments.metric, arguments)
+    settings = None if arguments.no_metric else options.read_settings(arguments.metric, arguments)
 
     from infolm_metric.meta_evaluation import agreement, plots
     from infolm_metric.meta_evaluation.agreement import (
@@ -86,10 +84,10 @@ def run(arguments: argparse.Namespace) -> None:
     ratings = _read(arguments)
     levels = present_levels(arguments.level or (), bool(ratings.systems))
     names = [settings.label(name) for name in settings.names] if settings else []
-    if twice := [name for name in names if name in ratings.metrics]:
+    if duplicates := [name for name in names if name in ratings.metrics]:
         raise ValueError(
-            f"two metrics are named {twice[0]!r}, a column and one of those scored here; rename "
-            "the column"
+            f"two metrics are named {duplicates[0]!r}, a column and one of those scored here; "
+            "rename the column"
         )
     if not (names or ratings.metrics):
         raise ValueError(
@@ -118,14 +116,14 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.plot:
         plots.plot_agreement(table, arguments.plot)
     if arguments.json:
-        made = {**table.as_dict(), "signature": signature}
-        options.write([json.dumps(made, allow_nan=False)], arguments.output)
+        report = {**table.as_dict(), "signature": signature}
+        options.write([json.dumps(report, allow_nan=False)], arguments.output)
         return
     lines: list[str] = []
     for level in levels:
-        over = f"{table.systems} systems" if table.systems else "all texts together"
+        scope = f"{table.systems} systems" if table.systems else "all texts together"
         rows = options.layout_of(arguments)(*level_rows(table, level), left=2)
-        lines += [f"{level.capitalize()} level, {over}", "", *rows, ""]
+        lines += [f"{level.capitalize()} level, {scope}", "", *rows, ""]
     options.write([*lines, *notes(table), *remarks], arguments.output)
 
 
@@ -148,24 +146,22 @@ def _read(arguments: argparse.Namespace) -> Ratings:
                 f"--lower-is-better {name}: no such metric column; there are "
                 f"{', '.join(map(repr, ratings.metrics)) or 'none; name them with --scores'}"
             )
-    negated = {name: -ratings.metrics[name] for name in arguments.lower_is_better}
-    return replace(ratings, metrics={**ratings.metrics, **negated})
+    negative_grids = {name: -ratings.metrics[name] for name in arguments.lower_is_better}
+    return replace(ratings, metrics={**ratings.metrics, **negative_grids})
 
 
-def _score(settings: Any, ratings: Ratings, shown: bool) -> tuple[list[np.ndarray], Result]:
+def _score(settings: Any, ratings: Ratings, verbose: bool) -> tuple[list[np.ndarray], Result]:
     """The metric's grid of each score, negated where lower is better, and its result."""
     import numpy as np
 
     # The texts of a sample together: their references are read once.
     order = np.argsort(ratings.places[:, 1], kind="stable")
+    ranks = np.argsort(order)
     result = options.scorer_of(settings).score(
         [ratings.predictions[row] for row in order],
         [list(ratings.references[row]) for row in order],
-        verbose=shown,
+        verbose=verbose,
     )
-    grids, sign = [], 1 if result.higher_is_better else -1
-    for column in result.scores.values():
-        values = np.empty(len(order))
-        values[order] = column
-        grids.append(sign * ratings.grid(values))
-    return grids, result
+    sign = 1 if result.higher_is_better else -1
+    columns = map(np.asarray, result.scores.values())
+    return [sign * ratings.grid(column[ranks]) for column in columns], result

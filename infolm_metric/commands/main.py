@@ -51,7 +51,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     >>> main(["score", "a text without a reference"])  # says so on standard error
     2
     """
-    ours, interrupts = argv is None, list[int]()
+    program, interrupts = argv is None, list[int]()
     if argv is None:
         argv = sys.argv[1:]
         signal.signal(signal.SIGINT, lambda *_: _interrupt(interrupts))
@@ -64,7 +64,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             raise KeyboardInterrupt
         if sys.stdout:  # which may be closed
             sys.stdout.flush()
-        if ours:
+        if program:
             gc.freeze()  # nor is there a use in looking at the end, which takes a second
         return code
     except OSError as error:  # of standard output
@@ -99,10 +99,8 @@ def _run(argv: Sequence[str]) -> int:
         print(f"infolm {__version__}")
         return 0
     if name not in COMMANDS:
-        print(
-            f"infolm: error: unknown command {name!r}; {nearest(name, list(COMMANDS))}",
-            file=sys.stderr,
-        )
+        hint = nearest(name, list(COMMANDS))
+        print(f"infolm: error: unknown command {name!r}; {hint}", file=sys.stderr)
         return WRONG_INPUT
     command = import_module(f"infolm_metric.commands.{name}")
     try:
@@ -123,7 +121,7 @@ def _run(argv: Sequence[str]) -> int:
     return 0
 
 
-def _show_warning(message: Warning | str, *where: Any, **more: Any) -> None:
+def _show_warning(message: Warning | str, *location: Any, **stream: Any) -> None:
     """Shows a warning without the line of code it came from, which says nothing here."""
     print(f"infolm: warning: {str(message).removeprefix('infolm: ')}", file=sys.stderr)
 
@@ -160,9 +158,9 @@ class _Help(argparse.RawDescriptionHelpFormatter):
         super().__init__(prog, max_help_position=27, width=100)
 
     def _format_action_invocation(self, action: argparse.Action) -> str:
-        shown = super()._format_action_invocation(action)
-        *others, last = shown.split(", ")
-        return ", ".join([*(flag.partition(" ")[0] for flag in others), last])
+        text = super()._format_action_invocation(action)
+        *aliases, last = text.split(", ")
+        return ", ".join([*(flag.partition(" ")[0] for flag in aliases), last])
 
 
 class _Parser(argparse.ArgumentParser):

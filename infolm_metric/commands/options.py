@@ -29,14 +29,14 @@ def chosen_settings(words: Sequence[str]) -> list[type[Settings]]:
 
     Those of the default one if none is named, or none that is known.
 
-    >>> [each.metric for each in chosen_settings(["--metric=menli", "a text", "another"])]
+    >>> [settings.metric for settings in chosen_settings(["--metric=menli", "a text", "another"])]
     ['menli']
     """
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
     parser.add_argument("--metric", nargs="?", action="append", default=[])
-    named = parser.parse_known_args(words)[0].metric
-    known = [name for name in reversed(named) if name in metrics.METRICS] or [metrics.DEFAULT]
-    return [metrics.find(name).settings_type() for name in dict.fromkeys(known)]
+    arguments = parser.parse_known_args(words)[0]
+    names = dict.fromkeys(name for name in reversed(arguments.metric) if name in metrics.METRICS)
+    return [metrics.find(name).settings_type() for name in names or [metrics.DEFAULT]]
 
 
 def add_metric(
@@ -51,14 +51,15 @@ def add_metric(
     Several metrics can be named with `several`.
     """
     group = parser.add_argument_group("metric")
-    how: dict[str, Any] = {"default": metrics.DEFAULT}
+    default = f"default: {metrics.DEFAULT}{'; repeat for several' if several else ''}"
+    text = f"{', '.join(metrics.METRICS)} ({default}); --help shows its settings"
+    choices = list(metrics.METRICS)
     if several:
-        how = {"default": [], "action": "append"}
-    usual = f"default: {metrics.DEFAULT}{'; repeat for several' if several else ''}"
-    text = f"{', '.join(metrics.METRICS)} ({usual}); --help shows its settings"
-    known = list(metrics.METRICS)
-    group.add_argument("--metric", metavar="NAME", choices=known, help=text, **how)
-    names = {"model_name_or_path", *(each.names_field for each in types if scores)}
+        add_repeated(group, "--metric", choices=choices, help=text)
+    else:
+        add = group.add_argument
+        add("--metric", metavar="NAME", choices=choices, default=metrics.DEFAULT, help=text)
+    names = {"model_name_or_path", *(settings.names_field for settings in types if scores)}
     _add_fields(group, types, names)
 
 
@@ -74,40 +75,37 @@ def add_settings(
     group.add_argument("--verbose", action="store_true", help="show where an error was raised")
     group.add_argument("-h", "--help", action="help", help="show this")
     if types:
-        title = f"more settings of {' and '.join(each.metric for each in types)}"
+        title = f"more settings of {' and '.join(settings.metric for settings in types)}"
         _add_fields(parser.add_argument_group(title), types, names)
 
 
 def _add_fields(group: Group, types: SettingsTypes, names: Container[str] | None) -> None:
     """The settings as options; one that several metrics have, and a flag that is taken, once."""
+    actions = group._option_string_actions
     for settings in types:
         for field in fields.own_fields(settings):
-            free = [
-                flag for flag in fields.flags(field) if flag not in group._option_string_actions
-            ]
-            if free and (names is None or field.name in names):
-                group.add_argument(*free, **fields.option(settings, field))
+            flags = [flag for flag in fields.flags(field) if flag not in actions]
+            if flags and (names is None or field.name in names):
+                group.add_argument(*flags, **fields.option(settings, field))
 
 
-def read_settings(name: str, arguments: argparse.Namespace, **usual: Any) -> Any:
-    """The settings of a metric: what the command line gives, where it gives nothing the usual.
+def read_settings(name: str, arguments: argparse.Namespace, **defaults: Any) -> Any:
+    """The settings of a metric: what the command line gives, where it gives nothing the defaults.
 
     >>> read_settings("infolm", argparse.Namespace(temperature=1.5)).temperature
     1.5
     """
     settings: type[Settings] = metrics.find(name).settings_type()
     for field in fields.own_fields(settings):
-        value = getattr(arguments, field.name, None)
-        if value is not None:
-            lone = field.name == settings.names_field and len(value) == 1
-            usual[field.name] = value[0] if lone else value
-    return settings.of(**usual)
+        if (value := getattr(arguments, field.name, None)) is not None:
+            single = field.name == settings.names_field and len(value) == 1
+            defaults[field.name] = value[0] if single else value
+    return settings.of(**defaults)
 
 
 def scorer_of(settings: Any) -> Scorer:
     """A scorer with these settings; waits for torch."""
-    scorer: Scorer = metrics.find(settings.metric).scorer_type()(settings)
-    return scorer
+    return metrics.find(settings.metric).scorer_type()(settings)
 
 
 def shows_progress(arguments: argparse.Namespace) -> bool:
@@ -118,15 +116,15 @@ def shows_progress(arguments: argparse.Namespace) -> bool:
 # Other options.
 
 
-def add_repeated(group: Group, *flags: str, metavar: str = "NAME", **more: Any) -> None:
+def add_repeated(group: Group, *flags: str, metavar: str = "NAME", **keywords: Any) -> None:
     """An option that can be given several times; without it there is an empty list."""
-    group.add_argument(*flags, action="append", default=[], metavar=metavar, **more)
+    group.add_argument(*flags, action="append", default=[], metavar=metavar, **keywords)
 
 
-def add_references(group: Group, **more: Any) -> None:
+def add_references(group: Group, **keywords: Any) -> None:
     """The option that names files of references."""
     text = "plain text with as many lines; repeat for several references each"
-    add_repeated(group, "-r", "--references", metavar="FILE", help=text, **more)
+    add_repeated(group, "-r", "--references", metavar="FILE", help=text, **keywords)
 
 
 def add_columns(group: Group, candidates: bool = True) -> None:
@@ -188,12 +186,12 @@ def check_output(arguments: argparse.Namespace, *inputs: str) -> None:
     """Raise ValueError if an input is not there, or the output cannot be made."""
     files.check_there(inputs)
     if arguments.output != STANDARD_OUTPUT:
-        given = [value for name, value in vars(arguments).items() if name != "output"]
-        lists = [value if isinstance(value, list) else [value] for value in given]
-        words = [value for values in lists for value in values if isinstance(value, str)]
+        values = [value for name, value in vars(arguments).items() if name != "output"]
+        lists = [value if isinstance(value, list) else [value] for value in values]
+        words = [word for words in lists for word in words if isinstance(word, str)]
         # Most of them are no files, but texts of any length, or names such as that of the metric.
-        read = [word for word in words if os.path.isfile(os.path.expanduser(word))]
-        files.check_writable(arguments.output, [*inputs, *read])
+        paths = [word for word in words if os.path.isfile(os.path.expanduser(word))]
+        files.check_writable(arguments.output, [*inputs, *paths])
 
 
 def write(lines: Iterable[str], output: str) -> None:

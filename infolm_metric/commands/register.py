@@ -52,7 +52,7 @@ def register(modules_cache: str | os.PathLike[str] | None = None) -> dict[str, P
 
     root = Path(modules_cache or config.HF_MODULES_CACHE).expanduser()
     folder = root / config.MODULE_NAME_FOR_DYNAMIC_MODULES / "metrics"
-    return {name: _put(module_script(each), folder, name) for name, each in METRICS.items()}
+    return {name: _put(module_script(metric), folder, name) for name, metric in METRICS.items()}
 
 
 def _put(text: str, metrics: Path, name: str) -> Path:

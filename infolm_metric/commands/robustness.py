@@ -54,13 +54,12 @@ def run(arguments: argparse.Namespace) -> None:
 
     from infolm_metric.robustness import measure, read_triples
 
-    cases = read_triples(arguments.file)
-    rows = [row for row, _ in cases]
+    rows, triples = zip(*read_triples(arguments.file), strict=True)
     columns = [
         _column(name, rows, name not in arguments.lower_is_better) for name in arguments.scores
     ]
-    scorers = {name: options.scorer_of(each) for name, each in settings.items()}
-    result = measure([triple for _, triple in cases], scorers, columns)
+    scorers = {name: options.scorer_of(settings[name]) for name in settings}
+    result = measure(triples, scorers, columns)
     if arguments.json:
         options.write([json.dumps(result.as_dict(), allow_nan=False)], arguments.output)
     else:
@@ -76,7 +75,7 @@ def _column(name: str, rows: Sequence[Row], higher_is_better: bool) -> Column:
     for column in columns[:2]:
         if not any(column in row for _, row in rows):
             raise ValueError(f"no column {column!r}; outside scores need {', '.join(columns)}")
-    scores = [[parse_score(where, each, row.get(each)) for each in columns] for where, row in rows]
+    scores = [[parse_score(where, key, row.get(key)) for key in columns] for where, row in rows]
     return Column(name, scores, higher_is_better)
 
 
@@ -96,11 +95,10 @@ def _lines(result: Robustness, table: Callable[..., list[str]]) -> Iterator[str]
 
 def _rows(metric: MetricResult) -> Iterator[list[str]]:
     """How a metric does on each attack, and on average."""
-    for name, each in metric.attacks.items():
-        known = each.low is not None and each.high is not None
-        interval = f"[{each.low:.1%}, {each.high:.1%}]" if known else "-"
-        shares = [_percent(share) for share in (each.accuracy, each.ties, each.sensitivity)]
-        yield [name, each.kind, str(each.n), shares[0], interval, *shares[1:], str(each.cases)]
+    for name, result in metric.attacks.items():
+        interval = "-" if result.low is None else f"[{result.low:.1%}, {result.high:.1%}]"
+        accuracy, *shares = map(_percent, (result.accuracy, result.ties, result.sensitivity))
+        yield [name, result.kind, str(result.n), accuracy, interval, *shares, str(result.cases)]
     means = metric.macro("sensitivity")
     for group, mean in metric.macro().items():
         yield ["mean", group, "", _percent(mean), "", "", _percent(means[group]), ""]

@@ -96,11 +96,11 @@ def run(arguments: argparse.Namespace) -> None:
 
 def _form(arguments: argparse.Namespace) -> str:
     """What is to be written: "json", "per pair", "summary", a "table", by a "job" or by "ray"."""
-    ways = {"ray": arguments.engine == "ray", "json": arguments.json}
-    asked = [name for name, given in (ways | {"per pair": arguments.per_pair}).items() if given]
-    if len(asked) > 1:
+    flags = {"ray": arguments.engine == "ray", "json": arguments.json}
+    forms = [form for form, flag in (flags | {"per pair": arguments.per_pair}).items() if flag]
+    if len(forms) > 1:
         raise ValueError("give one of --json (it holds each pair), --per-pair and --engine ray")
-    form = asked[0] if asked else FORMS.get(PurePath(arguments.output.lower()).suffix, "summary")
+    form = forms[0] if forms else FORMS.get(PurePath(arguments.output.lower()).suffix, "summary")
     if not form:
         raise ValueError(
             f"cannot write {arguments.output}: name a file that ends in .jsonl (a job), .csv, "
@@ -151,9 +151,9 @@ def _score_at_once(settings: Any, source: Source, form: str, arguments: argparse
     if not len(pairs):
         raise ValueError(f"{source.name} has no rows; give one row for each pair")
     baseline = baseline_of(settings.metric, arguments.rescale_with_baseline)
-    scorer, shown = options.scorer_of(settings), options.shows_progress(arguments)
+    scorer, verbose = options.scorer_of(settings), options.shows_progress(arguments)
     statistics = scorer.count(pairs, settings)
-    result = scorer.score_part(pairs, settings, statistics, baseline, shown)
+    result = scorer.score_part(pairs, settings, statistics, baseline, verbose)
     warn(result.counts, scorer.sentences)
     if form == "json":
         write([json.dumps(result.as_dict(), allow_nan=False)], arguments.output)
@@ -164,9 +164,9 @@ def _score_at_once(settings: Any, source: Source, form: str, arguments: argparse
         write(_table(list(scored_rows(rows, columns)), separator), arguments.output)
         arguments.output = STANDARD_OUTPUT  # of the summary
     means = {name: mean(column) for name, column in columns.items()}
-    known = scorer.known_baseline(settings, statistics, Counter(pairs.counts), baseline)
-    whole = JobResult(len(pairs), means, result.signature, result.counts, known)
-    lines = list(_summary(scorer, whole))
+    stats = scorer.known_baseline(settings, statistics, Counter(pairs.counts), baseline)
+    totals = JobResult(len(pairs), means, result.signature, result.counts, stats)
+    lines = list(_summary(scorer, totals))
     if form == "per pair":
         lines = [*_per_pair(columns), *("# " + line for line in lines)]
     write(lines, arguments.output)
@@ -179,7 +179,7 @@ def _table(rows: Sequence[Mapping[str, Any]], separator: str) -> Iterator[str]:
     table.writeheader()
     for row in rows:
         lists = {name: value for name, value in row.items() if isinstance(value, list | dict)}
-        cells = {name: json.dumps(each, ensure_ascii=False) for name, each in lists.items()}
+        cells = {name: json.dumps(value, ensure_ascii=False) for name, value in lists.items()}
         table.writerow({**row, **cells})
     yield text.getvalue().removesuffix("\n")
 
@@ -193,14 +193,14 @@ def _per_pair(columns: Mapping[str, Sequence[float]]) -> Iterator[str]:
 
 def _summary(scorer: Scorer, result: JobResult) -> Iterator[str]:
     """A line for each kind of score, with the mean and what it means; one for the signature."""
-    of = f"mean of {result.pairs} pairs; " if result.pairs > 1 else ""
+    prefix = f"mean of {result.pairs} pairs; " if result.pairs > 1 else ""
     for name in scorer.settings.names:
         title, mean = scorer.settings.label(name), result.means[name]
-        yield f"{title}: {mean:.6g} ({of}{_meaning(scorer, name)})"
+        yield f"{title}: {mean:.6g} ({prefix}{_meaning(scorer, name)})"
         if result.baseline:
             yield _verdict(scorer, name, result, result.baseline[name])
         if (rescaled := result.means.get(f"{name}_rescaled")) is not None:
-            yield f"{title} rescaled: {rescaled:.6g} ({of}1 = a copy, 0 = unrelated texts)"
+            yield f"{title} rescaled: {rescaled:.6g} ({prefix}1 = a copy, 0 = unrelated texts)"
     yield f"signature: {result.signature}"
 
 
@@ -225,7 +225,7 @@ def _verdict(scorer: Scorer, name: str, result: JobResult, baseline: Mapping[str
     from infolm_metric.core.baselines import VERDICTS, BaselineStats
     from infolm_metric.core.results import is_judged
 
-    stats = BaselineStats(**{key: each for key, each in baseline.items() if key != "source"})
+    stats = BaselineStats(**{key: value for key, value in baseline.items() if key != "source"})
     higher = scorer.higher_is_better
     verdict = stats.verdict(result.means[name], scorer.bounds(scorer.settings, name)[int(higher)])
     if not is_judged(result.counts):

@@ -44,9 +44,9 @@ def add_datasets(group: options.Group) -> None:
 def check_way(arguments: argparse.Namespace) -> None:
     """Raise ValueError unless pairs are given in one way, and are there. A lone table is one."""
     texts, references = arguments.texts, arguments.references
-    lone = texts[0] if len(texts) == 1 and not (arguments.as_texts or arguments.data) else ""
-    if lone == STANDARD_INPUT or (named_as_table(lone) and os.path.isfile(lone)):
-        arguments.data, texts = lone, []
+    path = texts[0] if len(texts) == 1 and not (arguments.as_texts or arguments.data) else ""
+    if path == STANDARD_INPUT or (named_as_table(path) and os.path.isfile(path)):
+        arguments.data, texts = path, []
     if sources := getattr(arguments, "sources", None):
         if references:
             raise ValueError(f"give -r FILE or --sources FILE, not both, got --sources {sources}")
@@ -88,7 +88,7 @@ def open_source(arguments: argparse.Namespace) -> Source:
     columns = (arguments.candidate_column, arguments.reference_column)
     if arguments.data:
         read = partial(files.read_rows, arguments.data)
-        return Source(files.shown(arguments.data), read, *columns, (arguments.data,))
+        return Source(files.label(arguments.data), read, *columns, (arguments.data,))
     if arguments.dataset:
         name = arguments.dataset
         read = partial(files.dataset_rows, name, load_dataset(arguments))
@@ -96,7 +96,7 @@ def open_source(arguments: argparse.Namespace) -> Source:
     if arguments.candidates:
         paths = (arguments.candidates, *arguments.references)
         read = partial(files.read_parallel, arguments.candidates, arguments.references)
-        return Source(files.shown(arguments.candidates), read, files=paths)
+        return Source(files.label(arguments.candidates), read, files=paths)
     candidate, *references = arguments.texts
     row = ("arguments", {"prediction": candidate, "references": references})
     return Source("arguments", lambda: iter([row]))

@@ -44,7 +44,7 @@ def run(arguments: argparse.Namespace) -> None:
             raise ValueError(f"{where}: {arguments.candidates_column!r} is empty; give candidates")
         rows.append((row, texts))
     if not rows:
-        raise ValueError(f"{files.shown(arguments.file)} has no rows; give one for each input")
+        raise ValueError(f"{files.label(arguments.file)} has no rows; give one for each input")
     scorer = options.scorer_of(settings)
     lines = (
         json.dumps({**row, "selected": scorer.select(texts)}, ensure_ascii=False)

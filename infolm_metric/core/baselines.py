@@ -89,8 +89,8 @@ class BaselineStats:
         if score == best:
             return "a copy"
         sign = -1 if best < self.mean else 1
-        outer = (self.deciles[0], self.deciles[-1])
-        gain, *nine_in_ten = (sign * (each - self.mean) for each in (score, *outer))
+        values = (score, self.deciles[0], self.deciles[-1])
+        gain, *nine_in_ten = (sign * (value - self.mean) for value in values)
         for words, deviations in VERDICTS.items():
             if gain > deviations * self.deviation:
                 return words
@@ -141,21 +141,21 @@ class Baseline:
             return self.stats[key]
         if not self.stats:
             raise NoBaseline(f"the {self.source} has no baseline for this metric; {REMEDY}")
-        alike = [one for one, used, number in self.stats if (used, number) == key[1:]]
-        bare = without(key[0], OF_SEVERAL)
+        entries = [entry for entry in self.stats if entry[1:] == key[1:]]
+        single = without(key[0], OF_SEVERAL), weights
         counts = [
-            number
-            for one, used, number in self.stats
-            if used == weights and without(one, OF_SEVERAL) == bare
+            count
+            for fields, kind, count in self.stats
+            if (without(fields, OF_SEVERAL), kind) == single
         ]
-        if not alike and counts:
-            most = "1 reference" if max(counts) == 1 else f"up to {max(counts)} references"
+        if not entries and counts:
+            size = "1 reference" if max(counts) == 1 else f"up to {max(counts)} references"
             raise NoBaseline(
-                f"the {self.source}'s baseline is for {most}, and a pair has {references}; {REMEDY}"
+                f"the {self.source}'s baseline is for {size}, and a pair has {references}; {REMEDY}"
             )
-        near = alike or [one for one, *_ in self.stats]
-        shown = min((differences(one, key[0]) for one in near), key=len) or "other weights"
-        raise NoBaseline(f"the {self.source}'s baseline does not fit: {shown}; {REMEDY}")
+        problems = (differences(fields, key[0]) for fields, *_ in entries or self.stats)
+        problem = min(problems, key=len) or "other weights"
+        raise NoBaseline(f"the {self.source}'s baseline does not fit: {problem}; {REMEDY}")
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the baseline to a JSON file."""
@@ -169,13 +169,13 @@ class Baseline:
         """The baseline that `save` wrote; raises ValueError if the file is something else."""
         try:
             record = json.loads(Path(path).read_bytes())
-            if (record["format"], record["version"]) != (FORMAT, VERSION):
-                raise ValueError
-            found = cls(dict(map(_read_record, record["spreads"])), source)
+            baseline = cls(dict(map(_read_record, record["spreads"])), source)
             # Older files have no fingerprint.
-            if record.get("fingerprint", found.fingerprint) != found.fingerprint:
+            fingerprint = record.get("fingerprint", baseline.fingerprint)
+            head = (record["format"], record["version"], fingerprint)
+            if head != (FORMAT, VERSION, baseline.fingerprint):
                 raise ValueError
-            return found
+            return baseline
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
             raise ValueError(
                 f"{os.fspath(path)!r} is not a baseline, or a damaged one; make it again with "
@@ -207,8 +207,8 @@ def key_of(signature: str, weights: str, references: int) -> Key:
     """
     fields = [part.partition(":")[0] for part in signature.split("|")]
     nested = [name for name in fields if name.rpartition(".")[2] in OF_WEIGHTS]
-    left_out = (*UNSIGNED, *nested, *(OF_SEVERAL if references == 1 else ()))
-    return without(signature, left_out), weights, references
+    names = (*UNSIGNED, *nested, *(OF_SEVERAL if references == 1 else ()))
+    return without(signature, names), weights, references
 
 
 def baseline_of(metric: str, value: Any, name: str = "rescale_with_baseline") -> Baseline | None:
@@ -222,8 +222,7 @@ def baseline_of(metric: str, value: Any, name: str = "rescale_with_baseline") ->
     if value is False or value is None:
         return None
     if value is True:
-        path = BUNDLED_FOLDER / f"{metric}_baseline.json"
-        return Baseline.load(path, PACKAGE) if path.is_file() else Baseline({}, PACKAGE)
+        return package_baseline(metric)
     if isinstance(value, Baseline):
         return value
     if not isinstance(value, str | os.PathLike):
@@ -237,13 +236,19 @@ def baseline_of(metric: str, value: Any, name: str = "rescale_with_baseline") ->
     return Baseline.load(path)
 
 
+def package_baseline(metric: str) -> Baseline:
+    """The baseline that the package has for a metric, an empty one where it has none."""
+    path = BUNDLED_FOLDER / f"{metric}_baseline.json"
+    return Baseline.load(path, PACKAGE) if path.is_file() else Baseline({}, PACKAGE)
+
+
 def unrelated_pairs(texts: Sequence[str], pairs: int, references: int) -> Iterator[Pairs]:
     """Up to `pairs` pairs of different texts, for each number of references up to `references`.
 
     They are drawn by a hash. At most 2 * `pairs` texts are read; where there are fewer, each is
     paired with several others. Raises ValueError if there are not more texts than references.
 
-    >>> [len(each) for each in unrelated_pairs([f"text {i}" for i in range(40)], 500, 2)]
+    >>> [len(part) for part in unrelated_pairs([f"text {i}" for i in range(40)], 500, 2)]
     [360, 360]
     """
     ring = sorted(set(texts), key=digest_of)[: 2 * pairs]
@@ -256,14 +261,14 @@ def unrelated_pairs(texts: Sequence[str], pairs: int, references: int) -> Iterat
     laps = min(-(-pairs // size), max(1, (size - 1) // (2 * references)))
     stride = max(1, size // (laps * references + 1))
 
-    def others(position: int, count: int) -> list[str]:
+    def references_of(position: int, count: int) -> list[str]:
         """The references of a pair, all of them away from its candidate and its other pairs'."""
         first = position // size * references + 1
         return [ring[(position + (first + step) * stride) % size] for step in range(count)]
 
     for count in range(1, references + 1):
         yield Pairs.of(
-            (ring[position % size], others(position, count))
+            (ring[position % size], references_of(position, count))
             for position in range(min(pairs, laps * size))
         )
 

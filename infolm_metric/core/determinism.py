@@ -26,8 +26,8 @@ def min_rows() -> int:
 
 def pad_rows(flat: Tensor) -> Tensor:
     """`flat` [rows, in], with rows of zeros after it until there are enough."""
-    missing = min_rows() - len(flat)
-    return F.pad(flat, (0, 0, 0, missing)) if missing > 0 else flat
+    padding = min_rows() - len(flat)
+    return F.pad(flat, (0, 0, 0, padding)) if padding > 0 else flat
 
 
 def by_rows(module: Callable[[Tensor], Tensor], states: Tensor) -> Tensor:
@@ -73,8 +73,8 @@ class _Precision:
     """Torch's precision of products, which all threads share: the caller's once all are done."""
 
     lock: threading.Lock = field(default_factory=threading.Lock)
-    inside: int = 0  # threads
-    callers: str | None = None
+    threads: int = 0
+    precision: str | None = None
     by_backend: list[str] = field(default_factory=list)
 
 
@@ -86,26 +86,26 @@ def deterministic_inference(device: torch.device) -> Iterator[None]:
     """Neither gradients nor the caller's autocast, precision and default device change a score."""
     backends: list[Any] = [torch.backends.cuda, torch.backends.mkldnn]
     # Since torch 2.9 each has a precision of its own.
-    products = [each.matmul for each in backends if hasattr(torch.backends, PRECISION)]
+    products = [backend.matmul for backend in backends if hasattr(torch.backends, PRECISION)]
     # Left out where it is that already, because it costs a little at every call of torch.
-    own = nullcontext() if torch.get_default_device().type == device.type else device
+    default = nullcontext() if torch.get_default_device().type == device.type else device
     with _precision.lock:
-        if not _precision.inside:
-            _precision.by_backend = [getattr(each, PRECISION) for each in products]
+        if not _precision.threads:
+            _precision.by_backend = [getattr(product, PRECISION) for product in products]
             try:
-                _precision.callers = torch.get_float32_matmul_precision()
+                _precision.precision = torch.get_float32_matmul_precision()
             except RuntimeError:  # set by backend, as a Trainer's tf32=True does
-                _precision.callers = None
+                _precision.precision = None
             torch.set_float32_matmul_precision("highest")
-        _precision.inside += 1
+        _precision.threads += 1
     try:
-        with own, torch.inference_mode(), torch.autocast(device.type, enabled=False):
+        with default, torch.inference_mode(), torch.autocast(device.type, enabled=False):
             yield
     finally:
         with _precision.lock:
-            _precision.inside -= 1
-            if not _precision.inside:
-                if _precision.callers is not None:
-                    torch.set_float32_matmul_precision(_precision.callers)
-                for each, precision in zip(products, _precision.by_backend, strict=True):
-                    setattr(each, PRECISION, precision)
+            _precision.threads -= 1
+            if not _precision.threads:
+                if _precision.precision is not None:
+                    torch.set_float32_matmul_precision(_precision.precision)
+                for product, precision in zip(products, _precision.by_backend, strict=True):
+                    setattr(product, PRECISION, precision)

@@ -36,7 +36,6 @@ class Call(NamedTuple):
 class _Account(NamedTuple):
     """What a rank tells the others of its pairs before any is scored."""
 
-    pairs: int
     digest: str
     signature: str
     statistics: Statistics
@@ -115,31 +114,29 @@ def score_on_ranks(
         pairs, settings, baseline, verbose = call()
         if not len(pairs):
             raise ValueError("predictions and references are empty; give at least one pair")
-        with scorer.lock:
-            statistics = scorer.count(pairs, settings)
-            return scorer.score_part(pairs, settings, statistics, baseline, verbose)
+        return scorer.score_corpus(pairs, settings, baseline, verbose)
 
     def count() -> tuple[Call, _Account]:
-        own = call()
-        texts = [own.pairs.predictions, own.pairs.references]
+        plan = call()
+        texts = [plan.pairs.predictions, plan.pairs.references]
         digest = digest_of(texts) if ranks == "same" else ""
         with scorer.lock:
-            statistics = scorer.count(own.pairs, own.settings)
-            signature = scorer.signature(own.settings)
-        kind = "a list" if own.settings.several else "one"
-        signature += f"|scores asked for:{kind}|rescaled:{own.baseline}"
-        counts = Counter(own.pairs.counts)
-        return own, _Account(len(own.pairs), digest, signature, statistics, counts)
+            statistics = scorer.count(plan.pairs, plan.settings)
+            signature = scorer.signature(plan.settings)
+        kind = "a list" if plan.settings.several else "one"
+        signature += f"|scores asked for:{kind}|rescaled:{plan.baseline}"
+        counts = Counter(plan.pairs.counts)
+        return plan, _Account(digest, signature, statistics, counts)
 
     (pairs, settings, baseline, verbose), accounts = _together(count, group)
     _check_alike(accounts)
-    if not any(account.pairs for account in accounts):
+    if not any(account.counts for account in accounts):
         raise ValueError(
             "predictions and references are empty on every rank; give at least one pair"
         )
     if ranks == "same":
         rank, statistics, counts = dist.get_rank(group), accounts[0].statistics, accounts[0].counts
-        pairs = pairs.part(*(len(pairs) * each // len(accounts) for each in (rank, rank + 1)))
+        pairs = pairs.part(*(len(pairs) * number // len(accounts) for number in (rank, rank + 1)))
     else:
         statistics = sum((account.statistics for account in accounts), Statistics())
         counts = sum((account.counts for account in accounts), Counter[int]())
@@ -155,10 +152,10 @@ def score_on_ranks(
     _, parts = _together(score, group)
     if gather == "main" and dist.get_rank(group):
         return None
-    whole = join_results([part for part in parts if part is not None])
+    result = join_results([part for part in parts if part is not None])
     if baseline is None:
-        return whole
-    return replace(whole, baseline=scorer.known_baseline(settings, statistics, counts, baseline))
+        return result
+    return replace(result, baseline=scorer.known_baseline(settings, statistics, counts, baseline))
 
 
 def check_rank_pairs(predictions: Any, references: Any) -> Pairs:
@@ -181,10 +178,10 @@ def number_of_ranks(group: dist.ProcessGroup | None = None) -> int:
     """
     if dist.is_available() and dist.is_initialized():
         return dist.get_world_size(group)
-    started = os.environ.get("WORLD_SIZE", "1")  # set by torchrun and by accelerate launch
-    if started not in ("", "1"):
+    processes = os.environ.get("WORLD_SIZE", "1")  # set by torchrun and by accelerate launch
+    if processes not in ("", "1"):
         raise RuntimeError(
-            f"this is one of {started} processes, but torch.distributed is not initialised, so "
+            f"this is one of {processes} processes, but torch.distributed is not initialised, so "
             "they cannot exchange anything; make an accelerate.Accelerator, or call "
             "torch.distributed.init_process_group, first"
         )
@@ -203,8 +200,9 @@ def _check_alike(accounts: list[_Account]) -> None:
         if account.digest != first.digest:
             raise ValueError(
                 f'ranks="same" needs the same pairs on every rank, but those of rank {rank} '
-                f"({account.pairs} pairs) differ from those of rank 0 ({first.pairs} pairs); "
-                'use ranks="share" if each rank holds pairs of its own'
+                f"({account.counts.total()} pairs) differ from those of rank 0 "
+                f'({first.counts.total()} pairs); use ranks="share" if each rank holds pairs of '
+                "its own"
             )
 
 
@@ -217,7 +215,7 @@ def _together(
     """
     failure: Exception | None = None
     try:
-        own, value = step()
+        local, value = step()
         message: tuple[Any, str] = (value, "")
     except Exception as error:
         failure, message = error, (None, f"{type(error).__name__}: {error}")
@@ -228,4 +226,4 @@ def _together(
     for rank, (_, problem) in enumerate(messages):
         if problem:
             raise RuntimeError(f"rank {rank} could not score its part: {problem}")
-    return own, [value for value, _ in messages]
+    return local, [value for value, _ in messages]

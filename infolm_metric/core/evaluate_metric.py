@@ -32,7 +32,7 @@ _NAMES_ELSEWHERE = {  # what other metrics call the inputs
 }
 _SOFTWARE = """\
 @software{infolm_metric,
-  title = {infolm: {InfoLM} as an evaluate metric},
+  title = {infolm: {InfoLM}, {BaryScore} and {MENLI} for {Hugging Face} evaluate},
   author = {{The infolm authors}},
   year = {2026},
   license = {Apache-2.0},
@@ -77,26 +77,25 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
                 f"{type(self).__name__} has no configurations, got config_name={config_name!r}; "
                 'give settings by name, such as model_name_or_path="bundled"'
             )
-        named = inspect.getfullargspec(evaluate.Metric.__init__).args
-        own = {name: settings.pop(name) for name in named if name in settings}
-        for name, only in _PROCESSES.items():
-            if own.get(name, only) != only:
+        parameters = inspect.getfullargspec(evaluate.Metric.__init__).args
+        options = {name: settings.pop(name) for name in parameters if name in settings}
+        for name, default in _PROCESSES.items():
+            if options.get(name, default) != default:
                 raise ValueError(
-                    f"{name} must be left out, got {own[name]!r}: processes do not meet through "
-                    "evaluate's files; start them with torchrun or accelerate launch, and give "
-                    'compute ranks="share" (each has pairs of its own) or ranks="same" (each has '
-                    "all pairs)"
+                    f"{name} must be left out, got {options[name]!r}: processes do not meet "
+                    "through evaluate's files; start them with torchrun or accelerate launch, and "
+                    'give compute ranks="share" (each has pairs of its own) or ranks="same" (each '
+                    "has all pairs)"
                 )
         self.scorer = self.scorer_type(**settings)
         self._added: list[Pairs] = []
-        super().__init__(config_name, **own)
+        super().__init__(config_name, **options)
         self.info.module_name = self.name
 
     @property
     def name(self) -> str:
         """The metric's name: "infolm", where evaluate would make "info_lm" of the class's."""
-        name: str = self.scorer_type.settings_type.metric
-        return name
+        return str(self.scorer_type.settings_type.metric)
 
     def unload(self) -> None:
         """Free the model and what is kept; the next `compute` loads the model again."""
@@ -134,7 +133,7 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
     # evaluate extends the docstrings of the next three by the inputs description.
 
     def add(
-        self, *, prediction: Any = None, reference: Any = None, source: Any = None, **other: Any
+        self, *, prediction: Any = None, reference: Any = None, source: Any = None, **inputs: Any
     ) -> None:
         """Keep one prediction and its reference, or references, for `compute`.
 
@@ -142,24 +141,22 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
             prediction: a string.
             reference: a string, or a list of strings.
             source: in place of a reference, for a metric that takes sources.
-            **other: `predictions` and `references` in their place: so calls `evaluate.combine`.
+            **inputs: `predictions` and `references` in their place: so calls `evaluate.combine`.
 
         Raises:
             TypeError, ValueError: an argument is wrong, or strings and lists would be mixed.
         """
         pair = {"predictions": prediction, "references": reference, "sources": source}
-        check_names(other, _INPUTS, "add got an unknown argument", _NAMES_ELSEWHERE)
-        for name, value in other.items():
+        check_names(inputs, _INPUTS, "add got an unknown argument", _NAMES_ELSEWHERE)
+        for name, value in inputs.items():
             if pair[name] is not None:
                 raise TypeError(f"add got both {name.removesuffix('s')} and {name}; give one")
             pair[name] = value
-        references, sources = pair["references"], pair["sources"]
-        if sources is not None:
-            references = self.scorer.in_place_of(references, sources)
+        references = self.scorer.references_or_sources(pair["references"], pair["sources"])
         self._added.append(self._alike(check_pairs([pair["predictions"]], [references])))
 
     def add_batch(
-        self, *, predictions: Any = None, references: Any = None, sources: Any = None, **other: Any
+        self, *, predictions: Any = None, references: Any = None, sources: Any = None, **inputs: Any
     ) -> None:
         """Keep predictions and their references for `compute`.
 
@@ -167,14 +164,13 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
             predictions: a list of strings.
             references: for each its reference, or a list of its references.
             sources: in place of references, for a metric that takes sources.
-            **other: refused, with the name that may have been meant.
+            **inputs: refused, with the name that may have been meant.
 
         Raises:
             TypeError, ValueError: an argument is wrong, or strings and lists would be mixed.
         """
-        check_names(other, _INPUTS, "add_batch got an unknown argument", _NAMES_ELSEWHERE)
-        if sources is not None:
-            references = self.scorer.in_place_of(references, sources)
+        check_names(inputs, _INPUTS, "add_batch got an unknown argument", _NAMES_ELSEWHERE)
+        references = self.scorer.references_or_sources(references, sources)
         self._added.append(self._alike(check_pairs(predictions, references)))
 
     def compute(
@@ -216,20 +212,20 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
         added = list(self._added)  # another thread may go on adding
 
         def call() -> Call:
-            known = (*_INPUTS[:2], *_ARGUMENTS, *field_types(type(self.scorer.settings)))
-            check_names(settings, known, "compute got an unknown argument", _NAMES_ELSEWHERE)
+            names = (*_INPUTS[:2], *_ARGUMENTS, *field_types(type(self.scorer.settings)))
+            check_names(settings, names, "compute got an unknown argument", _NAMES_ELSEWHERE)
             flags = {"return_scores": return_scores, "details": details, "verbose": verbose}
             for name, value in flags.items():
                 check_value(name, value, bool)
-            chosen = self.scorer.settings.replace(**settings)
-            baseline = baseline_of(chosen.metric, rescale_with_baseline)
+            call_settings = self.scorer.settings.replace(**settings)
+            baseline = baseline_of(call_settings.metric, rescale_with_baseline)
             parts = list(added)
-            given = references if sources is None else self.scorer.in_place_of(references, sources)
-            if predictions is not None or given is not None:
+            targets = self.scorer.references_or_sources(references, sources)
+            if predictions is not None or targets is not None:
                 check = check_pairs if ranks is None else check_rank_pairs
-                parts.append(self._alike(check(predictions, given)))
-            shown = verbose and is_progress_bar_enabled()
-            return Call(Pairs.joined(parts), chosen, baseline, shown)
+                parts.append(self._alike(check(predictions, targets)))
+            progress = verbose and is_progress_bar_enabled()
+            return Call(Pairs.joined(parts), call_settings, baseline, progress)
 
         result: Result | None
         if ranks is not None:
@@ -237,15 +233,13 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
         elif gather is not None:
             raise ValueError(f'gather={gather!r} needs ranks="share" or ranks="same"')
         else:
-            pairs, chosen, baseline, shown = call()
+            pairs, call_settings, baseline, progress = call()
             if not len(pairs):
                 raise ValueError(
                     "there is nothing to compute; give predictions and references, "
                     "or add them before with add or add_batch"
                 )
-            with self.scorer.lock:
-                statistics = self.scorer.count(pairs, chosen)
-                result = self.scorer.score_part(pairs, chosen, statistics, baseline, shown)
+            result = self.scorer.score_corpus(pairs, call_settings, baseline, progress)
         if result is not None:
             warn(result.counts, self.scorer.sentences)  # may raise, where warnings are errors
         for part in added:

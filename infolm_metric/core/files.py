@@ -87,15 +87,15 @@ def check_there(paths: Sequence[str], again: bool = False) -> None:
     for number, path in enumerate(paths):
         if path != STANDARD_INPUT and not os.path.exists(path):
             raise ValueError(f"cannot read {path}: there is no such file; check its name")
-        once = path == STANDARD_INPUT or not (os.path.isfile(path) or os.path.isdir(path))
-        if once and (again or path in paths[:number]):
+        stream = path == STANDARD_INPUT or not (os.path.isfile(path) or os.path.isdir(path))
+        if stream and (again or path in paths[:number]):
             raise ValueError(
-                f"{shown(path)} can be read once, and has to be read more often here; write it to "
+                f"{label(path)} can be read once, and has to be read more often here; write it to "
                 "a file first"
             )
 
 
-def shown(path: str) -> str:
+def label(path: str) -> str:
     """A file's name as messages say it."""
     return "standard input" if path == STANDARD_INPUT else path
 
@@ -104,12 +104,12 @@ def read_lines(path: str) -> Iterator[tuple[int, str]]:
     """The number of each line, from 1, and the line with its end."""
     number = 0
     try:
-        with _opened(path) as stream:
+        with _open(path) as stream:
             # Bytes split at line feeds only, which no other UTF-8 character contains.
             for number, raw in enumerate(iter(partial(stream.readline, LONGEST + 1), b""), 1):
                 if len(raw) > LONGEST:
                     raise ValueError(
-                        f"{shown(path)}, line {number}: longer than {LONGEST} bytes; put one text "
+                        f"{label(path)}, line {number}: longer than {LONGEST} bytes; put one text "
                         "on a line"
                     )
                 line = raw.removeprefix(codecs.BOM_UTF8) if number == 1 else raw
@@ -119,15 +119,15 @@ def read_lines(path: str) -> Iterator[tuple[int, str]]:
         wide = error.object.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
         byte = f"byte 0x{error.object[error.start]:02x}"
         raise ValueError(
-            f"{shown(path)}, line {number}: not valid UTF-8 ({'it is UTF-16' if wide else byte}); "
+            f"{label(path)}, line {number}: not valid UTF-8 ({'it is UTF-16' if wide else byte}); "
             f"convert the file, for example with iconv -f {'UTF-16' if wide else 'LATIN1'} -t UTF-8"
         ) from None
     except (OSError, EOFError, zlib.error) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        raise ValueError(f"cannot read {shown(path)}: {reason}; check its name") from error
+        raise ValueError(f"cannot read {label(path)}: {reason}; check its name") from error
 
 
-def _opened(path: str) -> AbstractContextManager[IO[bytes] | gzip.GzipFile]:
+def _open(path: str) -> AbstractContextManager[IO[bytes] | gzip.GzipFile]:
     if path == STANDARD_INPUT:
         return nullcontext(sys.stdin.buffer)
     return gzip.open(path) if path.lower().endswith(".gz") else open(path, "rb")
@@ -159,13 +159,13 @@ def read_rows(path: str) -> Iterator[Row]:
     ...     [row for _, row in read_rows(path)]
     [{'system': 'A', 'fluency': '80'}]
     """
-    read = _json_rows if path == STANDARD_INPUT else TABLES.get(_format(path))
-    if read is None:
+    reader = _json_rows if path == STANDARD_INPUT else TABLES.get(_format(path))
+    if reader is None:
         raise ValueError(
             f"{path}: the name of a table ends in {', '.join(TABLES)} (or one of these and .gz); "
             "rename it (plain text is for infolm score, with --candidates and --references)"
         )
-    return read(path)
+    return reader(path)
 
 
 def named_as_table(path: str) -> bool:
@@ -187,7 +187,7 @@ def _json_rows(path: str) -> Iterator[Row]:
     for number, line in read_lines(path):
         if not line.strip():
             continue
-        where = f"{shown(path)}, line {number}"
+        where = f"{label(path)}, line {number}"
         try:
             row = json.loads(line)
         except (ValueError, RecursionError) as error:
@@ -206,20 +206,20 @@ def _delimited_rows(path: str, delimiters: str) -> Iterator[Row]:
     """
     csv.field_size_limit(LONGEST)
     lines = (line for _, line in read_lines(path))
-    first = next(lines, "")
+    first_line = next(lines, "")
     # Spreadsheets write a "CSV" with semicolons where the comma is the decimal mark.
-    separator = next((each for each in delimiters if each in first), delimiters[0])
+    separator = next((mark for mark in delimiters if mark in first_line), delimiters[0])
     # Without `strict` a stray quote would silently swallow the lines up to the next one.
-    reader = csv.reader(chain([first], lines), delimiter=separator, strict=True)
+    reader = csv.reader(chain([first_line], lines), delimiter=separator, strict=True)
     header: list[str] = []
     try:
         for cells in filter(None, reader):
-            where = f"{shown(path)}, line {reader.line_num}"
+            where = f"{label(path)}, line {reader.line_num}"
             if not header:
                 header = cells
-                if twice := {name for name in header if header.count(name) > 1}:
+                if duplicates := {name for name in header if header.count(name) > 1}:
                     raise ValueError(
-                        f"{where}: more than one column is called {min(twice)!r}; rename one"
+                        f"{where}: more than one column is called {min(duplicates)!r}; rename one"
                     )
             elif len(cells) != len(header):
                 raise ValueError(
@@ -230,7 +230,7 @@ def _delimited_rows(path: str, delimiters: str) -> Iterator[Row]:
                 yield where, Cells(zip(header, cells, strict=True))
     except csv.Error as error:
         raise ValueError(
-            f"{shown(path)}, line {reader.line_num}: not valid CSV ({error}); put cells that "
+            f"{label(path)}, line {reader.line_num}: not valid CSV ({error}); put cells that "
             'contain quotes in double quotes, and write each quote inside as ""'
         ) from None
 
@@ -277,12 +277,12 @@ def read_parallel(candidates: str, references: Sequence[str]) -> Iterator[Row]:
                 number - (text is None) + sum(1 for _ in stream)
                 for text, stream in zip([candidate, *group], streams, strict=True)
             ]
-            other = next(i for i, count in enumerate(counts) if count != counts[0])
+            index = next(i for i, count in enumerate(counts) if count != counts[0])
             raise ValueError(
                 "the files must have equally many lines, one text on each: "
-                f"{shown(candidates)} has {counts[0]}, {shown(paths[other])} has {counts[other]}"
+                f"{label(candidates)} has {counts[0]}, {label(paths[index])} has {counts[index]}"
             )
-        yield f"{shown(candidates)}, line {number}", {"prediction": candidate, "references": group}
+        yield f"{label(candidates)}, line {number}", {"prediction": candidate, "references": group}
 
 
 def read_documents(path: str, column: str) -> Iterator[str]:
@@ -296,10 +296,8 @@ def read_documents(path: str, column: str) -> Iterator[str]:
     ['a, b', 'NA']
     """
     if not named_as_table(path):
-        yield from read_texts(path)
-        return
-    for where, row in read_rows(path):
-        yield from _texts(where, row, column)
+        return read_texts(path)
+    return (text for row in read_rows(path) for text in _texts(*row, column))
 
 
 def load_dataset(
@@ -320,9 +318,9 @@ def load_dataset(
     saved = any(Path(name, file).is_file() for file in ("state.json", "dataset_dict.json"))
     try:
         if saved:
-            found = datasets.load_from_disk(name)
+            dataset = datasets.load_from_disk(name)
         else:
-            found = datasets.load_dataset(
+            dataset = datasets.load_dataset(
                 name, config, split=split, revision=revision, streaming=streaming
             )
     except (OSError, ValueError, datasets.exceptions.DatasetGenerationError) as error:
@@ -332,17 +330,17 @@ def load_dataset(
             f"cannot load the data set {name!r}: {reason}. Check --dataset, --dataset-config and "
             "--split"
         ) from error
-    if isinstance(found, Mapping):
-        if split not in found and (split or len(found) > 1):
+    if isinstance(dataset, Mapping):
+        if split not in dataset and (split or len(dataset) > 1):
             hint = f"there is no split {split!r}" if split else "give one with --split"
-            raise ValueError(f"the data set {name!r} has the splits {', '.join(found)}; {hint}")
-        found = found[split or next(iter(found))]
+            raise ValueError(f"the data set {name!r} has the splits {', '.join(dataset)}; {hint}")
+        dataset = dataset[split or next(iter(dataset))]
     elif saved and split:
         raise ValueError(f"the data set {name!r} was saved without splits; leave --split out")
     if streaming and saved:
-        found = found.to_iterable_dataset()
+        dataset = dataset.to_iterable_dataset()
     # Tensors and the like would cost time and bring other types than Python's.
-    return found.with_format(None)
+    return dataset.with_format(None)
 
 
 def dataset_rows(name: str, dataset: Any) -> Iterator[Row]:
@@ -366,7 +364,7 @@ def pair_of(
     >>> pair_of("line 1", {"candidate": "a cat", "reference": "the cat"})
     ('a cat', ['the cat'])
     """
-    column = candidate_column or _known(where, row, CANDIDATE_COLUMNS, "--candidate-column")
+    column = candidate_column or _column_of(where, row, CANDIDATE_COLUMNS, "--candidate-column")
     prediction = cell(where, row, column)
     check_text(f"{where}: {column!r}", prediction)
     if isinstance(row, Cells) and list_in(prediction):
@@ -385,7 +383,7 @@ def references_of(
     >>> references_of("line 1", {"references": ["the cat", "cats"]})
     ['the cat', 'cats']
     """
-    columns = reference_columns or [_known(where, row, REFERENCE_COLUMNS, "--reference-column")]
+    columns = reference_columns or [_column_of(where, row, REFERENCE_COLUMNS, "--reference-column")]
     return [text for name in columns for text in _texts(where, row, name)]
 
 
@@ -403,16 +401,16 @@ def cell(where: str, row: Mapping[str, Any], column: str) -> Any:
     return row[column]
 
 
-def _known(where: str, row: Mapping[str, Any], names: Sequence[str], option: str) -> str:
+def _column_of(where: str, row: Mapping[str, Any], names: Sequence[str], option: str) -> str:
     """The one of `names` that the row has."""
-    present = [name for name in names if name in row]
-    if len(present) != 1:
-        found = "both of the columns" if present else "none of the columns"
+    columns = [name for name in names if name in row]
+    if len(columns) != 1:
+        problem = "both of the columns" if columns else "none of the columns"
         raise ValueError(
-            f"{where}: {found} {' and '.join(map(repr, names))}; name the column with {option} "
+            f"{where}: {problem} {' and '.join(map(repr, names))}; name the column with {option} "
             f"(there are {', '.join(map(repr, row)) or 'none'})"
         )
-    return present[0]
+    return columns[0]
 
 
 def _texts(where: str, row: Mapping[str, Any], column: str) -> list[str]:
@@ -434,23 +432,23 @@ LIST = re.compile(rf"\[\s*(?:{QUOTED})(?:[\s,]+(?:{QUOTED}))*\s*\]")
 """A list of texts as pandas writes one, or an array of them, which has no commas."""
 
 
-def list_in(text: str) -> list[str]:
+def list_in(value: str) -> list[str]:
     r"""The texts of a cell that holds a list of them, as Python or JSON writes it; else none.
 
     >>> list_in("['a cat', \"it's\"]"), list_in('["a cat"]'), list_in("[sic] a 'cat'")
     (['a cat', "it's"], ['a cat'], [])
     """
-    if not text.startswith("["):
+    if not value.startswith("["):
         return []
     try:
-        texts = json.loads(text)
+        texts = json.loads(value)
     except (ValueError, RecursionError):
-        found = re.findall(QUOTED, text) if LIST.fullmatch(text) else []
+        quotes = re.findall(QUOTED, value) if LIST.fullmatch(value) else []
         try:
-            return [ast.literal_eval(each) for each in found]
+            return [ast.literal_eval(quote) for quote in quotes]
         except (ValueError, SyntaxError):  # an escape that is none
             return []
-    return texts if all(isinstance(each, str) for each in texts) else []
+    return texts if all(isinstance(text, str) for text in texts) else []
 
 
 # Writing.
@@ -472,9 +470,9 @@ def check_writable(path: str | os.PathLike[str], inputs: Iterable[str] = ()) -> 
         raise ValueError(
             f"cannot write {path}: permission denied; name a file in a folder that you may write to"
         )
-    for other in map(Path, map(os.path.expanduser, inputs)):
-        if (target.is_file() and other.is_file() and other.samefile(target)) or (
-            other.is_dir() and other.resolve() in target.parents
+    for source in map(Path, map(os.path.expanduser, inputs)):
+        if (target.is_file() and source.is_file() and source.samefile(target)) or (
+            source.is_dir() and source.resolve() in target.parents
         ):
             raise ValueError(
                 f"cannot write {path}: it is read, too, and would be lost; name another file"
@@ -508,11 +506,9 @@ def write_whole(path: str | os.PathLike[str], parts: Iterable[bytes]) -> None:
     number, target = open_descriptor(path), Path(os.path.realpath(path))
     draft = target.with_name(f".infolm-{secrets.token_hex(8)}.tmp")
     try:
-        if number is not None:  # opened anew it would be written from its start
-            with os.fdopen(os.dup(number), "wb") as file:
-                file.writelines(parts)
-        elif not _replaceable(target):
-            with target.open("wb") as file:
+        if number is not None or not _replaceable(target):
+            # What is open would, opened anew, be written from its start.
+            with open(target if number is None else os.dup(number), "wb") as file:
                 file.writelines(parts)
         else:
             with draft.open("wb") as file:

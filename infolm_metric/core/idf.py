@@ -7,6 +7,7 @@ import json
 import operator
 import os
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from itertools import islice
@@ -59,16 +60,16 @@ class IDF:
     digests: tuple[str, ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
-        given = np.asarray(self.document_frequency)
-        if given.ndim != 1 or not np.issubdtype(given.dtype, np.integer):
+        frequency = np.asarray(self.document_frequency)
+        if frequency.ndim != 1 or not np.issubdtype(frequency.dtype, np.integer):
             raise ValueError(
                 "document_frequency must be a one-dimensional array of whole numbers, "
-                f"got {given.dtype} of shape {given.shape}"
+                f"got {frequency.dtype} of shape {frequency.shape}"
             )
         object.__setattr__(self, "documents", operator.index(self.documents))
         if self.documents < 1:
             raise ValueError(f"documents must be at least 1, got {self.documents!r}")
-        frequency = given.astype(np.int64)
+        frequency = frequency.astype(np.int64)
         if frequency.size and not 0 <= frequency.min() <= frequency.max() <= self.documents:
             raise ValueError(
                 f"document_frequency must lie between 0 and documents={self.documents}, "
@@ -198,14 +199,14 @@ class IDF:
             _sizes[fingerprint] = 1 + max(tokenizer.get_vocab().values())
         documents, frequency = 0, np.zeros(_sizes[fingerprint], dtype=np.int64)
         digests: set[str] = set()
-        for row in _counted(corpus, tokenizer, fingerprint, max_length, column, processes or 1):
+        for row in _count(corpus, tokenizer, fingerprint, max_length, column, processes or 1):
             documents += int(row["documents"][0])
             frequency[np.asarray(row["token_ids"][0], dtype=np.int64)] += row["counts"][0]
             digests |= {*map(str, row["digests"][0])}
         if not documents:
             raise ValueError("corpus is empty; give at least one document")
-        ten = tuple(sorted(digests)[:DISTINCT])
-        return cls(documents, frequency, fingerprint, str(tokenizer.name_or_path), ten)
+        sample = tuple(sorted(digests)[:DISTINCT])
+        return cls(documents, frequency, fingerprint, str(tokenizer.name_or_path), sample)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the table to one JSON file, which takes the place of an older one whole.
@@ -272,18 +273,15 @@ class IDF:
                 f"{name} is an idf table of version {record.get('version')!r}, and this release "
                 f"reads version {VERSION}; update infolm-metric, or {REMEDY}"
             )
-        try:
+        with suppress(ArithmeticError, LookupError, MemoryError, TypeError, ValueError):
             frequency = np.zeros(record["vocabulary"], dtype=np.int64)
             frequency[np.asarray(record["token_ids"], dtype=np.int64)] = record["counts"]
             owner = (record["tokenizer"], record["tokenizer_name"])
             digests = tuple(map(str, record.get("digests", ())))
             table = cls(record["documents"], frequency, *owner, digests)
-            whole = table.fingerprint == record["fingerprint"]
-        except (ArithmeticError, LookupError, MemoryError, TypeError, ValueError):
-            whole = False
-        if not whole:
-            raise ValueError(f"the idf table {name} is damaged; {REMEDY}")
-        return table
+            if table.fingerprint == record["fingerprint"]:
+                return table
+        raise ValueError(f"the idf table {name} is damaged; {REMEDY}")
 
 
 # What a corpus says about its tokens.
@@ -354,7 +352,7 @@ def count_rows(
             "name one with column="
         )
     texts = list(_documents(zip(positions, rows[column], strict=True)))
-    seen = [np.zeros(0, dtype=np.int64)]
+    token_ids = [np.zeros(0, dtype=np.int64)]
     digests: set[str] = set()
     for start in range(0, len(texts), SLICE):
         part = [
@@ -364,10 +362,10 @@ def count_rows(
         flat = np.concatenate(part)
         owner = np.repeat(np.arange(len(part)), list(map(len, part)))
         size = flat.max(initial=0) + 1
-        seen.append(np.unique(owner * size + flat) % size)  # each token once a document
+        token_ids.append(np.unique(owner * size + flat) % size)  # each token once a document
         if len(digests) < DISTINCT:
             digests |= {hashlib.sha256(tokens.tobytes()).hexdigest()[:16] for tokens in part}
-    ids, counts = np.unique(np.concatenate(seen), return_counts=True)
+    ids, counts = np.unique(np.concatenate(token_ids), return_counts=True)
     return {
         "documents": [len(texts)],
         "token_ids": [ids],
@@ -376,7 +374,7 @@ def count_rows(
     }
 
 
-def _counted(
+def _count(
     corpus: Any,
     tokenizer: Any,
     fingerprint: str,
@@ -386,10 +384,10 @@ def _counted(
 ) -> Iterator[Mapping[str, Any]]:
     """Rows of counts: of an iterator or a short list in this process, of others by `datasets`."""
     count = partial(count_rows, tokenizer=tokenizer, max_length=max_length)
-    listed = isinstance(corpus, list | tuple)
-    if isinstance(corpus, Iterator) or (listed and (processes == 1 or len(corpus) <= BATCH)):
-        numbered = enumerate(corpus)
-        while part := list(islice(numbered, BATCH)):
+    in_memory = isinstance(corpus, list | tuple)
+    if isinstance(corpus, Iterator) or (in_memory and (processes == 1 or len(corpus) <= BATCH)):
+        documents = enumerate(corpus)
+        while part := list(islice(documents, BATCH)):
             positions, texts = zip(*part, strict=True)
             yield count({"text": texts}, positions, column="text")
         return
@@ -415,7 +413,7 @@ def _counted(
         "digests": List(Value("string")),
     }
     processes = min(processes, -(-len(dataset) // BATCH))  # none without a batch of its own
-    counted = dataset.map(
+    counts = dataset.map(
         partial(count, column=column),
         with_indices=True,
         batched=True,
@@ -427,15 +425,15 @@ def _counted(
         new_fingerprint=hashlib.sha256(json.dumps(state).encode()).hexdigest()[:16],
         desc="Counting documents",
     )
-    yield from counted.with_format("numpy").iter(batch_size=1)
+    yield from counts.with_format("numpy").iter(batch_size=1)
 
 
 def _documents(rows: Iterable[tuple[int, Any]]) -> Iterator[str]:
     """The checked documents of numbered rows, each a string or a list of strings."""
     for position, row in rows:
         several = isinstance(row, list | tuple | np.ndarray)
-        for inner, text in enumerate(row if several else [row]):
-            name = f"corpus[{position}]" + (f"[{inner}]" if several else "")
+        for index, text in enumerate(row if several else [row]):
+            name = f"corpus[{position}]" + (f"[{index}]" if several else "")
             if not isinstance(text, str):
                 raise ValueError(
                     f"{name} must be a string, got {text!r:.60} ({type(text).__name__}); "
@@ -466,20 +464,20 @@ def _as_dataset(corpus: Any, column: str) -> tuple[Any, str]:
         isinstance(corpus, Dataset) and corpus.format["type"] == "custom"
     ):
         return corpus, column
-    textual = [name for name, feature in corpus.features.items() if _holds_text(feature)]
+    text_columns = [name for name, feature in corpus.features.items() if _holds_text(feature)]
     if column not in corpus.features:
-        if column != "text" or len(textual) != 1:
+        if column != "text" or len(text_columns) != 1:
             raise ValueError(
                 f"corpus has no column {column!r}; name one with column= (those that hold text: "
-                f"{', '.join(map(repr, textual)) or 'none'})"
+                f"{', '.join(map(repr, text_columns)) or 'none'})"
             )
-        (column,) = textual
+        (column,) = text_columns
     return corpus.with_format(None).select_columns(column), column
 
 
 def _holds_text(feature: Any) -> bool:
-    inner = getattr(feature, "feature", feature)  # of a list
-    return getattr(inner, "dtype", None) in ("string", "large_string", "string_view")
+    values = getattr(feature, "feature", feature)  # of a list
+    return getattr(values, "dtype", None) in ("string", "large_string", "string_view")
 
 
 def _can_keep(dataset: Any) -> bool:

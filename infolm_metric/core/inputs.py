@@ -31,8 +31,8 @@ class Pairs:
         >>> Pairs.of([("a cat", ["the cat"])]).references
         [['the cat']]
         """
-        listed = list(pairs)
-        return cls([candidate for candidate, _ in listed], [group for _, group in listed], True)
+        pairs = list(pairs)
+        return cls([candidate for candidate, _ in pairs], [group for _, group in pairs], True)
 
     def __len__(self) -> int:
         return len(self.predictions)
@@ -90,16 +90,16 @@ class Pairs:
         >>> [len(part) for part in pairs.chunks(2)]
         [2, 1]
         """
-        start, seen, filled = 0, set[str](), 0.0
+        start, chunk_texts, total = 0, set[str](), 0.0
         for index, (candidate, group) in enumerate(self):
             texts = {candidate, *group}
-            new = sum(map(size, texts - seen))
-            if index > start and (filled + new > most_texts or index - start == most_texts):
+            growth = sum(map(size, texts - chunk_texts))
+            if index > start and (total + growth > most_texts or index - start == most_texts):
                 yield self.part(start, index)
-                start, seen, filled = index, set(), 0.0
-                new = sum(map(size, texts))
-            seen |= texts
-            filled += new
+                start, chunk_texts, total = index, set(), 0.0
+                growth = sum(map(size, texts))
+            chunk_texts |= texts
+            total += growth
         if start < len(self):
             yield self.part(start)
 
@@ -132,7 +132,7 @@ def check_pairs(predictions: Any, references: Any) -> Pairs:
     if not candidates:
         raise ValueError("predictions and references are empty; give at least one pair")
     check_texts("predictions", candidates)
-    several, listed = _is_list(groups[0]), list[list[str]]()
+    several, checked_groups = _is_list(groups[0]), list[list[str]]()
     for index, group in enumerate(groups):
         name = f"references[{index}]"
         if _is_list(group) != several and (_is_list(group) or isinstance(group, str)):
@@ -143,14 +143,14 @@ def check_pairs(predictions: Any, references: Any) -> Pairs:
             )
         if not several or not _is_list(group):
             check_text(name, group)
-            listed.append([group])
+            checked_groups.append([group])
         elif texts := check_texts(name, group):
-            listed.append(texts)
+            checked_groups.append(texts)
         else:
             raise ValueError(
                 f"{name} is an empty list; give each prediction at least one reference"
             )
-    return Pairs(candidates, listed, several)
+    return Pairs(candidates, checked_groups, several)
 
 
 def iterate_pairs(pairs: Iterable[Any]) -> Iterator[Pair]:
@@ -170,8 +170,8 @@ def iterate_pairs(pairs: Iterable[Any]) -> Iterator[Pair]:
             )
         candidate, references = pair
         check_text(f"{name}[0]", candidate)
-        listed = [references] if isinstance(references, str) else references
-        group = check_texts(f"{name}[1]", listed)
+        texts = [references] if isinstance(references, str) else references
+        group = check_texts(f"{name}[1]", texts)
         if not group:
             raise ValueError(f"{name}[1] is an empty list; give at least one reference")
         yield candidate, group
@@ -199,9 +199,9 @@ def check_text(name: str, text: Any) -> None:
     if not isinstance(text, str):
         # NaN is the missing text of pandas, and differs from itself.
         missing = text is None or type(text).__name__ == "NAType" or isinstance(text, float)
-        shown = "None" if text is None else f"{_brief.repr(text)} ({type(text).__name__})"
+        label = "None" if text is None else f"{_brief.repr(text)} ({type(text).__name__})"
         remedy = "drop the pair or give an empty string" if missing else "give its text"
-        raise TypeError(f"{name} must be a string, got {shown}; {remedy}")
+        raise TypeError(f"{name} must be a string, got {label}; {remedy}")
     if not text.isascii():
         try:
             text.encode()

@@ -137,16 +137,15 @@ class Checkpoint(Source):
             with file.open("rb") as stream:
                 while block := stream.read(1 << 20):
                     digest.update(block)
-        bundled = self.name == BUNDLED
-        label = BUNDLED if bundled else os.path.basename(os.path.abspath(self.name))
+        label = self.name if self.name == BUNDLED else os.path.basename(os.path.abspath(self.name))
         return f"{label}@sha256:{digest.hexdigest()[:12]}"
 
     @cached_property
     def commit(self) -> str | None:
         """The commit on the Hub that the configuration is of."""
-        cached = try_to_load_from_cache(self.place, "config.json", revision=self.revision)
+        file = try_to_load_from_cache(self.place, "config.json", revision=self.revision)
         # Downloads lie in snapshots/<commit>; what the Hub's client does not keep has none.
-        return Path(cached).parent.name if isinstance(cached, str) else self.revision
+        return Path(file).parent.name if isinstance(file, str) else self.revision
 
     @cached_property
     def english(self) -> np.ndarray | None:
@@ -279,16 +278,15 @@ def load_weights(
                     output_loading_info=True,
                 )
             )
-        missing = sorted([*report["missing_keys"], *map(str, report["mismatched_keys"])])
-        missing = [name for name in missing if optional is None or optional not in name]
-        if not missing:
+        keys = sorted([*report["missing_keys"], *map(str, report["mismatched_keys"])])
+        missing_weights = [key for key in keys if optional is None or optional not in key]
+        if not missing_weights:
             size = sum(parameter.nbytes for parameter in model.parameters())
-            chosen = choose_device(size) if device is None else torch.device(device)
-            return model.eval().requires_grad_(False).to(chosen)
-    shown = ", ".join(missing[:3]) + (", ..." if len(missing) > 3 else "")
+            return model.eval().requires_grad_(False).to(device or choose_device(size))
+    names = ", ".join(missing_weights[:3]) + (", ..." if len(missing_weights) > 3 else "")
     raise ValueError(
-        f"the checkpoint {checkpoint.name!r} lacks {len(missing)} weights of "
-        f"{type(model).__name__} ({shown}): its {architecture.part} is missing or does not fit, "
+        f"the checkpoint {checkpoint.name!r} lacks {len(missing_weights)} weights of "
+        f"{type(model).__name__} ({names}): its {architecture.part} is missing or does not fit, "
         f"and a random one would give random scores; {architecture.remedy}"
     )
 
@@ -345,10 +343,10 @@ class TensorCache:
 
     def get(self, key: Hashable) -> Tensor | None:
         """What is kept under `key`, or None."""
-        found = self._tensors.get(key)
-        if found is not None:
+        tensor = self._tensors.get(key)
+        if tensor is not None:
             self._tensors.move_to_end(key)
-        return found
+        return tensor
 
     def put(self, key: Hashable, value: Tensor) -> None:
         """Keep a value as long as there is room; it counts as used just now."""
@@ -363,8 +361,8 @@ class TensorCache:
         """Set the limit and drop what exceeds it."""
         self.limit = limit
         while self.size > limit:
-            _, dropped = self._tensors.popitem(last=False)
-            self.size -= dropped.nbytes
+            _, tensor = self._tensors.popitem(last=False)
+            self.size -= tensor.nbytes
 
 
 def _hub_silence(source: str, revision: str | None) -> str:
@@ -389,9 +387,9 @@ def _weights_folder(source: str, commit: str | None, **options: Any) -> str:
     options["revision"] = commit
     find: Callable[..., Any] = partial(cached_file, source, **options)
     names = (SAFE_WEIGHTS_NAME, SAFE_WEIGHTS_INDEX_NAME)
-    here = (find(name, _raise_exceptions_for_missing_entries=False) for name in names)
+    files = (find(name, _raise_exceptions_for_missing_entries=False) for name in names)
     # Where neither is there, asking once more raises the error that says so.
-    file: str = next(filter(None, here), None) or find(SAFE_WEIGHTS_NAME)
+    file: str = next(filter(None, files), None) or find(SAFE_WEIGHTS_NAME)
     if file.endswith(SAFE_WEIGHTS_INDEX_NAME):
         get_checkpoint_shard_files(source, file, **options)  # type: ignore[no-untyped-call]
     return os.path.dirname(file)
@@ -400,23 +398,23 @@ def _weights_folder(source: str, commit: str | None, **options: Any) -> str:
 @contextmanager
 def _quietly() -> Iterator[None]:
     """Loads without transformers' progress bar and table of weights; leaves both as they were."""
-    shown, told = logging.is_progress_bar_enabled(), logging.get_verbosity()
+    progress_bar, verbosity = logging.is_progress_bar_enabled(), logging.get_verbosity()
     logging.disable_progress_bar()  # type: ignore[no-untyped-call]
-    logging.set_verbosity(max(told, logging.ERROR))
+    logging.set_verbosity(max(verbosity, logging.ERROR))
     try:
         yield
     finally:
-        logging.set_verbosity(told)
-        if shown:
+        logging.set_verbosity(verbosity)
+        if progress_bar:
             logging.enable_progress_bar()  # type: ignore[no-untyped-call]
 
 
 def _positions(skeleton: nn.Module, config: Any) -> int | None:
     """Number of positions the model has, less the padding offset of RoBERTa-like models."""
-    declared = getattr(config, "max_position_embeddings", None)
+    limit = getattr(config, "max_position_embeddings", None)
     for module_name, module in skeleton.named_modules():
         if module_name.endswith("position_embeddings") and isinstance(module, nn.Embedding):
             offset = 0 if module.padding_idx is None else module.padding_idx + 1
             # Some families keep spare rows, so what the configuration declares counts too.
-            return min(module.num_embeddings - offset, declared or module.num_embeddings)
-    return declared
+            return min(module.num_embeddings - offset, limit or module.num_embeddings)
+    return limit

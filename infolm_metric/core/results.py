@@ -9,8 +9,6 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-from infolm_metric.core import __version__
-
 TOO_MANY = 0.1  # share of the tokens, or texts, beyond which scores say little
 FEW_DOCUMENTS = 10  # distinct ones
 _TABLE = "a table of a larger corpus (IDF.from_corpus, infolm idf)"
@@ -34,10 +32,7 @@ SENTENCES = {
     f"{_TABLE}, or idf=False to weigh all alike",
 }
 """What there is to warn of, by kind."""
-KINDS = (
-    *("too_long", "empty", "one_token", "zero_weight", "unknown_tokens", "unread"),
-    "few_documents",
-)
+KINDS = tuple(kind for kind in SENTENCES if kind != "one_document")
 """Counts of texts, tokens or documents that results name, beside "texts" and "tokens" in all."""
 
 
@@ -47,27 +42,27 @@ def occurring(counts: Mapping[str, int]) -> dict[str, int]:
     >>> occurring(Counter(texts=3, empty=1, few_documents=12))
     {'empty': 1}
     """
-    found = {kind: counts[kind] for kind in KINDS if counts.get(kind)}
-    if found.get("few_documents", 0) >= FEW_DOCUMENTS:
-        del found["few_documents"]
-    return found
+    occurrences = {kind: counts[kind] for kind in KINDS if counts.get(kind)}
+    if occurrences.get("few_documents", 0) >= FEW_DOCUMENTS:
+        del occurrences["few_documents"]
+    return occurrences
 
 
 def is_judged(counts: Mapping[str, int]) -> bool:
     """True if the model could read nearly all of the texts, so that a verdict says something."""
     texts, tokens = (TOO_MANY * counts.get(kind, 0) for kind in ("texts", "tokens"))
-    alone = counts.get("one_token", 0) + counts.get("empty", 0)
+    short_texts = counts.get("one_token", 0) + counts.get("empty", 0)
     unread = counts.get("unread", 0)
-    return alone <= texts and unread <= texts and counts.get("unknown_tokens", 0) <= tokens
+    return short_texts <= texts and unread <= texts and counts.get("unknown_tokens", 0) <= tokens
 
 
-def warn(counts: Mapping[str, int], own: Mapping[str, str], stacklevel: int = 1) -> None:
+def warn(counts: Mapping[str, int], sentences: Mapping[str, str], stacklevel: int = 1) -> None:
     """Warn once for each kind that is worth it.
 
-    `own` are a metric's own sentences, by kind. `stacklevel` 1 points at the line that called the
+    `sentences` are a metric's own, by kind. `stacklevel` 1 points at the line that called the
     caller, 2 at that above it, and so on.
     """
-    sentences = {**SENTENCES, **own}
+    sentences = {**SENTENCES, **sentences}
     for kind, count in occurring(counts).items():
         texts, total = counts["texts"], counts["tokens" if kind == "unknown_tokens" else "texts"]
         if kind in ("unknown_tokens", "unread") and count <= TOO_MANY * total:
@@ -137,11 +132,11 @@ class Result(Mapping[str, Any]):
         >>> Result("infolm", {"l1_distance": [0.5]}, "...", False, rescaled=rescaled).columns()
         {'l1_distance': [0.5], 'l1_distance_rescaled': [0.75]}
         """
-        more = {f"{name}_rescaled": column for name, column in self.rescaled.items()}
+        columns = {f"{name}_rescaled": column for name, column in self.rescaled.items()}
         for key, by_name in self.extra.items():
             for name, numbers in by_name.items():
-                more |= {f"{name}_{key}_{part}": column for part, column in numbers.items()}
-        return {**self.scores, **more}
+                columns |= {f"{name}_{key}_{part}": column for part, column in numbers.items()}
+        return {**self.scores, **columns}
 
     def as_dict(self, return_scores: bool = True, details: bool = True) -> dict[str, Any]:
         """The result as `compute` returns it.
@@ -157,25 +152,25 @@ class Result(Mapping[str, Any]):
         {'infolm': 1.0}
         """
         # The only value if one kind was asked for by name.
-        plain = dict if self.several else lambda by_name: next(iter(by_name.values()))
+        unwrap = dict if self.several else lambda by_name: next(iter(by_name.values()))
         means = {name: mean(column) for name, column in self.scores.items()}
-        result = {self.metric: plain(means)}
+        result = {self.metric: unwrap(means)}
         if self.rescaled:
             means = {name: mean(column) for name, column in self.rescaled.items()}
-            result["rescaled"] = plain(means)
+            result["rescaled"] = unwrap(means)
         if not details:
             return result
         if return_scores:
-            result["scores"] = plain(self.scores)
+            result["scores"] = unwrap(self.scores)
             if self.rescaled:
-                result["rescaled_scores"] = plain(self.rescaled)
+                result["rescaled_scores"] = unwrap(self.rescaled)
             for key, numbers in self.extra.items():
-                result[key] = plain(numbers)
+                result[key] = unwrap(numbers)
         result["higher_is_better"] = self.higher_is_better
         result["signature"] = self.signature
         result["warnings"] = occurring(self.counts)
         if self.baseline:
-            result["baseline"] = plain(self.baseline)
+            result["baseline"] = unwrap(self.baseline)
         return result
 
     @cached_property
@@ -232,32 +227,15 @@ def add_counts(parts: Iterable[Mapping[str, int]]) -> Counter[str]:
 
 def mean(values: Sequence[float]) -> float:
     """The mean, which rounding does not carry beyond the values."""
-    found = sum(value / len(values) for value in values)
-    return min(max(found, min(values)), max(values))
+    average = sum(value / len(values) for value in values)
+    return min(max(average, min(values)), max(values))
 
 
 def _appended(parts: Sequence[Mapping[str, list[float]]]) -> dict[str, list[float]]:
     return {name: [value for part in parts for value in part[name]] for name in parts[0]}
 
 
-# Signatures.
-
-
-def make_signature(metric: str, values: Mapping[str, object]) -> str:
-    """All that can change a score, and the versions, as `name:value|...`.
-
-    Equal signatures mean equal scores for the same inputs, within float32's tolerance. A float is
-    shown with all its digits, False and None as words.
-    """
-    import torch
-    import transformers
-
-    versions = {"transformers": transformers.__version__, "torch": torch.__version__}
-    named = {"metric": metric, **values, "infolm": __version__, **versions}
-    return "|".join(
-        f"{name}:{'no' if value is False else 'none' if value is None else value}"
-        for name, value in named.items()
-    )
+# Signatures: `name:value|...`.
 
 
 def without(signature: str, names: Container[str]) -> str:
@@ -270,14 +248,15 @@ def without(signature: str, names: Container[str]) -> str:
     return "|".join(part for part in parts if part.partition(":")[0] not in names)
 
 
-def differences(then: str, now: str) -> str:
+def differences(old_signature: str, new_signature: str) -> str:
     """What is different between two signatures, or nothing.
 
     >>> differences("temperature:1.0|model:m", "temperature:2.0|model:m")
     'temperature was 1.0 and is 2.0 now'
     """
     old, new = (
-        dict(part.split(":", 1) for part in text.split("|") if ":" in part) for text in (then, now)
+        dict(part.split(":", 1) for part in signature.split("|") if ":" in part)
+        for signature in (old_signature, new_signature)
     )
     return "; ".join(
         f"{name} was {old.get(name, 'not given')} and is {new.get(name, 'not given')} now"

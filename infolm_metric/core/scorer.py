@@ -7,25 +7,21 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
-from itertools import islice
+from itertools import chain, islice
 from typing import Any, ClassVar
 
 import numpy as np
+import torch
+import transformers
 from torch import Tensor
 from tqdm import tqdm
 
-from infolm_metric.core.baselines import (
-    Baseline,
-    BaselineStats,
-    NoBaseline,
-    baseline_of,
-    key_of,
-    unrelated_pairs,
-)
+from infolm_metric.core import __version__, baselines
+from infolm_metric.core.baselines import Baseline, BaselineStats, NoBaseline
 from infolm_metric.core.idf import IDF, Statistics, WeightedText
 from infolm_metric.core.inputs import Pair, Pairs, check_pairs, check_texts, iterate_pairs
 from infolm_metric.core.models import Architecture, Checkpoint, TensorCache, open_checkpoint
-from infolm_metric.core.results import Result, add_counts, make_signature, warn
+from infolm_metric.core.results import Result, add_counts, warn
 from infolm_metric.core.settings import ModelSettings, check_value, own_fields
 from infolm_metric.core.tokenization import tokenize
 from infolm_metric.core.unread import count_unread
@@ -63,23 +59,21 @@ class Scorer:
 
     def __init__(self, settings: Any = None, **changed: Any) -> None:
         if settings is None:
-            settings = self.settings_type.of(**changed)
-        elif not isinstance(settings, self.settings_type):
-            raise TypeError(f"settings must be {self.settings_type.__name__}, got {settings!r:.80}")
+            self.settings = self.settings_type.of(**changed)
+        elif isinstance(settings, self.settings_type):
+            self.settings = settings.replace(**changed)
         else:
-            settings = settings.replace(**changed)
-        self.settings = settings
+            raise TypeError(f"settings must be {self.settings_type.__name__}, got {settings!r:.80}")
         self.lock = threading.RLock()  # one pass at a time; the model and the cache are shared
         self.unload()
 
     def __repr__(self) -> str:
         """The scorer with the settings that are not the defaults."""
-        usual = type(self.settings)()
-        values = (
-            (each.name, getattr(self.settings, each.name)) for each in own_fields(type(usual))
-        )
-        shown = (f"{name}={value!r}" for name, value in values if value != getattr(usual, name))
-        return f"{type(self).__name__}({', '.join(shown)})"
+        defaults = type(self.settings)()
+        names = (field.name for field in own_fields(type(defaults)))
+        values = ((name, getattr(self.settings, name)) for name in names)
+        labels = (f"{name}={value!r}" for name, value in values if value != getattr(defaults, name))
+        return f"{type(self).__name__}({', '.join(labels)})"
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Copies and pickles carry the settings; they load the model themselves."""
@@ -116,13 +110,10 @@ class Scorer:
             OSError: the model cannot be found.
         """
         settings = self.settings.replace(**changed)
-        baseline = baseline_of(settings.metric, rescale_with_baseline)
+        baseline = baselines.baseline_of(settings.metric, rescale_with_baseline)
         verbose = check_value("verbose", verbose, bool)
-        given = references if sources is None else self.in_place_of(references, sources)
-        pairs = check_pairs(predictions, given)
-        with self.lock:
-            statistics = self.count(pairs, settings)
-            result = self.score_part(pairs, settings, statistics, baseline, verbose)
+        pairs = check_pairs(predictions, self.references_or_sources(references, sources))
+        result = self.score_corpus(pairs, settings, baseline, verbose)
         warn(result.counts, self.sentences)
         return result
 
@@ -159,7 +150,7 @@ class Scorer:
         if settings.counted and next(iterate_pairs(pairs), None) is None:
             return  # no corpus to count
         with self.lock:
-            statistics = self.count(_Again(pairs), settings)
+            statistics = self.count(_CheckedPairs(pairs), settings)
         rows, counts = iterate_pairs(pairs), Counter[str]()
         while part := list(islice(rows, READ_AHEAD)):
             with self.lock:
@@ -181,21 +172,27 @@ class Scorer:
             **changed: override the settings.
 
         Returns:
-            "name:value" for each, joined by "|", versions included; no model is loaded for it.
+            "name:value" for each, joined by "|", versions included, floats with all their digits.
+            Equal signatures mean equal scores for the same inputs, within float32's tolerance. No
+            model is loaded for it.
 
         Raises:
             TypeError, ValueError: a setting is unknown or wrong.
         """
-        chosen = (self.settings if settings is None else settings).replace(**changed)
-        fields: dict[str, object] = {}
-        for name, value in chosen.signed().items():
+        settings = (self.settings if settings is None else settings).replace(**changed)
+        fields: dict[str, object] = {"metric": settings.metric}
+        for name, value in settings.signed().items():
             fields[name] = value
-            if name == "idf" and chosen.counted and statistics is not None and statistics.tables:
-                fields["weights"] = statistics.weights_used(chosen)
+            if name == "idf" and settings.counted and statistics is not None and statistics.tables:
+                fields["weights"] = statistics.weights_used(settings)
         with self.lock:
-            return make_signature(
-                chosen.metric, {**fields, **self.signed_model(chosen, statistics)}
-            )
+            fields |= self.signed_model(settings, statistics)
+        versions = {"transformers": transformers.__version__, "torch": torch.__version__}
+        fields |= {"infolm": __version__, **versions}
+        return "|".join(
+            f"{name}:{'no' if value is False else 'none' if value is None else value}"
+            for name, value in fields.items()
+        )
 
     def matrix(self, candidates: Any, references: Any, **changed: Any) -> np.ndarray:
         """The scores of every candidate with every reference, each text read once.
@@ -252,8 +249,8 @@ class Scorer:
         settings = self.settings.replace(**changed).without_counts()
         texts = check_texts("candidates", candidates)
         values = self._matrix(texts, texts, settings)
-        others = values.sum(1) - values.diagonal()
-        best = others.argmax() if self.higher_is_better else others.argmin()
+        sums = values.sum(1) - values.diagonal()
+        best = sums.argmax() if self.higher_is_better else sums.argmin()
         return texts[int(best)]
 
     def unload(self) -> None:
@@ -263,8 +260,10 @@ class Scorer:
             self._model: tuple[Hashable, Any] | None = None
             self.cache = TensorCache()
 
-    def in_place_of(self, references: Any, sources: Any) -> Any:
-        """The sources, where the metric takes these in the place of references, and none came."""
+    def references_or_sources(self, references: Any, sources: Any) -> Any:
+        """The references, or the sources in their place, which not every metric takes."""
+        if sources is None:
+            return references
         if not self.settings.takes_sources:
             raise TypeError(f"{self.settings.metric} takes no sources; give references")
         if references is not None:
@@ -286,22 +285,27 @@ class Scorer:
         checkpoint = self.checkpoint(settings)
         limit = checkpoint.text_limit(settings.max_length)  # texts are cut as in scoring
         limit = None if settings.long_text == "window" else limit
-        held = isinstance(pairs, Pairs)  # in memory, where several processes can share them
+        in_memory = isinstance(pairs, Pairs)  # where several processes can share them
         tables = {}
         for side in settings.counted:
-            texts = (
-                text
-                for candidate, group in pairs
-                for text in ((candidate,) if side == "candidates" else group)
-            )
+            groups = ([candidate] if side == "candidates" else group for candidate, group in pairs)
+            texts = chain.from_iterable(groups)
             table = IDF.from_corpus(
-                list(texts) if held else texts,
+                list(texts) if in_memory else texts,
                 checkpoint.tokenizer,
                 max_length=limit,
                 processes=settings.tokenize_processes,
             )
             tables[side] = replace(table, tokenizer_name=checkpoint.name)
         return Statistics(tables)
+
+    def score_corpus(
+        self, pairs: Pairs, settings: Any, baseline: Baseline | None, verbose: bool
+    ) -> Result:
+        """The result for the pairs of a whole corpus."""
+        with self.lock:
+            statistics = self.count(pairs, settings)
+            return self.score_part(pairs, settings, statistics, baseline, verbose)
 
     def score_part(
         self,
@@ -315,38 +319,54 @@ class Scorer:
 
         Rescaled if a baseline is given, which must fit.
         """
-        for count in set(pairs.counts if baseline else ()):
-            self.baseline_stats(settings, statistics, baseline, count)
+        stats = {
+            count: self.baseline_stats(settings, statistics, baseline, count)
+            for count in set(pairs.counts if baseline else ())
+        }
         self.check(pairs, settings, statistics)
         columns: dict[str, list[float]] = {}
-        parts, done = [], 0
-        hidden = not verbose or len(pairs) == 1
-        with tqdm(total=len(pairs), unit="pair", desc=settings.metric, disable=hidden) as bar:
+        parts, position = [], 0
+        quiet = not verbose or len(pairs) == 1
+        with tqdm(total=len(pairs), unit="pair", desc=settings.metric, disable=quiet) as bar:
             for chunk in self.chunks(pairs, settings):
                 size = len(chunk)
                 scores, counts = self.score_chunk(
                     chunk,
                     settings,
                     statistics,
-                    lambda share: bar.update(done + int(size * share) - bar.n),  # noqa: B023
+                    lambda share: bar.update(position + int(size * share) - bar.n),  # noqa: B023
                 )
                 parts.append(counts)
                 for name, column in scores.items():
                     columns.setdefault(name, []).extend(column)
-                done += size
-                bar.update(done - bar.n)
+                position += size
+                bar.update(position - bar.n)
         counts = add_counts([*parts, {"few_documents": statistics.distinct}])
-        named = {name: columns.pop(name) for name in settings.names}
+        score_columns = {name: columns.pop(name) for name in settings.names}
         result = Result(
             settings.metric,
-            named,
+            score_columns,
             self.signature(settings, statistics),
             self.higher_is_better,
             counts,
             settings.several,
             extra=self.extra(columns, settings) if columns else {},
         )
-        return self._rescaled(result, pairs, settings, statistics, baseline) if baseline else result
+        if baseline is None:
+            return result
+        rescaled = {}
+        for name, column in result.scores.items():
+            best = self.bounds(settings, name)[int(self.higher_is_better)]
+            rescaled[name] = [
+                stats[count][name].rescale(score, best)
+                for score, count in zip(column, pairs.counts, strict=True)
+            ]
+        return replace(
+            result,
+            signature=sign_baseline(result.signature, baseline),
+            rescaled=rescaled,
+            baseline=self.known_baseline(settings, statistics, Counter(pairs.counts), baseline),
+        )
 
     def bounds(self, settings: Any, name: str) -> tuple[float, float]:
         """The smallest and the largest value that the score of this name can have."""
@@ -378,12 +398,12 @@ class Scorer:
         references = self.weigh(pairs.flat_references, tables[1], settings)
         readings = self.read([*candidates, *references], settings, progress)
         owners = np.repeat(np.arange(len(pairs)), pairs.counts)
-        compared = self.compare(
+        comparisons = self.compare(
             [candidates[owner] for owner in owners], references, readings, settings
         )
         scores = {
             name: combine_references(values, pairs.counts, settings.multi_reference).tolist()
-            for name, values in compared.items()
+            for name, values in comparisons.items()
         }
         return scores, self.count_warnings([*candidates, *references], settings)
 
@@ -412,13 +432,13 @@ class Scorer:
         columns = self.weigh(references, tables[1], settings)
         size = self.block_size(settings)
         for first in range(0, len(columns), size):
-            others = columns[first : first + size]
-            readings = self.read(others, settings)
+            column_block = columns[first : first + size]
+            column_readings = self.read(column_block, settings)
             for start in range(0, len(rows), size):
-                block = rows[start : start + size]
-                found = {**readings, **self.read(block, settings)}
-                compared = self.compare_all(block, others, found, settings)
-                values[start : start + size, first : first + size] = compared
+                row_block = rows[start : start + size]
+                readings = {**column_readings, **self.read(row_block, settings)}
+                block = self.compare_all(row_block, column_block, readings, settings)
+                values[start : start + size, first : first + size] = block
         return values, self.count_warnings([*rows, *columns], settings)
 
     def block_size(self, settings: Any) -> int:
@@ -435,8 +455,8 @@ class Scorer:
         """The scores of all candidates with all references, float64 [candidates, references]."""
         rows = []
         for candidate in candidates:
-            repeated = [candidate] * len(references)
-            (row,) = self.compare(repeated, references, readings, settings).values()
+            repeats = [candidate] * len(references)
+            (row,) = self.compare(repeats, references, readings, settings).values()
             rows.append(row)
         return np.stack(rows)
 
@@ -507,26 +527,24 @@ class Scorer:
         limit = checkpoint.text_limit(settings.max_length)
         weights = None if table is None else table.weights
         tokenized = tokenize(checkpoint.tokenizer, distinct, limit, settings.long_text)
-        known = {
-            text: WeightedText.of(read, weights)
-            for text, read in zip(distinct, tokenized, strict=True)
-        }
-        return [known[text] for text in texts]
+        weighted = (WeightedText.of(text, weights) for text in tokenized)
+        by_text = dict(zip(distinct, weighted, strict=True))
+        return [by_text[text] for text in texts]
 
     def count_warnings(self, texts: Texts, settings: Any) -> Counter[str]:
         """The counts of texts that are not scored quite as they were written."""
         checkpoint = self.checkpoint(settings)
-        tokens = np.concatenate([each.text.tokens for each in texts])
-        lengths = np.asarray([len(each.log_weights) for each in texts])
+        tokens = np.concatenate([text.text.tokens for text in texts])
+        lengths = np.asarray([len(text.log_weights) for text in texts])
         cut = settings.long_text == "truncate"
         return Counter(
             texts=len(texts),
             tokens=len(tokens),
-            too_long=sum(each.text.too_long for each in texts) if cut else 0,
+            too_long=sum(text.text.too_long for text in texts) if cut else 0,
             empty=int((lengths == 0).sum()),
-            zero_weight=sum(each.zero_weight for each in texts),
+            zero_weight=sum(text.zero_weight for text in texts),
             unknown_tokens=int((tokens == checkpoint.tokenizer.unk_token_id).sum()),
-            unread=count_unread((each.text.tokens for each in texts), checkpoint.english),
+            unread=count_unread((text.text.tokens for text in texts), checkpoint.english),
         )
 
     # Results in the light of what unrelated texts score.
@@ -541,16 +559,13 @@ class Scorer:
         baseline = self.baseline(settings, baseline)
         weights = statistics.weights_used(settings)
         return {
-            name: baseline.find(self.signature(_only(settings, name)), weights, references)
+            name: baseline.find(self.signature(_single(settings, name)), weights, references)
             for name in settings.names
         }
 
-    def baseline(self, settings: Any, given: Baseline | None) -> Baseline:
+    def baseline(self, settings: Any, baseline: Baseline | None) -> Baseline:
         """The baseline given, else the package's, an empty one where it has none."""
-        package = None if given else baseline_of(settings.metric, True)
-        found = given or package
-        assert found is not None
-        return found
+        return baseline or baselines.package_baseline(settings.metric)
 
     def known_baseline(
         self,
@@ -566,16 +581,16 @@ class Scorer:
         """
         try:
             baseline = self.baseline(settings, baseline)
-            found = {
+            by_count = {
                 count: self.baseline_stats(settings, statistics, baseline, count)
                 for count in counts
             }
         except NoBaseline:
             return None
-        usual = max(counts, key=lambda count: counts[count])
+        mode = max(counts, key=lambda count: counts[count])
         return {
             name: {**asdict(stats), "deciles": list(stats.deciles), "source": baseline.source}
-            for name, stats in found[usual].items()
+            for name, stats in by_count[mode].items()
         }
 
     def make_baseline(self, texts: Sequence[str], pairs: int, references: int) -> Baseline:
@@ -584,47 +599,22 @@ class Scorer:
         Texts are compared with others of them, for each number of references up to `references`.
         """
         corpus = Pairs.of((text, [text]) for text in texts)
-        found = {}
-        for each in self.settings.baseline_settings():
+        stats = {}
+        for settings in self.settings.baseline_settings():
             with self.lock:
-                statistics = self.count(corpus, each)
-                for count, part in enumerate(unrelated_pairs(texts, pairs, references), 1):
-                    result = self.score_part(part, each, statistics)
+                statistics = self.count(corpus, settings)
+                weights = statistics.weights_used(settings)
+                parts = baselines.unrelated_pairs(texts, pairs, references)
+                for count, part in enumerate(parts, 1):
+                    result = self.score_part(part, settings, statistics)
                     for name, scores in result.scores.items():
-                        weights = statistics.weights_used(each)
-                        key = key_of(self.signature(_only(each, name)), weights, count)
-                        found[key] = BaselineStats.of(scores)
-        return Baseline(found)
-
-    def _rescaled(
-        self,
-        result: Result,
-        pairs: Pairs,
-        settings: Any,
-        statistics: Statistics,
-        baseline: Baseline,
-    ) -> Result:
-        """The result with its scores rescaled by a baseline."""
-        counts = Counter(pairs.counts)
-        found = {
-            count: self.baseline_stats(settings, statistics, baseline, count) for count in counts
-        }
-        columns = {}
-        for name, scores in result.scores.items():
-            best = self.bounds(settings, name)[int(self.higher_is_better)]
-            columns[name] = [
-                found[count][name].rescale(score, best)
-                for score, count in zip(scores, pairs.counts, strict=True)
-            ]
-        return replace(
-            result,
-            signature=sign_baseline(result.signature, baseline),
-            rescaled=columns,
-            baseline=self.known_baseline(settings, statistics, counts, baseline),
-        )
+                        signature = self.signature(_single(settings, name))
+                        key = baselines.key_of(signature, weights, count)
+                        stats[key] = BaselineStats.of(scores)
+        return Baseline(stats)
 
 
-class _Again:
+class _CheckedPairs:
     """Pairs that are checked at every reading."""
 
     def __init__(self, pairs: Iterable[Any]) -> None:
@@ -634,7 +624,7 @@ class _Again:
         return iterate_pairs(self.pairs)
 
 
-def combine_references(values: np.ndarray, counts: Sequence[int], how: str) -> np.ndarray:
+def combine_references(values: np.ndarray, counts: Sequence[int], rule: str) -> np.ndarray:
     """One score a pair from those of its references, [references] -> [pairs]; "min" or "mean".
 
     >>> combine_references(np.array([0.5, 0.25, 1.0]), [2, 1], "min")
@@ -642,14 +632,14 @@ def combine_references(values: np.ndarray, counts: Sequence[int], how: str) -> n
     """
     starts = np.cumsum(counts, dtype=np.int64) - np.asarray(counts)
     closest: np.ndarray = np.minimum.reduceat(values, starts)
-    if how == "min":
+    if rule == "min":
         return closest
     # Held between the smallest and the largest, because rounding could carry it beyond.
     mean = np.add.reduceat(values / np.repeat(counts, counts), starts)
     return np.clip(mean, closest, np.maximum.reduceat(values, starts))
 
 
-def _only(settings: Any, name: str) -> Any:
+def _single(settings: Any, name: str) -> Any:
     """The settings for the score of this name alone."""
     return settings.replace(**{settings.names_field: name}) if settings.names_field else settings
 

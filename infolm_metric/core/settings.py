@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
-import functools
 import inspect
 import math
 import os
 import re
 import typing
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, ClassVar, Literal, TypeVar, Union
@@ -97,10 +97,10 @@ class Settings:
     def signed(self) -> dict[str, object]:
         """What can change a score, but for the model and how it reads, which a scorer signs."""
         fields: dict[str, object] = {}
-        for each in own_fields(type(self)):
-            name, value = each.metadata.get("signature", each.name), getattr(self, each.name)
-            if name and each.name not in self.unsigned:
-                fields[name] = "+".join(self.names) if each.name == self.names_field else value
+        for field in own_fields(type(self)):
+            name, value = field.metadata.get("signature", field.name), getattr(self, field.name)
+            if name and field.name not in self.unsigned:
+                fields[name] = "+".join(self.names) if field.name == self.names_field else value
         return fields
 
     def label(self, name: str) -> str:
@@ -136,36 +136,32 @@ class ModelSettings(Settings):
     model_variable: ClassVar[str] = "INFOLM_MODEL"
     unsigned = frozenset(("batch_size", "device", "tokenize_processes", "reuse_memory"))
 
-    model_name_or_path: str | os.PathLike[str] | None = field(
+    model_name_or_path: str | os.PathLike[str] | None = dataclasses.field(
         default=None, metadata={"flags": ("--model",), "signature": ""}
     )
-    model_revision: str | None = field(
+    model_revision: str | None = dataclasses.field(
         default=None, metadata={"flags": ("--revision",), "signature": ""}
     )
-    max_length: int | None = field(default=None, metadata={"signature": ""})
-    long_text: Literal["truncate", "window", "error"] = field(
+    max_length: int | None = dataclasses.field(default=None, metadata={"signature": ""})
+    long_text: Literal["truncate", "window", "error"] = dataclasses.field(
         default="truncate", metadata={"signature": ""}
     )
     batch_size: int | Literal["auto"] = "auto"
     device: str | None = None
-    dtype: Literal["float32", "bfloat16", "float16"] = field(
+    dtype: Literal["float32", "bfloat16", "float16"] = dataclasses.field(
         default="float32", metadata={"signature": ""}
     )
     tokenize_processes: int | None = None
-    reuse_memory: int = field(default=REUSED_BYTES, metadata={"flags": ()})
+    reuse_memory: int = dataclasses.field(default=REUSED_BYTES, metadata={"flags": ()})
 
     def __post_init__(self) -> None:
         for name in ("device", "dtype"):  # torch's own are names, too
             if type(getattr(self, name)).__module__ == "torch":
                 object.__setattr__(self, name, str(getattr(self, name)).removeprefix("torch."))
         super().__post_init__()
-        for name, least in {
-            "max_length": 1,
-            "batch_size": 1,
-            "tokenize_processes": 1,
-            "reuse_memory": 0,
-        }.items():
-            check_at_least(name, getattr(self, name), least)
+        for name in ("max_length", "batch_size", "tokenize_processes"):
+            check_at_least(name, getattr(self, name), 1)
+        check_at_least("reuse_memory", self.reuse_memory, 0)
         if self.device is not None:
             check_device(self.device)
         object.__setattr__(self, "model_name_or_path", self._model())
@@ -187,14 +183,14 @@ class ModelSettings(Settings):
 def field_types(settings: type[Settings]) -> Mapping[str, Any]:
     """The annotation of every field, by name."""
     hints = typing.get_type_hints(settings)
-    return {each.name: hints[each.name] for each in dataclasses.fields(settings)}
+    return {field.name: hints[field.name] for field in dataclasses.fields(settings)}
 
 
 def own_fields(settings: type[Settings]) -> tuple[dataclasses.Field[Any], ...]:
     """The fields, those of the metric itself before those of all metrics."""
-    fields = {each.name: each for each in dataclasses.fields(settings)}
-    ordered = [name for one in settings.__mro__ for name in vars(one).get("__annotations__", ())]
-    return tuple(fields[name] for name in dict.fromkeys(ordered) if name in fields)
+    fields = {field.name: field for field in dataclasses.fields(settings)}
+    names = [name for base in settings.__mro__ for name in vars(base).get("__annotations__", ())]
+    return tuple(fields[name] for name in dict.fromkeys(names) if name in fields)
 
 
 def descriptions(settings: type[Settings]) -> Mapping[str, str]:
@@ -203,40 +199,35 @@ def descriptions(settings: type[Settings]) -> Mapping[str, str]:
     >>> descriptions(ModelSettings)["model_revision"]
     'branch, tag or commit of a model on the Hub.'
     """
-    found: dict[str, str] = {}
-    for one in reversed(settings.__mro__):
+    entries: dict[str, str] = {}
+    for base in reversed(settings.__mro__):
         # From Python 3.13 on a docstring comes without its indentation.
-        documentation = inspect.cleandoc(one.__doc__ or "")
+        documentation = inspect.cleandoc(base.__doc__ or "")
+        for word in ("model_variable", "default_model"):
+            documentation = documentation.replace(f"{{{word}}}", getattr(settings, word, ""))
         arguments = documentation.partition("Args:\n")[2].partition("\n\n")[0]
         for name, text in re.findall(r"^ +(\w+): ((?:.+\n?)(?: {5,}.+\n?)*)", arguments, re.M):
-            found[name] = " ".join(text.split())
-    words = {name: getattr(settings, name, "") for name in ("model_variable", "default_model")}
-    return {
-        name: functools.reduce(
-            lambda text, word: text.replace(f"{{{word}}}", words[word]), words, each
-        )
-        for name, each in found.items()
-    }
+            entries[name] = " ".join(text.split())
+    return entries
 
 
-def flags(one: dataclasses.Field[Any]) -> tuple[str, ...]:
+def flags(field: dataclasses.Field[Any]) -> tuple[str, ...]:
     """The flags of a field on the command line, none for a setting that is no option."""
-    usual = ("--" + one.name.replace("_", "-"),)
-    return tuple(one.metadata.get("flags", usual))
+    return tuple(field.metadata.get("flags", ("--" + field.name.replace("_", "-"),)))
 
 
-def option(settings: type[Settings], one: dataclasses.Field[Any]) -> dict[str, Any]:
+def option(settings: type[Settings], field: dataclasses.Field[Any]) -> dict[str, Any]:
     """The keywords by which argparse reads a field; without the option it has no value.
 
     >>> option(ModelSettings, own_fields(ModelSettings)[2])["metavar"]
     'N'
     """
-    kinds = _members(field_types(settings)[one.name])
-    words = [word for kind in kinds for word in typing.get_args(kind) if _is_literal(kind)]
+    kinds = _members(field_types(settings)[field.name])
+    words = _words(kinds)
     keywords: dict[str, Any] = {
-        "dest": one.name,
+        "dest": field.name,
         "default": None,
-        "help": descriptions(settings)[one.name].rstrip(".").replace("%", "%%"),
+        "help": descriptions(settings)[field.name].rstrip(".").replace("%", "%%"),
     }
     if kinds == (bool,):
         return {**keywords, "action": "store_true"}
@@ -244,7 +235,7 @@ def option(settings: type[Settings], one: dataclasses.Field[Any]) -> dict[str, A
         keywords |= {"type": _number_or_word, "metavar": "N"}
     else:
         keywords["metavar"] = "WORD" if words and str not in kinds else "NAME"
-    if one.name == settings.names_field:
+    if field.name == settings.names_field:
         keywords["action"] = "append"
     return keywords
 
@@ -252,64 +243,63 @@ def option(settings: type[Settings], one: dataclasses.Field[Any]) -> dict[str, A
 def _number_or_word(word: str) -> int | float | str:
     """A word of the command line as a number, if it is one."""
     for kind in (int, float):
-        try:
+        with suppress(ValueError):
             return kind(word)
-        except ValueError:
-            continue
     return word
 
 
 # Checks of values.
 
 
-def nearest(value: object, known: Iterable[str], every: bool = False) -> str:
+def nearest(value: object, choices: Iterable[str], every: bool = False) -> str:
     """A hint at the known name most like `value`, or a list of all of them; with `every`, both.
 
-    A mapping from other names to known ones does for `known`, too.
+    A mapping from other names to known ones does for `choices`, too.
 
     >>> nearest("truncated", ["truncate", "window"])
     "did you mean 'truncate'?"
     >>> nearest("x", ["truncate", "window"])
     "known: 'truncate', 'window'"
     """
-    names = dict(known) if isinstance(known, Mapping) else {name: name for name in known}
+    names = dict(choices) if isinstance(choices, Mapping) else {name: name for name in choices}
     text = str(value).lower()
-    inside = [name for name in names if len(text) > 2 and text in name.lower()]
+    matches = [name for name in names if len(text) > 2 and text in name.lower()]
     # A bold guess does no harm beside the whole list.
-    close = inside or difflib.get_close_matches(text, names, n=1, cutoff=0.4 if every else 0.6)
-    hints = [f"did you mean {names[close[0]]!r}?"] if close else []
-    if every or not close:
-        listed = [repr(name) for name in dict.fromkeys(names.values())]
-        more = [f"and {len(listed) - LISTED} more"] if len(listed) > LISTED else []
-        hints.append("known: " + (", ".join([*listed[:LISTED], *more]) or "none"))
+    cutoff = 0.4 if every else 0.6
+    matches = matches or difflib.get_close_matches(text, names, n=1, cutoff=cutoff)
+    hints = [f"did you mean {names[matches[0]]!r}?"] if matches else []
+    if every or not matches:
+        labels = [repr(name) for name in dict.fromkeys(names.values())]
+        rest = [f"and {len(labels) - LISTED} more"] if len(labels) > LISTED else []
+        hints.append("known: " + (", ".join([*labels[:LISTED], *rest]) or "none"))
     return " ".join(hints)
 
 
 def check_names(
     values: Iterable[str],
-    known: Iterable[str],
-    what: str = "unknown setting",
-    elsewhere: Mapping[str, str] | None = None,
+    choices: Collection[str],
+    problem: str = "unknown setting",
+    synonyms: Mapping[str, str] | None = None,
 ) -> None:
     """Raise TypeError for a name that is not known, with the nearest that is.
 
-    `what` is said of it, and `elsewhere` tells by which of the known names others call it.
+    `problem` is said of it, and `synonyms` tell what others call the known names.
     """
     for name in values:
-        if name not in known:
-            hint = nearest((elsewhere or {}).get(name, name), list(known))
-            raise TypeError(f"{what} {name!r}; {hint}")
+        if name not in choices:
+            hint = nearest((synonyms or {}).get(name, name), list(choices))
+            raise TypeError(f"{problem} {name!r}; {hint}")
 
 
-def check_known(name: str, value: object, known: Sequence[str]) -> None:
+def check_known(name: str, value: object, choices: Collection[str], every: bool = False) -> None:
     """Raise ValueError with the nearest known word if `value` is none of them.
 
     >>> check_known("level", "sytem", ("system", "text"))
     Traceback (most recent call last):
     ValueError: unknown level 'sytem'; did you mean 'system'?
     """
-    if not isinstance(value, str) or value not in known:
-        raise ValueError(f"unknown {name} {value!r}; {nearest(value, known)}")
+    if not isinstance(value, str) or value not in choices:
+        raise ValueError(f"unknown {name} {value!r}; {nearest(value, choices, every)}")
 
 
 def check_at_least(name: str, value: Any, least: float) -> None:
@@ -359,7 +349,7 @@ def check_value(name: str, value: Any, annotation: Any) -> Any:
     if bool in kinds and type(value).__name__ in ("bool", "bool_"):
         return bool(value)
     if isinstance(value, str):
-        words = [word for kind in kinds for word in typing.get_args(kind) if _is_literal(kind)]
+        words = _words(kinds)
         if value in words or (value and str in kinds):
             return value
         if words:
@@ -370,17 +360,11 @@ def check_value(name: str, value: Any, annotation: Any) -> Any:
         return _number(name, value, kind)
     for kind in kinds:
         if _origin(kind) is tuple and _is_list(value):
-            inner = typing.get_args(kind)[0]
-            return tuple(check_value(f"{name}[{i}]", each, inner) for i, each in enumerate(value))
+            member = typing.get_args(kind)[0]
+            return tuple(check_value(f"{name}[{i}]", part, member) for i, part in enumerate(value))
         if isinstance(kind, type) and kind not in PLAIN and isinstance(value, kind):
             return value
     raise TypeError(f"{name} must be {_in_words(kinds)}, got {value!r:.100}")
-
-
-def check_number(name: str, value: Any) -> float:
-    """The value as a finite float."""
-    number: float = check_value(name, value, float)
-    return number
 
 
 def check_whole(name: str, value: Any, least: int = 1) -> int:
@@ -423,7 +407,7 @@ def idf_of(value: bool | str | os.PathLike[str] | IDF | None) -> bool | str | ID
 
 
 def score_names(
-    name: str, value: Any, known: Mapping[str, str], every: bool = False
+    name: str, value: Any, choices: Mapping[str, str], every: bool = False
 ) -> str | tuple[str, ...]:
     """The full name of a score, or those of a list, once each, by a mapping from all names.
 
@@ -431,14 +415,13 @@ def score_names(
     ('cat',)
     """
     if isinstance(value, str):
-        if value not in known:
-            raise ValueError(f"unknown {name} {value!r}; {nearest(value, known, every)}")
-        return known[value]
+        check_known(name, value, choices, every)
+        return choices[value]
     if not value:
         raise ValueError(
-            f"{name} is an empty list; name at least one of {sorted(set(known.values()))}"
+            f"{name} is an empty list; name at least one of {sorted(set(choices.values()))}"
         )
-    return tuple(dict.fromkeys(str(score_names(name, each, known, every)) for each in value))
+    return tuple(dict.fromkeys(str(score_names(name, part, choices, every)) for part in value))
 
 
 def _members(annotation: Any) -> tuple[Any, ...]:
@@ -451,46 +434,43 @@ def _origin(kind: Any) -> Any:
     return typing.get_origin(kind) or kind
 
 
-def _is_literal(kind: Any) -> bool:
-    return typing.get_origin(kind) is Literal
+def _words(kinds: Iterable[Any]) -> list[Any]:
+    """The words that literal annotations allow."""
+    return [word for kind in kinds for word in typing.get_args(kind) if _origin(kind) is Literal]
 
 
 def _is_number(value: Any, number: type) -> bool:
     """True for a Python, numpy or torch scalar that is no bool and no complex number."""
     kind = type(value).__name__
-    if kind.startswith(("bool", "complex")) or isinstance(value, str | bytes):
-        return False
-    if getattr(value, "ndim", 0):  # arrays have __index__, too
+    # Arrays have __index__, too.
+    if getattr(value, "ndim", 0) or kind.startswith(("bool", "bytes", "complex")):
         return False
     return hasattr(value, "__index__" if number is int else "__float__")
 
 
 def _number(name: str, value: Any, number: type) -> Any:
     try:
-        found = int(value) if number is int else float(value)
+        scalar = int(value) if number is int else float(value)
     except (TypeError, ValueError, OverflowError, RuntimeError):
         raise TypeError(f"{name} must be a single number, got {value!r:.100}") from None
-    if not math.isfinite(found):
+    if not math.isfinite(scalar):
         raise ValueError(f"{name} must be finite, got {value!r}")
-    return found
+    return scalar
 
 
 def _is_list(value: Any) -> bool:
-    plain = isinstance(value, Sequence) or (getattr(value, "ndim", 0) == 1)
-    return bool(plain) and not isinstance(value, str | bytes)
+    ordered = isinstance(value, Sequence) or getattr(value, "ndim", 0) == 1
+    return bool(ordered) and not isinstance(value, str | bytes)
 
 
 def _in_words(kinds: Iterable[Any]) -> str:
     """What a value may be, for messages."""
-    words = {bool: "True or False", int: "a whole number", float: "a number", str: "a name or path"}
-    shown = []
+    words: dict[Any, str] = {bool: "True or False", int: "a whole number", float: "a number"}
+    words |= {str: "a name or path", tuple: "a list of these", NoneType: "None"}
+    labels = []
     for kind in kinds:
-        if _is_literal(kind):
-            shown += [repr(word) for word in typing.get_args(kind)]
-        elif _origin(kind) is tuple:
-            shown.append("a list of these")
-        elif kind is NoneType:
-            shown.append("None")
-        elif kind in words or _origin(kind) is not os.PathLike:
-            shown.append(words.get(kind, getattr(kind, "__name__", str(kind))))
-    return " or ".join(shown)
+        if _origin(kind) is Literal:
+            labels += [repr(word) for word in typing.get_args(kind)]
+        elif _origin(kind) is not os.PathLike:
+            labels.append(words.get(_origin(kind), getattr(kind, "__name__", str(kind))))
+    return " or ".join(labels)

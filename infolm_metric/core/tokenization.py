@@ -44,41 +44,41 @@ class TokenizedText:
 class Window:
     """A piece of a text that fits the model, and the tokens that are read in it.
 
-    `own` are the maskable tokens it is the place for, as indices among those of the text, and
+    `indices` are the maskable tokens it is the place for, as indices among those of the text, and
     `positions` where they stand in `ids`. Each maskable token belongs to one window.
     """
 
     ids: np.ndarray  # int64 [tokens]
-    own: np.ndarray  # int64 [own]
-    positions: np.ndarray  # int64 [own]
+    indices: np.ndarray  # int64 [indices]
+    positions: np.ndarray  # int64 [indices]
 
 
 def equal_length_batches(
-    lengths: Iterable[int], rows: int | None, most: int
+    lengths: Iterable[int], rows: int | None, most_tokens: int
 ) -> Iterator[list[int]]:
     """Indices of texts in batches of equal length, longest first, so that none needs padding.
 
-    `rows` None lets a batch hold `most` tokens.
+    `rows` None lets a batch hold `most_tokens`.
 
     >>> list(equal_length_batches([2, 3, 2], 1, 8)), list(equal_length_batches([2, 3, 2], None, 8))
     ([[1], [0], [2]], [[1], [0, 2]])
     """
-    alike: dict[int, list[int]] = {}
+    groups: dict[int, list[int]] = {}
     for index, length in enumerate(lengths):
-        alike.setdefault(length, []).append(index)
-    for length in sorted(alike, reverse=True):
-        size = rows or max(1, most // length)
-        for start in range(0, len(alike[length]), size):
-            yield alike[length][start : start + size]
+        groups.setdefault(length, []).append(index)
+    for length, group in sorted(groups.items(), reverse=True):
+        size = rows or max(1, most_tokens // length)
+        for start in range(0, len(group), size):
+            yield group[start : start + size]
 
 
 def find_template(tokenizer: Any) -> Template:
     """The special tokens that `tokenizer` puts before and after a text."""
     probe = tokenizer("a", return_special_tokens_mask=True)
     ids, special = probe["input_ids"], np.asarray(probe["special_tokens_mask"], dtype=bool)
-    inner = np.flatnonzero(~special)
+    positions = np.flatnonzero(~special)
     mask = -1 if tokenizer.mask_token_id is None else int(tokenizer.mask_token_id)
-    return Template(tuple(ids[: inner[0]]), tuple(ids[inner[-1] + 1 :]), mask)
+    return Template(tuple(ids[: positions[0]]), tuple(ids[positions[-1] + 1 :]), mask)
 
 
 def tokenize(
@@ -122,11 +122,11 @@ def tokenize(
 
 def _cut(text: TokenizedText, max_length: int, side: str) -> TokenizedText:
     """The text without its surplus tokens, which go from the side the tokenizer cuts at."""
-    inner = np.flatnonzero(text.maskable)
-    first, last = inner[0], inner[-1] + 1
+    positions = np.flatnonzero(text.maskable)
+    first, last = positions[0], positions[-1] + 1
     surplus = len(text.ids) - max_length
-    gone = slice(first, first + surplus) if side == "left" else slice(last - surplus, last)
-    return TokenizedText(np.delete(text.ids, gone), np.delete(text.maskable, gone), True)
+    cut = slice(first, first + surplus) if side == "left" else slice(last - surplus, last)
+    return TokenizedText(np.delete(text.ids, cut), np.delete(text.maskable, cut), True)
 
 
 def windows(text: TokenizedText, template: Template, max_length: int | None) -> list[Window]:
@@ -135,19 +135,20 @@ def windows(text: TokenizedText, template: Template, max_length: int | None) -> 
     if max_length is None or len(text.ids) <= max_length:
         return [Window(text.ids, np.arange(len(positions)), positions)]
     first, last = int(positions[0]), int(positions[-1]) + 1
-    inner = text.ids[first:last]
+    body = text.ids[first:last]
     width = max_length - template.overhead
-    starts = np.arange(0, len(inner) - width, max(1, width // 2))
-    starts = np.append(starts, len(inner) - width)
+    final = len(body) - width
+    starts = np.append(np.arange(0, final, max(1, width // 2)), final)
     # Nearest window centre; searching the midpoints between centres from the left gives ties to
     # the earlier window.
     centres = starts + (width - 1) / 2
     owner = np.searchsorted((centres[1:] + centres[:-1]) / 2, positions - first, side="left")
-    found = []
+    pieces = []
     for number, start in enumerate(starts):
-        own = np.flatnonzero(owner == number)
-        if len(own):
-            piece = inner[start : start + width].tolist()
-            ids = np.asarray([*template.prefix, *piece, *template.suffix], dtype=np.int64)
-            found.append(Window(ids, own, positions[own] - first - start + len(template.prefix)))
-    return found
+        indices = np.flatnonzero(owner == number)
+        if len(indices):
+            tokens = body[start : start + width].tolist()
+            ids = np.asarray([*template.prefix, *tokens, *template.suffix], dtype=np.int64)
+            places = positions[indices] - first - start + len(template.prefix)
+            pieces.append(Window(ids, indices, places))
+    return pieces

@@ -80,4 +80,4 @@ def count_unread(texts: Iterable[np.ndarray], weights: np.ndarray | None) -> int
     """
     if weights is None:
         return 0
-    return sum(len(each) >= FEWEST and int(weights[each].sum()) > LIMIT for each in texts)
+    return sum(len(tokens) >= FEWEST and int(weights[tokens].sum()) > LIMIT for tokens in texts)

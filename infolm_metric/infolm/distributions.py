@@ -7,7 +7,7 @@ same bits in whatever batches its contexts were read, and whatever else was in t
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -45,31 +45,30 @@ def distributions(
     Raises ValueError where what the model predicts is not finite.
     """
     # Where a context has several masks, which positions it masks depends on those of some weight.
-    alike: dict[tuple[bytes, bytes], list[WeightedText]] = {}
+    by_tokens: dict[Key, list[WeightedText]] = {}
     for text in texts:
-        several = settings.masks_per_pass > 1
-        weighed = (text.log_weights > -np.inf).tobytes() if several else b""
-        alike.setdefault((text.key[0], weighed), []).append(text)
-    groups = list(alike.values())
+        positions = (text.log_weights > -np.inf).tobytes() if settings.masks_per_pass > 1 else b""
+        by_tokens.setdefault((text.key[0], positions), []).append(text)
+    groups = list(by_tokens.values())
     total = sum(max(1, int((text.log_weights > -np.inf).sum())) for text in texts)
     sums, masks = Accumulator(tuple(temperatures)), 0
     for owner, log_weights, logits in predictions(groups, model, settings):
         sums.add(logits, log_weights, owner)
         masks += int(log_weights.isfinite().sum())
         progress(masks / total)
-    found = {
+    by_key = {
         text.key: log_p
         for index, group in enumerate(groups)
         for text, log_p in zip(group, sums.log_sums(index), strict=True)
     }
-    if any(log_p[:, 0].isnan().any() for log_p in found.values()):  # as then all of a row are
+    if any(log_p[:, 0].isnan().any() for log_p in by_key.values()):  # as then all of a row are
         raise non_finite_error(
             "predictions",
             settings.dtype,
             f" and temperature={min(temperatures):g}",
             "give a temperature that is not so near to 0, or ",
         )
-    return found
+    return by_key
 
 
 def predictions(
@@ -142,24 +141,23 @@ def split(
     """
     if not text.maskable.any():
         ids = np.asarray([*template.prefix, template.mask, *template.suffix], dtype=np.int64)
-        lone = np.zeros((1, 1, log_weights.shape[1]))
-        return [MaskedWindow(index, ids, np.asarray([[len(template.prefix)]]), lone)]
-    kept = np.isfinite(log_weights).any(1)
-    if not masks:  # so that texts of a length stay alike
-        kept[:] = True
-    found = []
+        weights = np.zeros((1, 1, log_weights.shape[1]))
+        return [MaskedWindow(index, ids, np.asarray([[len(template.prefix)]]), weights)]
+    # Without masks all are read, so that texts of a length stay alike.
+    readable = np.isfinite(log_weights).any(1) | (masks == 0)
+    pieces = []
     for window in windows(text, template, max_length):
-        weighed = kept[window.own]
-        if weighed.any():
-            positions, weights = window.positions[weighed], log_weights[window.own[weighed]]
-            each = min(masks or len(positions), len(positions))
-            contexts = -(-len(positions) // each)
-            order = np.arange(contexts)[:, None] + contexts * np.arange(each)  # far apart
-            there = order < len(positions)
-            order = np.where(there, order, order[:, :1])
-            weights = np.where(there[..., None], weights[order], -np.inf)
-            found.append(MaskedWindow(index, window.ids, positions[order], weights, masks > 0))
-    return found
+        part = readable[window.indices]
+        if part.any():
+            positions, weights = window.positions[part], log_weights[window.indices[part]]
+            width = min(masks or len(positions), len(positions))
+            contexts = -(-len(positions) // width)
+            order = np.arange(contexts)[:, None] + contexts * np.arange(width)  # far apart
+            in_range = order < len(positions)
+            order = np.where(in_range, order, order[:, :1])
+            weights = np.where(in_range[..., None], weights[order], -np.inf)
+            pieces.append(MaskedWindow(index, window.ids, positions[order], weights, masks > 0))
+    return pieces
 
 
 def batches(
@@ -173,16 +171,16 @@ def batches(
 
     `contexts_per_batch` None chooses by the tokens and the logits that one pass may hold.
     """
-    alike: dict[tuple[int, ...], list[MaskedWindow]] = {}
+    groups: dict[tuple[int, ...], list[MaskedWindow]] = {}
     for window in pieces:
         key = (len(window.ids), *window.log_weights.shape[1:], window.masked)
-        alike.setdefault(key, []).append(window)
+        groups.setdefault(key, []).append(window)
     most_tokens = TOKENS_PER_BATCH.get(device, TOKENS_PER_BATCH["cpu"])
     most_logits = LOGITS_PER_BATCH.get(device, LOGITS_PER_BATCH["cpu"])
-    for key in sorted(alike, reverse=True):
-        group, (length, masks, _, masked) = alike[key], key
-        fitting = min(most_tokens // length, most_logits // (vocabulary * masks))
-        size = contexts_per_batch or max(1, fitting)
+    for key in sorted(groups, reverse=True):
+        group, (length, masks, _, masked) = groups[key], key
+        most_contexts = min(most_tokens // length, most_logits // (vocabulary * masks))
+        size = contexts_per_batch or max(1, most_contexts)
         counts = np.asarray([len(window.positions) for window in group])
         rows = torch.from_numpy(np.stack([window.ids for window in group]))
         owner = torch.from_numpy(np.repeat(np.arange(len(group)), counts))
@@ -220,7 +218,7 @@ class Accumulator:
     temperatures: tuple[float, ...]
     _sums: dict[int, Tensor] = field(default_factory=dict)  # [weightings, temperatures, vocab]
     # What is in log space, by text and by its place in the sums.
-    _far: dict[int, dict[tuple[int, int], Tensor]] = field(default_factory=dict)
+    _log_space: dict[int, dict[tuple[int, int], Tensor]] = field(default_factory=dict)
 
     def add(self, logits: Tensor, log_weights: Tensor, texts: Tensor) -> None:
         """Add positions of some texts, in the order that each text has them.
@@ -230,10 +228,10 @@ class Accumulator:
         vocab = logits.shape[-1]
         log_weights = log_weights.to(logits.device)
         distinct, owner = torch.unique(texts, return_inverse=True)
-        names, owner = distinct.tolist(), owner.to(logits.device)
-        shape = (log_weights.shape[1], len(self.temperatures), vocab)
-        sums = torch.zeros((len(names), *shape), dtype=torch.float64, device=logits.device)
-        for index, text in enumerate(names):
+        indices, owner = distinct.tolist(), owner.to(logits.device)
+        shape = (len(indices), log_weights.shape[1], len(self.temperatures), vocab)
+        sums = torch.zeros(shape, dtype=torch.float64, device=logits.device)
+        for index, text in enumerate(indices):
             if text in self._sums:
                 sums[index] = self._sums[text]
             self._sums[text] = sums[index]
@@ -244,14 +242,13 @@ class Accumulator:
             rows -= rows.amax(-1, keepdim=True)
             far = self._add_rows(rows, log_weights[part], owner[part], sums)
             for position, weighting, number in far.nonzero().tolist():
-                temperature = self.temperatures[number]
-                weighed = log_predictions(logits[start + position], temperature)
-                weighed += log_weights[start + position, weighting]
-                known = self._far.setdefault(names[int(owner[start + position])], {})
-                before = known.get((weighting, number))
-                known[weighting, number] = (
-                    weighed if before is None else torch.logaddexp(before, weighed)
-                )
+                row, place = start + position, (weighting, number)
+                log_p = log_predictions(logits[row], self.temperatures[number])
+                log_p += log_weights[row, weighting]
+                log_sums = self._log_space.setdefault(indices[int(owner[row])], {})
+                if place in log_sums:
+                    log_p = torch.logaddexp(log_sums[place], log_p)
+                log_sums[place] = log_p
 
     def _add_rows(self, rows: Tensor, log_weights: Tensor, owner: Tensor, sums: Tensor) -> Tensor:
         """Add positions to `sums` [texts, weightings, temperatures, vocab], but those too far down.
@@ -261,26 +258,25 @@ class Accumulator:
         """
         reach = -rows.amin(-1, keepdim=True)
         weighed = log_weights > -torch.inf
-        left_out = []
+        masks = []
         for number, temperature in enumerate(self.temperatures):
             last = number == len(self.temperatures) - 1
             likelihoods = (rows.div_(temperature) if last else rows.div(temperature)).exp_()
             totals = likelihoods.sum(-1, keepdim=True)
             far = (reach / temperature - log_weights >= REPRESENTABLE) & weighed
             weights = torch.where(far, 0.0, log_weights.exp() / totals)
+            multiply = likelihoods.mul_ if weights.shape[1] == 1 else likelihoods.mul
             for weighting, weight in enumerate(weights.unbind(1)):
-                once = weights.shape[1] == 1
-                parts = likelihoods.mul_(weight[:, None]) if once else likelihoods * weight[:, None]
-                sums[:, weighting, number].index_add_(0, owner, parts)
-            left_out.append(far)
-        return torch.stack(left_out, -1)
+                sums[:, weighting, number].index_add_(0, owner, multiply(weight[:, None]))
+            masks.append(far)
+        return torch.stack(masks, -1)
 
     def log_sums(self, text: int) -> Tensor:
         """The logarithms of a text's sums, float64 [weightings, temperatures, vocab]."""
-        found = self._sums[text].log()
-        for place, far in self._far.get(text, {}).items():
-            found[place] = torch.logaddexp(found[place], far)
-        return found
+        log_sums = self._sums[text].log()
+        for place, log_sum in self._log_space.get(text, {}).items():
+            log_sums[place] = torch.logaddexp(log_sums[place], log_sum)
+        return log_sums
 
 
 def own_tokens(text: WeightedText) -> tuple[np.ndarray, np.ndarray]:
@@ -290,22 +286,26 @@ def own_tokens(text: WeightedText) -> tuple[np.ndarray, np.ndarray]:
         return tokens, np.log(np.bincount(owner, np.exp(text.log_weights), len(tokens)))
 
 
-def interpolated(log_p: Tensor, texts: Sequence[WeightedText], weight: float) -> Tensor:
+def interpolated(
+    texts: Sequence[WeightedText], readings: Mapping[Hashable, Tensor], weight: float
+) -> Tensor:
     """log((1 - weight) p + weight m), float64 [texts, vocab]; m: a text's own tokens by weight.
 
-    Jelinek-Mercer interpolation (Zhai and Lafferty 2004). A text without tokens keeps its p.
+    `readings` are log p by key. Jelinek-Mercer interpolation (Zhai and Lafferty 2004). A text
+    without tokens keeps its p.
     """
+    log_p = torch.stack([readings[text.key] for text in texts])
     if not weight:
         return log_p
-    owns = [own_tokens(text) for text in texts]
-    sizes = np.asarray([len(tokens) for tokens, _ in owns])
-    rows = torch.from_numpy(np.arange(len(owns)).repeat(sizes)).to(log_p.device)
+    entries = [own_tokens(text) for text in texts]
+    sizes = np.asarray([len(tokens) for tokens, _ in entries])
+    rows = torch.from_numpy(np.arange(len(texts)).repeat(sizes)).to(log_p.device)
     columns, log_mass = (
-        torch.from_numpy(np.concatenate([own[part] for own in owns])).to(log_p.device)
-        for part in (0, 1)
+        torch.from_numpy(np.concatenate(parts)).to(log_p.device)
+        for parts in zip(*entries, strict=True)
     )
     with np.errstate(divide="ignore"):
-        rest = torch.from_numpy(np.where(sizes > 0, np.log(1.0 - weight), 0.0))
-    mixed = log_p + rest.to(log_p.device)[:, None]
-    mixed[rows, columns] = torch.logaddexp(mixed[rows, columns], log_mass + math.log(weight))
-    return mixed
+        log_rest = torch.from_numpy(np.where(sizes > 0, np.log(1.0 - weight), 0.0))
+    log_p += log_rest.to(log_p.device)[:, None]
+    log_p[rows, columns] = torch.logaddexp(log_p[rows, columns], log_mass + math.log(weight))
+    return log_p

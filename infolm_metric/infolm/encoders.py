@@ -90,8 +90,7 @@ class MaskedLM:
             ).logits
         finally:
             hook.remove()
-        own: Tensor = logits[0, : positions.numel()]
-        return own
+        return logits[0, : positions.numel()]
 
 
 def load_masked_lm(checkpoint: Checkpoint, settings: InfoLMSettings, fast: bool = True) -> MaskedLM:
@@ -127,7 +126,7 @@ class FastMaskedLM(nn.Module):
             for module in dict.fromkeys(modules)
         }
         self.embeddings, self.head = base.embeddings, family.head(model)
-        self.layers = nn.ModuleList(layers[module] for module in modules)
+        self.layers: Any = nn.ModuleList(layers[module] for module in modules)
         self.entry, self.bias = family.entry(base), family.bias(encoder)
         self.room: dict[str, Tensor] = {}
         self.eval()
@@ -139,25 +138,26 @@ class FastMaskedLM(nn.Module):
             states = by_rows(self.entry, states)
         encoder: Any = self.bias
         bias = None if encoder is None else encoder.compute_position_bias(states[:1])
-        layers: Any = self.layers
-        *lower, last = layers
-        for layer in lower:
-            joined = self._project("qkv", states, layer.qkv_weight, layer.qkv_bias)
+        *lower_layers, last_layer = self.layers
+        for layer in lower_layers:
+            projection = self._project("qkv", states, layer.qkv_weight, layer.qkv_bias)
             # Queries, keys and values, [3, contexts, heads, tokens, width].
-            parts = joined.unflatten(-1, (3, layer.heads, -1)).permute(2, 0, 3, 1, 4)
+            parts = projection.unflatten(-1, (3, layer.heads, -1)).permute(2, 0, 3, 1, 4)
             states = self._finish(layer, self._attend(parts, bias), states)
-        chosen = positions.unsqueeze(-1).expand(-1, -1, states.shape[-1])
-        queried = states.gather(1, chosen)
-        mixed = self._attend_from(last, queried, states, bias, positions)
-        return self._finish(last, mixed, queried)
+        index = positions.unsqueeze(-1).expand(-1, -1, states.shape[-1])
+        mask_states = states.gather(1, index)
+        if bias is not None:
+            bias = bias[0][:, positions].transpose(0, 1)
+        attention = self._attend_from(last_layer, mask_states, states, bias)
+        return self._finish(last_layer, attention, mask_states)
 
     def _attend(self, parts: Tensor, bias: Tensor | None) -> Tensor:
         """Self-attention, [contexts, tokens, hidden], before its output projection."""
         _, contexts, heads, tokens, width = parts.shape
         if parts.device.type != "cpu" or parts.dtype != torch.float32 or tokens > SHORT:
             query, key, value = parts
-            mixed = F.scaled_dot_product_attention(query, key, value, attn_mask=bias)
-            return mixed.transpose(1, 2).reshape(contexts, tokens, heads * width)
+            attention = F.scaled_dot_product_attention(query, key, value, attn_mask=bias)
+            return attention.transpose(1, 2).reshape(contexts, tokens, heads * width)
         if not parts.is_contiguous():
             parts = self._empty("heads", parts, *parts.shape).copy_(parts)
         query, key, value = parts.flatten(1, 2)
@@ -168,39 +168,37 @@ class FastMaskedLM(nn.Module):
         if bias is not None:
             scores.unflatten(0, (contexts, heads)).add_(bias)
         torch.softmax(scores, -1, out=scores)
-        mixed = torch.bmm(scores, value, out=self._empty("mixed", parts, *query.shape))
+        attention = torch.bmm(scores, value, out=self._empty("values", parts, *query.shape))
         output = self._empty("attention", parts, contexts, tokens, heads, width)
-        output.copy_(mixed.unflatten(0, (contexts, heads)).transpose(1, 2))
+        output.copy_(attention.unflatten(0, (contexts, heads)).transpose(1, 2))
         return output.flatten(2)
 
     def _attend_from(
-        self, layer: Layer, queried: Tensor, states: Tensor, bias: Tensor | None, at: Tensor
+        self, layer: Layer, mask_states: Tensor, states: Tensor, bias: Tensor | None
     ) -> Tensor:
-        """The same from some positions only: queried [contexts, masks, hidden], and the result."""
+        """The same from the masks only: [contexts, masks, hidden], as `mask_states` are."""
         hidden = states.shape[-1]
         weight, shift = layer.qkv_weight, layer.qkv_bias
-        joined = self._project("qkv", states, weight[hidden:], shift[hidden:])
-        parts = joined.unflatten(-1, (2, layer.heads, -1)).permute(2, 0, 3, 1, 4)
-        query = self._project("query", queried, weight[:hidden], shift[:hidden])
+        projection = self._project("qkv", states, weight[hidden:], shift[hidden:])
+        parts = projection.unflatten(-1, (2, layer.heads, -1)).permute(2, 0, 3, 1, 4)
+        query = self._project("query", mask_states, weight[:hidden], shift[:hidden])
         query = query.unflatten(-1, (layer.heads, -1)).transpose(1, 2).contiguous()
-        if bias is not None:
-            bias = bias[0][:, at].transpose(0, 1)
         # Written out and laid out alike, because for few queries the bits of fused attention, and
         # those of products of views, depend on the batch.
         key, value = parts.contiguous().flatten(1, 2)
         scores = torch.bmm(query.flatten(0, 1), key.transpose(1, 2)) / math.sqrt(query.shape[-1])
         if bias is not None:
             scores = (scores.view(*query.shape[:3], -1) + bias).flatten(0, 1)
-        mixed = torch.bmm(torch.softmax(scores, -1), value).view(query.shape)
-        return mixed.transpose(1, 2).reshape(queried.shape)
+        attention = torch.bmm(torch.softmax(scores, -1), value).view(query.shape)
+        return attention.transpose(1, 2).reshape(mask_states.shape)
 
-    def _finish(self, layer: Layer, mixed: Tensor, states: Tensor) -> Tensor:
+    def _finish(self, layer: Layer, attention: Tensor, states: Tensor) -> Tensor:
         """What follows attention: projection and feed-forward, each added to what it began with."""
-        mixed = self._project("output", mixed, layer.mix.weight, layer.mix.bias)
-        states = layer.mix_norm(mixed.add_(states))
+        attention = self._project("output", attention, layer.mix.weight, layer.mix.bias)
+        states = layer.mix_norm(attention.add_(states))
         inner = self._project("inner", states, layer.up.weight, layer.up.bias)
-        usual = getattr(layer.activation, "act", layer.activation) is F.gelu
-        inner = torch.ops.aten.gelu_(inner) if usual else layer.activation(inner)
+        gelu = getattr(layer.activation, "act", layer.activation) is F.gelu
+        inner = torch.ops.aten.gelu_(inner) if gelu else layer.activation(inner)
         output = self._project("output", inner, layer.down.weight, layer.down.bias)
         return layer.down_norm(output.add_(states))
 

@@ -70,7 +70,7 @@ class Explanation:
     vocabulary: list[str]
 
     def __repr__(self) -> str:
-        drivers = ", ".join(f"{each.token} {each.share:.3g}" for each in self.top(3))
+        drivers = ", ".join(f"{share.token} {share.share:.3g}" for share in self.top(3))
         return f"<Explanation of {self.measure} {self.score:.6g}: {drivers}, ...>"
 
     def top(self, count: int = 10) -> list[Share]:
@@ -83,8 +83,8 @@ class Explanation:
             Each with its probabilities in both texts.
         """
         count = check_whole("count", count)
-        largest = self.shares.topk(min(count, len(self.shares))).indices
-        own = {*self.candidate.tokens, *self.reference.tokens}
+        indices = self.shares.topk(min(count, len(self.shares))).indices
+        tokens = {*self.candidate.tokens, *self.reference.tokens}
         p, q = self.reference.log_distribution.exp(), self.candidate.log_distribution.exp()
         return [
             Share(
@@ -92,9 +92,9 @@ class Explanation:
                 float(self.shares[i]),
                 float(p[i]),
                 float(q[i]),
-                self.vocabulary[i] in own,
+                self.vocabulary[i] in tokens,
             )
-            for i in largest.tolist()
+            for i in indices.tolist()
         ]
 
 

@@ -14,7 +14,7 @@ from itertools import product
 from numbers import Real
 from typing import Any
 
-from infolm_metric.core.settings import nearest
+from infolm_metric.core.settings import check_known
 
 SYMMETRIZATIONS = ("jeffreys", "jensen", "none", "reverse")
 LARGEST_PARAMETER = 1e50  # alpha and beta up to here keep products with log-probabilities finite
@@ -181,6 +181,7 @@ ALIASES: dict[str, str] = {
     "linf": "l_infinity_distance",
     "fisher_rao": "fisher_rao_distance",
 }
+NAMES = {name: name for name in MEASURES} | ALIASES  # in full, by every name
 
 
 def resolve(name: str | Measure) -> Measure:
@@ -200,10 +201,8 @@ def resolve(name: str | Measure) -> Measure:
     """
     if isinstance(name, Measure):
         return name
-    if isinstance(name, str) and ALIASES.get(name, name) in MEASURES:
-        return MEASURES[ALIASES.get(name, name)]
-    known = {**{full: full for full in MEASURES}, **ALIASES}
-    raise ValueError(f"unknown information_measure {name!r}; {nearest(name, known, every=True)}")
+    check_known("information_measure", name, NAMES, every=True)
+    return MEASURES[NAMES[name]]
 
 
 def check_parameters(
@@ -226,10 +225,10 @@ def check_parameters(
     {'alpha': 2.0}
     """
     measure = resolve(measure)
-    given = {"alpha": alpha, "beta": beta}
-    checked: dict[str, float] = {}
+    values = {"alpha": alpha, "beta": beta}
+    parameters: dict[str, float] = {}
     for parameter in measure.parameters:
-        value = given[parameter.name]
+        value = values[parameter.name]
         number = _number(value)
         if number is None or not parameter.accepts(number):
             raise ValueError(
@@ -241,11 +240,11 @@ def check_parameters(
                 f"{measure.name} needs {parameter.name}: at most {LARGEST_PARAMETER:g} in "
                 f"magnitude; got {value!r}"
             )
-        checked[parameter.name] = number
-    if not measure.accepts(**checked):
-        values = ", ".join(f"{name}={value:g}" for name, value in checked.items())
-        raise ValueError(f"{measure.name} needs {measure.joint_domain}; got {values}")
-    return checked
+        parameters[parameter.name] = number
+    if not measure.accepts(**parameters):
+        label = ", ".join(f"{name}={value:g}" for name, value in parameters.items())
+        raise ValueError(f"{measure.name} needs {measure.joint_domain}; got {label}")
+    return parameters
 
 
 def upper_bound(
@@ -270,9 +269,7 @@ def upper_bound(
     """
     measure = resolve(measure)
     parameters = check_parameters(measure, alpha, beta)
-    if not isinstance(symmetrize, str) or symmetrize not in SYMMETRIZATIONS:
-        known = nearest(symmetrize, SYMMETRIZATIONS, every=True)
-        raise ValueError(f"unknown symmetrize {symmetrize!r}; {known}")
+    check_known("symmetrize", symmetrize, SYMMETRIZATIONS, every=True)
     if symmetrize == "jensen" and not measure.symmetric:
         return measure.jensen_bound(**parameters)
     # Every measure here is bounded in both directions alike: alpha's bound is that of 1 - alpha.
@@ -302,17 +299,15 @@ def parameter_grid(
     """
     measure = resolve(measure)
     values = {"alpha": alphas, "beta": betas}
-    used = [parameter.name for parameter in measure.parameters]
+    names = [parameter.name for parameter in measure.parameters]
     grid = []
-    for combination in product(*(values[name] for name in used)):
-        given = dict(zip(used, combination, strict=True))
+    for combination in product(*(values[name] for name in names)):
         try:
-            checked = check_parameters(measure, **given)
+            parameters = check_parameters(measure, **dict(zip(names, combination, strict=True)))
+            grid.append((parameters.get("alpha"), parameters.get("beta")))
         except ValueError:
-            if all(_number(value) is not None for value in combination):
-                continue
-            raise
-        grid.append((checked.get("alpha"), checked.get("beta")))
+            if any(_number(value) is None for value in combination):
+                raise
     return list(dict.fromkeys(grid))
 
 

@@ -75,9 +75,9 @@ GPU_CHUNK = 2**22  # a GPU wants more to do per launch; temporaries of 32 MiB
 # The comparison.
 
 
-def _mean(one: Tensor, other: Tensor) -> Tensor:
-    saturated = torch.maximum(one, other) >= LARGEST  # half of a saturated value means nothing
-    return torch.where(saturated, LARGEST, one / 2 + other / 2)
+def _mean(x: Tensor, y: Tensor) -> Tensor:
+    saturated = torch.maximum(x, y) >= LARGEST  # half of a saturated value means nothing
+    return torch.where(saturated, LARGEST, x / 2 + y / 2)
 
 
 def _jensen(divergence: Callable[..., Tensor], log_p: Tensor, log_q: Tensor) -> Tensor:
@@ -170,17 +170,16 @@ def compare_each(specs: Sequence[MeasureSpec], log_p: Tensor, log_q: Tensor) -> 
     0.137, 0.500
     """
     functions, bounds = [], []
-    for each in specs:
-        measure = resolve(each.measure)
-        given = {"alpha": each.alpha, "beta": each.beta}
-        bounds.append(upper_bound(measure, symmetrize=each.symmetrize, **given))
+    for spec in specs:
+        measure = resolve(spec.measure)
+        parameters = check_parameters(measure, spec.alpha, spec.beta)
+        bounds.append(upper_bound(measure, symmetrize=spec.symmetrize, **parameters))
         formula = measure.formula or globals()[measure.name]
-        divergence = partial(formula, **check_parameters(measure, **given))
-        way = "none" if measure.symmetric else each.symmetrize
-        functions.append(partial(_SYMMETRIZE[way], divergence))
-    for name, log in {"log_p": log_p, "log_q": log_q}.items():
-        if not isinstance(log, Tensor):
-            raise TypeError(f"{name} must be a torch.Tensor, got {type(log).__name__}")
+        way = "none" if measure.symmetric else spec.symmetrize
+        functions.append(partial(_SYMMETRIZE[way], partial(formula, **parameters)))
+    for name, value in {"log_p": log_p, "log_q": log_q}.items():
+        if not isinstance(value, Tensor):
+            raise TypeError(f"{name} must be a torch.Tensor, got {type(value).__name__}")
     shape = None
     if log_p.ndim and log_q.ndim and log_p.shape[-1] == log_q.shape[-1] > 0:
         with suppress(RuntimeError):  # raised where the leading axes do not broadcast
@@ -193,14 +192,14 @@ def compare_each(specs: Sequence[MeasureSpec], log_p: Tensor, log_q: Tensor) -> 
     log_p = log_p.expand(shape).reshape(-1, shape[-1])
     log_q = log_q.expand(shape).reshape(-1, shape[-1])
     step = max(1, (CHUNK if log_p.device.type == "cpu" else GPU_CHUNK) // shape[-1])
-    values = []
+    chunks = []
     for start in range(0, max(1, len(log_p)), step):
         rows = slice(start, start + step)
         p, q = _normalised("log_p", log_p[rows]), _normalised("log_q", log_q[rows])
-        values.append(torch.stack([function(p, q) for function in functions]))
-    found = torch.cat(values, dim=1).clamp(min=0.0)
-    most = torch.tensor(bounds, dtype=found.dtype, device=found.device).clamp(max=LARGEST)
-    return found.minimum(most[:, None]).reshape(len(functions), *shape[:-1])
+        chunks.append(torch.stack([function(p, q) for function in functions]))
+    values = torch.cat(chunks, dim=1).clamp(min=0.0)
+    limits = torch.tensor(bounds, dtype=values.dtype, device=values.device).clamp(max=LARGEST)
+    return values.minimum(limits[:, None]).reshape(len(functions), *shape[:-1])
 
 
 def compare_all(spec: MeasureSpec, log_p: Tensor, log_q: Tensor) -> Tensor:
@@ -227,7 +226,7 @@ def compare_all(spec: MeasureSpec, log_p: Tensor, log_q: Tensor) -> Tensor:
     """
     measure = resolve(spec.measure)
     parameters = check_parameters(measure, spec.alpha, spec.beta)
-    bound = upper_bound(measure, symmetrize=spec.symmetrize, alpha=spec.alpha, beta=spec.beta)
+    bound = upper_bound(measure, symmetrize=spec.symmetrize, **parameters)
     p, q = _normalised("log_p", log_p), _normalised("log_q", log_q)
     product = _PRODUCTS.get(measure.name)
     jensen = spec.symmetrize == "jensen" and not measure.symmetric
@@ -235,15 +234,15 @@ def compare_all(spec: MeasureSpec, log_p: Tensor, log_q: Tensor) -> Tensor:
     if product is not None and not jensen:
         divergence = partial(product, **parameters)
         ways = ("none",) if measure.symmetric else WAYS.get(spec.symmetrize, (spec.symmetrize,))
-        found = [divergence(p, q) if way == "none" else divergence(q, p).T for way in ways]
-        values = torch.stack(found).mean(0)
+        terms = [divergence(p, q) if way == "none" else divergence(q, p).T for way in ways]
+        values = torch.stack(terms).mean(0)
     near = ~(values.isfinite() & (values > NEAR))
     rows, columns = near.nonzero(as_tuple=True)
     step = max(1, 8 * CHUNK // p.shape[-1])
     for start in range(0, len(rows), step):
         part = slice(start, start + step)
-        pair = p[rows[part]], q[columns[part]]
-        values[rows[part], columns[part]] = compare_each([spec], *pair)[0]
+        pairs = rows[part], columns[part]
+        values[pairs] = compare_each([spec], p[pairs[0]], q[pairs[1]])[0]
     return values.clamp(min=0.0, max=min(bound, LARGEST))
 
 
@@ -280,16 +279,16 @@ def shares(
     value = compare(measure, log_p, log_q, symmetrize=symmetrize, alpha=alpha, beta=beta)
     parameters = check_parameters(measure, alpha, beta)
     formula = measure.formula or globals()[measure.name]
-    entries = measure.terms or globals()[f"{measure.name}_terms"]
+    entry_terms = measure.terms or globals()[f"{measure.name}_terms"]
 
-    def divided(log_p: Tensor, log_q: Tensor) -> Tensor:
-        terms = entries(log_p, log_q, **parameters)
+    def divide(log_p: Tensor, log_q: Tensor) -> Tensor:
+        terms = entry_terms(log_p, log_q, **parameters)
         total = terms.sum(-1, keepdim=True)
         whole = formula(log_p, log_q, **parameters).unsqueeze(-1)
         return torch.where(total > 0.0, terms / total, 0.0) * whole
 
     p, q = _normalised("log_p", log_p), _normalised("log_q", log_q)
-    parts = _SYMMETRIZE["none" if measure.symmetric else symmetrize](divided, p, q)
+    parts = _SYMMETRIZE["none" if measure.symmetric else symmetrize](divide, p, q)
     largest = parts.amax(-1, keepdim=True)
     parts = torch.where(largest > 0.0, parts / largest, 0.0)  # saturated parts overflow in a sum
     return parts / parts.sum(-1, keepdim=True).clamp(min=1.0) * value.unsqueeze(-1)
@@ -309,10 +308,10 @@ def _normalised(name: str, log_p: Tensor) -> Tensor:
 def _power_sums(log_p: Tensor, log_q: Tensor, a: float, b: float) -> Tensor:
     """log sum p^a q^b of all pairs, [references, candidates]; NaN where it underflows."""
     log_w, log_v = a * log_p, b * log_q
-    most_w, most_v = log_w.amax(-1, keepdim=True), log_v.amax(-1, keepdim=True)
-    sums = (log_w - most_w).exp() @ (log_v - most_v).exp().T
+    peak_w, peak_v = log_w.amax(-1, keepdim=True), log_v.amax(-1, keepdim=True)
+    sums = (log_w - peak_w).exp() @ (log_v - peak_v).exp().T
     sums = torch.where(sums > SMALLEST_SUM, sums, torch.nan)
-    return sums.log() + most_w + most_v.T
+    return sums.log() + peak_w + peak_v.T
 
 
 def _kl_all(log_p: Tensor, log_q: Tensor) -> Tensor:
@@ -325,8 +324,8 @@ def _ab_all(log_p: Tensor, log_q: Tensor, alpha: float, beta: float) -> Tensor:
     if min(abs(alpha), abs(beta), abs(total)) < SINGULAR:
         return log_p.new_full((len(log_p), len(log_q)), torch.nan)
     ends = (total * log_p).logsumexp(-1), (total * log_q).logsumexp(-1)
-    one, other = ends[0][:, None] / (beta * total), ends[1] / (alpha * total)
-    return one + other - _power_sums(log_p, log_q, alpha, beta) / (alpha * beta)
+    p_term, q_term = ends[0][:, None] / (beta * total), ends[1] / (alpha * total)
+    return p_term + q_term - _power_sums(log_p, log_q, alpha, beta) / (alpha * beta)
 
 
 def _renyi_all(log_p: Tensor, log_q: Tensor, alpha: float) -> Tensor:
@@ -653,8 +652,8 @@ def _curvature_terms(log_p: Tensor, log_q: Tensor, a: float, b: float, total: fl
     parts, width = [], 0.0
     for log_w, log_v, y, step in _ends(log_p, log_q, a, b, total):
         # A common factor of v and w leaves the proportions and keeps exp(log v) from overflowing.
-        most = log_v.amax(-1, keepdim=True).clamp(min=0.0)
-        excess = _excess(log_w - most, log_v - most, y).clamp(min=0.0)
+        peak = log_v.amax(-1, keepdim=True).clamp(min=0.0)
+        excess = _excess(log_w - peak, log_v - peak, y).clamp(min=0.0)
         whole = excess.sum(-1, keepdim=True)
         rise = _rise(log_w, log_v, y).unsqueeze(-1)
         parts.append(torch.where(whole > 0.0, excess / whole, 0.0) * rise / step)
@@ -687,13 +686,13 @@ def _ends(
     the middle node, v = w exp(y) that at an end with the slope taken out: r = log sum v.
     """
     log_p, log_q = double(log_p), double(log_q)
-    p_end, q_end, between = (total, 0.0), (0.0, total), (a, b)
+    p_end, q_end, inner = (total, 0.0), (0.0, total), (a, b)
     if min(a, b) > 0 or max(a, b) < 0:
-        middle, ends = between, ((p_end, -b), (q_end, a))
+        middle, ends = inner, ((p_end, -b), (q_end, a))
     elif abs(a) >= abs(b):
-        middle, ends = p_end, ((between, b), (q_end, total))
+        middle, ends = p_end, ((inner, b), (q_end, total))
     else:
-        middle, ends = q_end, ((p_end, -total), (between, -a))
+        middle, ends = q_end, ((p_end, -total), (inner, -a))
     log_w = middle[0] * log_p + middle[1] * log_q
     level = log_w.logsumexp(-1, keepdim=True)
     log_w = log_w - level

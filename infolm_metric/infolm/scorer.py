@@ -73,24 +73,25 @@ class InfoLMScorer(Scorer):
     ) -> dict[Hashable, Tensor]:
         """log p of each text by its key, float64 [vocab]; of several temperatures [them, vocab]."""
         model = self.model(settings)
-        limit = model.checkpoint.text_limit(settings.max_length)
+        options = model.checkpoint.text_limit(settings.max_length), settings.masks_per_pass
         distinct: dict[Hashable, WeightedText] = {text.key: text for text in texts}
-        every = temperatures or [settings.temperature]
+        all_temperatures = temperatures or [settings.temperature]
         names = {
-            key: [(key, limit, settings.masks_per_pass, each) for each in every] for key in distinct
+            key: [(key, *options, temperature) for temperature in all_temperatures]
+            for key in distinct
         }
-        found: dict[Hashable, Tensor] = {}
+        readings: dict[Hashable, Tensor] = {}
         for key in distinct:
-            rows = [self.cache.get(name) for name in names[key]]
-            if all(row is not None for row in rows):
-                found[key] = torch.stack([row for row in rows if row is not None])
-        missing = [text for key, text in distinct.items() if key not in found]
-        made = distributions(missing, model, settings, every, progress)
-        for key, log_p in made.items():
+            rows = [row for name in names[key] if (row := self.cache.get(name)) is not None]
+            if len(rows) == len(all_temperatures):
+                readings[key] = torch.stack(rows)
+        missing = [text for key, text in distinct.items() if key not in readings]
+        by_key = distributions(missing, model, settings, all_temperatures, progress)
+        for key, log_p in by_key.items():
             for name, row in zip(names[key], log_p, strict=True):
                 self.cache.put(name, row)
-            found[key] = log_p
-        return found if temperatures else {key: log_p[0] for key, log_p in found.items()}
+            readings[key] = log_p
+        return readings if temperatures else {key: log_p[0] for key, log_p in readings.items()}
 
     def compare(
         self,
@@ -112,10 +113,8 @@ class InfoLMScorer(Scorer):
     ) -> np.ndarray:
         """The measure of all candidates with all references, float64 [candidates, references]."""
         log_q, log_p = (
-            interpolated(
-                torch.stack([readings[text.key] for text in side]), side, settings.interpolation
-            )
-            for side in (candidates, references)
+            interpolated(texts, readings, settings.interpolation)
+            for texts in (candidates, references)
         )
         (name,) = settings.names
         spec = MeasureSpec(name, settings.symmetrize, settings.alpha, settings.beta)
@@ -134,9 +133,9 @@ class InfoLMScorer(Scorer):
         counts, masks = super().count_warnings(texts, settings), settings.masks_per_pass
         if masks and not settings.interpolation:  # else some token of its own is read, or counts
             counts["one_token"] = sum(
-                0 < len(each.log_weights) <= masks
-                and (masks == 1 or bool(np.isfinite(each.log_weights).all()))
-                for each in texts
+                0 < len(text.log_weights) <= masks
+                and (masks == 1 or bool(np.isfinite(text.log_weights).all()))
+                for text in texts
             )
         return counts
 
@@ -190,9 +189,9 @@ class InfoLMScorer(Scorer):
             results = self._sweep(pairs, grid)
         # On the same texts: the most there is to warn of.
         kinds = {kind for result in results for kind in result.counts}
-        most = {kind: max(result.counts[kind] for result in results) for kind in kinds}
-        few = [each.counts["few_documents"] for each in results if each.counts["few_documents"]]
-        warn({**most, "few_documents": min(few, default=0)}, self.sentences)
+        counts = {kind: max(result.counts[kind] for result in results) for kind in kinds}
+        documents = [result.counts["few_documents"] for result in results]
+        warn({**counts, "few_documents": min(filter(None, documents), default=0)}, self.sentences)
         return list(zip(grid, results, strict=True))
 
     def distributions(self, texts: Any, **changed: Any) -> Tensor:
@@ -211,20 +210,18 @@ class InfoLMScorer(Scorer):
             OSError: the model cannot be found.
         """
         settings = self.settings.replace(**changed)
-        checked = check_texts("texts", texts)
-        if not checked:
+        texts = check_texts("texts", texts)
+        if not texts:
             raise ValueError("texts is empty; give at least one text")
-        pairs = Pairs(checked, [[text] for text in checked])
+        pairs = Pairs(texts, [[text] for text in texts])
         with self.lock:
             statistics = self.count(pairs, settings)
             self.check(pairs, settings, statistics)
-            weighted = self.weigh(checked, statistics.weighting(settings)[0], settings)
-            readings = self.read(weighted, settings)
-            documents = {"few_documents": statistics.distinct}
-            counts = add_counts([self.count_warnings(weighted, settings), documents])
-            log_p = torch.stack([readings[text.key] for text in weighted])
-        warn(counts, self.sentences)
-        return interpolated(log_p, weighted, settings.interpolation)
+            weighted_texts = self.weigh(texts, statistics.weighting(settings)[0], settings)
+            readings = self.read(weighted_texts, settings)
+            counts = self.count_warnings(weighted_texts, settings)
+        warn({**counts, "few_documents": statistics.distinct}, self.sentences)
+        return interpolated(weighted_texts, readings, settings.interpolation)
 
     def explain(self, candidate: str, reference: str, **changed: Any) -> Explanation:
         """What the model predicts at each position of two texts, and what drives their score.
@@ -272,9 +269,9 @@ class InfoLMScorer(Scorer):
 
     # The steps of a pass.
 
-    def _room(self, settings: InfoLMSettings, most_bytes: int, each: int = 1) -> int:
-        """The number of texts whose distributions, `each` of a text, are held at once."""
-        size = 8 * self.checkpoint(settings).size * each
+    def _room(self, settings: InfoLMSettings, most_bytes: int, count: int = 1) -> int:
+        """The number of texts whose distributions, `count` of a text, are held at once."""
+        size = 8 * self.checkpoint(settings).size * count
         return max(2, min(CHUNK_TEXTS, most_bytes // size))
 
     def _compare(
@@ -282,25 +279,21 @@ class InfoLMScorer(Scorer):
         candidates: Texts,
         references: Texts,
         readings: Mapping[Hashable, Tensor],
-        every: Sequence[InfoLMSettings],
+        grid: Sequence[InfoLMSettings],
     ) -> np.ndarray:
         """The measures of settings that interpolate alike, float64 [measures, pairs]."""
         specs = [
-            MeasureSpec(name, each.symmetrize, each.alpha, each.beta)
-            for each in every
-            for name in each.names
+            MeasureSpec(name, settings.symmetrize, settings.alpha, settings.beta)
+            for settings in grid
+            for name in settings.names
         ]
         step = max(1, COMPARED_ELEMENTS // next(iter(readings.values())).numel())
         values = np.empty((len(specs), len(references)))
         for start in range(0, len(references), step):
             part = slice(start, start + step)
             log_q, log_p = (
-                interpolated(
-                    torch.stack([readings[text.key] for text in side[part]]),
-                    side[part],
-                    every[0].interpolation,
-                )
-                for side in (candidates, references)
+                interpolated(texts[part], readings, grid[0].interpolation)
+                for texts in (candidates, references)
             )
             values[:, part] = measures.compare_each(specs, log_p, log_q).cpu().numpy()
         return values
@@ -309,8 +302,8 @@ class InfoLMScorer(Scorer):
         """The predictions at every position of a text, those of weight 0 included."""
         # Weighed by their number, because windows read without a mask do not come in order.
         numbers = np.arange(len(text.log_weights), dtype=np.float64)
-        numbered = WeightedText(text.key, text.text, numbers)
-        steps = list(predictions([[numbered]], self.model(settings), settings))
+        copy = WeightedText(text.key, text.text, numbers)
+        steps = list(predictions([[copy]], self.model(settings), settings))
         order = torch.cat([weights[:, 0] for _, weights, _ in steps]).argsort()
         logits = torch.cat([logits for *_, logits in steps])
         log_p = log_predictions(logits[order.to(logits.device)], settings.temperature)
@@ -320,35 +313,35 @@ class InfoLMScorer(Scorer):
             ids, log_weights = [tokenizer.mask_token_id], np.zeros(1)
         weights = torch.from_numpy(log_weights).to(log_p.device)
         mean = torch.logsumexp(log_p + weights[:, None], dim=0)
-        (mixed,) = interpolated(mean[None], [text], settings.interpolation)
-        return TextView(tokenizer.convert_ids_to_tokens(ids), weights.exp(), log_p, mixed)
+        (mean,) = interpolated([text], {text.key: mean}, settings.interpolation)
+        return TextView(tokenizer.convert_ids_to_tokens(ids), weights.exp(), log_p, mean)
 
     def _grid(
         self, lists: Mapping[str, Sequence[Any] | None], changed: dict[str, Any]
     ) -> list[InfoLMSettings]:
         """The settings of a sweep, of one measure each."""
-        given: dict[str, list[Any]] = {}
+        axes: dict[str, list[Any]] = {}
         for name, values in lists.items():
             if values is None:
                 continue
             if isinstance(values, str) or not isinstance(values, Sequence | np.ndarray):
                 raise TypeError(f"{name}s must be a list of values, got {values!r}")
-            given[name] = list(values)
-            if not given[name]:
+            axes[name] = list(values)
+            if not axes[name]:
                 raise ValueError(f"{name}s must be a list of at least one value, got {values!r}")
-        asked = changed.pop("information_measure", self.settings.names)
+        measure = changed.pop("information_measure", self.settings.names)
         # Without a measure of its own, because the parameters come from the lists.
         base = self.settings.replace(**changed, information_measure="fisher_rao_distance")
-        names = base.replace(information_measure=asked, alpha=0.5, beta=0.5).names
-        alphas = given.pop("alpha", [base.alpha])
-        betas = given.pop("beta", [base.beta])
-        plain = [
-            base.replace(**dict(zip(given, values, strict=True)))
-            for values in itertools.product(*given.values())
+        names = base.replace(information_measure=measure, alpha=0.5, beta=0.5).names
+        alphas = axes.pop("alpha", [base.alpha])
+        betas = axes.pop("beta", [base.beta])
+        bases = [
+            base.replace(**dict(zip(axes, values, strict=True)))
+            for values in itertools.product(*axes.values())
         ]
         grid = [
-            each.replace(information_measure=name, alpha=alpha, beta=beta)
-            for each in plain
+            settings.replace(information_measure=name, alpha=alpha, beta=beta)
+            for settings in bases
             for name in names
             for alpha, beta in measures.parameter_grid(name, alphas, betas)
         ]
@@ -361,51 +354,49 @@ class InfoLMScorer(Scorer):
 
     def _sweep(self, pairs: Pairs, grid: Sequence[InfoLMSettings]) -> list[Result]:
         """The results for settings that differ in what is made of the model's predictions."""
-        statistics = {
-            each.idf: self.count(pairs, each) for each in {e.idf: e for e in grid}.values()
-        }
-        temperatures = list(dict.fromkeys(each.temperature for each in grid))
+        by_idf = {settings.idf: settings for settings in grid}
+        statistics = {idf: self.count(pairs, settings) for idf, settings in by_idf.items()}
+        temperatures = list(dict.fromkeys(settings.temperature for settings in grid))
         # Settings that weigh texts alike, by their tables; in each, those of one distribution.
         weightings: dict[Any, dict[tuple[float, float], list[int]]] = {}
-        for index, each in enumerate(grid):
-            tables = statistics[each.idf].weighting(each)
-            rows = weightings.setdefault(tables, {})
-            rows.setdefault((each.temperature, each.interpolation), []).append(index)
-        for idf, first in {each.idf: each for each in grid}.items():
-            self.check(pairs, first, statistics[idf])
+        for index, settings in enumerate(grid):
+            groups = weightings.setdefault(statistics[settings.idf].weighting(settings), {})
+            groups.setdefault((settings.temperature, settings.interpolation), []).append(index)
+        for idf, settings in by_idf.items():
+            self.check(pairs, settings, statistics[idf])
         parts: list[list[Counter[str]]] = [[] for _ in grid]
         scores: list[list[float]] = [[] for _ in grid]
         room = self._room(grid[0], SWEEP_BYTES, len(temperatures) * len(weightings))
         for chunk in pairs.chunks(room):
             owners = np.repeat(np.arange(len(chunk)), chunk.counts)
-            weighted = {
+            by_tables = {
                 tables: (
                     self.weigh(chunk.predictions, tables[0], grid[0]),
                     self.weigh(chunk.flat_references, tables[1], grid[0]),
                 )
                 for tables in weightings
             }
-            texts = [text for sides in weighted.values() for side in sides for text in side]
+            texts = [text for sides in by_tables.values() for side in sides for text in side]
             readings = self.read(texts, grid[0], temperatures=temperatures)
-            for tables, (candidates, references) in weighted.items():
-                repeated = [candidates[owner] for owner in owners]
+            for tables, (candidates, references) in by_tables.items():
+                repeats = [candidates[owner] for owner in owners]
                 for (temperature, _), indices in weightings[tables].items():
                     row = temperatures.index(temperature)
                     log_p = {key: reading[row] for key, reading in readings.items()}
-                    every = [grid[index] for index in indices]
-                    values = self._compare(repeated, references, log_p, every)
+                    group = [grid[index] for index in indices]
+                    values = self._compare(repeats, references, log_p, group)
                     for index, column in zip(indices, values, strict=True):
-                        how = grid[index].multi_reference
-                        scores[index] += combine_references(column, chunk.counts, how).tolist()
+                        rule = grid[index].multi_reference
+                        scores[index] += combine_references(column, chunk.counts, rule).tolist()
                         counts = self.count_warnings([*candidates, *references], grid[index])
                         parts[index].append(counts)
         return [
             Result(
-                each.metric,
-                {each.names[0]: column},
-                self.signature(each, statistics[each.idf]),
+                settings.metric,
+                {settings.names[0]: column},
+                self.signature(settings, statistics[settings.idf]),
                 self.higher_is_better,
-                add_counts([*counts, {"few_documents": statistics[each.idf].distinct}]),
+                add_counts([*counts, {"few_documents": statistics[settings.idf].distinct}]),
             )
-            for each, column, counts in zip(grid, scores, parts, strict=True)
+            for settings, column, counts in zip(grid, scores, parts, strict=True)
         ]

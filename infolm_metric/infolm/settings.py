@@ -16,8 +16,8 @@ from infolm_metric.core.settings import (
     score_names,
 )
 from infolm_metric.infolm.measure_table import (
-    ALIASES,
     MEASURES,
+    NAMES,
     check_parameters,
     parameter_grid,
     upper_bound,
@@ -67,8 +67,7 @@ class InfoLMSettings(ModelSettings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        known = {**{name: name for name in MEASURES}, **ALIASES}
-        names = score_names("information_measure", self.information_measure, known, every=True)
+        names = score_names("information_measure", self.information_measure, NAMES, every=True)
         object.__setattr__(self, "information_measure", names)
         object.__setattr__(self, "idf", idf_of(self.idf))
         if self.temperature <= 0:
@@ -94,8 +93,8 @@ class InfoLMSettings(ModelSettings):
     def signed(self) -> dict[str, object]:
         """What can change a score, without parameters and symmetrisations that no measure uses."""
         measures = [MEASURES[name] for name in self.names]
-        used = {parameter.name for measure in measures for parameter in measure.parameters}
-        unused = {"alpha", "beta"} - used
+        parameters = {parameter.name for measure in measures for parameter in measure.parameters}
+        unused = {"alpha", "beta"} - parameters
         if all(measure.symmetric for measure in measures):
             unused.add("symmetrize")
         if not self.interpolation:
@@ -109,19 +108,19 @@ class InfoLMSettings(ModelSettings):
 
         With interpolation 1 only those with a largest value.
 
-        >>> [len(each.names) for each in InfoLMSettings().baseline_settings()]
+        >>> [len(settings.names) for settings in InfoLMSettings().baseline_settings()]
         [9, 9]
         """
-        alpha, beta = (0.5 if given is None else given for given in (self.alpha, self.beta))
-        plain = self.replace(information_measure="fisher_rao_distance", alpha=alpha, beta=beta)
+        alpha, beta = (0.5 if value is None else value for value in (self.alpha, self.beta))
+        base = self.replace(information_measure="fisher_rao_distance", alpha=alpha, beta=beta)
         names = [
             name
             for name in MEASURES
             if parameter_grid(name, [alpha], [beta])
-            and (self.interpolation < 1 or math.isfinite(plain.upper_bound(name)))
+            and (self.interpolation < 1 or math.isfinite(base.upper_bound(name)))
         ]
-        every = plain.replace(information_measure=names)
-        return super(InfoLMSettings, every).baseline_settings()
+        settings = base.replace(information_measure=names)
+        return super(InfoLMSettings, settings).baseline_settings()
 
     def label(self, name: str) -> str:
         """The measure with its parameters.
@@ -129,6 +128,5 @@ class InfoLMSettings(ModelSettings):
         >>> InfoLMSettings(information_measure="ab", alpha=0.5, beta=2).label("ab_divergence")
         'ab_divergence(0.5, 2)'
         """
-        used = [parameter.name for parameter in MEASURES[name].parameters]
-        values = ", ".join(f"{getattr(self, parameter):g}" for parameter in used)
-        return f"{name}({values})" if values else name
+        values = [f"{getattr(self, parameter.name):g}" for parameter in MEASURES[name].parameters]
+        return f"{name}({', '.join(values)})" if values else name

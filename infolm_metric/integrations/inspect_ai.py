@@ -5,7 +5,6 @@ Samples are scored one by one, as they finish: a corpus to count for idf is not 
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 from infolm_metric.core.settings import field_types
@@ -52,17 +51,17 @@ def sample_scorer(name: str, settings: dict[str, Any]) -> Scorer:
     """The scorer of a metric for samples that come one by one; it scores in a thread."""
     metric = find(name)
     defaults = {"idf": False} if "idf" in field_types(metric.settings_type()) else {}
-    made = metric.scorer_type()(**defaults | settings)
-    check_one_score(made.settings)
-    if made.settings.counted:
+    metric_scorer = metric.scorer_type()(**defaults | settings)
+    check_one_score(metric_scorer.settings)
+    if metric_scorer.settings.counted:
         raise ValueError(
             "idf must be False, 'bundled' or the path of a table, because samples come one by one "
-            f"and are no corpus to count, got {made.settings.counted[0]!r}"
+            f"and are no corpus to count, got {metric_scorer.settings.counted[0]!r}"
         )
 
     async def score(state: TaskState, target: Target) -> Score:
         output = state.output.completion
-        result = await anyio.to_thread.run_sync(partial(made.score, [output], [list(target)]))
+        result = await anyio.to_thread.run_sync(metric_scorer.score, [output], [list(target)])
         return Score(value=result[name], answer=output, metadata={"signature": result["signature"]})
 
     return score

@@ -24,8 +24,7 @@ Item: TypeAlias = tuple[str | list[str], str, dict[str, Any]]
 @cache
 def scorer_of(name: str) -> Scorer:
     """The scorer of a metric, whose model is kept from one task to the next."""
-    scorer: Scorer = find(name).scorer_type()()
-    return scorer
+    return find(name).scorer_type()()
 
 
 def pass_through(references: Sequence[Any], predictions: Sequence[str], **settings: Any) -> Item:
@@ -64,11 +63,11 @@ def aggregation(name: str) -> Callable[[Sequence[Any]], float]:
     return score
 
 
-for each in METRICS:
-    register_aggregation(each)(aggregation(each))
+for name in METRICS:
+    register_aggregation(name)(aggregation(name))
     register_metric(
-        metric=each,
-        higher_is_better=find(each).scorer_type().higher_is_better,
+        metric=name,
+        higher_is_better=find(name).scorer_type().higher_is_better,
         output_type="generate_until",
-        aggregation=each,
+        aggregation=name,
     )(pass_through)

@@ -26,7 +26,7 @@ from infolm_metric import metrics
 from infolm_metric.core.baselines import Baseline, baseline_of
 from infolm_metric.core.files import check_there, pair_of
 from infolm_metric.core.idf import Statistics
-from infolm_metric.core.inputs import Pair, Pairs
+from infolm_metric.core.inputs import Pairs
 from infolm_metric.core.results import add_counts, differences, warn
 from infolm_metric.core.scorer import Scorer, sign_baseline
 from infolm_metric.jobs.resume import JobResult
@@ -106,16 +106,16 @@ def score_files(
     columns = (candidate_column, tuple(reference_columns))
     try:
         totals: Any = ray.remote(num_cpus=0)(_Totals).remote()
-        scored, statistics = _scored(dataset, scorer, columns, workers, BATCH, baseline, totals)
-        scored.write_parquet(output)
+        scores, statistics = _scored(dataset, scorer, columns, workers, BATCH, baseline, totals)
+        scores.write_parquet(output)
         counts, references = ray.get(totals.read.remote())
     except ray.exceptions.RayError as error:
         raise _own_error(error) from error
-    written = pyarrow.dataset.dataset(output, format="parquet")
-    first = scorer.settings.names[0]  # scores, and other views of them, come after the source's
-    names = written.schema.names[written.schema.names.index(first) :]
+    parquet = pyarrow.dataset.dataset(output, format="parquet")
+    names = parquet.schema.names  # scores, and other views of them, come after the source's
+    names = names[names.index(scorer.settings.names[0]) :]
     rows, sums = 0, dict.fromkeys(names, 0.0)
-    for part in written.to_batches(columns=names):
+    for part in parquet.to_batches(columns=names):
         rows += len(part)
         for name in names:
             sums[name] += pyarrow.compute.sum(part[name]).as_py() or 0.0
@@ -194,7 +194,7 @@ def _scored(
     device = getattr(scorer.settings, "device", None) or ""
     gpu = bool(ray.cluster_resources().get("GPU")) and not device.startswith("cpu")
     worker = (scorer, scorer.signature(), statistics, columns, baseline, totals)
-    scored = dataset.map_batches(
+    scored_dataset = dataset.map_batches(
         _Worker,
         fn_constructor_args=worker,
         batch_size=batch,
@@ -204,21 +204,21 @@ def _scored(
         num_gpus=1 if gpu else None,
         udf_modifying_row_count=False,
     )
-    return scored, statistics
+    return scored_dataset, statistics
 
 
 def _count(dataset: Dataset, scorer: Scorer, columns: Columns) -> Statistics:
     """The statistics of a data set, of the sides that the scorer's settings say to count."""
     if not scorer.settings.counted:
         return Statistics()
-    counted = dataset.map_batches(
+    counts = dataset.map_batches(
         partial(_count_batch, scorer=scorer, columns=columns),
         batch_size=COUNTED,
         batch_format="pyarrow",
         num_cpus=1,
     )
     # Not by Ray's aggregation, whose actors take longer to start than this takes to add.
-    rows = counted.iter_rows()
+    rows = counts.iter_rows()
     statistics = sum((pickle.loads(row["counts"]) for row in rows), Statistics())
     if not statistics.tables:
         raise ValueError("the data set has no rows; give one row for each pair")
@@ -283,17 +283,16 @@ class _Totals:
 
 def _pairs(rows: pyarrow.Table, columns: Columns) -> Pairs:
     """The checked pairs of a batch."""
+    return Pairs.of(
+        pair_of(f"row {number} of a batch of {len(rows)}", row, *columns)
+        for number, row in enumerate(rows.to_pylist(), 1)
+    )
 
-    def pair(number: int, row: Mapping[str, Any]) -> Pair:
-        return pair_of(f"row {number} of a batch of {len(rows)}", row, *columns)
 
-    return Pairs.of(pair(number, row) for number, row in enumerate(rows.to_pylist(), 1))
-
-
-def _check_new(names: Sequence[str], there: Sequence[str]) -> None:
+def _check_new(names: Sequence[str], columns: Sequence[str]) -> None:
     """Raise ValueError if a column is there already."""
-    if taken := sorted(set(names) & set(there)):
-        raise ValueError(f"the data set has a column {taken[0]!r} already; rename or drop it")
+    if duplicates := sorted(set(names) & set(columns)):
+        raise ValueError(f"the data set has a column {duplicates[0]!r} already; rename or drop it")
 
 
 def _own_error(error: BaseException) -> BaseException:

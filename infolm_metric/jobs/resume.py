@@ -94,14 +94,14 @@ class _Job:
         """Record the job, in the place of what was recorded before."""
         write_text(file, json.dumps(vars(self)) + "\n")
 
-    def check(self, asked: _Job, output: str | os.PathLike[str]) -> None:
+    def check(self, job: _Job, output: str | os.PathLike[str]) -> None:
         """Raise ValueError with what is different if this is not the job that is asked for."""
-        if found := differences(self.signature, asked.signature):
-            raise ValueError(f"{output} was begun otherwise: {found}; give the same, or {ANEW}")
-        if (self.rows, self.digest) != (asked.rows, asked.digest):
+        if changes := differences(self.signature, job.signature):
+            raise ValueError(f"{output} was begun otherwise: {changes}; give the same, or {ANEW}")
+        if (self.rows, self.digest) != (job.rows, job.digest):
             raise ValueError(
                 f"{output} was begun with another input: it had {self.rows} rows (digest "
-                f"{self.digest[:12]}), and has {asked.rows} now ({asked.digest[:12]}); give the "
+                f"{self.digest[:12]}), and has {job.rows} now ({job.digest[:12]}); give the "
                 f"same, or {ANEW}"
             )
 
@@ -165,18 +165,17 @@ def run_job(
             raise ValueError(f"{output} is there, and no job has written it; {ANEW}")
         digest, references = _read(source, settings.names, bar)
         rows = sum(references.values())
-        hidden = not (verbose and settings.counted)
-        counting = bar(source, total=rows, desc="counting", disable=hidden)
-        statistics = scorer.count(counting, settings)
+        quiet = not (verbose and settings.counted)
+        statistics = scorer.count(bar(source, total=rows, desc="counting", disable=quiet), settings)
         for count in references if baseline else ():
             scorer.baseline_stats(settings, statistics, baseline, count)
         signature = scorer.signature(settings, statistics)
         signature = sign_baseline(signature, baseline) if baseline else signature
-        asked = _Job(signature, digest, rows)
+        new_job = _Job(signature, digest, rows)
         if job:
-            job.check(asked, output)
+            job.check(new_job, output)
         else:
-            job = asked
+            job = new_job
             job.write(record)
 
         def score(chunk_rows: list[Row]) -> Result:
@@ -186,13 +185,13 @@ def run_job(
 
         resumed = job.done
         if part.exists() or resumed < rows:
-            with bar(total=rows, initial=resumed, desc=settings.metric) as shown:
-                job = _go_on(job, path, source, chunk, score, shown)
+            with bar(total=rows, initial=resumed, desc=settings.metric) as progress:
+                job = _go_on(job, path, source, chunk, score, progress)
             put_in_place(part, path)
         warn(job.counts, scorer.sentences)
-        known = scorer.known_baseline(settings, statistics, references, baseline)
+        stats = scorer.known_baseline(settings, statistics, references, baseline)
         means = _means(path, job.columns, rows)
-        return JobResult(rows, means, signature, job.counts, known, resumed)
+        return JobResult(rows, means, signature, job.counts, stats, resumed)
 
 
 def _go_on(
@@ -201,11 +200,11 @@ def _go_on(
     source: Source,
     chunk: int,
     score: Callable[[list[Row]], Result],
-    shown: tqdm[Any],
+    progress: tqdm[Any],
 ) -> _Job:
     """The job with all of its rows in the part, each chunk put on the disk before the next."""
     part, record = Path(f"{path}.part"), Path(f"{path}.job")
-    rest = islice(source.rows(), job.done, None)
+    remaining_rows = islice(source.rows(), job.done, None)
     with open(part, "ab", buffering=0) as file:
         if path.exists():
             shutil.copymode(path, part)
@@ -213,7 +212,7 @@ def _go_on(
             raise ValueError(f"{part} holds less than was written to it; {ANEW}")
         file.truncate(job.size)
         try:
-            while rows := list(islice(rest, chunk)):
+            while rows := list(islice(remaining_rows, chunk)):
                 result = score(rows)
                 columns = result.columns()
                 lines = _lines(scored_rows(rows, columns, job.done + 1))
@@ -226,7 +225,7 @@ def _go_on(
                     counts=add_counts([job.counts, result.counts]),
                 )
                 job.write(record)
-                shown.update(len(rows))
+                progress.update(len(rows))
         except BaseException:
             if job.done:
                 warnings.warn(
@@ -239,7 +238,7 @@ def _go_on(
 
 
 def scored_rows(
-    rows: Iterable[Row], columns: Mapping[str, Sequence[float]], first: int = 1
+    rows: Iterable[Row], columns: Mapping[str, Sequence[float]], start: int = 1
 ) -> Iterator[dict[str, Any]]:
     """Each row of the input with its number and its scores.
 
@@ -247,7 +246,7 @@ def scored_rows(
     [{'pair': 1, 'id': 'a', 'toy': 0.5}]
     """
     scores = zip(*columns.values(), strict=True)
-    for number, ((_, row), values) in enumerate(zip(rows, scores, strict=True), first):
+    for number, ((_, row), values) in enumerate(zip(rows, scores, strict=True), start):
         yield {"pair": number, **row, **dict(zip(columns, values, strict=True))}
 
 
@@ -266,16 +265,16 @@ def _lines(rows: Iterable[Mapping[str, Any]]) -> bytes:
 
 def _read(source: Source, names: Iterable[str], bar: Any) -> tuple[str, Counter[int]]:
     """What stands for all rows, and how many pairs have how many references; checks every row."""
-    seen, references = hashlib.sha256(), Counter[int]()
+    digest, references = hashlib.sha256(), Counter[int]()
     for where, row in bar(source.rows(), desc="reading"):
         pair = source.pair((where, row))
-        if taken := [name for name in names if name in row]:
-            raise ValueError(f"{where}: there is a column {taken[0]!r} already; rename it")
-        seen.update(json.dumps([pair, row], default=str).encode() + b"\n")
+        if duplicates := [name for name in names if name in row]:
+            raise ValueError(f"{where}: there is a column {duplicates[0]!r} already; rename it")
+        digest.update(json.dumps([pair, row], default=str).encode() + b"\n")
         references[len(pair[1])] += 1
     if not references:
         raise ValueError(f"{source.name} has no rows; give one row for each pair")
-    return seen.hexdigest(), references
+    return digest.hexdigest(), references
 
 
 @contextmanager
@@ -291,21 +290,20 @@ def _locked(path: Path) -> Iterator[None]:
         raise OSError(
             f"cannot lock {path}: {reason}; name an output on a disk that has locks"
         ) from error
-    with lock:
-        try:
-            yield
-        finally:
-            with suppress(OSError):
-                os.unlink(lock.lock_file)
-            lock.release()
+    try:
+        yield
+    finally:
+        with suppress(OSError):
+            os.unlink(lock.lock_file)
+        lock.release()
 
 
 def _append(file: FileIO, content: bytes) -> None:
     """Put the content on the disk."""
-    left = memoryview(content)
+    remainder = memoryview(content)
     try:
-        while left:
-            left = left[file.write(left) :]
+        while remainder:
+            remainder = remainder[file.write(remainder) :]
         os.fsync(file.fileno())
     except OSError as error:
         raise OSError(

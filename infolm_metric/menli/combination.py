@@ -45,7 +45,7 @@ def combine(
     >>> combine([0.875, 0.125, 0.5], [0.25, 0.75, 0.5], nli_weight=0.25, higher_is_better=False)
     [1.0, 0.0, 0.5]
     """
-    nli, other = _checked("nli_scores", nli_scores), _checked("other_scores", other_scores)
+    nli, other = _check("nli_scores", nli_scores), _check("other_scores", other_scores)
     if len(nli) != len(other):
         raise ValueError(
             f"nli_scores and other_scores must be as many, got {len(nli)} and {len(other)}"
@@ -53,8 +53,7 @@ def combine(
     check_share("nli_weight", nli_weight, "")
     nli = scaled(nli, (nli.min(), nli.max()))
     other = scaled(other, (other.min(), other.max()), higher_is_better)
-    combined: list[float] = (nli_weight * nli + (1 - nli_weight) * other).tolist()
-    return combined
+    return (nli_weight * nli + (1 - nli_weight) * other).tolist()
 
 
 def scaled(scores: np.ndarray, ends: Range, higher: bool = True) -> np.ndarray:
@@ -71,7 +70,7 @@ def scaled(scores: np.ndarray, ends: Range, higher: bool = True) -> np.ndarray:
     return ((scores - low) if higher else (high - scores)) / (high - low)
 
 
-def _checked(name: str, scores: Any) -> np.ndarray:
+def _check(name: str, scores: Any) -> np.ndarray:
     """The scores, float64 [pairs]."""
     array = np.asarray(scores, dtype=np.float64)
     if array.ndim != 1 or len(array) < 2:

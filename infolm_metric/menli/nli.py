@@ -91,28 +91,29 @@ class NLIModel:
         `rows` is how many pairs a forward pass reads; `progress` is told how many are done. Raises
         ValueError if what the model gives is infinite or NaN.
         """
-        found = torch.zeros(len(pairs), 3, dtype=torch.float64, device="cpu")
+        probabilities = torch.zeros(len(pairs), 3, dtype=torch.float64, device="cpu")
         outputs = [labels.entailment, labels.neutral, labels.contradiction]
-        most = TOKENS_PER_BATCH.get(self.device.type, TOKENS_PER_BATCH["cpu"])
+        most_tokens = TOKENS_PER_BATCH.get(self.device.type, TOKENS_PER_BATCH["cpu"])
         # BART-like models read only pairs together that hold as many end tokens.
-        alike: dict[int, list[int]] = {}
+        groups: dict[int, list[int]] = {}
         for index, pair in enumerate(pairs):
-            alike.setdefault(pair.ids.count(pair.ids[-1]), []).append(index)
-        done = 0
-        for group in alike.values():
-            for places in equal_length_batches([len(pairs[i].ids) for i in group], rows, most):
+            groups.setdefault(pair.ids.count(pair.ids[-1]), []).append(index)
+        count = 0
+        for group in groups.values():
+            lengths = [len(pairs[index].ids) for index in group]
+            for places in equal_length_batches(lengths, rows, most_tokens):
                 indices = [group[place] for place in places]
                 # Before float64: Apple's GPUs have none.
-                logits = self._logits([pairs[i] for i in indices]).float().cpu().double()
+                logits = self._logits([pairs[index] for index in indices]).float().cpu().double()
                 if not logits.isfinite().all():
                     dtype = str(self.model.dtype).removeprefix("torch.")
                     raise non_finite_error("outputs", dtype)
                 for column, output in enumerate(outputs):
                     if output is not None:
-                        found[indices, column] = logits.softmax(-1)[:, output]
-                done += len(indices)
-                progress(done)
-        return found
+                        probabilities[indices, column] = logits.softmax(-1)[:, output]
+                count += len(indices)
+                progress(count)
+        return probabilities
 
     def _logits(self, batch: Sequence[JoinedPair]) -> Tensor:
         """The outputs for pairs of equal length, [pairs, labels]; repeated where tokens are few."""
@@ -140,29 +141,29 @@ def load_nli(checkpoint: Checkpoint, settings: MENLISettings, labels: Labels) ->
         ValueError: a part of it, such as the classifier, is missing from the checkpoint.
     """
     model = load_weights(checkpoint, settings.dtype, settings.device)
-    loaded = NLIModel(deterministic_linear(model), checkpoint, model.device)
-    _probe(loaded, labels)
-    return loaded
+    nli = NLIModel(deterministic_linear(model), checkpoint, model.device)
+    _probe(nli, labels)
+    return nli
 
 
 def _probe(model: NLIModel, labels: Labels) -> None:
     """Warn once if two plain pairs do not get the labels that they should."""
     pairs = [(premise, hypothesis) for premise, hypothesis, _ in PROBES]
-    joined = list(join_pairs(model.checkpoint.tokenizer, pairs, None))
-    e, n, c = model.probabilities(joined, labels).T.tolist()
-    same = e[0] > max(n[0], c[0]) if labels.three_way else e[0] > 0.5
-    other = c[1] > max(e[1], n[1]) if labels.three_way else e[1] < 0.5
-    if same and other:
-        return
-    outputs = {name: index for name, index in vars(labels).items() if index is not None}
-    wrong = [
+    sequences = list(join_pairs(model.checkpoint.tokenizer, pairs, None))
+    e, n, c = model.probabilities(sequences, labels).T.tolist()
+    entails = e[0] > max(n[0], c[0]) if labels.three_way else e[0] > 0.5
+    contradicts = c[1] > max(e[1], n[1]) if labels.three_way else e[1] < 0.5
+    failures = [
         f"{premise!r} and {hypothesis!r} is not {label} to it"
-        for (premise, hypothesis, label), right in zip(PROBES, (same, other), strict=True)
+        for (premise, hypothesis, label), right in zip(PROBES, (entails, contradicts), strict=True)
         if not right
     ]
+    if not failures:
+        return
+    outputs = {name: index for name, index in vars(labels).items() if index is not None}
     warnings.warn(
         f"infolm: the model {model.checkpoint.name!r} may not be what its labels say: "
-        f"{'; '.join(wrong)}. Outputs are taken for {outputs}; if that is wrong, give their names "
-        "in order with labels",
+        f"{'; '.join(failures)}. Outputs are taken for {outputs}; if that is wrong, give their "
+        "names in order with labels",
         stacklevel=2,
     )

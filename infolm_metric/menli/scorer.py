@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from infolm_metric import metrics
 from infolm_metric.core.baselines import Baseline, NoBaseline
@@ -62,36 +61,34 @@ class MENLIScorer(Scorer):
         """Free the models and what is kept; the next call loads them again."""
         with self.lock:
             super().unload()
-            self._others: dict[str, Scorer] = {}
+            self._scorers: dict[str, Scorer] = {}
 
     def count(self, pairs: Iterable[Pair], settings: MENLISettings) -> Statistics:
         """What the metric that is combined has to know of the whole corpus."""
         other = settings.other
-        return Statistics() if other is None else self._other(other).count(pairs, other)
+        return Statistics() if other is None else self._scorer(other).count(pairs, other)
 
     def check(self, pairs: Pairs, settings: MENLISettings, statistics: Statistics) -> None:
         """Raise what would keep pairs from being scored, before time goes into the models."""
-        wrong = [name for name in settings.names if name != "e"]
-        if wrong and not self.labels(settings).three_way:
+        formulas = [name for name in settings.names if name != "e"]
+        if formulas and not self.labels(settings).three_way:
             raise ValueError(
-                f"formula={wrong[0]!r} needs a model that tells neutral texts from "
+                f"formula={formulas[0]!r} needs a model that tells neutral texts from "
                 f"contradictions; {settings.model_name_or_path!r} has two labels, entailment and "
                 "not; use formula='e', or a model of three"
             )
         limit = self.limit(settings)
         if settings.long_text == "error":
-            tokens = self._tokens(list(pairs.texts), settings)
-            for candidate, group in pairs:
-                for reference in group:
-                    if size := self._surplus(tokens, reference, candidate, settings):
-                        raise ValueError(
-                            f"two texts have {size} tokens together, more than "
-                            f"max_length={limit!r}: {candidate[:60]!r}... and "
-                            f"{reference[:60]!r}...; shorten them, or give long_text='truncate'"
-                        )
+            tokens = self._tokens(pairs.texts, settings)
+            for candidate, reference, size in self._too_long(pairs, tokens, settings):
+                raise ValueError(
+                    f"two texts have {size} tokens together, more than max_length={limit!r}: "
+                    f"{candidate[:60]!r}... and {reference[:60]!r}...; shorten them, or give "
+                    "long_text='truncate'"
+                )
         if (other := settings.other) is not None:
             self._range(settings, statistics)
-            self._other(other).check(pairs, other, statistics)
+            self._scorer(other).check(pairs, other, statistics)
 
     def score_chunk(
         self, pairs: Pairs, settings: MENLISettings, statistics: Statistics, progress: Progress
@@ -100,22 +97,22 @@ class MENLIScorer(Scorer):
         probabilities = self.probabilities(pairs, settings, progress)
         counts, other = self._counts(pairs, settings), settings.other
         if other is not None:
-            result = self._other(other).score_part(pairs, other, statistics)
+            result = self._scorer(other).score_part(pairs, other, statistics)
             ends, higher = self._range(settings, statistics), result.higher_is_better
             # Beyond its baseline a text is no worse than unrelated.
-            rest = scaled(np.asarray(result.scores[other.names[0]]), ends, higher).clip(0.0, 1.0)
+            other_scores = np.asarray(result.scores[other.names[0]])
+            other_scores = scaled(other_scores, ends, higher).clip(0.0, 1.0)
             counts |= result.counts
         columns: dict[str, Sequence[float]] = {}
         for name in settings.names:
             values = formula_values(name, probabilities)
-            best, shown = best_references(
-                values, probabilities, pairs.counts, settings.multi_reference
-            )
+            rule = settings.multi_reference
+            scores, parts = best_references(values, probabilities, pairs.counts, rule)
             if other is not None:
-                nli = scaled(best, (min(FORMULAS[name]), max(FORMULAS[name])))
-                best = settings.weight * nli + (1 - settings.weight) * rest
-            columns[name] = best.tolist()
-            columns |= {f"{name} {letter}": shown[:, i].tolist() for i, letter in enumerate("enc")}
+                nli_scores = scaled(scores, (min(FORMULAS[name]), max(FORMULAS[name])))
+                scores = settings.weight * nli_scores + (1 - settings.weight) * other_scores
+            columns[name] = scores.tolist()
+            columns |= {f"{name} {letter}": parts[:, i].tolist() for i, letter in enumerate("enc")}
         return columns, counts
 
     def extra(self, columns: Mapping[str, list[float]], settings: MENLISettings) -> dict[str, Any]:
@@ -132,25 +129,24 @@ class MENLIScorer(Scorer):
 
     def bounds(self, settings: MENLISettings, name: str) -> tuple[float, float]:
         """The range of the formula; of a combination 0 and 1."""
-        alone = float(min(FORMULAS[name])), float(max(FORMULAS[name]))
-        return alone if settings.combine_with is None else (0.0, 1.0)
+        ends = float(min(FORMULAS[name])), float(max(FORMULAS[name]))
+        return ends if settings.combine_with is None else (0.0, 1.0)
 
     def signed_model(
         self, settings: MENLISettings, statistics: Statistics | None
     ) -> dict[str, object]:
         """The models and how they read texts, as the signature shows them."""
-        checkpoint, nested = self.checkpoint(settings), dict[str, object]()
+        checkpoint, fields = self.checkpoint(settings), dict[str, object]()
         if (other := settings.other) is not None:
-            known = statistics or Statistics()
-            signature = self._other(other).signature(other, statistics)
-            if baseline := self._baseline(settings, known):
-                signature = sign_baseline(signature, baseline)
+            signature = self._scorer(other).signature(other, statistics)
+            if scale := self._baseline(settings, statistics or Statistics()):
+                signature = sign_baseline(signature, scale[0])
             parts = (part.partition(":") for part in signature.split("|"))
-            nested = {
+            fields = {
                 f"{other.metric}.{name}": value for name, _, value in parts if name not in UNNESTED
             }
         return {
-            **nested,
+            **fields,
             "model": checkpoint.identity,
             "labels": self.labels(settings).order,
             "max_length": self.limit(settings),
@@ -162,30 +158,30 @@ class MENLIScorer(Scorer):
 
     def labels(self, settings: MENLISettings) -> Labels:
         """What the outputs of the model stand for."""
-        checkpoint, given = self.checkpoint(settings), settings.labels
-        assert not isinstance(given, str)
-        return read_labels(checkpoint.name, checkpoint.config.id2label, given)
+        checkpoint, names = self.checkpoint(settings), settings.labels
+        assert not isinstance(names, str)
+        return read_labels(checkpoint.name, checkpoint.config.id2label, names)
 
     def limit(self, settings: MENLISettings) -> int | None:
         """Tokens that two texts may have together, special ones included."""
-        checkpoint, given = self.checkpoint(settings), settings.max_length
+        checkpoint, max_length = self.checkpoint(settings), settings.max_length
         limit, overhead = checkpoint.limit, self._overhead(settings)
-        if given is None and limit is not None and limit < overhead + 2:
+        if max_length is None and limit is not None and limit < overhead + 2:
             raise ValueError(
                 f"{checkpoint.name!r} reads {limit} tokens at most, which is no room for two "
                 "texts; choose another model, or set the model_max_length of its tokenizer right"
             )
-        if given is not None and given < overhead + 2:
+        if max_length is not None and max_length < overhead + 2:
             raise ValueError(
                 f"max_length must be at least {overhead + 2}, because the tokenizer adds "
-                f"{overhead} special tokens to two texts, got {given}"
+                f"{overhead} special tokens to two texts, got {max_length}"
             )
-        if given is not None and limit is not None and given > limit:
+        if max_length is not None and limit is not None and max_length > limit:
             raise ValueError(
                 f"max_length must be at most {limit}, what {checkpoint.name!r} can read, got "
-                f"{given}"
+                f"{max_length}"
             )
-        return limit if given is None else given
+        return limit if max_length is None else max_length
 
     def probabilities(
         self, pairs: Pairs, settings: MENLISettings, progress: Progress = lambda share: None
@@ -198,49 +194,44 @@ class MENLIScorer(Scorer):
         self.cache.shrink(settings.reuse_memory * 24 // PAIR_BYTES)
         forward = [(text, candidate) for candidate, group in pairs for text in group]
         backward = [(candidate, text) for text, candidate in forward]
-        sides = {"rh": forward, "hr": backward, "avg": forward + backward}[settings.direction]
-        distinct = list(dict.fromkeys(sides))
-        joined = dict(
-            zip(
-                distinct,
-                join_pairs(model.checkpoint.tokenizer, distinct, self.limit(settings)),
-                strict=True,
-            )
-        )
-        labels = self.labels(settings)
-        found: dict[Any, Tensor | None] = {}
-        for pair in joined.values():
-            found[pair] = self.cache.get((pair, labels))
-        missing = [pair for pair, row in found.items() if row is None]
+        all_pairs = {"rh": forward, "hr": backward, "avg": forward + backward}[settings.direction]
+        distinct, labels = list(dict.fromkeys(all_pairs)), self.labels(settings)
+        sequences = join_pairs(model.checkpoint.tokenizer, distinct, self.limit(settings))
+        by_pair = dict(zip(distinct, sequences, strict=True))
+        readings: dict[Any, Any] = {
+            pair: self.cache.get((pair, labels)) for pair in by_pair.values()
+        }
+        missing = [pair for pair, row in readings.items() if row is None]
         rows = None if settings.batch_size == "auto" else int(settings.batch_size)
-        read = model.probabilities(
-            missing, labels, rows, lambda done: progress(done / len(missing))
+        probabilities = model.probabilities(
+            missing, labels, rows, lambda count: progress(count / len(missing))
         )
-        for pair, row in zip(missing, read, strict=True):
-            found[pair] = row
+        for pair, row in zip(missing, probabilities, strict=True):
+            readings[pair] = row
             self.cache.put((pair, labels), row)
-        stacked = torch.stack([found[joined[each]] for each in sides]).numpy()  # type: ignore[misc]
-        directions = np.split(stacked, len(sides) // len(forward))
-        mean: np.ndarray = np.mean(directions, axis=0)
-        return mean
+        probabilities = torch.stack([readings[by_pair[pair]] for pair in all_pairs])
+        return np.mean(np.split(probabilities.numpy(), len(all_pairs) // len(forward)), axis=0)
 
     def _overhead(self, settings: MENLISettings) -> int:
         """Number of special tokens around two texts."""
         return int(self.checkpoint(settings).tokenizer.num_special_tokens_to_add(pair=True))
 
-    def _tokens(self, texts: Sequence[str], settings: MENLISettings) -> dict[str, np.ndarray]:
+    def _tokens(self, texts: Iterable[str], settings: MENLISettings) -> dict[str, np.ndarray]:
         """The tokens of each text, int64 [tokens] without special ones, before any cut."""
         distinct = list(dict.fromkeys(texts))
-        read = tokenize(self.checkpoint(settings).tokenizer, distinct, None, "window")
-        return {text: each.tokens for text, each in zip(distinct, read, strict=True)}
+        tokenized = tokenize(self.checkpoint(settings).tokenizer, distinct, None, "window")
+        return dict(zip(distinct, (text.tokens for text in tokenized), strict=True))
 
-    def _surplus(
-        self, tokens: Mapping[str, np.ndarray], one: str, other: str, settings: MENLISettings
-    ) -> int:
-        """The tokens of two texts with special ones if they are too many, else 0."""
-        limit = self.limit(settings)
-        size = len(tokens[one]) + len(tokens[other]) + self._overhead(settings)
-        return size if limit is not None and size > limit else 0
+    def _too_long(
+        self, pairs: Pairs, tokens: Mapping[str, np.ndarray], settings: MENLISettings
+    ) -> Iterator[tuple[str, str, int]]:
+        """The candidates and references that are too long together, with their tokens in all."""
+        limit, overhead = self.limit(settings), self._overhead(settings)
+        for candidate, group in pairs:
+            for reference in group:
+                size = len(tokens[candidate]) + len(tokens[reference]) + overhead
+                if limit is not None and size > limit:
+                    yield candidate, reference, size
 
     def _counts(self, pairs: Pairs, settings: MENLISettings) -> Counter[str]:
         """The counts of texts that are not scored quite as they were written."""
@@ -251,11 +242,7 @@ class MENLIScorer(Scorer):
         return Counter(
             texts=len(texts),
             tokens=sum(sizes),
-            too_long=sum(
-                self._surplus(tokens, candidate, text, settings) > 0
-                for candidate, group in pairs
-                for text in group
-            ),
+            too_long=sum(1 for _ in self._too_long(pairs, tokens, settings)),
             empty=sizes.count(0),
             unknown_tokens=sum(int((tokens[text] == unknown).sum()) for text in texts),
             unread=count_unread((tokens[text] for text in texts), checkpoint.english),
@@ -263,40 +250,43 @@ class MENLIScorer(Scorer):
 
     # The other metric's part.
 
-    def _other(self, other: Any) -> Scorer:
+    def _scorer(self, settings: Any) -> Scorer:
         """The scorer of the metric that has these settings, kept between calls."""
-        if other.metric not in self._others:
-            self._others[other.metric] = metrics.find(other.metric).scorer_type()(other)
-        return self._others[other.metric]
+        if settings.metric not in self._scorers:
+            self._scorers[settings.metric] = metrics.find(settings.metric).scorer_type()(settings)
+        return self._scorers[settings.metric]
 
-    def _baseline(self, settings: MENLISettings, statistics: Statistics) -> Baseline | None:
-        """The baseline that scales the other metric; None where its bounds do."""
-        other, given = settings.other, settings.combine_baseline
-        assert given is None or isinstance(given, Baseline)
-        scorer = self._other(other)
+    def _baseline(
+        self, settings: MENLISettings, statistics: Statistics
+    ) -> tuple[Baseline, Range] | None:
+        """The baseline that scales the other metric, with its range; None where its bounds do.
+
+        The range is from the metric's best score to what the baseline says of one reference.
+        """
+        other, baseline = settings.other, settings.combine_baseline
+        assert baseline is None or isinstance(baseline, Baseline)
+        scorer = self._scorer(other)
         try:
-            (stats,) = scorer.baseline_stats(other, statistics, given).values()
+            (stats,) = scorer.baseline_stats(other, statistics, baseline).values()
         except NoBaseline:
-            if given is not None:
+            if baseline is not None:
                 raise
             return None
         best = scorer.bounds(other, other.names[0])[int(scorer.higher_is_better)]
-        usable = math.isfinite(best) and stats.mean != best
-        return scorer.baseline(other, given) if usable else None
+        if not math.isfinite(best) or stats.mean == best:
+            return None
+        return scorer.baseline(other, baseline), (min(best, stats.mean), max(best, stats.mean))
 
     def _range(self, settings: MENLISettings, statistics: Statistics) -> Range:
         """The scores of the other metric that stand for 0 and 1, which no call changes.
 
-        From its best score to its baseline for one reference, that of the file given or of the
-        package, or else its bounds. Raises NoBaseline if it has neither.
+        Those of its baseline, from the file given or the package, or else its bounds. Raises
+        NoBaseline if it has neither.
         """
-        other = settings.other
-        scorer, (name,) = self._other(other), other.names
-        bounds = scorer.bounds(other, name)
-        if baseline := self._baseline(settings, statistics):
-            best = bounds[int(scorer.higher_is_better)]
-            mean = scorer.baseline_stats(other, statistics, baseline)[name].mean
-            return min(best, mean), max(best, mean)
+        if scale := self._baseline(settings, statistics):
+            return scale[1]
+        other, (name,) = settings.other, settings.other.names
+        bounds = self._scorer(other).bounds(other, name)
         if not all(map(math.isfinite, bounds)):
             raise NoBaseline(
                 "combine_with needs a metric with a smallest and a largest score, or a baseline of "
@@ -313,13 +303,12 @@ def formula_values(name: str, probabilities: np.ndarray) -> np.ndarray:
     array([0.625])
     """
     e, n, c = probabilities.T
-    one, two, three = FORMULAS[name]
-    values: np.ndarray = one * e + two * n + three * c
-    return values
+    e_weight, n_weight, c_weight = FORMULAS[name]
+    return e_weight * e + n_weight * n + c_weight * c
 
 
 def best_references(
-    values: np.ndarray, probabilities: np.ndarray, counts: Sequence[int], how: str
+    values: np.ndarray, probabilities: np.ndarray, counts: Sequence[int], rule: str
 ) -> tuple[np.ndarray, np.ndarray]:
     """The score of each pair from those against its references, [references] -> [pairs].
 
@@ -327,7 +316,7 @@ def best_references(
     """
     starts = np.cumsum(counts) - counts
     groups = [slice(start, start + count) for start, count in zip(starts, counts, strict=True)]
-    if how == "mean":
+    if rule == "mean":
         means = [values[group].mean() for group in groups]
         return np.array(means), np.stack([probabilities[group].mean(0) for group in groups])
     best = [group.start + int(values[group].argmax()) for group in groups]

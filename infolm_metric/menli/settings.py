@@ -142,19 +142,18 @@ class MENLISettings(ModelSettings):
         """
         if not isinstance(self.combine_with, str):
             return self.combine_with
-        inherited = ["device", "dtype", "batch_size", "tokenize_processes", "reuse_memory"]
+        names = ["device", "dtype", "batch_size", "tokenize_processes", "reuse_memory"]
         if self.model_name_or_path == BUNDLED:
-            inherited.append("model_name_or_path")
+            names.append("model_name_or_path")
         if self.long_text == "error":
-            inherited.append("long_text")
+            names.append("long_text")
         kind = metrics.find(self.combine_with).settings_type()
-        return kind(**{name: getattr(self, name) for name in inherited})
+        return kind(**{name: getattr(self, name) for name in names})
 
     @property
     def idf(self) -> bool | str | IDF:
         """What weighs the tokens in the metric that is combined; False where there is none."""
-        weights: bool | str | IDF = False if self.other is None else self.other.idf
-        return weights
+        return False if self.other is None else self.other.idf
 
     def without_counts(self) -> MENLISettings:
         """These settings, but that the other metric weighs tokens alike where it would count."""
@@ -182,15 +181,15 @@ class MENLISettings(ModelSettings):
     def baseline_settings(self) -> list[MENLISettings]:
         """All formulas; in a combination for every kind of weights that the other metric has.
 
-        >>> each = MENLISettings(combine_with="infolm").baseline_settings()
-        >>> [settings.other.idf for settings in each]
+        >>> combinations = MENLISettings(combine_with="infolm").baseline_settings()
+        >>> [settings.other.idf for settings in combinations]
         [False, 'references']
         """
-        plain = self.replace(formula=tuple(FORMULAS))
+        settings = self.replace(formula=tuple(FORMULAS))
         if self.other is None:
-            return [plain]
-        forms = [each.idf for each in self.other.baseline_settings()]
-        return [plain.replace(combine_with=self.other.replace(idf=form)) for form in forms]
+            return [settings]
+        forms = [other.idf for other in self.other.baseline_settings()]
+        return [settings.replace(combine_with=self.other.replace(idf=form)) for form in forms]
 
 
 @dataclass(frozen=True)
@@ -217,8 +216,8 @@ class Labels:
         return "".join(places.get(index, "-") for index in range(3 if self.three_way else 2))
 
 
-def read_labels(model: str, id2label: dict[int, str], given: tuple[str, ...] | None) -> Labels:
-    """The labels of a model by its `id2label`, or by those `given` in the order of its outputs.
+def read_labels(model: str, id2label: dict[int, str], labels: tuple[str, ...] | None) -> Labels:
+    """The labels of a model by its `id2label`, or by `labels` in the order of its outputs.
 
     Names that begin with "entail", "neutral" and "contradict", in any case, are known; models of
     two labels, "entailment" and "not_entailment", as well.
@@ -230,13 +229,13 @@ def read_labels(model: str, id2label: dict[int, str], given: tuple[str, ...] | N
     Labels(entailment=2, neutral=1, contradiction=0)
     """
     names = [id2label[index] for index in sorted(id2label)]
-    if given is not None:
-        if len(given) != len(names):
+    if labels is not None:
+        if len(labels) != len(names):
             raise ValueError(
                 f"labels must name the {len(names)} outputs of {model!r} in their "
-                f"order, got {given}"
+                f"order, got {labels}"
             )
-        names = list(given)
+        names = list(labels)
     kinds = list(map(_kind_of, names))
     if sorted(kinds) == sorted(LABELS):
         return Labels(*(kinds.index(kind) for kind in LABELS))
@@ -252,16 +251,16 @@ def read_labels(model: str, id2label: dict[int, str], given: tuple[str, ...] | N
 
 def _kind_of(name: str) -> str:
     """What a label's name stands for: one of KINDS, or "" for none."""
-    plain = name.strip().casefold()
-    return next((kind for kind, begins in KINDS.items() if begins.match(plain)), "")
+    name = name.strip().casefold()
+    return next((kind for kind, pattern in KINDS.items() if pattern.match(name)), "")
 
 
-def _label_names(given: str | tuple[str, ...]) -> tuple[str, ...]:
+def _label_names(labels: str | tuple[str, ...]) -> tuple[str, ...]:
     """The setting `labels`: two or three names, also with commas between."""
-    kinds = tuple(map(_kind_of, given.split(",") if isinstance(given, str) else given))
+    kinds = tuple(map(_kind_of, labels.split(",") if isinstance(labels, str) else labels))
     if sorted(kinds) not in (sorted(LABELS), TWO_LABELS):
         raise ValueError(
             "labels must hold entailment, neutral and contradiction, or entailment and "
-            f"not_entailment, in the order of the model's outputs, got {given!r}"
+            f"not_entailment, in the order of the model's outputs, got {labels!r}"
         )
     return kinds

@@ -117,11 +117,11 @@ class AgreementTable:
         Raises:
             KeyError: there is none of these names.
         """
-        wanted = (metric, criterion, level, statistic)
+        key = (metric, criterion, level, statistic)
         for cell in self.cells:
-            if (cell.metric, cell.criterion, cell.level, cell.statistic) == wanted:
+            if (cell.metric, cell.criterion, cell.level, cell.statistic) == key:
                 return cell
-        raise KeyError(wanted)
+        raise KeyError(key)
 
     def names(self, attribute: str) -> list[str]:
         """The metrics, criteria, levels or statistics of the table.
@@ -144,7 +144,7 @@ class AgreementTable:
 def _plain(value: Any) -> Any:
     """The value for JSON, with None for each number in it that is not defined."""
     if isinstance(value, Mapping):
-        return {key: _plain(each) for key, each in value.items()}
+        return {key: _plain(entry) for key, entry in value.items()}
     return None if isinstance(value, float) and math.isnan(value) else value
 
 
@@ -194,16 +194,16 @@ def agreement(
     """
     if not (human and metrics):
         raise ValueError("agreement needs at least one criterion and one metric")
-    named = {
+    named_grids = {
         f"{kind} {name!r}": grid
         for kind, grids in (("criterion", human), ("metric", metrics))
         for name, grid in grids.items()
     }
-    check_grids(named if length is None else {**named, LENGTH: length})
-    for name, grid in named.items():
+    check_grids(named_grids if length is None else {**named_grids, LENGTH: length})
+    for name, grid in named_grids.items():
         check_varies(name, grid)
-    known = np.ndim(next(iter(human.values()))) > 1  # the systems
-    levels = present_levels(levels, known)
+    has_systems = np.ndim(next(iter(human.values()))) > 1
+    levels = present_levels(levels, has_systems)
     against = comparison_metrics(against, metrics, length)
     if length is not None and LENGTH in against:
         metrics = {**metrics, LENGTH: length}
@@ -212,10 +212,10 @@ def agreement(
     for criterion, people in human.items():
         (people, *grids), dropped[criterion] = common_scores([people, *metrics.values()], missing)
         rows, columns = people.shape
-        systems, samples[criterion] = (rows, columns) if known else (0, rows)
+        systems, samples[criterion] = (rows, columns) if has_systems else (0, rows)
         scores = dict(zip(metrics, grids, strict=True))
-        draws = draw(rows, columns, resamples, seed, "both" if known else "systems")
-        cells += _cells(criterion, people, scores, levels, against, draws, known, seed)
+        draws = draw(rows, columns, resamples, seed, "both" if has_systems else "systems")
+        cells += _cells(criterion, people, scores, levels, against, draws, has_systems, seed)
     return AgreementTable(tuple(cells), systems, samples, dropped, against, resamples, seed)
 
 
@@ -268,8 +268,8 @@ def _cells(
     length = metrics[LENGTH] if LENGTH in against else None
 
     def grids(metric: str, name: str) -> list[np.ndarray]:
-        given = [length] if name == "partial" and length is not None else []
-        return [human, metrics[metric], *given]
+        covariates = [length] if name == "partial" and length is not None else []
+        return [human, metrics[metric], *covariates]
 
     for level in levels:
         statistics: dict[str, Statistic] = {**COEFFICIENTS}  # those that are resampled
@@ -288,28 +288,28 @@ def _cells(
         }
         names = [name for name in TITLES if name in statistics or name in values]
         for metric, name in product(metrics, names):
-            others = [other for other in against if other != metric]
+            comparisons = [comparison for comparison in against if comparison != metric]
             if name in values:
                 value, low, high = values[name](human, metrics[metric]), math.nan, math.nan
-                p_values = dict.fromkeys(others, math.nan)
+                p_values = dict.fromkeys(comparisons, math.nan)
             else:
                 value = mean_over_samples(statistics[name], grids(metric, name), level)
                 low, high = percentile_interval(spread[metric, name])
                 p_values = {
-                    other: difference_p_value(spread[metric, name], spread[other, name])
+                    comparison: difference_p_value(spread[metric, name], spread[comparison, name])
                     if level != "system" or name not in COEFFICIENTS
-                    else _williams(human, metrics[metric], metrics[other], name)
-                    for other in others
+                    else _williams([human, metrics[metric], metrics[comparison]], name)
+                    for comparison in comparisons
                 }
             yield Agreement(metric, criterion, level, name, value, low, high, p_values)
 
 
-def _williams(human: np.ndarray, one: np.ndarray, other: np.ndarray, coefficient: str) -> float:
-    """The p-value of Williams' test; NaN for systems too few for it."""
-    if len(human) < 4:
+def _williams(grids: Sequence[np.ndarray], coefficient: str) -> float:
+    """The p-value of Williams' test of people and two metrics; NaN for systems too few for it."""
+    if len(grids[0]) < 4:
         return math.nan
-    means = system_means(human), system_means(one), system_means(other)
-    return compare_metrics(*means, coefficient).p_value
+    human, metric, comparison = map(system_means, grids)
+    return compare_metrics(human, metric, comparison, coefficient).p_value
 
 
 # The table in words.
@@ -317,14 +317,13 @@ def _williams(human: np.ndarray, one: np.ndarray, other: np.ndarray, coefficient
 
 def level_rows(table: AgreementTable, level: str) -> tuple[list[str], list[list[str]]]:
     """The header and the rows of one level: criterion, metric, statistics and p-values."""
-    statistics = [
-        name for name in TITLES if any((c.level, c.statistic) == (level, name) for c in table.cells)
-    ]
-    header = ["criterion", "metric", *(TITLES[name] for name in statistics)]
+    statistics = {cell.statistic for cell in table.cells if cell.level == level}
+    names = [name for name in TITLES if name in statistics]
+    header = ["criterion", "metric", *(TITLES[name] for name in names)]
     rows = []
     for criterion in table.names("criterion"):
         for metric in table.names("metric"):
-            cells = [table.find(metric, criterion, level, name) for name in statistics]
+            cells = [table.find(metric, criterion, level, name) for name in names]
             tests = [format_p_value(cells[0].p_values.get(name)) for name in table.against]
             rows.append([criterion, metric, *map(format_cell, cells), *tests])
     return header + [f"p vs {name}" for name in table.against], rows
@@ -357,11 +356,11 @@ def format_p_value(value: float | None) -> str:
 
 def notes(table: AgreementTable) -> Iterator[str]:
     """What the figures rest on, a sentence each."""
-    what, over = ("samples", "systems and samples") if table.systems else ("texts", "texts")
-    counts = dict.fromkeys(f"{count} {what}" for count in table.samples.values())
+    unit, scope = ("samples", "systems and samples") if table.systems else ("texts", "texts")
+    counts = dict.fromkeys(f"{count} {unit}" for count in table.samples.values())
     yield (
         f"{' or '.join(counts)}; in brackets 95% bootstrap intervals over "
-        f"{over} ({table.resamples} resamples, seed {table.seed})."
+        f"{scope} ({table.resamples} resamples, seed {table.seed})."
     )
     levels = table.names("level")
     if "system" in levels:
@@ -388,6 +387,6 @@ def notes(table: AgreementTable) -> Iterator[str]:
     for criterion, count in table.dropped.items():
         if count:
             lacking = " for one system or more" if table.systems else ""
-            yield f"{criterion}: {count} {what} left out, because a score is missing{lacking}."
+            yield f"{criterion}: {count} {unit} left out, because a score is missing{lacking}."
     if any(math.isnan(cell.value) for cell in table.cells):
         yield "-: not defined, because scores or means are all equal, or too few."

@@ -60,8 +60,8 @@ def pearson(x: np.ndarray, y: np.ndarray) -> np.ndarray:
         spread: Any = 1.0
         for values, deviations in ((x, dx), (y, dy)):
             sizes = np.sqrt((deviations * deviations).sum(-1))
-            largest = np.where(present, np.abs(values), 0).max(-1)
-            varies = sizes > ROUNDING * largest * np.sqrt(count[..., 0])
+            maxima = np.where(present, np.abs(values), 0).max(-1)
+            varies = sizes > ROUNDING * maxima * np.sqrt(count[..., 0])
             spread = spread * np.where(varies, sizes, np.nan)
         return ((dx * dy).sum(-1) / spread).clip(-1, 1)
 
@@ -106,18 +106,18 @@ def kendall(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     shape, n = x.shape[:-1], x.shape[-1]
     x, y = x.reshape(-1, n), y.reshape(-1, n)
     if n > LONG:
-        each = [kendalltau(*both, nan_policy="omit").statistic for both in zip(x, y, strict=True)]
-        return np.reshape(each, shape)[()]
-    one, other = np.triu_indices(n, 1)
+        results = [kendalltau(*pair, nan_policy="omit") for pair in zip(x, y, strict=True)]
+        return np.reshape([result.statistic for result in results], shape)[()]
+    first, second = np.triu_indices(n, 1)
     taus = np.full(len(x), np.nan)
-    step = max(1, PAIRS_AT_ONCE // max(1, len(one)))
+    step = max(1, PAIRS_AT_ONCE // max(1, len(first)))
     for start in range(0, len(x), step):
         part = slice(start, start + step)
         # A NaN makes its pairs NaN; they count as ties on both sides, which tau-b leaves out.
-        signs = [np.nan_to_num(np.sign(v[part][:, one] - v[part][:, other])) for v in (x, y)]
-        untied = [np.abs(sign).sum(-1) for sign in signs]
+        signs = [np.nan_to_num(np.sign(v[part][:, first] - v[part][:, second])) for v in (x, y)]
+        counts = [np.abs(sign).sum(-1) for sign in signs]
         with np.errstate(invalid="ignore", divide="ignore"):
-            taus[part] = (signs[0] * signs[1]).sum(-1) / np.sqrt(untied[0] * untied[1])
+            taus[part] = (signs[0] * signs[1]).sum(-1) / np.sqrt(counts[0] * counts[1])
     return taus.reshape(shape)[()]
 
 
@@ -134,9 +134,9 @@ def same_order(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     >>> same_order(np.array([1.0, 2.0, 3.0]), np.array([[1.0, 3.0, 2.0], [1.0, 2.0, 3.0]]))
     array([0.66666667, 1.        ])
     """
-    one, other = np.triu_indices(x.shape[-1], 1)
+    first, second = np.triu_indices(x.shape[-1], 1)
     # A position that is NaN in one is NaN in both, and its pairs count as tied.
-    signs = [np.nan_to_num(np.sign(values[..., one] - values[..., other])) for values in (x, y)]
+    signs = [np.nan_to_num(np.sign(values[..., first] - values[..., second])) for values in (x, y)]
     untied = signs[0] != 0
     with np.errstate(invalid="ignore"):
         return ((signs[0] == signs[1]) & untied).sum(-1) / untied.sum(-1)
@@ -154,10 +154,10 @@ def partial(x: np.ndarray, y: np.ndarray, z: np.ndarray) -> np.ndarray:
     np.float64(0.8)
     """
     xy, xz, yz = pearson(x, y), pearson(x, z), pearson(y, z)
-    rest = [1 - xz**2, 1 - yz**2]
+    residuals = [1 - xz**2, 1 - yz**2]
     with np.errstate(invalid="ignore", divide="ignore"):
-        values = (xy - xz * yz) / np.sqrt(rest[0] * rest[1])
-    defined = (np.minimum(*rest) > NOTHING_LEFT) & ((~np.isnan(x)).sum(-1) >= FEWEST)
+        values = (xy - xz * yz) / np.sqrt(residuals[0] * residuals[1])
+    defined = (np.minimum(*residuals) > NOTHING_LEFT) & ((~np.isnan(x)).sum(-1) >= FEWEST)
     return np.where(defined, values, np.nan).clip(-1, 1)[()]
 
 
@@ -196,7 +196,7 @@ def correlation(
     1.0
     """
     check_known("coefficient", coefficient, tuple(COEFFICIENTS))
-    grids = _common(level, missing, human=human, metric=metric)
+    grids = checked_grids(level, missing, human=human, metric=metric)
     return mean_over_samples(COEFFICIENTS[coefficient], grids, level)
 
 
@@ -223,7 +223,7 @@ def pairwise_accuracy(
     >>> pairwise_accuracy(np.array([[1.0], [2.0], [3.0]]), np.array([[1.0], [3.0], [2.0]]))
     0.6666666666666666
     """
-    grids = _common(level, missing, human=human, metric=metric)
+    grids = checked_grids(level, missing, human=human, metric=metric)
     return mean_over_samples(same_order, grids, level)
 
 
@@ -253,21 +253,21 @@ def calibrated_accuracy(
     >>> calibrated_accuracy(human, np.array([[0.2], [0.3], [0.9]]))
     1.0
     """
-    x, y = at_level(_common(level, missing, human=human, metric=metric), level)
-    one, other = np.triu_indices(x.shape[-1], 1)
-    people = np.sign(x[:, one] - x[:, other])  # [samples, pairs]
-    apart = y[:, one] - y[:, other]
-    present = ~np.isnan(people + apart)
+    x, y = at_level(checked_grids(level, missing, human=human, metric=metric), level)
+    first, second = np.triu_indices(x.shape[-1], 1)
+    people = np.sign(x[:, first] - x[:, second])  # [samples, pairs]
+    differences = y[:, first] - y[:, second]
+    present = ~np.isnan(people + differences)
     count = present.sum(-1, keepdims=True)
     if not count.any():
         return math.nan
     # Every sample weighs alike, and every pair of a sample.
     weights = (present / np.maximum(count, 1) / (count > 0).sum())[present]
-    people, apart = people[present], apart[present]
-    ordered = (np.sign(apart) == people) & (people != 0)
+    people, differences = people[present], differences[present]
+    ordered = (np.sign(differences) == people) & (people != 0)
     # What is gained where the pairs that the metric sets apart least count as ties.
-    order = np.argsort(np.abs(apart), kind="stable")
-    distances = np.abs(apart)[order]
+    order = np.argsort(np.abs(differences), kind="stable")
+    distances = np.abs(differences)[order]
     gains = np.cumsum((weights * ((people == 0) * 1.0 - ordered))[order])
     thresholds = np.append(np.diff(distances) > 0, True)
     best = gains[thresholds].max()
@@ -308,7 +308,7 @@ def partial_correlation(
     >>> round(partial_correlation(human, lengths + human, lengths), 6)
     1.0
     """
-    grids = _common(level, missing, human=human, metric=metric, given=given)
+    grids = checked_grids(level, missing, human=human, metric=metric, given=given)
     return mean_over_samples(partial, grids, level)
 
 
@@ -333,12 +333,12 @@ def check_grids(grids: Mapping[str, np.ndarray]) -> None:
     Traceback (most recent call last):
     ValueError: human and metric must have one shape [systems, samples], got [2, 3] and [2, 1]
     """
-    first, one = next(iter(grids.items()))
+    first_name, first_grid = next(iter(grids.items()))
     for name, grid in grids.items():
-        if np.shape(grid) != np.shape(one) or np.ndim(grid) not in (1, 2):
+        if np.shape(grid) != np.shape(first_grid) or np.ndim(grid) not in (1, 2):
             raise ValueError(
-                f"{first} and {name} must have one shape [systems, samples], "
-                f"got {list(np.shape(one))} and {list(np.shape(grid))}"
+                f"{first_name} and {name} must have one shape [systems, samples], "
+                f"got {list(np.shape(first_grid))} and {list(np.shape(grid))}"
             )
         check_finite(name, grid)
 
@@ -398,12 +398,12 @@ def system_means(grid: np.ndarray) -> np.ndarray:
     array([2., 5.])
     """
     means: np.ndarray = np.nanmean(grid, axis=1)
-    largest = float(np.nanmax(np.abs(means), initial=0.0))
-    digits = 12 - math.ceil(math.log10(largest)) if 0 < largest < math.inf else 12
+    maximum = float(np.nanmax(np.abs(means), initial=0.0))
+    digits = 12 - math.ceil(math.log10(maximum)) if 0 < maximum < math.inf else 12
     return means.round(min(max(digits, -300), 300))
 
 
-def _common(level: str, missing: str, **grids: np.ndarray) -> list[np.ndarray]:
+def checked_grids(level: str, missing: str, **grids: np.ndarray) -> list[np.ndarray]:
     """The grids as `common_scores` gives them, checked."""
     check_grids(grids)
     check_levels([level], np.ndim(grids["human"]) > 1)

@@ -61,8 +61,8 @@ def plot_agreement(
     size = 1 + width * len(criteria), len(levels) * (height + row * len(metrics))
     figure = Figure(figsize=size, layout="constrained")
     panels = figure.subplots(len(levels), len(criteria), squeeze=False, sharex="row", sharey=True)
-    for level, of_level in zip(levels, panels, strict=True):
-        for criterion, axes in zip(criteria, of_level, strict=True):
+    for level, level_panels in zip(levels, panels, strict=True):
+        for criterion, axes in zip(criteria, level_panels, strict=True):
             cells = [table.find(metric, criterion, level, statistic) for metric in metrics]
             rows = range(len(cells))
             axes.axvline(0, color="0.8", linewidth=1)

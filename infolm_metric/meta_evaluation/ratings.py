@@ -21,12 +21,10 @@ from typing import Any
 
 import numpy as np
 
-from infolm_metric.core.files import cell, pair_of, read_rows
+from infolm_metric.core.files import Row, cell, pair_of, read_rows
 from infolm_metric.core.inputs import as_list
 from infolm_metric.core.settings import check_known
 
-Row = tuple[str, Mapping[str, Any]]
-"""Where a row stands, such as "ratings.csv, line 3", and its values by column."""
 SCORE = "score"
 """The column of people's scores where rows have no systems, and no other is named."""
 
@@ -95,16 +93,16 @@ class Ratings:
         Raises:
             ValueError: an id is not here.
         """
-        wanted = dict.fromkeys(map(str, samples))
-        for name in wanted:
+        ids = dict.fromkeys(map(str, samples))
+        for name in ids:
             check_known("id", name, self.samples)
-        columns = np.asarray([name in wanted for name in self.samples])
+        columns = np.asarray([name in ids for name in self.samples])
         rows = np.flatnonzero(columns[self.places[:, 1]])
         places = self.places[rows]
         places[:, 1] = (np.cumsum(columns) - 1)[places[:, 1]]
         return replace(
             self,
-            samples=tuple(name for name in self.samples if name in wanted),
+            samples=tuple(name for name in self.samples if name in ids),
             human={name: grid[..., columns] for name, grid in self.human.items()},
             metrics={name: grid[..., columns] for name, grid in self.metrics.items()},
             predictions=tuple(self.predictions[row] for row in rows),
@@ -154,40 +152,40 @@ def read_ratings(
     Traceback (most recent call last):
     ValueError: row 2: system 'A' has a text for id '1' already, in row 1; keep one of them
     """
-    excluded = {
+    exclusions = {
         "system": {*map(str, as_list("exclude_systems", exclude_systems))},
         "id": {*map(str, as_list("exclude_ids", exclude_ids))},
     }
     file = f"{fspath(rows)}: " if isinstance(rows, str | PathLike) else ""
     table = list(_located(rows))
-    named = bool(excluded["system"]) or any("system" in row for _, row in table)
-    texts, people = _texts(table, named, excluded)
+    has_systems = bool(exclusions["system"]) or any("system" in row for _, row in table)
+    texts, people = _texts(table, has_systems, exclusions)
     systems = {name: row for row, name in enumerate(dict.fromkeys(place[0] for place in texts))}
     samples = {name: column for column, name in enumerate(dict.fromkeys(p[1] for p in texts))}
     for kind, names in (("system", systems), ("id", samples)):
-        if len(names) < 2 and (named or kind == "id"):
-            beside = f" beside {people} human texts" if people else ""
+        if len(names) < 2 and (has_systems or kind == "id"):
+            suffix = f" beside {people} human texts" if people else ""
             raise ValueError(
-                f"{file}agreement needs at least two of {kind!r}, got {len(names)}{beside}"
+                f"{file}agreement needs at least two of {kind!r}, got {len(names)}{suffix}"
             )
 
-    rated = list(texts.values())
-    pairs = [pair_of(*row, candidate_column, reference_columns) for row in rated]
-    human, others = _columns(rated, "human", criteria), _columns(rated, "metrics", metrics)
-    if not (human or named or SCORE in metrics) and any(SCORE in row for _, row in rated):
-        human = _columns(rated, "human", (SCORE,))
+    table = list(texts.values())
+    pairs = [pair_of(*row, candidate_column, reference_columns) for row in table]
+    human, metric_scores = _columns(table, "human", criteria), _columns(table, "metrics", metrics)
+    if not (human or has_systems or SCORE in metrics) and any(SCORE in row for _, row in table):
+        human = _columns(table, "human", (SCORE,))
     if not human:
         raise ValueError(
-            f"{rated[0][0]}: no human scores; give 'human': {{criterion: score}}, columns named "
+            f"{table[0][0]}: no human scores; give 'human': {{criterion: score}}, columns named "
             "'human.CRITERION', or name the criteria, which are columns then "
-            f"(there are {', '.join(map(repr, rated[0][1]))})"
+            f"(there are {', '.join(map(repr, table[0][1]))})"
         )
-    if both := human.keys() & others.keys():
-        raise ValueError(f"{file}{min(both)!r} is a criterion and a metric; rename one")
-    for name, column in {**human, **others}.items():
+    if overlap := human.keys() & metric_scores.keys():
+        raise ValueError(f"{file}{min(overlap)!r} is a criterion and a metric; rename one")
+    for name, column in {**human, **metric_scores}.items():
         check_varies(f"{file}column {name!r}", column)
     ratings = Ratings(
-        systems=tuple(systems) if named else (),
+        systems=tuple(systems) if has_systems else (),
         samples=tuple(samples),
         human={},
         predictions=tuple(prediction for prediction, _ in pairs),
@@ -198,7 +196,7 @@ def read_ratings(
     return replace(
         ratings,
         human={name: ratings.grid(column) for name, column in human.items()},
-        metrics={name: ratings.grid(column) for name, column in others.items()},
+        metrics={name: ratings.grid(column) for name, column in metric_scores.items()},
     )
 
 
@@ -209,13 +207,13 @@ def check_varies(name: str, values: Any) -> None:
     Traceback (most recent call last):
     ValueError: column 'fluency': all 2 values are 3; no correlation is defined for them
     """
-    present = np.asarray(values, dtype=float)
-    present = present[~np.isnan(present)]
-    if not len(present):
+    values = np.asarray(values, dtype=float)
+    values = values[~np.isnan(values)]
+    if not len(values):
         raise ValueError(f"{name}: no values at all; leave it out or fill it in")
-    if (present == present[0]).all():
+    if (values == values[0]).all():
         raise ValueError(
-            f"{name}: all {len(present)} values are {present[0]:g}; no correlation is defined "
+            f"{name}: all {len(values)} values are {values[0]:g}; no correlation is defined "
             "for them"
         )
 
@@ -259,30 +257,30 @@ def _located(rows: Any) -> Iterator[Row]:
 
 
 def _texts(
-    table: Iterable[Row], named: bool, excluded: Mapping[str, Collection[str]]
+    table: Iterable[Row], has_systems: bool, exclusions: Mapping[str, Collection[str]]
 ) -> tuple[dict[tuple[str, str], Row], int]:
     """The rows of systems by (system, sample), and how many rows of people were left out.
 
-    `named`: the rows have systems; else each is a sample of its own.
+    `has_systems`: the rows have systems; else each is a sample of its own.
     """
     names: dict[str, dict[str, None]] = {"system": {}, "id": {}}
     texts: dict[tuple[str, str], Row] = {}
     people = 0
     for number, (where, row) in enumerate(table, 1):
-        system = _name(where, row, "system") if named else ""
-        sample = _name(where, row, "id") if named or excluded["id"] else str(number)
+        system = _name(where, row, "system") if has_systems else ""
+        sample = _name(where, row, "id") if has_systems or exclusions["id"] else str(number)
         names["system"][system] = names["id"][sample] = None
         if _is_human(where, row):
             people += 1
-        elif system not in excluded["system"] and sample not in excluded["id"]:
-            place = (system, sample if named else str(number))
+        elif system not in exclusions["system"] and sample not in exclusions["id"]:
+            place = (system, sample if has_systems else str(number))
             if place in texts:
                 raise ValueError(
                     f"{where}: system {system!r} has a text for id {sample!r} already, in "
                     f"{texts[place][0]}; keep one of them"
                 )
             texts[place] = where, row
-    for column, values in excluded.items():
+    for column, values in exclusions.items():
         for value in sorted(values):
             check_known(f"{column} to exclude", value, list(names[column]))
     return texts, people
@@ -312,19 +310,16 @@ def _scores(row: Mapping[str, Any], group: str) -> dict[str, Any]:
 
 def _columns(rows: Sequence[Row], group: str, names: Sequence[str]) -> dict[str, list[float]]:
     """The scores of each name, by default of every name in the group, [rows] each."""
-    scores = [{**row, **_scores(row, group)} for _, row in rows]
+    entries = [(where, {**row, **_scores(row, group)}) for where, row in rows]
     if not names:
         names = list(dict.fromkeys(name for _, row in rows for name in _scores(row, group)))
     for name in names:
-        if not any(name in entries for entries in scores):
+        if not any(name in scores for _, scores in entries):
             raise ValueError(
                 f"{rows[0][0]}: no {group} score {name!r}, and no column of that name; "
-                f"there are {', '.join(map(repr, scores[0]))}"
+                f"there are {', '.join(map(repr, entries[0][1]))}"
             )
     return {
-        name: [
-            parse_score(where, name, entries.get(name))
-            for (where, _), entries in zip(rows, scores, strict=True)
-        ]
+        name: [parse_score(where, name, scores.get(name)) for where, scores in entries]
         for name in names
     }

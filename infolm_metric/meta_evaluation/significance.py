@@ -19,8 +19,7 @@ from infolm_metric.meta_evaluation.correlations import (
     COEFFICIENTS,
     Statistic,
     check_grids,
-    check_levels,
-    common_scores,
+    checked_grids,
     same_order,
 )
 
@@ -40,16 +39,13 @@ class Draws:
     systems: np.ndarray  # int [resamples, systems]
     samples: np.ndarray  # int [resamples, samples]; rows sum to the number of samples
 
-    def __len__(self) -> int:
-        return len(self.systems)
-
 
 def draw(
-    systems: int, samples: int, resamples: int = RESAMPLES, seed: int = 0, over: str = "both"
+    systems: int, samples: int, resamples: int = RESAMPLES, seed: int = 0, axes: str = "both"
 ) -> Draws:
     """Resamples of `systems` systems and `samples` samples, with replacement.
 
-    `over`: "both", or "samples" or "systems" alone, with the other axis as it is.
+    `axes`: "both", or "samples" or "systems" alone, with the other axis as it is.
 
     >>> draws = draw(3, 5, resamples=2)
     >>> draws.systems.shape, draws.samples.sum(1)
@@ -60,9 +56,9 @@ def draw(
     random = np.random.default_rng(seed)
     rows = np.tile(np.arange(systems), (resamples, 1))
     counts = np.ones((resamples, samples), dtype=np.int64)
-    if over != "samples":
+    if axes != "samples":
         rows = random.integers(systems, size=(resamples, systems))
-    if over != "systems":
+    if axes != "systems":
         counts = random.multinomial(samples, np.full(samples, 1 / samples), size=resamples)
     return Draws(rows, counts)
 
@@ -77,16 +73,16 @@ def resampled(
     """
     if level == "system":
         return statistic(*(_drawn_means(grid, draws) for grid in grids))
-    values = np.empty(len(draws))
+    values = np.empty(len(draws.systems))
     step = max(1, ELEMENTS // grids[0].size)
-    for start in range(0, len(draws), step):
+    for start in range(0, len(values), step):
         part = slice(start, start + step)
         systems, samples = draws.systems[part], draws.samples[part]
         # [resamples, samples, systems] -> [resamples, samples]
-        each = statistic(*(grid[systems].swapaxes(1, 2) for grid in grids))
-        weights = np.where(np.isnan(each), 0, samples)
+        coefficients = statistic(*(grid[systems].swapaxes(1, 2) for grid in grids))
+        weights = np.where(np.isnan(coefficients), 0, samples)
         with np.errstate(invalid="ignore", divide="ignore"):
-            values[part] = (np.nan_to_num(each) * weights).sum(-1) / weights.sum(-1)
+            values[part] = (np.nan_to_num(coefficients) * weights).sum(-1) / weights.sum(-1)
     return values
 
 
@@ -148,17 +144,15 @@ def bootstrap_interval(
     >>> round(low, 6), round(high, 6)
     (1.0, 1.0)
     """
-    check_grids({"human": human, "metric": metric})
-    check_levels([level], np.ndim(human) > 1)
+    grids = checked_grids(level, missing, human=human, metric=metric)
     statistics = {**COEFFICIENTS, **({"accuracy": same_order} if level == "system" else {})}
     check_known("coefficient", coefficient, tuple(statistics))
-    grids, _ = common_scores([human, metric], missing)
     systems, samples = grids[0].shape
     draws = draw(systems, samples, resamples, seed, "both" if np.ndim(human) > 1 else "systems")
     return percentile_interval(resampled(statistics[coefficient], grids, draws, level), confidence)
 
 
-def difference_p_value(one: np.ndarray, other: np.ndarray) -> float:
+def difference_p_value(first: np.ndarray, second: np.ndarray) -> float:
     """The two-sided p-value of a difference of statistics, from their values over resamples.
 
     Twice the share of resamples on the rarer side of 0, of which one more is counted, so that it is
@@ -167,12 +161,12 @@ def difference_p_value(one: np.ndarray, other: np.ndarray) -> float:
     >>> difference_p_value(np.full(99, 0.5), np.full(99, 0.1))
     0.02
     """
-    differences = one - other
+    differences = first - second
     differences = differences[~np.isnan(differences)]
     if not len(differences):
         return math.nan
-    rarer = min((differences <= EQUAL).sum(), (differences >= -EQUAL).sum())
-    return float(min(1.0, 2 * (rarer + 1) / (len(differences) + 1)))
+    count = min((differences <= EQUAL).sum(), (differences >= -EQUAL).sum())
+    return float(min(1.0, 2 * (count + 1) / (len(differences) + 1)))
 
 
 # Two systems by one metric: paired tests over the samples.
@@ -207,9 +201,9 @@ def paired_bootstrap(
     """
     differences = _differences(scores, baseline)
     counts = draw(1, len(differences), resamples, seed, "samples").samples
-    observed = differences.mean()
-    away = np.abs(counts @ differences / len(differences) - observed)
-    return float(((away >= abs(observed) - _slack(differences)).sum() + 1) / (resamples + 1))
+    mean = differences.mean()
+    deviations = np.abs(counts @ differences / len(differences) - mean)
+    return float(((deviations >= abs(mean) - _slack(differences)).sum() + 1) / (resamples + 1))
 
 
 def approximate_randomization(
@@ -240,11 +234,11 @@ def approximate_randomization(
     check_whole("resamples", resamples)
     differences = _differences(scores, baseline)
     random = np.random.default_rng(seed)
-    observed = abs(differences.sum()) - len(differences) * _slack(differences)
+    threshold = abs(differences.sum()) - len(differences) * _slack(differences)
     count, step = 0, max(1, ELEMENTS // len(differences))
     for start in range(0, resamples, step):
         signs = _signs(random, min(step, resamples - start), len(differences))
-        count += int((np.abs(signs @ differences) >= observed).sum())
+        count += int((np.abs(signs @ differences) >= threshold).sum())
     return (count + 1) / (resamples + 1)
 
 
@@ -286,23 +280,21 @@ def soft_pairwise_accuracy(
     check_known("level", level, ("system",))
     check_whole("permutations", permutations)
     check_whole("seed", seed, least=0)
-    check_grids({"human": human, "metric": metric})
-    check_levels([level], np.ndim(human) > 1)
-    grids, _ = common_scores([human, metric], missing)
+    grids = checked_grids(level, missing, human=human, metric=metric)
     if len(grids[0]) < 2:
         return math.nan
     signs = _signs(np.random.default_rng(seed), permutations, grids[0].shape[1])
-    people, ours = (_one_sided_p_values(grid, signs) for grid in grids)
-    return float(1 - np.abs(people - ours).mean())
+    human_p_values, metric_p_values = (_one_sided_p_values(grid, signs) for grid in grids)
+    return float(1 - np.abs(human_p_values - metric_p_values).mean())
 
 
 def _one_sided_p_values(grid: np.ndarray, signs: np.ndarray) -> np.ndarray:
     """That the first system of each pair is better, [systems, samples] -> [pairs]."""
-    one, other = np.triu_indices(len(grid), 1)
-    differences = np.nan_to_num(grid[one] - grid[other])  # a gap says nothing either way
+    first, second = np.triu_indices(len(grid), 1)
+    differences = np.nan_to_num(grid[first] - grid[second])  # a gap says nothing either way
     slack = 1e-12 * np.abs(differences).sum(1)  # rounding: a tie must count as one
-    permuted = signs @ differences.T  # [permutations, pairs]
-    return (permuted >= differences.sum(1) - slack).mean(0)
+    permuted_sums = signs @ differences.T  # [permutations, pairs]
+    return (permuted_sums >= differences.sum(1) - slack).mean(0)
 
 
 def _signs(random: np.random.Generator, permutations: int, samples: int) -> np.ndarray:
@@ -318,13 +310,13 @@ def _slack(differences: np.ndarray) -> float:
 def _differences(
     scores: Sequence[float] | np.ndarray, baseline: Sequence[float] | np.ndarray
 ) -> np.ndarray:
-    one, other = np.asarray(scores, dtype=float), np.asarray(baseline, dtype=float)
-    if one.shape != other.shape or one.ndim != 1 or len(one) < 2:
-        shapes = f"{list(one.shape)} and {list(other.shape)}"
+    scores, baseline = np.asarray(scores, dtype=float), np.asarray(baseline, dtype=float)
+    if scores.shape != baseline.shape or scores.ndim != 1 or len(scores) < 2:
+        shapes = f"{list(scores.shape)} and {list(baseline.shape)}"
         raise ValueError(f"scores and baseline must be equally long, from two on, got {shapes}")
-    if not np.isfinite([one, other]).all():
+    if not np.isfinite([scores, baseline]).all():
         raise ValueError("scores and baseline must be finite")
-    return one - other
+    return scores - baseline
 
 
 # Two metrics on the same systems.
@@ -441,8 +433,8 @@ def holm(p_values: Sequence[float] | np.ndarray) -> np.ndarray:
     array([0.03, 0.06, 0.06])
     """
     values = np.asarray(p_values, dtype=float)
-    corrected = np.full(values.shape, np.nan)
+    corrected_values = np.full(values.shape, np.nan)
     order = np.argsort(values)[: (~np.isnan(values)).sum()]  # NaN is sorted to the end
     factors = np.arange(len(order), 0, -1)
-    corrected[order] = np.maximum.accumulate(values[order] * factors).clip(max=1)
-    return corrected
+    corrected_values[order] = np.maximum.accumulate(values[order] * factors).clip(max=1)
+    return corrected_values

@@ -109,10 +109,8 @@ def _active(text: Text, place: int) -> bool:
 
 def _passive(text: Text, place: int) -> bool:
     """True for "was located in" and "a film directed by"."""
-    after, helper = text.lower(place + 1), place - 1
-    while grammar.is_adverb(text.lower(helper)):
-        helper -= 1
-    passive = text.lower(helper) in BE | {"been", "being"} and (
+    after, helper = text.lower(place + 1), grammar.past_adverbs(text, place, -1)
+    passive = helper in BE | {"been", "being"} and (
         after in PASSIVE_BEFORE | {"and"} or not after.isalnum()
     )
     participle = grammar.tag_of(text.tokens[place], "VERB") in ("VBD", "VBN")
@@ -121,16 +119,16 @@ def _passive(text: Text, place: int) -> bool:
 
 def _adjectives(text: Text) -> list[int]:
     """Places of adjectives: before a noun, or after "is" without a complement."""
-    found = []
+    places = []
     for place in text.words:
         word, before, after = text.tokens[place], text.lower(place - 1), text.lower(place + 1)
         adjective = {"ADJ"} <= {*grammar.readings(word)} <= {"ADJ", "NOUN"} and word.islower()
         noun_follows = "NOUN" in grammar.readings(after) and not text.capitalised(place + 1)
         predicate = before in BE and after in ("", ".", ",", "and", "but")
-        aged = before in ("year", "years")  # "two years old"
-        if adjective and word not in NO_ADJECTIVES and (noun_follows or predicate) and not aged:
-            found.append(place)
-    return found
+        age = before in ("year", "years")  # "two years old"
+        if adjective and word not in NO_ADJECTIVES and (noun_follows or predicate) and not age:
+            places.append(place)
+    return places
 
 
 def _replaced(
@@ -148,14 +146,14 @@ def _replaced(
     place = random.choice(places)
     word = text.tokens[place]
     tag, lemma = grammar.tag_of(word, part), grammar.readings(word)[part]
-    inflected = (grammar.inflected(other, part, tag) for other in pool if tag and other != lemma)
-    fitting = [other for other in inflected if other]
-    if not fitting:
+    forms = (grammar.inflected(entry, part, tag) for entry in pool if tag and entry != lemma)
+    choices = [form for form in forms if form]
+    if not choices:
         return None
-    new = random.choice(fitting)
-    edits = {place: f"{word} and {new}" if joined else new}
+    replacement = random.choice(choices)
+    edits = {place: f"{word} and {replacement}" if joined else replacement}
     if text.lower(place - 1) in ("a", "an") and not joined:
-        edits[place - 1] = cased(grammar.article_for(new), text.tokens[place - 1][0])
+        edits[place - 1] = cased(grammar.article_for(replacement), text.tokens[place - 1][0])
     return text.replaced(edits)
 
 
@@ -164,27 +162,27 @@ def other_name(text: str, random: Random) -> str | None:
     words = Text.of(text)
     bare = [token.replace("’", "'").removesuffix("'s") for token in words.tokens]
     male, female = WORDS["male"], WORDS["female"]
-    there = [name for name in dict.fromkeys(bare) if name in male + female]
-    if not there:
+    names = [name for name in dict.fromkeys(bare) if name in male + female]
+    if not names:
         return None
-    name = random.choice(there)
-    names = male if name in male else female
-    new = random.choice([other for other in names if other not in bare])
+    name = random.choice(names)
+    pool = male if name in male else female
+    new_name = random.choice([entry for entry in pool if entry not in bare])
     places = [place for place, token in enumerate(bare) if token == name]
-    return words.replaced({place: new + words.tokens[place][len(name) :] for place in places})
+    return words.replaced({place: new_name + words.tokens[place][len(name) :] for place in places})
 
 
 def drop_words(text: str, random: Random) -> str | None:
     """The text without 1% to 20% of its words, at least one of which says something."""
     words = text.split()
-    telling = [place for place, word in enumerate(words) if word.lower() not in FUNCTION_WORDS]
-    if len(words) < FEWEST_WORDS or not telling:
+    targets = [place for place, word in enumerate(words) if word.lower() not in FUNCTION_WORDS]
+    if len(words) < FEWEST_WORDS or not targets:
         return None
     count = max(1, round(random.uniform(0.01, LARGEST_SHARE) * len(words)))
-    first = random.choice(telling)
-    others = [place for place in range(len(words)) if place != first]
-    dropped = {first, *random.sample(others, count - 1)}
-    return " ".join(word for place, word in enumerate(words) if place not in dropped)
+    target = random.choice(targets)
+    places = [place for place in range(len(words)) if place != target]
+    gaps = {target, *random.sample(places, count - 1)}
+    return " ".join(word for place, word in enumerate(words) if place not in gaps)
 
 
 def jumble(text: str, random: Random) -> str | None:
@@ -192,10 +190,10 @@ def jumble(text: str, random: Random) -> str | None:
     words = text.split()
     if len(set(words)) < FEWEST_KINDS:
         return None
-    shuffled = list(words)
-    while shuffled == words:
-        random.shuffle(shuffled)
-    return " ".join(shuffled)
+    permutation = list(words)
+    while permutation == words:
+        random.shuffle(permutation)
+    return " ".join(permutation)
 
 
 def typo(text: str, random: Random) -> str | None:
@@ -206,7 +204,7 @@ def typo(text: str, random: Random) -> str | None:
         for place, word in enumerate(words.tokens)
         if len(word) >= 4 and word.isalpha() and word.isascii()
     }
-    places = [place for place, found in swaps.items() if found]
+    places = [place for place, positions in swaps.items() if positions]
     if not places:
         return None
     place = random.choice(places)
@@ -216,25 +214,26 @@ def typo(text: str, random: Random) -> str | None:
 
 def other_numbers(text: str, random: Random) -> str | None:
     """Every number by another of the same form, the same by the same; "1" before a noun stays."""
-    found = [
+    numbers = [
         number
         for number in grammar.numbers_of(text)
         if number[0] != "1" or not re.match(r"[\s-]+[a-z]", text[number.end() :])
     ]
-    new = {number: _other_number(number, random) for number in dict.fromkeys(m[0] for m in found)}
-    for number in reversed(found):
-        text = text[: number.start()] + new[number[0]] + text[number.end() :]
-    return text if found else None
+    spellings = dict.fromkeys(number[0] for number in numbers)
+    replacements = {number: _other_number(number, random) for number in spellings}
+    for number in reversed(numbers):
+        text = text[: number.start()] + replacements[number[0]] + text[number.end() :]
+    return text if numbers else None
 
 
 def _other_number(number: str, random: Random) -> str:
     """Other digits in the same places; the first is not 0, and the whole neither 1 nor the same."""
-    other = number
-    while other in (number, "1"):
-        digits = [str(random.randrange(10)) if each.isdigit() else each for each in number]
+    replacement = number
+    while replacement in (number, "1"):
+        digits = [str(random.randrange(10)) if symbol.isdigit() else symbol for symbol in number]
         digits[0] = str(random.randrange(1, 10))
-        other = "".join(digits)
-    return other
+        replacement = "".join(digits)
+    return replacement
 
 
 # Negation.
@@ -277,17 +276,17 @@ def _without_not(text: Text, place: int) -> dict[int, str]:
 def _removable(text: Text, place: int) -> bool:
     """True if the sentence is a statement without its "not", too: no "or not", no "not any"."""
     before, after = text.sentence(place)
-    following = {word for word in after[:2] if word != "not"}
+    next_words = {word for word in after[:2] if word != "not"}
     polar = POLAR & {*before, *after} or "or" in before[-1:]
-    return not ("?" in after or polar or ONLY_OR_INVERTED & following)
+    return not ("?" in after or polar or ONLY_OR_INVERTED & next_words)
 
 
 def _deniable(text: Text, place: int) -> bool:
     """True if a "not" makes a statement a denial: the subject stands before, and nothing denies."""
     before, after = text.sentence(place)
-    around = {*before, *after}
-    denied = NEGATIVE & around or any(word.endswith(("n't", "n’t")) for word in around)
-    if "?" in after or denied or not before:
+    words = {*before, *after}
+    negation = NEGATIVE & words or any(word.endswith(("n't", "n’t")) for word in words)
+    if "?" in after or negation or not before:
         return False
     return before[-1] not in FRONTED and not ONLY_OR_INVERTED & {*after[:1]}
 
@@ -337,9 +336,9 @@ def swap_pronouns(text: str, random: Random) -> str | None:
         king = word == "i" and (words.capitalised(place - 1) or not _finite(after))
         if title or king:
             continue
-        owned = after[:1].isalnum() and after not in FUNCTION_WORDS
-        new = OWNED_OR_NOT[word][not owned] if word in OWNED_OR_NOT else PRONOUNS[word]
-        edits[place] = cased(new, "X" if opens else "x")
+        possessive = after[:1].isalnum() and after not in FUNCTION_WORDS
+        pronoun = OWNED_OR_NOT[word][not possessive] if word in OWNED_OR_NOT else PRONOUNS[word]
+        edits[place] = cased(pronoun, "X" if opens else "x")
         if word == "i" and after in ("am", "was"):
             edits[place + 1] = "are" if after == "am" else "were"
     return words.replaced(edits)
@@ -367,16 +366,16 @@ def disagree(text: str, random: Random) -> str | None:
     verbs = [place for place in words.words if grammar.third_person(words, place)]
     partners = {place: PARTNERS.get(words.tokens[place], "") for place in words.words}
     bases = {place: grammar.readings(words.tokens[place])["VERB"] for place in verbs}
-    for place, new in [*partners.items(), *bases.items()]:
-        if new and _one_number(words, place):
-            return words.replaced({place: new})
+    for place, verb in [*partners.items(), *bases.items()]:
+        if verb and _one_number(words, place):
+            return words.replaced({place: verb})
     return None
 
 
 def _one_number(text: Text, place: int) -> bool:
     """True if the verb is wrong in the other number."""
-    subject, rest = text.sentence(place)
-    groups = GROUPS & {word.lower().removesuffix("s") for word in [*subject, *rest]}
+    subject, predicate = text.sentence(place)
+    groups = GROUPS & {word.lower().removesuffix("s") for word in [*subject, *predicate]}
     if not subject or groups or AMOUNTS & {*subject}:
         return False
     if text.tokens[place] in ("are", "were", "have", "do"):
@@ -403,8 +402,8 @@ class Attack:
 
 
 ATTACKS: dict[str, Attack] = {
-    each.name: each
-    for each in (
+    entry.name: entry
+    for entry in (
         Attack("add", ADEQUACY, add_noun),
         Attack("drop", ADEQUACY, drop_words),
         Attack("num", ADEQUACY, other_numbers),
@@ -445,8 +444,8 @@ def attack(text: str, name: str, seed: int = 0) -> str | None:
     check_text("text", text)
     check_known("attack", name, list(ATTACKS))
     check_whole("seed", seed, least=0)
-    spoiled = ATTACKS[name].rule(text, Random(number_of(seed, name, text)))
-    return None if spoiled == text else spoiled
+    adversary = ATTACKS[name].rule(text, Random(number_of(seed, name, text)))
+    return None if adversary == text else adversary
 
 
 def number_of(seed: int, name: str, text: str) -> int:

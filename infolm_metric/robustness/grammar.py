@@ -52,10 +52,10 @@ def forms(lemma: str, part: str) -> Mapping[str, Sequence[str]]:
     >>> forms("city", "NOUN")["NNS"]
     ('cities',)
     """
-    found: dict[str, Sequence[str]] = lemminflect.getAllInflections(lemma, upos=part)
-    if "VBD" in found:  # the dictionary leaves a participle out that is the past tense
-        found.setdefault("VBN", found["VBD"])
-    return found
+    forms_by_tag: dict[str, Sequence[str]] = lemminflect.getAllInflections(lemma, upos=part)
+    if "VBD" in forms_by_tag:  # the dictionary leaves a participle out that is the past tense
+        forms_by_tag.setdefault("VBN", forms_by_tag["VBD"])
+    return forms_by_tag
 
 
 def inflected(lemma: str, part: str, tag: str) -> str | None:
@@ -116,9 +116,9 @@ def is_noun(text: Text, place: int) -> bool:
     if tag_of(word, "NOUN") == "NNS":
         return is_content(word, "NOUN") and _ends_phrase(text, place)
     only_noun = not {"ADJ", "ADV"} & {*readings(word)} and tag_of(word, "VERB") in (None, "VB")
-    named = text.capitalised(place + 1)
-    determined = tag_of(word, "NOUN") == "NN" and determiner(text, place) is not None
-    return only_noun and determined and (named or _ends_phrase(text, place))
+    name_follows = text.capitalised(place + 1)
+    has_determiner = tag_of(word, "NOUN") == "NN" and determiner(text, place) is not None
+    return only_noun and has_determiner and (name_follows or _ends_phrase(text, place))
 
 
 def _ends_phrase(text: Text, place: int) -> bool:
@@ -136,8 +136,8 @@ def determiner(text: Text, place: int) -> int | None:
         word = text.lower(place)
         if word in DETERMINERS or word.endswith(("'s", "’s")):
             return place
-        inside = tag_of(word, "NOUN") == "NN" or tag_of(word, "ADJ") is not None or word.isdigit()
-        if not text.capitalised(place) and (word in FUNCTION_WORDS or not inside):
+        modifier = tag_of(word, "NOUN") == "NN" or tag_of(word, "ADJ") is not None or word.isdigit()
+        if not text.capitalised(place) and (word in FUNCTION_WORDS or not modifier):
             return None
     return None
 
@@ -150,12 +150,12 @@ def is_adverb(word: str) -> bool:
     return word == "also" or (word not in FUNCTION_WORDS and list(readings(word)) == ["ADV"])
 
 
-def after_adverbs(text: Text, place: int) -> int:
-    """The place of the next token that is no adverb."""
-    place += 1
+def past_adverbs(text: Text, place: int, step: int) -> str:
+    """The next token that is no adverb, after a place (step 1) or before it (-1), in lower case."""
+    place += step
     while is_adverb(text.lower(place)):
-        place += 1
-    return place
+        place += step
+    return text.lower(place)
 
 
 def object_follows(text: Text, place: int) -> bool:
@@ -166,9 +166,9 @@ def object_follows(text: Text, place: int) -> bool:
 
 def is_participle(word: str) -> bool:
     """True for a past participle that is nothing else: not "run" as in "has run time"."""
-    found = readings(word)
-    verb = found.get("VERB", word)
-    return verb != word and "NOUN" not in found and word in forms(verb, "VERB").get("VBN", ())
+    lemmas = readings(word)
+    verb = lemmas.get("VERB", word)
+    return verb != word and "NOUN" not in lemmas and word in forms(verb, "VERB").get("VBN", ())
 
 
 def is_base(word: str) -> bool:
@@ -185,7 +185,7 @@ def helps(text: Text, place: int) -> bool:
     >>> [place for place in text.words if helps(text, place)]
     [6, 15]
     """
-    word, verb = text.tokens[place], text.lower(after_adverbs(text, place))
+    word, verb = text.tokens[place], past_adverbs(text, place, 1)
     if word in HAVE:
         return is_participle(verb)
     return word in BE or (word in DO | MODALS and is_base(verb))
@@ -214,8 +214,8 @@ def past_tense(text: Text, place: int) -> bool:
     word = text.tokens[place]
     if word in FUNCTION_WORDS or tag_of(word, "VERB") != "VBD":
         return False
-    only = is_content(word, "VERB") and word not in forms(readings(word)["VERB"], "VERB")["VBN"]
-    return only or _has_subject(text, place)
+    certain = is_content(word, "VERB") and word not in forms(readings(word)["VERB"], "VERB")["VBN"]
+    return certain or _has_subject(text, place)
 
 
 def _has_subject(text: Text, place: int) -> bool:
@@ -265,14 +265,14 @@ def numbers_of(text: str) -> list[re.Match[str]]:
     >>> [number[0] for number in numbers_of(text)]
     ['1,250.5', '2000', '3', '20']
     """
-    dates = [found.span() for found in DATES.finditer(text)]
+    dates = [date.span() for date in DATES.finditer(text)]
     return [
-        found
-        for found in NUMBER.finditer(text)
-        if not any(first <= found.start() < last for first, last in dates)
-        if not YEAR.fullmatch(found[0])
-        or UNIT.match(text, found.end())
-        or text[: found.start()].rstrip().endswith(CURRENCY)
+        number
+        for number in NUMBER.finditer(text)
+        if not any(start <= number.start() < end for start, end in dates)
+        if not YEAR.fullmatch(number[0])
+        or UNIT.match(text, number.end())
+        or text[: number.start()].rstrip().endswith(CURRENCY)
     ]
 
 
@@ -289,9 +289,9 @@ def cardinal(number: int) -> str:
     """
     for size, name in SCALES:
         if number >= size:
-            count, rest = divmod(number, size)
-            joint = " and " if rest < 100 else " "
-            return f"{cardinal(count)} {name}" + (joint + cardinal(rest) if rest else "")
+            count, remainder = divmod(number, size)
+            joint = " and " if remainder < 100 else " "
+            return f"{cardinal(count)} {name}" + (joint + cardinal(remainder) if remainder else "")
     if number < 20:
         return ONES[number]
     tens, ones = divmod(number, 10)
@@ -304,16 +304,16 @@ def in_words(text: str) -> str | None:
     >>> in_words("12 runways, 3.25 km and 40% of it, since 1999.")
     'Twelve runways, three point two five km and forty percent of it, since 1999.'
     """
-    written = text
-    for found in reversed(numbers_of(text)):
-        read, before = READABLE.fullmatch(found[0]), text[: found.start()]
-        if read is None or before.rstrip().endswith(CURRENCY):
+    spelling = text
+    for number in reversed(numbers_of(text)):
+        parts, head = READABLE.fullmatch(number[0]), text[: number.start()]
+        if parts is None or head.rstrip().endswith(CURRENCY):
             continue
-        words = cardinal(int(read[1].replace(",", "")))
-        if read[2]:
-            words += " point " + " ".join(ONES[int(digit)] for digit in read[2])
-        rest = written[found.end() :]
-        if rest.startswith("%"):
-            words, rest = f"{words} percent", rest[1:]
-        written = before + (words if before.strip() else words.capitalize()) + rest
-    return None if written == text else written
+        words = cardinal(int(parts[1].replace(",", "")))
+        if parts[2]:
+            words += " point " + " ".join(ONES[int(digit)] for digit in parts[2])
+        tail = spelling[number.end() :]
+        if tail.startswith("%"):
+            words, tail = f"{words} percent", tail[1:]
+        spelling = head + (words if head.strip() else words.capitalize()) + tail
+    return None if spelling == text else spelling

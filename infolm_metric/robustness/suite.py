@@ -115,8 +115,8 @@ def read_items(path: str, reference_columns: Sequence[str] = ()) -> list[Item]:
             raise ValueError(
                 f"{where}: another paraphrase of id {item.id!r}; give each an id of its own"
             )
-        together = tuple(dict.fromkeys([*item.references, *references]))
-        items[key] = Item(item.id, together, item.paraphrase or paraphrase)
+        texts = tuple(dict.fromkeys([*item.references, *references]))
+        items[key] = Item(item.id, texts, item.paraphrase or paraphrase)
     if not items:
         raise ValueError(f"{path} has no rows; give one row for each item")
     return list(items.values())
@@ -173,16 +173,16 @@ def _triple(item: Item, anchor: str, name: str, seed: int) -> Triple | None:
     if adversary is None:
         return None
     words = anchor.split()
-    others = sorted(
+    references = sorted(
         (text for text in item.references if text.strip()),
         key=lambda text: SequenceMatcher(None, words, text.split()).ratio(),
     )
-    written = in_words(anchor) if name == "num" else None
-    texts = [item.paraphrase, *others, written]
+    spelling = in_words(anchor) if name == "num" else None
+    texts = [item.paraphrase, *references, spelling]
     paraphrase = next((text for text in texts if text not in (None, anchor, adversary)), None)
-    attacked = None if paraphrase is None else attack(paraphrase, name, seed)
+    paraphrase_adversary = None if paraphrase is None else attack(paraphrase, name, seed)
     kind = ATTACKS[name].kind
-    return Triple(item.id, name, kind, anchor, paraphrase, adversary, attacked, seed)
+    return Triple(item.id, name, kind, anchor, paraphrase, adversary, paraphrase_adversary, seed)
 
 
 def read_triples(path: str) -> list[tuple[Row, Triple]]:
@@ -320,8 +320,8 @@ class MetricResult:
         """
         means: dict[str, float | None] = {}
         for group in GROUPS:
-            results = [each for each in self.attacks.values() if group in ("all", each.kind)]
-            values = [value for each in results if (value := getattr(each, what)) is not None]
+            results = [result for result in self.attacks.values() if group in ("all", result.kind)]
+            values = [value for result in results if (value := getattr(result, what)) is not None]
             means[group] = sum(values) / len(values) if values else None
         return means
 
@@ -329,7 +329,7 @@ class MetricResult:
         """The numbers as `infolm robustness --json` gives them."""
         return {
             "signature": self.signature,
-            "attacks": {name: each.as_dict() for name, each in self.attacks.items()},
+            "attacks": {name: result.as_dict() for name, result in self.attacks.items()},
             "macro": self.macro(),
             "macro_sensitivity": self.macro("sensitivity"),
         }
@@ -347,7 +347,7 @@ class Robustness:
 
     def as_dict(self) -> dict[str, Any]:
         """What `infolm robustness --json` gives."""
-        return {"metrics": {name: each.as_dict() for name, each in self.metrics.items()}}
+        return {"metrics": {name: result.as_dict() for name, result in self.metrics.items()}}
 
 
 def wilson_interval(hits: int, n: int) -> tuple[float, float]:
@@ -376,7 +376,7 @@ def summarise(triples: Sequence[Triple], scores: Sequence[CaseScores]) -> dict[s
     scores_of: dict[str, list[CaseScores]] = {name: [] for name in ATTACKS}
     for triple, score in zip(triples, scores, strict=True):
         scores_of[triple.attack].append(score)
-    return {name: _attack_result(name, each) for name, each in scores_of.items() if each}
+    return {name: _attack_result(name, cases) for name, cases in scores_of.items() if cases}
 
 
 def _attack_result(name: str, scores: Sequence[CaseScores]) -> AttackResult:
@@ -405,9 +405,9 @@ def _attack_result(name: str, scores: Sequence[CaseScores]) -> AttackResult:
 def _comparisons(pairs: Iterable[tuple[float, float]]) -> list[int]:
     """1 where the first scores better, 0 for a tie, -1 where it scores worse."""
     return [
-        0 if math.isclose(one, other, rel_tol=RELATIVE, abs_tol=ABSOLUTE) else (one > other) * 2 - 1
-        for one, other in pairs
-        if not (math.isnan(one) or math.isnan(other))
+        0 if math.isclose(x, y, rel_tol=RELATIVE, abs_tol=ABSOLUTE) else (x > y) * 2 - 1
+        for x, y in pairs
+        if not (math.isnan(x) or math.isnan(y))
     ]
 
 

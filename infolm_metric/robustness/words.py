@@ -28,11 +28,11 @@ class Text:
     @classmethod
     def of(cls, text: str) -> Text:
         """The tokens of a text; the blanks at its end come last."""
-        found = list(TOKEN.finditer(text))
-        starts = [*(match.start() for match in found), len(text)]
-        ends = [0, *(match.end() for match in found)]
+        matches = list(TOKEN.finditer(text))
+        starts = [*(match.start() for match in matches), len(text)]
+        ends = [0, *(match.end() for match in matches)]
         blanks = (text[end:start] for end, start in zip(ends, starts, strict=True))
-        return cls(tuple(match[0] for match in found), tuple(blanks))
+        return cls(tuple(match[0] for match in matches), tuple(blanks))
 
     def replaced(self, edits: Mapping[int, str]) -> str:
         """The text with other tokens in some places; one replaced by nothing takes its blank along.
@@ -41,8 +41,8 @@ class Text:
         'A dog did run.'
         """
         tokens = [edits.get(place, token) for place, token in enumerate(self.tokens)]
-        kept = zip(self.blanks, tokens, strict=False)
-        return "".join(blank + token for blank, token in kept if token) + self.blanks[-1]
+        pairs = zip(self.blanks, tokens, strict=False)
+        return "".join(blank + token for blank, token in pairs if token) + self.blanks[-1]
 
     def lower(self, place: int) -> str:
         """The token in lower case; nothing before the first and after the last."""
@@ -61,12 +61,12 @@ class Text:
     @cached_property
     def quoted(self) -> frozenset[int]:
         """The places between double quotes."""
-        found, inside = set(), False
+        places, quoted = set(), False
         for place, token in enumerate(self.tokens):
-            inside = not inside if token == '"' else (inside or token == "“") and token != "”"
-            if inside:
-                found.add(place)
-        return frozenset(found)
+            quoted = not quoted if token == '"' else (quoted or token == "“") and token != "”"
+            if quoted:
+                places.add(place)
+        return frozenset(places)
 
     def sentence(self, place: int) -> tuple[list[str], list[str]]:
         """What the sentence of a token has before it and after it, its first word in lower case.
@@ -74,11 +74,11 @@ class Text:
         >>> Text.of("He saw St. Ives. Is it in Hull?").sentence(7)
         (['is'], ['in', 'Hull', '?'])
         """
-        ends = [-1, *(at for at in range(len(self.tokens)) if self._ends_sentence(at))]
+        ends = [-1, *(index for index in range(len(self.tokens)) if self._ends_sentence(index))]
         start = max(end for end in ends if end < place) + 1
         stop = min((end for end in ends if end >= place), default=len(self.tokens) - 1) + 1
-        first = [token.lower() for token in self.tokens[start : start + 1]]
-        tokens = first + list(self.tokens[start + 1 : stop])
+        opening = [token.lower() for token in self.tokens[start : start + 1]]
+        tokens = opening + list(self.tokens[start + 1 : stop])
         return tokens[: place - start], tokens[place - start + 1 :]
 
     def opens_sentence(self, place: int) -> bool:
@@ -87,20 +87,20 @@ class Text:
 
     def _ends_sentence(self, place: int) -> bool:
         """False for the full stop of "St." and of "A.C."."""
-        before = self.tokens[place - 1] if place else ""
-        short = len(before) <= 3 and before[:1].isupper() or "." in before
+        preceding_word = self.tokens[place - 1] if place else ""
+        short = len(preceding_word) <= 3 and preceding_word[:1].isupper() or "." in preceding_word
         return self.tokens[place] in "!?" or (self.tokens[place] == "." and not short)
 
 
-def cased(new: str, old: str) -> str:
-    """The new word with the case of the old one.
+def cased(word: str, model: str) -> str:
+    """The word with the case of another, its model.
 
     >>> cased("lamp", "Table"), cased("lamp", "TABLE"), cased("lamp", "table")
     ('Lamp', 'LAMP', 'lamp')
     """
-    if len(old) > 1 and old.isupper():
-        return new.upper()
-    return new[0].upper() + new[1:] if old[0].isupper() else new
+    if len(model) > 1 and model.isupper():
+        return word.upper()
+    return word[0].upper() + word[1:] if model[0].isupper() else word
 
 
 LISTS = tomllib.loads(Path(__file__).with_name("words.toml").read_text(encoding="utf-8"))

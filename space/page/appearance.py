@@ -22,14 +22,14 @@ QUIET_TEXT = ("body_text_color_subdued", "block_info_text_color", "input_placeho
 PRIMARY_BUTTONS = [
     f"button_primary_background_fill{state}" for state in ("", "_hover", "_dark", "_hover_dark")
 ]
-CHOSEN = [f"checkbox_label_background_fill_selected{state}" for state in ("", "_dark")]
+SELECTED_LABELS = [f"checkbox_label_background_fill_selected{state}" for state in ("", "_dark")]
 THEME = gr.themes.Soft(
     primary_hue="indigo", neutral_hue="slate", font=SANS, font_mono=MONO, radius_size="md"
 ).set(
     **dict.fromkeys(QUIET_TEXT, "*neutral_600"),
     **dict.fromkeys([f"{name}_dark" for name in QUIET_TEXT], "*neutral_300"),
     **dict.fromkeys(["block_label_text_color", "block_title_text_color"], "*primary_700"),
-    **dict.fromkeys([*PRIMARY_BUTTONS, *CHOSEN], "*primary_600"),
+    **dict.fromkeys([*PRIMARY_BUTTONS, *SELECTED_LABELS], "*primary_600"),
     link_text_color_dark="*primary_300",
     background_fill_primary="*neutral_50",  # as it was: `set` loses it
 )
@@ -66,8 +66,8 @@ class Why:
     """What explains a score by any metric."""
 
     bound: float  # the largest score that is possible; infinity where there is none
-    told: dict[str, Any]  # to programs
-    shown: list[Any]  # of the components that the metric's file makes, in their order
+    facts: dict[str, Any]  # for programs
+    updates: list[Any]  # of the components that the metric's file makes, in their order
     verdict: str = ""  # what overrides the words by which a score is graded
 
 
@@ -89,7 +89,7 @@ def count(amount: int, noun: str) -> str:
     return f"{amount:,} {noun}{'' if amount == 1 else 's'}"
 
 
-def bar_plot(label: str, y_title: str, colour: str = "", **more: Any) -> gr.BarPlot:
+def bar_plot(label: str, y_title: str, colour: str = "", **options: Any) -> gr.BarPlot:
     """A plot of words: in one colour, or rising for the candidate and hanging for the reference."""
     colours = {"": colour} if colour else {"candidate": CANDIDATE, "reference": REFERENCE}
     return gr.BarPlot(
@@ -108,7 +108,7 @@ def bar_plot(label: str, y_title: str, colour: str = "", **more: Any) -> gr.BarP
         label=label,
         buttons=[],
         min_width=280,
-        **more,
+        **options,
     )
 
 
@@ -119,7 +119,7 @@ def bars(words: Sequence[tuple[str, float]]) -> pd.DataFrame:
 
 
 def table(
-    label: str, headers: list[str], widths: list[Any], datatype: Any = "str", **more: Any
+    label: str, headers: list[str], widths: list[Any], datatype: Any = "str", **options: Any
 ) -> gr.Dataframe:
     """A table of texts, unless told otherwise; its widths fit a phone."""
     return gr.Dataframe(
@@ -134,7 +134,7 @@ def table(
         max_height=520,
         buttons=[],
         elem_classes="table",
-        **more,
+        **options,
     )
 
 
@@ -146,8 +146,8 @@ def make_reproduction() -> list[Any]:
         "model and the versions."
     )
     signature = gr.Textbox(label="Signature", lines=2, buttons=["copy"], elem_classes="signature")
-    plain: dict[str, Any] = {"language": "python", "show_line_numbers": False, "wrap_lines": True}
-    return [signature, gr.Code(label="Python for this score", elem_classes="code", **plain)]
+    options: dict[str, Any] = {"language": "python", "show_line_numbers": False, "wrap_lines": True}
+    return [signature, gr.Code(label="Python for this score", elem_classes="code", **options)]
 
 
 def notice(text: str, kind: str = "waiting") -> str:
@@ -165,10 +165,10 @@ def sentence(text: str) -> str:
     return text[:1].upper() + text[1:600]
 
 
-def unrelated_words(known: Any) -> str:
+def unrelated_words(baseline: Any) -> str:
     """What unrelated texts score."""
-    low, high = known.deciles[0], known.deciles[-1]
-    return f"Unrelated texts score about {known.mean:.2g}, eight in ten {low:.2g} to {high:.2g}."
+    low, high = baseline.deciles[0], baseline.deciles[-1]
+    return f"Unrelated texts score about {baseline.mean:.2g}, eight in ten {low:.2g} to {high:.2g}."
 
 
 def notes(warnings: Mapping[str, int]) -> list[str]:
@@ -177,40 +177,41 @@ def notes(warnings: Mapping[str, int]) -> list[str]:
     >>> notes({"few_documents": 1, "empty": 2})
     ['2 texts with nothing that the model can read.', 'With one reference, all words count alike.']
     """
-    found = [
+    lines = [
         words.format(texts=count(warnings[kind], "text"))
         for kind, words in WARNINGS.items()
         if kind in warnings
     ]
-    if few := warnings.get("few_documents"):
-        several = f"Which words are rare is judged from {few} references only."
-        found.append("With one reference, all words count alike." if few == 1 else several)
-    return found
+    if documents := warnings.get("few_documents"):
+        doubt = f"Which words are rare is judged from {documents} references only."
+        lines.append("With one reference, all words count alike." if documents == 1 else doubt)
+    return lines
 
 
 def score_card(answer: Any, lesson: str = "") -> str:
     """The verdict, the score, how it reads, where it lies, and what to keep in mind, as HTML."""
-    known, readable = answer.unrelated, answer.readable
-    said = [HIGHER_NOTE if answer.higher_is_better else LOWER_NOTE] if readable else []
-    if known is None:
-        said.append(UNKNOWN)
+    baseline, readable = answer.baseline, answer.readable
+    lines = [HIGHER_NOTE if answer.higher_is_better else LOWER_NOTE] if readable else []
+    if baseline is None:
+        lines.append(UNKNOWN)
     elif readable:
-        said.append(unrelated_words(known))
+        lines.append(unrelated_words(baseline))
+    lines += notes(answer.warnings)
     sense = HIGHER if answer.higher_is_better else LOWER
     return (
         f'<div class="card"><p class="verdict">{answer.verdict}</p>'
         f'<div class="score-line"><span class="score">{number(answer.score)}</span>'
         f'<span class="fine">{answer.name}: {sense if readable else "this says nothing here"}'
         f"</span></div>{_gauge(answer) if readable else ''}"
-        f'<ul class="fine">{"".join(f"<li>{each}</li>" for each in said + notes(answer.warnings))}'
+        f'<ul class="fine">{"".join(f"<li>{line}</li>" for line in lines)}'
         f"</ul>{lesson and f'<p class=lesson>{lesson}</p>'}</div>"
     )
 
 
 def _gauge(answer: Any) -> str:
     """The score as a bar on a scale, and where unrelated texts lie on it, as HTML."""
-    known, bounded = answer.unrelated, math.isfinite(answer.why.bound)
-    low, high = (known.deciles[0], known.deciles[-1]) if known else (0.0, 0.0)
+    baseline, bounded = answer.baseline, math.isfinite(answer.why.bound)
+    low, high = (baseline.deciles[0], baseline.deciles[-1]) if baseline else (0.0, 0.0)
     end = answer.why.bound if bounded else 1.25 * max(answer.score, high, 1e-9)
     start, stop, place = (100 * min(1.0, value / end) for value in (low, high, answer.score))
     band = (
@@ -223,6 +224,6 @@ def _gauge(answer: Any) -> str:
     return (
         f'<div class="gauge" role="img" aria-label="{number(answer.score)} on a scale from 0 to '
         f'{end:.4g}"><div class="bar"><div class="fill" style="width:{place:.2f}%"></div>'
-        f'{band if known else ""}</div></div><div class="ends"><span>{first}</span>'
+        f'{band if baseline else ""}</div></div><div class="ends"><span>{first}</span>'
         f"<span>{last}</span></div>"
     )

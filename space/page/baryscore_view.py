@@ -11,7 +11,7 @@ import gradio as gr
 
 from .appearance import NEUTRAL, WEIGHT_COLOURS, Why, bar_plot, bars, make_reproduction, table
 
-DRAWN, LISTED = 8, 20  # moves
+PLOTTED_MOVES, LISTED_MOVES = 8, 20
 
 
 def make() -> list[Any]:
@@ -23,7 +23,7 @@ def make() -> list[Any]:
         "stronger its colour, the more of the cost a word carries."
     )
     with gr.Row():
-        shown: list[Any] = [
+        texts = [
             gr.HighlightedText(
                 label=side,
                 color_map=WEIGHT_COLOURS,
@@ -35,47 +35,49 @@ def make() -> list[Any]:
             for side in ("Candidate", "Reference")
         ]
     gr.Markdown("### The costliest moves\nFrom a word of the candidate to a word of the reference.")
-    shown.append(bar_plot("Share of the score", "share of the score, %", NEUTRAL, elem_id="moves"))
+    plot = bar_plot("Share of the score", "share of the score, %", NEUTRAL, elem_id="moves")
     with gr.Accordion("Details", open=False):
         gr.Markdown(
             "### Move by move\n"
             "How much of the text moves, how far (squared), and what part of the score that is."
         )
         columns = ["from", "to", "moves", "distance", "of score"]
-        shown.append(table("", columns, ["25%", "24%", "16%", "18%", "17%"]))
-        return shown + make_reproduction()
+        moves = table("", columns, ["25%", "24%", "16%", "18%", "17%"])
+        return [*texts, plot, moves, *make_reproduction()]
 
 
 def explain(scorer: Any, candidate: str, reference: str, settings: Mapping[str, Any]) -> Why:
     """What explains the score of a candidate with one reference."""
-    found = scorer.explain(candidate, reference, **settings)
-    sent, received = found.candidate.tokens, found.reference.tokens
-    moves = [(sent[m.candidate], received[m.reference], m) for m in found.moves() if m.share > 0]
-    costs = found.plan * found.distances
-    together: Counter[str] = Counter()  # a word may stand twice
+    explanation = scorer.explain(candidate, reference, **settings)
+    score, costs = explanation.score, explanation.plan * explanation.distances
+    sources, targets = explanation.candidate.tokens, explanation.reference.tokens
+    moves = [
+        (sources[m.candidate], targets[m.reference], m) for m in explanation.moves() if m.share > 0
+    ]
+    shares: Counter[str] = Counter()  # a word may stand twice
     for start, end, move in moves:
-        together[f"{start} → {end}"] += move.share / found.score
+        shares[f"{start} → {end}"] += move.share / score
     return Why(
         bound=math.inf,  # it is 4, and so far from what texts score that it says nothing
-        told={
+        facts={
             "moves": [
                 {"from": start, "to": end, "mass": m.mass, "distance": m.distance, "share": m.share}
                 for start, end, m in moves
             ]
         },
-        shown=[
-            _coloured(sent, costs.sum(1).tolist()),
-            _coloured(received, costs.sum(0).tolist()),
-            gr.update(value=bars(together.most_common(DRAWN)), visible=bool(moves)),
+        updates=[
+            _colour(sources, costs.sum(1).tolist()),
+            _colour(targets, costs.sum(0).tolist()),
+            gr.update(value=bars(shares.most_common(PLOTTED_MOVES)), visible=bool(moves)),
             [
-                [start, end, f"{m.mass:.1%}", f"{m.distance:.2f}", f"{m.share / found.score:.1%}"]
-                for start, end, m in moves[:LISTED]
+                [start, end, f"{m.mass:.1%}", f"{m.distance:.2f}", f"{m.share / score:.1%}"]
+                for start, end, m in moves[:LISTED_MOVES]
             ],
         ],
     )
 
 
-def _coloured(tokens: list[str], costs: list[float]) -> list[tuple[str, str]]:
+def _colour(tokens: list[str], costs: list[float]) -> list[tuple[str, str]]:
     """The tokens of a text with the level of their cost; the costliest has the last level."""
     levels, highest = list(WEIGHT_COLOURS), max(costs) or 1.0
     places = (round((len(levels) - 1) * cost / highest) for cost in costs)

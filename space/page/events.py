@@ -1,8 +1,8 @@
 """One rule against stale answers, for both tabs.
 
-An edit clears the answer, and an answer that comes late for other inputs is not shown: what was
-asked for goes to the server and back with the answer, and the browser compares it with what the
-page holds by then.
+An edit clears the answer, and an answer that comes late for other inputs is not shown: a snapshot
+of the inputs goes to the server and back with the answer, and the browser compares it with what
+the page holds by then.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from .settings import QUIET
 
 PRIVATE: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden"}
 PRESS = "() => { document.getElementById('compare').click(); return []; }"
-ASKED = "(...all) => [...all.slice(0, -1), JSON.stringify(all.slice(0, -1))]"
+WITH_SNAPSHOT = "(...all) => [...all.slice(0, -1), JSON.stringify(all.slice(0, -1))]"
 
 
 def answer(
@@ -40,29 +40,29 @@ def answer(
         notice: what the card says without an answer.
         **options: of the event.
     """
-    cleared = json.dumps([notice, {"visible": False, "__type__": "update"}])
-    asked = gr.Textbox(visible="hidden", label="asked")
+    blank = json.dumps([notice, {"visible": False, "__type__": "update"}])
+    snapshot = gr.Textbox(visible="hidden", label="asked")
 
-    def echoed(*values: Any) -> Iterator[dict[Any, Any]]:
+    def answer_with_snapshot(*values: Any) -> Iterator[dict[Any, Any]]:
         for updates in function(*values[:-1]):
-            yield {**updates, asked: values[-1]}
+            yield {**updates, snapshot: values[-1]}
 
-    gr.on(edits, None, None, outputs[:2], js=f"() => {cleared}", **QUIET)
+    gr.on(edits, None, None, outputs[:2], js=f"() => {blank}", **QUIET)
     event = gr.on(
         triggers,
-        echoed,
-        [*inputs, asked],
-        [*outputs, asked],
-        js=ASKED,
+        answer_with_snapshot,
+        [*inputs, snapshot],
+        [*outputs, snapshot],
+        js=WITH_SNAPSHOT,
         trigger_mode="always_last",
         api_visibility="private",
         **options,
     )
     event.then(
         None,
-        [asked, *inputs],
+        [snapshot, *inputs],
         outputs[:2],
-        js=f"(asked, ...now) => asked === JSON.stringify(now) ? [] : {cleared}",
+        js=f"(snapshot, ...inputs) => snapshot === JSON.stringify(inputs) ? [] : {blank}",
         **QUIET,
     )
     return event

@@ -18,8 +18,8 @@ from infolm_metric.core.inputs import Pairs
 
 from . import events, limits
 from .appearance import HIGHER, LOWER, count, notes, notice, number, table, unrelated_words
-from .scoring import REFUSED, refusal, score_in_parts, token_counts
-from .settings import COMPARED_BY, check_settings, chosen, make_controls
+from .scoring import EXPECTED_ERRORS, refusal, score_in_parts, token_counts
+from .settings import LABELS, check_settings, make_controls, settings_of
 
 SAMPLE = Path(__file__).with_name("sample.csv")
 FILE_TYPES = [".csv", ".tsv", ".jsonl", ".ndjson"]
@@ -40,14 +40,14 @@ def columns_of(path: str) -> tuple[list[str], str | None, list[str]]:
 
 def read_pairs(path: str, candidate: str | None, references: Sequence[str]) -> Pairs:
     """The pairs in these columns of a file, or in those of usual names; checked for length."""
-    columns, usual, usuals = columns_of(path)
-    one, others = candidate or usual, references or usuals
-    if not one or not others:
-        missing = "references" if one else "candidates"
-        there = f"there are {', '.join(map(repr, columns))}" if columns else "there are no rows"
-        raise ValueError(f"choose the column that holds the {missing}; {there}")
+    columns, default_candidate, default_references = columns_of(path)
+    candidate, references = candidate or default_candidate, references or default_references
+    if not candidate or not references:
+        side = "references" if candidate else "candidates"
+        choices = f"there are {', '.join(map(repr, columns))}" if columns else "there are no rows"
+        raise ValueError(f"choose the column that holds the {side}; {choices}")
     rows = islice(read_rows(path), limits.FILE_ROWS + 1)
-    pairs = Pairs.of(pair_of(where, row, one, others) for where, row in rows)
+    pairs = Pairs.of(pair_of(where, row, candidate, references) for where, row in rows)
     if not len(pairs):
         raise ValueError("there are no rows; give one row for each pair of texts")
     limits.at_most("the file has {} rows or more", len(pairs), limits.FILE_ROWS, "split it")
@@ -56,7 +56,7 @@ def read_pairs(path: str, candidate: str | None, references: Sequence[str]) -> P
     return pairs
 
 
-def scored(
+def score_steps(
     path: str | None,
     metric: str,
     candidate: str | None,
@@ -64,24 +64,24 @@ def scored(
     settings: Mapping[str, Any] | None,
 ) -> Iterator[tuple[float, dict[str, Any]]]:
     """The share of a file that is done, again and again; at last 1 with the result."""
-    own = check_settings(metric, settings)
+    settings = check_settings(metric, settings)
     if path is None:
         raise ValueError("there is no file yet; choose one first")
     try:
         pairs = read_pairs(path, candidate, references or [])
     except (ValueError, TypeError) as error:  # speaks of the path, which is the server's own matter
         raise type(error)(str(error).replace(path, PurePath(path).name)) from None
-    tokens = iter(token_counts([*pairs.texts], own["model_name_or_path"]))
+    tokens = iter(token_counts([*pairs.texts], settings["model_name_or_path"]))
     counts = [[*islice(tokens, 1 + len(group))] for _, group in pairs]
     limits.check_file(counts)
-    for step in score_in_parts(metric, pairs, counts, own):
+    for step in score_in_parts(metric, pairs, counts, settings):
         if isinstance(step, int):
             yield step / len(pairs), {}
             continue
         several = any(len(group) > 1 for group in pairs.references)
-        groups = [json.dumps(g, ensure_ascii=False) if several else g[0] for g in pairs.references]
+        cells = [json.dumps(g, ensure_ascii=False) if several else g[0] for g in pairs.references]
         frame = pd.DataFrame(
-            {"score": step["scores"], "prediction": pairs.predictions, "references": groups},
+            {"score": step["scores"], "prediction": pairs.predictions, "references": cells},
             index=pd.RangeIndex(1, len(pairs) + 1, name="row"),
         )
         with tempfile.TemporaryDirectory() as folder:
@@ -104,12 +104,12 @@ def score_file(
     """
     try:
         columns = candidate_column, reference_columns
-        for _, result in scored(file, metric, *columns, settings):
+        for _, result in score_steps(file, metric, *columns, settings):
             if result:
                 download, _ = result.pop("download"), result.pop("frame")
                 unrelated = result["unrelated"] and vars(result["unrelated"])
                 yield {**result, "unrelated": unrelated}, download
-    except REFUSED as error:
+    except EXPECTED_ERRORS as error:
         raise refusal(error) from None
 
 
@@ -123,50 +123,51 @@ def build(metric: str) -> None:
     with gr.Row(equal_height=False):
         with gr.Column(scale=1, min_width=300):
             upload, *columns = _make_upload()
-            by, controls = make_controls("Scored by", metric)
-            run = gr.Button("Score the file", variant="primary", size="lg", elem_id="score-file")
+            radio, controls = make_controls("Scored by", metric)
+            button = gr.Button("Score the file", variant="primary", size="lg", elem_id="score-file")
         with gr.Column(scale=1, min_width=300):
             state = gr.HTML(elem_id="file-state", padding=False)
             with gr.Column(visible=False) as results:
-                shown = _make_answer()
+                components = _make_answer()
 
     def score(file: str | None, *values: Any) -> Iterator[dict[Any, Any]]:
-        candidate, references, named, *settings = values
+        candidate, references, name, *settings = values
         yield {state: _progress("Reading the file"), results: gr.update(visible=False)}
         try:
-            asked = (file, named, candidate, references, chosen(named, settings))
-            for share, result in scored(*asked):
+            arguments = (file, name, candidate, references, settings_of(name, settings))
+            for share, result in score_steps(*arguments):
                 yield {state: _progress(f"{share:.0%} of the pairs are scored", share)}
                 if result:
-                    updates = dict(zip(shown, _show(result), strict=True))
+                    updates = dict(zip(components, _show(result), strict=True))
                     yield {state: "", results: gr.update(visible=True), **updates}
-        except REFUSED as error:
+        except EXPECTED_ERRORS as error:
             yield {state: notice(str(error), "refused")}
 
-    def columns_found(path: str | None) -> list[Any]:
+    def fill_columns(path: str | None) -> list[Any]:
         try:
-            names, *usual = columns_of(path or "")
-        except REFUSED:  # which is told of when it is to be scored
-            names, usual = [], [None, []]
-        return [gr.update(choices=names, value=value) for value in usual]
+            names, *defaults = columns_of(path or "")
+        except EXPECTED_ERRORS:  # which are told of when it is to be scored
+            names, defaults = [], [None, []]
+        return [gr.update(choices=names, value=value) for value in defaults]
 
-    edits = [upload.change, *(each.input for each in (*columns, by, *controls))]
+    fields = [*columns, radio, *controls]
+    edits = [upload.change, *(field.input for field in fields)]
     scoring = events.answer(
         score,
-        triggers=[run.click],
+        triggers=[button.click],
         edits=edits,
-        inputs=[upload, *columns, by, *controls],
-        outputs=[state, results, *shown],
+        inputs=[upload, *fields],
+        outputs=[state, results, *components],
         notice="",
         show_progress="hidden",
         **limits.QUEUE,
     )
     gr.on(edits, None, cancels=[scoring])  # which may take a minute
-    upload.change(columns_found, upload, columns, **events.PRIVATE)
+    upload.change(fill_columns, upload, columns, **events.PRIVATE)
     with gr.Column(visible=False):  # of the endpoint alone
         gr.Button().click(
             score_file,
-            [upload, by, *columns, gr.JSON(label="settings")],
+            [upload, radio, *columns, gr.JSON(label="settings")],
             [gr.JSON(label="result"), gr.File(label="scores as CSV")],
             api_name="score_file",
             **limits.QUEUE,
@@ -179,22 +180,22 @@ def _make_upload() -> tuple[Any, ...]:
     sample = gr.Button("Try a sample file", size="sm", elem_id="sample")
     gr.set_static_paths([SAMPLE])
     sample.click(lambda: str(SAMPLE), None, file, **events.PRIVATE)
-    one, several = "Column of candidates", "Columns of references (one or more)"
-    own: dict[str, Any] = {"allow_custom_value": True}
-    candidate = gr.Dropdown(label=one, elem_id="candidate-column", **own)
-    return file, candidate, gr.Dropdown(label=several, multiselect=True, **own)
+    options: dict[str, Any] = {"allow_custom_value": True}
+    candidate = gr.Dropdown(label="Column of candidates", elem_id="candidate-column", **options)
+    label = "Columns of references (one or more)"
+    return file, candidate, gr.Dropdown(label=label, multiselect=True, **options)
 
 
 def _make_answer() -> list[Any]:
     """The components that show a file's scores."""
     columns, kinds = ["row", "score", "candidate", "references"], ["number"] * 2 + ["str"] * 2
     title, widths = "The worst pairs first; click a heading to sort", ["14%", "20%", "33%", "33%"]
-    shape: dict[str, Any] = {"x": "score", "y": "pairs", "y_aggregate": "sum", "height": 280}
-    spread = "How the scores are spread"
+    options: dict[str, Any] = {"x": "score", "y": "pairs", "y_aggregate": "sum", "height": 280}
+    label = "How the scores are spread"
     return [
         gr.Textbox(label="Result", interactive=False, lines=3, elem_id="file-summary"),
         gr.DownloadButton("Download the scores as CSV", elem_id="download"),
-        gr.BarPlot(label=spread, buttons=[], elem_id="histogram", **shape),
+        gr.BarPlot(label=label, buttons=[], elem_id="histogram", **options),
         table(title, columns, widths, kinds, elem_id="pairs"),
     ]
 
@@ -241,7 +242,7 @@ def _summary(result: Mapping[str, Any]) -> str:
     scores, higher = result["scores"], result["higher_is_better"]
     best, worst = (max, min) if higher else (min, max)
     lines = [
-        f"{COMPARED_BY[result['metric']].partition(':')[0]}, mean of {count(len(scores), 'pair')}: "
+        f"{LABELS[result['metric']].partition(':')[0]}, mean of {count(len(scores), 'pair')}: "
         f"{number(result['mean'])} ({HIGHER if higher else LOWER})",
         f"The closest pair scores {number(best(scores))}, the furthest {number(worst(scores))}.",
         *([unrelated_words(result["unrelated"])] if result["unrelated"] else []),

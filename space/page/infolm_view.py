@@ -26,12 +26,12 @@ from .appearance import (
     table,
 )
 
-WORDS = 8  # vocabulary entries shown of a distribution
-DRIVERS = 12  # shown of what drives the score
-GUESSES = 4  # shown for a hidden token
+WORDS = 8  # of a distribution
+DRIVERS = 12  # of the score
+GUESSES = 4  # for a hidden token
 Words = list[tuple[str, float]]
 EIGHTHS = [step / 8 for step in range(-4, 17)]  # -0.5 to 2
-SWEPT = {
+SWEEP_GRIDS = {
     "temperature": [0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0, 2.5, 3.0, 4.0],
     "interpolation": [0.0, 0.1, 0.25, 0.5, 0.75, 0.9],
     "alpha": EIGHTHS,
@@ -48,7 +48,7 @@ def make() -> list[Any]:
         "words left out; `##` marks the rest of a word."
     )
     with gr.Row():
-        shown: list[Any] = [
+        components: list[Any] = [
             bar_plot("Candidate", "probability, %", CANDIDATE, elem_id="expected-candidate"),
             bar_plot("Reference", "probability, %", REFERENCE, elem_id="expected-reference"),
         ]
@@ -57,7 +57,7 @@ def make() -> list[Any]:
         "The guesses in which the two texts differ most. Bars that rise are likelier with the "
         "candidate, bars that hang are likelier with the reference."
     )
-    shown.append(bar_plot("Share of the score", "share of the score, %", elem_id="drivers"))
+    components.append(bar_plot("Share of the score", "share of the score, %", elem_id="drivers"))
     with gr.Accordion("Details", open=False):
         gr.Markdown(
             "### Token by token\n"
@@ -65,53 +65,54 @@ def make() -> list[Any]:
             "guesses where it is hidden."
         )
         columns, widths = ["token", "weight", "guesses"], ["25%", "20%", "55%"]
-        shown += [table(side, columns, widths) for side in ("Candidate", "Reference")]
+        components += [table(side, columns, widths) for side in ("Candidate", "Reference")]
         gr.Markdown("### The same texts by all nine measures")
         columns, widths = ["measure", "score", "largest"], ["58%", "21%", "21%"]
-        shown.append(table("", columns, widths, elem_id="measures"))
+        components.append(table("", columns, widths, elem_id="measures"))
         gr.Markdown(
             "### How the score moves with the settings\n"
             "The upright line is your choice. Where a curve is flat, the choice matters little."
         )
         with gr.Row():
-            shown += [_line_plot(name) for name in SWEPT]
-        return shown + make_reproduction()
+            components += [_line_plot(name) for name in SWEEP_GRIDS]
+        return components + make_reproduction()
 
 
 def explain(scorer: Any, candidate: str, reference: str, settings: Mapping[str, Any]) -> Why:
     """What explains the score of a candidate with one reference."""
-    own = InfoLMScorer(**settings).settings
-    found = scorer.explain(candidate, reference, **settings)
+    metric_settings = InfoLMScorer(**settings).settings
+    explanation = scorer.explain(candidate, reference, **settings)
+    vocabulary, shares = explanation.vocabulary, explanation.shares
     rarity = _rarity(scorer.tokenizer)
-    texts = [found.candidate, found.reference]
-    expected = [_words(each.log_distribution, found.vocabulary, WORDS, rarity) for each in texts]
-    largest = (found.shares * rarity).topk(DRIVERS).indices.tolist()
-    chosen = {found.vocabulary[index] for index in largest if found.shares[index] > 1e-12}
-    drivers = [each for each in found.top(len(found.shares)) if each.token in chosen]
-    total = found.score or 1.0
+    texts = [explanation.candidate, explanation.reference]
+    guesses = [_words(text.log_distribution, vocabulary, WORDS, rarity) for text in texts]
+    indices = (shares * rarity).topk(DRIVERS).indices.tolist()
+    tokens = {vocabulary[index] for index in indices if shares[index] > 1e-12}
+    drivers = [driver for driver in explanation.top(len(shares)) if driver.token in tokens]
+    total = explanation.score or 1.0
     rows = [
-        (each.token, 100 * each.share / total, "candidate")
-        if each.in_candidate >= each.in_reference
-        else (each.token, -100 * each.share / total, "reference")
-        for each in drivers
+        (driver.token, 100 * driver.share / total, "candidate")
+        if driver.in_candidate >= driver.in_reference
+        else (driver.token, -100 * driver.share / total, "reference")
+        for driver in drivers
     ]
-    highest = max(100 * weight for words in expected for _, weight in words)
+    highest = max(100 * probability for words in guesses for _, probability in words)
     sweep = functools.partial(scorer.sweep, [candidate], [reference], **settings)
     return Why(
-        bound=_bound(own),
-        told={
-            "drivers": [each._asdict() for each in drivers],
-            "expected_by_candidate": dict(expected[0]),
-            "expected_by_reference": dict(expected[1]),
+        bound=_bound(metric_settings),
+        facts={
+            "drivers": [driver._asdict() for driver in drivers],
+            "expected_by_candidate": dict(guesses[0]),
+            "expected_by_reference": dict(guesses[1]),
         },
-        shown=[
-            *(gr.update(value=bars(words), y_lim=[0, highest]) for words in expected),
+        updates=[
+            *(gr.update(value=bars(words), y_lim=[0, highest]) for words in guesses),
             gr.update(
                 value=pd.DataFrame(rows, columns=["token", "percent", "side"]), visible=bool(rows)
             ),
-            *(_token_rows(each, found.vocabulary) for each in texts),
-            _measure_rows(sweep, own),
-            *(_curve(sweep, name, getattr(own, name)) for name in SWEPT),
+            *(_token_rows(text, vocabulary) for text in texts),
+            _measure_rows(sweep, metric_settings),
+            *(_curve(sweep, name, getattr(metric_settings, name)) for name in SWEEP_GRIDS),
         ],
     )
 
@@ -132,8 +133,8 @@ def _rarity(tokenizer: Any) -> torch.Tensor:
 def _words(log_p: torch.Tensor, vocabulary: list[str], count: int, rarity: Any = 1.0) -> Words:
     """The likeliest entries with their probabilities, rare ones preferred: log_p [vocab]."""
     p = log_p.exp()
-    best = (p * rarity).topk(count).indices.tolist()
-    return sorted(((vocabulary[i], float(p[i])) for i in best), key=lambda entry: -entry[1])
+    indices = (p * rarity).topk(count).indices.tolist()
+    return sorted(((vocabulary[i], float(p[i])) for i in indices), key=lambda entry: -entry[1])
 
 
 def _token_rows(text: Any, vocabulary: list[str]) -> list[list[str]]:
@@ -145,42 +146,41 @@ def _token_rows(text: Any, vocabulary: list[str]) -> list[list[str]]:
     return rows
 
 
-def _measure_rows(sweep: Any, own: Any) -> list[list[str]]:
+def _measure_rows(sweep: Any, settings: Any) -> list[list[str]]:
     """Every measure, with the parameters chosen where its domain has them, else with 1/2."""
+    parameters = {"alphas": settings.alpha, "betas": settings.beta}
     grid = {
-        f"{name}s": [*{value: None for value in (getattr(own, name), 0.5) if value is not None}]
-        for name in ("alpha", "beta")
+        name: [0.5] if value in (None, 0.5) else [value, 0.5] for name, value in parameters.items()
     }
     rows: dict[str, list[str]] = {}
-    for each, result in sweep(information_measure=list(measures.MEASURES), **grid):
-        name = each.information_measure
-        used = [f"{getattr(each, p.name):g}" for p in measures.MEASURES[name].parameters]
-        label = f"{name} ({', '.join(used)})" if used else name
-        rows.setdefault(
-            name, [label, number(result["infolm"]), f"{_bound(each):.4g}".replace("inf", "∞")]
-        )
+    for setting, result in sweep(information_measure=list(measures.MEASURES), **grid):
+        name = setting.information_measure
+        values = [f"{getattr(setting, p.name):g}" for p in measures.MEASURES[name].parameters]
+        label = f"{name} ({', '.join(values)})" if values else name
+        bound = f"{_bound(setting):.4g}".replace("inf", "∞")
+        rows.setdefault(name, [label, number(result["infolm"]), bound])
     return list(rows.values())
 
 
-def _bound(own: Any) -> float:
+def _bound(settings: Any) -> float:
     """The largest score that is possible, or infinity."""
-    chosen = {"symmetrize": own.symmetrize, "alpha": own.alpha, "beta": own.beta}
-    return measures.upper_bound(own.information_measure, **chosen)
+    options = {name: getattr(settings, name) for name in ("symmetrize", "alpha", "beta")}
+    return measures.upper_bound(settings.information_measure, **options)
 
 
 def _line_plot(name: str) -> gr.LinePlot:
-    lines = {"score": NEUTRAL, "your choice": CANDIDATE}
-    look: dict[str, Any] = {"color_title": " ", "height": 280, "min_width": 280, "buttons": []}
-    named: dict[str, Any] = {"label": f"Score by {name}", "elem_id": f"by-{name}"}
-    return gr.LinePlot(x=name, y="score", color="line", color_map=lines, **look, **named)
+    colours = {"score": NEUTRAL, "your choice": CANDIDATE}
+    names: dict[str, Any] = {"label": f"Score by {name}", "elem_id": f"by-{name}"}
+    options: dict[str, Any] = {"color_title": " ", "height": 280, "min_width": 280, "buttons": []}
+    return gr.LinePlot(x=name, y="score", color="line", color_map=colours, **names, **options)
 
 
-def _curve(sweep: Any, name: str, here: float | None) -> Any:
+def _curve(sweep: Any, name: str, choice: float | None) -> Any:
     """The update of a curve, with an upright line at the value chosen; hidden without a value."""
-    if here is None:
+    if choice is None:
         return gr.update(visible=False)
-    swept = sweep(**{f"{name}s": sorted({*SWEPT[name], here})})
-    scores = {getattr(each, name): result["infolm"] for each, result in swept}
+    results = sweep(**{f"{name}s": sorted({*SWEEP_GRIDS[name], choice})})
+    scores = {getattr(settings, name): result["infolm"] for settings, result in results}
     rows = [(value, score, "score") for value, score in scores.items()]
-    rows += [(here, 0.0, "your choice"), (here, scores[here], "your choice")]
+    rows += [(choice, 0.0, "your choice"), (choice, scores[choice], "your choice")]
     return gr.update(visible=True, value=pd.DataFrame(rows, columns=[name, "score", "line"]))

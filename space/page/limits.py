@@ -19,10 +19,10 @@ FILE_BYTES = 1_000_000
 FILE_WORK = FILE_ROWS * 2 * 32**2  # tokens squared
 PART_WORK = 20_000  # tokens squared between two reports of progress: a second or two
 BODY_BYTES = 4_000_000  # of any request; a file comes with a little around it
-WAITING = 64  # requests in the queue
-AT_ONCE = 4  # requests under way
+MAX_WAITING = 64  # requests in the queue
+MAX_RUNNING = 4  # requests under way
 CACHE_SECONDS = 3600  # that uploads and downloads are kept
-QUEUE: dict[str, Any] = {"concurrency_limit": AT_ONCE, "concurrency_id": "models"}
+QUEUE: dict[str, Any] = {"concurrency_limit": MAX_RUNNING, "concurrency_id": "models"}
 """Of events that score."""
 
 COMPARED_WORDS = "Up to {} tokens, about 45 words.".format(COMPARED_TOKENS["bundled"])
@@ -34,16 +34,16 @@ FILE_WORDS = (
 )
 
 
-def at_most(what: str, count: int, most: int, remedy: str = "shorten it") -> None:
-    """Raise ValueError if the count is above `most`.
+def at_most(template: str, count: int, limit: int, remedy: str = "shorten it") -> None:
+    """Raise ValueError if the count is above `limit`.
 
     >>> at_most("The candidate has {} tokens", 65, 64)
     Traceback (most recent call last):
     ValueError: The candidate has 65 tokens, and at most 64 are taken here; shorten it
     """
-    if count > most:
+    if count > limit:
         raise ValueError(
-            f"{what.format(f'{count:,}')}, and at most {most:,} are taken here; {remedy}"
+            f"{template.format(f'{count:,}')}, and at most {limit:,} are taken here; {remedy}"
         )
 
 
@@ -63,11 +63,11 @@ def check_compared(counts: Sequence[int], model: str) -> None:
         counts: the tokens of the candidate and of each reference.
         model: its name.
     """
-    most = COMPARED_TOKENS[model]
+    limit = COMPARED_TOKENS[model]
     for index, count in enumerate(counts):
         name = "reference" if index and len(counts) == 2 else f"reference {index}"
-        at_most(f"the {name if index else 'candidate'} has {{}} tokens", count, most)
-    at_most("the references have {} tokens together", sum(counts[1:]), 2 * most, "leave one out")
+        at_most(f"the {name if index else 'candidate'} has {{}} tokens", count, limit)
+    at_most("the references have {} tokens together", sum(counts[1:]), 2 * limit, "leave one out")
 
 
 def check_file(counts: Sequence[Sequence[int]]) -> None:

@@ -20,7 +20,7 @@ CLASSES = {
 }
 # Of pairs of unrelated sentences 11% (WebNLG) and 1% (WMT15) deny each other by more, of sentences
 # with a negation or another number 83% and 81%.
-DENIED = 0.8
+CONTRADICTION = 0.8
 
 
 def make() -> list[Any]:
@@ -31,7 +31,7 @@ def make() -> list[Any]:
         "score is the mean of “it follows” in both directions: 1 if each text says the other."
     )
     with gr.Row():
-        shown: list[Any] = [
+        components: list[Any] = [
             gr.Label(label=words, show_heading=False, min_width=280, elem_id=f"follows-{direction}")
             for direction, (_, words) in DIRECTIONS.items()
         ]
@@ -41,17 +41,17 @@ def make() -> list[Any]:
             "The model of this page is small, and it errs: of sentence pairs that it has not seen "
             "it names the right answer of three for 85% (SNLI) and 70% (MNLI)."
         )
-        return shown + make_reproduction()
+        return components + make_reproduction()
 
 
 def explain(scorer: Any, candidate: str, reference: str, settings: Mapping[str, Any]) -> Why:
     """What explains the score of a candidate with one reference."""
-    told, shown = {}, []
+    facts, updates = {}, []
     for direction, (name, _) in DIRECTIONS.items():
-        asked = {**settings, "direction": direction, "probabilities": True}
-        said = scorer.score([candidate], [reference], **asked)["probabilities"]
-        told[name] = {name: said[letter][0] for letter, (name, _) in CLASSES.items()}
-        shown.append({words: said[letter][0] for letter, (_, words) in CLASSES.items()})
-    denied = min(said["contradiction"] for said in told.values()) > DENIED
-    verdict = "They contradict each other" if denied else ""
-    return Why(bound=1.0, told=told, shown=shown, verdict=verdict)
+        options = {**settings, "direction": direction, "probabilities": True}
+        columns = scorer.score([candidate], [reference], **options)["probabilities"]
+        facts[name] = {label: columns[letter][0] for letter, (label, _) in CLASSES.items()}
+        updates.append({words: columns[letter][0] for letter, (_, words) in CLASSES.items()})
+    contradiction = min(probabilities["contradiction"] for probabilities in facts.values())
+    verdict = "They contradict each other" if contradiction > CONTRADICTION else ""
+    return Why(bound=1.0, facts=facts, updates=updates, verdict=verdict)

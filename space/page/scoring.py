@@ -17,20 +17,14 @@ from infolm_metric.core.results import add_counts, is_judged, occurring
 
 from . import baryscore_view, infolm_view, limits, menli_view
 from .appearance import Why, sentence
-from .settings import COMPARED_BY, SCORERS, check_settings, default
+from .settings import LABELS, SCORERS, check_settings, default
 
-VIEWS: dict[str, Any] = {
-    "infolm": infolm_view,
-    "baryscore": baryscore_view,
-    "menli": menli_view,
-}
+VIEWS: dict[str, Any] = {"infolm": infolm_view, "baryscore": baryscore_view, "menli": menli_view}
 """What explains each metric's scores."""
 LOCK = threading.RLock()
 """Held while a model is loaded or reads: a tokenizer serves one at a time."""
-REUSED_BYTES = 1 << 28  # of texts that come again, by scorer
-
-
-REFUSED = (ValueError, TypeError, OSError)  # what checks raise; anything else is a bug of ours
+REUSE_BYTES = 1 << 28  # of texts that come again, by scorer
+EXPECTED_ERRORS = (ValueError, TypeError, OSError)  # of checks; anything else is a bug of ours
 
 
 def refusal(error: BaseException) -> gr.Error:
@@ -48,7 +42,7 @@ class Answer:
     references: list[str]
     score: float
     higher_is_better: bool
-    unrelated: BaselineStats | None  # what unrelated texts score, where that is known
+    baseline: BaselineStats | None  # what unrelated texts score, where that is known
     readable: bool  # False if the model cannot read the texts, so that the score says nothing
     warnings: Mapping[str, int]
     signature: str
@@ -58,7 +52,7 @@ class Answer:
     @property
     def name(self) -> str:
         """The metric, and by which measure."""
-        title = COMPARED_BY[self.metric].partition(":")[0]
+        title = LABELS[self.metric].partition(":")[0]
         measure = self.settings.get("information_measure", default("infolm", "information_measure"))
         return f"{title} ({measure})" if self.metric == "infolm" else title
 
@@ -74,23 +68,23 @@ class Answer:
             return "The model cannot read this"
         if self.score == self.best:
             return "The same as a copy"
-        if self.why.verdict or self.unrelated is None:
+        if self.why.verdict or self.baseline is None:
             return self.why.verdict or "No verdict"
-        words = self.unrelated.verdict(self.score, self.best)
+        words = self.baseline.verdict(self.score, self.best)
         return f"{words.capitalize()} unrelated texts"
 
     def as_dict(self) -> dict[str, Any]:
         """What a program is told."""
         names = ("metric", "score", "higher_is_better", "verdict", "warnings", "signature")
-        unrelated = self.unrelated and vars(self.unrelated)
-        told = {"explained_reference": self.closest, "unrelated": unrelated, "why": self.why.told}
-        return {name: getattr(self, name) for name in names} | told
+        unrelated = self.baseline and vars(self.baseline)
+        facts = {"explained_reference": self.closest, "unrelated": unrelated, "why": self.why.facts}
+        return {name: getattr(self, name) for name in names} | facts
 
 
 @functools.cache
 def scorer_of(metric: str, model: str) -> Any:
     """The scorer that all visitors share; whoever calls holds the LOCK."""
-    return SCORERS[metric](model_name_or_path=model, reuse_memory=REUSED_BYTES)
+    return SCORERS[metric](model_name_or_path=model, reuse_memory=REUSE_BYTES)
 
 
 def token_counts(texts: Sequence[str], model: str) -> list[int]:
@@ -109,38 +103,38 @@ def compare(
         TypeError, ValueError: a text or a setting is refused.
         OSError: the model cannot be loaded.
     """
-    own = check_settings(metric, settings)
+    settings = check_settings(metric, settings)
     if not isinstance(references, list):
         raise TypeError("references must be a list of texts")
     pairs = check_pairs([candidate], [references])
     limits.check_group("the candidate", candidate, references)
     if not all(text.strip() for text in (candidate, *references)):
         raise ValueError(f"the {'reference' if candidate.strip() else 'candidate'} is empty")
-    model = own["model_name_or_path"]
+    model = settings["model_name_or_path"]
     limits.check_compared(token_counts([candidate, *references], model), model)
     with LOCK:
         scorer = scorer_of(metric, model)
-        chosen = scorer.settings.replace(**own)
-        statistics = scorer.count(pairs, chosen)
-        result = scorer.score_part(pairs, chosen, statistics)
-        alone = scorer.score([candidate] * len(references), references, **own)["scores"]
-        closest = alone.index((max if result["higher_is_better"] else min)(alone))
-        fixed = own
+        metric_settings = scorer.settings.replace(**settings)
+        statistics = scorer.count(pairs, metric_settings)
+        result = scorer.score_part(pairs, metric_settings, statistics)
+        scores = scorer.score([candidate] * len(references), references, **settings)["scores"]
+        closest = scores.index((max if result["higher_is_better"] else min)(scores))
+        options = settings
         if "idf" in vars(scorer.settings):  # explained with the weights that all references give
-            fixed = {**own, "idf": statistics.weighting(chosen)[1]}
+            options = {**settings, "idf": statistics.weighting(metric_settings)[1]}
         return Answer(
             metric=metric,
-            settings=own,
+            settings=settings,
             candidate=candidate,
             references=references,
             score=result[metric],
             higher_is_better=result["higher_is_better"],
-            unrelated=unrelated(scorer, pairs, chosen, statistics),
+            baseline=baseline_of(scorer, pairs, metric_settings, statistics),
             readable=is_judged(result.counts),
             warnings=result["warnings"],
             signature=result["signature"],
             closest=closest,
-            why=VIEWS[metric].explain(scorer, candidate, references[closest], fixed),
+            why=VIEWS[metric].explain(scorer, candidate, references[closest], options),
         )
 
 
@@ -160,36 +154,36 @@ def score_in_parts(
     """
     with LOCK:
         scorer = scorer_of(metric, settings["model_name_or_path"])
-        chosen = scorer.settings.replace(**settings)
-        statistics = scorer.count(pairs, chosen)
+        metric_settings = scorer.settings.replace(**settings)
+        statistics = scorer.count(pairs, metric_settings)
     scores: list[float] = []
-    counts_of_all: Counter[str] = Counter()
+    warnings: Counter[str] = Counter()
     work = sum(count**2 for row in counts for count in row)
     size = max(1, limits.PART_WORK * len(pairs) // work)
     for start in range(0, len(pairs), size):
         with LOCK:
             part = pairs.part(start, start + size)
-            result = scorer.score_part(part, chosen, statistics)
+            result = scorer.score_part(part, metric_settings, statistics)
         scores += result["scores"]
-        counts_of_all = add_counts([counts_of_all, result.counts])
+        warnings = add_counts([warnings, result.counts])
         yield len(scores)
     with LOCK:
-        known = unrelated(scorer, pairs, chosen, statistics)
+        baseline = baseline_of(scorer, pairs, metric_settings, statistics)
     yield {
         "metric": metric,
         "mean": sum(scores) / len(scores),
         "scores": scores,
         "higher_is_better": result["higher_is_better"],
-        "unrelated": known,
-        "warnings": occurring(counts_of_all),
+        "unrelated": baseline,
+        "warnings": occurring(warnings),
         "signature": result["signature"],
     }
 
 
-def unrelated(scorer: Any, pairs: Pairs, settings: Any, statistics: Any) -> BaselineStats | None:
+def baseline_of(scorer: Any, pairs: Pairs, settings: Any, statistics: Any) -> BaselineStats | None:
     """What unrelated texts score, by the package's baseline, if it fits."""
-    known = scorer.known_baseline(settings, statistics, Counter(pairs.counts))
-    if known is None:
+    baselines = scorer.known_baseline(settings, statistics, Counter(pairs.counts))
+    if baselines is None:
         return None
-    (baseline,) = known.values()
+    (baseline,) = baselines.values()
     return BaselineStats(**{name: value for name, value in baseline.items() if name != "source"})

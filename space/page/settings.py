@@ -17,7 +17,7 @@ from infolm_metric import BaryScorer, InfoLMScorer, MENLIScorer, measures
 
 SCORERS: dict[str, Any] = {"infolm": InfoLMScorer, "baryscore": BaryScorer, "menli": MENLIScorer}
 DEFAULTS = {"model_name_or_path": "bundled"}  # of the page, where they are not the metric's
-COMPARED_BY = {
+LABELS = {
     "infolm": "InfoLM: what a language model expects in each word’s place",
     "baryscore": "BaryScore: how far apart the words lie inside the model",
     "menli": "MENLI: whether each text follows from the other",
@@ -41,12 +41,12 @@ class Control:
 
 def _control(metric: str, name: str) -> Control:
     """A control, with those of the page's values that the metric's own settings take."""
-    written = dict(WORDS[name])
+    fields = dict(WORDS[name])
+    values = fields.pop("values", None)
+    words = values and {value: label for value, label in values if _takes(metric, name, value)}
     if name == "information_measure":
-        return Control(words={each: each for each in measures.MEASURES}, **written)
-    values = written.pop("values", None)
-    words = values and {value: said for value, said in values if _takes(metric, name, value)}
-    return Control(words=words, **written)
+        words = {measure: measure for measure in measures.MEASURES}
+    return Control(words=words, **fields)
 
 
 def _takes(metric: str, name: str, value: Any) -> bool:
@@ -56,15 +56,15 @@ def _takes(metric: str, name: str, value: Any) -> bool:
         return False
 
 
-OFFERED = {
+SETTINGS = {
     "infolm": tuple(WORDS),
     "baryscore": ("multi_reference", "idf", "model_name_or_path"),
     "menli": ("multi_reference",),
 }
 CONTROLS = {
-    metric: {name: _control(metric, name) for name in names} for metric, names in OFFERED.items()
+    metric: {name: _control(metric, name) for name in names} for metric, names in SETTINGS.items()
 }
-NAMES = [(metric, name) for metric, controls in CONTROLS.items() for name in controls]
+CONTROL_KEYS = [(metric, name) for metric, controls in CONTROLS.items() for name in controls]
 """The controls in the order of the page."""
 
 
@@ -84,24 +84,25 @@ def check_settings(metric: str, settings: Mapping[str, Any] | None) -> dict[str,
         raise ValueError(f"metric must be one of {', '.join(CONTROLS)}, got {metric!r:.60}")
     if not isinstance(settings or {}, Mapping):
         raise TypeError(f"settings must be a dictionary, got {settings!r:.60}")
-    chosen = {**DEFAULTS, **(settings or {})}
+    controls = CONTROLS[metric]
     for name, value in (settings or {}).items():
-        if name not in CONTROLS[metric]:
-            there = ", ".join(CONTROLS[metric])
-            raise ValueError(f"unknown setting {name!r:.60} of {metric}; there are {there}")
-        if (words := CONTROLS[metric][name].words) and value not in [*words]:
-            there = ", ".join(map(str, words))
-            raise ValueError(f"{name} must be one of {there}, got {value!r:.60}")
+        if name not in controls:
+            choices = ", ".join(controls)
+            raise ValueError(f"unknown setting {name!r:.60} of {metric}; there are {choices}")
+        if (words := controls[name].words) and value not in [*words]:
+            choices = ", ".join(map(str, words))
+            raise ValueError(f"{name} must be one of {choices}, got {value!r:.60}")
+    settings = {**DEFAULTS, **(settings or {})}
     if metric == "infolm":  # parameters that the measure does not have are left out
-        measure = chosen.get("information_measure", default(metric, "information_measure"))
-        used = [parameter.name for parameter in measures.MEASURES[measure].parameters]
-        chosen = {k: v for k, v in chosen.items() if k not in PARAMETERS or k in used}
-    own = SCORERS[metric](**chosen).settings
-    for name, control in CONTROLS[metric].items():
-        if control.range and not control.range[0] <= getattr(own, name) <= control.range[1]:
-            low, high = control.range
-            raise ValueError(f"{name} must lie between {low:g} and {high:g}, got {chosen[name]}")
-    return chosen
+        measure = settings.get("information_measure", default(metric, "information_measure"))
+        parameters = _parameters_of(measure)
+        settings = {k: v for k, v in settings.items() if k not in PARAMETERS or k in parameters}
+    metric_settings = SCORERS[metric](**settings).settings
+    ranges = {name: control.range for name, control in controls.items() if control.range}
+    for name, (low, high) in ranges.items():
+        if not low <= getattr(metric_settings, name) <= high:
+            raise ValueError(f"{name} must lie between {low:g} and {high:g}, got {settings[name]}")
+    return settings
 
 
 def default(metric: str, name: str) -> Any:
@@ -110,52 +111,55 @@ def default(metric: str, name: str) -> Any:
 
 
 def make_controls(label: str, metric: str) -> tuple[gr.Radio, list[Any]]:
-    """The choice of a metric, and every control in the order of NAMES, folded away."""
-    by = gr.Radio([(words, name) for name, words in COMPARED_BY.items()], value=metric, label=label)
+    """The choice of a metric, and every control in the order of CONTROL_KEYS, folded away."""
+    radio = gr.Radio([(words, name) for name, words in LABELS.items()], value=metric, label=label)
     groups, controls = {}, {}
     with gr.Accordion("Settings", open=False):
         for group in CONTROLS:
             with gr.Column(visible=group == metric) as groups[group]:
                 for name in CONTROLS[group]:
                     controls[group, name] = _component(group, name)
-    by.input(
-        lambda chosen: [gr.update(visible=name == chosen) for name in groups],
-        by,
+    radio.input(
+        lambda choice: [gr.update(visible=name == choice) for name in groups],
+        radio,
         list(groups.values()),
         **QUIET,
     )
     measure = controls["infolm", "information_measure"]
     numbers = [controls["infolm", name] for name in PARAMETERS]
-    measure.input(_measure_shown, measure, [measure, *numbers], **QUIET)
-    return by, [controls[key] for key in NAMES]
+    measure.input(_show_measure, measure, [measure, *numbers], **QUIET)
+    return radio, list(controls.values())
 
 
-def chosen(metric: str, values: Sequence[Any]) -> dict[str, Any]:
+def settings_of(metric: str, values: Sequence[Any]) -> dict[str, Any]:
     """The settings in the values of the controls; an emptied number stands for the default."""
-    named = zip(NAMES, values, strict=True)
-    return {name: v for (group, name), v in named if group == metric and v is not None}
+    items = zip(CONTROL_KEYS, values, strict=True)
+    return {name: v for (group, name), v in items if group == metric and v is not None}
 
 
 def _component(metric: str, name: str) -> Any:
     control = CONTROLS[metric][name]
     value: Any = default(metric, name) if control.start is None else control.start
+    info = _describe(value) if name == "information_measure" else control.info
+    options: dict[str, Any] = {"value": value, "label": control.label, "info": info}
     if control.words is None:
-        shown = name not in PARAMETERS
-        return gr.Number(
-            value, label=control.label, info=control.info, step=0.25, visible=shown, min_width=120
-        )
-    info = control.info or (_about(value) if name == "information_measure" else None)
-    choices = [(words, each) for each, words in control.words.items()]
-    return gr.Dropdown(choices, value=value, label=control.label, info=info, filterable=False)
+        return gr.Number(**options, step=0.25, visible=name not in PARAMETERS, min_width=120)
+    choices = [(label, word) for word, label in control.words.items()]
+    return gr.Dropdown(choices, **options, filterable=False)
 
 
-def _measure_shown(name: str) -> list[Any]:
+def _show_measure(measure: str) -> list[Any]:
     """Updates: what the measure is, and those of its parameters that it has."""
-    used = [parameter.name for parameter in measures.MEASURES[name].parameters]
-    return [gr.update(info=_about(name)), *(gr.update(visible=each in used) for each in PARAMETERS)]
+    parameters = _parameters_of(measure)
+    numbers = [gr.update(visible=name in parameters) for name in PARAMETERS]
+    return [gr.update(info=_describe(measure)), *numbers]
 
 
-def _about(measure: str) -> str:
+def _parameters_of(measure: str) -> list[str]:
+    return [parameter.name for parameter in measures.MEASURES[measure].parameters]
+
+
+def _describe(measure: str) -> str:
     """What the measure is, in a sentence."""
     words = measures.MEASURES[measure].description
     return f"{words[:1].upper()}{words[1:]}. p: the reference, q: the candidate."
