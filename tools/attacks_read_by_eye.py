@@ -36,10 +36,10 @@ def main() -> int:
         for item in read_items(arguments.file)
         for place, text in enumerate(item.references, 1)
     }
-    drawn = random.Random(SEED).sample(list(texts), TEXTS)
+    sample = random.Random(SEED).sample(list(texts), TEXTS)
     cases = {}
     for name in ATTACKS:
-        applies = [text for text in drawn if attack(text, name, SEED) is not None]
+        applies = [text for text in sample if attack(text, name, SEED) is not None]
         print(f"{name}: applies to {100 * len(applies) / TEXTS:.2f}% of {TEXTS}")
         for text in random.Random(SEED).sample(applies, min(CASES, len(applies))):
             cases[name, *texts[text]] = text, attack(text, name, SEED)
@@ -50,10 +50,10 @@ def main() -> int:
     with VERDICTS.open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     unfair = Counter(row["attack"] for row in rows if row["verdict"] == "unfair")
-    judged = [(row["attack"], row["id"], int(row["reference"])) for row in rows]
+    verdicts = [(row["attack"], row["id"], int(row["reference"])) for row in rows]
     print(f"unfair: {dict(unfair)}")
-    adequacy = [unfair[each.name] for each in ATTACKS.values() if each.kind == "adequacy"]
-    return int(max(adequacy) > 1 or judged != list(cases))
+    adequacy = [unfair[name] for name in ATTACKS if ATTACKS[name].kind == "adequacy"]
+    return int(max(adequacy) > 1 or verdicts != list(cases))
 
 
 if __name__ == "__main__":

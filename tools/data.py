@@ -8,6 +8,7 @@ sfres.jsonl and wmt15.jsonl (no systems; four languages into English).
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -45,7 +46,7 @@ class DataSet:
         """Those of each text, [rows]."""
         return [list(group) for part in self.parts.values() for group in part.references]
 
-    def drawn_order(self) -> np.ndarray:
+    def random_order(self) -> np.ndarray:
         """The rows sample by sample, samples drawn at random by a fixed seed, int [rows]."""
         samples, start = [], 0
         for part in self.parts.values():
@@ -107,16 +108,16 @@ def wmt15(folder: Path) -> DataSet:
     return DataSet("wmt15", "WMT 2015", parts)
 
 
-READERS = {each.__name__: each for each in (webnlg, summeval, summeval11, sfres, wmt15)}
+READERS = {reader.__name__: reader for reader in (webnlg, summeval, summeval11, sfres, wmt15)}
 
 
 def read_pairs(path: Path) -> list[Pair]:
     """(prediction, reference) of each row that has a prediction, by its first reference, and on."""
     rows = [row for row in rows_of(path) if row["prediction"]]
-    most = max(len(row["references"]) for row in rows)
+    count = max(len(row["references"]) for row in rows)
     return [
         (row["prediction"], row["references"][place])
-        for place in range(most)
+        for place in range(count)
         for row in rows
         if place < len(row["references"])
     ]
@@ -125,10 +126,10 @@ def read_pairs(path: Path) -> list[Pair]:
 def distinct_pairs(path: Path, count: int) -> list[Pair]:
     """The first pairs (prediction, reference) of the file whose texts are all distinct."""
     pairs: list[Pair] = []
-    seen: set[str] = set()
+    texts: set[str] = set()
     for pair in read_pairs(path):
-        if len({*pair} - seen) == 2 and len(pairs) < count:
-            seen |= {*pair}
+        if len({*pair} - texts) == 2 and len(pairs) < count:
+            texts |= {*pair}
             pairs.append(pair)
     if len(pairs) < count:
         raise SystemExit(f"{path} has {len(pairs)} pairs of distinct texts, and {count} are asked")
@@ -137,15 +138,12 @@ def distinct_pairs(path: Path, count: int) -> list[Pair]:
 
 def equal_pairs(path: Path, tokenizer: Any, length: int, count: int) -> list[Pair]:
     """Distinct pairs of texts of exactly `length` tokens, special ones included."""
-    running = " ".join(dict.fromkeys(prediction for prediction, _ in read_pairs(path)))
-    ids = tokenizer(running, add_special_tokens=False, verbose=False)["input_ids"]
-    found: dict[str, None] = {}
-    for start in range(0, len(ids), length):
-        text = tokenizer.decode(ids[start : start + length - 2])
-        if len(tokenizer(text)["input_ids"]) == length and len(found) < 2 * count:
-            found[text] = None
-    texts = list(found)[: len(found) // 2 * 2]
-    return list(zip(texts[::2], texts[1::2], strict=True))
+    corpus = " ".join(dict.fromkeys(prediction for prediction, _ in read_pairs(path)))
+    ids = tokenizer(corpus, add_special_tokens=False, verbose=False)["input_ids"]
+    starts = range(0, len(ids), length)
+    pieces = dict.fromkeys(tokenizer.decode(ids[start : start + length - 2]) for start in starts)
+    texts = (text for text in pieces if len(tokenizer(text)["input_ids"]) == length)
+    return list(islice(zip(texts, texts, strict=False), count))
 
 
 def systems_sharing_references(path: Path, samples: int) -> list[Pair]:
@@ -155,5 +153,5 @@ def systems_sharing_references(path: Path, samples: int) -> list[Pair]:
         if row["prediction"] and not row.get("is_human"):
             pair = row["prediction"], row["references"][0]
             by_sample.setdefault(row["id"], []).append(pair)
-    chosen = [pairs[:16] for pairs in by_sample.values() if len(pairs) >= 16][:samples]
-    return [pair for pairs in chosen for pair in pairs]
+    groups = [pairs[:16] for pairs in by_sample.values() if len(pairs) >= 16][:samples]
+    return [pair for pairs in groups for pair in pairs]

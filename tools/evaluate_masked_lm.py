@@ -30,17 +30,17 @@ def judge(
 
     The cross-entropy in nats, and whether the token was first, and in the top 5.
     """
-    found = []
+    batches = []
     for text in tokenizer(texts, truncation=True, max_length=TEXT_LENGTH)["input_ids"]:
         ids = torch.tensor(text)
         at = torch.from_numpy(random.permutation(np.arange(1, len(ids) - 1))[:masks])
         copies = ids.repeat(len(at), 1).scatter_(1, at[:, None], tokenizer.mask_token_id)
         hidden = model.base_model(copies).last_hidden_state[torch.arange(len(at)), at]
         log_p = torch.log_softmax(model.cls(hidden).double(), dim=-1)
-        chosen = log_p.gather(1, ids[at, None])
-        rank = (log_p > chosen).sum(1, keepdim=True)
-        found.append(torch.cat([-chosen, (rank < 1).double(), (rank < 5).double()], dim=1))
-    return torch.cat(found)
+        token_log_p = log_p.gather(1, ids[at, None])
+        rank = (log_p > token_log_p).sum(1, keepdim=True)
+        batches.append(torch.cat([-token_log_p, (rank < 1).double(), (rank < 5).double()], dim=1))
+    return torch.cat(batches)
 
 
 def main() -> None:
@@ -63,9 +63,9 @@ def main() -> None:
     }
     results["pooled"] = torch.cat(list(results.values()))
     rows = [
-        [name, len(found), f"{cross_entropy:.3f}", f"{100 * top_1:.1f}", f"{100 * top_5:.1f}"]
-        for name, found in results.items()
-        for cross_entropy, top_1, top_5 in [found.mean(dim=0).tolist()]
+        [name, len(values), f"{cross_entropy:.3f}", f"{100 * top_1:.1f}", f"{100 * top_5:.1f}"]
+        for name, values in results.items()
+        for cross_entropy, top_1, top_5 in [values.mean(dim=0).tolist()]
     ]
     show("Held-out texts", ["file", "masked tokens", "nats", "top-1", "top-5"], rows)
 

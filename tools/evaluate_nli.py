@@ -41,13 +41,13 @@ def read_logits(model: Any, tokenizer: Any, rows: pd.DataFrame) -> Tensor:
     return logits[:, [model.config.label2id[label] for label in LABELS]]
 
 
-def right(logits: Tensor, labels: np.ndarray) -> np.ndarray:
+def is_right(logits: Tensor, labels: np.ndarray) -> np.ndarray:
     """Whether each row's most probable label is its own, bool [rows]; -1 is "not entailment"."""
-    found = logits.argmax(-1).numpy()
-    return np.where(labels < 0, found != 0, found == labels)
+    answers = logits.argmax(-1).numpy()
+    return np.where(labels < 0, answers != 0, answers == labels)
 
 
-def of_three_labels(sources: np.ndarray, labels: np.ndarray) -> np.ndarray:
+def has_three_labels(sources: np.ndarray, labels: np.ndarray) -> np.ndarray:
     """Whether each row's source tells neutral from contradiction, bool [rows]; HANS does not."""
     return ~np.isin(sources, sources[labels < 0])
 
@@ -56,17 +56,17 @@ def expected_calibration_error(logits: Tensor, labels: np.ndarray) -> float:
     """Mean distance of confidence and accuracy over ten bins, weighed by rows (Guo et al. 2017)."""
     confidence = torch.softmax(logits, dim=-1).amax(-1).numpy()
     bins = np.minimum((confidence * BINS).astype(int), BINS - 1)
-    distances = np.bincount(bins, weights=right(logits, labels) - confidence, minlength=BINS)
+    distances = np.bincount(bins, weights=is_right(logits, labels) - confidence, minlength=BINS)
     return float(np.abs(distances).sum() / len(labels))
 
 
 def fit_temperature(logits: Tensor, labels: np.ndarray) -> float:
     """The temperature, of a grid, under which the labels have the smallest cross entropy."""
     targets = torch.from_numpy(labels)
-    return float(min(TEMPERATURES, key=lambda each: nli_loss(logits / each, targets).item()))
+    return float(min(TEMPERATURES, key=lambda t: nli_loss(logits / t, targets).item()))
 
 
-def fitted_on(premises: Iterable[str]) -> np.ndarray:
+def is_for_fitting(premises: Iterable[str]) -> np.ndarray:
     """Whether each row is one that temperatures are fitted on, by its premise's hash, bool."""
     return np.asarray([hashlib.sha256(text.encode()).digest()[0] % 2 == 0 for text in premises])
 
@@ -83,32 +83,32 @@ def main() -> None:
     model = AutoModelForSequenceClassification.from_pretrained(args.model, dtype=torch.float32)
     logits = read_logits(model.eval(), tokenizer, rows)
     labels, sources = rows["label"].to_numpy(), rows["source"].to_numpy()
-    three_way, fitted = of_three_labels(sources, labels), fitted_on(rows["premise"])
+    three_way, for_fitting = has_three_labels(sources, labels), is_for_fitting(rows["premise"])
     temperature = 1.0
     if args.calibrate:
-        chosen = (labels >= 0) & fitted  # HANS's entailed rows among them
-        temperature = fit_temperature(logits[chosen], labels[chosen])
+        mask = (labels >= 0) & for_fitting  # HANS's entailed rows among them
+        temperature = fit_temperature(logits[mask], labels[mask])
         with torch.no_grad():
             for parameter in model.classifier.parameters():
                 parameter /= temperature
         model.half().save_pretrained(args.model)
-    correct = right(logits, labels)
+    correct = is_right(logits, labels)
     groups = {name: sources == name for name in sorted(set(sources))}
     groups["SNLI (snli_dev, snli_test)"] = np.isin(sources, ["snli_dev", "snli_test"])
     groups["all, three-way"] = three_way
     table = [
-        [name, int(chosen.sum()), f"{100 * correct[chosen].mean():.1f}"]
-        for name, chosen in groups.items()
-        if chosen.any()
+        [name, int(mask.sum()), f"{100 * correct[mask].mean():.1f}"]
+        for name, mask in groups.items()
+        if mask.any()
     ]
     show("Held-out pairs", ["source", "pairs", "accuracy, %"], table)
-    other = three_way & ~fitted
+    mask = three_way & ~for_fitting
     before, after = (
-        expected_calibration_error(logits[other] / each, labels[other])
-        for each in (1.0, temperature)
+        expected_calibration_error(logits[mask] / divisor, labels[mask])
+        for divisor in (1.0, temperature)
     )
     print(
-        f"\nCalibration, {other.sum()} pairs: temperature {temperature:.3f}, "
+        f"\nCalibration, {mask.sum()} pairs: temperature {temperature:.3f}, "
         f"expected error {before:.3f}, after it {after:.3f}"
     )
 

@@ -25,7 +25,7 @@ REFERENCE = "A cat was asleep on the couch."
 CANDIDATE = "The cat slept on the sofa."
 COLOURS = {"reference": "#1f5a92", "candidate": "#c2571a"}
 PREDICTIONS, WORDS, LETTERS = 3, 12, 4
-BESIDE = "MENLI with "
+COMBINATION = "MENLI with "
 OKABE_ITO = ("#0072B2", "#E69F00", "#009E73", "#CC79A7")  # Okabe and Ito 2008
 
 
@@ -42,8 +42,8 @@ def draw_text(axes: Any, view: Any, name: str, text: str, vocabulary: Any) -> No
         for rank in range(PREDICTIONS):
             word = vocabulary[best.indices[column, rank]]
             share = best.values[column, rank].item()
-            shown = f"{word} {share:.0%}" if share >= 0.005 else f"{word} <1%"
-            axes.text(column, -0.65 - rank, shown, fontsize=8.5, color="#444444")
+            label = f"{word} {share:.0%}" if share >= 0.005 else f"{word} <1%"
+            axes.text(column, -0.65 - rank, label, fontsize=8.5, color="#444444")
     axes.axhline(-0.15, xmin=0.02, color="#bbbbbb", linewidth=0.8)
 
 
@@ -52,11 +52,11 @@ def draw_distributions(axes: Any, explanation: Any) -> None:
     vocabulary = explanation.vocabulary
     sides = {name: getattr(explanation, name).log_distribution.exp() for name in COLOURS}
     words = torch.tensor([word.isalpha() and len(word) >= LETTERS for word in vocabulary])
-    shown = (torch.maximum(*sides.values()) * words).topk(WORDS).indices.flip(0)
+    indices = (torch.maximum(*sides.values()) * words).topk(WORDS).indices.flip(0)
     for offset, (name, distribution) in zip((0.2, -0.2), sides.items(), strict=True):
         places = [rank + offset for rank in range(WORDS)]
-        axes.barh(places, 100 * distribution[shown], 0.38, color=COLOURS[name], label=name)
-    axes.set_yticks(range(WORDS), [vocabulary[index] for index in shown])
+        axes.barh(places, 100 * distribution[indices], 0.38, color=COLOURS[name], label=name)
+    axes.set_yticks(range(WORDS), [vocabulary[index] for index in indices])
     axes.set_xlabel("mean probability over the positions, %")
     axes.legend(frameon=False, loc="lower right")
     axes.spines[["top", "right"]].set_visible(False)
@@ -79,22 +79,21 @@ def comparison() -> Any:
 def trade(rows: Iterable[dict[str, str]]) -> Any:
     """Attacks noticed by MENLI with other metrics, at every weight, against text-level tau."""
     by_name = {row["metric"]: row for row in rows}
-    others = dict.fromkeys(
-        name.removeprefix(BESIDE).rpartition(" ")[0] for name in by_name if name.startswith(BESIDE)
-    )
+    titles = [name for name in by_name if name.startswith(COMBINATION)]
+    partners = dict.fromkeys(name.removeprefix(COMBINATION).rpartition(" ")[0] for name in titles)
     sets = list(next(iter(by_name.values())))[2:]
     figure, panels = plt.subplots(1, len(sets), figsize=(2.9 * len(sets), 2.8), squeeze=False)
-    for axes, title in zip(panels[0], sets, strict=True):
-        for colour, other in zip(OKABE_ITO, others, strict=False):
-            begin = f"{BESIDE}{other}"
-            line = [row for name, row in by_name.items() if name.rpartition(" ")[0] == begin]
-            for style, points in (("o-", line), ("x", [by_name[other]])):
+    for axes, data in zip(panels[0], sets, strict=True):
+        for colour, partner in zip(OKABE_ITO, partners, strict=False):
+            title = f"{COMBINATION}{partner}"
+            line = [row for name, row in by_name.items() if name.rpartition(" ")[0] == title]
+            for style, points in (("o-", line), ("x", [by_name[partner]])):
                 columns = [
-                    [float(row[name]) for row in points] for name in (title, "attacks noticed")
+                    [float(row[name]) for row in points] for name in (data, "attacks noticed")
                 ]
-                label = other if style == "x" else None
+                label = partner if style == "x" else None
                 axes.plot(*columns, style, markersize=3, color=colour, label=label)
-        axes.set(title=title, xlabel="tau over texts, x 100")
+        axes.set(title=data, xlabel="tau over texts, x 100")
         axes.spines[["top", "right"]].set_visible(False)
     panels[0, 0].set_ylabel("attacks noticed, %")
     panels[0, 0].legend(fontsize=7, frameon=False)
@@ -108,15 +107,15 @@ def main() -> None:
     parser.add_argument("what", choices=("comparison", "trade"))
     parser.add_argument("output", type=Path, help="the file to write, such as docs/comparison.svg")
     parser.add_argument("--csv", type=Path, help="rows of the trade-off")
-    given = parser.parse_args()
+    arguments = parser.parse_args()
     plt.rcParams["svg.hashsalt"] = "infolm"  # the same file from the same figure
-    if given.what == "comparison":
+    if arguments.what == "comparison":
         figure = comparison()
     else:
-        with given.csv.open(encoding="utf-8") as file:
+        with arguments.csv.open(encoding="utf-8") as file:
             figure = trade(csv.DictReader(file))
-    dated = {"metadata": {"Date": None}} if given.output.suffix == ".svg" else {}
-    figure.savefig(given.output, dpi=120, **dated)
+    options = {"metadata": {"Date": None}} if arguments.output.suffix == ".svg" else {}
+    figure.savefig(arguments.output, dpi=120, **options)
 
 
 if __name__ == "__main__":

@@ -24,10 +24,11 @@ from typing import Any
 
 import numpy as np
 
-import infolm_metric
+from infolm_metric.metrics import METRICS
 from tools.tables import show
 
 PATIENCE = 120
+OUTCOMES = ("scored", "refused", "found")
 WORDS = "the a cat dog sat on mat river rose by 3.5 metres in rain, and nobody knows why ."
 ORDINARY = WORDS.split()
 ODD = (
@@ -47,16 +48,16 @@ COMMON: dict[str, list[Any]] = {  # settings with values that go through all tha
     "dtype": [*["float32"] * 8, "bfloat16", "float16"],  # another one loads the model again
     "reuse_memory": [0, 1000, 1 << 20],
 }
-COUNTED: dict[str, list[Any]] = {
+TEXTS: dict[str, list[Any]] = {
     "idf": [False, True, "references", "separate"],
     "multi_reference": ["min", "mean"],
     "long_text": ["truncate", "window", "error"],
     "rescale_with_baseline": [True, False],
 }
-USUAL: dict[str, dict[str, list[Any]]] = {
+SETTINGS: dict[str, dict[str, list[Any]]] = {
     "infolm": {
         **COMMON,
-        **COUNTED,
+        **TEXTS,
         "information_measure": ["kl", "alpha", "renyi", "beta", "ab", ["l1", "l2"], "fisher_rao"],
         "alpha": [-3.0, -0.5, 1e-6, 0.3, 1.00001, 2.0, 30.0],
         "beta": [-3.0, -0.5, 1e-6, 0.7, 5.0],
@@ -65,7 +66,7 @@ USUAL: dict[str, dict[str, list[Any]]] = {
         "interpolation": [0.0, 0.3, 1.0],
         "masks_per_pass": [0, 1, 3],
     },
-    "baryscore": {**COMMON, **COUNTED, "layers": [1, 3, "all", [0, 2], "1,3"]},
+    "baryscore": {**COMMON, **TEXTS, "layers": [1, 3, "all", [0, 2], "1,3"]},
     "menli": {
         **COMMON,
         "multi_reference": ["max", "mean"],
@@ -78,7 +79,6 @@ USUAL: dict[str, dict[str, list[Any]]] = {
         "probabilities": [True, False],
     },
 }
-SCORERS = {"infolm": "InfoLMScorer", "baryscore": "BaryScorer", "menli": "MENLIScorer"}
 
 
 class TooLong(BaseException):
@@ -105,77 +105,76 @@ def inputs(draw: random.Random) -> tuple[Any, Any]:
     count = draw.choice((1, 1, 2, 3, 5))
     pool = [text(draw) for _ in range(draw.randint(1, 3))]
 
-    def one() -> str:
-        return draw.choice(pool) if draw.random() < 0.3 else text(draw)
+    def texts(count: int) -> list[Any]:
+        return [draw.choice(pool) if draw.random() < 0.3 else text(draw) for _ in range(count)]
 
-    predictions: list[Any] = [one() for _ in range(count)]
-    references: list[Any] = [one() for _ in range(count)]
+    predictions, references = texts(count), texts(count)
     if draw.random() < 0.4:
-        references = [[one() for _ in range(draw.choice((1, 1, 2, 4)))] for _ in range(count)]
+        references = [texts(draw.choice((1, 1, 2, 4))) for _ in range(count)]
     if draw.random() < 0.2:
-        side, wrong = draw.choice((predictions, references)), draw.choice(NO_TEXTS)
+        side, no_text = draw.choice((predictions, references)), draw.choice(NO_TEXTS)
         change = draw.randrange(4)
         if change == 0:
-            side[draw.randrange(count)] = wrong
+            side[draw.randrange(count)] = no_text
         elif change == 1:
-            side.append(wrong)
+            side.append(no_text)
         elif change == 2:
-            return draw.choice(((wrong, references), (predictions, wrong)))
+            return draw.choice(((no_text, references), (predictions, no_text)))
         else:
             del side[:]
     shape = draw.choice((list, list, tuple, lambda side: np.asarray(side, dtype=object)))
     return shape(predictions), references
 
 
-def settings(draw: random.Random, usual: dict[str, list[Any]]) -> dict[str, Any]:
+def settings(draw: random.Random, values: dict[str, list[Any]]) -> dict[str, Any]:
     """Some settings, one time in three with odd values among them."""
-    chosen = draw.sample(list(usual), k=draw.choice((0, 1, 2, 4, 5)))
+    names = draw.sample(list(values), k=draw.choice((0, 1, 2, 4, 5)))
     odd = draw.random() < 1 / 3
     return {
-        name: draw.choice(ODD_VALUES if odd and draw.random() < 0.5 else usual[name])
-        for name in chosen
+        name: draw.choice(ODD_VALUES if odd and draw.random() < 0.5 else values[name])
+        for name in names
     }
 
 
-def judged(scorer: Any, texts: tuple[Any, Any], given: dict[str, Any], names: list[str]) -> str:
+def outcome(scorer: Any, texts: tuple[Any, Any], options: dict[str, Any], names: list[str]) -> str:
     """Whether the texts were scored or refused; raises what a user should not meet."""
     signal.alarm(PATIENCE)
     try:
-        result = dict(scorer.score(*texts, **given))
+        result = dict(scorer.score(*texts, **options))
     except (ValueError, TypeError) as error:
         if not any(name in str(error) for name in names):
             raise AssertionError(f"no argument is named in {error!r}") from error
         return "refused"
     finally:
         signal.alarm(0)
-    for score in numbers(result):
+    for score in scores_in(result):
         assert math.isfinite(score), f"a score is {score}"
     return "scored"
 
 
-def numbers(found: Any) -> Iterator[float]:
+def scores_in(result: Any) -> Iterator[float]:
     """All scores in a result; other values are none."""
-    if isinstance(found, dict | list | tuple):
-        for value in found.values() if isinstance(found, dict) else found:
-            yield from numbers(value)
-    elif isinstance(found, float):
-        yield found
+    if isinstance(result, dict | list | tuple):
+        for value in result.values() if isinstance(result, dict) else result:
+            yield from scores_in(value)
+    elif isinstance(result, float):
+        yield result
 
 
-def try_metric(name: str, model: Path, tried: range, seed: int) -> collections.Counter[str]:
+def try_metric(name: str, model: Path, numbers: range, seed: int) -> collections.Counter[str]:
     """What became of the inputs of these numbers; a finding is printed."""
-    scorer = getattr(infolm_metric, SCORERS[name])(model_name_or_path=str(model))
-    names = [*USUAL[name], "predictions", "references", "text"]
-    became = collections.Counter[str]()
-    for number in tried:
+    scorer = METRICS[name].scorer_type()(model_name_or_path=str(model))
+    names = [*SETTINGS[name], "predictions", "references", "text"]
+    counts = collections.Counter[str]()
+    for number in numbers:
         draw = random.Random(f"{seed} {name} {number}")
-        texts, given = inputs(draw), settings(draw, USUAL[name])
+        texts, options = inputs(draw), settings(draw, SETTINGS[name])
         try:
-            became[judged(scorer, texts, given, names)] += 1
+            counts[outcome(scorer, texts, options, names)] += 1
         except (Exception, TooLong) as error:
-            became["found"] += 1
-            print(f"FOUND {name} {number}: {given}: {type(error).__name__}: {error!s:.300}")
-    return became
+            counts["found"] += 1
+            print(f"FOUND {name} {number}: {options}: {type(error).__name__}: {error!s:.300}")
+    return counts
 
 
 def main() -> int:
@@ -184,24 +183,24 @@ def main() -> int:
     parser.add_argument("--inputs", type=int, default=1000, help="in all, a part for each metric")
     parser.add_argument("--first", type=int, default=0, help="the number of the first")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--metrics", nargs="+", choices=USUAL, default=list(USUAL))
-    given = parser.parse_args()
+    parser.add_argument("--metrics", nargs="+", choices=SETTINGS, default=list(SETTINGS))
+    arguments = parser.parse_args()
     from tests import model_families, nli_models
 
     warnings.simplefilter("ignore")
     signal.signal(signal.SIGALRM, stop)
-    tried = range(given.first, given.first + -(-given.inputs // len(given.metrics)))
-    rows = []
+    count = -(-arguments.inputs // len(arguments.metrics))
+    numbers, rows = range(arguments.first, arguments.first + count), []
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
-        masked = model_families.build("bert", folder / "bert", num_hidden_layers=5)
-        os.environ["INFOLM_MODEL"] = str(masked)  # of what MENLI is combined with
+        masked_lm = model_families.build("bert", folder / "bert", num_hidden_layers=5)
+        os.environ["INFOLM_MODEL"] = str(masked_lm)  # of what MENLI is combined with
         models = {"menli": nli_models.build(folder / "nli")}
-        for name in given.metrics:
-            became = try_metric(name, models.get(name, masked), tried, given.seed)
-            rows.append([name, *(became[each] for each in ("scored", "refused", "found"))])
-    show("Inputs", ["metric", "scored", "refused", "found"], rows)
-    return int(any(found for *_, found in rows))
+        for name in arguments.metrics:
+            counts = try_metric(name, models.get(name, masked_lm), numbers, arguments.seed)
+            rows.append([name, *(counts[word] for word in OUTCOMES)])
+    show("Inputs", ["metric", *OUTCOMES], rows)
+    return int(any(findings for *_, findings in rows))
 
 
 if __name__ == "__main__":

@@ -9,19 +9,16 @@ process of its own, and prints how far the call raised the process's peak memory
 import argparse
 import tempfile
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 
-import infolm_metric
+from infolm_metric.metrics import METRICS
 from tools.data import Pair
 from tools.tables import show
 from tools.timing import in_process, of_a_worker, peak_memory
 
 REUSE_MEMORY = 1 << 24  # bytes
-METRICS = {
-    "infolm": ("InfoLMScorer", {"idf": False}),
-    "baryscore": ("BaryScorer", {"idf": False, "layers": 2}),
-    "menli": ("MENLIScorer", {}),
-}
+SETTINGS = {"infolm": {"idf": False}, "baryscore": {"idf": False, "layers": 2}, "menli": {}}
 
 
 def pairs(count: int) -> Iterator[Pair]:
@@ -32,18 +29,15 @@ def pairs(count: int) -> Iterator[Pair]:
 
 def score(metric: str, folder: str, count: int, way: str) -> dict[str, float]:
     """Peak memory in megabytes before and after the call."""
-    kind, settings = METRICS[metric]
-    scorer = getattr(infolm_metric, kind)(
-        model_name_or_path=folder, reuse_memory=REUSE_MEMORY, **settings
-    )
-    scorer.score(*(list(side) for side in zip(*pairs(1000), strict=True)))
+    options = {"reuse_memory": REUSE_MEMORY, **SETTINGS[metric]}
+    scorer = METRICS[metric].scorer_type()(model_name_or_path=folder, **options)
+    scorer.score(*map(list, zip(*pairs(1000), strict=True)))
     before = peak_memory()
     if way == "stream":
-        scored = sum(1 for _ in scorer.stream(pairs(count)))
+        total = sum(1 for _ in scorer.stream(pairs(count)))
     else:
-        predictions, references = (list(side) for side in zip(*pairs(count), strict=True))
-        scored = len(scorer.score(predictions, references)["scores"])
-    assert scored == count
+        total = len(scorer.score(*map(list, zip(*pairs(count), strict=True)))["scores"])
+    assert total == count
     return {"before": before, "after": peak_memory()}
 
 
@@ -55,21 +49,20 @@ def main() -> None:
     parser.add_argument("--metric", default="infolm", choices=METRICS)
     parser.add_argument("--pairs", type=int, nargs="+", default=[1000, 100_000])
     parser.add_argument("--csv", type=Path, help="folder for the table's rows")
-    given = parser.parse_args()
+    arguments = parser.parse_args()
     from tests import model_families, nli_models
 
-    rows = []
+    metric, rows = arguments.metric, []
     with tempfile.TemporaryDirectory() as temporary:
-        made = Path(temporary)
-        model = nli_models.build(made) if given.metric == "menli" else None
-        folder = str(model or model_families.build("bert", made))
-        for way in ("list", "stream"):
-            for count in given.pairs:
-                job = {"metric": given.metric, "folder": folder, "count": count, "way": way}
-                found = in_process("tools.memory", job)
-                grown = found["after"] - found["before"]
-                rows.append([way, count, f"{found['after']:.0f}", f"{grown:.1f}"])
-    show(f"Memory of {given.metric}", ["way", "pairs", "peak, MB", "grown, MB"], rows, given.csv)
+        folder = Path(temporary)
+        model = nli_models.build(folder) if metric == "menli" else None
+        model = model or model_families.build("bert", folder)
+        for way, count in product(("list", "stream"), arguments.pairs):
+            job = {"metric": metric, "folder": str(model), "count": count, "way": way}
+            peaks = in_process("tools.memory", job)
+            growth = peaks["after"] - peaks["before"]
+            rows.append([way, count, f"{peaks['after']:.0f}", f"{growth:.1f}"])
+    show(f"Memory of {metric}", ["way", "pairs", "peak, MB", "grown, MB"], rows, arguments.csv)
 
 
 if __name__ == "__main__":

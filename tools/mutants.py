@@ -24,6 +24,7 @@ import ast
 import contextlib
 import copy
 import csv
+import functools
 import importlib
 import importlib.util
 import multiprocessing
@@ -36,7 +37,7 @@ import time
 import types
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, astuple, dataclass, fields
+from dataclasses import asdict, astuple, dataclass
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
@@ -45,9 +46,9 @@ from tools.tables import show
 
 LONGEST = 4
 HEAD_START_SECONDS = 60  # of a limit, for a machine that has other work, too
-LEFT_OUT = {"distributed.py", "keywords.py", "ranks.py", "ray.py", "ray_jobs.py", "ray_tables.py"}
+EXCLUSIONS = {"distributed.py", "ray_jobs.py"}
 LIBRARIES = ("datasets", "evaluate", "gradio", "hypothesis", "scipy.stats", "torch", "transformers")
-SWAPPED: dict[type[ast.AST], type[ast.AST]] = {
+SWAPS: dict[type[ast.AST], type[ast.AST]] = {
     **{ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult, ast.Pow: ast.Mult},
     **{ast.FloorDiv: ast.Mult, ast.LShift: ast.RShift, ast.BitOr: ast.BitAnd},
     **{ast.BitAnd: ast.BitOr, ast.And: ast.Or, ast.Or: ast.And},
@@ -60,11 +61,11 @@ SWAPPED: dict[type[ast.AST], type[ast.AST]] = {
 def rooms() -> dict[str, tuple[Path, list[Path]]]:
     """Room -> where its code is, and its tests: each folder of the package, and the page."""
     tests = Path("tests/unit")
-    found = {folder.name: folder for folder in sorted(Path("infolm_metric").iterdir())}
-    found["space"] = Path("space/page")
+    folders = {folder.name: folder for folder in sorted(Path("infolm_metric").iterdir())}
+    folders["space"] = Path("space/page")
     return {
         name: (folder, [tests / name, *tests.glob(f"test_{name}_metric.py")])
-        for name, folder in found.items()
+        for name, folder in folders.items()
         if (tests / name).is_dir() and folder.is_dir()
     }
 
@@ -95,30 +96,30 @@ class Verdict:
 
 def mutants_of(room: str) -> dict[Mutant, int]:
     """Every mutant of a room, with its number among those of its file."""
-    found: dict[Mutant, int] = {}
+    mutants: dict[Mutant, int] = {}
     for path in sorted(rooms()[room][0].rglob("*.py")):
-        if path.name in LEFT_OUT:
+        if path.name in EXCLUSIONS:
             continue
         source = path.read_text(encoding="utf-8")
-        lines, seen = source.splitlines(), Counter()
-        for index, (node, what, _) in enumerate(changes_of(ast.parse(source))):
-            words = lines[node.lineno - 1].strip(), what
-            found[Mutant(room, path.as_posix(), *words, seen[words])] = index
-            seen[words] += 1
-    return found
+        lines, counts = source.splitlines(), Counter()
+        for index, (node, mutation, _) in enumerate(changes_of(ast.parse(source))):
+            words = lines[node.lineno - 1].strip(), mutation
+            mutants[Mutant(room, path.as_posix(), *words, counts[words])] = index
+            counts[words] += 1
+    return mutants
 
 
-def mutated(path: Path, index: int) -> ast.Module:
+def mutate(path: Path, index: int) -> ast.Module:
     """A module's tree with the change of that number made."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     node, _, change = list(changes_of(tree))[index]
-    changed = change(copy.deepcopy(node))
+    mutant = change(copy.deepcopy(node))
     for parent in ast.walk(tree):
         for name, value in ast.iter_fields(parent):
             if value is node:
-                setattr(parent, name, changed)
+                setattr(parent, name, mutant)
             elif isinstance(value, list):
-                value[:] = [changed if each is node else each for each in value]
+                value[:] = [mutant if child is node else child for child in value]
     return ast.fix_missing_locations(tree)
 
 
@@ -127,29 +128,29 @@ def changes_of(tree: ast.Module) -> Iterator[tuple[ast.AST, str, object]]:
 
     What no value depends on stays.
     """
-    idle = {id(each) for node in valueless(tree) for each in ast.walk(node)}
+    valueless = {id(node) for root in valueless_parts(tree) for node in ast.walk(root)}
     defaults = {id(node) for node in defaults_of(tree)}
     for node in ast.walk(tree):
-        if id(node) not in idle:
-            for what, change in changes(node, id(node) in defaults):
-                yield node, what[:100], change
+        if id(node) not in valueless:
+            for mutation, change in changes(node, id(node) in defaults):
+                yield node, mutation[:100], change
 
 
-def valueless(tree: ast.Module) -> Iterator[ast.AST]:
+def valueless_parts(tree: ast.Module) -> Iterator[ast.AST]:
     """Annotations, and what decorates, such as `@dataclass(frozen=True)`."""
     for node in ast.walk(tree):
-        found = [getattr(node, name, None) for name in ("annotation", "returns")]
-        found += getattr(node, "decorator_list", [])
-        yield from (each for each in found if isinstance(each, ast.AST))
+        parts = [getattr(node, name, None) for name in ("annotation", "returns")]
+        parts += getattr(node, "decorator_list", [])
+        yield from (part for part in parts if isinstance(part, ast.AST))
 
 
 def defaults_of(tree: ast.Module) -> Iterator[ast.AST]:
     """The defaults of arguments and of the fields of classes."""
     for node in ast.walk(tree):
         if isinstance(node, ast.arguments):
-            yield from (each for each in [*node.defaults, *node.kw_defaults] if each is not None)
+            yield from filter(None, [*node.defaults, *node.kw_defaults])
         elif isinstance(node, ast.ClassDef):
-            values = [each.value for each in node.body if isinstance(each, ast.AnnAssign)]
+            values = [field.value for field in node.body if isinstance(field, ast.AnnAssign)]
             for value in values:
                 inner = value.args[0] if isinstance(value, ast.Call) and value.args else value
                 yield from [inner] if isinstance(inner, ast.Constant) else []
@@ -157,32 +158,28 @@ def defaults_of(tree: ast.Module) -> Iterator[ast.AST]:
 
 def changes(node: ast.AST, default: bool) -> Iterator[tuple[str, object]]:
     """What can be changed in a node, in words, and as a function of a copy of it."""
-    if isinstance(node, ast.BinOp | ast.BoolOp | ast.AugAssign) and type(node.op) in SWAPPED:
-        other = SWAPPED[type(node.op)]
-        yield (
-            f"{type(node.op).__name__} to {other.__name__}: {ast.unparse(node)}",
-            lambda copied: put(copied, op=other()),
-        )
-    elif isinstance(node, ast.Compare) and type(node.ops[0]) in SWAPPED:
-        other = SWAPPED[type(node.ops[0])]
-        yield (
-            f"{type(node.ops[0]).__name__} to {other.__name__}: {ast.unparse(node)}",
-            lambda copied: put(copied, ops=[other(), *copied.ops[1:]]),
-        )
+    if isinstance(node, ast.BinOp | ast.BoolOp | ast.AugAssign) and type(node.op) in SWAPS:
+        swap = SWAPS[type(node.op)]
+        words = f"{type(node.op).__name__} to {swap.__name__}: {ast.unparse(node)}"
+        yield words, lambda twin: put(twin, op=swap())
+    elif isinstance(node, ast.Compare) and type(node.ops[0]) in SWAPS:
+        swap = SWAPS[type(node.ops[0])]
+        words = f"{type(node.ops[0]).__name__} to {swap.__name__}: {ast.unparse(node)}"
+        yield words, lambda twin: put(twin, ops=[swap(), *twin.ops[1:]])
     elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-        yield f"sign: {ast.unparse(node)}", lambda copied: put(copied, op=ast.UAdd())
+        yield f"sign: {ast.unparse(node)}", lambda twin: put(twin, op=ast.UAdd())
     elif isinstance(node, ast.Constant) and isinstance(node.value, bool):
-        yield f"negated: {node.value}", lambda copied: put(copied, value=not copied.value)
+        yield f"negated: {node.value}", lambda twin: put(twin, value=not twin.value)
     elif isinstance(node, ast.Constant) and isinstance(node.value, int | float):
-        yield f"+ 1: {node.value}", lambda copied: put(copied, value=copied.value + 1)
+        yield f"+ 1: {node.value}", lambda twin: put(twin, value=twin.value + 1)
     elif isinstance(node, ast.Constant) and default and isinstance(node.value, str):
-        yield f"default: {node.value!r}", lambda copied: put(copied, value=f"{copied.value}*")
+        yield f"default: {node.value!r}", lambda twin: put(twin, value=f"{twin.value}*")
     elif isinstance(node, ast.Constant) and default and node.value is None:
-        yield "default: None", lambda copied: put(copied, value=1)
+        yield "default: None", lambda twin: put(twin, value=1)
     elif isinstance(node, ast.Raise):
-        yield f"taken out: {ast.unparse(node)}", lambda copied: ast.Pass()
+        yield f"taken out: {ast.unparse(node)}", lambda twin: ast.Pass()
     elif isinstance(node, ast.Return) and ast.unparse(node) not in ("return", "return None"):
-        yield f"None: {ast.unparse(node)}", lambda copied: put(copied, value=ast.Constant(None))
+        yield f"None: {ast.unparse(node)}", lambda twin: put(twin, value=ast.Constant(None))
 
 
 def put(node: ast.AST, **values: object) -> ast.AST:
@@ -192,7 +189,7 @@ def put(node: ast.AST, **values: object) -> ast.AST:
     return node
 
 
-class Mutated:
+class MutantFinder:
     """Finds one module, and executes a mutant in its place."""
 
     def __init__(self, path: Path, tree: ast.Module) -> None:
@@ -221,21 +218,21 @@ class Mutated:
 class FirstFailure:
     """A plugin of pytest that tells what failed first."""
 
-    def __init__(self, told: Connection) -> None:
-        self.told = told
+    def __init__(self, pipe: Connection) -> None:
+        self.pipe = pipe
 
     def pytest_runtest_logreport(self, report: Any) -> None:
         """Tell a test that failed."""
         if report.failed:
-            self.told.send(report.nodeid)
+            self.pipe.send(report.nodeid)
 
     def pytest_collectreport(self, report: Any) -> None:
         """Tell a file that cannot be read."""
         if report.failed:
-            self.told.send(f"{report.nodeid} is not collected")
+            self.pipe.send(f"{report.nodeid} is not collected")
 
 
-def run(finder: Mutated | None, tests: list[str], told: Connection) -> None:
+def run(finder: MutantFinder | None, tests: list[str], pipe: Connection) -> None:
     """Run the tests, on a mutant if one is given, and exit with pytest's code."""
     import pytest
 
@@ -244,27 +241,26 @@ def run(finder: Mutated | None, tests: list[str], told: Connection) -> None:
     if finder is not None:
         sys.meta_path.insert(0, finder)
     options = ["-x", "-q", "-n", "0", "-p", "no:cacheprovider", "--hypothesis-seed=0"]
-    sys.exit(pytest.main([*options, *tests], plugins=[FirstFailure(told)]))
+    sys.exit(pytest.main([*options, *tests], plugins=[FirstFailure(pipe)]))
 
 
-def tried(finder: Mutated | None, tests: list[str], seconds: float | None = None) -> Verdict:
+def test(finder: MutantFinder | None, tests: list[str], seconds: float | None = None) -> Verdict:
     """What the tests, in a process of their own and with clean caches, say of a mutant."""
     shutil.rmtree(os.environ["HF_HOME"], ignore_errors=True)
-    heard, told = multiprocessing.Pipe(duplex=False)
-    process = multiprocessing.get_context("fork").Process(target=run, args=(finder, tests, told))
+    receiver, sender = multiprocessing.Pipe(duplex=False)
+    process = multiprocessing.get_context("fork").Process(target=run, args=(finder, tests, sender))
     process.start()
-    told.close()
+    sender.close()
     process.join(seconds)
-    late = process.is_alive()
-    if late:
+    if process.is_alive():
         os.killpg(process.pid, 9)
         process.join()
-    if not late and process.exitcode == 0:
+        return Verdict("killed", "time")
+    if process.exitcode == 0:
         return Verdict("survived", "")
     if process.exitcode in (4, 5):  # wrong usage, no tests
         raise SystemExit(f"pytest ends with {process.exitcode} on {tests}")
-    first = "time" if late else f"exit {process.exitcode}"
-    return Verdict("killed", heard.recv() if not late and heard.poll() else first)
+    return Verdict("killed", receiver.recv() if receiver.poll() else f"exit {process.exitcode}")
 
 
 def tests_for(mutant: Mutant, tests: Sequence[Path] = (), first: str = "") -> list[str]:
@@ -280,21 +276,19 @@ def read(path: Path) -> dict[Mutant, Verdict]:
     """What is in the file of verdicts."""
     if not path.exists():
         return {}
-    with path.open(encoding="utf-8", newline="") as file:
-        rows = [{**row, "number": int(row["number"])} for row in csv.DictReader(file)]
-    kinds = [[field.name for field in fields(kind)] for kind in (Mutant, Verdict)]
+    with path.open(encoding="utf-8", newline="") as table:
+        _, *rows = csv.reader(table)
     return {
-        Mutant(*(row[name] for name in kinds[0])): Verdict(*(row[name] for name in kinds[1]))
-        for row in rows
+        Mutant(room, file, line, mutation, int(number)): Verdict(verdict, by)
+        for room, file, line, mutation, number, verdict, by in rows
     }
 
 
 def write(path: Path, mutant: Mutant, verdict: Verdict) -> None:
     """Put one more verdict into the file."""
-    new = not path.exists()
     with path.open("a", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
-        if new:
+        if not file.tell():
             writer.writerow([*asdict(mutant), *asdict(verdict)])
         writer.writerow([*astuple(mutant), *astuple(verdict)])
 
@@ -302,59 +296,58 @@ def write(path: Path, mutant: Mutant, verdict: Verdict) -> None:
 def limit(room: str, tests: Sequence[Path]) -> float:
     """The seconds that a mutant of a room gets; the tests must pass on the code as it is."""
     start = time.monotonic()
-    verdict = tried(None, tests_for(Mutant(room, "", "", "", 0), tests))
+    verdict = test(None, tests_for(Mutant(room, "", "", "", 0), tests))
     if verdict.verdict != "survived":
         raise SystemExit(f"without a change {verdict.by} fails: {room}")
     return HEAD_START_SECONDS + LONGEST * (time.monotonic() - start)
 
 
-def draw(given: argparse.Namespace) -> None:
+def draw(arguments: argparse.Namespace) -> None:
     """Draws mutants of each room, and writes the verdict of those that have none yet."""
-    for room in given.rooms:
-        made = mutants_of(room)
-        drawn = random.Random(given.seed).sample(list(made), min(given.drawn, len(made)))
-        missing = [mutant for mutant in drawn if mutant not in read(given.verdicts)]
-        seconds = limit(room, given.tests) if missing else 0.0
-        for mutant in missing:
+    for room in arguments.rooms:
+        mutants, generator = mutants_of(room), random.Random(arguments.seed)
+        sample = generator.sample(list(mutants), min(arguments.drawn, len(mutants)))
+        sample = [mutant for mutant in sample if mutant not in read(arguments.verdicts)]
+        seconds = limit(room, arguments.tests) if sample else 0.0
+        for mutant in sample:
             file = Path(mutant.file)
-            finder = Mutated(file, mutated(file, made[mutant]))
-            verdict = tried(finder, tests_for(mutant, given.tests), seconds)
-            write(given.verdicts, mutant, verdict)
+            finder = MutantFinder(file, mutate(file, mutants[mutant]))
+            verdict = test(finder, tests_for(mutant, arguments.tests), seconds)
+            write(arguments.verdicts, mutant, verdict)
             print(f"{verdict.verdict}: {mutant.file}: {mutant.mutation}", flush=True)
-    verdicts = read(given.verdicts)
-    drawn = Counter(mutant.room for mutant in verdicts)
-    killed = Counter(each.room for each, found in verdicts.items() if found.verdict == "killed")
-    rows = [[room, n, killed[room], f"{killed[room] / n:.0%}"] for room, n in drawn.items()]
-    total = [drawn.total(), killed.total(), f"{killed.total() / drawn.total():.0%}"]
-    show("Mutants", ["room", "drawn", "killed", "share"], [*rows, ["all", *total]])
+    verdicts = read(arguments.verdicts)
+    counts = Counter(mutant.room for mutant in verdicts)
+    kills = Counter(mutant.room for mutant in verdicts if verdicts[mutant].verdict == "killed")
+    totals = {**counts, "all": counts.total()}
+    kills["all"] = kills.total()
+    rows = [[room, n, kills[room], f"{kills[room] / n:.0%}"] for room, n in totals.items()]
+    show("Mutants", ["room", "drawn", "killed", "share"], rows)
 
 
-def again(given: argparse.Namespace) -> int:
+def again(arguments: argparse.Namespace) -> int:
     """Tries what was killed and is now in the rooms; 1 if some of it survives."""
-    made = {room: mutants_of(room) for room in given.rooms}
-    places: dict[tuple[str, str, int], list[Mutant]] = {}
-    for mutant in [mutant for room in made.values() for mutant in room]:
-        places.setdefault(mutant.words, []).append(mutant)
-    limits: dict[str, float] = {}
+    mutants = {mutant: n for room in arguments.rooms for mutant, n in mutants_of(room).items()}
+    by_words: dict[tuple[str, str, int], list[Mutant]] = {}
+    for mutant in mutants:
+        by_words.setdefault(mutant.words, []).append(mutant)
+    limits = functools.cache(lambda room: limit(room, arguments.tests))
     counts = Counter[str]()
-    for old, verdict in read(given.verdicts).items():
-        if verdict.verdict != "killed":
+    for old_mutant, old_verdict in read(arguments.verdicts).items():
+        if old_verdict.verdict != "killed":
             continue
-        here = sorted(places.get(old.words, []), key=lambda each: each.file != old.file)
-        if not here:
+        if old_mutant.words not in by_words:
             counts["not in these rooms"] += 1
             continue
-        mutant = here[0]
-        if mutant.room not in limits:
-            limits[mutant.room] = limit(mutant.room, given.tests)
+        mutant = min(by_words[old_mutant.words], key=lambda mutant: mutant.file != old_mutant.file)
         file = Path(mutant.file)
-        finder = Mutated(file, mutated(file, made[mutant.room][mutant]))
-        now = tried(finder, tests_for(mutant, given.tests, verdict.by), limits[mutant.room])
-        counts[now.verdict] += 1
-        if now.verdict == "survived":
+        finder = MutantFinder(file, mutate(file, mutants[mutant]))
+        tests = tests_for(mutant, arguments.tests, old_verdict.by)
+        verdict = test(finder, tests, limits(mutant.room))
+        counts[verdict.verdict] += 1
+        if verdict.verdict == "survived":
             print(f"survives now: {mutant.file}: {mutant.line}: {mutant.mutation}", flush=True)
-            print(f"    was killed by {verdict.by}", flush=True)
-    print(", ".join(f"{count} {what}" for what, count in counts.items()))
+            print(f"    was killed by {old_verdict.by}", flush=True)
+    print(", ".join(f"{count} {words}" for words, count in counts.items()))
     return int(counts["survived"] > 0)
 
 
@@ -367,18 +360,18 @@ def main() -> int:
     parser.add_argument("--drawn", type=int, default=30, help="mutants of each room")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--again", action="store_true", help="try what is in the file again")
-    given = parser.parse_args()
+    arguments = parser.parse_args()
     sys.path.insert(0, str(Path.cwd()))
     with tempfile.TemporaryDirectory() as home:
         offline = {"HF_HUB_OFFLINE": "1", "HF_EVALUATE_OFFLINE": "1", "OMP_NUM_THREADS": "1"}
         os.environ.update(offline, HF_HOME=str(Path(home) / "huggingface"))
-        nowhere = open(os.devnull, "w")  # noqa: SIM115 (what libraries log to for ever)
-        with contextlib.redirect_stderr(nowhere):
+        void = open(os.devnull, "w")  # noqa: SIM115 (what libraries log to for ever)
+        with contextlib.redirect_stderr(void):
             for library in LIBRARIES:
                 importlib.import_module(library)
-        if given.again:
-            return again(given)
-        draw(given)
+        if arguments.again:
+            return again(arguments)
+        draw(arguments)
     return 0
 
 

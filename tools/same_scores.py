@@ -30,9 +30,13 @@ ROOT = Path(__file__).resolve().parents[1]
 SCORERS = {"infolm": "InfoLMScorer", "baryscore": "BaryScorer", "menli": "MENLIScorer"}
 TABLE = "a table counted beforehand"
 IDFS = (False, "references", "separate", TABLE)
-PLAIN = ("kl", "l1", "l2", "linf", "fisher_rao")
+BASIC_MEASURES = ("kl", "l1", "l2", "linf", "fisher_rao")
 MEASURES: tuple[dict[str, Any], ...] = (  # those that share their parameters, in one call
-    {"information_measure": [*PLAIN, "alpha", "renyi", "beta", "ab"], "alpha": 0.3, "beta": 0.7},
+    {
+        "information_measure": [*BASIC_MEASURES, "alpha", "renyi", "beta", "ab"],
+        "alpha": 0.3,
+        "beta": 0.7,
+    },
     {"information_measure": ["alpha", "renyi", "beta", "ab"], "alpha": 2.0, "beta": -0.5},
     {"information_measure": ["alpha", "ab"], "alpha": -0.5, "beta": -0.5},
     {"information_measure": ["alpha", "renyi", "ab"], "alpha": 1.00001, "beta": 1e-5},
@@ -58,7 +62,7 @@ READINGS: tuple[tuple[str, dict[str, Any]], ...] = (  # of InfoLM, each with eve
     ("several", {"multi_reference": "mean", "masks_per_pass": 2, "reuse_memory": 0}),
 )
 SWEEPS: tuple[dict[str, Any], ...] = (
-    {"temperatures": [0.5, 1.0, 1.5], "idfs": [*IDFS], "information_measure": [*PLAIN]},
+    {"temperatures": [0.5, 1.0, 1.5], "idfs": [*IDFS], "information_measure": [*BASIC_MEASURES]},
     {
         "temperatures": [1.0, 1.5],
         "alphas": [0.25, 0.5, 2.0],
@@ -78,7 +82,7 @@ def infolm_cases(model: str) -> Iterator[Case]:
     for idf in IDFS:
         for measures, form in product(MEASURES, ("jeffreys", "jensen", "none", "reverse")):
             yield "one", {"idf": idf, "symmetrize": form, **measures}
-        for name in PLAIN:  # alone, by its name
+        for name in BASIC_MEASURES:  # alone, by its name
             yield "one", {"idf": idf, "information_measure": name}
         for corpus, settings in READINGS:
             yield corpus, {"idf": idf, **MEASURES[0], **settings}
@@ -124,26 +128,27 @@ def menli_cases(model: str) -> Iterator[Case]:
 CASES = {"infolm": infolm_cases, "baryscore": baryscore_cases, "menli": menli_cases}
 
 
-def make_corpora(many: int) -> dict[str, Any]:
+def make_corpora(count: int) -> dict[str, Any]:
     """Predictions and references by name; texts are few, but of every kind."""
     from tests.model_families import SENTENCES
 
-    some, others = list(SENTENCES[:6]), list(SENTENCES[6:12])
-    one = [*some, "", "the cat", "", "yes", "the cat sat", "猫 🙂 ½ 3rd CAFÉ"]
-    references = [*others, "rain", "", "", "no", "the cat sat", "the 猫 sat"]
+    texts, references = list(SENTENCES[:6]), list(SENTENCES[6:12])
+    candidates = [*texts, "", "the cat", "", "yes", "the cat sat", "猫 🙂 ½ 3rd CAFÉ"]
+    groups = [*references, "rain", "", "", "no", "the cat sat", "the 猫 sat"]
     draw, words = random.Random(0), " ".join(SENTENCES).split()
 
     def text() -> str:
         return " ".join(draw.choices(words, k=draw.randint(1, 6)))
 
+    long_reference = " ".join(references[::-1])
     return {
-        "one": (one, references),
-        "several": (one, [[each, *others[: n % 4]] for n, each in enumerate(references)]),
-        "long": ([" ".join(some), " ".join(others), "a boat", ""], [" ".join(others[::-1])] * 4),
+        "one": (candidates, groups),
+        "several": (candidates, [[g, *references[: n % 4]] for n, g in enumerate(groups)]),
+        "long": ([" ".join(texts), " ".join(references), "a boat", ""], [long_reference] * 4),
         "single": (["the cat sat on the mat"], ["the cat slept on the chair"]),
-        "copies": (some, some),
-        "many": ([text() for _ in range(many)], [[text(), text()] for _ in range(many)]),
-        "table": some + others,
+        "copies": (texts, texts),
+        "many": ([text() for _ in range(count)], [[text(), text()] for _ in range(count)]),
+        "table": texts + references,
     }
 
 
@@ -154,42 +159,41 @@ def score_all(job: Mapping[str, Any]) -> dict[str, Any]:
     import infolm_metric
 
     bundled = Path(infolm_metric.__file__).parent / "bundled"
-    found: dict[str, list[Scores]] = {}
+    scores: dict[str, list[Scores]] = {}
     for name, model in job["models"].items():
         tokenizer = AutoTokenizer.from_pretrained(bundled if model == "bundled" else model)
         table = infolm_metric.IDF.from_corpus(job["corpora"]["table"], tokenizer)
         scorer = getattr(infolm_metric, SCORERS[job["metric"]])(
             model_name_or_path=model, device="cpu", dtype="float32"
         )
-        found[name] = []
+        scores[name] = []
         for corpus, settings in CASES[job["metric"]](name):
             try:
-                found[name].append(call(scorer, job["corpora"][corpus], settings, table))
+                scores[name].append(call(scorer, job["corpora"][corpus], settings, table))
             except (TypeError, ValueError) as error:
-                found[name].append({"refused": str(error)})
-    return {"from": infolm_metric.__file__, "scores": found}
+                scores[name].append({"refused": str(error)})
+    return {"from": infolm_metric.__file__, "scores": scores}
 
 
 def call(scorer: Any, texts: Sequence[Any], settings: Mapping[str, Any], table: Any) -> Scores:
     """The scores of a call by the names of what was scored."""
 
-    def real(value: Any) -> Any:
+    def with_table(value: Any) -> Any:
         if isinstance(value, list):
-            return [real(each) for each in value]
+            return [with_table(entry) for entry in value]
         return table if value == TABLE else value
 
-    given = {name: real(value) for name, value in settings.items() if name != "sweep"}
+    options = {name: with_table(value) for name, value in settings.items() if name != "sweep"}
     if "sweep" not in settings:
-        return named(scorer.score(*texts, **given)["scores"])
-    rows = list(scorer.sweep(*texts, **given))
+        return by_name(scorer.score(*texts, **options)["scores"])
     return {
         f"row {number} {name}": column
-        for number, row in enumerate(rows)
-        for name, column in named(row[-1]["scores"]).items()
+        for number, (*_, result) in enumerate(scorer.sweep(*texts, **options))
+        for name, column in by_name(result["scores"]).items()
     }
 
 
-def named(scores: Any) -> Scores:
+def by_name(scores: Any) -> Scores:
     """Name -> scores; of a single score without a name."""
     return scores if isinstance(scores, Mapping) else {"": list(scores)}
 
@@ -205,15 +209,15 @@ def run(checkout: Path, folder: Path, metric: str) -> dict[str, Any]:
     }
     # -P: modules beside this file must not stand before those of the checkout.
     command = [sys.executable, "-P", __file__, "--worker", str(folder / f"{metric}.json")]
-    done = subprocess.run(command, cwd=folder, env=environment, stdout=subprocess.PIPE, check=True)
-    found = json.loads(done.stdout.splitlines()[-1])
-    if not Path(found["from"]).is_relative_to(checkout):
-        raise SystemExit(f"{checkout} was asked for, and {found['from']} was imported")
-    return found["scores"]
+    output = subprocess.check_output(command, cwd=folder, env=environment)
+    answer = json.loads(output.splitlines()[-1])
+    if not Path(answer["from"]).is_relative_to(checkout):
+        raise SystemExit(f"{checkout} was asked for, and {answer['from']} was imported")
+    return answer["scores"]
 
 
 @dataclass(frozen=True)
-class Compared:
+class Comparison:
     """One score in both checkouts, and the call that gave it."""
 
     name: str
@@ -233,32 +237,30 @@ class Compared:
         return self.old.hex() == self.new.hex()
 
 
-def compare(cases: Iterable[Case], old: Sequence[Scores], new: Sequence[Scores]) -> list[Compared]:
+def compare(
+    cases: Iterable[Case], old: Sequence[Scores], new: Sequence[Scores]
+) -> Iterator[Comparison]:
     """Every score of every call that both accept; the others are printed."""
-    found = []
-    for (corpus, settings), one, other in zip(cases, old, new, strict=True):
-        refused = [each.get("refused") for each in (one, other)]
-        if any(refused):
-            by = "both" if all(refused) else "one"
-            print(f"refused by {by}: {corpus}, {settings}: {refused}", file=sys.stderr)
+    for (corpus, settings), before, after in zip(cases, old, new, strict=True):
+        refusals = [scores.get("refused") for scores in (before, after)]
+        if any(refusals):
+            by = "both" if all(refusals) else "one"
+            print(f"refused by {by}: {corpus}, {settings}: {refusals}", file=sys.stderr)
             continue
-        if list(one) != list(other):
-            raise SystemExit(f"{corpus}, {settings}: {list(one)} became {list(other)}")
-        found += [
-            Compared(name, corpus, settings, *pair)
-            for name, column in one.items()
-            for pair in zip(column, other[name], strict=True)
-        ]
-    return found
+        if list(before) != list(after):
+            raise SystemExit(f"{corpus}, {settings}: {list(before)} became {list(after)}")
+        for name, column in before.items():
+            for pair in zip(column, after[name], strict=True):
+                yield Comparison(name, corpus, settings, *pair)
 
 
-def row(label: str, compared: Sequence[Compared]) -> list[str]:
+def row(label: str, comparisons: Sequence[Comparison]) -> list[str]:
     """A row of the table, with what gave the largest difference."""
-    unequal = [each for each in compared if not each.equal]
-    cells = [label, f"{len(compared)}", f"{len(unequal)}"]
+    unequal = [comparison for comparison in comparisons if not comparison.equal]
+    cells = [label, f"{len(comparisons)}", f"{len(unequal)}"]
     if not unequal:
         return [*cells, "0", ""]
-    worst = max(unequal, key=lambda each: each.difference)
+    worst = max(unequal, key=lambda comparison: comparison.difference)
     return [*cells, f"{worst.difference:.1e}", f"{worst.name} {worst.corpus} {worst.settings}"]
 
 
@@ -270,53 +272,46 @@ def main() -> int:
     parser.add_argument("--families", nargs="+", help="default: all of them, and bundled")
     parser.add_argument("--many", type=int, default=600, help="pairs of the largest corpus")
     parser.add_argument("--worker", type=Path, help=argparse.SUPPRESS)
-    given = parser.parse_args()
+    arguments = parser.parse_args()
     warnings.simplefilter("ignore")
-    if given.worker:
-        print(json.dumps(score_all(json.loads(given.worker.read_text()))))
+    if arguments.worker:
+        print(json.dumps(score_all(json.loads(arguments.worker.read_text()))))
         return 0
-    if given.other is None:
+    if arguments.other is None:
         parser.error("name the checkout to compare with")
-    checkouts = [path.resolve() for path in (given.other, ROOT)]
+    checkouts = [path.resolve() for path in (arguments.other, ROOT)]
     if checkouts[0] == checkouts[1]:
         parser.error(f"both are {checkouts[0]}")
     from tests import model_families, nli_models
     from tools.tables import show
 
-    families = given.families or [*model_families.FAMILIES, "bundled"]
-    everything: list[Compared] = []
+    families = arguments.families or [*model_families.FAMILIES, "bundled"]
+    comparisons: list[Comparison] = []
     rows: list[list[str]] = []
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
-        for metric in given.metrics:
+        for metric in arguments.metrics:
             models = {"bundled": "bundled"} if "bundled" in families else {}
-            for family in [each for each in families if each != "bundled"]:
+            for family in families:
                 place = folder / metric / family
-                build = nli_models.build if metric == "menli" else build_masked
-                models[family] = str(build(place, family))
-            job = {"metric": metric, "models": models, "corpora": make_corpora(given.many)}
+                if family != "bundled" and metric == "menli":
+                    models[family] = str(nli_models.build(place, family))
+                elif family != "bundled":
+                    models[family] = str(model_families.build(family, place))
+            job = {"metric": metric, "models": models, "corpora": make_corpora(arguments.many)}
             (folder / f"{metric}.json").write_text(json.dumps(job))
-            with ThreadPoolExecutor(2) as both:
-                old, new = both.map(lambda path, name=metric: run(path, folder, name), checkouts)
+            with ThreadPoolExecutor(2) as pool:
+                old, new = pool.map(lambda path, name=metric: run(path, folder, name), checkouts)
             for model in models:
-                compared = compare(CASES[metric](model), old[model], new[model])
-                everything += compared
-                rows.append(row(f"{metric}, {model}", compared))
+                part = list(compare(CASES[metric](model), old[model], new[model]))
+                comparisons += part
+                rows.append(row(f"{metric}, {model}", part))
                 print(rows[-1], file=sys.stderr, flush=True)
     header = ["metric, model", "scores", "not bit-equal", "largest difference", "by"]
-    show("Scores of two checkouts", header, [*rows, row("all", everything)])
-    wrong = [each for each in everything if not each.equal]
-    print(
-        f"\n{checkouts[0]} against {checkouts[1]}: {len(wrong)} of {len(everything)} scores differ"
-    )
-    return int(bool(wrong))
-
-
-def build_masked(folder: Path, family: str) -> Path:
-    """A tiny masked language model of the family in the folder."""
-    from tests import model_families
-
-    return model_families.build(family, folder)
+    show("Scores of two checkouts", header, [*rows, row("all", comparisons)])
+    count, total = sum(not comparison.equal for comparison in comparisons), len(comparisons)
+    print(f"\n{checkouts[0]} against {checkouts[1]}: {count} of {total} scores differ")
+    return int(count > 0)
 
 
 if __name__ == "__main__":

@@ -26,7 +26,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
-from itertools import combinations
+from itertools import combinations, product
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +35,7 @@ import numpy as np
 import infolm_metric
 from infolm_metric import IDF, BaryScorer, InfoLMScorer, MENLIScorer, combine
 from infolm_metric.meta_evaluation import agreement, correlation, holm, kendall
+from infolm_metric.meta_evaluation.correlations import COEFFICIENTS
 from tools.data import READERS, DataSet, rows_of
 from tools.tables import show
 
@@ -43,14 +44,14 @@ CHUNK = 160  # rows that are scored between two savings
 BUNDLED = Path(infolm_metric.__file__).parent / "bundled"
 LAYER = 5  # of 6, of which BERTScore takes the states
 TEMPERATURES, INTERPOLATIONS = (1.0, 2.0), (0.0, 0.1, 0.2, 0.3, 0.5)
-RIVALS = ("BERTScore", "chrF")
+COMPARISONS = ("BERTScore", "chrF")
 STATISTICS = {"system": ("pearson", "r"), "text": ("kendall", "tau")}
 ONE_PASS = "InfoLM 1 pass T{:g} lambda{:g}"
 WEIGHTS = tuple(step / 10 for step in range(1, 10))
-BESIDE_MENLI = ("BaryScore", ONE_PASS.format(1, 0.2), "BERTScore", "InfoLM")
+PARTNERS = ("BaryScore", ONE_PASS.format(1, 0.2), "BERTScore", "InfoLM")
 NLI = "MENLI e avg"
 CHOICES = ("InfoLM 1 pass", "BaryScore", "MENLI with")  # how the names of settings begin
-PUBLISHED = {  # Pearson, Spearman, Kendall; Colombo et al. 2022, Table 2
+TABLE_2 = {  # Pearson, Spearman, Kendall; Colombo et al. 2022, Table 2
     ("correctness", "data_coverage"): (97.6, 85.2, 73.3),
     ("correctness", "fluency"): (80.0, 81.1, 61.6),
     ("correctness", "relevance"): (99.1, 89.7, 75.0),
@@ -71,9 +72,9 @@ class Texts:
     corpus: tuple[str, ...]
     average: bool  # over the references; else the best counts
 
-    def rows(self, chosen: Iterable[int]) -> "Texts":
+    def rows(self, indices: Iterable[int]) -> "Texts":
         """Some of the rows."""
-        texts = [(self.predictions[row], self.references[row]) for row in chosen]
+        texts = [(self.predictions[row], self.references[row]) for row in indices]
         return Texts(*map(list, zip(*texts, strict=True)), self.corpus, self.average)
 
 
@@ -86,9 +87,16 @@ class Entry:
 
 
 @cache
-def scorer_of(kind: type, **settings: Any) -> Any:
+def scorer_of(kind: type) -> Any:
     """A scorer of the bundled model, loaded once."""
-    return kind(model_name_or_path="bundled", **settings)
+    return kind(model_name_or_path="bundled")
+
+
+def score_by(kind: type, texts: Texts, best: str, **settings: Any) -> np.ndarray:
+    """The scores by one of our metrics, [rows]; `best` says which of several references counts."""
+    settings["multi_reference"] = "mean" if texts.average else best
+    result = scorer_of(kind).score(texts.predictions, texts.references, **settings)
+    return np.asarray(result["scores"])
 
 
 @cache
@@ -99,34 +107,30 @@ def table_of(corpus: tuple[str, ...]) -> IDF:
     return IDF.from_corpus(list(corpus), AutoTokenizer.from_pretrained(BUNDLED))
 
 
-def distance(title: str, kind: type, *, idf: bool = True, **settings: Any) -> Entry:
+def distance(title: str, kind: type, *, idf: bool = True) -> Entry:
     """InfoLM or BaryScore, of which lower is better."""
 
     def score(texts: Texts) -> Scores:
-        found = scorer_of(kind, **settings).score(
-            texts.predictions,
-            texts.references,
-            idf=table_of(texts.corpus) if idf else False,
-            multi_reference="mean" if texts.average else "min",
-        )
-        return {title: -np.asarray(found["scores"])}
+        table = table_of(texts.corpus) if idf else False
+        return {title: -score_by(kind, texts, "min", idf=table)}
 
     return Entry((title,), score)
 
 
 def one_pass(texts: Texts) -> Scores:
     """InfoLM with nothing masked and some of the text's own tokens, by every setting."""
-    rows = scorer_of(InfoLMScorer, masks_per_pass=0).sweep(
+    rows = scorer_of(InfoLMScorer).sweep(
         texts.predictions,
         texts.references,
+        masks_per_pass=0,
         temperatures=TEMPERATURES,
         interpolations=INTERPOLATIONS,
         idfs=[table_of(texts.corpus)],
         multi_reference="mean" if texts.average else "min",
     )
     return {
-        ONE_PASS.format(settings.temperature, settings.interpolation): -np.asarray(found["scores"])
-        for settings, found in rows
+        ONE_PASS.format(settings.temperature, settings.interpolation): -np.asarray(result["scores"])
+        for settings, result in rows
     }
 
 
@@ -135,12 +139,8 @@ def menli(formula: str, direction: str) -> Entry:
     title = f"MENLI {formula} {direction}"
 
     def score(texts: Texts) -> Scores:
-        found = scorer_of(MENLIScorer, formula=formula, direction=direction).score(
-            texts.predictions,
-            texts.references,
-            multi_reference="mean" if texts.average else "max",
-        )
-        return {title: np.asarray(found["scores"])}
+        settings = {"formula": formula, "direction": direction}
+        return {title: score_by(MENLIScorer, texts, "max", **settings)}
 
     return Entry((title,), score)
 
@@ -148,7 +148,7 @@ def menli(formula: str, direction: str) -> Entry:
 def over_references(title: str, score: Callable[[list[str], list[str]], Any]) -> Entry:
     """A metric of candidates with one reference each, [single pairs]: the best, or the mean."""
 
-    def combined(texts: Texts) -> Scores:
+    def score_groups(texts: Texts) -> Scores:
         counts = np.asarray([len(group) for group in texts.references])
         candidates = np.repeat(np.asarray(texts.predictions, dtype=object), counts).tolist()
         flat = [text for group in texts.references for text in group]
@@ -157,7 +157,7 @@ def over_references(title: str, score: Callable[[list[str], list[str]], Any]) ->
             return {title: np.add.reduceat(values, starts) / counts}
         return {title: np.maximum.reduceat(values, starts)}
 
-    return Entry((title,), combined)
+    return Entry((title,), score_groups)
 
 
 def sacrebleu_scores(name: str, candidates: list[str], references: list[str]) -> list[float]:
@@ -167,7 +167,7 @@ def sacrebleu_scores(name: str, candidates: list[str], references: list[str]) ->
     metric = getattr(metrics, name.upper())(**{"effective_order": True} if name == "BLEU" else {})
     sign = -1.0 if name == "TER" else 1.0
     pairs = zip(candidates, references, strict=True)
-    return [sign * metric.sentence_score(one, [other]).score for one, other in pairs]
+    return [sign * metric.sentence_score(text, [reference]).score for text, reference in pairs]
 
 
 def rouge_l(candidates: list[str], references: list[str]) -> list[float]:
@@ -176,7 +176,7 @@ def rouge_l(candidates: list[str], references: list[str]) -> list[float]:
 
     scorer = RougeScorer(["rougeL"], use_stemmer=True)
     pairs = zip(candidates, references, strict=True)
-    return [scorer.score(other, one)["rougeL"].fmeasure for one, other in pairs]
+    return [scorer.score(reference, text)["rougeL"].fmeasure for text, reference in pairs]
 
 
 @cache
@@ -213,46 +213,44 @@ def path_of(folder: Path, name: str, entry: Entry) -> Path:
     return folder / name / f"{entry.names[0].replace(' ', '_')}.npz"
 
 
-def kept(folder: Path, name: str) -> Scores:
+def load_scores(folder: Path, name: str) -> Scores:
     """The scores of a data set that are kept, with MENLI's combinations of those that are whole."""
     scores: Scores = {}
     for entry in ENTRIES:
         if (path := path_of(folder, name, entry)).exists():
             scores |= dict(np.load(path))
-    for other in BESIDE_MENLI:
-        if not all(each in scores and not np.isnan(scores[each]).any() for each in (NLI, other)):
-            continue
-        for weight in WEIGHTS:
-            title = f"MENLI with {other} {weight:g}"
-            combined = combine(scores[NLI].tolist(), scores[other].tolist(), weight)
-            scores[title] = np.asarray(combined)
+    names = [name for name in (NLI, *PARTNERS) if is_whole(scores.get(name, np.nan))]
+    for partner, weight in product(names[1:] if NLI in names else (), WEIGHTS):
+        combination = combine(scores[NLI].tolist(), scores[partner].tolist(), weight)
+        scores[f"MENLI with {partner} {weight:g}"] = np.asarray(combination)
     return scores
 
 
+def is_whole(scores: Any) -> bool:
+    """Whether every text has a score."""
+    return bool(np.isfinite(scores).all())
+
+
 def complete(
-    folder: Path,
-    name: str,
-    texts: Texts,
-    order: Sequence[int],
-    entries: Iterable[Entry],
+    folder: Path, name: str, texts: Texts, order: Sequence[int], entries: Iterable[Entry]
 ) -> None:
     """Score what is missing of the rows, in that order, and save after each chunk."""
     for entry in entries:
         path, start = path_of(folder, name, entry), time.perf_counter()
         path.parent.mkdir(parents=True, exist_ok=True)
-        empty = {each: np.full(len(texts.predictions), np.nan) for each in entry.names}
+        empty = {title: np.full(len(texts.predictions), np.nan) for title in entry.names}
         scores = empty | (dict(np.load(path)) if path.exists() else {})
-        missing = [row for row in order if any(np.isnan(each[row]) for each in scores.values())]
-        for first in range(0, len(missing), CHUNK):
-            chunk = missing[first : first + CHUNK]
+        rows = [row for row in order if any(np.isnan(column[row]) for column in scores.values())]
+        for start_row in range(0, len(rows), CHUNK):
+            chunk = rows[start_row : start_row + CHUNK]
             for title, values in entry.score(texts.rows(chunk)).items():
                 scores[title][chunk] = values
             part = path.with_suffix(".part.npz")
             np.savez(part, **scores)
             part.replace(path)
-        if missing:
+        if rows:
             seconds = time.perf_counter() - start
-            print(f"{name}: {entry.names[0]}: {len(missing)} rows, {seconds:.0f} s", flush=True)
+            print(f"{name}: {entry.names[0]}: {len(rows)} rows, {seconds:.0f} s", flush=True)
 
 
 def texts_of(data: DataSet) -> Texts:
@@ -261,30 +259,25 @@ def texts_of(data: DataSet) -> Texts:
     return Texts(data.predictions, data.references, corpus, data.average)
 
 
-def score_sets(given: argparse.Namespace) -> None:
+def score_sets(arguments: argparse.Namespace) -> None:
     """Score the data sets."""
-    entries = [each for each in ENTRIES if not given.metrics or {*each.names} & {*given.metrics}]
-    for name in given.sets:
-        data = READERS[name](given.data)
-        order = data.drawn_order().tolist()
-        order = order[: round(given.share * len(order))]
-        complete(given.scores, name, texts_of(data), order, entries)
+    metrics = {*arguments.metrics}
+    entries = [entry for entry in ENTRIES if not metrics or {*entry.names} & metrics]
+    for name in arguments.sets:
+        data = READERS[name](arguments.data)
+        order = data.random_order().tolist()
+        order = order[: round(arguments.share * len(order))]
+        complete(arguments.scores, name, texts_of(data), order, entries)
 
 
 def text_kendall(data: DataSet, scores: np.ndarray) -> float:
     """Kendall over the texts of a sample, or of a language, averaged over these and criteria."""
-    grids = data.grids(scores)
-    return float(
-        np.mean(
-            [
-                correlation(human, grids[name], "kendall", "text")
-                if part.systems
-                else kendall(human, grids[name])
-                for name, part in data.parts.items()
-                for human in part.human.values()
-            ]
-        )
-    )
+    values = []
+    for name, grid in data.grids(scores).items():
+        part = data.parts[name]
+        tau = partial(correlation, coefficient="kendall", level="text") if part.systems else kendall
+        values += [tau(human, grid) for human in part.human.values()]
+    return float(np.mean(values))
 
 
 def agreement_tables(
@@ -295,176 +288,166 @@ def agreement_tables(
         name: agreement(
             part.human,
             {metric: data.grids(column)[name] for metric, column in scores.items()},
-            against=RIVALS,
+            against=COMPARISONS,
             length=part.lengths,
             resamples=resamples,
         )
         for name, part in data.parts.items()
     }
     first = next(iter(tables.values()))
-    columns = [(name, each) for name, table in tables.items() for each in table.names("criterion")]
-    rows_left_out = sum(sum(table.dropped.values()) for table in tables.values())
+    columns = [(name, word) for name, table in tables.items() for word in table.names("criterion")]
+    dropped_rows = sum(sum(table.dropped.values()) for table in tables.values())
+    remark = f", {dropped_rows} without all scores left out" if dropped_rows else ""
     for level in first.names("level"):
-        statistic, short = STATISTICS[level]
+        statistic, symbol = STATISTICS[level]
 
-        def cells(metric: str, what: str, level: str = level) -> list[Any]:
-            return [tables[name].find(metric, each, level, what) for name, each in columns]
+        def cells(metric: str, statistic: str, level: str = level) -> list[Any]:
+            return [tables[name].find(metric, word, level, statistic) for name, word in columns]
 
-        metrics = first.names("metric")
-        found = {metric: cells(metric, statistic) for metric in metrics}
+        by_metric = {metric: cells(metric, statistic) for metric in first.names("metric")}
         tests = [
-            (rival, metric, cell.value - other.value, cell.p_values[rival])
-            for rival in RIVALS
-            for metric in metrics
-            if metric != rival
-            for cell, other in zip(found[metric], found[rival], strict=True)
+            (comparison, metric, cell.value - base.value, cell.p_values[comparison])
+            for comparison in COMPARISONS
+            for metric in by_metric
+            if metric != comparison
+            for cell, base in zip(by_metric[metric], by_metric[comparison], strict=True)
         ]
-        corrected = holm([p for *_, p in tests])
+        p_values = holm([p for *_, p in tests])
         verdicts = [
-            (rival, metric, np.sign(gain))
-            for (rival, metric, gain, _), p in zip(tests, corrected, strict=True)
+            (comparison, metric, np.sign(gain))
+            for (comparison, metric, gain, _), p in zip(tests, p_values, strict=True)
             if p < 0.05
         ]
         rows = []
-        for metric in metrics:
+        for metric, row_cells in by_metric.items():
             row = [
-                f"{100 * c.value:.1f} [{100 * c.low:.0f}, {100 * c.high:.0f}]"
-                for c in found[metric]
+                f"{100 * cell.value:.1f} [{100 * cell.low:.0f}, {100 * cell.high:.0f}]"
+                for cell in row_cells
             ]
-            for each in (found[metric], cells(metric, "partial")):
-                row.append(f"{100 * np.mean([cell.value for cell in each]):.1f}")
-            for rival in RIVALS:
-                better, worse = (verdicts.count((rival, metric, sign)) for sign in (1, -1))
-                row.append("" if metric == rival else f"+{better} -{worse}")
+            for group in (row_cells, cells(metric, "partial")):
+                row.append(f"{100 * np.mean([cell.value for cell in group]):.1f}")
+            for comparison in COMPARISONS:
+                better, worse = (verdicts.count((comparison, metric, sign)) for sign in (1, -1))
+                row.append("" if metric == comparison else f"+{better} -{worse}")
             rows.append([metric, *row])
-        names = [f"{name} {each}".strip().replace("_", " ") for name, each in columns]
-        header = ["metric", *names, f"mean {short}", "mean r given length"]
-        header += [f"than {rival}" for rival in RIVALS]
-        left_out = f", {rows_left_out} without all scores left out" if rows_left_out else ""
-        yield f"{data.title}: {short} over {level}s{left_out}", header, rows
+        names = [f"{name} {word}".strip().replace("_", " ") for name, word in columns]
+        header = ["metric", *names, f"mean {symbol}", "mean r given length"]
+        header += [f"than {comparison}" for comparison in COMPARISONS]
+        yield f"{data.title}: {symbol} over {level}s{remark}", header, rows
 
 
-def agree(given: argparse.Namespace) -> None:
+def agree(arguments: argparse.Namespace) -> None:
     """Each metric's agreement with people; metrics that are not whole in a table of their own."""
-    for name in given.sets:
-        data, scores = READERS[name](given.data), kept(given.scores, name)
-        if given.metrics:
-            scores = {each: scores[each] for each in (*given.metrics, *RIVALS) if each in scores}
-        else:
-            scores = {each: s for each, s in scores.items() if not each.startswith("MENLI with")}
-        whole = {each: column for each, column in scores.items() if not np.isnan(column).any()}
-        partly = {each: column for each, column in scores.items() if each not in whole}
-        for part in [whole] + [partly | {each: whole[each] for each in RIVALS}] * bool(partly):
-            for title, header, rows in agreement_tables(data, part, given.resamples):
-                show(title, header, rows, given.csv)
+    for name in arguments.sets:
+        data, scores = READERS[name](arguments.data), load_scores(arguments.scores, name)
+        names = [metric for metric in scores if not metric.startswith("MENLI with")]
+        if arguments.metrics:
+            names = [metric for metric in (*arguments.metrics, *COMPARISONS) if metric in scores]
+        whole = {metric: scores[metric] for metric in names if is_whole(scores[metric])}
+        rest = {metric: scores[metric] for metric in names if metric not in whole}
+        base = {metric: whole[metric] for metric in COMPARISONS}
+        for part in [whole, rest | base] if rest else [whole]:
+            for title, header, rows in agreement_tables(data, part, arguments.resamples):
+                show(title, header, rows, arguments.csv)
 
 
-def choose(given: argparse.Namespace) -> None:
+def choose(arguments: argparse.Namespace) -> None:
     """Settings chosen on all data sets but one, by the mean of text-level Kendall, on that one."""
-    sets = {name: READERS[name](given.data) for name in given.sets if name != "summeval11"}
-    scores = {name: kept(given.scores, name) for name in sets}
-    values = {
+    sets = {name: READERS[name](arguments.data) for name in arguments.sets if name != "summeval11"}
+    taus = {
         name: {
-            each: text_kendall(data, s) for each, s in scores[name].items() if np.isfinite(s).all()
+            metric: text_kendall(data, scores)
+            for metric, scores in load_scores(arguments.scores, name).items()
+            if is_whole(scores)
         }
         for name, data in sets.items()
     }
-    for begin in CHOICES:
-        among = [each for each in next(iter(values.values())) if each.startswith(begin)]
-        among = [each for each in among if all(each in found for found in values.values())]
-        if not among:
+    metrics = [name for name in next(iter(taus.values())) if all(name in t for t in taus.values())]
+    for prefix in CHOICES:
+        settings = [metric for metric in metrics if metric.startswith(prefix)]
+        if not settings:
             continue
         rows = []
-        for out in sets:
-            others = {
-                each: float(np.mean([values[name][each] for name in sets if name != out]))
-                for each in among
+        for test, data in sets.items():
+            means = {
+                metric: float(np.mean([taus[name][metric] for name in sets if name != test]))
+                for metric in settings
             }
-            best = max(others, key=others.__getitem__)
-            found = [values[out][each] for each in (best, *RIVALS)]
-            rows.append(
-                [sets[out].title, best, *(f"{100 * v:.1f}" for v in (others[best], *found))]
-            )
-        header = ["reported on", f"chosen among {len(among)}", "tau on the others", "tau here"]
-        show(f"Chosen: {begin}", [*header, *RIVALS], rows, given.csv)
+            best = max(means, key=means.__getitem__)
+            values = [means[best], *(taus[test][metric] for metric in (best, *COMPARISONS))]
+            rows.append([data.title, best, *(f"{100 * value:.1f}" for value in values)])
+        header = ["reported on", f"chosen among {len(settings)}", "tau on the others", "tau here"]
+        show(f"Chosen: {prefix}", [*header, *COMPARISONS], rows, arguments.csv)
 
 
-def trade(given: argparse.Namespace) -> None:
+def trade(arguments: argparse.Namespace) -> None:
     """Attacks noticed against agreement, by the weight of MENLI beside other metrics."""
-    cases = [row for row in rows_of(given.attacks) if row.get("paraphrase")]
-    pairs = list(
-        dict.fromkeys(
-            (row[key], row["anchor"]) for row in cases for key in ("paraphrase", "adversary")
-        )
-    )
-    corpus = tuple(dict.fromkeys(anchor for _, anchor in pairs))
-    texts = Texts([text for text, _ in pairs], [[anchor] for _, anchor in pairs], corpus, False)
-    name = f"attacks-{hashlib.sha256(given.attacks.read_bytes()).hexdigest()[:12]}"
-    wanted = {NLI, *BESIDE_MENLI, *RIVALS}
-    entries = [entry for entry in ENTRIES if wanted & {*entry.names}]
-    complete(given.scores, name, texts, range(len(pairs)), entries)
-    place = {pair: row for row, pair in enumerate(pairs)}
-    sides = [
-        [place[row[key], row["anchor"]] for row in cases] for key in ("paraphrase", "adversary")
+    cases = [row for row in rows_of(arguments.attacks) if row.get("paraphrase")]
+    places: dict[tuple[str, str], int] = {}
+    for row in cases:
+        for key in ("paraphrase", "adversary"):
+            places.setdefault((row[key], row["anchor"]), len(places))
+    corpus = tuple(dict.fromkeys(anchor for _, anchor in places))
+    texts = Texts([text for text, _ in places], [[anchor] for _, anchor in places], corpus, False)
+    name = f"attacks-{hashlib.sha256(arguments.attacks.read_bytes()).hexdigest()[:12]}"
+    metrics = {NLI, *PARTNERS, *COMPARISONS}
+    entries = [entry for entry in ENTRIES if metrics & {*entry.names}]
+    complete(arguments.scores, name, texts, range(len(places)), entries)
+    indices = [
+        [places[row[key], row["anchor"]] for row in cases] for key in ("paraphrase", "adversary")
     ]
     attacks = np.asarray([row["attack"] for row in cases])
 
-    def noticed(scores: np.ndarray) -> float:
-        one, other = (scores[side] for side in sides)
-        better = (one > other) & ~np.isclose(one, other, rtol=1e-6, atol=1e-9)
+    def notice_rate(scores: np.ndarray) -> float:
+        good, bad = (scores[rows] for rows in indices)
+        better = (good > bad) & ~np.isclose(good, bad, rtol=1e-6, atol=1e-9)
         return float(np.mean([better[attacks == attack].mean() for attack in np.unique(attacks)]))
 
-    sets = {each: READERS[each](given.data) for each in given.sets}
-    scores = {each: kept(given.scores, each) for each in (name, *sets)}
+    sets = {title: READERS[title](arguments.data) for title in arguments.sets}
+    scores = {title: load_scores(arguments.scores, title) for title in sets}
     rows = []
-    for metric in scores[name]:
-        figures = [noticed(scores[name][metric])]
-        for each, data in sets.items():
-            column = scores[each].get(metric, np.full(1, np.nan))
-            whole = np.isfinite(column).all()
-            figures.append(text_kendall(data, column) if whole else float("nan"))
+    for metric, column in load_scores(arguments.scores, name).items():
+        figures = [notice_rate(column)]
+        for title, data in sets.items():
+            whole = is_whole(scores[title].get(metric, np.nan))
+            figures.append(text_kendall(data, scores[title][metric]) if whole else float("nan"))
         rows.append([metric, *(f"{100 * figure:.1f}" for figure in figures)])
     header = ["metric", "attacks noticed", *(data.title for data in sets.values())]
-    show("Attacks noticed against tau over texts", header, rows, given.csv)
+    show("Attacks noticed against tau over texts", header, rows, arguments.csv)
 
 
-def published(given: argparse.Namespace) -> int:
+def published(arguments: argparse.Namespace) -> int:
     """The correlations over systems of Table 2 on WebNLG; 1 if one is farther off than 0.3."""
-    data = READERS["webnlg"](given.data)
-    bleu = next(entry for entry in ENTRIES if entry.names == ("BLEU",)).score(texts_of(data))[
-        "BLEU"
-    ]
+    data = READERS["webnlg"](arguments.data)
+    (entry,) = (entry for entry in ENTRIES if entry.names == ("BLEU",))
     ratings = data.parts[""]
-    grids = {**ratings.human, "BLEU": ratings.grid(bleu)}
-    rows, agreed = [], True
+    grids = {**ratings.human, "BLEU": ratings.grid(entry.score(texts_of(data))["BLEU"])}
+    rows, agrees = [], True
     for pair in combinations(grids, 2):
-        one, other = (grids[name] for name in pair)
-        found = [100 * correlation(one, other, name) for name in ("pearson", "spearman", "kendall")]
-        known = PUBLISHED.get(pair)
-        far = max(abs(round(a, 1) - b) for a, b in zip(found, known or found, strict=True))
-        agreed &= known is None or far <= (0.3 if "BLEU" in pair else 0.1) + 1e-9
-        here = " / ".join(f"{value:.1f}" for value in found)
-        rows.append([" - ".join(pair), " / ".join(map(str, known or "-")), here])
-    show("Correlations over systems", ["pair", "published r / rho / tau", "here"], rows, given.csv)
-    print(
-        f"\nThe {3 * len(PUBLISHED)} published figures {'agree' if agreed else 'do NOT all agree'}"
-    )
-    return 0 if agreed else 1
+        left, right = (grids[name] for name in pair)
+        values = [100 * correlation(left, right, name) for name in COEFFICIENTS]
+        figures = TABLE_2.get(pair)
+        error = max(abs(round(a, 1) - b) for a, b in zip(values, figures or values, strict=True))
+        agrees &= figures is None or error <= (0.3 if "BLEU" in pair else 0.1) + 1e-9
+        cells = " / ".join(map(str, figures or "-")), " / ".join(f"{v:.1f}" for v in values)
+        rows.append([" - ".join(pair), *cells])
+    header = ["pair", "published r / rho / tau", "here"]
+    show("Correlations over systems", header, rows, arguments.csv)
+    verdict = "agree" if agrees else "do NOT all agree"
+    print(f"\nThe {3 * len(TABLE_2)} published figures {verdict}")
+    return 0 if agrees else 1
 
 
-WHAT: Mapping[str, Callable[[argparse.Namespace], int | None]] = {
+COMMANDS: Mapping[str, Callable[[argparse.Namespace], int | None]] = {
     "score": score_sets,
-    "agree": agree,
-    "choose": choose,
-    "trade": trade,
-    "published": published,
+    **{command.__name__: command for command in (agree, choose, trade, published)},
 }
 
 
 def main() -> int | None:
     """Score, or print tables of what is scored."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("what", choices=WHAT)
+    parser.add_argument("what", choices=COMMANDS)
     parser.add_argument("data", type=Path, help="folder of the four files")
     parser.add_argument(
         "--scores", type=Path, default=Path("scores"), help="folder that keeps them"
@@ -475,8 +458,8 @@ def main() -> int | None:
     parser.add_argument("--attacks", type=Path, help="rows that `infolm attack` wrote")
     parser.add_argument("--resamples", type=int, default=1000)
     parser.add_argument("--csv", type=Path, help="folder for the tables' rows")
-    given = parser.parse_args()
-    return WHAT[given.what](given)
+    arguments = parser.parse_args()
+    return COMMANDS[arguments.what](arguments)
 
 
 if __name__ == "__main__":

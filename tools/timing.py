@@ -13,12 +13,12 @@ from typing import Any
 
 def median_seconds(call: Callable[[], object], repeats: int = 1) -> float:
     """The median wall clock of so many calls."""
-    spent = []
+    seconds = []
     for _ in range(repeats):
         start = time.perf_counter()
         call()
-        spent.append(time.perf_counter() - start)
-    return statistics.median(spent)
+        seconds.append(time.perf_counter() - start)
+    return statistics.median(seconds)
 
 
 def peak_memory() -> float:
@@ -30,7 +30,7 @@ def peak_memory() -> float:
 def in_process(module: str, job: Mapping[str, Any], threads: int | None = None) -> dict[str, Any]:
     """What `python -m module --worker`, given the job as JSON, prints as its last line of JSON."""
     environment = dict(os.environ) | ({"OMP_NUM_THREADS": str(threads)} if threads else {})
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-m", module, "--worker"],
         input=json.dumps(job),
         env=environment,
@@ -38,8 +38,8 @@ def in_process(module: str, job: Mapping[str, Any], threads: int | None = None) 
         text=True,
         check=True,
     )
-    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    return found
+    answer: dict[str, Any] = json.loads(process.stdout.splitlines()[-1])
+    return answer
 
 
 def of_a_worker(work: Callable[..., Mapping[str, Any]]) -> bool:

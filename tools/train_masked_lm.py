@@ -38,22 +38,18 @@ def read_corpus(folder: Path, tokenizer: Any, cache: Path) -> tuple[np.ndarray, 
     A paragraph gives one text for every TEXT_LENGTH - 2 tokens; the last one may be shorter.
     """
     if cache.exists():
-        stored = np.load(cache)
-        return stored["ids"], stored["lengths"]
+        arrays = np.load(cache)
+        return arrays["ids"], arrays["lengths"]
     rows: list[np.ndarray] = []
+    options = {"truncation": True, "max_length": TEXT_LENGTH - 2, "return_overflowing_tokens": True}
     for file in sorted(folder.glob("*.txt.gz")):
         if file.name.endswith(".valid.txt.gz"):
             continue
         paragraphs = read_texts(file)
         for start in range(0, len(paragraphs), 10_000):
-            encoded = tokenizer(
-                paragraphs[start : start + 10_000],
-                add_special_tokens=False,
-                truncation=True,
-                max_length=TEXT_LENGTH - 2,
-                return_overflowing_tokens=True,
-            )["input_ids"]
-            rows += [np.asarray(ids, dtype=np.uint16) for ids in encoded]
+            chunk = paragraphs[start : start + 10_000]
+            texts = tokenizer(chunk, add_special_tokens=False, **options)["input_ids"]
+            rows += [np.asarray(ids, dtype=np.uint16) for ids in texts]
     lengths = np.asarray([len(row) for row in rows], dtype=np.uint8)
     ids = np.zeros((len(rows), TEXT_LENGTH - 2), dtype=np.uint16)
     for row, values in zip(ids, rows, strict=True):
@@ -69,11 +65,11 @@ def plan_epoch(lengths: np.ndarray, tokens_per_batch: int, seed: int) -> list[np
     random = np.random.default_rng(seed)
     order = random.permutation(np.flatnonzero(lengths >= 6))
     order = order[np.argsort(lengths[order], kind="stable")]
-    batches, start = [], 0
-    while start < len(order):
-        size = max(1, tokens_per_batch // (int(lengths[order[start]]) + 2))
-        batches.append(order[start : start + size])
-        start += size
+    batches = []
+    while len(order):
+        size = max(1, tokens_per_batch // (int(lengths[order[0]]) + 2))
+        batches.append(order[:size])
+        order = order[size:]
     return [batches[i] for i in random.permutation(len(batches))]
 
 
@@ -138,20 +134,20 @@ def train(args: argparse.Namespace) -> None:
     start_head_from_counts(model, ids, lengths)
     special = (tokenizer.cls_token_id, tokenizer.sep_token_id, tokenizer.mask_token_id)
 
-    def steps(done: int, tokens: int) -> Iterator[Step]:
+    def steps(start: int, tokens: int) -> Iterator[Step]:
         epochs = (plan_epoch(lengths, args.tokens_per_batch, args.seed + n) for n in count())
-        batches = islice(chain.from_iterable(epochs), done, None)
-        while tokens < args.tokens:
-            batch = next(batches)
+        for step, batch in enumerate(islice(chain.from_iterable(epochs), start, None), start):
+            if tokens >= args.tokens:
+                return
             length = int(lengths[batch].min())
             progress = tokens / args.tokens
-            rate = min(1.0, (done + 1) / args.warmup, (1 - progress) / args.decay)
-            generator = torch.Generator().manual_seed((args.seed + done) * 1_000_003 + rank)
+            rate = min(1.0, (step + 1) / args.warmup, (1 - progress) / args.decay)
+            generator = torch.Generator().manual_seed((args.seed + step) * 1_000_003 + rank)
             mask_rate = args.mask_rate + (args.final_mask_rate - args.mask_rate) * progress
             share = torch.from_numpy(ids[batch[rank::workers], :length].astype(np.int64))
             loss = masked_lm_loss(model, *mask_batch(share, *special, mask_rate, generator))
             size = len(batch) * (length + 2)
-            done, tokens = done + 1, tokens + size
+            tokens += size
             yield Step(rate, size, {"tokens": tokens}, loss)
 
     fit(args, model, "bert.", steps, "tokens", log_every=10)

@@ -65,11 +65,11 @@ def plan_epoch(
     core = np.asarray([source.startswith(CORE) for source in sources])
     narrow = random.permutation(np.flatnonzero(~core))
     narrow = narrow[: int(core.sum() * NARROW_SHARE / (1 - NARROW_SHARE))]
-    chosen = np.concatenate([np.flatnonzero(core), narrow])
+    order = np.concatenate([np.flatnonzero(core), narrow])
     # Noise: so that a row meets other neighbours in every epoch.
-    noisy = lengths[chosen] + random.uniform(0, 4, len(chosen))
-    chosen = chosen[np.argsort(noisy, kind="stable")]
-    batches = [chosen[start : start + batch_size] for start in range(0, len(chosen), batch_size)]
+    keys = lengths[order] + random.uniform(0, 4, len(order))
+    order = order[np.argsort(keys, kind="stable")]
+    batches = [order[start : start + batch_size] for start in range(0, len(order), batch_size)]
     return [batches[number] for number in random.permutation(len(batches))]
 
 
@@ -128,16 +128,15 @@ def train(args: argparse.Namespace) -> None:
         for batch in plan_epoch(sources, lengths, args.batch_size, args.seed + epoch)
     ]
 
-    def steps(done: int, seen: int) -> Iterator[Step]:
-        for step in range(done, len(batches)):
+    def steps(start: int, _: int) -> Iterator[Step]:
+        for step in range(start, len(batches)):
             rate = min((step + 1) / args.warmup, 1 - step / len(batches))
             torch.manual_seed((args.seed + step) * 1_000_003 + rank)  # of dropout
             share = batches[step][rank::workers]
             with torch.autocast("cpu", torch.bfloat16, enabled=args.bfloat16):
                 plain, helper = model(pad(tokenizer, rows.iloc[share]))
             loss, second = (nli_loss(logits, labels[share]) for logits in (plain, helper))
-            logged = {"of": len(batches)}
-            yield Step(rate, len(batches[step]), logged, loss, args.helper * second)
+            yield Step(rate, len(batches[step]), {"of": len(batches)}, loss, args.helper * second)
 
     fit(args, model, "classifier.bert.", steps, "pairs", log_every=100, weight_decay=0.01)
     if rank == 0:

@@ -23,9 +23,9 @@ class Step(NamedTuple):
 
     rate: float  # share of the peak learning rates
     size: int  # tokens or pairs, of all processes
-    logged: dict[str, int]
+    entries: dict[str, int]  # of the log
     loss: Tensor
-    more: Tensor | float = 0.0  # loss that is not logged
+    helper_loss: Tensor | float = 0.0  # which is not logged
 
 
 def options(
@@ -73,55 +73,55 @@ def fit(
         args: the options of the command.
         model: what to train.
         body: how the names of parameters begin that have the rate of the encoder.
-        steps: gives the steps to go from the number of those done, and of what was seen in them.
+        steps: gives the steps to go from the number of earlier ones, and of what was seen in them.
         unit: what is counted.
         log_every: steps.
         weight_decay: of all parameters.
     """
     peaks = {True: args.body_rate, False: args.head_rate}
     groups = [
-        {"params": [p for n, p in model.named_parameters() if n.startswith(body) is old]}
-        for old in peaks
+        {"params": [p for n, p in model.named_parameters() if n.startswith(body) is in_body]}
+        for in_body in peaks
     ]
     optimiser = torch.optim.AdamW(
         groups, lr=0.0, betas=(0.9, 0.98), weight_decay=weight_decay, fused=True
     )
-    done, seen, state = 0, 0, args.output / "state.pt"
-    if state.exists():
-        left = torch.load(state, weights_only=True)
-        model.load_state_dict(left["model"])
-        optimiser.load_state_dict(left["adam"])
-        done, seen = left["step"], left["tokens"]
-    before, began = seen, time.monotonic()
-    saved, losses = began, []
+    number, size, file = 0, 0, args.output / "state.pt"
+    if file.exists():
+        state = torch.load(file, weights_only=True)
+        model.load_state_dict(state["model"])
+        optimiser.load_state_dict(state["adam"])
+        number, size = state["step"], state["tokens"]
+    start_size, start = size, time.monotonic()
+    save_time, losses = start, []
     several = distributed.is_initialized()
-    first = not several or distributed.get_rank() == 0
-    for step in steps(done, seen):
+    is_first = not several or distributed.get_rank() == 0
+    for step in steps(number, size):
         for group, peak in zip(optimiser.param_groups, peaks.values(), strict=True):
             group["lr"] = step.rate * peak
-        (step.loss + step.more).backward()
+        (step.loss + step.helper_loss).backward()
         if several:
             average_gradients(model)
         nn.utils.clip_grad_norm_(model.parameters(), 1.0, foreach=True)
         optimiser.step()
         optimiser.zero_grad()
-        done, seen = done + 1, seen + step.size
+        number, size = number + 1, size + step.size
         losses.append(step.loss.item())
-        if not first:
+        if not is_first:
             continue
-        if done % log_every == 0:
-            speed = (seen - before) / (time.monotonic() - began)
-            entry = {"step": done, **step.logged, "loss": sum(losses) / len(losses)}
+        if number % log_every == 0:
+            speed = (size - start_size) / (time.monotonic() - start)
+            entry = {"step": number, **step.entries, "loss": sum(losses) / len(losses)}
             line = json.dumps(entry | {"rate": step.rate, f"{unit}_per_second": speed})
             print(line, flush=True)
             with (args.output / "log.jsonl").open("a") as log:
                 log.write(line + "\n")
             losses = []
-        if time.monotonic() - saved > args.save_every:
-            save_state(state, model, optimiser, done, seen)
-            saved = time.monotonic()
-    if first:
-        save_state(state, model, optimiser, done, seen)
+        if time.monotonic() - save_time > args.save_every:
+            save_state(file, model, optimiser, number, size)
+            save_time = time.monotonic()
+    if is_first:
+        save_state(file, model, optimiser, number, size)
 
 
 def average_gradients(model: nn.Module) -> None:

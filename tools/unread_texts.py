@@ -17,7 +17,7 @@ from pathlib import Path
 
 from infolm_metric import InfoLMScorer
 
-OWN = Path(__file__).parents[1] / "tests/texts_by_language.json"
+TEXTS_BY_LANGUAGE = Path(__file__).parents[1] / "tests/texts_by_language.json"
 
 
 def main() -> None:
@@ -27,7 +27,7 @@ def main() -> None:
     options = parser.parse_args()
     scorer = InfoLMScorer(model_name_or_path="bundled")
     sets = {file.name: texts_of(file) for file in options.files}
-    for part, kinds in json.loads(OWN.read_text(encoding="utf-8")).items():
+    for part, kinds in json.loads(TEXTS_BY_LANGUAGE.read_text(encoding="utf-8")).items():
         sets |= {f"{kind}, {part}": texts for kind, texts in kinds.items()}
     for name, texts in sets.items():
         weighted = scorer.weigh(list(dict.fromkeys(texts)), None, scorer.settings)
