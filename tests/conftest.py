@@ -75,6 +75,14 @@ def tiny_bert(tiny_models) -> Path:
     return tiny_models("bert")
 
 
+@pytest.fixture(scope="module")
+def scorer(tiny_bert) -> Any:
+    """InfoLM's, with a tiny BERT."""
+    from infolm_metric import InfoLMScorer
+
+    return InfoLMScorer(model_name_or_path=tiny_bert)
+
+
 @pytest.fixture(scope="session")
 def space_url(tmp_path_factory) -> Iterator[str]:
     """The address of the Space, started once for all tests."""

@@ -21,16 +21,10 @@ from typing import Any
 
 import torch
 import transformers
-from tokenizers import (
-    AddedToken,
-    Tokenizer,
-    decoders,
-    models,
-    normalizers,
-    pre_tokenizers,
-    processors,
-    trainers,
-)
+from tokenizers import AddedToken, Tokenizer, models, processors, trainers
+from tokenizers.decoders import ByteLevel as ByteLevelDecoder
+from tokenizers.normalizers import NFC
+from tokenizers.pre_tokenizers import ByteLevel
 
 CORPUS = Path(__file__).with_name("sentences.txt")
 SENTENCES = tuple(CORPUS.read_text(encoding="utf-8").splitlines())
@@ -41,7 +35,6 @@ COMMON: dict[str, Any] = {
     "num_hidden_layers": 2,
     "num_attention_heads": 4,
     "intermediate_size": 64,
-    "max_position_embeddings": 40,
     "initializer_range": 0.4,
 }
 
@@ -73,10 +66,10 @@ def _wordpiece(
 def _byte_level(first: tuple[str, ...] = ()) -> tuple[dict[str, int], Any]:
     """Vocabulary and merges of a byte-level BPE that starts with the given special tokens."""
     backend = Tokenizer(models.BPE())
-    backend.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    backend.pre_tokenizer = ByteLevel(add_prefix_space=False)
     trainer = trainers.BpeTrainer(
         vocab_size=380,
-        initial_alphabet=sorted(pre_tokenizers.ByteLevel.alphabet()),
+        initial_alphabet=sorted(ByteLevel.alphabet()),
         special_tokens=list(first),
         show_progress=False,
     )
@@ -86,7 +79,7 @@ def _byte_level(first: tuple[str, ...] = ()) -> tuple[dict[str, int], Any]:
 
 def _roberta_tokenizer(**settings: Any) -> Any:
     """A byte-level BPE tokenizer with RoBERTa's special tokens, the mask last."""
-    vocab, merges = _byte_level(("<s>", "<pad>", "</s>", "<unk>"))
+    vocab, merges = _byte_level(_ROBERTA_TOKENS)
     vocab["<mask>"] = len(vocab)
     return transformers.RobertaTokenizer(vocab=vocab, merges=merges, **settings)
 
@@ -102,9 +95,9 @@ def _modernbert_tokenizer(**settings: Any) -> Any:
     """A byte-level BPE tokenizer with BERT's special tokens after the words."""
     vocab, merges = _byte_level()
     backend = Tokenizer(models.BPE(vocab=vocab, merges=merges))
-    backend.normalizer = normalizers.NFC()
-    backend.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    backend.decoder = decoders.ByteLevel()
+    backend.normalizer = NFC()
+    backend.pre_tokenizer = ByteLevel(add_prefix_space=False)
+    backend.decoder = ByteLevelDecoder()
     names = {"unk": "[UNK]", "cls": "[CLS]", "sep": "[SEP]", "pad": "[PAD]", "mask": "[MASK]"}
     backend.add_special_tokens(
         [AddedToken(text, lstrip=name == "mask", special=True) for name, text in names.items()]
@@ -153,7 +146,8 @@ def _family(
     """A function from configuration overrides to (tokenizer, model with the library's weights)."""
 
     def make(**overrides: Any) -> tuple[Any, Any]:
-        settings = {**COMMON, **family_settings, **overrides}
+        settings = {"max_position_embeddings": 40 + padding_offset, **COMMON, **family_settings}
+        settings |= overrides
         positions = settings["max_position_embeddings"] - padding_offset
         tokenizer = make_tokenizer(model_max_length=positions)
         settings.setdefault("vocab_size", len(tokenizer) + spare_entries)
@@ -166,42 +160,32 @@ def _family(
 
 
 _BERT_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
-_bert_tokenizer = partial(_wordpiece, transformers.BertTokenizer, first=_BERT_TOKENS)
+_ROBERTA_TOKENS = ("<s>", "<pad>", "</s>", "<unk>")
+_MPNET_TOKENS = ("<s>", "<pad>", "</s>", "[UNK]")
+_ALBERT_TOKENS = ("<pad>", "<unk>", "[CLS]", "[SEP]", "[MASK]")
+_DEBERTA_TOKENS = ("[PAD]", "[CLS]", "[SEP]", "[UNK]")
+_bert_tokenizer = partial(_wordpiece, transformers.BertTokenizer, _BERT_TOKENS)
 
 FAMILIES: dict[str, Callable[..., tuple[Any, Any]]] = {
     "bert": _family(transformers.BertForMaskedLM, _bert_tokenizer),
     "roberta": _family(
-        transformers.RobertaForMaskedLM,
-        _roberta_tokenizer,
-        padding_offset=2,
-        max_position_embeddings=42,
-        type_vocab_size=1,
+        transformers.RobertaForMaskedLM, _roberta_tokenizer, padding_offset=2, type_vocab_size=1
     ),
     "xlm-roberta": _family(
         transformers.XLMRobertaForMaskedLM,
-        partial(
-            _unigram,
-            transformers.XLMRobertaTokenizer,
-            first=("<s>", "<pad>", "</s>", "<unk>"),
-            last=("<mask>",),
-        ),
+        partial(_unigram, transformers.XLMRobertaTokenizer, _ROBERTA_TOKENS, ("<mask>",)),
         padding_offset=2,
-        max_position_embeddings=42,
         type_vocab_size=1,
     ),
     "distilbert": _family(
         transformers.DistilBertForMaskedLM,
-        partial(_wordpiece, transformers.DistilBertTokenizer, first=_BERT_TOKENS),
+        partial(_wordpiece, transformers.DistilBertTokenizer, _BERT_TOKENS),
         hidden_dim=64,
     ),
     # The two families whose embeddings, and so the head, are narrower than the encoder.
     "albert": _family(
         transformers.AlbertForMaskedLM,
-        partial(
-            _unigram,
-            transformers.AlbertTokenizer,
-            first=("<pad>", "<unk>", "[CLS]", "[SEP]", "[MASK]"),
-        ),
+        partial(_unigram, transformers.AlbertTokenizer, _ALBERT_TOKENS),
         embedding_size=16,
         initializer_range=0.55,
     ),
@@ -210,25 +194,14 @@ FAMILIES: dict[str, Callable[..., tuple[Any, Any]]] = {
     ),
     "mpnet": _family(
         transformers.MPNetForMaskedLM,
-        partial(
-            _wordpiece,
-            transformers.MPNetTokenizer,
-            first=("<s>", "<pad>", "</s>", "[UNK]"),
-            last=("<mask>",),
-        ),
+        partial(_wordpiece, transformers.MPNetTokenizer, _MPNET_TOKENS, ("<mask>",)),
         padding_offset=2,
-        max_position_embeddings=42,
     ),
     # Relative positions only, and more rows in the head than the tokenizer has tokens, as in the
     # published checkpoints of this family and the next.
     "deberta-v2": _family(
         transformers.DebertaV2ForMaskedLM,
-        partial(
-            _unigram,
-            transformers.DebertaV2Tokenizer,
-            first=("[PAD]", "[CLS]", "[SEP]", "[UNK]"),
-            last=("[MASK]",),
-        ),
+        partial(_unigram, transformers.DebertaV2Tokenizer, _DEBERTA_TOKENS, ("[MASK]",)),
         spare_entries=9,
         relative_attention=True,
         position_biased_input=False,
@@ -245,6 +218,9 @@ FAMILIES: dict[str, Callable[..., tuple[Any, Any]]] = {
         local_attention=8,
     ),
 }
+
+TOKENIZER_KINDS = ("bert", "roberta", "albert", "modernbert")
+"""A family for each kind of tokenizer."""
 
 UNFIT: dict[str, Callable[..., tuple[Any, Any]]] = {
     "gpt2": _family(transformers.GPT2LMHeadModel, _gpt2_tokenizer),
@@ -297,6 +273,6 @@ def edited(source: Path, target: Path, file: str, **changes: Any) -> Path:
     """`target`, a copy of a model's folder with entries of a JSON file changed; None removes."""
     shutil.copytree(source, target)
     entries = json.loads((target / file).read_text()) | changes
-    kept = {name: value for name, value in entries.items() if value is not None}
-    (target / file).write_text(json.dumps(kept))
+    entries = {name: value for name, value in entries.items() if value is not None}
+    (target / file).write_text(json.dumps(entries))
     return target

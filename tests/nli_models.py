@@ -18,6 +18,17 @@ LABELS = ("entailment", "neutral", "contradiction")
 MODELS = tuple(model_families.FAMILIES)
 
 
+def _name_outputs(config: Any, names: Sequence[str]) -> None:
+    config.id2label = dict(enumerate(names))
+    config.label2id = {name: index for index, name in enumerate(names)}
+
+
+def _saved(folder: Path, model: Any, tokenizer: Any) -> Path:
+    model.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
 def build(folder: Path, family: str = "bert", labels: Sequence[str] = LABELS) -> Path:
     """`folder`, with a classifier and tokenizer of the family that the Auto classes load from it.
 
@@ -25,13 +36,10 @@ def build(folder: Path, family: str = "bert", labels: Sequence[str] = LABELS) ->
     """
     with torch.random.fork_rng(devices=[]):
         tokenizer, masked = model_families.FAMILIES[family]()
-        masked.config.id2label = dict(enumerate(labels))
-        masked.config.label2id = {name: index for index, name in enumerate(labels)}
+        _name_outputs(masked.config, labels)
         model = transformers.AutoModelForSequenceClassification.from_config(masked.config)
     model_families.draw_weights(model, masked.config.initializer_range, 0)
-    model.save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
-    return folder
+    return _saved(folder, model, tokenizer)
 
 
 def build_bart(
@@ -49,15 +57,12 @@ def build_bart(
             bos_token_id=tokenizer.bos_token_id,
             eos_token_id=tokenizer.eos_token_id,
             decoder_start_token_id=tokenizer.eos_token_id,
-            id2label=dict(enumerate(LABELS)),
-            label2id={name: index for index, name in enumerate(LABELS)},
             **{f"{part}_{name}": size for part in PARTS for name, size in sizes.items()},
         )
+        _name_outputs(config, LABELS)
         model = kind(config)
     model_families.draw_weights(model, scale, 0)
-    model.save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
-    return folder
+    return _saved(folder, model, tokenizer)
 
 
 def reordered(source: Path, folder: Path, order: Sequence[int], names: Sequence[str]) -> Path:
@@ -65,8 +70,5 @@ def reordered(source: Path, folder: Path, order: Sequence[int], names: Sequence[
     model = transformers.BertForSequenceClassification.from_pretrained(source)
     for parameter in (model.classifier.weight, model.classifier.bias):
         parameter.data = parameter.data[list(order)]
-    model.config.id2label = dict(enumerate(names))
-    model.config.label2id = {name: index for index, name in enumerate(names)}
-    model.save_pretrained(folder)
-    transformers.AutoTokenizer.from_pretrained(source).save_pretrained(folder)
-    return folder
+    _name_outputs(model.config, names)
+    return _saved(folder, model, transformers.AutoTokenizer.from_pretrained(source))

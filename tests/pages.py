@@ -49,10 +49,10 @@ def write(example: Example) -> None:
 
 def run_commands(example: Example) -> str | None:
     """What a command printed, if it is not what is shown."""
-    for shown in COMMAND.finditer(f"{example.parsed}\n"):
-        printed = shell(shown["command"])
-        if not doctest.OutputChecker().check_output(shown["output"], printed, OPTIONS):
-            return f"{shown['command']} printed\n{printed}"
+    for example_command in COMMAND.finditer(f"{example.parsed}\n"):
+        output = shell(example_command["command"])
+        if not doctest.OutputChecker().check_output(example_command["output"], output, OPTIONS):
+            return f"{example_command['command']} printed\n{output}"
     return None
 
 
@@ -61,8 +61,8 @@ def shell(command: str) -> str:
     run = "&&".join(part for part in command.split("&&") if part.split()[0] not in NOT_RUN)
     words = shlex.split(run.replace("\\\n", ""))
     if words[:1] != ["infolm"] or set("|&;<>") & set(run):
-        done = subprocess.run(["bash", "-c", run], capture_output=True, text=True)
-        return done.stdout + (done.stderr if done.returncode else "")
+        process = subprocess.run(["bash", "-c", run], capture_output=True, text=True)
+        return process.stdout + (process.stderr if process.returncode else "")
     with (
         contextlib.redirect_stdout(io.StringIO()) as output,
         contextlib.redirect_stderr(io.StringIO()) as errors,

@@ -16,7 +16,7 @@ def started(*arguments: object, **options: object) -> subprocess.Popen[str]:
     It hears interrupts, which what a shell runs in the background ignores, and so would this.
     """
     environment = {**os.environ, "PYTHONPATH": str(ROOT), **options.pop("env", {})}
-    command = [sys.executable, *map(str, arguments)]
+    command = [options.pop("python", sys.executable), *map(str, arguments)]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     return subprocess.Popen(
         command,

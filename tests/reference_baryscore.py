@@ -24,37 +24,37 @@ class ReferenceBaryScore:
 
     def tokens(self, text, special=False):
         """The ids of a text, and where the tokens stand that have points."""
-        found = self.tokenizer(text, return_special_tokens_mask=True)
-        own = [i for i, flag in enumerate(found["special_tokens_mask"]) if special or not flag]
-        return found["input_ids"], own or list(range(len(found["input_ids"])))
+        encoded = self.tokenizer(text, return_special_tokens_mask=True)
+        ids, flags = encoded["input_ids"], encoded["special_tokens_mask"]
+        positions = [i for i, flag in enumerate(flags) if special or not flag]
+        return ids, positions or list(range(len(ids)))
 
     def layers(self, text, layers=5, special=False):
         """The normalised states of the last layers, [layers, tokens, hidden]."""
-        ids, own = self.tokens(text, special)
+        ids, positions = self.tokens(text, special)
         rows = torch.tensor([ids])
         with torch.no_grad():
             output = self.model(
                 input_ids=rows, attention_mask=torch.ones_like(rows), output_hidden_states=True
             )
-        chosen = output.hidden_states[-layers:]
         return np.stack(
             [
-                [state[0, i].numpy() / math.sqrt(float(state[0, i] @ state[0, i])) for i in own]
-                for state in chosen
+                [row.numpy() / math.sqrt(float(row @ row)) for row in states[0, positions]]
+                for states in output.hidden_states[-layers:]
             ]
         )
 
     def weights(self, text, documents=None):
         """The weights of a text's tokens; uniform without documents."""
-        ids, own = self.tokens(text)
-        values = np.ones(len(own))
+        ids, positions = self.tokens(text)
+        values = np.ones(len(positions))
         special = not any(self.tokenizer(text, return_special_tokens_mask=True)["input_ids"][1:-1])
         if documents is not None and not special:
             sets = [set(self.tokenizer(document)["input_ids"]) for document in documents]
-            for place, position in enumerate(own):
-                seen = sum(ids[position] in each for each in sets)
-                values[place] = math.log((len(sets) + 1) / (seen + 1))
-        return values / values.sum() if values.any() else np.full(len(own), 1 / len(own))
+            for index, position in enumerate(positions):
+                frequency = sum(ids[position] in document_ids for document_ids in sets)
+                values[index] = math.log((len(sets) + 1) / (frequency + 1))
+        return values / values.sum() if values.any() else np.full(len(values), 1 / len(values))
 
     def score(self, candidate, reference, layers=5, documents=None):
         """The least cost of moving one text's mean points onto the other's."""
@@ -68,7 +68,7 @@ class ReferenceBaryScore:
             literal_barycentre(self.layers(text, layers, special=True))
             for text in (candidate, reference)
         ]
-        sizes = [len(each) for each in points]
+        sizes = list(map(len, points))
         return transport_cost(*(np.full(n, 1 / n) for n in sizes), squared(*points))
 
 
@@ -83,9 +83,9 @@ def transport_plan(a, b, cost):
     i, j = np.divmod(np.arange(n * m), m)
     equations = np.concatenate([i, n + j]), np.tile(np.arange(n * m), 2)
     sums = coo_array((np.ones(2 * n * m), equations), shape=(n + m, n * m)).tocsr()
-    found = linprog(cost.reshape(-1), A_eq=sums, b_eq=[*a, *b], method="highs")
-    assert found.status == 0, found.message
-    return found.x.reshape(n, m)
+    solution = linprog(cost.reshape(-1), A_eq=sums, b_eq=[*a, *b], method="highs")
+    assert solution.status == 0, solution.message
+    return solution.x.reshape(n, m)
 
 
 def transport_cost(a, b, cost):

@@ -210,15 +210,15 @@ class ReferenceInfoLM:
         """Every token masked once, in the window whose centre is nearest to it."""
         window = max_length - len(self.prefix) - len(self.suffix)
         starts = window_starts(len(tokens), window)
-        found = []
+        positions = []
         for index, token in enumerate(tokens):
             start = nearest_window(index, starts, window)
             context = [*self.prefix, *tokens[start : start + window], *self.suffix]
             position = len(self.prefix) + index - start
             if self.masked:
                 context[position] = self.tokenizer.mask_token_id
-            found.append((context, position, token))
-        return found
+            positions.append((context, position, token))
+        return positions
 
     def log_distribution(
         self,
@@ -272,19 +272,19 @@ class ReferenceInfoLM:
             for document in documents
         ]
         return {
-            token: math.log((len(contents) + 1) / (sum(token in seen for seen in contents) + 1))
+            token: math.log((len(contents) + 1) / (sum(token in tokens for tokens in contents) + 1))
             for token in range(self.model.config.vocab_size)
         }
 
     def distinct(self, documents: Sequence[str], max_length: int | None, long_text: str) -> int:
         """How many of the documents are different texts to the model, after the cut."""
-        read = (
+        texts = (
             tuple(token for _, _, token in self.positions(document, max_length, long_text))
             if self._encode(document)[1]
             else ()
             for document in documents
         )
-        return len(set(read))
+        return len(set(texts))
 
     def score(
         self,
@@ -305,7 +305,7 @@ class ReferenceInfoLM:
 
         `idf` is False, True or "references", "separate", or a table as idf_table returns it.
         """
-        listed = [[given] if isinstance(given, str) else list(given) for given in references]
+        listed = [[group] if isinstance(group, str) else list(group) for group in references]
         table = partial(self.idf_table, max_length=max_length, long_text=long_text)
         log_distribution = partial(
             self.log_distribution,

@@ -48,8 +48,8 @@ class ReferenceMENLI:
 
 def min_max(scores: list[float]) -> np.ndarray:
     """Scores scaled to [0, 1]."""
-    found = np.asarray(scores)
-    return (found - found.min()) / (found.max() - found.min())
+    array = np.asarray(scores)
+    return (array - array.min()) / (array.max() - array.min())
 
 
 def combine(nli: list[float], metric: list[float], weight: float) -> np.ndarray:

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from tests.processes import started
 from tests.project_files import ROOT
 
 PATIENCE_SECONDS = 180
@@ -37,17 +38,11 @@ def running_space(
         "PYTHONPATH": "" if imported is None else str(imported),
     }
     with open(home / "output.txt", "w+") as output:
-        process = subprocess.Popen(
-            [python, app],
-            cwd=home,
-            env=os.environ | environment,
-            stdout=output,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
+        pipes = {"stdout": output, "stderr": subprocess.STDOUT, "start_new_session": True}
+        process = started(app, python=python, cwd=home, env=environment, **pipes)
         try:
             end = time.monotonic() + PATIENCE_SECONDS
-            while not _answers(port):
+            while not answers(port):
                 if process.poll() is not None or time.monotonic() > end:
                     output.seek(0)
                     raise AssertionError(f"the Space did not start:\n{output.read()}")
@@ -59,7 +54,7 @@ def running_space(
             process.wait()
 
 
-def _answers(port: int) -> bool:
+def answers(port: int) -> bool:
     """Whether something listens there."""
     with socket.socket() as client:
         return client.connect_ex(("127.0.0.1", port)) == 0

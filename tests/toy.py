@@ -6,6 +6,10 @@ from dataclasses import dataclass
 from infolm_metric.core.evaluate_metric import EvaluateMetric
 from infolm_metric.core.scorer import Scorer
 from infolm_metric.core.settings import Settings, check_at_least
+from infolm_metric.metrics import Metric
+
+TOY = Metric("toy", "tests.toy:ToySettings", "tests.toy:ToyScorer", "tests.toy:Toy")
+"""Its entry for the table of metrics."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,10 +38,10 @@ class ToyScorer(Scorer):
         def pieces(text):
             return {text[start : start + settings.size] for start in range(len(text))}
 
-        def overlap(one, other):
-            return len(pieces(one) & pieces(other)) / len(pieces(one) | pieces(other))
+        def overlap(text, reference):
+            return len(pieces(text) & pieces(reference)) / len(pieces(text) | pieces(reference))
 
-        scores = [max(overlap(one, text) for text in group) for one, group in pairs]
+        scores = [max(overlap(text, reference) for reference in group) for text, group in pairs]
         return {"toy": scores}, Counter(texts=sum(pairs.counts) + len(pairs))
 
 

@@ -3,6 +3,8 @@
 import copy
 import json
 import pickle
+import pkgutil
+import random
 import re
 import statistics
 import typing
@@ -10,6 +12,7 @@ import warnings
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
+import datasets
 import evaluate
 import hypothesis
 import numpy as np
@@ -23,15 +26,13 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_stat
 from infolm_metric import IDF
 from infolm_metric.core.inputs import check_pairs
 from infolm_metric.core.settings import ModelSettings, field_types
-from infolm_metric.metrics import METRICS, Metric
+from infolm_metric.metrics import METRICS
 from tests.nli_models import MODELS
 from tests.random_pairs import random_pairs
+from tests.toy import TOY
 
 pytestmark = pytest.mark.filterwarnings("ignore:infolm:UserWarning")
 
-TOY = Metric(
-    "toy", settings="tests.toy:ToySettings", scorer="tests.toy:ToyScorer", evaluate="tests.toy:Toy"
-)
 SETTINGS = {  # of each metric: such as its small models need, and a change of the scores
     "infolm": ({}, {"temperature": 2.0}),
     "baryscore": ({"layers": 2}, {"layers": 1}),
@@ -61,11 +62,11 @@ def metric(request):
 
 
 @pytest.fixture
-def chosen(metric, tiny_bert, tiny_nli):
+def tiny_settings(metric, tiny_bert, tiny_nli):
     """The settings by which it reads with a small model."""
-    own, _ = SETTINGS[metric.name]
+    settings, _ = SETTINGS[metric.name]
     model = tiny_nli() if metric.name == "menli" else tiny_bert
-    return own if metric.name == "toy" else {"model_name_or_path": str(model), **own}
+    return settings if metric.name == "toy" else {"model_name_or_path": str(model), **settings}
 
 
 @pytest.fixture
@@ -75,17 +76,16 @@ def change(metric):
 
 
 @pytest.fixture
-def scorer(metric, chosen):
-    return metric.scorer_type()(**chosen)
+def scorer(metric, tiny_settings):
+    return metric.scorer_type()(**tiny_settings)
 
 
 @pytest.fixture
 def make(metric, scorer):
     """The class for evaluate, with the settings of the scorer."""
-    module, _, name = metric.evaluate.partition(":")
-    found = getattr(__import__(module, fromlist=[name]), name)
-    values = {each: getattr(scorer.settings, each) for each in field_types(type(scorer.settings))}
-    return lambda **settings: found(**{**values, **settings})
+    metric_type = pkgutil.resolve_name(metric.evaluate)
+    values = {name: getattr(scorer.settings, name) for name in field_types(type(scorer.settings))}
+    return lambda **settings: metric_type(**{**values, **settings})
 
 
 @pytest.fixture
@@ -103,24 +103,28 @@ def columns(rows, several):
     return {"predictions": [row["prediction"] for row in rows], "references": references}
 
 
+def unpickled(pickled):
+    return pickle.loads(pickle.dumps(pickled))
+
+
 class Calls(RuleBasedStateMachine):
     """A metric called in any order, beside the pairs that it has to hold."""
 
     rows = st.lists(st.sampled_from([*ROWS, {"prediction": "", "references": ["a cat"]}]))
-    wrong = [{"sise": 1}, {"predictions": [None]}, {"model_name_or_path": "./none"}]
+    mistakes = [{"sise": 1}, {"predictions": [None]}, {"model_name_or_path": "./none"}]
 
     def __init__(self, metric, scorer):
         super().__init__()
-        self.metric, self.scorer, self.held, self.several = metric, scorer, [], False
+        self.metric, self.scorer, self.held_rows, self.several = metric, scorer, [], False
 
     def refuses(self, rows, several, call):
         """True if strings and lists would be mixed, or there is nothing, and that is refused."""
-        mixed = bool(self.held and rows) and several != self.several
-        if mixed or not (self.held or rows):
+        mixed = bool(self.held_rows and rows) and several != self.several
+        if mixed or not (self.held_rows or rows):
             with pytest.raises(ValueError, match="strings .*lists" if mixed else "nothing|empty"):
                 call(**columns(rows, several))
             return True
-        self.several = self.several if self.held else several
+        self.several = self.several if self.held_rows else several
         return False
 
     @rule(rows=rows, several=st.booleans(), singly=st.booleans())
@@ -133,45 +137,41 @@ class Calls(RuleBasedStateMachine):
                 self.metric.add(**{name[:-1]: values[0] for name, values in pair.items()})
         else:
             self.metric.add_batch(**columns(rows, several))
-        self.held = self.held + rows
+        self.held_rows = self.held_rows + rows
 
     @rule(rows=rows, several=st.booleans(), strict=st.booleans())
     def compute(self, rows, several, strict):
         if self.refuses(rows, several, self.metric.compute):
             return
-        expected = self.scorer.score(**columns(self.held + rows, self.several))
-        given = columns(rows, several) if rows else {}
+        expected = self.scorer.score(**columns(self.held_rows + rows, self.several))
+        arguments = columns(rows, several) if rows else {}
         with warnings.catch_warnings():
             if strict:  # where warnings are errors what was added remains
                 warnings.filterwarnings("error", message="infolm: .* no token")
             if strict and expected["warnings"].get("empty"):
                 with pytest.raises(UserWarning):
-                    self.metric.compute(**given)
+                    self.metric.compute(**arguments)
             else:
-                assert self.metric.compute(**given) == expected
-                self.held = []
+                assert self.metric.compute(**arguments) == expected
+                self.held_rows = []
 
-    @rule(rows=rows.filter(bool), several=st.booleans(), wrong=st.sampled_from(wrong))
-    def fail(self, rows, several, wrong):
+    @rule(rows=rows.filter(bool), several=st.booleans(), mistake=st.sampled_from(mistakes))
+    def fail(self, rows, several, mistake):
         with pytest.raises((TypeError, ValueError, OSError)):
-            self.metric.compute(**{**columns(rows, several), **wrong})
+            self.metric.compute(**{**columns(rows, several), **mistake})
 
-    @rule(
-        twin=st.sampled_from(
-            [copy.copy, copy.deepcopy, lambda one: pickle.loads(pickle.dumps(one))]
-        )
-    )
+    @rule(twin=st.sampled_from([copy.copy, copy.deepcopy, unpickled]))
     def copied(self, twin):
         self.metric = twin(self.metric)
 
     @invariant()
     def holds_what_was_added(self):
-        assert len(self.metric) == len(self.held)
+        assert len(self.metric) == len(self.held_rows)
 
 
 def test_any_order_of_adding_computing_failing_and_copying_keeps_the_pairs(make, scorer):
-    chosen = hypothesis.settings(max_examples=12, stateful_step_count=10, derandomize=True)
-    run_state_machine_as_test(lambda: Calls(make(), scorer), settings=chosen)
+    limits = hypothesis.settings(max_examples=12, stateful_step_count=10, derandomize=True)
+    run_state_machine_as_test(lambda: Calls(make(), scorer), settings=limits)
 
 
 def test_a_list_of_one_reference_is_that_reference(make):
@@ -194,24 +194,24 @@ def test_a_result_is_plain_and_as_short_as_asked(metric, make):
 
 def test_settings_of_the_class_are_defaults_that_a_call_can_change(make, change):
     evaluated = make()
-    plain, changed = evaluated.compute(**PAIRS), make(**change).compute(**PAIRS)
-    assert plain["scores"] != changed["scores"] and plain["signature"] != changed["signature"]
-    assert evaluated.compute(**PAIRS, **change) == changed
-    assert evaluated.compute(**PAIRS) == plain
+    result, changed_result = evaluated.compute(**PAIRS), make(**change).compute(**PAIRS)
+    assert all(result[name] != changed_result[name] for name in ("scores", "signature"))
+    assert evaluated.compute(**PAIRS, **change) == changed_result
+    assert evaluated.compute(**PAIRS) == result
 
 
 def test_what_is_wrong_is_refused_before_a_model_is_loaded_and_what_was_added_remains(
     make, scorer, no_model
 ):
-    evaluated, wrong = make(), {"predictions": ["a", None], "references": ["b", "c"]}
+    evaluated, pairs = make(), {"predictions": ["a", None], "references": ["b", "c"]}
     evaluated.add(prediction="a", reference="b")
     checks = [
         lambda: evaluated.add(prediction="a", reference=["b"]),
-        lambda: evaluated.add_batch(**wrong),
-        lambda: evaluated.compute(**wrong),
+        lambda: evaluated.add_batch(**pairs),
+        lambda: evaluated.compute(**pairs),
         lambda: evaluated.compute(sise=1),
         lambda: make(sise=1),
-        lambda: scorer.score(**wrong),
+        lambda: scorer.score(**pairs),
         lambda: scorer.score(["a"], ["b"], sise=1),
         lambda: scorer.score(["a"], ["b"], rescale_with_baseline="no/such/file"),
         lambda: scorer.signature(sise=1),
@@ -228,37 +228,28 @@ def test_what_is_wrong_is_refused_before_a_model_is_loaded_and_what_was_added_re
     assert len(evaluated) == 1
 
 
-LENGTH_RATIO = '''
-import datasets
-import evaluate
-
-
 class LengthRatio(evaluate.Metric):
     """Characters of the predictions per character of the references."""
 
     def _info(self):
-        text = datasets.Value("string")
-        return evaluate.MetricInfo(
-            description="", citation="", inputs_description="",
-            features=datasets.Features({"predictions": text, "references": text}),
-        )
+        features = datasets.Features(dict.fromkeys(PAIRS, datasets.Value("string")))
+        texts = {"description": "", "citation": "", "inputs_description": ""}
+        return evaluate.MetricInfo(**texts, features=features)
 
     def _compute(self, predictions, references):
         return {"length_ratio": sum(map(len, predictions)) / sum(map(len, references))}
-'''
 
 
 def test_it_combines_with_a_metric_of_someone_elses(make, tmp_path):
-    (tmp_path / "length_ratio.py").write_text(LENGTH_RATIO)
-    ratio = evaluate.load(str(tmp_path / "length_ratio.py"), cache_dir=str(tmp_path / "cache"))
-    both = evaluate.combine([make(), ratio])
+    ratio = LengthRatio(cache_dir=str(tmp_path))
+    combination = evaluate.combine([make(), ratio])
     expected = {**make().compute(**PAIRS), **ratio.compute(**PAIRS)}
-    assert both.compute(**PAIRS) == expected
-    both.add_batch(**PAIRS)
-    assert both.compute() == expected
+    assert combination.compute(**PAIRS) == expected
+    combination.add_batch(**PAIRS)
+    assert combination.compute() == expected
     for prediction, reference in zip(*PAIRS.values(), strict=True):
-        both.add(prediction, reference)
-    assert both.compute() == expected
+        combination.add(prediction, reference)
+    assert combination.compute() == expected
 
 
 def test_what_datasets_sees_of_a_metric_is_small_and_does_not_change(make, scorer):
@@ -268,8 +259,8 @@ def test_what_datasets_sees_of_a_metric_is_small_and_does_not_change(make, score
     assert Hasher.hash(evaluated) == untouched  # so that datasets finds what it has mapped before
     assert len(pickle.dumps(evaluated)) < 50_000
     scorer.score(**PAIRS)
-    other = pickle.loads(pickle.dumps(scorer))
-    assert other.settings == scorer.settings and other.score(**PAIRS) == expected
+    twin = unpickled(scorer)
+    assert twin.settings == scorer.settings and twin.score(**PAIRS) == expected
 
 
 # Scorers
@@ -299,9 +290,9 @@ AT_ONCE = {"infolm": ("CHUNK_TEXTS", "COMPARED_ELEMENTS"), "baryscore": ("CHUNK_
 def test_a_score_has_the_same_bits_in_any_company_order_batch_or_chunk(
     metric, family, tiny_models, tiny_nli, monkeypatch
 ):
-    own, options = SETTINGS[metric.name][0], {"reuse_memory": 0, "max_length": 15}
+    settings, options = SETTINGS[metric.name][0], {"reuse_memory": 0, "max_length": 15}
     model = tiny_nli(family) if metric.name == "menli" else tiny_models(family)
-    scorer = metric.scorer_type()(model_name_or_path=model, **own)
+    scorer = metric.scorer_type()(model_name_or_path=model, **settings)
     if metric.name != "menli":
         options["idf"] = IDF.from_corpus([*CANDIDATES, *REFERENCES], scorer.tokenizer)
         options["long_text"] = "window"
@@ -310,36 +301,37 @@ def test_a_score_has_the_same_bits_in_any_company_order_batch_or_chunk(
     # ModernBERT runs its own encoder in InfoLM, whose attention depends on the batch.
     gap = 4e-6 if (metric.name, family) == ("infolm", "modernbert") else 0
 
-    def scores(candidates, references, **more):
-        found = scorer.score(candidates, references, **options, **more)
-        return np.array(list(found.scores.values())).T
+    def scores(candidates, references, **choices):
+        result = scorer.score(candidates, references, **options, **choices)
+        return np.array(list(result.scores.values())).T
 
-    def same(found):
-        return np.allclose(found, expected, rtol=gap, atol=gap)
+    def agree(result):
+        return np.allclose(result, expected, rtol=gap, atol=gap)
 
     candidates = [*CANDIDATES, "", "the old man saw a small boat near the river. " * 3, "the cat"]
     references = [*LISTS, ["rain"], ["a boat"], ["the cat", ""]]
     expected = scores(candidates, references)
     assert len(np.unique(expected)) > len(ROWS)
-    alone = [scores([one], [group])[0] for one, group in zip(candidates, references, strict=True)]
-    assert same(alone) and same(scores(candidates[::-1], references[::-1])[::-1])
-    assert same(scores([*candidates, "rain"], [*references, ["a dog"]])[:-1])
-    assert all(same(scores(candidates, references, batch_size=size)) for size in (1, 3, "auto"))
+    pairs = zip(candidates, references, strict=True)
+    singles = [scores([candidate], [group])[0] for candidate, group in pairs]
+    assert agree(singles) and agree(scores(candidates[::-1], references[::-1])[::-1])
+    assert agree(scores([*candidates, "rain"], [*references, ["a dog"]])[:-1])
+    assert all(agree(scores(candidates, references, batch_size=size)) for size in (1, 3, "auto"))
     for name in AT_ONCE.get(metric.name, ()):
         monkeypatch.setattr(f"infolm_metric.{metric.name}.scorer.{name}", 1)
-    assert same(scores(candidates, references))
+    assert agree(scores(candidates, references))
 
 
 @WITH_MODEL
 def test_several_references_are_scored_each_and_combined(scorer, uniform):
     flat = [text for group in LISTS for text in group]
     repeated = [row["prediction"] for row in ROWS for _ in row["references"]]
-    each = iter(scorer.score(repeated, flat, **uniform)["scores"])
-    apart = [[next(each) for _ in group] for group in LISTS]
+    flat_scores = iter(scorer.score(repeated, flat, **uniform)["scores"])
+    group_scores = [[next(flat_scores) for _ in group] for group in LISTS]
     rules = {"min": min, "max": max, "mean": statistics.fmean}
     for name in typing.get_args(field_types(type(scorer.settings))["multi_reference"]):
-        found = scorer.score(**SEVERAL, multi_reference=name, **uniform)["scores"]
-        assert found == pytest.approx([rules[name](group) for group in apart], rel=1e-14)
+        scores = scorer.score(**SEVERAL, multi_reference=name, **uniform)["scores"]
+        assert scores == pytest.approx([rules[name](group) for group in group_scores], rel=1e-14)
 
 
 @WITH_MODEL
@@ -355,18 +347,18 @@ def test_a_matrix_is_what_score_gives_pair_by_pair(scorer, uniform, monkeypatch)
     repeated = [text for text in candidates for _ in REFERENCES]
     result = scorer.score(repeated, REFERENCES * len(candidates), **uniform)
     expected = np.reshape(result["scores"], (len(candidates), len(REFERENCES)))
-    other, copies = type(scorer)(scorer.settings), np.equal.outer(candidates, REFERENCES)
+    twin, copies = type(scorer)(scorer.settings), np.equal.outer(candidates, REFERENCES)
     for size in (1024, 3):
         monkeypatch.setattr(type(scorer), "block_size", lambda self, settings, size=size: size)
-        found = other.matrix(candidates, REFERENCES, **uniform)
-        assert found.dtype == np.float64 and (found[copies] == expected[copies]).all()
-        np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
-        other.unload()
+        matrix = twin.matrix(candidates, REFERENCES, **uniform)
+        assert matrix.dtype == np.float64 and (matrix[copies] == expected[copies]).all()
+        np.testing.assert_allclose(matrix, expected, rtol=1e-9, atol=1e-9)
+        twin.unload()
     if uniform:  # otherwise the references are the corpus
         table = IDF.from_corpus(REFERENCES, scorer.tokenizer)
-        counted = other.matrix(candidates, REFERENCES, idf="references")
-        assert (counted == other.matrix(candidates, REFERENCES, idf=table)).all()
-        assert (counted != found).any()
+        idf_matrix = twin.matrix(candidates, REFERENCES, idf="references")
+        assert (idf_matrix == twin.matrix(candidates, REFERENCES, idf=table)).all()
+        assert (idf_matrix != matrix).any()
 
 
 def test_the_choice_is_the_first_candidate_with_the_best_mean(scorer, uniform):
@@ -374,15 +366,15 @@ def test_the_choice_is_the_first_candidate_with_the_best_mean(scorer, uniform):
     values = scorer.matrix(samples, samples, **uniform)
     means = [np.delete(row, index).mean() for index, row in enumerate(values)]
     best = int(np.argmax(means) if scorer.higher_is_better else np.argmin(means))
-    for given in (samples, pyarrow.chunked_array([samples])):  # tokens are weighed alike
-        assert scorer.select(given) == samples[best] and type(scorer.select(given)) is str
+    for texts in (samples, pyarrow.chunked_array([samples])):  # tokens are weighed alike
+        assert scorer.select(texts) == samples[best] and type(scorer.select(texts)) is str
     assert scorer.select(["rain fell"] * 3) == "rain fell"
     assert scorer.select(["it was cold"]) == "it was cold"
 
 
 def test_parts_scored_with_what_all_parts_tell_are_the_whole(scorer):
-    settings, whole = scorer.settings, check_pairs(**SEVERAL)
-    parts = [whole.part(0, 3), whole.part(3)]
+    settings, pairs = scorer.settings, check_pairs(**SEVERAL)
+    parts = [pairs.part(0, 3), pairs.part(3)]
     first, second = (scorer.count(part, settings) for part in parts)
     results = [scorer.score_part(part, settings, first + second) for part in parts]
     expected = scorer.score(**SEVERAL)
@@ -391,36 +383,38 @@ def test_parts_scored_with_what_all_parts_tell_are_the_whole(scorer):
 
 
 def test_the_signature_is_that_of_the_scores_and_of_what_can_change_them(scorer, change, no_model):
-    usual = scorer.signature()
-    names = [part.partition(":")[0] for part in usual.split("|")]
+    signature = scorer.signature()
+    names = [part.partition(":")[0] for part in signature.split("|")]
     assert names[0] == "metric" and names[-3:] == ["infolm", "transformers", "torch"]
     assert len(set(names)) == len(names)
-    assert scorer.signature(**change) != usual == scorer.signature(scorer.settings)
+    assert scorer.signature(**change) != signature == scorer.signature(scorer.settings)
     if isinstance(scorer.settings, ModelSettings):
         harmless = {"batch_size": 3, "device": "cpu", "tokenize_processes": 2, "reuse_memory": 0}
-        assert scorer.signature(**harmless) == usual
+        assert scorer.signature(**harmless) == signature
         for name, value in {"max_length": 20, "long_text": "error", "dtype": "bfloat16"}.items():
-            assert scorer.signature(**{name: value}) != usual
+            assert scorer.signature(**{name: value}) != signature
 
 
 def test_a_score_does_not_change_what_the_caller_set(metric, scorer):
     def state():
-        generator = torch.random.get_rng_state().tolist()
-        precision = torch.get_float32_matmul_precision()
-        return generator, precision, torch.get_default_dtype(), torch.is_grad_enabled()
+        generators = torch.get_rng_state().tolist(), repr(np.random.get_state()), random.getstate()
+        precision = torch.get_float32_matmul_precision(), torch.get_default_dtype()
+        modes = torch.is_grad_enabled(), torch.is_inference_mode_enabled()
+        exact = torch.are_deterministic_algorithms_enabled(), torch.get_num_threads()
+        return generators, precision, modes, exact
 
     torch.set_float32_matmul_precision("medium")
     torch.set_default_dtype(torch.float64)
     try:
-        before, expected = state(), scorer.score(**PAIRS)["scores"]
-        assert state() == before
+        initial_state, expected = state(), scorer.score(**PAIRS)["scores"]
+        assert state() == initial_state
     finally:
         torch.set_float32_matmul_precision("highest")
         torch.set_default_dtype(torch.float32)
-    kept = {} if metric.name == "toy" else {"reuse_memory": 0}
+    options = {} if metric.name == "toy" else {"reuse_memory": 0}
     # The device "meta" stands for a GPU: what is made there has no numbers.
     with torch.device("meta"), torch.autocast("cpu", torch.bfloat16), torch.no_grad():
-        assert scorer.score(**PAIRS, **kept)["scores"] == expected
+        assert scorer.score(**PAIRS, **options)["scores"] == expected
         assert not torch.is_grad_enabled() and torch.get_default_device().type == "meta"
 
 
@@ -428,27 +422,25 @@ def test_several_threads_score_with_one_scorer(scorer, change):
     expected = [scorer.score(**PAIRS)["scores"], scorer.score(**PAIRS, **change)["scores"]]
     scorer.unload()
     with ThreadPoolExecutor(4) as pool:
-        found = list(
-            pool.map(lambda more: scorer.score(**PAIRS, **more)["scores"], [{}, change] * 4)
-        )
-    assert found == expected * 4
+        results = pool.map(lambda options: scorer.score(**PAIRS, **options), [{}, change] * 4)
+    assert [result["scores"] for result in results] == expected * 4
 
 
 @WITH_MODEL
 def test_each_kind_is_counted_and_warned_of_once_at_the_callers_line(metric, scorer, make):
-    odd = ["the cat sat", "cat", "", "東京 は 雨 rain", "a cat " * 40]
+    candidates = ["the cat sat", "cat", "", "東京 は 雨 rain", "a cat " * 40]
     references = [["a dog ran", "dog"], ["the dog"], [" "], ["a dog"], ["the cat"]]
     counts = ODD[metric.name]
     table = IDF.from_corpus(["the cat", "the cat"], scorer.tokenizer)
-    given = {"idf": table} if "zero_weight" in counts else {}
+    options = {"idf": table} if "zero_weight" in counts else {}
     for score in (scorer.score, make().compute):
-        with warnings.catch_warnings(record=True) as caught:
+        with warnings.catch_warnings(record=True) as records:
             warnings.simplefilter("always")
-            result = score(predictions=odd, references=references, **given)
+            result = score(predictions=candidates, references=references, **options)
         assert result["warnings"].pop("unknown_tokens") > 0
         assert result["warnings"] == counts
-        told = [each.filename for each in caught if re.match(r"infolm: \d+ ", str(each.message))]
-        assert told == [__file__] * len(counts)
+        counted = [record for record in records if re.match(r"infolm: \d+ ", str(record.message))]
+        assert [record.filename for record in counted] == [__file__] * len(counts)
 
 
 # What is kept
@@ -456,31 +448,31 @@ def test_each_kind_is_counted_and_warned_of_once_at_the_callers_line(metric, sco
 
 def passes(call):
     """How many layers ran while something was called."""
-    counted = []
-    hook = torch.nn.modules.module.register_module_forward_hook(lambda *_: counted.append(1))
+    layers = []
+    hook = torch.nn.modules.module.register_module_forward_hook(lambda *_: layers.append(1))
     try:
         call()
     finally:
         hook.remove()
-    return len(counted)
+    return len(layers)
 
 
 @WITH_MODEL
 def test_texts_that_come_again_are_not_read_again_unless_memory_forbids(scorer):
     expected = scorer.score(**PAIRS)
-    again = []
-    assert passes(lambda: again.append(scorer.score(**PAIRS))) == 0
-    assert passes(lambda: again.append(scorer.score(**PAIRS, reuse_memory=0))) > 0
-    assert passes(lambda: again.append(scorer.score(**PAIRS))) > 0
+    results = []
+    assert passes(lambda: results.append(scorer.score(**PAIRS))) == 0
+    assert passes(lambda: results.append(scorer.score(**PAIRS, reuse_memory=0))) > 0
+    assert passes(lambda: results.append(scorer.score(**PAIRS))) > 0
     scorer.unload()
-    again.append(scorer.score(**PAIRS))
-    assert again == [expected] * 4
+    results.append(scorer.score(**PAIRS))
+    assert results == [expected] * 4
 
 
 @pytest.mark.parametrize("metric", ["infolm", "baryscore"], indirect=True)
 def test_a_table_of_another_tokenizer_is_refused(scorer, no_model):
     table = IDF.from_corpus(CANDIDATES, scorer.tokenizer)
-    other = replace(table, tokenizer="5f2e")
+    foreign = replace(table, tokenizer="5f2e")
     assert f"|idf:{table}|" in scorer.signature(idf=table)
     with pytest.raises(ValueError, match="idf table belongs to"):
-        scorer.score(**PAIRS, idf=other)
+        scorer.score(**PAIRS, idf=foreign)

@@ -6,13 +6,7 @@ python -m tests.docs.generated        writes the page
 from collections.abc import Mapping
 from pathlib import Path
 
-from infolm_metric.core.settings import (
-    ModelSettings,
-    Settings,
-    descriptions,
-    flags,
-    own_fields,
-)
+from infolm_metric.core.settings import ModelSettings, Settings, descriptions, flags, own_fields
 from infolm_metric.metrics import METRICS
 from tests.project_files import ROOT
 
@@ -40,14 +34,14 @@ def table(title: str, settings: type[Settings], shared: Mapping[str, str]) -> st
         "| setting | type | default | flag | in the signature | what it is |",
         "|---|---|---|---|---|---|",
     ]
-    described = descriptions(settings)
-    for one in own_fields(settings):
-        if shared.get(one.name) == described[one.name]:
+    texts = descriptions(settings)
+    for field in own_fields(settings):
+        if shared.get(field.name) == texts[field.name]:
             continue
-        kind = str(getattr(one.type, "__name__", one.type)).replace("|", "\\|")
-        flag = f"`{flags(one)[-1]}`" if flags(one) else ""
-        signed = "" if one.name in settings.unsigned else "yes"
-        cells = (f"`{one.name}`", kind, repr(one.default), flag, signed, described[one.name])
+        kind = str(getattr(field.type, "__name__", field.type)).replace("|", "\\|")
+        flag = f"`{flags(field)[-1]}`" if flags(field) else ""
+        signed = "" if field.name in settings.unsigned else "yes"
+        cells = (f"`{field.name}`", kind, repr(field.default), flag, signed, texts[field.name])
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
 

@@ -28,42 +28,42 @@ PRODUCT = re.compile(r"^(Returns|Yields):$", re.MULTILINE)
 
 def public() -> Iterator[tuple[str, object]]:
     """Every public function and class, and every public method of a class, by name."""
-    named = {name: getattr(infolm_metric, name) for name in infolm_metric.__all__} | RESULTS
-    for name, found in list(named.items()):
-        if isinstance(found, types.ModuleType):
-            named |= {f"{name}.{each}": getattr(found, each) for each in found.__all__}
-    for name, found in named.items():
-        if inspect.isclass(found):
-            yield name, found
-            yield from ((f"{name}.{each}", method) for each, method in methods(found))
-        elif inspect.isfunction(found):
-            yield name, found
+    members = {name: getattr(infolm_metric, name) for name in infolm_metric.__all__} | RESULTS
+    for name, member in list(members.items()):
+        if isinstance(member, types.ModuleType):
+            members |= {f"{name}.{part}": getattr(member, part) for part in member.__all__}
+    for name, member in members.items():
+        if inspect.isclass(member):
+            yield name, member
+            yield from ((f"{name}.{attribute}", method) for attribute, method in methods(member))
+        elif inspect.isfunction(member):
+            yield name, member
 
 
 def methods(kind: type) -> Iterator[tuple[str, object]]:
     """The public methods of a class by name, those of evaluate apart."""
     names = [] if issubclass(kind, Settings) else dir(kind)
-    for name in [each for each in names if each in SURFACE or not issubclass(kind, Scorer)]:
-        found = inspect.unwrap(getattr(kind, name))
-        function = getattr(found, "__func__", found)
-        own = inspect.isfunction(function) and function.__module__.startswith("infolm_metric")
-        if own and function.__name__ == name[:1].lstrip("_") + name[1:]:  # or it is a default
-            yield name, found
+    for name in [name for name in names if name in SURFACE or not issubclass(kind, Scorer)]:
+        method = inspect.unwrap(getattr(kind, name))
+        function = getattr(method, "__func__", method)
+        local = inspect.isfunction(function) and function.__module__.startswith("infolm_metric")
+        if local and function.__name__ == name[:1].lstrip("_") + name[1:]:  # or it is a default
+            yield name, method
 
 
-def missing(found: object) -> list[str]:
+def missing_names(member: object) -> list[str]:
     """The names that a docstring should tell of and does not, by its sections."""
-    if inspect.isclass(found) and issubclass(found, Settings):
-        return sorted(set(field_types(found)) - set(descriptions(found)))
-    documentation = inspect.getdoc(found) or ""
-    names = [name for name in inspect.signature(found).parameters if name != "self"]
-    if inspect.isclass(found):
-        names = [name for name in names if name in vars(found).get("__annotations__", {})]
-    entries = section(documentation, "Attributes" if inspect.isclass(found) else "Args")
-    lacking = [name for name in names if not re.search(rf"^ {{4}}\**{name}\b.*:", entries, re.M)]
-    gives = inspect.signature(found).return_annotation
-    told = inspect.isclass(found) or gives in (None, "None") or PRODUCT.search(documentation)
-    return lacking + (["Returns"] if names and not told else [])
+    if inspect.isclass(member) and issubclass(member, Settings):
+        return sorted(set(field_types(member)) - set(descriptions(member)))
+    documentation = inspect.getdoc(member) or ""
+    names = [name for name in inspect.signature(member).parameters if name != "self"]
+    if inspect.isclass(member):
+        names = [name for name in names if name in vars(member).get("__annotations__", {})]
+    entries = section(documentation, "Attributes" if inspect.isclass(member) else "Args")
+    names = [name for name in names if not re.search(rf"^ {{4}}\**{name}\b.*:", entries, re.M)]
+    gives = inspect.signature(member).return_annotation
+    complete = inspect.isclass(member) or gives in (None, "None") or PRODUCT.search(documentation)
+    return names + (["Returns"] if entries and not complete else [])
 
 
 def section(documentation: str, name: str) -> str:
@@ -77,7 +77,7 @@ PUBLIC = dict(public())
 
 @pytest.mark.parametrize("name", PUBLIC)
 def test_arguments_and_results_are_documented_by_name(name):
-    assert not missing(PUBLIC[name])
+    assert not missing_names(PUBLIC[name])
 
 
 def test_metrics_scorers_and_measures_are_among_them():

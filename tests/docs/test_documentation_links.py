@@ -71,21 +71,20 @@ def test_every_link_leads_to_a_file_and_a_heading_that_are_there(page):
 
 @pytest.mark.parametrize("page", PAGES, ids=str)
 def test_every_file_that_a_page_names_is_there(page):
-    named = set(NAMED_FILE.findall(content(page)))
-    assert [name for name in sorted(named) if not (ROOT / name).exists()] == []
+    files = set(NAMED_FILE.findall(content(page)))
+    assert [name for name in sorted(files) if not (ROOT / name).exists()] == []
 
 
 @pytest.mark.parametrize("page", PAGES, ids=str)
 def test_every_command_and_option_that_a_page_shows_is_there(page, capsys):
-    known = set(COMMANDS)
     for words in commands(page):
-        assert words[1] in known, f"infolm has no command {words[1]}: {words}"
+        assert words[1] in COMMANDS, f"infolm has no command {words[1]}: {words}"
         metric = words[words.index("--metric") + 1] if "--metric" in words else "infolm"
         main([words[1], "--metric", metric, "--help"])
-        shown = capsys.readouterr().out
+        usage = capsys.readouterr().out
         for word in words[2:]:
             if flag := re.match(r"--[a-z-]+", word):
-                assert re.search(rf"{flag[0]}\b", shown), f"no option {flag[0]}: {words}"
+                assert re.search(rf"{flag[0]}\b", usage), f"no option {flag[0]}: {words}"
 
 
 def test_the_readme_is_one_page():

@@ -64,12 +64,12 @@ def test_the_table_says_of_every_setting_whether_the_signature_shows_it(
     metric, name, tiny_bert, tiny_nli
 ):
     folder = str(tiny_nli() if metric == "menli" else tiny_bert)
-    value, beside = {"model_name_or_path": (folder, {}), **CHANGED}[name]
+    value, options = {"model_name_or_path": (folder, {}), **CHANGED}[name]
     scorer = scorer_of(metric)
-    shown = scorer.signature(**beside) != scorer.signature(**{**beside, name: value})
+    signed = scorer.signature(**options) != scorer.signature(**{**options, name: value})
     table = generated.table("", METRICS[metric].settings_type(), {}).splitlines()
     (row,) = (line for line in table if line.startswith(f"| `{name}` |"))
-    assert row.split(" | ")[4] == ("yes" if shown else "")
+    assert row.split(" | ")[4] == ("yes" if signed else "")
 
 
 def test_the_package_lists_its_public_names():

@@ -19,8 +19,9 @@ import transformers  # noqa: F401 (as the next, so that the forked processes hav
 
 import infolm_metric.jobs.resume  # noqa: F401
 from infolm_metric.commands.main import main as infolm
-from infolm_metric.metrics import METRICS, Metric
+from infolm_metric.metrics import METRICS
 from tests.random_pairs import random_pairs, write_lines
+from tests.toy import TOY
 
 
 def start(arguments: list[str]) -> int:
@@ -39,26 +40,26 @@ def rows_kept(output: Path) -> int:
 
 
 def main(folder: Path, rows: int, kills: int, options: list[str]) -> None:
-    METRICS["toy"] = Metric("toy", "tests.toy:ToySettings", "tests.toy:ToyScorer", "tests.toy:Toy")
+    METRICS["toy"] = TOY
     table = write_lines(folder / "pairs.jsonl", random_pairs(rows))
     command = ["score", *options, str(table), "-o"]
     draw = random.Random(0)
-    whole, killed = folder / "whole.jsonl", 0
-    assert os.waitpid(start([*command, str(whole)]), 0)[1] == 0
+    expected, deaths = folder / "whole.jsonl", 0
+    assert os.waitpid(start([*command, str(expected)]), 0)[1] == 0
     for number in range(kills):
         output = folder / f"killed-{number}.jsonl"
-        after = draw.randrange(rows)
+        threshold = draw.randrange(rows)
         process = start([*command, str(output)])
         ended = os.WEXITED | os.WNOHANG | os.WNOWAIT
-        while rows_kept(output) < after and not os.waitid(os.P_PID, process, ended):
+        while rows_kept(output) < threshold and not os.waitid(os.P_PID, process, ended):
             time.sleep(0.0005)
         time.sleep(draw.uniform(0, 0.02))  # and then anywhere in the next chunks
         os.kill(process, signal.SIGKILL)
-        killed += os.WIFSIGNALED(os.waitpid(process, 0)[1])
+        deaths += os.WIFSIGNALED(os.waitpid(process, 0)[1])
         assert os.waitpid(start([*command, str(output)]), 0)[1] == 0
-        assert output.read_bytes() == whole.read_bytes(), f"killed at {after} rows"
-        assert rows_kept(output) == rows == rows_kept(whole)
-    print(killed)
+        assert output.read_bytes() == expected.read_bytes(), f"killed at {threshold} rows"
+        assert rows_kept(output) == rows == rows_kept(expected)
+    print(deaths)
 
 
 if __name__ == "__main__":

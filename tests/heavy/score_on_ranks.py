@@ -48,13 +48,13 @@ def outcome(case, rank):
 
 def by_torchmetrics(predictions, references):
     """The scores of two epochs: of all pairs in batches of two, and of the first two."""
-    metric, found = torchmetrics.InfoLM(), []
+    metric, scores = torchmetrics.InfoLM(), []
     for stop in (len(predictions), 2):
         for start in range(0, min(stop, len(predictions)), 2):
             metric.update(*(side[start : start + 2] for side in (predictions, references)))
-        found.append(metric.compute().item())
+        scores.append(metric.compute().item())
         metric.reset()
-    return found
+    return scores
 
 
 def main(cases, folder):

@@ -10,13 +10,11 @@ import pytest
 from gradio_client import Client, handle_file
 from packaging.requirements import Requirement
 
-from infolm_metric import BaryScorer, InfoLMScorer, MENLIScorer
 from infolm_metric.metrics import METRICS
 from tests.processes import printed, started
 from tests.project_files import ROOT
 from tests.space_process import running_space
 
-SCORERS = {"infolm": InfoLMScorer, "baryscore": BaryScorer, "menli": MENLIScorer}
 PAIR = ("Heavy rain flooded several streets.", "After strong storms, many roads were under water.")
 
 
@@ -59,17 +57,17 @@ def test_what_is_there_is_not_overwritten(folders):
 
 def installed(requirements: Path) -> set[metadata.Distribution]:
     """The packages that a list asks for, and what they need, as they are installed here."""
-    found: dict[tuple[str, str], metadata.Distribution] = {}
-    asked = [(Requirement(line), "") for line in requirements.read_text().splitlines()]
-    while asked:
-        requirement, asking = asked.pop()
-        if requirement.marker is None or requirement.marker.evaluate({"extra": asking}):
+    packages: dict[tuple[str, str], metadata.Distribution] = {}
+    queue = [(Requirement(line), "") for line in requirements.read_text().splitlines()]
+    while queue:
+        requirement, active_extra = queue.pop()
+        if requirement.marker is None or requirement.marker.evaluate({"extra": active_extra}):
             for extra in {"", *requirement.extras}:
-                if (requirement.name, extra) not in found:
+                if (requirement.name, extra) not in packages:
                     package = metadata.distribution(requirement.name)
-                    found[requirement.name, extra] = package
-                    asked += [(Requirement(line), extra) for line in package.requires or ()]
-    return set(found.values())
+                    packages[requirement.name, extra] = package
+                    queue += [(Requirement(line), extra) for line in package.requires or ()]
+    return set(packages.values())
 
 
 @pytest.mark.parametrize("metric", os.environ.get("SPACE_EXPORTS", "baryscore").split(","))
@@ -87,16 +85,14 @@ def test_the_folder_answers_in_an_environment_of_its_requirements_alone(metric, 
     python = tmp_path / "env/bin/python"
     with running_space(tmp_path, folder / "app.py", python, imported=None) as url:
         client = Client(url, verbose=False)
-        chosen = [
-            c["props"].get("value") for c in client.config["components"] if c["type"] == "radio"
-        ]
-        assert chosen == [metric, metric]
-        for name, kind in SCORERS.items():
-            own = kind(model_name_or_path="bundled").score([PAIR[0]], [PAIR[1]])[name]
+        radios = [part for part in client.config["components"] if part["type"] == "radio"]
+        assert [radio["props"].get("value") for radio in radios] == [metric, metric]
+        for name, entry in METRICS.items():
+            scorer = entry.scorer_type()(model_name_or_path="bundled")
+            expected = scorer.score([PAIR[0]], [PAIR[1]])[name]
             answer = client.predict(PAIR[0], [PAIR[1]], name, api_name="/score")
-            assert answer["score"] == pytest.approx(own, abs=1e-5)
-            result, _ = client.predict(
-                handle_file(tmp_path / "pairs.csv"), name, api_name="/score_file"
-            )
-            assert result["mean"] == pytest.approx(own, abs=1e-5)
+            assert answer["score"] == pytest.approx(expected, abs=1e-5)
+            table = handle_file(tmp_path / "pairs.csv")
+            result, _ = client.predict(table, name, api_name="/score_file")
+            assert result["mean"] == pytest.approx(expected, abs=1e-5)
             assert "|infolm:" in answer["signature"] and "uninstalled" not in answer["signature"]

@@ -18,7 +18,7 @@ print(names, [attack(text, name, 3) for name in ATTACKS for text in SENTENCES])
 
 def test_fingerprints_and_attacks_are_the_same_for_any_hash_seed(tiny_models):
     folders = [tiny_models(family) for family in TOKENIZERS]
-    one, other = (
+    first, second = (
         printed("-c", PROGRAM, *folders, env={"PYTHONHASHSEED": seed}) for seed in ("1", "77")
     )
-    assert one == other
+    assert first == second

@@ -36,34 +36,34 @@ def run(command: str, *arguments: object) -> subprocess.CompletedProcess[str]:
     """A tool of this environment, run in ROOT."""
     tool, *options = command.split()
     program = Path(sys.executable).parent / tool
-    called = [str(each) for each in (program, *options, *arguments)]
-    return subprocess.run(called, cwd=ROOT, capture_output=True, text=True)
+    command_line = [program, *options, *arguments]
+    return subprocess.run(command_line, cwd=ROOT, capture_output=True, text=True)
 
 
 @pytest.mark.parametrize("hook", HOOKS)
 def test_what_runs_before_a_commit_finds_nothing(hook):
     options = {"ruff format": "--check .", "ruff check": ".", "lint-imports": "--no-cache"}
-    done = run(f"{hook} {options.get(hook, '')}")
-    assert done.returncode == 0, done.stdout + done.stderr
+    process = run(f"{hook} {options.get(hook, '')}")
+    assert process.returncode == 0, process.stdout + process.stderr
 
 
 def test_a_static_checker_knows_the_settings(tmp_path):
     for name, program in {"right.py": RIGHT, "wrong.py": WRONG}.items():
         (tmp_path / name).write_text(program)
-    done = run("mypy", tmp_path / "right.py", tmp_path / "wrong.py")
-    found = re.findall(r"(right|wrong)\.py:(\d+): error", done.stdout)
-    assert found == [("wrong", str(line)) for line in range(3, 8)], done.stdout + done.stderr
+    process = run("mypy", tmp_path / "right.py", tmp_path / "wrong.py")
+    errors = re.findall(r"(right|wrong)\.py:(\d+): error", process.stdout)
+    assert errors == [("wrong", str(line)) for line in range(3, 8)], process.stdout + process.stderr
 
 
 def test_no_file_names_a_path_of_a_machine():
-    found = [
+    lines = [
         f"{path}:{number}: {line.decode(errors='replace')}"
         for path in project_files()
         if path not in WEIGHTS
         for number, line in enumerate((ROOT / path).read_bytes().splitlines(), 1)
         if MACHINE_PATH.search(line)
     ]
-    assert not found, "\n".join(found)
+    assert not lines, "\n".join(lines)
 
 
 def test_only_the_bundled_weights_are_large_and_within_48_megabytes():

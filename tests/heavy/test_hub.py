@@ -50,7 +50,7 @@ class Hub(ThreadingHTTPServer):
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), Answer)
-        self.asked: list[str] = []
+        self.requests: list[str] = []
 
     def environment(self, home: Path) -> dict[str, str]:
         """Of a process to which this is the Hub."""
@@ -64,7 +64,7 @@ class Answer(BaseHTTPRequestHandler):
     server: Hub
 
     def do_GET(self) -> None:
-        self.server.asked.append(f"{self.command} {self.path}")
+        self.server.requests.append(f"{self.command} {self.path}")
         path = self.path.partition("?")[0].replace(MAIN, "main")
         file = self.server.folder / path.removeprefix("/some-one/tiny/resolve/main/")
         headers, content = {"X-Repo-Commit": MAIN}, None
@@ -103,7 +103,7 @@ def hub() -> Iterator[Hub]:
         thread.join()
 
 
-def said(hub: Hub, home: Path, revision: str, *scorers: str, offline: str = "") -> list[str]:
+def score_by(hub: Hub, home: Path, revision: str, *scorers: str, offline: str = "") -> list[str]:
     """The lines of a process that scores by a revision of the Hub's model."""
     environment = {**hub.environment(home), "HF_HUB_OFFLINE": offline}
     # What goes to another address than the Hub's is asked for here, too.
@@ -116,15 +116,15 @@ def test_weights_of_a_pull_request_are_neither_read_nor_asked_for(hub, tiny_nli,
     (folder / "model.safetensors").unlink()
     torch.save(load_file(tiny_nli() / "model.safetensors"), folder / "pytorch_model.bin")
     hub.folder = folder
-    messages = said(hub, tmp_path / "home", "", "InfoLMScorer", "BaryScorer", "MENLIScorer")
+    messages = score_by(hub, tmp_path / "home", "", "InfoLMScorer", "BaryScorer", "MENLIScorer")
     assert len(messages) == 3
     for message in messages:
         assert message.startswith("cannot load the model 'some-one/tiny': ")
         assert "a file named model.safetensors" in message and "save_pretrained" in message
         assert "use_safetensors" not in message
-    elsewhere = "^POST|^CONNECT|discussions|commits|refs|pytorch_model.bin"
-    assert any(f"/resolve/{MAIN}/model.safetensors" in each for each in hub.asked)
-    assert not [each for each in hub.asked if re.search(elsewhere, each)]
+    pattern = "^POST|^CONNECT|discussions|commits|refs|pytorch_model.bin"
+    assert any(f"/resolve/{MAIN}/model.safetensors" in request for request in hub.requests)
+    assert not [request for request in hub.requests if re.search(pattern, request)]
 
 
 @pytest.mark.parametrize("largest", ["1GB", "40KB"])
@@ -137,12 +137,12 @@ def test_a_model_of_the_hub_is_signed_with_the_commit_of_its_weights(
     model.save_pretrained(folder, max_shard_size=largest)
     assert (len(list(folder.glob("*.safetensors"))) > 1) == (largest == "40KB")
     hub.folder = folder
-    (line,) = said(hub, tmp_path / "home", "", "InfoLMScorer")
+    (line,) = score_by(hub, tmp_path / "home", "", "InfoLMScorer")
     score, signature = line.split(" ")
     assert float(score) == InfoLMScorer(model_name_or_path=tiny_bert).score(*PAIR)["infolm"]
     assert f"some-one/tiny@{MAIN}" in signature
     # What was downloaded is enough to score by the same commit without the Hub.
-    assert said(hub, tmp_path / "home", MAIN, "InfoLMScorer", offline="1") == [line]
+    assert score_by(hub, tmp_path / "home", MAIN, "InfoLMScorer", offline="1") == [line]
 
 
 REGISTERED = """
@@ -166,7 +166,7 @@ def test_a_script_elsewhere_finds_the_registered_metric_whatever_the_hub_answers
     environment["HF_EVALUATE_OFFLINE"] = str(int(answer == "offline"))
     if answer == "unreachable":
         environment["HF_ENDPOINT"] = "http://127.0.0.1:9"
-    found = json.loads(printed("-c", REGISTERED, tiny_bert, cwd=tmp_path, env=environment))
+    result = json.loads(printed("-c", REGISTERED, tiny_bert, cwd=tmp_path, env=environment))
     expected = InfoLMScorer(model_name_or_path=tiny_bert).score(*PAIR)
-    assert found == [pytest.approx(expected["infolm"], abs=1e-6), expected.signature]
-    assert bool(hub.asked) == (answer in (404, 401, 503))
+    assert result == [pytest.approx(expected["infolm"], abs=1e-6), expected.signature]
+    assert bool(hub.requests) == (answer in (404, 401, 503))

@@ -1,8 +1,6 @@
 """The metrics as torchmetrics (on two ranks: test_ranks.py); what needs no library at hand."""
 
 import pickle
-import subprocess
-import sys
 
 import pytest
 import torch
@@ -10,7 +8,7 @@ from torchmetrics import MetricCollection
 
 from infolm_metric import MENLI, BaryScore, InfoLM
 from infolm_metric.integrations import torchmetrics
-from tests.project_files import ROOT
+from tests.processes import started
 from tests.random_pairs import random_pairs
 
 pytestmark = pytest.mark.filterwarnings("ignore:infolm:UserWarning")  # of few and short texts
@@ -18,7 +16,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:infolm:UserWarning")  # of few a
 PAIRS = random_pairs(12)
 PREDICTIONS = [row["prediction"] for row in PAIRS]
 REFERENCES = [row["references"][0] for row in PAIRS]
-GROUPS = [[text, other] for text, other in zip(REFERENCES, REFERENCES[::-1], strict=True)]
+GROUPS = [list(group) for group in zip(REFERENCES, REFERENCES[::-1], strict=True)]
 METRICS = {"InfoLM": InfoLM, "BaryScore": BaryScore, "MENLI": MENLI}
 
 
@@ -32,14 +30,13 @@ def batches(references, *edges):
 @pytest.mark.parametrize("references", [REFERENCES, GROUPS], ids=["one", "several"])
 def test_batches_together_score_as_compute_does(name, references):
     metric = getattr(torchmetrics, name)(model_name_or_path="bundled")
-    whole = METRICS[name](model_name_or_path="bundled")
+    evaluated = METRICS[name](model_name_or_path="bundled")
     for epoch in ((0, 5, 12), (0, 4)):
         for batch in batches(references, *epoch):
             metric.update(*batch)
         score = metric.compute()
-        expected = whole.compute(
-            predictions=PREDICTIONS[: epoch[-1]], references=references[: epoch[-1]], details=False
-        )
+        ((predictions, targets),) = batches(references, 0, epoch[-1])
+        expected = evaluated.compute(predictions=predictions, references=targets)
         assert score.dtype == torch.float32 and score.shape == ()
         assert score.item() == pytest.approx(expected[name.lower()], rel=1e-6)
         metric.reset()
@@ -48,11 +45,11 @@ def test_batches_together_score_as_compute_does(name, references):
 def test_a_step_scores_its_batch_and_counts_for_the_epoch():
     """What Lightning logs on a step and on an epoch."""
     metric = torchmetrics.InfoLM(model_name_or_path="bundled")
-    alone = InfoLM(model_name_or_path="bundled")
+    evaluated = InfoLM(model_name_or_path="bundled")
     for predictions, references in batches(REFERENCES, 0, 5, 12):
-        expected = alone.compute(predictions=predictions, references=references)["infolm"]
+        expected = evaluated.compute(predictions=predictions, references=references)["infolm"]
         assert metric(predictions, references).item() == pytest.approx(expected, rel=1e-6)
-    expected = alone.compute(predictions=PREDICTIONS, references=REFERENCES)["infolm"]
+    expected = evaluated.compute(predictions=PREDICTIONS, references=REFERENCES)["infolm"]
     assert metric.compute().item() == pytest.approx(expected, rel=1e-6)
 
 
@@ -64,23 +61,23 @@ def test_copies_and_collections_score_alike():
     assert list(score) == names
     for copy in (metric.clone(), pickle.loads(pickle.dumps(metric))):
         assert copy.compute() == score
-    every = {name: getattr(torchmetrics, name)(model_name_or_path="bundled") for name in METRICS}
-    together = MetricCollection({name: each.clone() for name, each in every.items()})
+    members = {name: getattr(torchmetrics, name)(model_name_or_path="bundled") for name in METRICS}
+    collection = MetricCollection({name: member.clone() for name, member in members.items()})
     for batch in batches(REFERENCES, 0, 5, 12):
-        for each in (together, *every.values()):
-            each.update(*batch)
-    assert together.compute() == {name: each.compute() for name, each in every.items()}
+        for member in (collection, *members.values()):
+            member.update(*batch)
+    assert collection.compute() == {name: member.compute() for name, member in members.items()}
     assert not torchmetrics.InfoLM.higher_is_better and torchmetrics.MENLI.higher_is_better
 
 
-@pytest.mark.parametrize(
-    ("problem", "call"),
-    [
-        ("unknown setting 'temprature'", lambda: torchmetrics.InfoLM(temprature=2)),
-        ("equally long", lambda: torchmetrics.InfoLM().update(["a"], ["b", "c"])),
-        ("at least one", lambda: torchmetrics.InfoLM().compute()),
-    ],
-)
+REFUSED = [
+    ("unknown setting 'temprature'", lambda: torchmetrics.InfoLM(temprature=2)),
+    ("equally long", lambda: torchmetrics.InfoLM().update(["a"], ["b", "c"])),
+    ("at least one", lambda: torchmetrics.InfoLM().compute()),
+]
+
+
+@pytest.mark.parametrize(("problem", "call"), REFUSED)
 @pytest.mark.filterwarnings("ignore:The ``compute`` method")
 def test_what_is_wrong_is_refused(problem, call):
     with pytest.raises((TypeError, ValueError), match=problem):
@@ -94,7 +91,6 @@ def test_what_is_wrong_is_refused(problem, call):
 def test_a_library_that_is_missing_is_named_with_its_remedy(module, package):
     """In a process where the library cannot be imported."""
     program = f"import sys; sys.modules[{module!r}] = None; import infolm_metric.integrations."
-    result = subprocess.run(
-        [sys.executable, "-c", program + module], cwd=ROOT, capture_output=True, text=True
-    )
-    assert f"ImportError: this needs {package}, which is not installed: pip" in result.stderr
+    with started("-c", program + module) as process:
+        errors = process.communicate()[1]
+    assert f"ImportError: this needs {package}, which is not installed: pip" in errors

@@ -27,14 +27,11 @@ def test_a_job_killed_at_random_moments_writes_the_same_bytes(tmp_path, rows, ki
 
 def test_an_interrupted_job_says_what_is_kept_and_goes_on(tiny_bert, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    rows = [
-        {"prediction": f"the cat {i} sat on the mat " * 8, "reference": "a cat"}
-        for i in range(3000)
-    ]
-    write_lines(Path("rows.jsonl"), rows)
-    asked = ("score", "--model", tiny_bert, "rows.jsonl", "-o", "s.jsonl", "--idf", "none")
+    texts = (f"the cat {number} sat on the mat " * 8 for number in range(3000))
+    write_lines(Path("rows.jsonl"), [{"prediction": text, "reference": "a cat"} for text in texts])
+    arguments = ("score", "--model", tiny_bert, "rows.jsonl", "-o", "s.jsonl", "--idf", "none")
     record = Path("s.jsonl.job")
-    with started("-m", "infolm_metric", *asked) as process:
+    with started("-m", "infolm_metric", *arguments) as process:
         while not (record.exists() and json.loads(record.read_text())["done"]):
             assert process.poll() is None, process.stderr.read()
             time.sleep(0.01)
@@ -42,5 +39,5 @@ def test_an_interrupted_job_says_what_is_kept_and_goes_on(tiny_bert, tmp_path, m
         errors = process.stderr.read()
     assert process.returncode == 130
     assert "Traceback" not in errors and errors.splitlines()[-1] == "infolm: interrupted"
-    kept = int(re.search(r"(\d+) of 3000 pairs are kept in .*, from where the same", errors)[1])
-    assert kept == json.loads(record.read_text())["done"] > 0
+    count = int(re.search(r"(\d+) of 3000 pairs are kept in .*, from where the same", errors)[1])
+    assert count == json.loads(record.read_text())["done"] > 0

@@ -19,22 +19,22 @@ def test_identical_inputs_score_exactly_zero(name):
                 assert value.tolist() == [0.0] * 5, (symmetrize, parameters)
 
 
+PARAMETERS = [
+    ("kl", {}),
+    ("alpha", {"alpha": 1.5}),
+    ("alpha", {"alpha": -0.5}),
+    ("renyi", {"alpha": 0.5}),
+    ("renyi", {"alpha": 2}),
+    ("beta", {"beta": 1}),
+    ("beta", {"beta": -0.5}),
+    ("ab", {"alpha": 0.5, "beta": 0.5}),
+    ("ab", {"alpha": -0.5, "beta": 1.5}),
+    ("ab", {"alpha": 2, "beta": 1}),
+]
+
+
 @pytest.mark.parametrize("symmetrize", SYMMETRIZATIONS)
-@pytest.mark.parametrize(
-    ("name", "parameters"),
-    [
-        ("kl", {}),
-        ("alpha", {"alpha": 1.5}),
-        ("alpha", {"alpha": -0.5}),
-        ("renyi", {"alpha": 0.5}),
-        ("renyi", {"alpha": 2}),
-        ("beta", {"beta": 1}),
-        ("beta", {"beta": -0.5}),
-        ("ab", {"alpha": 0.5, "beta": 0.5}),
-        ("ab", {"alpha": -0.5, "beta": 1.5}),
-        ("ab", {"alpha": 2, "beta": 1}),
-    ],
-)
+@pytest.mark.parametrize(("name", "parameters"), PARAMETERS)
 def test_only_unbounded_measures_are_called_unbounded(name, parameters, symmetrize):
     # Disjoint supports, one peaked and one spread over ever more entries, ever farther apart.
     values = []

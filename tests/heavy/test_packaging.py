@@ -129,5 +129,5 @@ def test_every_import_of_the_package_is_declared():
                 imported.add(node.module.partition(".")[0])
     distributions = packages_distributions()
     outside = imported - sys.stdlib_module_names - {"infolm_metric"}
-    names = {normalized(each) for name in outside for each in distributions.get(name, [name])}
+    names = {normalized(name) for module in outside for name in distributions.get(module, [module])}
     assert names - HARNESSES <= declared()

@@ -13,7 +13,7 @@ import pytest
 import torch
 from torch import Tensor
 from torch.nn.modules.module import register_module_forward_hook
-from torchmetrics.functional.text.infolm import infolm as peer_infolm
+from torchmetrics.functional.text.infolm import infolm as torchmetrics_infolm
 from transformers import AutoConfig, AutoTokenizer
 
 from infolm_metric import InfoLMScorer
@@ -55,7 +55,7 @@ REFERENCES = [
 CANDIDATE_ORDER, REFERENCE_ORDER = [2, 0, 3, 1], [1, 2, 0, 3]
 MIXED_CANDIDATES = [CANDIDATES[index] for index in CANDIDATE_ORDER]
 MIXED_REFERENCES = [REFERENCES[index] for index in REFERENCE_ORDER]
-ONE = CANDIDATES[1:2], REFERENCES[1:2]
+PAIRS, ONE = (CANDIDATES, REFERENCES), (CANDIDATES[1:2], REFERENCES[1:2])
 
 
 @pytest.fixture(scope="module")
@@ -71,23 +71,23 @@ def literal(tiny_bert: Path) -> ReferenceInfoLM:
 
 
 @pytest.fixture(scope="module")
-def one(literal: ReferenceInfoLM) -> tuple[Tensor, Tensor]:
+def logs(literal: ReferenceInfoLM) -> tuple[Tensor, Tensor]:
     """log p of the reference and log q of the candidate in ONE, each [vocab]."""
     (candidate,), (reference,) = ONE
     return literal.log_distribution(reference), literal.log_distribution(candidate)
 
 
-def ours(scorer, candidates, references, measure="kl_divergence", **settings):
+def infolm(scorer, candidates, references, measure="kl_divergence", **settings):
     """Our score of each pair."""
     result = scorer.score(candidates, references, information_measure=measure, **settings)
     return result.scores[measure]
 
 
-def peers(folder, candidates, references, measure="kl_divergence", **settings):
+def peer(folder, candidates, references, measure="kl_divergence", **settings):
     """The peer's score of each pair, with uniform weights and T = 1 unless told otherwise."""
-    chosen = {"temperature": 1.0, "idf": False, "max_length": 40, "verbose": False, **settings}
-    chosen |= {"information_measure": measure, "return_sentence_level_score": True}
-    _, scores = peer_infolm(candidates, references, str(folder), **chosen)
+    options = {"temperature": 1.0, "idf": False, "max_length": 40, "verbose": False, **settings}
+    options |= {"information_measure": measure, "return_sentence_level_score": True}
+    _, scores = torchmetrics_infolm(candidates, references, str(folder), **options)
     return scores.tolist()
 
 
@@ -105,12 +105,12 @@ def log_power_sum(log_p: Tensor, log_q: Tensor, s: float, t: float) -> float:
 
 
 @pytest.mark.parametrize("alpha", [-2.0, -0.5, 0.25, 0.5, 0.75, 1.5, 3.0])
-def test_alpha_divergence_is_positive_where_the_printed_formula_is_negative(scorer, one, alpha):
-    power_sum = math.exp(log_power_sum(*one, alpha, 1 - alpha))
-    printed = (1 - power_sum) / (alpha * (alpha - 1))
-    assert printed < 0
-    (score,) = ours(scorer, *ONE, "alpha_divergence", alpha=alpha)
-    assert score == pytest.approx(-printed, rel=1e-4)
+def test_alpha_divergence_is_positive_where_the_printed_formula_is_negative(scorer, logs, alpha):
+    power_sum = math.exp(log_power_sum(*logs, alpha, 1 - alpha))
+    value = (1 - power_sum) / (alpha * (alpha - 1))
+    assert value < 0
+    (score,) = infolm(scorer, *ONE, "alpha_divergence", alpha=alpha)
+    assert score == pytest.approx(-value, rel=1e-4)
 
 
 def printed_ab(log_p: Tensor, log_q: Tensor, alpha: float, beta: float) -> float:
@@ -124,30 +124,29 @@ def printed_ab(log_p: Tensor, log_q: Tensor, alpha: float, beta: float) -> float
 
 
 @pytest.mark.parametrize(("alpha", "beta"), [(0.5, 0.25), (2.0, 0.5), (-0.5, 2.0), (3.0, -1.0)])
-def test_ab_divergence_of_a_copy_is_zero_where_the_printed_row_is_not(scorer, one, alpha, beta):
-    log_p, _ = one
+def test_ab_divergence_of_a_copy_is_zero_where_the_printed_row_is_not(scorer, logs, alpha, beta):
+    log_p, _ = logs
     assert abs(printed_ab(log_p, log_p, alpha, beta)) > 0.1
     _, copy = ONE
-    assert ours(scorer, copy, copy, "ab_divergence", alpha=alpha, beta=beta) == [0.0]
+    assert infolm(scorer, copy, copy, "ab_divergence", alpha=alpha, beta=beta) == [0.0]
 
 
 @pytest.mark.parametrize(("alpha", "beta"), [(1.0, 0.7), (0.3, 0.7), (1.5, -0.5)])
 def test_the_printed_ab_row_converts_where_alpha_or_alpha_plus_beta_is_one(
-    scorer, one, alpha, beta
+    scorer, logs, alpha, beta
 ):
-    log_p, log_q = one
+    log_p, log_q = logs
     assert printed_ab(log_p, log_p, alpha, beta) == pytest.approx(0.0, abs=1e-12)
-    (score,) = ours(scorer, *ONE, "ab_divergence", alpha=alpha, beta=beta)
+    (score,) = infolm(scorer, *ONE, "ab_divergence", alpha=alpha, beta=beta)
     assert score == pytest.approx(printed_ab(log_p, log_q, alpha, beta) / alpha, rel=1e-4)
 
 
-def test_gamma_divergence_tends_to_kl_as_beta_tends_to_zero_and_not_to_one(scorer, one):
-    log_p, log_q = one
+def test_gamma_divergence_tends_to_kl_as_beta_tends_to_zero_and_not_to_one(scorer, logs):
+    log_p, log_q = logs
     kl = (log_p.exp() * (log_p - log_q)).sum().item()
     for beta in (1e-6, -1e-6):
-        assert ours(scorer, *ONE, "beta_divergence", beta=beta) == pytest.approx([kl], rel=1e-4)
-    for beta in (1.0, 1 - 1e-6):
-        assert abs(ours(scorer, *ONE, "beta_divergence", beta=beta)[0] / kl - 1) > 0.1
+        assert infolm(scorer, *ONE, "beta_divergence", beta=beta) == pytest.approx([kl], rel=1e-4)
+    assert abs(infolm(scorer, *ONE, "beta_divergence", beta=1.0)[0] / kl - 1) > 0.1
 
 
 # The formulas of the peer and of the authors' code
@@ -160,21 +159,21 @@ def test_every_score_of_the_peer_and_of_the_authors_code_converts(
     # The peer starts from the reference. The authors' evaluate_batch(candidates, references) hands
     # formulas declared for (reference, candidate) their arguments the other way round; its "r_"
     # scores are the opposite, and "sim_" the mean of both.
-    forward = peers(tiny_bert, CANDIDATES, REFERENCES, measure, **parameters)
-    swapped = peers(tiny_bert, REFERENCES, CANDIDATES, measure, **parameters)
-    mean = [(one + other) / 2 for one, other in zip(forward, swapped, strict=True)]
-    for theirs, symmetrize in ((forward, "none"), (swapped, "reverse"), (mean, "jeffreys")):
-        scores = ours(scorer, CANDIDATES, REFERENCES, measure, symmetrize=symmetrize, **parameters)
+    forward = peer(tiny_bert, *PAIRS, measure, **parameters)
+    swapped = peer(tiny_bert, REFERENCES, CANDIDATES, measure, **parameters)
+    mean = [(first + second) / 2 for first, second in zip(forward, swapped, strict=True)]
+    for values, symmetrize in ((forward, "none"), (swapped, "reverse"), (mean, "jeffreys")):
+        scores = infolm(scorer, *PAIRS, measure, symmetrize=symmetrize, **parameters)
         assert min(scores) > 0.01
-        assert theirs == times(factor, scores)
+        assert values == times(factor, scores)
 
 
 def test_a_parameter_next_to_its_limit_keeps_the_digits_that_float32_loses(scorer, tiny_bert):
-    kl = ours(scorer, CANDIDATES, REFERENCES)
-    pairs = CANDIDATES, REFERENCES, "renyi_divergence"
-    assert ours(scorer, *pairs, alpha=1 + 1e-6) == pytest.approx(kl, rel=1e-4)
-    lost = peers(tiny_bert, *pairs, alpha=1 + 1e-6)
-    assert max(abs(score / exact - 1) for score, exact in zip(lost, kl, strict=True)) > 0.1
+    kl = infolm(scorer, *PAIRS)
+    renyi = {"measure": "renyi_divergence", "alpha": 1 + 1e-6}
+    assert infolm(scorer, *PAIRS, **renyi) == pytest.approx(kl, rel=1e-4)
+    values = peer(tiny_bert, *PAIRS, **renyi)
+    assert max(abs(score / exact - 1) for score, exact in zip(values, kl, strict=True)) > 0.1
 
 
 # What is turned into a perfect score
@@ -182,32 +181,32 @@ def test_a_parameter_next_to_its_limit_keeps_the_digits_that_float32_loses(score
 
 def test_a_low_temperature_gives_no_nan_and_no_false_zero(scorer, tiny_bert, literal):
     # Where probabilities underflow in float32, 0/0 is NaN, and the peer makes it 0, its best score.
-    assert 0.0 in peers(tiny_bert, CANDIDATES, REFERENCES, temperature=0.01)
+    assert 0.0 in peer(tiny_bert, *PAIRS, temperature=0.01)
     settings = {"alpha": 0.5, "beta": 0.7, "temperature": 0.01}
-    every = scorer.score(CANDIDATES, REFERENCES, information_measure=list(MEASURES), **settings)
-    assert list(every.scores) == list(MEASURES)
-    for scores in every.scores.values():
+    result = scorer.score(*PAIRS, information_measure=list(MEASURES), **settings)
+    assert list(result.scores) == list(MEASURES)
+    for scores in result.scores.values():
         assert all(0.01 < score < math.inf for score in scores)
-    exact = literal.score(CANDIDATES, REFERENCES, "kl_divergence", symmetrize="none", **settings)
-    assert every.scores["kl_divergence"] == pytest.approx(exact, rel=3e-5 / 0.01)
+    exact = literal.score(*PAIRS, "kl_divergence", symmetrize="none", **settings)
+    assert result.scores["kl_divergence"] == pytest.approx(exact, rel=3e-5 / 0.01)
 
 
 def test_a_float16_checkpoint_is_computed_in_float32_and_gives_no_false_zero(tiny_models):
     # The peer loads such a checkpoint as it is, and float16 underflows at its default temperature.
     folder = tiny_models("bert", dtype="float16")
-    assert peers(folder, CANDIDATES, REFERENCES, temperature=0.25) == [0.0] * 4
+    assert peer(folder, *PAIRS, temperature=0.25) == [0.0] * 4
     settings = {"temperature": 0.25, "symmetrize": "none", "idf": False}
-    exact = ReferenceInfoLM(folder).score(CANDIDATES, REFERENCES, "kl_divergence", **settings)
+    exact = ReferenceInfoLM(folder).score(*PAIRS, "kl_divergence", **settings)
     fresh = InfoLMScorer(model_name_or_path=folder, **settings)
-    assert ours(fresh, CANDIDATES, REFERENCES) == pytest.approx(exact, rel=1e-4)
+    assert infolm(fresh, *PAIRS) == pytest.approx(exact, rel=1e-4)
 
 
 @pytest.mark.parametrize("idf", ["references", "separate"])
 def test_a_single_pair_with_idf_is_not_perfect(scorer, tiny_bert, literal, idf):
-    assert peers(tiny_bert, *ONE, idf=True) == [0.0]
+    assert peer(tiny_bert, *ONE, idf=True) == [0.0]
     exact = literal.score(*ONE, "kl_divergence", idf=False, symmetrize="none")
     with pytest.warns(UserWarning, match="one distinct text does not tell"):
-        score = ours(scorer, *ONE, idf=idf)
+        score = infolm(scorer, *ONE, idf=idf)
     assert score == pytest.approx(exact, rel=1e-4)
     assert score[0] > 0.1
 
@@ -216,9 +215,9 @@ def test_a_single_pair_with_idf_is_not_perfect(scorer, tiny_bert, literal, idf):
     ("candidate", "reference"), [("", REFERENCES[0]), (CANDIDATES[0], ""), (" ", REFERENCES[0])]
 )
 def test_an_empty_text_is_not_perfect(scorer, tiny_bert, literal, candidate, reference):
-    assert peers(tiny_bert, [candidate], [reference]) == [0.0]
+    assert peer(tiny_bert, [candidate], [reference]) == [0.0]
     with pytest.warns(UserWarning, match="1 of 2 texts have no token of their own"):
-        score = ours(scorer, [candidate], [reference])
+        score = infolm(scorer, [candidate], [reference])
     exact = literal.score([candidate], [reference], "kl_divergence", symmetrize="none")
     assert score == pytest.approx(exact, rel=1e-4)
     assert score[0] > 0.01
@@ -228,17 +227,13 @@ def test_an_empty_text_is_not_perfect(scorer, tiny_bert, literal, candidate, ref
 
 
 def test_scores_together_are_the_scores_alone(scorer, tiny_bert):
-    pairs = list(zip(MIXED_CANDIDATES, MIXED_REFERENCES, strict=True))
-    together = ours(scorer, MIXED_CANDIDATES, MIXED_REFERENCES)
-    fresh = InfoLMScorer(model_name_or_path=tiny_bert, idf=False, symmetrize="none", reuse_memory=0)
-    alone = [ours(fresh, [candidate], [reference])[0] for candidate, reference in pairs]
-    assert together == pytest.approx(alone, rel=1e-6, abs=1e-6)
-
-    peers_alone = [peers(tiny_bert, [candidate], [reference])[0] for candidate, reference in pairs]
-    assert peers_alone == times(-1.0, alone)
-    peers_together = peers(tiny_bert, MIXED_CANDIDATES, MIXED_REFERENCES)
-    assert peers_together != times(-1.0, alone)
-    assert sum(peers_together) != pytest.approx(sum(peers_alone), rel=0.05)
+    scores = infolm(scorer, MIXED_CANDIDATES, MIXED_REFERENCES)
+    pairs = zip(MIXED_CANDIDATES, MIXED_REFERENCES, strict=True)
+    peer_singles = [peer(tiny_bert, [text], [reference])[0] for text, reference in pairs]
+    assert peer_singles == times(-1.0, scores)
+    peer_batch = peer(tiny_bert, MIXED_CANDIDATES, MIXED_REFERENCES)
+    assert peer_batch != times(-1.0, scores)
+    assert sum(peer_batch) != pytest.approx(sum(peer_singles), rel=0.05)
 
 
 @pytest.mark.parametrize("idf", [False, "separate"])
@@ -252,11 +247,10 @@ def test_the_peers_batch_is_ours_of_the_pairs_that_it_mixes_up(scorer, tiny_bert
 
     assert mixed_up(CANDIDATES) == CANDIDATES and mixed_up(REFERENCES) == REFERENCES
     candidates, references = mixed_up(MIXED_CANDIDATES), mixed_up(MIXED_REFERENCES)
-    assert set(zip(candidates, references, strict=True)) != set(
-        zip(MIXED_CANDIDATES, MIXED_REFERENCES, strict=True)
-    )
-    theirs = peers(tiny_bert, MIXED_CANDIDATES, MIXED_REFERENCES, idf=bool(idf))
-    assert theirs == times(-1.0, ours(scorer, candidates, references, idf=idf))
+    pairs = set(zip(candidates, references, strict=True))
+    assert pairs != set(zip(MIXED_CANDIDATES, MIXED_REFERENCES, strict=True))
+    scores = peer(tiny_bert, MIXED_CANDIDATES, MIXED_REFERENCES, idf=bool(idf))
+    assert scores == times(-1.0, infolm(scorer, candidates, references, idf=idf))
 
 
 @contextmanager
@@ -282,17 +276,16 @@ def test_the_head_runs_once_for_each_mask_where_the_peers_runs_at_every_position
     folder = tiny_models(family)
     tokenizer = AutoTokenizer.from_pretrained(folder)
     vocabulary = AutoConfig.from_pretrained(folder).vocab_size
-    sides = CANDIDATES, REFERENCES
     tokens = tokenizer([*CANDIDATES, *REFERENCES], add_special_tokens=False)["input_ids"]
     with head_rows(vocabulary) as rows:
-        ours(InfoLMScorer(model_name_or_path=folder, idf=False), *sides)
+        infolm(InfoLMScorer(model_name_or_path=folder, idf=False), *PAIRS)
     masks = sum(map(len, tokens))
     filled = sum(count for count in rows if count == min_rows())  # a call of few masks
     assert masks <= sum(rows) <= masks + filled
 
-    longest = [max(map(len, tokenizer(side)["input_ids"])) for side in sides]
+    longest = [max(map(len, tokenizer(side)["input_ids"])) for side in PAIRS]
     with head_rows(vocabulary) as peer_rows:
-        peers(folder, *sides)
+        peer(folder, *PAIRS)
     assert sum(peer_rows) == sum(len(CANDIDATES) * length**2 for length in longest)
 
 
@@ -301,17 +294,17 @@ def test_the_head_runs_once_for_each_mask_where_the_peers_runs_at_every_position
 
 @converted
 def test_idf_separate_is_the_protocol_of_the_peer(scorer, tiny_bert, measure, parameters, factor):
-    scores = ours(scorer, CANDIDATES, REFERENCES, measure, idf="separate", **parameters)
-    theirs = peers(tiny_bert, CANDIDATES, REFERENCES, measure, idf=True, **parameters)
-    assert theirs == times(factor, scores)
-    assert theirs != times(factor, ours(scorer, CANDIDATES, REFERENCES, measure, **parameters))
+    scores = infolm(scorer, *PAIRS, measure, idf="separate", **parameters)
+    values = peer(tiny_bert, *PAIRS, measure, idf=True, **parameters)
+    assert values == times(factor, scores)
+    assert values != times(factor, infolm(scorer, *PAIRS, measure, **parameters))
 
 
 def test_a_copy_scores_zero_with_the_references_idf_where_the_peers_does_not(scorer, tiny_bert):
     candidates = [*REFERENCES[:3], CANDIDATES[3]]
-    assert ours(scorer, candidates, REFERENCES, idf="references")[:3] == [0.0] * 3
-    assert max(peers(tiny_bert, candidates, REFERENCES, idf=True)[:3]) < -1e-5
-    assert min(ours(scorer, candidates, REFERENCES, idf="separate")[:3]) > 1e-5
+    assert infolm(scorer, candidates, REFERENCES, idf="references")[:3] == [0.0] * 3
+    assert max(peer(tiny_bert, candidates, REFERENCES, idf=True)[:3]) < -1e-5
+    assert min(infolm(scorer, candidates, REFERENCES, idf="separate")[:3]) > 1e-5
 
 
 # Special tokens
@@ -322,5 +315,5 @@ def test_a_special_string_that_someone_typed_is_masked_where_the_peer_leaves_it_
 ):
     pair = ["The cat [SEP] sat."], REFERENCES[:1]
     exact = literal.score(*pair, "kl_divergence", symmetrize="none")
-    assert ours(scorer, *pair) == pytest.approx(exact, rel=1e-4)
-    assert peers(tiny_bert, *pair) != times(-1.0, exact)
+    assert infolm(scorer, *pair) == pytest.approx(exact, rel=1e-4)
+    assert peer(tiny_bert, *pair) != times(-1.0, exact)

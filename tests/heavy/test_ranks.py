@@ -20,13 +20,13 @@ PREDICTIONS = [*SENTENCES[:5], "", SENTENCES[5]]
 REFERENCES = [*SENTENCES[10:17]]
 UNEVEN = [["the cat slept", "it was cold"]] * 2 + [[text] for text in REFERENCES[2:]]
 MADE = "made.baseline"
-GROUPS = [[text, other] for text, other in zip(REFERENCES, REFERENCES[::-1], strict=True)]
+GROUPS = [list(group) for group in zip(REFERENCES, REFERENCES[::-1], strict=True)]
 
 
-def case(*edges, references=REFERENCES, **more):
+def case(*edges, references=REFERENCES, **entries):
     """A case in which each rank has the pairs between consecutive edges."""
     parts = zip(edges, edges[1:], strict=False)
-    return {"shares": [[PREDICTIONS[i:j], references[i:j]] for i, j in parts], **more}
+    return {"shares": [[PREDICTIONS[i:j], references[i:j]] for i, j in parts], **entries}
 
 
 ALL = {"shares": [[PREDICTIONS, REFERENCES]] * 2}
@@ -43,10 +43,7 @@ CASES = {
         0, 2, 7, references=GROUPS, settings={**MANY, "idf": "separate"}
     ),
     "a baseline for two numbers of references": case(  # of which the main rank has the rarer
-        *(0, 2, 7),
-        references=UNEVEN,
-        settings={"idf": False},
-        ways={"rescale_with_baseline": MADE},
+        *(0, 2, 7), references=UNEVEN, settings={"idf": False}, ways={"rescale_with_baseline": MADE}
     ),
     "windows": case(0, 3, 7, settings={"max_length": 6, "long_text": "window"}),
     "all pairs on each": {**ALL, **SAME},
@@ -128,7 +125,7 @@ def outcomes(models, tmp_path_factory):
     return folder, [pickle.loads(file.read_bytes()) for file in files]
 
 
-def alone(case):
+def score_alone(case):
     """What one process gives for all the pairs of a case."""
     parts = case["shares"][:1] if case["shares"][0] == case["shares"][1] else case["shares"]
     pairs = ([text for part in parts for text in part[side]] for side in (0, 1))
@@ -138,54 +135,54 @@ def alone(case):
     return scorer.score(*pairs, rescale_with_baseline=baseline).as_dict()
 
 
-def assert_equal(found, expected):
+def assert_equal(result, expected):
     """Fail unless the results have equal signatures and, within 1e-6, numbers."""
-    assert found.keys() == expected.keys()
+    assert result.keys() == expected.keys()
     for name, value in expected.items():
         if isinstance(value, dict):
-            assert_equal(found[name], value)
+            assert_equal(result[name], value)
+        elif isinstance(value, str):
+            assert result[name] == value
         else:
-            assert found[name] == (
-                value if isinstance(value, str) else pytest.approx(value, abs=1e-6, rel=1e-6)
-            )
+            assert result[name] == pytest.approx(value, abs=1e-6, rel=1e-6)
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_every_rank_gets_what_one_process_gives(outcomes, folder, name):
-    expected = alone(CASES[name])
-    for found in outcomes[1]:
-        assert_equal(found[name], expected)
+    expected = score_alone(CASES[name])
+    for results in outcomes[1]:
+        assert_equal(results[name], expected)
 
 
 @pytest.mark.parametrize("name", MAIN_ONLY)
 def test_the_main_rank_alone_gets_the_result(outcomes, folder, name):
-    main, other = outcomes[1]
-    assert_equal(main[name], alone(MAIN_ONLY[name]))
-    assert other[name] is None
+    main, worker = outcomes[1]
+    assert_equal(main[name], score_alone(MAIN_ONLY[name]))
+    assert worker[name] is None
 
 
 @pytest.mark.parametrize("name", BATCHES)
 def test_batches_of_torchmetrics_score_as_all_pairs_of_all_ranks(outcomes, folder, name):
     shares = BATCHES[name]["shares"]
     first = [[side[:2] for side in share] for share in shares]
-    expected = [alone({"shares": epoch})["infolm"] for epoch in (shares, first)]
-    for found in outcomes[1]:
-        assert found[name] == pytest.approx(expected, rel=1e-6)
+    expected = [score_alone({"shares": epoch})["infolm"] for epoch in (shares, first)]
+    for results in outcomes[1]:
+        assert results[name] == pytest.approx(expected, rel=1e-6)
 
 
 @pytest.mark.parametrize("name", WRONG)
 def test_an_error_on_one_rank_is_an_error_on_all(outcomes, name):
-    waiting, failing = (found[name] for found in outcomes[1])
+    waiting, failing = (results[name] for results in outcomes[1])
     assert isinstance(failing, TypeError | OSError) and type(waiting) is RuntimeError
-    told = f"rank 1 could not score its part: {type(failing).__name__}: {failing}"
-    assert str(waiting) == told
+    message = f"rank 1 could not score its part: {type(failing).__name__}: {failing}"
+    assert str(waiting) == message
 
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_ranks_cannot_score_together_is_refused_on_all_with_the_reason(outcomes, name):
-    for found in outcomes[1]:
-        assert type(found[name]) is ValueError and name in str(found[name])
-        assert (OTHERWISE in name) == ("give all ranks the same settings" in str(found[name]))
+    for results in outcomes[1]:
+        assert type(results[name]) is ValueError and name in str(results[name])
+        assert (OTHERWISE in name) == ("give all ranks the same settings" in str(results[name]))
 
 
 def test_without_ranks_one_process_scores(folder):

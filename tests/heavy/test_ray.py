@@ -6,11 +6,12 @@ from pathlib import Path
 import pytest
 from pyarrow import Table, parquet
 
-from infolm_metric import InfoLMScorer, InfoLMSettings, MENLIScorer, metrics
+from infolm_metric import InfoLMScorer, InfoLMSettings, MENLIScorer
 from infolm_metric.commands.main import main
+from infolm_metric.metrics import METRICS
 from tests.paraphrases import PARAPHRASES
 from tests.random_pairs import write_lines
-from tests.toy import ToyScorer
+from tests.toy import TOY, ToyScorer
 
 os.environ.update(RAY_USAGE_STATS_ENABLED="0")
 os.environ.update(RAY_worker_niceness="0")  # else its workers starve beside anything else
@@ -20,7 +21,7 @@ ROWS = [
     {"id": number, "prediction": candidate, "references": [reference]}
     for number, (candidate, reference) in enumerate(PARAPHRASES)
 ]
-MEASURE, APART = "fisher_rao_distance", "separate"
+MEASURE = "fisher_rao_distance"
 
 
 @pytest.fixture(scope="module")
@@ -42,11 +43,10 @@ def folder(tmp_path, monkeypatch):
 @pytest.fixture
 def toy(monkeypatch):
     """The metric of tests/toy.py, which this process alone knows by name."""
-    places = ("tests.toy:ToySettings", "tests.toy:ToyScorer", "tests.toy:Toy")
-    monkeypatch.setitem(metrics.METRICS, "toy", metrics.Metric("toy", *places))
+    monkeypatch.setitem(METRICS, "toy", TOY)
 
 
-def alone(kind, **settings):
+def score_alone(kind, **settings):
     """The result of one process."""
     pairs = [row["prediction"] for row in ROWS], [row["references"] for row in ROWS]
     return kind(**settings).score(*pairs)
@@ -66,12 +66,10 @@ def score_files(rows, scorer):
 def test_a_data_set_gets_the_scores_of_one_process(cluster, toy, tiny_bert, tiny_nli, metric):
     from infolm_metric.jobs.ray_jobs import score_dataset
 
-    bert, nli = ({"model_name_or_path": str(each)} for each in (tiny_bert, tiny_nli()))
+    bert, nli = ({"model_name_or_path": str(path)} for path in (tiny_bert, tiny_nli()))
+    measures = {"idf": "separate", "information_measure": ["l1", MEASURE]}
     kind, settings = {
-        "infolm": (
-            InfoLMScorer,
-            {"idf": "separate", "information_measure": ["l1", MEASURE], **bert},
-        ),
+        "infolm": (InfoLMScorer, measures | bert),
         "menli": (MENLIScorer, {"combine_with": InfoLMSettings(**bert), **nli}),
         "toy": (ToyScorer, {"size": 2}),
     }[metric]
@@ -79,15 +77,13 @@ def test_a_data_set_gets_the_scores_of_one_process(cluster, toy, tiny_bert, tiny
     scored = score_dataset(dataset, metric=metric, batch=16, **settings)
     rows = sorted(scored.take_all(), key=lambda row: row["id"])
     assert [row["prediction"] for row in rows] == [row["prediction"] for row in ROWS]
-    for name, column in alone(kind, **settings).columns().items():
+    for name, column in score_alone(kind, **settings).columns().items():
         assert [row[name] for row in rows] == pytest.approx(column, abs=1e-6, rel=1e-6)
 
 
-def test_a_worker_that_would_score_otherwise_is_refused_with_the_difference(
-    cluster, toy, monkeypatch
-):
-    elsewhere = ToyScorer().signature().replace("size:1", "size:9")
-    monkeypatch.setattr(ToyScorer, "signature", lambda *given: elsewhere)  # of this process alone
+def test_a_worker_that_would_score_otherwise_is_refused(cluster, toy, monkeypatch):
+    signature = ToyScorer().signature().replace("size:1", "size:9")
+    monkeypatch.setattr(ToyScorer, "signature", lambda *_: signature)  # of this process alone
     with pytest.raises(ValueError, match="than the driver: size was 9 and is 1 now; give all"):
         score_files(ROWS, ToyScorer())
 
@@ -101,9 +97,9 @@ def test_a_column_that_is_there_already_is_not_overwritten(cluster):
 def test_the_command_writes_the_scores_of_one_process_in_order(cluster, tiny_bert, capsys, kind):
     write_lines(Path("pairs.jsonl"), ROWS)
     parquet.write_table(Table.from_pylist(ROWS), "pairs.parquet")
-    asked = ["score", "--engine", "ray", "--model", str(tiny_bert), f"pairs.{kind}"]
-    assert main([*asked, "-o", "scores.parquet"]) == 0
-    expected = alone(InfoLMScorer, model_name_or_path=str(tiny_bert))
+    arguments = ["score", "--engine", "ray", "--model", str(tiny_bert), f"pairs.{kind}"]
+    assert main([*arguments, "-o", "scores.parquet"]) == 0
+    expected = score_alone(InfoLMScorer, model_name_or_path=str(tiny_bert))
     summary, signature = capsys.readouterr().out.splitlines()
     assert summary.startswith(f"{MEASURE}: {expected.mean(MEASURE):.6g} (mean of {len(ROWS)} pairs")
     assert signature == f"signature: {expected.signature}"
@@ -111,7 +107,7 @@ def test_the_command_writes_the_scores_of_one_process_in_order(cluster, tiny_ber
     assert [row["id"] for row in rows] == [row["id"] for row in ROWS]
     scores = [row[MEASURE] for row in rows]
     assert scores == pytest.approx(expected["scores"], abs=1e-6, rel=1e-6)
-    assert main([*asked, "-o", "scores.parquet"]) == 2
+    assert main([*arguments, "-o", "scores.parquet"]) == 2
     assert "scores.parquet is there; name a folder" in capsys.readouterr().err
 
 
@@ -121,9 +117,9 @@ def test_the_command_warns_once_and_says_what_unrelated_texts_score(cluster, cap
     options = ["--engine", "ray", "--model", "bundled", "--idf", "none", "--workers", "1"]
     options += ["--rescale-with-baseline"]
     assert main(["score", "pairs.jsonl", *options, "-o", "scores.parquet"]) == 0
-    printed = capsys.readouterr()
-    assert printed.err.count("of the tokens are unknown to the model") == 1
-    first, verdict, rescaled, signature = printed.out.splitlines()
+    streams = capsys.readouterr()
+    assert streams.err.count("of the tokens are unknown to the model") == 1
+    first, verdict, rescaled, signature = streams.out.splitlines()
     assert verdict.startswith("unrelated texts: ") and "not to be judged" in verdict
     assert rescaled.startswith(f"{MEASURE} rescaled: ") and "|baseline:package-" in signature
     columns = parquet.read_table("scores.parquet").column_names
@@ -135,20 +131,18 @@ def test_a_wrong_row_is_named(cluster, capsys):
     write_lines(Path("wrong.jsonl"), rows)
     options = ["--engine", "ray", "--model", "bundled", "--idf", "none"]
     assert main(["score", *options, "wrong.jsonl", "-o", "none.parquet"]) == 2
-    assert "row 2 of a batch of 2: 'prediction' must be a string, got None" in (
-        capsys.readouterr().err
-    )
+    errors = capsys.readouterr().err
+    assert "row 2 of a batch of 2: 'prediction' must be a string, got None" in errors
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["pairs.jsonl", "-o", "scores.jsonl"], "the output is a folder whose name ends in .parq"),
-        (["pairs.csv", "-o", "scores.parquet"], "with --engine ray tables are .parquet, .jsonl"),
-        (["--data", "pipe.jsonl", "-o", "scores.parquet"], "pipe.jsonl can be read once"),
-        (["a", "b", "-o", "scores.parquet"], "--engine ray needs --data PATH or --dataset NAME"),
-    ],
-)
+REFUSED = [
+    (["pairs.jsonl", "-o", "scores.jsonl"], "the output is a folder whose name ends in .parq"),
+    (["pairs.csv", "-o", "scores.parquet"], "with --engine ray tables are .parquet, .jsonl"),
+    (["--data", "pipe.jsonl", "-o", "scores.parquet"], "pipe.jsonl can be read once"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "message"), REFUSED)
 def test_what_ray_cannot_score_is_refused(cluster, capsys, arguments, message):
     write_lines(Path("pairs.jsonl"), ROWS)
     Path("pairs.csv").write_text("candidate,reference\na,b\n")

@@ -1,6 +1,7 @@
 """Every tool starts and comes to its end, on a few rows or with a tiny model."""
 
 import gzip
+import importlib
 import json
 import sys
 
@@ -9,20 +10,8 @@ import pytest
 from tests.model_families import SENTENCES, build
 from tests.processes import printed
 from tests.project_files import ROOT
-from tools import (
-    attacks_read_by_eye,
-    evaluate_masked_lm,
-    evaluate_nli,
-    figures,
-    fuzz,
-    memory,
-    same_scores,
-    speed,
-    study,
-    train_masked_lm,
-    train_nli,
-    unread_texts,
-)
+from tests.random_pairs import write_lines
+from tools import attacks_read_by_eye, speed, study
 
 ROWS = [
     ("snli_dev", "entailment", "A man is sleeping.", "A man sleeps."),
@@ -35,11 +24,11 @@ CRITERIA = ("correctness", "data_coverage", "fluency", "relevance", "text_struct
 
 @pytest.fixture
 def run(monkeypatch, capsys):
-    """A function from a tool and its arguments to what it prints; its exit code must be 0."""
+    """A function from a tool's name and arguments to what it prints; its exit code must be 0."""
 
-    def output(tool, *arguments):
-        monkeypatch.setattr(sys, "argv", [tool.__name__, *map(str, arguments)])
-        assert not tool.main()
+    def output(name, *arguments):
+        monkeypatch.setattr(sys, "argv", [name, *map(str, arguments)])
+        assert not importlib.import_module(f"tools.{name}").main()
         return capsys.readouterr().out
 
     return output
@@ -55,10 +44,7 @@ def data(tmp_path_factory):
     """A folder of the four data sets, a few rows each, of short texts."""
     folder = tmp_path_factory.mktemp("data")
 
-    def write(name, rows):
-        (folder / name).write_text("".join(json.dumps(row) + "\n" for row in rows))
-
-    def rows(count, samples, **more):
+    def rows(count, samples, **fields):
         for number in range(count * samples):
             system, sample = divmod(number, samples)
             yield {
@@ -67,14 +53,16 @@ def data(tmp_path_factory):
                 "prediction": " ".join(SENTENCES[number % 12].split()[: 3 + system]),
                 "references": [SENTENCES[sample], SENTENCES[sample + 1]],
                 "human": {name: system + sample * len(name) % 3 for name in CRITERIA},
-                **more,
+                **fields,
             }
 
-    write("webnlg2020.en.jsonl", [*rows(5, 3), {**next(rows(1, 1)), "id": "1124"}])
-    write("summeval.jsonl", rows(5, 2))
-    write("sfres.jsonl", rows(1, 6, system="-"))
-    by_language = [({**row, "lang": lang}) for lang in ("cs-en", "de-en") for row in rows(6, 1)]
-    write("wmt15.jsonl", [{k: v for k, v in row.items() if k != "system"} for row in by_language])
+    write_lines(folder / "webnlg2020.en.jsonl", [*rows(5, 3), {**next(rows(1, 1)), "id": "1124"}])
+    write_lines(folder / "summeval.jsonl", rows(5, 2))
+    write_lines(folder / "sfres.jsonl", rows(1, 6, system="-"))
+    texts = [{**row, "lang": lang} for lang in ("cs-en", "de-en") for row in rows(6, 1)]
+    for row in texts:
+        del row["system"]
+    write_lines(folder / "wmt15.jsonl", texts)
     return folder
 
 
@@ -84,8 +72,8 @@ def test_the_masked_language_model_is_trained_goes_on_and_is_judged(run, encoder
             file.writelines(f"{text} {text}\n" for text in SENTENCES)
     options = ("-o", tmp_path / "work", "--encoder", encoder, "--warmup", 2)
     for tokens in (300, 600):
-        run(train_masked_lm, tmp_path, *options, "--tokens", tokens, "--tokens-per-batch", 64)
-    table = run(evaluate_masked_lm, tmp_path, "--model", tmp_path / "work/model", "--texts", 2)
+        run("train_masked_lm", tmp_path, *options, "--tokens", tokens, "--tokens-per-batch", 64)
+    table = run("evaluate_masked_lm", tmp_path, "--model", tmp_path / "work/model", "--texts", 2)
     assert "| pooled | 16 |" in table
 
 
@@ -95,32 +83,32 @@ def test_the_model_of_inference_is_trained_and_calibrated(run, encoder, tmp_path
         out.write("source\tlabel\tpremise\thypothesis\n")
         out.writelines("\t".join(row) + "\n" for row in ROWS)
     options = ("-o", tmp_path / "work", "--encoder", encoder, "--epochs", 2, "--batch-size", 2)
-    run(train_nli, file, *options)
-    table = run(evaluate_nli, file, "--model", tmp_path / "work/model", "--calibrate")
+    run("train_nli", file, *options)
+    table = run("evaluate_nli", file, "--model", tmp_path / "work/model", "--calibrate")
     assert "| all, three-way | 3 |" in table and "temperature" in table
 
 
 def test_the_study_scores_goes_on_and_prints_its_tables(run, data, tmp_path, monkeypatch):
     sets = ("--sets", "webnlg", "wmt15")
-    kept = ("--scores", tmp_path / "scores", "--csv", tmp_path / "results", *sets)
-    few = ("BLEU", "chrF", "BERTScore", "BaryScore", "MENLI e avg")
+    paths = ("--scores", tmp_path / "scores", "--csv", tmp_path / "results", *sets)
+    names = ("BLEU", "chrF", "BERTScore", "BaryScore", "MENLI e avg")
     for share in (0.5, 1):
-        run(study, "score", data, *kept, "--share", share, "--metrics", *few)
-    assert run(study, "score", data, *kept, "--metrics", *few) == ""
-    tables = run(study, "agree", data, *kept, "--resamples", 20)
+        run("study", "score", data, *paths, "--share", share, "--metrics", *names)
+    assert run("study", "score", data, *paths, "--metrics", *names) == ""
+    tables = run("study", "agree", data, *paths, "--resamples", 20)
     for title in ("WebNLG 2020: r over systems", "WebNLG 2020: tau over texts", "WMT 2015: tau"):
         assert title in tables
     assert "| BaryScore |" in tables and "de-en correctness" in tables
-    assert "Chosen: MENLI with" in run(study, "choose", data, *kept)
+    assert "Chosen: MENLI with" in run("study", "choose", data, *paths)
     case = {"attack": "num", "anchor": "It has 2 rooms.", "paraphrase": "It has two rooms."}
     (tmp_path / "attacks.jsonl").write_text(json.dumps({**case, "adversary": "It has 3 rooms."}))
-    entries = [each for each in study.ENTRIES if {*each.names} & {*few}]
+    entries = [entry for entry in study.ENTRIES if {*entry.names} & {*names}]
     monkeypatch.setattr(study, "ENTRIES", entries)
     attacks = ("--attacks", tmp_path / "attacks.jsonl")
-    assert "| MENLI with BaryScore 0.5 |" in run(study, "trade", data, *kept, *attacks)
+    assert "| MENLI with BaryScore 0.5 |" in run("study", "trade", data, *paths, *attacks)
     (table,) = (tmp_path / "results").glob("attacks*.csv")
     for figure, options in (("trade", ("--csv", table)), ("comparison", ())):
-        run(figures, figure, tmp_path / f"{figure}.svg", *options)
+        run("figures", figure, tmp_path / f"{figure}.svg", *options)
         assert (tmp_path / f"{figure}.svg").stat().st_size > 10_000
 
 
@@ -131,42 +119,41 @@ def test_published_correlations_are_found_missing_on_other_data(data, monkeypatc
 
 
 def test_speed_is_measured(run, data, monkeypatch):
-    monkeypatch.setattr(speed, "in_process", lambda _, job, threads: speed.time_one(**job))
+    monkeypatch.setattr(speed, "in_process", lambda _, job, threads: speed.time_metric(**job))
     monkeypatch.setattr(speed, "ONCE", ("infolm, one pass", "BERTScore"))
     runners = {name: speed.RUNNERS[name] for name in ("infolm", "torchmetrics InfoLM", *speed.ONCE)}
     monkeypatch.setattr(speed, "RUNNERS", runners)
     monkeypatch.setattr(speed, "systems_sharing_references", lambda path, _: [("a", "b")])
-    file, few = data / "webnlg2020.en.jsonl", ("--pairs", 2, "--repeats", 1)
-    assert "| bundled, 10 tokens," in run(
-        speed, "rates", file, *few, "--only", "bundled, 10 tokens"
-    )
-    assert "BERTScore" in run(speed, "beside", file, *few)
+    file, limits = data / "webnlg2020.en.jsonl", ("--pairs", 2, "--repeats", 1)
+    rates = run("speed", "rates", file, *limits, "--only", "bundled, 10 tokens")
+    assert "| bundled, 10 tokens," in rates
+    assert "BERTScore" in run("speed", "beside", file, *limits)
     for what in ("sweep", "masks", "dtypes"):
-        assert "| ---: |" in run(speed, what, file, *few)
+        assert "| ---: |" in run("speed", what, file, *limits)
 
 
 def test_memory_is_measured_in_processes_of_their_own(run):
-    assert "| stream | 5 |" in run(memory, "--pairs", 5)
+    assert "| stream | 5 |" in run("memory", "--pairs", 5)
 
 
 def test_attacks_are_drawn_to_be_read(run, data, monkeypatch):
     monkeypatch.setattr(attacks_read_by_eye, "TEXTS", 2)
-    assert "drop: applies to" in run(attacks_read_by_eye, data / "webnlg2020.en.jsonl")
+    assert "drop: applies to" in run("attacks_read_by_eye", data / "webnlg2020.en.jsonl")
 
 
 def test_texts_that_a_model_cannot_read_are_counted(run, data):
-    assert "sfres.jsonl: 0 of 13, 0.0%" in run(unread_texts, data / "sfres.jsonl")
+    assert "sfres.jsonl: 0 of 13, 0.0%" in run("unread_texts", data / "sfres.jsonl")
 
 
 def test_odd_inputs_are_scored_or_refused(run, monkeypatch):
     monkeypatch.setenv("INFOLM_MODEL", "")
-    assert "| menli |" in run(fuzz, "--inputs", 30)
+    assert "| menli |" in run("fuzz", "--inputs", 30)
 
 
 def test_a_checkout_gives_the_scores_that_it_gives(run, tmp_path):
     (tmp_path / "infolm_metric").symlink_to(ROOT / "infolm_metric")
     options = ("--metrics", "baryscore", "--families", "bert", "--many", 4)
-    assert ": 0 of " in run(same_scores, tmp_path, *options)
+    assert ": 0 of " in run("same_scores", tmp_path, *options)
 
 
 def test_a_mutant_has_a_verdict(tmp_path):

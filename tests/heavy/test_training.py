@@ -26,9 +26,9 @@ def test_the_loss_is_that_of_the_model(model):
         torch.nn.functional.cross_entropy(logits.flatten(0, 1), targets.flatten()),
     ]
     words = model.bert.embeddings.word_embeddings.weight
-    ours, theirs = (torch.autograd.grad(loss, words)[0] for loss in losses)
+    gradients = [torch.autograd.grad(loss, words)[0] for loss in losses]
     torch.testing.assert_close(*losses, rtol=1e-10, atol=0)
-    torch.testing.assert_close(ours, theirs, rtol=1e-8, atol=1e-12)
+    torch.testing.assert_close(*gradients, rtol=1e-8, atol=1e-12)
 
 
 def test_centred_embeddings_predict_the_same(model):
@@ -36,10 +36,10 @@ def test_centred_embeddings_predict_the_same(model):
     assert words.mean(dim=0).abs().max() < 1e-4, "the weights that ship are centred"
     with torch.no_grad():
         words += torch.linspace(-1, 1, words.shape[1], dtype=torch.float64)
-        before = model(IDS).logits.log_softmax(-1)
+        expected = model(IDS).logits.log_softmax(-1)
         train_masked_lm.centre_embeddings(model)
-        after = model(IDS).logits.log_softmax(-1)
-    torch.testing.assert_close(after, before, rtol=1e-9, atol=1e-9)
+        log_p = model(IDS).logits.log_softmax(-1)
+    torch.testing.assert_close(log_p, expected, rtol=1e-9, atol=1e-9)
     torch.testing.assert_close(words.mean(dim=0), torch.zeros_like(words[0]), rtol=0, atol=1e-12)
 
 
@@ -47,9 +47,9 @@ def test_rows_made_by_rule_are_at_most_their_share_of_an_epoch():
     sources = ["snli_dev"] * 70 + ["breaking_nli"] * 500
     lengths = np.random.default_rng(0).integers(5, 60, len(sources))
     batches = train_nli.plan_epoch(sources, lengths, 8, seed=1)
-    chosen = np.concatenate(batches)
-    assert len(chosen) == len(set(chosen.tolist())) == 100
-    assert set(range(70)) <= set(chosen.tolist())
+    rows = np.concatenate(batches)
+    assert len(rows) == len(set(rows.tolist())) == 100
+    assert set(range(70)) <= set(rows.tolist())
     assert np.median([np.ptp(lengths[batch]) for batch in batches]) < np.ptp(lengths) / 4
 
 
@@ -68,5 +68,5 @@ def test_a_temperature_is_found_again_and_calibrates():
     labels = torch.multinomial(torch.softmax(logits / 2, -1), 1, generator=generator)[:, 0].numpy()
     temperature = evaluate_nli.fit_temperature(logits, labels)
     assert temperature == pytest.approx(2, rel=0.05)
-    before = evaluate_nli.expected_calibration_error(logits, labels)
-    assert evaluate_nli.expected_calibration_error(logits / temperature, labels) < 0.02 < before
+    error = evaluate_nli.expected_calibration_error(logits, labels)
+    assert evaluate_nli.expected_calibration_error(logits / temperature, labels) < 0.02 < error

@@ -15,7 +15,7 @@ import torch
 from accelerate import Accelerator
 from accelerate.utils import set_seed
 from torch.utils.data import DataLoader
-from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
+from transformers import AutoModelForSeq2SeqLM, AutoTokenizer, DataCollatorForSeq2Seq
 
 from infolm_metric import InfoLM
 
@@ -29,29 +29,18 @@ def main(name, table, metric_model, folder):
     pairs = [json.loads(line) for line in Path(table).read_text().splitlines()]
     held_out, pairs = pairs[:15], pairs[15:]  # 15 do not divide among two processes
 
-    def collate(rows):
-        batch = tokenizer(
-            [row["source"] for row in rows],
-            text_target=[row["target"] for row in rows],
-            padding=True,
-            return_tensors="pt",
-            return_token_type_ids=False,
-        )
-        batch["labels"].masked_fill_(batch["labels"] == tokenizer.pad_token_id, -100)
-        return batch
+    def encode(row):
+        return tokenizer(row["source"], text_target=row["target"], return_token_type_ids=False)
 
-    loader = DataLoader(pairs, batch_size=8, shuffle=True, collate_fn=collate)
+    collate = DataCollatorForSeq2Seq(tokenizer, model)
+    loader = DataLoader(list(map(encode, pairs)), batch_size=8, shuffle=True, collate_fn=collate)
     optimizer = torch.optim.AdamW(model.parameters(), lr=3e-2)
     model, optimizer, loader = accelerator.prepare(model, optimizer, loader)
 
     @torch.inference_mode()
     def generate(rows):
-        inputs = tokenizer(
-            [row["source"] for row in rows],
-            padding=True,
-            return_tensors="pt",
-            return_token_type_ids=False,
-        )
+        texts = [row["source"] for row in rows]
+        inputs = tokenizer(texts, padding=True, return_tensors="pt", return_token_type_ids=False)
         ids = accelerator.unwrap_model(model).generate(**inputs, max_length=12)
         return tokenizer.batch_decode(ids, skip_special_tokens=True)
 
@@ -73,9 +62,8 @@ def main(name, table, metric_model, folder):
         if accelerator.is_main_process and results["infolm"] == min(e["infolm"] for e in log):
             accelerator.unwrap_model(model).save_pretrained(Path(folder, "best"))
     texts = {"outputs": generate(held_out), "targets": [row["target"] for row in held_out]}
-    Path(folder, f"log-{accelerator.process_index}.json").write_text(
-        json.dumps({"log": log, **texts})
-    )
+    report = Path(folder, f"log-{accelerator.process_index}.json")
+    report.write_text(json.dumps({"log": log, **texts}))
     accelerator.end_training()
 
 

@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 import datasets
+import numpy as np
 from transformers import (
     AutoModelForSeq2SeqLM,
     AutoTokenizer,
@@ -30,9 +31,7 @@ def main(name, table, metric_model, folder):
     def compute_metrics(evaluated):
         texts = []
         for ids in (evaluated.predictions, evaluated.label_ids):
-            ids = [
-                [token if token >= 0 else tokenizer.pad_token_id for token in row] for row in ids
-            ]
+            ids = np.where(ids >= 0, ids, tokenizer.pad_token_id)
             texts.append(tokenizer.batch_decode(ids, skip_special_tokens=True))
         results = infolm.compute(predictions=texts[0], references=texts[1], return_scores=False)
         return {"infolm": results["infolm"]}  # the scalar alone: only numbers can be logged
@@ -71,9 +70,9 @@ def main(name, table, metric_model, folder):
     at_end = trainer.evaluate()["eval_infolm"]  # of the model that was loaded at the end
     infolm.unload()
     state = trainer.state
-    found = {"log": state.log_history, "best": state.best_metric, "at_end": at_end}
-    found["checkpoint"] = Path(state.best_model_checkpoint).name
-    Path(folder, "log.json").write_text(json.dumps(found))
+    log = {"log": state.log_history, "best": state.best_metric, "at_end": at_end}
+    log["checkpoint"] = Path(state.best_model_checkpoint).name
+    Path(folder, "log.json").write_text(json.dumps(log))
 
 
 if __name__ == "__main__":

@@ -23,15 +23,15 @@ PATIENCE_MILLISECONDS = 60_000
 @pytest.fixture(scope="session")
 def context() -> Iterator[BrowserContext]:
     """Chromium without a window; where there is none the tests are skipped, but not in CI."""
-    found = shutil.which("chromium")
-    if found is None:
-        missing = "no chromium: install it, on Debian with `apt-get install chromium`"
+    program = shutil.which("chromium")
+    if program is None:
+        message = "no chromium: install it, on Debian with `apt-get install chromium`"
         if os.environ.get("CI", "").lower() in ("1", "true"):
-            pytest.fail(missing)
-        pytest.skip(missing)
+            pytest.fail(message)
+        pytest.skip(message)
     expect.set_options(timeout=PATIENCE_MILLISECONDS)
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=found, args=FLAGS)
+        browser = playwright.chromium.launch(executable_path=program, args=FLAGS)
         context = browser.new_context(color_scheme="light")  # one cache for all pages
         context.set_default_timeout(PATIENCE_MILLISECONDS)
         yield context
@@ -56,11 +56,11 @@ def page(context, width, scheme, space_url) -> Iterator[Page]:
     page = context.new_page()
     page.set_viewport_size({"width": width, "height": 800})
     page.emulate_media(color_scheme=scheme)
-    elsewhere, problems = [], []
+    foreign_urls, problems = [], []
 
     def note(request):
         if not request.url.startswith((space_url, "data:", "blob:")):
-            elsewhere.append(request.url)
+            foreign_urls.append(request.url)
 
     page.on("request", note)
     page.on("pageerror", lambda error: problems.append(str(error)))
@@ -68,4 +68,4 @@ def page(context, width, scheme, space_url) -> Iterator[Page]:
     page.locator(".verdict").wait_for()
     yield page
     page.close()
-    assert (elsewhere, problems) == ([], [])
+    assert (foreign_urls, problems) == ([], [])

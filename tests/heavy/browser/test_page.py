@@ -1,7 +1,6 @@
 """The Space as a visitor meets it, in a real browser."""
 
 import csv
-import json
 import re
 
 import pytest
@@ -11,7 +10,8 @@ from playwright.sync_api import expect
 from infolm_metric import BaryScorer, InfoLMScorer, MENLIScorer
 from space.page.appearance import number
 from space.page.compare_tab import EXAMPLES
-from space.page.settings import COMPARED_BY, CONTROLS
+from space.page.settings import CONTROLS, LABELS
+from tests.random_pairs import write_lines
 
 pytestmark = pytest.mark.xdist_group("space")
 SCORERS = {"infolm": InfoLMScorer, "baryscore": BaryScorer, "menli": MENLIScorer}
@@ -50,8 +50,8 @@ def choose(page, label, option):
 
 
 def compare_by(page, metric):
-    page.get_by_label(COMPARED_BY[metric]).locator("visible=true").check()
-    title = COMPARED_BY[metric].partition(":")[0]
+    page.get_by_label(LABELS[metric]).locator("visible=true").check()
+    title = LABELS[metric].partition(":")[0]
     expect(page.locator("#score .score-line")).to_contain_text(title)
     for plot in PLOTS[metric]:
         expect(page.locator(f"{plot} svg.marks, {plot} canvas").first).to_be_visible()
@@ -63,19 +63,19 @@ def open_details(page):
 
 
 def check(page):
-    """All text can be read, nothing reaches beyond the edge, and nothing scrolls sideways."""
+    """All text can be read, nothing reaches beyond the edge, and nothing slides sideways."""
     page.mouse.move(0, 0)
     for _ in range(20):  # until colours have faded
         page.wait_for_timeout(150)
         response = Axe().run(page, options={"runOnly": ["color-contrast", "label"]}).response
-        wrong = [
-            (each["id"], node["html"]) for each in response["violations"] for node in each["nodes"]
+        violations = [
+            (rule["id"], node["html"]) for rule in response["violations"] for node in rule["nodes"]
         ]
-        wide = page.evaluate("document.documentElement.scrollWidth") > page.viewport_size["width"]
-        beyond = page.evaluate(BEYOND_THE_EDGE)
-        if not wrong and not beyond and not wide:
+        slides = page.evaluate("document.documentElement.scrollWidth") > page.viewport_size["width"]
+        overflow = page.evaluate(BEYOND_THE_EDGE)
+        if not violations and not overflow and not slides:
             return
-    assert (wrong, beyond, wide) == ([], [], False)
+    assert (violations, overflow, slides) == ([], [], False)
 
 
 # What is on the page.
@@ -93,7 +93,7 @@ def test_the_first_view_shows_an_answer_above_the_fold(page):
 @pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("light", 390), ("dark", 390)])
 def test_every_metric_and_a_file_can_be_read_and_fit(page, scheme, width):
     assert page.locator("body.dark").count() == (scheme == "dark")
-    button, card = (page.locator(each).bounding_box() for each in ("#compare", "#score"))
+    button, card = (page.locator(part).bounding_box() for part in ("#compare", "#score"))
     if width == 390:
         assert 0 <= card["y"] - button["y"] - button["height"] < 50
     for metric in SCORERS:
@@ -124,7 +124,7 @@ def test_two_texts_are_compared_by_every_metric_with_enter(metric, page):
 
 
 def test_an_example_is_answered_and_menli_says_that_it_contradicts(page):
-    example = next(each for each in EXAMPLES if "negation" in each["name"])
+    example = next(entry for entry in EXAMPLES if "negation" in entry["name"])
     page.get_by_role("button", name=example["name"]).click()
     expect(page.locator("#score .lesson")).to_contain_text("A blind spot")
     expect(page.locator("#candidate textarea")).to_have_value(example["candidate"])
@@ -140,9 +140,8 @@ def test_another_measure_is_answered_at_once_and_a_wrong_parameter_is_refused(pa
     expect(alpha).to_have_count(0)
     choose(page, CONTROLS["infolm"]["information_measure"].label, "renyi_divergence")
     settings = {"information_measure": "renyi_divergence", "alpha": 0.5}
-    expected = InfoLMScorer(model_name_or_path="bundled", **settings).score(
-        [CANDIDATE], [REFERENCE]
-    )
+    scorer = InfoLMScorer(model_name_or_path="bundled", **settings)
+    expected = scorer.score([CANDIDATE], [REFERENCE])
     expect(page.locator("#score .score-line")).to_contain_text("(renyi_divergence)")
     expect(page.locator(".score")).to_have_text(number(expected["infolm"]))
     alpha.fill("-1")
@@ -161,8 +160,6 @@ def test_another_measure_is_answered_at_once_and_a_wrong_parameter_is_refused(pa
     ("candidate", "reference", "words"),
     [
         ("", REFERENCE, "The candidate is empty"),
-        ("word " * 90, REFERENCE, "92 tokens, and at most 64"),
-        ("asdf qwer zxcv uiop", "lkjh gfds mnbv rewq", "The model cannot read this"),
         (f"{ATTACK} cat", f"{ATTACK} **dog**", "The model cannot read this"),
     ],
 )
@@ -189,17 +186,17 @@ def test_more_references_can_be_given_and_the_closest_counts(page):
 
 
 def test_an_answer_that_comes_late_for_other_texts_is_not_shown(page):
-    held = []
-    page.route("**/queue/join*", lambda route: held.append(route))
+    routes = []
+    page.route("**/queue/join*", lambda route: routes.append(route))
     box = page.locator("#candidate textarea")
     box.fill("The river was high.")
     page.locator("#compare").click()
     page.wait_for_timeout(300)
     box.fill("The river was low.")
     page.wait_for_timeout(300)
-    assert len(held) == 1
+    assert len(routes) == 1
     with page.expect_response("**/queue/data*"):
-        for route in held:
+        for route in routes:
             route.continue_()
     page.wait_for_timeout(3000)
     page.unroute("**/queue/join*")
@@ -240,7 +237,7 @@ def test_a_file_goes_up_and_its_scores_come_down(page, tmp_path):
         rows = list(csv.DictReader(file))
     assert [row["prediction"] for row in rows] == texts
     assert [float(row["score"]) for row in rows] == pytest.approx(expected["scores"], abs=1e-6)
-    page.get_by_label(COMPARED_BY["menli"]).locator("visible=true").check()  # which clears it
+    page.get_by_label(LABELS["menli"]).locator("visible=true").check()  # which clears it
     expect(visible(page, "#file-summary")).to_have_count(0)
     page.locator("#score-file").click()
     expect(page.locator("#file-summary textarea")).to_have_value(re.compile("MENLI, mean of 4"))
@@ -249,8 +246,7 @@ def test_a_file_goes_up_and_its_scores_come_down(page, tmp_path):
 def test_a_file_that_is_refused_is_told_of_and_markup_in_one_is_text(page, tmp_path):
     title = page.title()
     rows = [{"prediction": ATTACK, ATTACK: "a **dog**"}, {"prediction": "a cat", ATTACK: ATTACK}]
-    path = tmp_path / "attack.jsonl"
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    path = write_lines(tmp_path / "attack.jsonl", rows)
     page.get_by_role("tab", name="Score a file").click()
     page.locator("#upload input[type=file]").set_input_files(path)
     expect(page.locator("#candidate-column input")).to_have_value("prediction")
@@ -266,22 +262,22 @@ def test_a_file_that_is_refused_is_told_of_and_markup_in_one_is_text(page, tmp_p
 
 
 def test_everything_is_reached_by_keyboard(page):
-    reached = set()
+    stops = set()
     for _ in range(60):
         page.keyboard.press("Tab")
-        reached.add(
+        stops.add(
             page.evaluate(
                 "() => { const e = document.activeElement; return e.value && e.type === 'radio'"
                 " ? 'metric' : e.closest('#candidate, #reference-1, #compare')?.id"
                 " ?? e.textContent.trim().slice(0, 20); }"
             )
         )
-        if "Details" in "".join(reached):
+        if "Details" in "".join(stops):
             break
-    wanted = {"candidate", "reference-1", "metric", "compare"}
-    assert wanted <= reached
+    targets = {"candidate", "reference-1", "metric", "compare"}
+    assert targets <= stops
     for words in ("Compare", "An unrelated text", "More references", "Settings", "Details"):
-        assert any(each.startswith(words) for each in reached), (words, reached)
+        assert any(stop.startswith(words) for stop in stops), (words, stops)
     page.locator("input[type=radio]").first.focus()
     page.keyboard.press("Tab")
     page.keyboard.press("Space")

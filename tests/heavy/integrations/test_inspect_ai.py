@@ -4,6 +4,7 @@ import os
 import statistics
 import subprocess
 import sys
+from operator import attrgetter
 from pathlib import Path
 
 import inspect_ai
@@ -48,20 +49,17 @@ def evaluate(task, **settings):
 
 def outputs_of(log):
     """The output of each document in the order of the documents."""
-    return [sample.output.completion for sample in sorted(log.samples, key=lambda each: each.id)]
+    return [sample.output.completion for sample in sorted(log.samples, key=attrgetter("id"))]
 
 
-def numbers(log, name):
-    """Mean and standard error by a scorer."""
-    (found,) = [each for each in log.results.scores if each.name == name]
-    return {key: each.value for key, each in found.metrics.items()}
-
-
-def assert_equal(found, expected, name):
-    """Fail unless Inspect's numbers are those of `compute`."""
+def assert_equal(log, metric, references):
+    """Fail unless Inspect's numbers are those of `compute`, which this returns."""
+    expected = metric.compute(predictions=outputs_of(log), references=references)
+    (score,) = [entry for entry in log.results.scores if entry.name == metric.name]
     error = statistics.stdev(expected["scores"]) / len(expected["scores"]) ** 0.5
-    assert found["mean"] == pytest.approx(expected[name], rel=1e-12)
-    assert found["stderr"] == pytest.approx(error, rel=1e-12)
+    assert score.metrics["mean"].value == pytest.approx(expected[metric.name], rel=1e-12)
+    assert score.metrics["stderr"].value == pytest.approx(error, rel=1e-12)
+    return expected
 
 
 def test_a_task_of_the_page_ends_with_the_number_of_compute(documents, monkeypatch, tmp_path):
@@ -69,24 +67,19 @@ def test_a_task_of_the_page_ends_with_the_number_of_compute(documents, monkeypat
     import summaries
 
     log = evaluate(summaries.summaries())
-    expected = InfoLM(model_name_or_path="bundled", idf="bundled").compute(
-        predictions=outputs_of(log), references=[each["summary"] for each in documents]
-    )
+    metric = InfoLM(model_name_or_path="bundled", idf="bundled")
+    expected = assert_equal(log, metric, [document["summary"] for document in documents])
     assert sorted(outputs_of(log)) == sorted(OUTPUTS)
-    assert_equal(numbers(log, "infolm"), expected, "infolm")
     assert log.samples[0].scores["infolm"].metadata == {"signature": expected["signature"]}
 
 
 def test_a_log_is_scored_again(documents):
     dataset = json_dataset("documents.jsonl", FieldSpec(input="text", target="summaries"))
     log = evaluate(inspect_ai.Task(dataset=dataset, scorer=match()))
-    again = inspect_ai.score(
-        log, infolm(model_name_or_path="bundled"), action="append", display="none"
-    )
-    expected = InfoLM(model_name_or_path="bundled", idf=False).compute(
-        predictions=outputs_of(log), references=[each["summaries"] for each in documents]
-    )
-    assert_equal(numbers(again, "infolm"), expected, "infolm")
+    scorer = infolm(model_name_or_path="bundled")
+    new_log = inspect_ai.score(log, scorer, action="append", display="none")
+    metric = InfoLM(model_name_or_path="bundled", idf=False)
+    assert_equal(new_log, metric, [document["summaries"] for document in documents])
 
 
 def test_the_command_of_inspect_finds_the_scorers(documents, tmp_path, monkeypatch):
@@ -104,21 +97,20 @@ def test_the_command_of_inspect_finds_the_scorers(documents, tmp_path, monkeypat
         timeout=300,
     )
     assert result.returncode == 0, result.stdout + result.stderr
-    expected = MENLI(model_name_or_path="bundled", formula="e-c").compute(
-        predictions=outputs_of(log), references=[each["summary"] for each in documents]
-    )
-    assert_equal(numbers(read_eval_log(log.location), "menli"), expected, "menli")
+    metric = MENLI(model_name_or_path="bundled", formula="e-c")
+    references = [document["summary"] for document in documents]
+    assert_equal(read_eval_log(log.location), metric, references)
 
 
-@pytest.mark.parametrize(
-    ("make", "settings", "problem"),
-    [
-        (infolm, {"temprature": 2}, "did you mean 'temperature'"),
-        (infolm, {"information_measure": ["kl", "l1"]}, "must be one name"),
-        (baryscore, {"idf": True}, "idf must be False"),
-        (menli, {"combine_with": "infolm"}, "idf must be False"),
-    ],
-)
+REFUSED = [
+    (infolm, {"temprature": 2}, "did you mean 'temperature'"),
+    (infolm, {"information_measure": ["kl", "l1"]}, "must be one name"),
+    (baryscore, {"idf": True}, "idf must be False"),
+    (menli, {"combine_with": "infolm"}, "idf must be False"),
+]
+
+
+@pytest.mark.parametrize(("make", "settings", "problem"), REFUSED)
 def test_what_is_wrong_is_refused(make, settings, problem):
     with pytest.raises((TypeError, ValueError), match=problem):
         make(**settings)

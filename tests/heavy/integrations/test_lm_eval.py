@@ -45,7 +45,7 @@ def language_model(tiny_bert, tmp_path):
 
 def evaluate(task, folder, model):
     """(the numbers of the task, the outputs)."""
-    found = lm_eval.simple_evaluate(
+    results = lm_eval.simple_evaluate(
         model="hf",
         model_args={"pretrained": str(model)},
         tasks=[task],
@@ -54,8 +54,8 @@ def evaluate(task, folder, model):
         batch_size=5,
         log_samples=True,
     )
-    outputs = [sample["filtered_resps"][0] for sample in found["samples"][task]]
-    return found["results"][task], outputs
+    outputs = [sample["filtered_resps"][0] for sample in results["samples"][task]]
+    return results["results"][task], outputs
 
 
 def test_a_task_ends_with_the_number_of_compute(language_model, tmp_path, monkeypatch):
@@ -75,8 +75,8 @@ def test_several_references_go_through_process_results(language_model, tmp_path,
     with (tmp_path / "utils.py").open("a") as file:
         file.write(SEVERAL)
     task = (tmp_path / "summaries.yaml").read_text().partition("metric_list")[0]
-    more = "process_results: !function utils.process_results\nmetric_list: [{metric: infolm}]\n"
-    (tmp_path / "summaries.yaml").write_text(task + more)
+    ending = "process_results: !function utils.process_results\nmetric_list: [{metric: infolm}]\n"
+    (tmp_path / "summaries.yaml").write_text(task + ending)
     monkeypatch.chdir(tmp_path)
     numbers, outputs = evaluate("summaries", tmp_path, language_model)
     expected = InfoLM(model_name_or_path="bundled").compute(
@@ -85,14 +85,14 @@ def test_several_references_go_through_process_results(language_model, tmp_path,
     assert numbers["infolm,none"] == expected["infolm"]
 
 
-@pytest.mark.parametrize(
-    ("items", "problem"),
-    [
-        ([1.0, 0.0], "process_results"),
-        ([("a", "b", {"temprature": 2})], "did you mean 'temperature'"),
-        ([("a", "b", {"information_measure": ["kl"]})], "information_measure must be one name"),
-    ],
-)
+REFUSED = [
+    ([1.0, 0.0], "process_results"),
+    ([("a", "b", {"temprature": 2})], "did you mean 'temperature'"),
+    ([("a", "b", {"information_measure": ["kl"]})], "information_measure must be one name"),
+]
+
+
+@pytest.mark.parametrize(("items", "problem"), REFUSED)
 def test_what_is_wrong_is_refused(items, problem):
     with pytest.raises((TypeError, ValueError), match=problem):
         aggregation("infolm")(items)

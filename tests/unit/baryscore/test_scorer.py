@@ -1,12 +1,20 @@
 """BaryScorer against the literal float64 implementation, and what a score must not depend on."""
 
+import itertools
+import operator
+
 import numpy as np
 import pytest
 import torch
 
 from infolm_metric import IDF, BaryScorer
+from infolm_metric.baryscore import scorer as baryscore_scorer
+from infolm_metric.baryscore.scorer import TOKEN_BYTES
+from infolm_metric.core.inputs import Pairs
 from infolm_metric.core.settings import BUNDLED_FOLDER
+from tests import odd_pairs
 from tests.model_families import FAMILIES, edited
+from tests.odd_pairs import LONG
 from tests.paraphrases import PARAPHRASES
 from tests.reference_baryscore import (
     ReferenceBaryScore,
@@ -17,23 +25,7 @@ from tests.reference_baryscore import (
     transport_cost,
 )
 
-CANDIDATES = [
-    "the cat sat on the mat",
-    "a dog ran in the park 42 times, didn't it?",
-    "",
-    "hello world again and again",
-    "the cat",
-    "rain",
-]
-REFERENCES = [
-    "the cat is on the mat",
-    "dogs run in parks",
-    "the rain in spain",
-    "",
-    "the cat",
-    "snow",
-]
-LONG = " ".join(["the old man saw a small red boat near the river and the bridge"] * 5)
+CANDIDATES, REFERENCES = [*odd_pairs.CANDIDATES, "rain"], [*odd_pairs.REFERENCES, "snow"]
 KNOWN = [
     ("I like my cakes very much", "I like my cakes very much"),
     ("I hate these cakes!", "I like my cakes very much"),
@@ -68,16 +60,36 @@ def literal():
 # Values.
 
 
-@pytest.mark.parametrize(
-    ("idf", "layers", "expected"),
-    [
-        (False, 5, [0, 0.514342, 0.328931, 0.160569, 0.380785, 0.988172, 0, 0.887851]),
-        (False, "all", [0, 0.483334, 0.336171, 0.144945, 0.406573]),
-        ("references", 5, [0, 0.613900, 0.389130, 0.235951, 0.380785]),
-        ("references", "all", [0, 0.587945, 0.403955, 0.216239, 0.406573]),
-        ("references", 1, [0, 0.687064, 0.531359, 0.300622, 0.854341]),
-    ],
-)
+VALUES = [
+    (False, 5, [0, 0.514342, 0.328931, 0.160569, 0.380785, 0.988172, 0, 0.887851]),
+    (False, "all", [0, 0.483334, 0.336171, 0.144945, 0.406573]),
+    ("references", 5, [0, 0.613900, 0.389130, 0.235951, 0.380785]),
+    ("references", "all", [0, 0.587945, 0.403955, 0.216239, 0.406573]),
+    ("references", 1, [0, 0.687064, 0.531359, 0.300622, 0.854341]),
+]
+
+
+def test_a_chunk_holds_the_points_of_as_many_texts_as_there_is_room_for(scorer, monkeypatch):
+    texts = [f"{number} {'word ' * number}" for number in range(40)]
+    pairs = Pairs(texts, [[text + "more"] for text in texts])
+    point = 8 * scorer.checkpoint(scorer.settings).config.hidden_size
+    room = 100 * point  # of about 100 tokens
+    monkeypatch.setattr(baryscore_scorer, "CHUNK_BYTES", room)
+    for limit in (12, 40):
+        settings = scorer.settings.replace(max_length=limit)
+        sizes = [
+            [
+                point * sum(min(len(text) / TOKEN_BYTES, limit) for text in (*sides[1], sides[0]))
+                for sides in chunk
+            ]
+            for chunk in scorer.chunks(pairs, settings)
+        ]
+        assert sum(map(len, sizes)) == len(texts)
+        for chunk, (first, *_) in itertools.pairwise(sizes):
+            assert sum(chunk) <= room < sum(chunk) + first
+
+
+@pytest.mark.parametrize(("idf", "layers", "expected"), VALUES)
 def test_the_bundled_model_gives_known_values(bundled, idf, layers, expected):
     """They were found before this was written, by other code; another model gives others."""
     sides = map(list, zip(*KNOWN[: len(expected)], strict=True))
@@ -85,63 +97,49 @@ def test_the_bundled_model_gives_known_values(bundled, idf, layers, expected):
     assert result["scores"] == pytest.approx(expected, abs=1e-5)
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("family", [*FAMILIES, "bert-without-head"])
 def test_scores_equal_the_literal_implementation_for_every_family(tiny_models, family):
     folder = tiny_models(family)
-    ours, slowly = BaryScorer(model_name_or_path=folder), ReferenceBaryScore(folder)
+    scorer, literal = BaryScorer(model_name_or_path=folder), ReferenceBaryScore(folder)
     for layers, count in ((2, 2), ("all", 3)):
-        found = ours.score(CANDIDATES, REFERENCES, layers=layers, idf=False)["scores"]
-        expected = [
-            slowly.score(candidate, reference, count)
-            for candidate, reference in zip(CANDIDATES, REFERENCES, strict=True)
-        ]
-        assert found == pytest.approx(expected, abs=3e-5)
+        scores = scorer.score(CANDIDATES, REFERENCES, layers=layers, idf=False)["scores"]
+        pairs = zip(CANDIDATES, REFERENCES, strict=True)
+        expected = [literal.score(*pair, count) for pair in pairs]
+        assert scores == pytest.approx(expected, abs=3e-5)
 
 
 def test_weights_equal_the_literal_implementation(bundled, literal):
-    texts, others = map(list, zip(*PARAPHRASES[:6], strict=True))
-    pairs = zip(texts, others, strict=True)
-    expected = [literal.score(one, other, documents=others) for one, other in pairs]
-    assert bundled.score(texts, others)["scores"] == pytest.approx(expected, abs=1e-5)
-
-
-@pytest.mark.parametrize("family", ["bert-without-head", "mpnet", "distilbert"])
-def test_an_encoder_needs_no_masked_lm_head(tiny_models, family):
-    found = BaryScorer(model_name_or_path=tiny_models(family), layers=2).score(["a cat"], ["rain"])
-    assert 0 < found["baryscore"] < 4
+    texts, references = map(list, zip(*PARAPHRASES[:6], strict=True))
+    pairs = zip(texts, references, strict=True)
+    expected = [literal.score(*pair, documents=references) for pair in pairs]
+    assert bundled.score(texts, references)["scores"] == pytest.approx(expected, abs=1e-5)
 
 
 # What the authors do.
 
 
 def test_the_closed_form_is_a_fixed_point_of_the_authors_iteration(literal):
-    """From the mean the first step leads nowhere, in our words and in POT's."""
-    for text, _ in PARAPHRASES[:8]:
-        layers = literal.layers(text)
-        mean, count = layers.mean(0), layers.shape[1]
-        found, first = iterated_barycentre(layers, np.full(count, 1 / count), mean)
-        assert first < 1e-20
-        np.testing.assert_allclose(found, mean, atol=1e-12)
-        np.testing.assert_allclose(literal_barycentre(layers, mean), mean, atol=1e-12)
-
-
-def test_it_is_one_with_idf_weights_too(literal):
+    """From the mean the first step leads nowhere, in our words and in POT's; with idf, too."""
     documents = [text for text, _ in PARAPHRASES]
-    for text in documents[:4]:
-        layers, weights = literal.layers(text), literal.weights(text, documents)
-        kept = weights > 0
-        layers, weights = layers[:, kept], weights[kept] / weights[kept].sum()
-        assert iterated_barycentre(layers, weights, layers.mean(0), steps=1)[1] < 1e-20
+    for text in documents[:8]:
+        layers, idf_weights = literal.layers(text), literal.weights(text, documents)
+        mean = layers.mean(0)
+        for weights in (literal.weights(text), idf_weights):
+            heavy = weights > 0
+            start = layers[:, heavy], weights[heavy], mean[heavy]
+            barycentre, step = iterated_barycentre(*start)
+            assert step < 1e-20
+            np.testing.assert_allclose(barycentre, mean[heavy], atol=1e-12)
+        np.testing.assert_allclose(literal_barycentre(layers, mean), mean, atol=1e-12)
 
 
 def test_the_authors_algorithm_is_reproduced_where_its_first_step_is_determined(bundled, literal):
     """From zeros every point of a layer is as far as any other: only one token leaves no choice."""
-    pairs = [("cats", "dogs"), ("rain", "snow"), ("water", "wine")]
-    for candidate, reference in pairs:
+    for candidate, reference in [("cats", "dogs"), ("rain", "snow"), ("water", "wine")]:
         points = [literal_barycentre(literal.layers(text)) for text in (candidate, reference)]
         expected = transport_cost(np.ones(1), np.ones(1), squared(*points))
-        ours = bundled.score([candidate], [reference], idf=False)["baryscore"]
-        assert ours == pytest.approx(expected, abs=1e-6)
+        score = bundled.score([candidate], [reference], idf=False)["baryscore"]
+        assert score == pytest.approx(expected, abs=1e-6)
 
 
 def test_the_authors_algorithm_spelled_out_gives_the_values_of_their_code(literal):
@@ -149,39 +147,27 @@ def test_the_authors_algorithm_spelled_out_gives_the_values_of_their_code(litera
 
     The values were found by the authors' own code, float32, with POT 0.9.5.
     """
-    found = [literal.authors_score(candidate, reference) for candidate, reference in KNOWN[:5]]
-    assert found == pytest.approx([0, 0.409393, 0.279621, 0.144364, 0.186239], abs=1e-5)
+    scores = [literal.authors_score(candidate, reference) for candidate, reference in KNOWN[:5]]
+    assert scores == pytest.approx([0, 0.409393, 0.279621, 0.144364, 0.186239], abs=1e-5)
 
 
 def test_no_barycentre_of_the_authors_is_better_than_the_closed_form(literal):
     gains = []
     for text, _ in PARAPHRASES:
         layers = literal.layers(text, special=True).astype(np.float32)
-        theirs = objective(literal_barycentre(layers), layers)
-        ours = objective(layers.astype(np.float64).mean(0), layers)
-        assert ours <= theirs + 1e-9
-        gains.append(theirs - ours)
+        authors = objective(literal_barycentre(layers), layers)
+        closed_form = objective(layers.astype(np.float64).mean(0), layers)
+        assert closed_form <= authors + 1e-9
+        gains.append(authors - closed_form)
     assert len(gains) == 100 and max(gains) > 1e-6  # rounding chose another barycentre somewhere
-
-
-# What a score must not depend on.
-
-
-def test_swapping_the_sides_changes_nothing_for_given_weights(scorer):
-    for idf in (False, IDF.from_corpus(CANDIDATES, scorer.tokenizer)):
-        there = scorer.score(CANDIDATES, REFERENCES, idf=idf)["scores"]
-        back = scorer.score(REFERENCES, CANDIDATES, idf=idf)["scores"]
-        assert there == pytest.approx(back, abs=1e-12)
 
 
 # Texts.
 
 
 def test_states_that_overflow_are_refused_by_the_settings_name(tiny_bert):
-    scorer = BaryScorer(
-        model_name_or_path=str(tiny_bert), layers=2, idf=False, dtype="float16", reuse_memory=0
-    )
-    scorer.score(["a cat sat"], ["a dog"])
+    options = {"layers": 2, "idf": False, "dtype": "float16", "reuse_memory": 0}
+    scorer = BaryScorer(model_name_or_path=tiny_bert, **options)
     encoder_layers = scorer.model(scorer.settings).model.encoder.layer
     with torch.inference_mode():
         encoder_layers[-1].output.dense.weight.fill_(6e4)
@@ -189,58 +175,50 @@ def test_states_that_overflow_are_refused_by_the_settings_name(tiny_bert):
         scorer.score([""], ["a"])
 
 
-def test_a_text_of_one_token_is_heard(scorer):
-    result = scorer.score(["yes", "rain"], ["no", "rain"], idf=False)
-    assert result["scores"][0] > 0 == result["scores"][1]
-    assert result["warnings"] == {}
-
-
 def test_tokens_of_weight_zero_take_no_part(scorer):
     documents = ["the cat", "the dog", "the rain"]  # "the" says nothing
     table = IDF.from_corpus(documents, scorer.tokenizer)
-    heard = scorer.score(["the cat the"], ["dog"], idf=table)
-    assert heard["scores"] != scorer.score(["the cat the"], ["dog"], idf=False)["scores"]
-    found = scorer.explain("the cat the", "dog", idf=table)
-    assert found.candidate.weights.tolist() == [0, 1, 0]
-    nothing = scorer.score(["the the"], ["dog"], idf=table)
-    assert nothing["warnings"]["zero_weight"] == 1
-    assert nothing["scores"] == scorer.score(["the the"], ["dog"], idf=False)["scores"]
+    explanation = scorer.explain("the cat the", "dog", idf=table)
+    assert explanation.candidate.weights.tolist() == [0, 1, 0]
+    weightless = scorer.score(["the the"], ["dog"], idf=table)
+    assert weightless["warnings"]["zero_weight"] == 1
+    assert weightless["scores"] == scorer.score(["the the"], ["dog"], idf=False)["scores"]
 
 
 def test_every_token_of_a_window_has_the_states_that_window_gives(scorer):
-    chosen = scorer.settings.replace(max_length=12, long_text="window", layers=[2])
-    (text,) = scorer.weigh([LONG], None, chosen)
-    found = scorer.read([text], chosen)[text.key[0]]
+    settings = scorer.settings.replace(max_length=12, long_text="window", layers=[2])
+    (text,) = scorer.weigh([LONG], None, settings)
+    points = scorer.read([text], settings)[text.key[0]]
     ids, width = text.text.tokens, 10
-    assert found.shape == (len(ids), 32)
+    assert points.shape == (len(ids), 32)
     starts = sorted({*range(0, len(ids) - width, width // 2), len(ids) - width})
-    template, model = scorer.checkpoint(chosen).template, scorer.model(chosen)
+    template, model = scorer.checkpoint(settings).template, scorer.model(settings)
     for position in range(len(ids)):
         start = min(starts, key=lambda s: (abs(s + (width - 1) / 2 - position), s))
         window = [*template.prefix, *ids[start : start + width], *template.suffix]
         states = model.states(torch.tensor([window]))[2][0]
         expected = torch.nn.functional.normalize(states[1 + position - start].double(), dim=0)
-        torch.testing.assert_close(found[position], expected, atol=1e-6, rtol=0)
+        torch.testing.assert_close(points[position], expected, atol=1e-6, rtol=0)
 
 
 # What is refused.
 
 
-@pytest.mark.parametrize(
-    ("family", "given", "word"),
-    [
-        ("bert", {"layers": 5}, "layers must be at most 3, .* got 5"),
-        ("bert", {"layers": [0, 3]}, "from 0, the embeddings, to 2, .* got 3"),
-        ("bert", {"layers": 2, "long_text": "error"}, "more than max_length=40"),
-        ("bert", {"layers": 2, "max_length": 2}, "max_length must be at least 3"),
-        ("gpt2", {}, "is a gpt2 model, and not an encoder .* choose an encoder"),
-    ],
-)
+REFUSED = [
+    ("bert", {"layers": 5}, "layers must be at most 3, .* got 5"),
+    ("bert", {"layers": [0, 3]}, "from 0, the embeddings, to 2, .* got 3"),
+    ("bert", {"layers": 2, "long_text": "error"}, "more than max_length=40"),
+    ("bert", {"layers": 2, "max_length": 2}, "max_length must be at least 3"),
+    ("gpt2", {}, "is a gpt2 model, and not an encoder .* choose an encoder"),
+]
+
+
+@pytest.mark.parametrize(("family", "options", "word"), REFUSED)
 def test_what_cannot_be_read_is_refused_before_weights_are(
-    family, given, word, tiny_models, no_model
+    family, options, word, tiny_models, no_model
 ):
     with pytest.raises(ValueError, match=word):
-        BaryScorer(model_name_or_path=tiny_models(family), **given).score([LONG], ["b"])
+        BaryScorer(model_name_or_path=tiny_models(family), **options).score([LONG], ["b"])
 
 
 def test_a_model_whose_layers_are_missing_is_refused(tiny_bert, tmp_path):
@@ -252,7 +230,7 @@ def test_a_model_whose_layers_are_missing_is_refused(tiny_bert, tmp_path):
 def test_a_model_without_its_hidden_states_is_refused(tiny_bert, monkeypatch):
     scorer = BaryScorer(model_name_or_path=tiny_bert, layers=2)
     model = scorer.model(scorer.settings).model
-    monkeypatch.setattr(model, "forward", lambda **given: object())
+    monkeypatch.setattr(model, "forward", lambda **inputs: object())
     with pytest.raises(ValueError, match="gives 0 hidden states, and its configuration says 3"):
         scorer.score(["a"], ["b"])
 
@@ -267,8 +245,8 @@ def test_the_result_says_what_was_done_and_paraphrases_are_closer_than_other_tex
         "metric:baryscore|layers:last5|idf:references|weights:idf|ground:sqeuclidean|"
         "multi_reference:min|baseline:package-"
     )
-    assert near["higher_is_better"] is False
+    assert (near["higher_is_better"], near["baseline"]["source"]) == (False, "package")
     assert bundled.bounds(bundled.settings, "baryscore") == (0.0, 4.0)
     assert near["baryscore"] < near["baseline"]["mean"] and 0 < near["rescaled"] < 1
     far = bundled.score(paraphrases[1:] + paraphrases[:1], texts)["scores"]
-    assert sum(one < other for one, other in zip(near["scores"], far, strict=True)) >= 95
+    assert sum(map(operator.lt, near["scores"], far)) >= 95

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from infolm_metric import metrics
 from infolm_metric.commands.main import main
+from infolm_metric.metrics import METRICS
+from tests.toy import TOY
 
-TOY = metrics.Metric("toy", "tests.toy:ToySettings", "tests.toy:ToyScorer", "tests.toy:Toy")
 TEXTS = {
     "sys": ["the cat sat on the mat", "a dog ran in the garden", "rain fell for 12 days"],
     "ref": ["the cat slept on the chair", "a small dog barked", "the river rose by 3.5 metres"],
@@ -20,7 +20,7 @@ TEXTS = {
 def folder(tmp_path, monkeypatch) -> Path:
     """The working folder, with the texts above in plain files; the toy is a metric."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setitem(metrics.METRICS, "toy", TOY)
+    monkeypatch.setitem(METRICS, "toy", TOY)
     for name, texts in TEXTS.items():
         Path(f"{name}.txt").write_text("".join(f"{text}\n" for text in texts))
     return tmp_path
@@ -34,5 +34,17 @@ def infolm(capsys, monkeypatch, tiny_bert) -> Callable[..., tuple[int, str, str]
     def run(*arguments: object) -> tuple[int, str, str]:
         code = main([str(argument) for argument in arguments])
         return (code, *capsys.readouterr())
+
+    return run
+
+
+@pytest.fixture
+def output_of(infolm) -> Callable[..., str]:
+    """A function that runs `infolm`, which must not fail, and gives what it printed."""
+
+    def run(*arguments: object) -> str:
+        code, output, errors = infolm(*arguments)
+        assert code == 0, errors
+        return output
 
     return run

@@ -12,13 +12,12 @@ from tests.unit.commands.conftest import TEXTS
 FILES = ("-c", "sys.txt", "-r", "ref.txt")
 
 
-def test_a_table_holds_the_counts_of_its_files(infolm, tiny_bert):
+def test_a_table_holds_the_counts_of_its_files(output_of, tiny_bert):
     from transformers import AutoTokenizer
 
     Path("more.csv").write_text("id,summary\n1,NA\n2,\n")
-    asked = ("idf", "ref.txt", "more.csv", "--column", "summary", "-o", "table.json")
-    code, output, errors = infolm(*asked)
-    assert code == 0, errors
+    arguments = ("idf", "ref.txt", "more.csv", "--column", "summary", "-o", "table.json")
+    output = output_of(*arguments)
     table = IDF.load("table.json")
     tokenizer = AutoTokenizer.from_pretrained(tiny_bert)
     assert table == IDF.from_corpus([*TEXTS["ref"], "NA", ""], tokenizer)
@@ -32,8 +31,8 @@ def test_a_table_holds_the_counts_of_its_files(infolm, tiny_bert):
 def test_a_table_of_the_references_weighs_as_the_references_do(infolm):
     infolm("idf", "ref.txt", "-o", "table.json")
     by_table, by_references, uniform = (
-        json.loads(infolm("score", *FILES, "--json", *more)[1])
-        for more in (("--idf", "table.json"), (), ("--idf", "none"))
+        json.loads(infolm("score", *FILES, "--json", *idf)[1])
+        for idf in (("--idf", "table.json"), (), ("--idf", "none"))
     )
     Path("long.txt").write_text("the " * 37 + "cat " + "dog " * 60)  # cut as texts are, to 38
     for options, tokens in (((), 2), (("--max-length", 6), 1), (("--long-text", "window"), 3)):
@@ -43,39 +42,35 @@ def test_a_table_of_the_references_weighs_as_the_references_do(infolm):
     assert IDF.load("table.json").fingerprint in by_table["signature"]
 
 
-def test_a_baseline_holds_every_measure_and_rescales_with_the_same_settings(infolm):
+def test_a_baseline_holds_every_measure_and_rescales_with_the_same_settings(output_of):
     Path("corpus.txt").write_text("\n".join(f"the cat {i} sat {i * i}" for i in range(50)))
-    code, output, errors = infolm("baseline", "corpus.txt", "--pairs", 50, "-o", "b")
-    assert code == 0, errors
+    output = output_of("baseline", "corpus.txt", "--pairs", 50, "-o", "b")
     lines = output.splitlines()
     assert len(lines) == 19 and lines[-1] == f"baseline: {Baseline.load('b')}"
     assert "fisher_rao_distance, uniform weights: " in output
-    asked = ("score", "the cat sat", "a dog", "--rescale-with-baseline", "b", "--json")
-    result = json.loads(infolm(*asked, "-m", "l1")[1])
+    arguments = ("score", "the cat sat", "a dog", "--rescale-with-baseline", "b", "--json")
+    result = json.loads(output_of(*arguments, "-m", "l1"))
     assert result["rescaled"] < 1 and f"|baseline:{Baseline.load('b')}|" in result["signature"]
-    code, output, errors = infolm("baseline", "corpus.txt", "--metric", "toy", "-o", "b")
-    assert code == 0 and output.startswith("toy, uniform weights: "), errors
+    output = output_of("baseline", "corpus.txt", "--metric", "toy", "-o", "b")
+    assert output.startswith("toy, uniform weights: ")
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (["idf", "no.txt"], "cannot read no.txt: there is no such file"),
-        (["idf", "empty.txt"], "corpus is empty"),
-        (["idf", "data.csv"], "data.csv, line 2: no column 'text'; there are 'summary'"),
-        (["idf", "latin.txt"], "latin.txt, line 1: not valid UTF-8"),
-        (["idf", "ref.txt", "--metric", "toy"], "toy has no use for a table"),
-        (["idf", "ref.txt", "--temperature", "2"], "unrecognized arguments: --temperature"),
-        (["baseline", "ref.txt"], "the corpus has 3 distinct texts; a baseline needs at least 40"),
-        (["baseline", "ref.txt", "--pairs", "19"], "pairs must be at least 20, got 19"),
-        (["baseline", "ref.txt", "--references", "0"], "references must be at least 1, got 0"),
-        (["baseline", "ref.txt", "-m", "l1"], "unrecognized arguments: -m"),
-    ],
-)
+REFUSED = [
+    (["idf", "no.txt"], "cannot read no.txt: there is no such file"),
+    (["idf", "empty.txt"], "corpus is empty"),
+    (["idf", "data.csv"], "data.csv, line 2: no column 'text'; there are 'summary'"),
+    (["idf", "ref.txt", "--metric", "toy"], "toy has no use for a table"),
+    (["idf", "ref.txt", "--temperature", "2"], "unrecognized arguments: --temperature"),
+    (["baseline", "ref.txt"], "the corpus has 3 distinct texts; a baseline needs at least 40"),
+    (["baseline", "ref.txt", "--pairs", "19"], "pairs must be at least 20, got 19"),
+    (["baseline", "ref.txt", "-m", "l1"], "unrecognized arguments: -m"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "words"), REFUSED)
 def test_wrong_input_is_refused_and_nothing_is_saved(infolm, arguments, words):
     Path("empty.txt").touch()
     Path("data.csv").write_text("summary\na\n")
-    Path("latin.txt").write_bytes("café".encode("latin-1"))
     code, output, errors = infolm(*arguments, "-o", "saved")
     assert (code, output) == (2, "")
     assert words in errors and not Path("saved").exists()

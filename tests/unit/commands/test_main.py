@@ -1,5 +1,7 @@
 """What all commands share: help, exit codes, streams, what is refused in one line."""
 
+import argparse
+import importlib
 import re
 import sys
 from pathlib import Path
@@ -8,6 +10,7 @@ import pytest
 
 from infolm_metric.commands import main as program
 from infolm_metric.commands.main import COMMANDS
+from infolm_metric.core import __version__
 from infolm_metric.core.settings import own_fields
 from infolm_metric.infolm.settings import InfoLMSettings
 from tests.project_files import ROOT
@@ -21,6 +24,17 @@ def test_help_lists_the_commands_and_each_has_its_own(infolm):
         code, output, _ = infolm(name, "--help")
         assert code == 0 and output.startswith(f"usage: infolm {name}")
         assert max(map(len, output.splitlines())) <= 100
+    assert "infolm register" in output and infolm("--version")[:2] == (0, f"infolm {__version__}\n")
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_an_option_has_the_default_that_its_help_names(name):
+    command = importlib.import_module(f"infolm_metric.commands.{name}")
+    parser = argparse.ArgumentParser(add_help=False)
+    command.add_options(parser, [InfoLMSettings])
+    for action in parser._actions:
+        if (words := re.search(r"\(default: (\d+)", action.help or "")) and action.default != []:
+            assert action.default in (None, int(words[1])), action.dest
 
 
 def test_the_help_of_score_is_one_screen_and_what_experts_need(infolm):
@@ -29,10 +43,10 @@ def test_the_help_of_score_is_one_screen_and_what_experts_need(infolm):
     screen = "\n".join(lines[:28])
     for flag in ("TEXT", "-c,", "-r,", "--data", "--metric", "--model", "--measure", "-o,"):
         assert flag in screen
-    shown = "\n".join(lines)
+    text = "\n".join(lines)
     for field in own_fields(InfoLMSettings):
         for flag in field.metadata.get("flags", ["--" + field.name.replace("_", "-")]):
-            assert flag in shown
+            assert flag in text
 
 
 @pytest.mark.parametrize("command", ["score", "compare", "correlate", "robustness", "baseline"])
@@ -43,23 +57,21 @@ def test_help_shows_the_settings_of_the_metric_that_is_named(infolm, command):
     assert "--size" not in infolm(command, "--help")[1]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (["scor", "a", "b"], "unknown command 'scor'; did you mean 'score'?"),
-        (["tune"], "unknown command 'tune'; known: "),
-        (["score", "--temp", "1", "a", "b"], "arguments: --temp; did you mean '--temperature'?"),
-        (["score", "--size=3", "a", "b"], "unrecognized arguments: --size=3"),
-        (["score", "--metric", "toy", "-t", "2", "a", "b"], "unrecognized arguments: -t"),
-        (["score", "--metric", "tog", "a", "b"], "--metric: invalid choice: 'tog'"),
-        (["score", "--metric", "toy", "--size", "0", "a", "b"], "size must be at least 1, got 0"),
-        (["compare", "a.txt"], "the following arguments are required: -r/--references"),
-        (["score", "--candidates"], "is given as --candidates=VALUE"),
-        (["idf", "ref.txt"], "the following arguments are required: -o/--output"),
-        (["idf", "ref.txt", "-o", "-"], "name a file with -o"),
-        (["baseline", "ref.txt", "-o", "-"], "name a file with -o"),
-    ],
-)
+REFUSED = [
+    (["scor", "a", "b"], "unknown command 'scor'; did you mean 'score'?"),
+    (["tune"], "unknown command 'tune'; known: "),
+    (["score", "--temp", "1", "a", "b"], "arguments: --temp; did you mean '--temperature'?"),
+    (["score", "--size=3", "a", "b"], "unrecognized arguments: --size=3"),
+    (["score", "--metric", "toy", "-t", "2", "a", "b"], "unrecognized arguments: -t"),
+    (["score", "--metric", "tog", "a", "b"], "--metric: invalid choice: 'tog'"),
+    (["compare", "a.txt"], "the following arguments are required: -r/--references"),
+    (["score", "--candidates"], "is given as --candidates=VALUE"),
+    (["idf", "ref.txt"], "the following arguments are required: -o/--output"),
+    (["idf", "ref.txt", "-o", "-"], "name a file with -o"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "words"), REFUSED)
 def test_wrong_use_is_answered_in_one_line(infolm, arguments, words):
     code, output, errors = infolm(*arguments)
     assert (code, output) == (2, "")
@@ -67,54 +79,54 @@ def test_wrong_use_is_answered_in_one_line(infolm, arguments, words):
     assert line.startswith("infolm") and words in line
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ("score", "-c", "-", "-r", "ref.txt"),
-        ("score", "--data", "-", "--json"),
-        ("score", "--dataset", "no_such_data_set", "-o", "scores.jsonl"),
-        ("compare", "sys.txt", "-", "-r", "ref.txt"),
-        ("correlate", "-"),
-        ("robustness", "-"),
-    ],
-)
+COMMAND_LINES = [
+    ("score", "-c", "-", "-r", "ref.txt"),
+    ("score", "--data", "-", "--json"),
+    ("score", "--dataset", "no_such_data_set", "-o", "scores.jsonl"),
+    ("compare", "sys.txt", "-", "-r", "ref.txt"),
+    ("correlate", "-"),
+    ("robustness", "-"),
+]
+
+
+@pytest.mark.parametrize("arguments", COMMAND_LINES)
 def test_settings_are_checked_before_the_input_is_read(infolm, monkeypatch, arguments):
     monkeypatch.setattr("sys.stdin", None)
     code, _, errors = infolm(*arguments, "-t", "-1")
     assert code == 2 and "temperature must be > 0, got -1.0" in errors
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ("score", "-c", "sys.txt", "-r", "ref.txt", "-r", "ref2.txt", "-o", "ref2.txt"),
-        ("score", "data.jsonl", "-o", "data.jsonl"),
-        ("score", "a", "b", "--rescale-with-baseline", "table.idf", "-o", "table.idf"),
-        ("idf", "ref.txt", "-o", "./ref.txt"),
-        ("baseline", "ref2.txt", "ref.txt", "-o", "ref.txt"),
-        ("attack", "data.jsonl", "-o", "data.jsonl"),
-        ("robustness", "data.jsonl", "-o", "data.jsonl"),
-        ("correlate", "data.jsonl", "-o", "data.jsonl"),
-        ("correlate", "data.jsonl", "--plot", "data.jsonl"),
-        ("compare", "sys.txt", "ref2.txt", "-r", "ref.txt", "-o", "ref2.txt"),
-    ],
-)
+OVERWRITING = [
+    ("score", "-c", "sys.txt", "-r", "ref.txt", "-r", "ref2.txt", "-o", "ref2.txt"),
+    ("score", "data.jsonl", "-o", "data.jsonl"),
+    ("score", "a", "b", "--rescale-with-baseline", "table.idf", "-o", "table.idf"),
+    ("idf", "ref.txt", "-o", "./ref.txt"),
+    ("baseline", "ref2.txt", "ref.txt", "-o", "ref.txt"),
+    ("attack", "data.jsonl", "-o", "data.jsonl"),
+    ("robustness", "data.jsonl", "-o", "data.jsonl"),
+    ("correlate", "data.jsonl", "-o", "data.jsonl"),
+    ("correlate", "data.jsonl", "--plot", "data.jsonl"),
+    ("compare", "sys.txt", "ref2.txt", "-r", "ref.txt", "-o", "ref2.txt"),
+]
+
+
+@pytest.mark.parametrize("arguments", OVERWRITING)
 def test_no_command_writes_over_what_it_reads(infolm, arguments):
     for name in ("table.idf", "data.jsonl"):
         Path(name).write_text("kept")
-    before = {file: file.read_bytes() for file in Path().iterdir()}
-    code, printed, errors = infolm(*arguments)
-    assert (code, printed) == (2, ""), errors
+    contents = {file: file.read_bytes() for file in Path().iterdir()}
+    code, output, errors = infolm(*arguments)
+    assert (code, output) == (2, ""), errors
     assert f"cannot write {arguments[-1]}: it is read, too, and would be lost" in errors
-    assert {file: file.read_bytes() for file in Path().iterdir()} == before
+    assert {file: file.read_bytes() for file in Path().iterdir()} == contents
 
 
 def test_a_failure_gives_exit_code_1_and_verbose_shows_where(infolm):
-    asked = ("score", "--model", "no/such/model", "a", "b")
-    code, output, errors = infolm(*asked)
+    arguments = ("score", "--model", "no/such/model", "a", "b")
+    code, output, errors = infolm(*arguments)
     assert (code, output) == (1, "")
     assert "cannot load the model 'no/such/model'" in errors and "Traceback" not in errors
-    assert "Traceback" in infolm(*asked, "--verbose")[2]
+    assert "Traceback" in infolm(*arguments, "--verbose")[2]
 
 
 def test_an_interrupt_that_a_library_swallows_ends_the_program(monkeypatch, capsys):
@@ -124,14 +136,14 @@ def test_an_interrupt_that_a_library_swallows_ends_the_program(monkeypatch, caps
         except KeyboardInterrupt:
             raise RuntimeError("could not import") from None
 
-    before = program.signal.getsignal(program.signal.SIGINT)
+    handler = program.signal.getsignal(program.signal.SIGINT)
     monkeypatch.setattr("infolm_metric.commands.register.run", run)
     monkeypatch.setattr(sys, "argv", ["infolm", "register"])
     monkeypatch.setattr(program.gc, "freeze", lambda: None)
     try:
         assert program.main() == 130
     finally:
-        program.signal.signal(program.signal.SIGINT, before)
+        program.signal.signal(program.signal.SIGINT, handler)
     assert capsys.readouterr().err.endswith("infolm: interrupted\n")
 
 

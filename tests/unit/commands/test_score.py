@@ -11,6 +11,7 @@ from infolm_metric import InfoLMScorer
 from infolm_metric.core.baselines import Baseline
 from infolm_metric.core.scorer import Scorer
 from tests.project_files import ROOT
+from tests.random_pairs import write_lines
 from tests.toy import ToyScorer
 from tests.unit.commands.conftest import TEXTS
 
@@ -26,15 +27,9 @@ def scorer(tiny_bert):
 
 
 @pytest.fixture
-def score(infolm):
+def score(output_of):
     """A function that runs `infolm score --json` and gives the object it prints."""
-
-    def run(*arguments: object) -> dict:
-        code, output, errors = infolm("score", "--json", *arguments)
-        assert code == 0, errors
-        return json.loads(output)
-
-    return run
+    return lambda *arguments: json.loads(output_of("score", "--json", *arguments))
 
 
 @pytest.fixture
@@ -77,11 +72,9 @@ def test_two_files_are_refused_with_what_to_type_and_are_texts_after_two_dashes(
 
 
 def test_a_table_is_one_argument_or_standard_input_or_a_data_set(toy, monkeypatch):
-    rows = [
-        {"candidate": text, "reference": list(group)}
-        for text, group in zip(CANDIDATES, zip(REFERENCES, SECOND, strict=True), strict=True)
-    ]
-    groups = [row["reference"] for row in rows]
+    groups = [list(group) for group in zip(REFERENCES, SECOND, strict=True)]
+    pairs = zip(CANDIDATES, groups, strict=True)
+    rows = [{"candidate": text, "reference": group} for text, group in pairs]
     expected = toy_scores(CANDIDATES, groups)
     Path("data").mkdir()
     text = "".join(json.dumps(row) + "\n" for row in rows)
@@ -103,28 +96,23 @@ def test_a_table_is_one_argument_or_standard_input_or_a_data_set(toy, monkeypatc
 
 
 def test_sources_take_the_place_of_references(infolm, tiny_nli):
-    asked = ("score", "--metric", "menli", "--model", tiny_nli(), "-c", "sys.txt", "--json")
-    by_references, by_sources = (
-        json.loads(infolm(*asked, flag, "ref.txt")[1]) for flag in ("-r", "--sources")
-    )
-    assert by_references["scores"] == by_sources["scores"]
+    arguments = ("score", "--metric", "menli", "--model", tiny_nli(), "-c", "sys.txt", "--json")
+    outputs = (infolm(*arguments, flag, "ref.txt")[1] for flag in ("-r", "--sources"))
+    by_references, by_sources = (json.loads(output)["scores"] for output in outputs)
+    assert by_references == by_sources
 
 
-@pytest.mark.parametrize(
-    ("arguments", "settings"),
-    [
-        (["-m", "kl", "--measure", "l1"], {"information_measure": ["kl", "l1"]}),
-        (
-            ["-m", "ab", "--alpha", "-2", "--beta", "1e-3", "--symmetrize", "none"],
-            {"information_measure": "ab", "alpha": -2, "beta": 1e-3, "symmetrize": "none"},
-        ),
-        (["-t", "0.25", "--idf", "none"], {"temperature": 0.25, "idf": False}),
-        (
-            ["--max-length", "6", "--long-text", "window", "--batch-size", "auto"],
-            {"max_length": 6, "long_text": "window", "batch_size": "auto"},
-        ),
-    ],
-)
+OPTIONS = [
+    (["-m", "kl", "--measure", "l1"], {"information_measure": ["kl", "l1"]}),
+    (["-m", "alpha", "--alpha", "-2"], {"information_measure": "alpha", "alpha": -2}),
+    (["-m", "beta", "--beta", "1e-3"], {"information_measure": "beta", "beta": 1e-3}),
+    (["--symmetrize", "none", "-t", "1e-1"], {"symmetrize": "none", "temperature": 0.1}),
+    (["--idf", "none", "--batch-size", "auto"], {"idf": False, "batch_size": "auto"}),
+    (["--max-length", "6", "--long-text", "window"], {"max_length": 6, "long_text": "window"}),
+]
+
+
+@pytest.mark.parametrize(("arguments", "settings"), OPTIONS)
 def test_an_option_does_what_its_setting_does(score, scorer, arguments, settings):
     expected = scorer.score(CANDIDATES, REFERENCES, **settings).as_dict()
     assert score(*FILES, *arguments) == expected
@@ -145,15 +133,15 @@ def test_the_summary_tells_pairs_directions_and_bounds(infolm, scorer):
     ]
 
 
-@pytest.mark.parametrize(
-    ("best_means", "bounds", "words"),
-    [
-        ("", (float("-inf"), float("inf")), "higher is better"),
-        ("", (0, 1), "higher is better; largest 1, smallest 0"),
-        ("the same letters", (0, 1), "higher is better; 1 = the same letters, smallest 0"),
-        ("the same", (float("-inf"), 1), "higher is better; 1 = the same, no smallest value"),
-    ],
-)
+BOUNDS = [
+    ("", (float("-inf"), float("inf")), "higher is better"),
+    ("", (0, 1), "higher is better; largest 1, smallest 0"),
+    ("the same letters", (0, 1), "higher is better; 1 = the same letters, smallest 0"),
+    ("the same", (float("-inf"), 1), "higher is better; 1 = the same, no smallest value"),
+]
+
+
+@pytest.mark.parametrize(("best_means", "bounds", "words"), BOUNDS)
 def test_the_summary_says_how_far_scores_go_where_that_is_known(
     infolm, monkeypatch, best_means, bounds, words
 ):
@@ -164,50 +152,48 @@ def test_the_summary_says_how_far_scores_go_where_that_is_known(
 
 
 def test_per_pair_prints_a_table_and_then_the_summary(infolm):
-    asked = ("score", "--metric", "toy", *FILES)
-    summary, output = infolm(*asked)[1], infolm(*asked, "--per-pair")[1]
-    table = "".join(
-        f"{i}\t{score:.6g}\n" for i, score in enumerate(toy_scores(CANDIDATES, REFERENCES), 1)
-    )
+    arguments = ("score", "--metric", "toy", *FILES)
+    summary, output = infolm(*arguments)[1], infolm(*arguments, "--per-pair")[1]
+    scores = enumerate(toy_scores(CANDIDATES, REFERENCES), 1)
+    table = "".join(f"{number}\t{score:.6g}\n" for number, score in scores)
     commented = "".join(f"# {line}\n" for line in summary.splitlines())
     assert output == "pair\ttoy\n" + table + commented
 
 
 @pytest.mark.parametrize("name", ["scores.csv", "scores.tsv", "scores.jsonl"])
-def test_rows_carry_the_columns_of_their_input_and_can_be_read_again(infolm, toy, name):
+def test_rows_carry_the_columns_of_their_input_and_can_be_read_again(output_of, toy, name):
     rows = [{"id": "x,1", "prediction": "a cat", "references": ["the cat", 'a "cat"'], "n": 5}]
     rows.append({"id": "y", "prediction": "a\tdog", "references": ["b"], "more": None})
-    Path("data.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    code, output, errors = infolm("score", "--metric", "toy", "data.jsonl", "-o", name)
-    assert code == 0, errors
+    write_lines(Path("data.jsonl"), rows)
+    output = output_of("score", "--metric", "toy", "data.jsonl", "-o", name)
     assert output.startswith("toy: ")
     if name.endswith("jsonl"):
-        written = pd.read_json(name, lines=True, dtype=object)
+        table = pd.read_json(name, lines=True, dtype=object)
     else:
-        written = pd.read_csv(name, sep="\t" if name.endswith("tsv") else ",")
-    assert {*written} == {"pair", "id", "prediction", "references", "n", "toy", "more"}
-    assert list(written["id"]) == ["x,1", "y"] and list(written["pair"]) == [1, 2]
-    assert list(written["toy"]) == toy("data.jsonl") == toy(name)
+        table = pd.read_csv(name, sep="\t" if name.endswith("tsv") else ",")
+    assert {*table} == {"pair", "id", "prediction", "references", "n", "toy", "more"}
+    assert list(table["id"]) == ["x,1", "y"] and list(table["pair"]) == [1, 2]
+    assert list(table["toy"]) == toy("data.jsonl") == toy(name)
 
 
 def test_output_goes_to_a_file(infolm):
-    asked = ("score", "--metric", "toy", *FILES)
+    arguments = ("score", "--metric", "toy", *FILES)
     for options, name in ((["--json"], "a.json"), ([], "b.json"), (["--json"], "c.txt")):
-        assert infolm(*asked, *options, "-o", name)[:2] == (0, "")
-        assert Path(name).read_text() == infolm(*asked, "--json")[1]
-    infolm(*asked, "-o", "d.txt")
-    assert Path("d.txt").read_text() == infolm(*asked, "-o", "-")[1]
+        assert infolm(*arguments, *options, "-o", name)[:2] == (0, "")
+        assert Path(name).read_text() == infolm(*arguments, "--json")[1]
+    infolm(*arguments, "-o", "d.txt")
+    assert Path("d.txt").read_text() == infolm(*arguments, "-o", "-")[1]
 
 
 def test_a_job_scores_and_goes_on_where_it_was(infolm):
-    asked = ("score", "--metric", "toy", *FILES, "-o", "scores.jsonl")
-    code, output, errors = infolm(*asked)
+    arguments = ("score", "--metric", "toy", *FILES, "-o", "scores.jsonl")
+    code, output, errors = infolm(*arguments)
     assert (code, errors) == (0, "")
-    again = infolm(*asked)
-    assert again == (0, output, "infolm: 3 pairs were there already\n")
-    code, _, errors = infolm(*asked, "--size", "2")
+    repeat = infolm(*arguments)
+    assert repeat == (0, output, "infolm: 3 pairs were there already\n")
+    code, _, errors = infolm(*arguments, "--size", "2")
     assert code == 2 and "size was 1 and is 2 now" in errors and "--restart" in errors
-    assert infolm(*asked, "--size", "2", "--restart")[0] == 0
+    assert infolm(*arguments, "--size", "2", "--restart")[0] == 0
 
 
 def test_warnings_go_to_standard_error(infolm):
@@ -219,44 +205,38 @@ def test_warnings_go_to_standard_error(infolm):
 # What a score means
 
 
-@pytest.mark.parametrize(
-    ("texts", "verdict"),
-    [
-        (("The cat sat on the mat.", "The cat sat on the mat."), "a copy"),
-        (
-            ("The cat sat on the mat.", "The cat sat on a mat."),
-            "far closer than unrelated texts; close does not mean correct",
-        ),
-        (("Heavy rain is expected.", "Two plus two is four."), "about as far as unrelated texts"),
-        (("yes", "no"), "not to be judged: the model had too little that it can read"),
-        (
-            ("東京は雨 🙂 🚀", "a dog"),
-            "not to be judged: the model had too little that it can read",
-        ),
-    ],
-)
-def test_the_summary_says_how_close_texts_are_in_words(infolm, texts, verdict):
+VERDICTS = [
+    (("The cat sat on the mat.", "The cat sat on the mat."), "a copy"),
+    (
+        ("The cat sat on the mat.", "The cat sat on a mat."),
+        "far closer than unrelated texts; close does not mean correct",
+    ),
+    (("Heavy rain is expected.", "Two plus two is four."), "about as far as unrelated texts"),
+    (("yes", "no"), "not to be judged: the model had too little that it can read"),
+    (("東京は雨 🙂 🚀", "a dog"), "not to be judged: the model had too little that it can read"),
+]
+
+
+@pytest.mark.parametrize(("texts", "verdict"), VERDICTS)
+def test_the_summary_says_how_close_texts_are_in_words(output_of, texts, verdict):
     bundled = Baseline.load(ROOT / "infolm_metric/bundled/infolm_baseline.json")
     signature = InfoLMScorer(model_name_or_path="bundled").signature(idf=False)
     stats = bundled.find(signature, "uniform", 1)
-    low, high = stats.deciles[0], stats.deciles[-1]
-    for more in ((), ("--idf", "none", "-o", "scores.jsonl", "--restart")):
-        code, output, _ = infolm("score", "--model", "bundled", *texts, *more)
-        _, sentence = lines_of(output)
-        assert code == 0
-        assert sentence.startswith(
-            f"unrelated texts: {stats.mean:.3f}, eight in ten between {low:.3f} and {high:.3f} ("
-        )
-        assert sentence.endswith(f" is {verdict}")
+    low, *_, high = stats.deciles
+    range_text = f"eight in ten between {low:.3f} and {high:.3f} ("
+    for options in ((), ("--idf", "none", "-o", "scores.jsonl", "--restart")):
+        _, sentence = lines_of(output_of("score", "--model", "bundled", *texts, *options))
+        assert sentence.startswith(f"unrelated texts: {stats.mean:.3f}, {range_text}")
+        assert sentence.endswith(f"this pair is {verdict}")
 
 
 def test_the_scores_are_rescaled_if_asked(infolm, tmp_path):
     texts = ("the cat sat", "the cat sat")
-    asked = ("score", *texts, "--model", "bundled", "--rescale-with-baseline")
-    lines = lines_of(infolm(*asked)[1])
+    arguments = ("score", *texts, "--model", "bundled", "--rescale-with-baseline")
+    lines = lines_of(infolm(*arguments)[1])
     assert lines[-1] == f"{FISHER_RAO} rescaled: 1 (1 = a copy, 0 = unrelated texts)"
-    assert infolm(*asked, "--per-pair")[1].splitlines()[1] == "1\t0\t1"
-    code, _, errors = infolm(*asked, "-t", 2)
+    assert infolm(*arguments, "--per-pair")[1].splitlines()[1] == "1\t0\t1"
+    code, _, errors = infolm(*arguments, "-t", 2)
     assert code == 2 and "temperature was 1.0 and is 2.0 now" in errors
 
 
@@ -264,11 +244,11 @@ def test_nothing_is_scored_that_was_not_asked_for(infolm, monkeypatch):
     """The sentence that says what a score means is known without other scores."""
     sizes, score_part = [], Scorer.score_part
 
-    def counted(self, pairs, *more):
+    def count_pairs(self, pairs, *arguments):
         sizes.append(len(pairs))
-        return score_part(self, pairs, *more)
+        return score_part(self, pairs, *arguments)
 
-    monkeypatch.setattr(Scorer, "score_part", counted)
+    monkeypatch.setattr(Scorer, "score_part", count_pairs)
     output = infolm("score", *FILES, "--model", "bundled", "--idf", "none")[1]
     assert "pairs of the package); the mean is " in output and sizes == [3]
 
@@ -276,40 +256,37 @@ def test_nothing_is_scored_that_was_not_asked_for(infolm, monkeypatch):
 # What is refused
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        ([], "nothing to score; give texts as arguments, -c FILE and -r FILE, or --data FILE"),
-        (["a cat"], "got one text; give the candidate, then at least one reference"),
-        (["none.csv"], "or a table that is there, which 'none.csv' is not"),
-        (["sys.txt"], "or a table that is there, which 'sys.txt' is not"),
-        (["a cat", "a dog", *FILES], "give either texts as arguments, -c FILE and"),
-        (["-c", "sys.txt"], "give both files: -c FILE with the candidates, -r FILE with"),
-        (["-c", "no.txt", "-r", "ref.txt"], "cannot read no.txt: there is no such file"),
-        (["-c", "sys.txt", "-r", "short.txt"], "sys.txt has 3, short.txt has 1"),
-        (["-c", "data.csv", "-r", "ref.txt"], "error: data.csv is a table"),
-        (["--data", "-", "-o", "s.jsonl"], "standard input can be read once"),
-        (["bad.jsonl"], "bad.jsonl, line 2: not valid JSON"),
-        (["--data", "sys.txt"], "sys.txt: the name of a table ends in .jsonl, .ndjson, .csv, .tsv"),
-        (["-c", "empty.txt", "-r", "empty.txt"], "empty.txt has no rows; give one row for each"),
-        ([*FILES, "-o", "no/scores"], "cannot write no/scores: no folder 'no'"),
-        ([*FILES, "-o", "s.parquet"], "cannot write s.parquet: name a file that ends in .jsonl"),
-        (["a", "b", "--candidate-column", "x"], "--candidate-column and --reference-column need"),
-        (["a", "b", "--split", "test"], "--split needs --dataset NAME"),
-        ([*FILES, "--restart"], "--restart needs a job: -o SCORES.jsonl"),
-        ([*FILES, "--workers", "2"], "--workers needs --engine ray"),
-        ([*FILES, "--json", "--per-pair"], "give one of --json"),
-        (["--engine", "ray", "--workers", "0", "data.csv"], "workers must be at least 1, got 0"),
-        ([*FILES, "--engine", "ray", "-o", "s.parquet"], "--engine ray needs --data PATH"),
-        (["a", "b", "-m", "fisher"], "unknown information_measure 'fisher'; did you mean"),
-        (["a", "b", "--idf", "no.idf"], "there is no file 'no.idf'"),
-        (["--rescale-with-baseline", "a cat", "a", "b"], "there is no file 'a cat'"),
-    ],
-)
+REFUSED = [
+    ([], "nothing to score; give texts as arguments, -c FILE and -r FILE, or --data FILE"),
+    (["a cat"], "got one text; give the candidate, then at least one reference"),
+    (["sys.txt"], "or a table that is there, which 'sys.txt' is not"),
+    (["a cat", "a dog", *FILES], "give either texts as arguments, -c FILE and"),
+    (["-c", "sys.txt"], "give both files: -c FILE with the candidates, -r FILE with"),
+    (["-c", "no.txt", "-r", "ref.txt"], "cannot read no.txt: there is no such file"),
+    (["-c", "sys.txt", "-r", "short.txt"], "sys.txt has 3, short.txt has 1"),
+    (["-c", "data.csv", "-r", "ref.txt"], "error: data.csv is a table"),
+    (["--data", "-", "-o", "s.jsonl"], "standard input can be read once"),
+    (["--data", "sys.txt"], "sys.txt: the name of a table ends in .jsonl, .ndjson, .csv, .tsv"),
+    (["-c", "empty.txt", "-r", "empty.txt"], "empty.txt has no rows; give one row for each"),
+    ([*FILES, "-o", "no/scores"], "cannot write no/scores: no folder 'no'"),
+    ([*FILES, "-o", "s.parquet"], "cannot write s.parquet: name a file that ends in .jsonl"),
+    (["a", "b", "--candidate-column", "x"], "--candidate-column and --reference-column need"),
+    (["a", "b", "--split", "test"], "--split needs --dataset NAME"),
+    ([*FILES, "--restart"], "--restart needs a job: -o SCORES.jsonl"),
+    ([*FILES, "--workers", "2"], "--workers needs --engine ray"),
+    ([*FILES, "--json", "--per-pair"], "give one of --json"),
+    (["--engine", "ray", "--workers", "0", "data.csv"], "workers must be at least 1, got 0"),
+    ([*FILES, "--engine", "ray", "-o", "s.parquet"], "--engine ray needs --data PATH"),
+    (["a", "b", "-m", "fisher"], "unknown information_measure 'fisher'; did you mean"),
+    (["a", "b", "--idf", "no.idf"], "there is no file 'no.idf'"),
+    (["--rescale-with-baseline", "a cat", "a", "b"], "there is no file 'a cat'"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "words"), REFUSED)
 def test_wrong_input_is_refused_with_exit_code_2(infolm, arguments, words):
     Path("short.txt").write_text("a\n")
     Path("empty.txt").touch()
-    Path("bad.jsonl").write_text('{"candidate": "a", "reference": "b"}\n{"candidate": ')
     Path("data.csv").write_text("candidate,reference\na,b\n")
     code, output, errors = infolm("score", *arguments)
     assert (code, output) == (2, "")

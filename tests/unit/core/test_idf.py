@@ -15,23 +15,15 @@ from hypothesis import strategies as st
 from transformers import AutoTokenizer, BertTokenizer, PerceiverTokenizer
 
 from infolm_metric import InfoLMSettings
-from infolm_metric.core.idf import (
-    BATCH,
-    DISTINCT,
-    IDF,
-    Statistics,
-    WeightedText,
-    tokenizer_fingerprint,
-)
+from infolm_metric.core.idf import BATCH, DISTINCT, IDF, Statistics, tokenizer_fingerprint
 from infolm_metric.core.inputs import Pairs
 from tests.damage import DAMAGE
-from tests.made_texts import text_of
-from tests.model_families import SENTENCES
+from tests.made_texts import weighted_text
+from tests.model_families import SENTENCES, TOKENIZER_KINDS
 
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "a", "b", "c", "d", "e"]
 CORPUS = ["a b", "a a c", "a b", "", "d zzz a"]
 MANY = [CORPUS[index % len(CORPUS)] for index in range(2 * BATCH)]
-KINDS = ("bert", "roberta", "albert", "modernbert")  # one of each kind of tokenizer
 
 
 class CountingTokenizer(BertTokenizer):
@@ -93,9 +85,9 @@ def test_special_tokens_count_only_where_someone_typed_them():
 def test_nothing_is_cut_and_nothing_said_without_max_length(tiny_bert, capfd):
     tokenizer = AutoTokenizer.from_pretrained(tiny_bert)
     text = " ".join(SENTENCES)
-    found = IDF.from_corpus([text], tokenizer).document_frequency.nonzero()[0].tolist()
+    ids = IDF.from_corpus([text], tokenizer).document_frequency.nonzero()[0].tolist()
     whole = tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"]
-    assert found == sorted(set(whole)) and len(whole) > tokenizer.model_max_length
+    assert ids == sorted(set(whole)) and len(whole) > tokenizer.model_max_length
     assert capfd.readouterr().err == ""
 
 
@@ -128,8 +120,6 @@ CORPORA = {
     "tuple": tuple,
     "generator": iter,
     "numpy array": np.array,
-    "numpy objects": lambda texts: np.array(texts, dtype=object),
-    "pandas": pd.Series,
     "column": lambda texts: Dataset.from_dict({"x": texts})["x"],
     "nested column": lambda texts: Dataset.from_dict({"x": [{"y": t} for t in texts]})["x"]["y"],
     "data set": lambda texts: Dataset.from_dict({"n": [0] * len(texts), "text": texts}),
@@ -174,6 +164,8 @@ def test_a_stream_is_read_once():
 
 
 LATE = Dataset.from_dict({"text": ["a"] * BATCH + [None]})
+TWO_COLUMNS = Dataset.from_dict({"x": ["a"], "y": ["b"], "n": [0]})
+UNKNOWN_COLUMN = IterableDataset.from_generator(lambda: iter([{"x": "a"}]))
 REFUSED = {
     "nothing": ([], ValueError, "empty"),
     "None": (["a", None], ValueError, r"corpus\[1\]"),
@@ -185,16 +177,8 @@ REFUSED = {
     "no list": (5, TypeError, "list of strings"),
     "splits": (datasets.DatasetDict(train=LATE), TypeError, "'train'"),
     "a data frame": (pd.DataFrame({"text": ["a"]}), TypeError, "DataFrame"),
-    "two text columns": (
-        Dataset.from_dict({"x": ["a"], "y": ["b"], "n": [0]}),
-        ValueError,
-        r"column=.*: 'x', 'y'\)",
-    ),
-    "an unknown column of a stream": (
-        IterableDataset.from_generator(lambda: iter([{"x": "a"}])),
-        ValueError,
-        "'text', only 'x'",
-    ),
+    "two text columns": (TWO_COLUMNS, ValueError, r"column=.*: 'x', 'y'\)"),
+    "an unknown column of a stream": (UNKNOWN_COLUMN, ValueError, "'text', only 'x'"),
 }
 
 
@@ -212,13 +196,13 @@ def test_a_column_that_was_asked_for_is_the_one_read():
         IDF.from_corpus(data.select_columns("other"), TOKENIZER, column="othr")
 
 
-@pytest.mark.parametrize(
-    ("options", "word"),
-    [({"max_length": 2}, "2"), ({"processes": 0}, "0"), ({"tokenizer": "bundled"}, "'bundled'")],
-)
-def test_options_without_sense_are_refused(options, word):
-    with pytest.raises((TypeError, ValueError), match=f"{next(iter(options))} .*got {word}"):
-        IDF.from_corpus(CORPUS, **{"tokenizer": TOKENIZER, **options})
+WRONG_OPTIONS = {"max_length": 2, "processes": 0, "tokenizer": "bundled"}
+
+
+@pytest.mark.parametrize(("name", "value"), WRONG_OPTIONS.items())
+def test_options_without_sense_are_refused(name, value):
+    with pytest.raises((TypeError, ValueError), match=f"{name} .*got {value!r}"):
+        IDF.from_corpus(CORPUS, **{"tokenizer": TOKENIZER, name: value})
     IDF.from_corpus(CORPUS, TOKENIZER, max_length=3, processes=1)
 
 
@@ -227,17 +211,12 @@ def test_options_without_sense_are_refused(options, word):
 
 def test_two_processes_count_the_same_and_leave_no_trace(tmp_path, monkeypatch):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    for corpus in (MANY, Dataset.from_dict({"text": MANY})):
-        alone = IDF.from_corpus(MANY, TOKENIZER)
-        assert IDF.from_corpus(corpus, TOKENIZER, processes=2) == alone
-    assert list(tmp_path.rglob("*.arrow")) == []
-
-
-def test_what_a_call_holds_is_counted_by_several_processes():
     tokenizer = word_tokenizer(kind=CountingTokenizer)
-    counted = IDF.from_corpus(MANY, tokenizer, processes=2)
+    for corpus in (MANY, Dataset.from_dict({"text": MANY})):
+        table = IDF.from_corpus(corpus, tokenizer, processes=2)
+        assert table == IDF.from_corpus(MANY, TOKENIZER)
     assert tokenizer.texts == 0  # in this process
-    assert counted == IDF.from_corpus(MANY, TOKENIZER)
+    assert list(tmp_path.rglob("*.arrow")) == []
 
 
 def test_counts_of_files_are_kept_whoever_counted_them(tmp_path):
@@ -361,7 +340,7 @@ def test_a_place_that_is_not_there_is_named(tmp_path):
 # Whose table it is
 
 
-@pytest.mark.parametrize("family", KINDS)
+@pytest.mark.parametrize("family", TOKENIZER_KINDS)
 def test_use_and_storage_do_not_change_a_fingerprint(family, tiny_models, tmp_path):
     tokenizer = AutoTokenizer.from_pretrained(tiny_models(family))
     fingerprint = tokenizer_fingerprint(tokenizer)
@@ -383,7 +362,7 @@ def test_whatever_changes_the_ids_changes_the_fingerprint():
 # What a corpus says
 
 WORD = st.sampled_from([*"abcde", "a b", "a c", "b d", "c d", "d e", "a e", "b e"])
-IDFS_ASKED = ["references", "separate", False]
+IDF_FORMS = ["references", "separate", False]
 
 
 def statistics_of(pairs, sides=("candidates", "references")):
@@ -402,16 +381,16 @@ def test_statistics_of_parts_add_up(texts, cut):
     assert total.tables["references"].documents == 2 * len(texts)
 
 
-@given(st.lists(st.tuples(WORD, WORD), min_size=1, max_size=14), st.sampled_from(IDFS_ASKED))
+@given(st.lists(st.tuples(WORD, WORD), min_size=1, max_size=14), st.sampled_from(IDF_FORMS))
 def test_a_corpus_of_one_distinct_document_is_not_used(pairs, idf):
-    asked = InfoLMSettings(idf=idf)
-    found = statistics_of(Pairs.of((a, [b]) for a, b in pairs), asked.counted)
-    texts = {"candidates": {one for one, _ in pairs}, "references": {other for _, other in pairs}}
-    distinct = min((len(texts[side]) for side in asked.counted), default=0)
-    assert (found.distinct, bool(found.tables)) == (min(distinct, DISTINCT), idf is not False)
-    tables = [found.tables[side] for side in asked.counted] if distinct > 1 else [None]
-    assert found.weighting(asked) == (tables[0], tables[-1])
-    assert found.weights_used(asked) == ("idf" if distinct > 1 else "uniform")
+    settings = InfoLMSettings(idf=idf)
+    statistics = statistics_of(Pairs.of((a, [b]) for a, b in pairs), settings.counted)
+    texts = {"candidates": {a for a, _ in pairs}, "references": {b for _, b in pairs}}
+    distinct = min((len(texts[side]) for side in settings.counted), default=0)
+    assert statistics.distinct == min(distinct, DISTINCT)
+    tables = [statistics.tables[side] for side in settings.counted] if distinct > 1 else [None]
+    assert statistics.weighting(settings) == (tables[0], tables[-1])
+    assert statistics.weights_used(settings) == ("idf" if distinct > 1 else "uniform")
     assert Statistics().weighting(InfoLMSettings(idf=TABLE)) == (TABLE, TABLE)  # always used
 
 
@@ -425,20 +404,17 @@ IDFS = st.lists(st.sampled_from([0.0, 0.3, 1.0, 5.0]), min_size=20, max_size=20)
 def test_weights_are_the_tables_normalised_or_uniform_where_all_are_zero(tokens, table):
     raw = table[tokens] if table[tokens].any() else np.ones(len(tokens))
     for weights, expected in ((table, raw), (None, np.ones(len(tokens)))):
-        found = np.exp(WeightedText.of(text_of(tokens), weights).log_weights)
-        np.testing.assert_allclose(found, expected / max(expected.sum(), 0.1), rtol=1e-14)
+        normalised = np.exp(weighted_text(*tokens, table=weights).log_weights)
+        np.testing.assert_allclose(normalised, expected / max(expected.sum(), 0.1), rtol=1e-14)
 
 
 def test_equal_tokens_with_equal_weights_have_equal_keys():
-    def weighted(*tokens, table=None):
-        return WeightedText.of(text_of(tokens), table)
-
     table = np.arange(20.0)
-    assert weighted(10, 11).key == weighted(10, 11).key != weighted(11, 10).key
-    assert weighted(10, 11).key != weighted(10, 11, table=table).key
-    assert weighted(10, 11, table=table).key == weighted(10, 11, table=2 * table).key
+    assert weighted_text(10, 11).key == weighted_text(10, 11).key != weighted_text(11, 10).key
+    assert weighted_text(10, 11).key != weighted_text(10, 11, table=table).key
+    assert weighted_text(10, 11, table=table).key == weighted_text(10, 11, table=2 * table).key
     table = np.zeros(20)
     table[11] = 1.0
-    assert weighted(10, 12, table=table).zero_weight is True
-    for other in (weighted(10, 11, table=table), weighted(10), weighted(table=table)):
-        assert other.zero_weight is False
+    assert weighted_text(10, 12, table=table).zero_weight is True
+    for text in (weighted_text(10, 11, table=table), weighted_text(10), weighted_text(table=table)):
+        assert text.zero_weight is False

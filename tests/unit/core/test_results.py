@@ -10,20 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from infolm_metric.core.results import (
-    KINDS,
-    SENTENCES,
-    Result,
-    add_counts,
-    differences,
-    is_judged,
-    join_results,
-    make_signature,
-    mean,
-    occurring,
-    warn,
-    without,
-)
+from infolm_metric.core import results
 
 ONE = {"l1_distance": [0.5, 1.5]}
 SCORES = {"l1_distance": [0.5, 1.5], "kl_divergence": [0.25, 0.0]}
@@ -36,11 +23,10 @@ REST = {"higher_is_better": False, "signature": "sig", "warnings": {"empty": 1}}
 
 def result_of(scores, **more):
     """A result with the signature and the counts of REST."""
-    return Result("infolm", scores, "sig", False, COUNTS, **more)
+    return results.Result("infolm", scores, "sig", False, COUNTS, **more)
 
 
 VIEWS = [
-    (result_of(ONE), {}, {"infolm": 1.0, "scores": [0.5, 1.5], **REST}),
     (result_of(ONE), {"return_scores": False}, {"infolm": 1.0, **REST}),
     (
         result_of(SCORES, several=True),
@@ -66,9 +52,9 @@ VIEWS = [
 
 @pytest.mark.parametrize(("result", "arguments", "expected"), VIEWS)
 def test_a_result_is_shown_with_these_keys_in_this_order(result, arguments, expected):
-    shown = result.as_dict(**arguments)
-    assert shown == json.loads(json.dumps(shown)) == expected
-    assert list(shown) == list(expected)
+    view = result.as_dict(**arguments)
+    assert view == json.loads(json.dumps(view)) == expected
+    assert list(view) == list(expected)
     if not arguments:
         assert dict(result) == result == expected
         assert list(result) == list(expected) and len(result) == len(expected)
@@ -87,92 +73,78 @@ def test_columns_stand_side_by_side_by_name():
 @given(st.data(), st.lists(st.floats(0, 100), min_size=2, max_size=8))
 def test_results_of_consecutive_parts_join_to_that_of_the_whole(data, scores):
     cut = data.draw(st.integers(1, len(scores) - 1))
-    known = (*KINDS, "texts", "tokens")
-    numbers = st.fixed_dictionaries(dict.fromkeys(known, st.integers(0, 30)))
+    kinds = (*results.KINDS, "texts", "tokens")
+    numbers = st.fixed_dictionaries(dict.fromkeys(kinds, st.integers(0, 30)))
 
-    def part(values, counts):
+    def result(values, counts):
         column = {"l1": values}
         extra = {"more": {"l1": {"e": values}}}
-        return Result("infolm", column, "sig", False, counts, True, column, extra=extra)
+        return results.Result("infolm", column, "sig", False, counts, True, column, extra=extra)
 
-    parts = [part(scores[:cut], data.draw(numbers)), part(scores[cut:], data.draw(numbers))]
-    whole = join_results(parts)
-    assert whole.columns() == part(scores, {}).columns()
+    parts = [result(values, data.draw(numbers)) for values in (scores[:cut], scores[cut:])]
+    whole = results.join_results(parts)
+    assert whole.columns() == result(scores, {}).columns()
     assert (whole.several, whole.signature) == (True, "sig")
-    for kind in known:
+    for kind in kinds:
         combine = max if kind == "few_documents" else sum
-        assert whole.counts[kind] == combine(each.counts[kind] for each in parts)
+        assert whole.counts[kind] == combine(part.counts[kind] for part in parts)
 
 
 def test_parts_that_were_scored_otherwise_are_not_joined():
-    parts = [Result("infolm", ONE, f"temperature:{t}", False) for t in (1, 2)]
+    parts = [results.Result("infolm", ONE, f"temperature:{t}", False) for t in (1, 2)]
     with pytest.raises(ValueError, match="temperature was 1 and is 2"):
-        join_results(parts)
+        results.join_results(parts)
 
 
 @given(st.lists(st.floats(-1e300, 1e300, allow_subnormal=False), min_size=1, max_size=60))
 def test_the_mean_is_the_mean_and_lies_among_the_scores(values):
-    assert min(values) <= mean(values) <= max(values)
-    expected = math.fsum(each / len(values) for each in values)
+    assert min(values) <= results.mean(values) <= max(values)
+    expected = math.fsum(value / len(values) for value in values)
     largest = max(map(abs, values))
-    assert math.isclose(mean(values), expected, rel_tol=1e-13, abs_tol=1e-13 * largest)
+    assert math.isclose(results.mean(values), expected, rel_tol=1e-13, abs_tol=1e-13 * largest)
 
 
 @given(st.floats(0, sys.float_info.max), st.integers(1, 60))
 def test_the_mean_of_equal_scores_is_that_score(value, count):
-    assert mean([value] * count) == value
+    assert results.mean([value] * count) == value
 
 
 # Warnings
 
 
-@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "few_documents"])
+@pytest.mark.parametrize("kind", [kind for kind in results.KINDS if kind != "few_documents"])
 def test_each_kind_is_named_and_warned_of_once_with_its_count(kind):
-    counts = add_counts([Counter({"texts": 3, "tokens": 3, kind: 2}), Counter(texts=1, tokens=1)])
-    assert occurring(counts) == {kind: 2}
+    counts = Counter({"texts": 4, "tokens": 4, kind: 2})
+    assert results.occurring(counts) == {kind: 2}
     with pytest.warns(UserWarning, match="50%" if kind == "unknown_tokens" else "2 of 4") as caught:
-        warn(counts, {})
+        results.warn(counts, {})
     assert len(caught) == 1
     with pytest.warns(UserWarning, match="mine"):
-        warn(counts, {kind: "mine"})
+        results.warn(counts, {kind: "mine"})
 
 
-@pytest.mark.parametrize(
-    ("counts", "word", "judged"),  # the word is of the warning, if there is one
-    [
-        ({}, None, True),
-        ({"few_documents": 0}, None, True),  # nothing was counted
-        ({"few_documents": 1}, "one distinct", True),
-        ({"few_documents": 2}, "2 distinct", True),
-        ({"few_documents": 9}, "9 distinct", True),
-        ({"few_documents": 10}, None, True),
-        ({"unread": 2}, None, True),  # a tenth may be so by mistake
-        ({"unread": 3}, "3 of 20", False),
-        ({"unknown_tokens": 10}, None, True),
-        ({"unknown_tokens": 11}, "11%", False),
-        ({"one_token": 2}, "2 of 20", True),
-        ({"one_token": 2, "empty": 1}, "20", False),
-        ({"too_long": 20}, "20 of 20", True),
-    ],
-)
+COUNTED = [  # the word is of the warning, if there is one
+    ({"few_documents": 0}, None, True),  # nothing was counted
+    ({"few_documents": 1}, "one distinct", True),
+    ({"unread": 2}, None, True),  # a tenth may be so by mistake
+    ({"unread": 3}, "3 of 20", False),
+    ({"unknown_tokens": 10}, None, True),
+    ({"unknown_tokens": 11}, "11%", False),
+    ({"one_token": 2}, "2 of 20", True),
+    ({"one_token": 2, "empty": 1}, "20", False),
+    ({"too_long": 20}, "20 of 20", True),
+]
+
+
+@pytest.mark.parametrize(("counts", "word", "judged"), COUNTED)
 def test_what_is_worth_a_warning_or_keeps_a_verdict_back(counts, word, judged):
     counts = Counter(texts=20, tokens=100, **counts)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        warn(counts, {})
-    assert all(word in str(each.message) for each in caught)
+        results.warn(counts, {})
+    assert all(word in str(warning.message) for warning in caught)
     assert bool(caught) == (word is not None)
-    assert is_judged(counts) is judged
-
-
-def test_a_warning_points_at_whoever_called_what_warns():
-    def score():
-        warn(Counter(texts=3, empty=1), SENTENCES)
-
-    with pytest.warns(UserWarning, match="1 of 3 texts") as caught:
-        score()
-    assert caught[0].filename == __file__
-    assert caught[0].lineno == sys._getframe().f_lineno - 2
+    assert results.is_judged(counts) is judged
 
 
 # Signatures
@@ -183,16 +155,10 @@ FIELDS = st.dictionaries(NAMES, st.text("12ab:", min_size=1, max_size=3), min_si
 
 @given(FIELDS, FIELDS)
 def test_what_differs_between_signatures_is_named(then, now):
-    old, new = ("|".join(f"{name}:{value}" for name, value in each.items()) for each in (then, now))
+    old, new = ("|".join(map(":".join, fields.items())) for fields in (then, now))
     changed = [name for name in {**then, **now} if then.get(name) != now.get(name)]
-    assert differences(old, new) == "; ".join(
+    assert results.differences(old, new) == "; ".join(
         f"{name} was {then.get(name, 'not given')} and is {now.get(name, 'not given')} now"
         for name in changed
     )
-    assert differences(without(old, changed), without(new, changed)) == ""
-
-
-def test_a_signature_shows_floats_with_all_digits_and_words_for_no_and_none():
-    found = make_signature("toy", {"a": 1 / 3, "b": False, "c": None, "d": "x"})
-    assert found.startswith(f"metric:toy|a:{1 / 3!r}|b:no|c:none|d:x|infolm:")
-    assert [part.partition(":")[0] for part in found.split("|")][-2:] == ["transformers", "torch"]
+    assert results.differences(results.without(old, changed), results.without(new, changed)) == ""

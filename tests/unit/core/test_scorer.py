@@ -18,18 +18,13 @@ ROWS = random_pairs(40)
 CANDIDATES, REFERENCES = [row["prediction"] for row in ROWS], [row["references"] for row in ROWS]
 
 
-@pytest.fixture(scope="module")
-def scorer(tiny_bert):
-    return InfoLMScorer(model_name_or_path=tiny_bert)
-
-
-VALUES = st.floats(0, 1e300)
+VALUES = st.just(0.0) | st.floats(1e-300, 1e300)  # smaller ones have few digits
 ALIKE = st.builds(lambda value, count: [value] * count, VALUES, st.integers(1, 60))
 
 
 @given(st.lists(ALIKE | st.lists(VALUES, min_size=1, max_size=9), min_size=1, max_size=5))
 def test_several_references_give_the_closest_or_the_mean(groups):
-    values, counts = np.array([each for group in groups for each in group]), list(map(len, groups))
+    values, counts = np.array(sum(groups, [])), list(map(len, groups))
     assert combine_references(values, counts, "min").tolist() == list(map(min, groups))
     means = combine_references(values, counts, "mean")
     np.testing.assert_allclose(means, [sum(g) / len(g) for g in groups], rtol=1e-14)
@@ -46,10 +41,20 @@ def test_a_scorer_holds_its_settings_and_shows_those_that_were_chosen():
     assert ToyScorer(ToySettings(size=3), size=2).settings == ToySettings(size=2)
     with pytest.raises(TypeError, match="settings must be ToySettings, got InfoLMSettings"):
         ToyScorer(InfoLMSettings())
-    with pytest.raises(TypeError, match="toy takes no sources"):
-        ToyScorer().score(["a"], sources=["b"])
     with pytest.raises(TypeError, match="verbose must be True or False"):
         ToyScorer().score(["a"], ["b"], verbose=1)
+
+
+def test_a_signature_shows_floats_with_all_digits_and_words_for_no_and_none():
+    class Signed(ToyScorer):
+        def signed_model(self, settings, statistics):
+            return {"a": 1 / 3, "b": False, "c": None, "d": "x"}
+
+    signature = Signed().signature()
+    assert signature.startswith("metric:toy|")
+    assert f"|a:{1 / 3!r}|b:no|c:none|d:x|infolm:" in signature
+    names = [field.partition(":")[0] for field in signature.split("|")]
+    assert names[-2:] == ["transformers", "torch"]
 
 
 @pytest.mark.parametrize("size", [1, 7, 39, 40])
@@ -80,15 +85,11 @@ def test_a_stream_reads_no_further_than_it_must_and_names_a_wrong_pair():
     assert len(read) <= core_scorer.READ_AHEAD + 1
     with pytest.raises(TypeError, match=rf"pairs\[{2 * core_scorer.READ_AHEAD}\]"):
         list(rows)
-    with pytest.raises(TypeError, match="pairs must be an iterable"):
-        ToyScorer().stream(b"ab")
 
 
 @pytest.mark.filterwarnings("ignore:infolm:UserWarning")
 def test_a_stream_that_is_counted_must_be_readable_twice(scorer):
     pairs = list(zip(CANDIDATES, REFERENCES, strict=True))
-    expected = scorer.score(CANDIDATES, REFERENCES)["scores"]
-    assert [row["fisher_rao_distance"] for row in scorer.stream(pairs)] == expected
     for idf in ("references", "separate"):
         with pytest.raises(ValueError, match="read only once.*idf=False"):
             scorer.stream(iter(pairs), idf=idf)
@@ -151,13 +152,14 @@ CORPUS = [
 ]
 
 
-def scored(scorer, number, references=CORPUS, **changed):
+def score_corpus(scorer, number, references=CORPUS, **changes):
     """The result for the first pairs, and the warnings about the corpus that idf rests on."""
     candidates = [f"{text} outside" for text in CORPUS[:number]]
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        result = scorer.score(candidates, references[:number], **changed)
-    return result, [str(each.message) for each in caught if "distinct text" in str(each.message)]
+        result = scorer.score(candidates, references[:number], **changes)
+    messages = [str(warning.message) for warning in caught]
+    return result, [message for message in messages if "distinct text" in message]
 
 
 def weights(result):
@@ -169,26 +171,26 @@ def weights(result):
 @pytest.mark.parametrize("references", [CORPUS[:1], [CORPUS[0]] * 5, [CORPUS[0], CORPUS[0] + " "]])
 @pytest.mark.parametrize("idf", ["references", "separate"])
 def test_one_distinct_document_weighs_all_tokens_alike(scorer, references, idf):
-    result, told = scored(scorer, len(references), references, idf=idf)
-    uniform, _ = scored(scorer, len(references), references, idf=False)
+    result, messages = score_corpus(scorer, len(references), references, idf=idf)
+    assert len(messages) == 1 and "one distinct" in messages[0]
+    uniform, _ = score_corpus(scorer, len(references), references, idf=False)
     assert result.scores == uniform.scores
     assert (weights(result), weights(uniform)) == ((idf, "uniform"), ("no", None))
-    assert result["warnings"]["few_documents"] == len(told) == 1 and "one distinct" in told[0]
+    assert result["warnings"]["few_documents"] == 1
 
 
 @pytest.mark.parametrize("number", [2, 9, 10, 11])
 def test_a_corpus_of_few_documents_is_used_and_warned_of(scorer, number):
-    result, told = scored(scorer, number)
+    result, messages = score_corpus(scorer, number)
     assert weights(result) == ("references", "idf")
-    assert result.scores != scored(scorer, number, idf=False)[0].scores
+    assert result.scores != score_corpus(scorer, number, idf=False)[0].scores
     assert result["warnings"].get("few_documents", 10) == min(number, 10)
-    assert [f"from {number} distinct" in each for each in told] == [True] * (number < 10)
+    assert [f"from {number} distinct" in message for message in messages] == [True] * (number < 10)
 
 
 def test_documents_are_distinct_by_what_is_left_of_them_after_the_cut(scorer):
     references = [f"the cat sat {word}" for word in ("outside", "on the mat", "in the river")]
-    for changed, number in (({}, 3), ({"max_length": 5}, 1)):
-        result, _ = scored(scorer, 3, references, **changed)
+    short = {"max_length": 5}  # in windows nothing is cut
+    for changes, number in (({}, 3), (short, 1), ({**short, "long_text": "window"}, 3)):
+        result, _ = score_corpus(scorer, 3, references, **changes)
         assert result["warnings"]["few_documents"] == number
-    windows, _ = scored(scorer, 3, references, max_length=5, long_text="window")
-    assert windows["warnings"]["few_documents"] == 3  # nothing is cut

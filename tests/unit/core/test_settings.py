@@ -12,26 +12,15 @@ import numpy as np
 import pytest
 import torch
 
+from infolm_metric.core import settings
 from infolm_metric.core.idf import IDF
-from infolm_metric.core.settings import (
-    ModelSettings,
-    check_share,
-    check_value,
-    check_whole,
-    descriptions,
-    field_types,
-    idf_of,
-    option,
-    own_fields,
-    score_names,
-)
 
 TABLE = IDF(3, np.array([0, 2, 3]), "5f2e")
 KNOWN = {"minimum": "minimum", "mean": "mean", "min": "minimum"}
 
 
 @dataclass(frozen=True, kw_only=True)
-class Mine(ModelSettings):
+class Mine(settings.ModelSettings):
     """A metric's settings: some of its own beside those that the core has.
 
     Args:
@@ -42,7 +31,7 @@ class Mine(ModelSettings):
         layers: which are read.
         idf: what weighs the tokens.
         multi_reference: of several.
-        shown: whether to show it.
+        visible: whether to show it.
     """
 
     metric = "mine"
@@ -55,12 +44,12 @@ class Mine(ModelSettings):
     layers: int | tuple[int, ...] = 4
     idf: bool | str | os.PathLike[str] | IDF | None = "references"
     multi_reference: Literal["min", "mean"] = "min"
-    shown: bool = False
+    visible: bool = False
 
     def __post_init__(self):
         super().__post_init__()
-        object.__setattr__(self, "kind", score_names("kind", self.kind, KNOWN))
-        object.__setattr__(self, "idf", idf_of(self.idf))
+        object.__setattr__(self, "kind", settings.score_names("kind", self.kind, KNOWN))
+        object.__setattr__(self, "idf", settings.idf_of(self.idf))
 
 
 REFUSED = [  # the values, and a word of the message
@@ -72,15 +61,13 @@ REFUSED = [  # the values, and a word of the message
     ({"kind": "maen"}, "'mean'"),
     ({"kind": []}, "empty"),
     ({"kind": None}, "kind"),
-    ({"shown": 1}, "True or False"),
+    ({"visible": 1}, "True or False"),
     ({"multi_reference": "max"}, "'min'"),
-    ({"long_text": "truncated"}, "'truncate'"),
     ({"dtype": torch.float64}, "'float16'"),
     ({"idf": "reference"}, "'references'"),
     ({"idf": Path("missing.json")}, "no file 'missing.json'"),
     ({"idf": 1}, "idf"),
     ({"model_name_or_path": 3}, "model_name_or_path"),
-    ({"model_revision": 5.0}, "model_revision"),
     ({"max_length": 0}, "at least 1"),
     ({"batch_size": 0}, "at least 1"),
     ({"batch_size": "large"}, "'auto'"),
@@ -102,20 +89,20 @@ def test_a_wrong_setting_is_refused_by_name(values, word):
 def test_values_at_their_bounds_are_taken():
     least = dict.fromkeys(("max_length", "batch_size", "tokenize_processes"), 1)
     assert Mine.of(**least, reuse_memory=0).reuse_memory == 0
-    check_share("x", 0, ""), check_share("x", 1, "")
+    settings.check_share("x", 0, ""), settings.check_share("x", 1, "")
     for value in (-1e-9, 1 + 1e-9, math.nan):
         with pytest.raises(ValueError, match="x must lie between 0 and 1"):
-            check_share("x", value, "")
-    assert check_whole("x", 1) == 1 and check_whole("x", 0, least=0) == 0
+            settings.check_share("x", value, "")
+    assert settings.check_whole("x", 1) == 1 and settings.check_whole("x", 0, least=0) == 0
     with pytest.raises(ValueError, match="x must be at least 2, got 1"):
-        check_whole("x", 1, least=2)
+        settings.check_whole("x", 1, least=2)
 
 
 @pytest.mark.parametrize("number", [np.int64(7), np.uint8(7), np.array(7), torch.tensor(7)])
 def test_whole_numbers_of_every_library_become_plain_ints(number):
-    settings = Mine.of(size=number, layers=[number, 3], batch_size=number)
-    assert [type(each) for each in (settings.size, *settings.layers)] == [int] * 3
-    assert (settings.size, settings.layers, settings.batch_size) == (7, (7, 3), 7)
+    mine = Mine.of(size=number, layers=[number, 3], batch_size=number)
+    assert {type(size) for size in (mine.size, *mine.layers)} == {int}
+    assert (mine.size, mine.layers, mine.batch_size) == (7, (7, 3), 7)
 
 
 @pytest.mark.parametrize("number", [np.float32(7), np.array(7.0), torch.tensor(7.0), Decimal(7)])
@@ -126,16 +113,16 @@ def test_numbers_of_every_library_become_plain_floats(number):
 @pytest.mark.parametrize("value", [True, np.True_, "0.5", b"1", None, 1j, [1.0, 2.0], np.ones(2)])
 def test_what_is_no_single_number_is_refused(value):
     with pytest.raises(TypeError, match="x must be a (single )?number"):
-        check_value("x", value, float)
+        settings.check_value("x", value, float)
 
 
-@pytest.mark.parametrize(
-    ("value", "expected"),
-    [
-        *((True, "references"), ("references", "references"), ("separate", "separate")),
-        *((False, False), (None, False), ("none", False), (TABLE, TABLE)),
-    ],
-)
+IDFS = [
+    *((True, "references"), ("references", "references"), ("separate", "separate")),
+    *((False, False), (None, False), ("none", False), (TABLE, TABLE)),
+]
+
+
+@pytest.mark.parametrize(("value", "expected"), IDFS)
 def test_idf_takes_every_form(value, expected):
     idf = Mine.of(idf=value).idf
     assert idf == expected and type(idf) is type(expected)
@@ -169,31 +156,31 @@ def test_the_environment_names_the_model_unless_the_settings_do(monkeypatch):
 
     assert Mine().model_name_or_path == "some-one/some-model"
     monkeypatch.setenv("INFOLM_MODEL", "other/model")
-    made = Mine()
-    assert made.model_name_or_path == "other/model"
+    mine = Mine()
+    assert mine.model_name_or_path == "other/model"
     assert Mine.of(model_name_or_path="some/model").model_name_or_path == "some/model"
     assert Other().model_name_or_path == "some-one/some-model"
     monkeypatch.setenv("INFOLM_MODEL", "bundled")  # stands for each metric's own
     assert Mine().model_name_or_path == Other().model_name_or_path == "bundled"
-    assert made.replace(size=3).model_name_or_path == "other/model"
+    assert mine.replace(size=3).model_name_or_path == "other/model"
     monkeypatch.setenv("INFOLM_MODEL", "")
     assert Mine().model_name_or_path == "some-one/some-model"
 
 
 @pytest.mark.parametrize("way", ["setting", "environment"])
-@pytest.mark.parametrize("path", ["model", "./model", "../{here}/model", "~/model"])
+@pytest.mark.parametrize("path", ["model", "./model", "../{folder}/model", "~/model"])
 def test_the_path_of_a_folder_becomes_absolute_where_the_settings_are_made(
     way, path, tmp_path, monkeypatch
 ):
     (tmp_path / "model").mkdir()
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.chdir(tmp_path)
-    path = path.format(here=tmp_path.name)
+    path = path.format(folder=tmp_path.name)
     monkeypatch.setenv("INFOLM_MODEL", path)
-    made = Mine() if way == "environment" else Mine.of(model_name_or_path=Path(path))
+    mine = Mine() if way == "environment" else Mine.of(model_name_or_path=Path(path))
     monkeypatch.chdir("/")
     absolute = str(tmp_path / "model")
-    assert made.model_name_or_path == made.replace(size=3).model_name_or_path == absolute
+    assert mine.model_name_or_path == mine.replace(size=3).model_name_or_path == absolute
 
 
 @pytest.mark.parametrize("name", ["bundled", "some-one/model", "./none"])
@@ -223,28 +210,17 @@ def test_the_sides_that_are_counted_follow_from_idf():
 def test_what_can_change_a_score_is_signed_and_the_model_apart():
     harmless = {"batch_size": 7, "device": "cpu", "tokenize_processes": 2, "reuse_memory": 0}
     signed = Mine.of(kind=["min", "mean"], size=3, dtype="float16", **harmless).signed()
-    expected = {"kind": "minimum+mean", "size": 3, "share": None, "layers": 4, "shown": False}
+    expected = {"kind": "minimum+mean", "size": 3, "share": None, "layers": 4, "visible": False}
     assert signed == {**expected, "idf": "references", "multi_reference": "min"}
 
 
-def test_every_field_is_described_and_a_metrics_own_come_first():
-    fields = [each.name for each in own_fields(Mine)]
-    assert fields[:2] == ["kind", "size"] and set(fields) == set(field_types(Mine))
-    described = descriptions(Mine)
-    assert set(fields) == set(described)
-    assert described["kind"] == "which scores, one or several."
-    assert "$INFOLM_MODEL, else some-one/some-model" in " ".join(
-        described["model_name_or_path"].replace("{", "").replace("}", "").split()
-    )
-
-
 def test_docstrings_without_their_indentation_describe_the_same(monkeypatch):
-    expected = descriptions(Mine)
-    for one in Mine.__mro__[:-1]:  # as Python 3.13 keeps them
-        monkeypatch.setattr(one, "__doc__", inspect.cleandoc(one.__doc__))
-    assert descriptions(Mine) == expected
+    expected = settings.descriptions(Mine)
+    for base in Mine.__mro__[:-1]:  # as Python 3.13 keeps them
+        monkeypatch.setattr(base, "__doc__", inspect.cleandoc(base.__doc__))
+    assert settings.descriptions(Mine) == expected
 
 
 def test_an_option_reads_what_its_annotation_takes():
-    options = {each.name: option(Mine, each) for each in own_fields(Mine)}
-    assert options["kind"]["action"] == "append" and options["shown"]["action"] == "store_true"
+    options = {field.name: settings.option(Mine, field) for field in settings.own_fields(Mine)}
+    assert options["kind"]["action"] == "append" and options["visible"]["action"] == "store_true"

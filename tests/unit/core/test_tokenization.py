@@ -1,5 +1,7 @@
 """Texts as a model reads them: the special tokens around them, and the cut of long ones."""
 
+from itertools import zip_longest
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -7,16 +9,9 @@ from hypothesis import strategies as st
 from transformers import AutoTokenizer
 
 from infolm_metric.core import tokenization
-from infolm_metric.core.tokenization import (
-    equal_length_batches,
-    find_template,
-    tokenize,
-    windows,
-)
+from infolm_metric.core.tokenization import tokenize
 from tests.made_texts import BERT, CLS, SEP, text_of
-from tests.model_families import SENTENCES
-
-KINDS = ("bert", "roberta", "albert", "modernbert")  # one of each kind of tokenizer
+from tests.model_families import SENTENCES, TOKENIZER_KINDS
 
 
 @pytest.fixture(scope="module")
@@ -24,10 +19,10 @@ def tokenizer(tiny_bert):
     return AutoTokenizer.from_pretrained(tiny_bert)
 
 
-@pytest.mark.parametrize("family", KINDS)
+@pytest.mark.parametrize("family", TOKENIZER_KINDS)
 def test_the_template_is_what_the_tokenizer_puts_around_a_text(family, tiny_models):
     tokenizer = AutoTokenizer.from_pretrained(tiny_models(family))
-    template = find_template(tokenizer)
+    template = tokenization.find_template(tokenizer)
     ids = tokenizer("The dog ran in the garden.")["input_ids"]
     bare = tokenizer("The dog ran in the garden.", add_special_tokens=False)["input_ids"]
     assert [*template.prefix, *bare, *template.suffix] == ids
@@ -36,7 +31,7 @@ def test_the_template_is_what_the_tokenizer_puts_around_a_text(family, tiny_mode
     assert tokenizer("")["input_ids"] == [*template.prefix, *template.suffix]
 
 
-@pytest.mark.parametrize("family", KINDS)
+@pytest.mark.parametrize("family", TOKENIZER_KINDS)
 def test_special_and_unknown_tokens_that_someone_typed_are_maskable(family, tiny_models):
     tokenizer = AutoTokenizer.from_pretrained(tiny_models(family))
     typed = [tokenizer.mask_token, tokenizer.sep_token, tokenizer.cls_token, tokenizer.pad_token]
@@ -58,7 +53,7 @@ def test_texts_come_in_order_as_the_tokenizer_reads_them(tokenizer, monkeypatch)
 
 
 @pytest.mark.parametrize("side", ["right", "left"])
-@pytest.mark.parametrize("family", KINDS)
+@pytest.mark.parametrize("family", TOKENIZER_KINDS)
 def test_a_text_is_cut_as_its_tokenizer_would_cut_it(family, side, tiny_models):
     tokenizer = AutoTokenizer.from_pretrained(tiny_models(family), truncation_side=side)
     sentences = [SENTENCES[0], "a cat", "", " ".join(SENTENCES[:4])]
@@ -89,29 +84,28 @@ def test_a_text_that_is_too_long_can_be_an_error_or_stay_whole(tokenizer):
     most=st.integers(1, 30),
 )
 def test_batches_hold_every_text_once_and_only_of_one_length(lengths, rows, most):
-    batches = list(equal_length_batches(lengths, rows, most))
+    batches = list(tokenization.equal_length_batches(lengths, rows, most))
     assert sorted(index for batch in batches for index in batch) == list(range(len(lengths)))
-    longest = [{lengths[index] for index in batch} for batch in batches]
-    assert all(len(each) == 1 for each in longest)
-    assert [max(each) for each in longest] == sorted((max(each) for each in longest), reverse=True)
-    for batch in batches:
-        assert len(batch) <= (rows or max(1, most // lengths[batch[0]]))
-    full = [len(batch) for batch in batches]
-    for i in range(len(batches) - 1):  # no batch ends before it must
-        if longest[i] == longest[i + 1]:
-            assert full[i] == (rows or max(1, most // max(longest[i])))
+    longest = [lengths[batch[0]] for batch in batches]
+    assert longest == sorted(longest, reverse=True)
+    for batch, length, following in zip_longest(batches, longest, longest[1:]):
+        assert {lengths[index] for index in batch} == {length}
+        room = rows or max(1, most // length)
+        assert len(batch) <= room  # no batch ends before it must
+        assert len(batch) == room or length != following
 
 
 @given(length=st.integers(1, 60), width=st.integers(1, 24))
 def test_each_token_is_read_once_in_the_window_whose_centre_is_nearest(length, width):
-    found = {}
-    for window in windows(text_of(range(100, 100 + length)), BERT, width + BERT.overhead):
-        for own, position in zip(window.own.tolist(), window.positions, strict=True):
-            assert own not in found
-            found[own] = (window.ids[position], window.ids.tolist())
+    readings = {}
+    text = text_of(range(100, 100 + length))
+    for window in tokenization.windows(text, BERT, width + BERT.overhead):
+        for index, position in zip(window.indices.tolist(), window.positions, strict=True):
+            assert index not in readings
+            readings[index] = (window.ids[position], window.ids.tolist())
     starts = [*range(0, length - width, max(1, width // 2)), max(0, length - width)]
     for index in range(length):  # of two that are as near, the earlier
         start = min(starts, key=lambda start: (abs(2 * (index - start) - (width - 1)), start))
         inner = range(100 + start, 100 + min(start + width, length))
-        assert found[index] == (100 + index, [CLS, *inner, SEP])
-    assert len(found) == length
+        assert readings[index] == (100 + index, [CLS, *inner, SEP])
+    assert len(readings) == length

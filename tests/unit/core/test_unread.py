@@ -27,17 +27,17 @@ def scorer():
 
 def unread(scorer, texts):
     """How many of some texts are unread."""
-    read = scorer.weigh(texts, None, scorer.settings)
+    weighted = scorer.weigh(texts, None, scorer.settings)
     english = scorer.checkpoint(scorer.settings).english
-    return count_unread((each.text.tokens for each in read), english)
+    return count_unread((text.text.tokens for text in weighted), english)
 
 
 def test_texts_of_another_kind_are_unread(scorer, no_model):
     by_kind = {kind: [text for part in PARTS.values() for text in part[kind]] for kind in KINDS}
     for kind, texts in by_kind.items():
         assert unread(scorer, texts) >= 0.9 * len(texts), kind
-    every = [text for texts in by_kind.values() for text in texts]
-    assert unread(scorer, every) >= 0.97 * len(every)
+    texts = sum(by_kind.values(), [])
+    assert unread(scorer, texts) >= 0.97 * len(texts)
 
 
 def test_english_is_read(scorer, no_model):
@@ -54,12 +54,12 @@ def test_no_metric_judges_what_its_model_cannot_read(metric):
     with pytest.warns(UserWarning) as caught:
         result = scorer.score(*texts)
     assert result["warnings"]["unread"] == 2 and not is_judged(result.counts)
-    assert sum("another language" in str(each.message) for each in caught) == 1
+    assert sum("another language" in str(warning.message) for warning in caught) == 1
 
 
 def test_a_few_unread_among_many_texts_are_counted_without_a_warning(scorer):
-    predictions = [*(one for one, _ in PARAPHRASES[:9]), "asdf qwer zxcv uiop"]
-    references = [other for _, other in PARAPHRASES[:10]]
+    predictions = [*(text for text, _ in PARAPHRASES[:9]), "asdf qwer zxcv uiop"]
+    references = [paraphrase for _, paraphrase in PARAPHRASES[:10]]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         result = scorer.score(predictions, references)

@@ -10,13 +10,7 @@ from hypothesis import strategies as st
 
 from infolm_metric.core.idf import WeightedText
 from infolm_metric.infolm import distributions
-from infolm_metric.infolm.distributions import (
-    Accumulator,
-    MaskedWindow,
-    batches,
-    log_predictions,
-    split,
-)
+from infolm_metric.infolm.distributions import Accumulator, batches, split
 from tests.made_texts import BERT, MASK, text_of
 
 VOCABULARY = 17
@@ -28,13 +22,10 @@ def uniform(text):
     return WeightedText.of(text, None).log_weights[:, None]
 
 
-# Windows
-
-
 # Several masks a context
 
 
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 @given(length=st.integers(1, 60), masks=st.integers(1, 70), width=st.integers(1, 80))
 def test_several_masks_a_context_read_each_position_once_in_as_few_contexts_as_they_can(
     length, masks, width
@@ -53,8 +44,14 @@ def test_several_masks_a_context_read_each_position_once_in_as_few_contexts_as_t
         for position, log_weight in zip(window.positions[real], log_weights[real], strict=True):
             assert weights[position] == log_weight
         # What fills a context up masks nothing that it did not mask already.
-        for positions, own in zip(window.positions, real, strict=True):
-            assert set(positions) == set(positions[own])
+        for positions, weighted in zip(window.positions, real, strict=True):
+            assert set(positions) == set(positions[weighted])
+
+
+def test_a_text_of_no_tokens_is_a_lone_mask():
+    (window,) = split(0, text_of([]), np.zeros((0, WEIGHTINGS)), BERT, None)
+    assert window.ids.tolist() == [*BERT.prefix, BERT.mask, *BERT.suffix]
+    assert window.positions.tolist() == [[1]] and window.log_weights.shape == (1, 1, WEIGHTINGS)
 
 
 # Batches
@@ -63,18 +60,17 @@ def test_several_masks_a_context_read_each_position_once_in_as_few_contexts_as_t
 def test_a_batch_left_to_us_holds_as_many_tokens_as_the_device_takes(monkeypatch):
     monkeypatch.setattr(distributions, "TOKENS_PER_BATCH", {"cpu": 40, "cuda": 90})
     masks = np.arange(9)[:, None], np.zeros((9, 1, 1))
-    windows = [MaskedWindow(i, np.full(9, 50 + i), *masks) for i in range(4)]
+    windows = [distributions.MaskedWindow(i, np.full(9, 50 + i), *masks) for i in range(4)]
     for device, largest in (("cpu", 4), ("cuda", 10), ("mps", 4)):
-        made = list(batches(windows, MASK, None, 10, device))
-        assert [len(b.ids) for b in made[:-1]] == [largest] * (len(made) - 1)
-        assert sum(len(b.ids) for b in made) == 36
+        sizes = [len(batch.ids) for batch in batches(windows, MASK, None, 10, device)]
+        assert sizes[:-1] == [largest] * (len(sizes) - 1) and sum(sizes) == 36
 
 
 def test_a_batch_left_to_us_holds_no_more_logits_than_memory_is_meant_for():
     most = distributions.LOGITS_PER_BATCH["cpu"]
     vocabulary = most // 5
     (window,) = split(0, text_of([10] * 23), np.zeros((23, 1)), BERT, None)
-    sizes = [len(b.ids) for b in batches([window], MASK, None, vocabulary, "cpu")]
+    sizes = [len(batch.ids) for batch in batches([window], MASK, None, vocabulary, "cpu")]
     assert sizes == [5, 5, 5, 5, 3]
     # However large the vocabulary and the text, one context at a time goes through.
     (long,) = split(0, text_of([10] * 9000), np.zeros((9000, 1)), BERT, None)
@@ -99,11 +95,9 @@ def contexts(sizes, seed=0, scale=3.0):
     """
     generator = torch.Generator().manual_seed(seed)
     logits = scale * torch.randn(sum(sizes), VOCABULARY, generator=generator)
-    shapes = [(size, WEIGHTINGS) for size in sizes]
-    weights = [
-        torch.rand(shape, generator=generator, dtype=torch.float64) + 0.1 for shape in shapes
-    ]
-    return logits, torch.cat([(weight / weight.sum(0)).log() for weight in weights])
+    weights = torch.rand(sum(sizes), WEIGHTINGS, generator=generator, dtype=torch.float64) + 0.1
+    parts = weights.split(sizes)
+    return logits, torch.cat([(weights / weights.sum(0)).log() for weights in parts])
 
 
 def aggregate(logits, log_weights, sizes, temperatures):
@@ -128,12 +122,12 @@ def literal_mixture(logits, log_weights, temperature):
 def test_a_distribution_is_the_weighted_mean_of_the_predictions(temperature):
     sizes = [3, 1, 5]
     logits, log_weights = contexts(sizes)
-    found = aggregate(logits, log_weights, sizes, [temperature])
-    assert found.shape == (3, WEIGHTINGS, 1, VOCABULARY) and found.dtype == torch.float64
-    parts = zip(logits.split(sizes), log_weights.split(sizes), found[:, :, 0], strict=True)
-    for rows, weights, distributions_ in parts:
-        expected = [literal_mixture(rows, each, temperature) for each in weights.T]
-        torch.testing.assert_close(distributions_, torch.stack(expected), rtol=1e-12, atol=1e-12)
+    log_p = aggregate(logits, log_weights, sizes, [temperature])
+    assert log_p.shape == (3, WEIGHTINGS, 1, VOCABULARY) and log_p.dtype == torch.float64
+    parts = zip(logits.split(sizes), log_weights.split(sizes), log_p[:, :, 0], strict=True)
+    for rows, weightings, mixtures in parts:
+        expected = [literal_mixture(rows, weights, temperature) for weights in weightings.T]
+        torch.testing.assert_close(mixtures, torch.stack(expected), rtol=1e-12, atol=1e-12)
 
 
 def test_nothing_underflows_at_a_temperature_of_a_hundredth():
@@ -156,13 +150,13 @@ def test_very_small_weights_do_not_underflow():
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16, torch.float64])
 def test_predictions_are_float64_whatever_the_model_computes_in(dtype):
     logits = torch.tensor([[0.5, -1.25, 4.0]], dtype=dtype)
-    found = log_predictions(logits, 0.5)
-    assert found.dtype == torch.float64
+    log_p = distributions.log_predictions(logits, 0.5)
+    assert log_p.dtype == torch.float64
     expected = torch.log_softmax(torch.tensor([[1.0, -2.5, 8.0]], dtype=torch.float64), -1)
-    torch.testing.assert_close(found, expected, rtol=1e-15, atol=0)
+    torch.testing.assert_close(log_p, expected, rtol=1e-15, atol=0)
 
 
-@settings(deadline=None, max_examples=80)
+@settings(max_examples=80)
 @given(
     sizes=st.lists(st.integers(1, 6), min_size=1, max_size=5),
     cut=st.integers(1, 7),
@@ -184,9 +178,9 @@ def test_it_does_not_matter_how_the_contexts_are_spread_over_batches(sizes, cut,
         texts = list(dict.fromkeys(owners[row] for row in rows))
         counts = [sum(owners[row] == text for row in rows) for text in texts]
         add(sums, logits[rows, None], log_weights[rows, None], texts, counts)
-    found = torch.stack([sums.log_sums(text) for text in range(len(sizes))])
-    assert bool(whole.isfinite().all()) and (order or torch.equal(found, whole))
-    torch.testing.assert_close(found, whole, rtol=1e-13, atol=1e-13)
+    spread = torch.stack([sums.log_sums(text) for text in range(len(sizes))])
+    assert bool(whole.isfinite().all()) and (order or torch.equal(spread, whole))
+    torch.testing.assert_close(spread, whole, rtol=1e-13, atol=1e-13)
 
 
 @pytest.mark.parametrize("elements", [1, 3 * VOCABULARY, 1 << 20])
@@ -206,5 +200,5 @@ def test_what_is_kept_of_a_text_does_not_keep_its_batch_alive():
     logits, log_weights = contexts(sizes)
     sums = Accumulator((1.0, 2.0))
     add(sums, logits[:, None], log_weights[:, None], range(50), sizes)
-    kept = sums.log_sums(0)
-    assert kept.untyped_storage().nbytes() == kept.nbytes == WEIGHTINGS * 2 * VOCABULARY * 8
+    log_p = sums.log_sums(0)
+    assert log_p.untyped_storage().nbytes() == log_p.nbytes == WEIGHTINGS * 2 * VOCABULARY * 8

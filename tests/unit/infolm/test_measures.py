@@ -11,6 +11,7 @@ import pytest
 import torch
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 from mpmath import mp, mpf
 
 from infolm_metric.infolm import measures
@@ -27,12 +28,8 @@ GRID = {
     "alpha_divergence": [
         {"alpha": a} for a in (-3, -0.5, -1e-6, 1e-6, 0.5, 1 - 1e-6, 1 + 1e-6, 1.00001, 1.5, 4, 30)
     ],
-    "renyi_divergence": [
-        {"alpha": a} for a in (1e-6, 0.01, 0.5, 1 - 1e-6, 1 + 1e-6, 1.00001, 1.5, 4, 30)
-    ],
-    "beta_divergence": [
-        {"beta": b} for b in (-3, -1 - 1e-6, -1 + 1e-6, -0.5, -1e-6, 1e-6, 0.5, 1, 5)
-    ],
+    "renyi_divergence": [{"alpha": a} for a in (1e-6, 0.5, 1 - 1e-6, 1 + 1e-6, 1.00001, 4, 30)],
+    "beta_divergence": [{"beta": b} for b in (-3, -1 - 1e-6, -1 + 1e-6, -0.5, -1e-6, 1e-6, 1, 5)],
     "ab_divergence": [
         {"alpha": a, "beta": b}
         for a, b in (
@@ -48,11 +45,6 @@ CASES = [
     for symmetrize in (("none",) if measure.symmetric else SYMMETRIZATIONS)
     for parameters in GRID.get(name, [{}])
 ]
-ORDINARY = [
-    pytest.param(name, symmetrize, id=f"{name}-{symmetrize}")
-    for name in MEASURES
-    for symmetrize in SYMMETRIZATIONS
-]
 
 
 def logs(*probabilities: float) -> torch.Tensor:
@@ -66,75 +58,55 @@ def noise(*shape: int, scale: float = 1.0, seed: int = 0) -> torch.Tensor:
     return scale * torch.randn(*shape, generator=generator, dtype=torch.float64)
 
 
-def logits(count: int, reach: float) -> st.SearchStrategy[list[torch.Tensor]]:
-    """`count` rows of one vocabulary of 2 to 8 entries, within +-reach."""
-    entry = st.floats(-reach, reach, allow_subnormal=False)
-    return st.integers(2, 8).flatmap(
-        lambda vocab: st.tuples(
-            *[
-                st.lists(entry, min_size=vocab, max_size=vocab).map(
-                    lambda row: torch.tensor(row, dtype=torch.float64)
-                )
-            ]
-            * count
-        ).map(list)
-    )
+def logits(reach: float) -> st.SearchStrategy[list[torch.Tensor]]:
+    """Two rows of one vocabulary of 2 to 8 entries, within +-reach."""
+    entries = st.floats(-reach, reach, allow_subnormal=False)
+    shapes = st.tuples(st.just(2), st.integers(2, 8))
+    rows = arrays(np.float64, shapes, elements=entries, fill=st.nothing())
+    return rows.map(lambda pair: list(torch.from_numpy(pair)))
 
 
-class Literal:
-    """Each formula as it is printed, with 50 digits, on lists of log-probabilities."""
+def log_s(log_p: Sequence[mpf], log_q: Sequence[mpf], s: mpf, t: mpf) -> mpf:
+    """log sum p^s q^t."""
+    powers = (mpmath.exp(s * x + t * y) for x, y in zip(log_p, log_q, strict=True))
+    return mpmath.log(mpmath.fsum(powers))
 
-    @staticmethod
-    def log_s(log_p: Sequence[mpf], log_q: Sequence[mpf], s: mpf, t: mpf) -> mpf:
-        return mpmath.log(
-            mpmath.fsum(mpmath.exp(s * x + t * y) for x, y in zip(log_p, log_q, strict=True))
-        )
 
-    @staticmethod
-    def differences(log_p: Sequence[mpf], log_q: Sequence[mpf]) -> list[mpf]:
-        return [abs(mpmath.exp(x) - mpmath.exp(y)) for x, y in zip(log_p, log_q, strict=True)]
+def gaps(log_p: Sequence[mpf], log_q: Sequence[mpf]) -> list[mpf]:
+    return [abs(mpmath.exp(x) - mpmath.exp(y)) for x, y in zip(log_p, log_q, strict=True)]
 
-    @staticmethod
-    def kl_divergence(log_p, log_q):
-        return mpmath.fsum(mpmath.exp(x) * (x - y) for x, y in zip(log_p, log_q, strict=True))
 
-    @classmethod
-    def alpha_divergence(cls, log_p, log_q, alpha):
-        return (mpmath.exp(cls.log_s(log_p, log_q, alpha, 1 - alpha)) - 1) / (alpha * (alpha - 1))
+def literal_kl(log_p: Sequence[mpf], log_q: Sequence[mpf]) -> mpf:
+    return mpmath.fsum(mpmath.exp(x) * (x - y) for x, y in zip(log_p, log_q, strict=True))
 
-    @classmethod
-    def renyi_divergence(cls, log_p, log_q, alpha):
-        return cls.log_s(log_p, log_q, alpha, 1 - alpha) / (alpha - 1)
 
-    @classmethod
-    def beta_divergence(cls, log_p, log_q, beta):
-        return cls.ab_divergence(log_p, log_q, mpf(1), beta)
+def literal_alpha(log_p: Sequence[mpf], log_q: Sequence[mpf], alpha: mpf) -> mpf:
+    return (mpmath.exp(log_s(log_p, log_q, alpha, 1 - alpha)) - 1) / (alpha * (alpha - 1))
 
-    @classmethod
-    def ab_divergence(cls, log_p, log_q, alpha, beta):
-        both = alpha + beta
-        return (
-            cls.log_s(log_p, log_q, both, 0) / (beta * both)
-            + cls.log_s(log_p, log_q, 0, both) / (alpha * both)
-            - cls.log_s(log_p, log_q, alpha, beta) / (alpha * beta)
-        )
 
-    @classmethod
-    def l1_distance(cls, log_p, log_q):
-        return mpmath.fsum(cls.differences(log_p, log_q))
+def literal_ab(log_p: Sequence[mpf], log_q: Sequence[mpf], alpha: mpf, beta: mpf) -> mpf:
+    both = alpha + beta
+    of_p = log_s(log_p, log_q, both, 0) / (beta * both)
+    of_q = log_s(log_p, log_q, 0, both) / (alpha * both)
+    return of_p + of_q - log_s(log_p, log_q, alpha, beta) / (alpha * beta)
 
-    @classmethod
-    def l2_distance(cls, log_p, log_q):
-        return mpmath.sqrt(mpmath.fsum(d * d for d in cls.differences(log_p, log_q)))
 
-    @classmethod
-    def l_infinity_distance(cls, log_p, log_q):
-        return max(cls.differences(log_p, log_q))
+def literal_fisher_rao(log_p: Sequence[mpf], log_q: Sequence[mpf]) -> mpf:
+    overlap = mpmath.exp(log_s(log_p, log_q, mpf(1) / 2, mpf(1) / 2))
+    return 2 / mp.pi * mpmath.acos(min(overlap, 1))  # rounding can leave 1 + 1e-50
 
-    @classmethod
-    def fisher_rao_distance(cls, log_p, log_q):
-        overlap = mpmath.exp(cls.log_s(log_p, log_q, mpf(1) / 2, mpf(1) / 2))
-        return 2 / mp.pi * mpmath.acos(min(overlap, 1))  # rounding can leave 1 + 1e-50
+
+LITERAL = {  # each formula as it is printed, with 50 digits, on lists of log-probabilities
+    "kl_divergence": literal_kl,
+    "alpha_divergence": literal_alpha,
+    "renyi_divergence": lambda p, q, alpha: log_s(p, q, alpha, 1 - alpha) / (alpha - 1),
+    "beta_divergence": lambda p, q, beta: literal_ab(p, q, mpf(1), beta),
+    "ab_divergence": literal_ab,
+    "l1_distance": lambda p, q: mpmath.fsum(gaps(p, q)),
+    "l2_distance": lambda p, q: mpmath.sqrt(mpmath.fsum(gap * gap for gap in gaps(p, q))),
+    "l_infinity_distance": lambda p, q: max(gaps(p, q)),
+    "fisher_rao_distance": literal_fisher_rao,
+}
 
 
 def literal(
@@ -158,19 +130,17 @@ def literal(
             "jensen": [(log_p, log_m), (log_q, log_m)],
         }[symmetrize]
         exact = {key: mpf(value) for key, value in parameters.items()}
-        return mpmath.fsum(getattr(Literal, name)(*pair, **exact) for pair in pairs) / len(pairs)
+        return mpmath.fsum(LITERAL[name](*pair, **exact) for pair in pairs) / len(pairs)
 
 
 # Values
 
 
+UNITS = torch.eye(24, dtype=torch.float64)
 FAMILIES = {
     "random": (noise(24, seed=1), noise(24, seed=2)),
     "close": (noise(24, seed=3), noise(24, seed=3) + noise(24, scale=1e-4, seed=4)),
-    "peaked": (
-        noise(24, seed=5) + 15.0 * torch.eye(24, dtype=torch.float64)[3],
-        noise(24, seed=6) + 15.0 * torch.eye(24, dtype=torch.float64)[9],
-    ),
+    "peaked": (noise(24, seed=5) + 15.0 * UNITS[3], noise(24, seed=6) + 15.0 * UNITS[9]),
     "sparse": (
         noise(24, seed=7).index_fill(0, torch.arange(0, 10), -600.0),
         noise(24, seed=8).index_fill(0, torch.arange(12, 20), -600.0),
@@ -193,45 +163,18 @@ def test_values_agree_with_the_printed_formulas_in_50_digits(family):
 AWAY = st.floats(-4.0, 4.0).filter(lambda x: min(abs(x), abs(x - 1), abs(x + 1)) > 1e-3)
 
 
-@given(logits(2, 30.0), st.sampled_from(CASES), AWAY, AWAY)
-@settings(max_examples=120, deadline=None)
+@given(logits(30.0), st.sampled_from(CASES), AWAY, AWAY)
+@settings(max_examples=120)
 def test_values_agree_with_the_printed_formulas_for_any_pair(pair, case, alpha, beta):
     """At the parameters of the grid, among them all limits, and at any others."""
-    name, symmetrize, of_the_grid = case
-    drawn = {"alpha": abs(alpha) if name == "renyi_divergence" else alpha, "beta": beta}
-    used = {parameter.name: drawn[parameter.name] for parameter in MEASURES[name].parameters}
+    name, symmetrize, grid_parameters = case
+    values = {"alpha": abs(alpha) if name == "renyi_divergence" else alpha, "beta": beta}
+    any_values = {parameter.name: values[parameter.name] for parameter in MEASURES[name].parameters}
     assume(name != "ab_divergence" or abs(alpha + beta) > 1e-3)
-    for parameters in (of_the_grid, used):
+    for parameters in (grid_parameters, any_values):
         value = compare(name, *pair, symmetrize=symmetrize, **parameters).item()
         exact = min(literal(name, *pair, symmetrize, parameters), mpf(LARGEST))
         assert abs(mpf(value) - exact) <= mpf("1e-10") * max(exact, 1)
-
-
-@pytest.mark.parametrize(
-    ("name", "parameters", "value"),
-    [
-        ("kl_divergence", {}, math.log(2) - math.log(3) / 2),
-        ("alpha_divergence", {"alpha": 2}, 1 / 6),
-        ("renyi_divergence", {"alpha": 2}, math.log(4 / 3)),
-        ("renyi_divergence", {"alpha": 0.5}, -2 * math.log(math.sqrt(1 / 8) + math.sqrt(3 / 8))),
-        (
-            "beta_divergence",
-            {"beta": 1},
-            math.log(1 / 2) / 2 + math.log(5 / 8) / 2 - math.log(1 / 2),
-        ),
-        ("ab_divergence", {"alpha": 2, "beta": -1}, math.log(4 / 3) / 2),
-        ("l1_distance", {}, 1 / 2),
-        ("l2_distance", {}, math.sqrt(1 / 8)),
-        ("l_infinity_distance", {}, 1 / 4),
-        ("fisher_rao_distance", {}, 1 / 6),
-    ],
-)
-def test_one_half_against_one_quarter_has_its_closed_form(name, parameters, value):
-    p, q = logs(0.5, 0.5), logs(0.25, 0.75)
-    assert compare(name, p, q, symmetrize="none", **parameters).item() == pytest.approx(
-        value, rel=1e-14
-    )
-    assert getattr(measures, name)(p, q, **parameters).item() == pytest.approx(value, rel=1e-14)
 
 
 def test_fisher_rao_keeps_its_digits_for_close_distributions():
@@ -260,20 +203,13 @@ def test_formulas_are_continuous_through_their_singular_parameters():
     assert value == pytest.approx(variance / 2, rel=1e-12)
 
 
-@given(logits(2, 20.0), st.floats(-3.0, 3.0).filter(lambda b: min(abs(b), abs(b + 1)) > 1e-3))
-@settings(max_examples=30, deadline=None)
-def test_beta_is_ab_with_alpha_one_and_gamma_is_its_other_name(pair, beta):
-    value = compare("beta", *pair, beta=beta, alpha=7.0)
-    assert torch.equal(value, compare("ab", *pair, alpha=1, beta=beta))
-    assert torch.equal(value, compare("gamma_divergence", *pair, beta=beta))
-
-
 # Properties
 
 
-@pytest.mark.parametrize(("name", "symmetrize"), ORDINARY)
-@given(pair=logits(2, 40.0))
-@settings(max_examples=10, deadline=None)
+@pytest.mark.parametrize("symmetrize", SYMMETRIZATIONS)
+@pytest.mark.parametrize("name", MEASURES)
+@given(pair=logits(40.0))
+@settings(max_examples=10)
 def test_the_printed_formula_is_never_negative_nor_above_the_upper_bound(name, symmetrize, pair):
     """In 50 digits and without the bounds that `compare` holds its values to."""
     parameters = PARAMETERS.get(name, {})
@@ -281,68 +217,55 @@ def test_the_printed_formula_is_never_negative_nor_above_the_upper_bound(name, s
     exact = literal(name, *pair, sides, parameters)
     largest = upper_bound(name, symmetrize=symmetrize, **parameters)
     assert -1e-40 < exact <= mpf(largest) * (1 + mpf(10) ** -15)
-    value = compare(name, *pair, symmetrize=symmetrize, **parameters).item()
-    assert value == pytest.approx(float(min(exact, mpf(LARGEST))), rel=1e-9, abs=1e-9)
 
 
 @pytest.mark.parametrize("name", MEASURES)
-@given(pair=logits(2, 20.0))
-@settings(max_examples=15, deadline=None)
-def test_different_distributions_never_score_zero(name, pair):
+@given(pair=logits(20.0))
+@settings(max_examples=15)
+def test_equal_distributions_alone_score_zero(name, pair):
     p, q = (row.softmax(-1) for row in pair)
     assume((p - q).abs().max() > 1e-5)
     for symmetrize in SYMMETRIZATIONS:
-        assert compare(name, *pair, symmetrize=symmetrize, **PARAMETERS.get(name, {})) > 0.0
+        options = {"symmetrize": symmetrize, **PARAMETERS.get(name, {})}
+        assert compare(name, *pair, **options) > 0.0
+        assert compare(name, pair[0], pair[0].clone(), **options) == 0.0
 
 
 @pytest.mark.parametrize("name", MEASURES)
-@given(pair=logits(2, 20.0))
-@settings(max_examples=10, deadline=None)
+@given(pair=logits(20.0))
+@settings(max_examples=10)
 def test_symmetrisations_are_symmetric_to_the_last_bit(name, pair):
-    def value(x, y, symmetrize):
-        return compare(name, x, y, symmetrize=symmetrize, **PARAMETERS.get(name, {})).item()
+    def both_ways(symmetrize):
+        options = {"symmetrize": symmetrize, **PARAMETERS.get(name, {})}
+        return [compare(name, *rows, **options).item() for rows in (pair, pair[::-1])]
 
-    there, back = ([value(*each, s) for s in SYMMETRIZATIONS] for each in (pair, pair[::-1]))
-    own = dict(zip(SYMMETRIZATIONS, zip(there, back, strict=True), strict=True))
-    assert own["jeffreys"][0] == own["jeffreys"][1] and own["jensen"][0] == own["jensen"][1]
-    assert own["none"] == own["reverse"][::-1]
-    assert len({*there, *back}) == 1 or not MEASURES[name].symmetric
-
-
-@given(logits(2, 20.0), st.floats(-50.0, 50.0), st.floats(-50.0, 50.0))
-@settings(max_examples=20, deadline=None)
-def test_inputs_are_renormalised(pair, shift_x, shift_y):
-    x, y = pair
-    for name in MEASURES:
-        parameters = PARAMETERS.get(name, {})
-        value = compare(name, x + shift_x, y + shift_y, **parameters).item()
-        expected = compare(name, x, y, **parameters).item()
-        assert value == pytest.approx(expected, rel=1e-6, abs=1e-12), name
+    values = {symmetrize: both_ways(symmetrize) for symmetrize in SYMMETRIZATIONS}
+    assert len({*values["jeffreys"]}) == len({*values["jensen"]}) == 1
+    assert values["none"] == values["reverse"][::-1]
+    assert len({*sum(values.values(), [])}) == 1 or not MEASURES[name].symmetric
 
 
 # Bounds and saturation
 
 
-@pytest.mark.parametrize(
-    ("name", "symmetrize", "parameters", "bound"),
-    [
-        ("l1", "jeffreys", {}, 2.0),
-        ("l2", "jensen", {}, math.sqrt(2)),
-        ("linf", "none", {}, 1.0),
-        ("fisher_rao", "jensen", {}, 1.0),
-        ("kl", "jensen", {}, math.log(2)),
-        ("alpha", "none", {"alpha": 0.25}, 16 / 3),
-        ("alpha", "reverse", {"alpha": 0.25}, 16 / 3),
-        ("alpha", "jeffreys", {"alpha": 0.5}, 4.0),
-        ("alpha", "jensen", {"alpha": 0.5}, (2**-0.5 - 1) / -0.25),
-        ("alpha", "jensen", {"alpha": 3}, 0.5),
-        ("alpha", "jensen", {"alpha": 1 + 1e-9}, math.log(2)),
-        ("renyi", "jensen", {"alpha": 0.5}, math.log(2)),
-        ("renyi", "jensen", {"alpha": 20}, math.log(2)),
-        ("ab", "jensen", {"alpha": 0.5, "beta": 0.5}, 2 * math.log(2)),
-        ("ab", "jensen", {"alpha": 2, "beta": -1}, math.log(2) / 2),
-    ],
-)
+BOUNDS = [
+    ("l1", "jeffreys", {}, 2.0),
+    ("l2", "jensen", {}, math.sqrt(2)),
+    ("linf", "none", {}, 1.0),
+    ("fisher_rao", "jensen", {}, 1.0),
+    ("kl", "jensen", {}, math.log(2)),
+    ("alpha", "none", {"alpha": 0.25}, 16 / 3),
+    ("alpha", "jeffreys", {"alpha": 0.5}, 4.0),
+    ("alpha", "jensen", {"alpha": 0.5}, (2**-0.5 - 1) / -0.25),
+    ("alpha", "jensen", {"alpha": 3}, 0.5),
+    ("alpha", "jensen", {"alpha": 1 + 1e-9}, math.log(2)),
+    ("renyi", "jensen", {"alpha": 0.5}, math.log(2)),
+    ("ab", "jensen", {"alpha": 0.5, "beta": 0.5}, 2 * math.log(2)),
+    ("ab", "jensen", {"alpha": 2, "beta": -1}, math.log(2) / 2),
+]
+
+
+@pytest.mark.parametrize(("name", "symmetrize", "parameters", "bound"), BOUNDS)
 def test_disjoint_distributions_reach_the_upper_bound(name, symmetrize, parameters, bound):
     p, q = logs(1.0, 0.0), logs(0.0, 1.0)
     assert upper_bound(name, symmetrize=symmetrize, **parameters) == pytest.approx(bound, rel=1e-7)
@@ -357,11 +280,11 @@ def test_fisher_rao_itself_keeps_within_one():
 
 
 @given(
-    logits(2, 300.0),
+    logits(300.0),
     st.floats(0.01, 8.0).filter(lambda a: a != 1.0),
     st.sampled_from(["alpha", "renyi"]),
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_jensen_bounds_hold_before_they_are_enforced(pair, alpha, name):
     p, q = (row.log_softmax(-1) for row in pair)
     m = torch.logaddexp(p, q) - math.log(2)
@@ -403,7 +326,8 @@ def test_a_probability_of_zero_is_taken_as_very_small():
 # Shares of the vocabulary's entries
 
 
-@pytest.mark.parametrize(("name", "symmetrize"), ORDINARY)
+@pytest.mark.parametrize("symmetrize", SYMMETRIZATIONS)
+@pytest.mark.parametrize("name", MEASURES)
 def test_shares_name_the_entries_that_differ_and_add_up(name, symmetrize):
     options = {"symmetrize": symmetrize, **PARAMETERS.get(name, {})}
     p, q = logs(0.5, 0.3, 0.1, 0.1), logs(0.5, 0.1, 0.3, 0.1)
@@ -481,15 +405,13 @@ def test_a_vocabulary_of_a_quarter_million_is_summed_without_loss():
 
 
 def test_the_table_describes_every_measure():
-    assert list(MEASURES) == [name for name in vars(Literal) if name.endswith(("ence", "ance"))]
+    assert list(MEASURES) == list(LITERAL)
     for name, measure in MEASURES.items():
         assert measure.name == name and callable(getattr(measures, name))
         assert measure.expression and measure.description and measure.source
         assert {parameter.name for parameter in measure.parameters} == set(PARAMETERS.get(name, {}))
         assert measure.symmetric == name.endswith("_distance")
         assert measures.resolve(measure) is measures.resolve(name) is measure
-    for alias, name in measures.ALIASES.items():
-        assert measures.resolve(alias) is MEASURES[name]
 
 
 # What is refused: by the name of the argument, with what would do.
@@ -500,15 +422,12 @@ ZEROS = torch.zeros(2, 5)
 NO_NUMBERS = [None, True, torch.tensor(True), math.nan, math.inf, 10**400, "0.5", 0.5j, [0.5]]
 NO_NUMBERS += [torch.tensor([0.5]), np.array([0.5]), np.array("2")]
 OUTSIDE = [  # a measure, parameters, and what its refusal says that it needs
-    *(
-        ("alpha", {"alpha": wrong}, f"alpha: any number but 0 and 1.*got {wrong}")
-        for wrong in (0, 1)
-    ),
+    ("alpha", {"alpha": 0}, "alpha: any number but 0 and 1.*got 0"),
+    ("alpha", {"alpha": 1}, "alpha: any number but 0 and 1.*got 1"),
     *(("renyi", {"alpha": w}, "alpha: any number > 0 but 1") for w in (0, -0.5, 1, *NO_NUMBERS)),
-    *(
-        ("beta", {"beta": wrong}, f"beta: any number but 0 and -1.*got {wrong}")
-        for wrong in (0, -1)
-    ),
+    ("beta", {"beta": 0}, "beta: any number but 0 and -1.*got 0"),
+    ("beta", {"beta": -1}, "beta: any number but 0 and -1.*got -1"),
+    ("beta", {}, "beta: .* got None"),
     ("ab", {"beta": 1}, "alpha: any number but 0"),
     ("ab", {"alpha": 1, "beta": 0}, "beta: .* got 0"),
     ("ab", {"alpha": 0.5, "beta": -0.5}, "alpha \\+ beta other than 0; got alpha=0.5"),
@@ -528,8 +447,8 @@ REFUSED = [  # names, tensors
     *((measures.resolve, (name,), {}, f"did you mean {hint}") for name, hint in NAMES.items()),
     *((measures.resolve, (name,), {}, "known: ") for name in ("xyzzy", None, ["kl"], "")),
     *(
-        (each, ("l1", *rows), {"symmetrize": "jeffrey"}, "unknown symmetrize .*'jeffreys'")
-        for each, rows in ((compare, (X, Y)), (measures.shares, (X, Y)), (upper_bound, ()))
+        (function, ("l1", *rows), {"symmetrize": "jeffrey"}, "unknown symmetrize .*'jeffreys'")
+        for function, rows in ((compare, (X, Y)), (measures.shares, (X, Y)), (upper_bound, ()))
     ),
     (compare, ("kl", ZEROS, ZEROS[:, :4]), {}, r"last axis.*\[2, 5\] and \[2, 4\]"),
     (compare, ("kl", ZEROS, torch.zeros(3, 5)), {}, r"broadcast; got shapes \[2, 5\]"),
@@ -538,9 +457,9 @@ REFUSED = [  # names, tensors
     (measures.shares, ("kl", X, Y[:5]), {}, "last axis"),
     (compare, ("kl", torch.zeros(2), np.zeros(2)), {}, "log_q must be a torch.Tensor"),
     *(
-        (each, ("kl", X, Y.where(Y.max() > Y, wrong)), {}, "log_q holds NaN")
+        (function, ("kl", X, Y.where(Y.max() > Y, wrong)), {}, "log_q holds NaN")
         for wrong in (math.nan, math.inf)
-        for each in (compare, measures.shares)
+        for function in (compare, measures.shares)
     ),
     (compare, ("kl", torch.full((1, 24), -math.inf), X), {}, "log_p holds NaN"),
     *((measures.parameter_grid, ("renyi", [2, w], [None]), {}, "alpha") for w in (None, "2")),
@@ -556,8 +475,8 @@ def test_what_cannot_be_compared_is_refused(function, arguments, options, word):
 def test_the_value_that_a_refusal_suggests_is_accepted_by_every_measure():
     for name, measure in measures.MEASURES.items():
         for number in (0.5, 1e50):
-            used = {parameter.name: number for parameter in measure.parameters}
-            assert measures.check_parameters(name, **used) == used
+            parameters = {parameter.name: number for parameter in measure.parameters}
+            assert measures.check_parameters(name, **parameters) == parameters
     for number in (2, np.float32(2), np.int64(2), np.array(2.0), torch.tensor(2.0), Fraction(2)):
         (checked,) = measures.check_parameters("renyi", number).values()
         assert type(checked) is float and checked == 2.0
@@ -576,5 +495,3 @@ def test_parameters_that_a_measure_does_not_use_are_ignored():
     assert measures.check_parameters("kl", "nonsense", math.nan) == {}
     assert measures.check_parameters("renyi", 2, "nonsense") == {"alpha": 2.0}
     assert measures.check_parameters("beta", 1.0, 2) == {"beta": 2.0}
-    x, y = FAMILIES["random"]
-    assert torch.equal(compare("kl", x, y, alpha=1.0, beta="nonsense"), compare("kl", x, y))

@@ -3,6 +3,7 @@
 import errno
 import itertools
 import json
+import math
 import os
 import re
 import tracemalloc
@@ -15,12 +16,7 @@ import pytest
 from filelock import FileLock
 from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import (
-    RuleBasedStateMachine,
-    precondition,
-    rule,
-    run_state_machine_as_test,
-)
+from hypothesis.stateful import RuleBasedStateMachine, precondition, rule, run_state_machine_as_test
 
 from infolm_metric import InfoLMScorer
 from infolm_metric.core.baselines import Baseline, NoBaseline
@@ -70,20 +66,18 @@ class Killed(BaseException):
 
 
 @pytest.mark.parametrize(
-    "chosen",
-    [{"idf": "separate"}, {"idf": False, "information_measure": ["l1", "l2"]}],
-    ids=str,
+    "options", [{"idf": "separate"}, {"idf": False, "information_measure": ["l1", "l2"]}], ids=str
 )
 @pytest.mark.filterwarnings("ignore:infolm")
-def test_a_job_writes_what_one_call_gives_beside_the_columns_of_its_input(tiny_bert, chosen):
-    scorer = InfoLMScorer(model_name_or_path=str(tiny_bert), **chosen)
+def test_a_job_writes_what_one_call_gives_beside_the_columns_of_its_input(tiny_bert, options):
+    scorer = InfoLMScorer(model_name_or_path=str(tiny_bert), **options)
     result = job(scorer)
     sides = [row["prediction"] for row in ROWS], [row["references"] for row in ROWS]
     expected = scorer.score(*sides)
     names = list(expected.columns())
-    for number, (row, given) in enumerate(zip(rows_of(), ROWS, strict=True), 1):
-        assert list(row) == ["pair", *given, *names]
-        assert {"pair": number, **given}.items() <= row.items()
+    for number, (row, input_row) in enumerate(zip(rows_of(), ROWS, strict=True), 1):
+        assert list(row) == ["pair", *input_row, *names]
+        assert {"pair": number, **input_row}.items() <= row.items()
     for name, column in expected.columns().items():
         assert [row[name] for row in rows_of()] == pytest.approx(column, abs=1e-6, rel=1e-6)
         assert result.means[name] == pytest.approx(expected.mean(name), abs=1e-6, rel=1e-6)
@@ -99,7 +93,7 @@ def test_plain_files_and_odd_values_are_written_as_json():
     job(source=Source("a.txt", read, files=("a.txt", "b.txt")))
     (row,) = rows_of()
     assert row == {"pair": 1, "prediction": "café", "references": ["cat"], "toy": row["toy"]}
-    odd = {"prediction": "a", "reference": "a", "n": float("nan"), "s": "\ud800", "p": Path("x")}
+    odd = {"prediction": "a", "reference": "a", "n": math.nan, "s": "\ud800", "p": Path("x")}
     job(source=Source("odd", lambda: iter([("row 1", odd)])), output="odd.jsonl")
     (row,) = rows_of(Path("odd.jsonl"))
     assert (row["n"], row["s"], row["p"], row["toy"]) == (None, "\ud800", "x", 1.0)
@@ -138,10 +132,10 @@ OTHERWISE = [  # another job than the one that was begun, and a word of the refu
 class Jobs(RuleBasedStateMachine):
     """A job that is stopped anywhere, damaged and gone on with ends in the bytes of a whole one."""
 
-    def __init__(self, monkeypatch, whole, result):
+    def __init__(self, monkeypatch, expected, result):
         super().__init__()
-        self.monkeypatch, self.whole, self.result = monkeypatch, whole, result
-        self.kept = 0  # what a user was told, or can expect, to be there
+        self.monkeypatch, self.expected, self.result = monkeypatch, expected, result
+        self.least_rows = 0  # what a user was told, or can expect, to be there
         for file in (OUTPUT, PART, RECORD):
             file.unlink(missing_ok=True)
 
@@ -162,7 +156,7 @@ class Jobs(RuleBasedStateMachine):
         steps = itertools.count(1)
 
         def stopping(function):
-            def stopped(*arguments):
+            def wrapper(*arguments):
                 number = next(steps)
                 if number == step and early:
                     raise problem
@@ -171,10 +165,10 @@ class Jobs(RuleBasedStateMachine):
                     raise problem
                 return value
 
-            return stopped
+            return wrapper
 
         places = [(Scorer, "score_part"), (resume, "write_text"), (resume, "put_in_place")]
-        with self.monkeypatch.context() as patch, warnings.catch_warnings(record=True) as caught:
+        with self.monkeypatch.context() as patch, warnings.catch_warnings(record=True) as records:
             warnings.simplefilter("always")
             for place, name in (*places, (os, "fsync")):
                 patch.setattr(place, name, stopping(getattr(place, name)))
@@ -184,14 +178,14 @@ class Jobs(RuleBasedStateMachine):
                 assert isinstance(error, Killed) or "No space left on device" in str(error)
             else:
                 assert next(steps) <= step  # nothing that stops a job goes unheard
-        told = re.findall(r"(\d+) of 50 pairs are kept in \S+\.part", str(caught))
-        self.kept = int(told[0]) if told else 0 if restart else self.kept
+        counts = re.findall(r"(\d+) of 50 pairs are kept in \S+\.part", str(records))
+        self.least_rows = int(counts[0]) if counts else 0 if restart else self.least_rows
 
     @precondition(lambda self: PART.exists() and not self.lost)
-    @rule(rest=st.binary(min_size=1, max_size=20))
-    def torn(self, rest):
+    @rule(tail=st.binary(min_size=1, max_size=20))
+    def torn(self, tail):
         with PART.open("ab") as part:  # what a kill leaves after the last whole chunk
-            part.write(rest)
+            part.write(tail)
 
     @precondition(lambda self: PART.exists())
     @rule(share=st.floats(0, 1, exclude_max=True))
@@ -202,17 +196,15 @@ class Jobs(RuleBasedStateMachine):
     @rule()
     def taken_elsewhere(self):
         OUTPUT.unlink()
-        self.kept = 0
+        self.least_rows = 0
 
     @precondition(lambda self: RECORD.exists() and (PART.exists() or OUTPUT.exists()))
-    @rule(asked=st.sampled_from(OTHERWISE))
-    def otherwise(self, asked):
-        before = contents()
-        with pytest.raises(ValueError, match=f"{asked[1]}.*--restart"):
-            job(**asked[0])
-        assert {
-            file: file.read_bytes() for file in (OUTPUT, PART, RECORD) if file.exists()
-        } == before
+    @rule(attempt=st.sampled_from(OTHERWISE))
+    def otherwise(self, attempt):
+        files = contents()
+        with pytest.raises(ValueError, match=f"{attempt[1]}.*--restart"):
+            job(**attempt[0])
+        assert contents() == files
 
     @precondition(lambda self: RECORD.exists() and (PART.exists() or OUTPUT.exists()))
     @rule(share=st.floats(0, 0.9))
@@ -230,11 +222,11 @@ class Jobs(RuleBasedStateMachine):
                 job()
             return
         result = job(restart=restart)
-        assert result.resumed == 0 if restart else result.resumed in {*range(self.kept, 50, 8), 50}
+        assert result.resumed in ({0} if restart else {*range(self.least_rows, 50, 8), 50})
         assert replace(result, resumed=0) == self.result
-        assert OUTPUT.read_bytes() == self.whole
+        assert OUTPUT.read_bytes() == self.expected
         assert sorted(os.listdir()) == ["pairs.jsonl", "scores.jsonl", "scores.jsonl.job"]
-        self.kept = len(ROWS)
+        self.least_rows = len(ROWS)
 
     def teardown(self):
         for restart in {False, self.lost}:
@@ -253,10 +245,10 @@ def test_a_job_stopped_anywhere_and_damaged_goes_on_to_the_same_bytes(monkeypatc
 @pytest.mark.filterwarnings("ignore:infolm")
 def test_a_finished_job_is_answered_without_a_model(tiny_bert, request):
     scorer = InfoLMScorer(model_name_or_path=str(tiny_bert))
-    done = job(scorer)
+    result = job(scorer)
     scorer.unload()
     request.getfixturevalue("no_model")
-    assert job(scorer) == replace(done, resumed=len(ROWS))
+    assert job(scorer) == replace(result, resumed=len(ROWS))
 
 
 def test_a_link_a_mode_and_an_empty_file_stay_as_they_are():
@@ -277,44 +269,44 @@ def test_memory_does_not_grow_with_the_number_of_rows():
         source = Source("many", lambda: ((f"row {i}", dict(row)) for i in range(count)))
         tracemalloc.start()
         run_job(ToyScorer(), source, f"{count}.jsonl")
-        found = tracemalloc.get_traced_memory()[1]
+        size = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
-        return found
+        return size
 
     peak(100)  # what is allocated once in a process is not counted
-    grown = peak(8192) - peak(2048)
+    growth = peak(8192) - peak(2048)
     # An object kept for each row takes 16 bytes at least; the collector's moment takes some kB.
-    assert grown < 16 * (8192 - 2048)
+    assert growth < 16 * (8192 - 2048)
 
 
 # What is refused
 
 
-@pytest.mark.parametrize(
-    ("make", "output", "source", "words"),
-    [
-        (lambda: OUTPUT.write_text("mine\n"), OUTPUT, None, "no job has written it"),
-        (lambda: os.mkfifo(OUTPUT), OUTPUT, None, "no job has written it"),
-        (None, "pairs.jsonl", None, "it is read, too"),
-        (None, "no/scores.jsonl", None, "no folder"),
-        (None, OUTPUT, Source("-", lambda: iter(()), files=("-",)), "can be read once"),
-        (None, OUTPUT, Source("nothing", lambda: iter(())), "nothing has no rows"),
-        (None, OUTPUT, Source("rows", lambda: iter([("row 1", {"prediction": "a"})])), "row 1: no"),
-        (
-            None,
-            OUTPUT,
-            Source("r", lambda: iter([("row 1", {**ROWS[0], "toy": 1})])),
-            "row 1: there is a column 'toy' already",
-        ),
-    ],
-)
+REFUSED = [
+    (lambda: OUTPUT.write_text("mine\n"), OUTPUT, None, "no job has written it"),
+    (lambda: os.mkfifo(OUTPUT), OUTPUT, None, "no job has written it"),
+    (None, "pairs.jsonl", None, "it is read, too"),
+    (None, "no/scores.jsonl", None, "no folder"),
+    (None, OUTPUT, Source("-", lambda: iter(()), files=("-",)), "can be read once"),
+    (None, OUTPUT, Source("nothing", lambda: iter(())), "nothing has no rows"),
+    (None, OUTPUT, Source("rows", lambda: iter([("row 1", {"prediction": "a"})])), "row 1: no"),
+    (
+        None,
+        OUTPUT,
+        Source("r", lambda: iter([("row 1", {**ROWS[0], "toy": 1})])),
+        "row 1: there is a column 'toy' already",
+    ),
+]
+
+
+@pytest.mark.parametrize(("make", "output", "source", "words"), REFUSED)
 def test_what_cannot_be_a_job_is_refused(make, output, source, words):
     if make:
         make()
-    before = OUTPUT.is_file() and OUTPUT.read_text()
+    content = OUTPUT.is_file() and OUTPUT.read_text()
     with pytest.raises(ValueError, match=words):
         job(source=source, output=output)
-    assert (OUTPUT.is_file() and OUTPUT.read_text()) == before
+    assert (OUTPUT.is_file() and OUTPUT.read_text()) == content
     assert not RECORD.exists() and not Path(f"{output}.lock").exists()
 
 
@@ -322,3 +314,12 @@ def test_a_second_writer_is_refused():
     with FileLock("scores.jsonl.lock"), pytest.raises(ValueError, match="another process is at"):
         job()
     assert job().pairs == len(ROWS)
+
+
+def test_a_disk_without_locks_is_named(monkeypatch):
+    def acquire(*args, **options):
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(FileLock, "acquire", acquire)
+    with pytest.raises(OSError, match="cannot lock .*scores.jsonl.*No locks available.*has locks"):
+        job()

@@ -17,12 +17,7 @@ from infolm_metric.meta_evaluation import (
     partial_correlation,
     soft_pairwise_accuracy,
 )
-from infolm_metric.meta_evaluation.agreement import (
-    format_cell,
-    format_p_value,
-    level_rows,
-    notes,
-)
+from infolm_metric.meta_evaluation.agreement import format_cell, format_p_value, level_rows, notes
 from infolm_metric.meta_evaluation.correlations import COEFFICIENTS, common_scores, partial
 from infolm_metric.meta_evaluation.significance import difference_p_value, draw, resampled
 
@@ -39,36 +34,35 @@ def grids(systems=6, samples=8):
 def test_every_cell_is_what_the_statistic_gives_alone(level, missing):
     human, metrics, length = grids()
     human["fluency"][1, 2] = metrics["bleu"][3, 4] = np.nan
-    more = {"missing": missing, "resamples": 60, "seed": 3}
-    table = agreement(human, metrics, against=["bleu"], length=length, **more)
+    options = {"missing": missing, "resamples": 60, "seed": 3}
+    table = agreement(human, metrics, against=["bleu"], length=length, **options)
     # Metrics are judged by the samples that all of them have.
-    people, mine, bleu, characters = common_scores(
-        [human["fluency"], metrics["mine"], metrics["bleu"], length], missing
-    )[0]
+    all_grids = [human["fluency"], metrics["mine"], metrics["bleu"], length]
+    people, scores, bleu, characters = common_scores(all_grids, missing)[0]
     draws = draw(*people.shape, 60, 3)
     for name, function in COEFFICIENTS.items():
         cell = table.find("mine", "fluency", level, name)
-        given = people, mine, name, level, "available"
-        assert cell.value == correlation(*given)
-        interval = bootstrap_interval(*given, resamples=60, seed=3)
+        arguments = people, scores, name, level, "available"
+        assert cell.value == correlation(*arguments)
+        interval = bootstrap_interval(*arguments, resamples=60, seed=3)
         assert (cell.low, cell.high) == interval
-        values = [resampled(function, [people, each], draws, level) for each in (mine, bleu)]
+        values = [resampled(function, [people, metric], draws, level) for metric in (scores, bleu)]
         expected = difference_p_value(*values)
         if level == "system":
-            means = (np.nanmean(grid, 1).round(10) for grid in (people, mine, bleu))
+            means = (np.nanmean(grid, 1).round(10) for grid in (people, scores, bleu))
             expected = compare_metrics(*means, name).p_value
         assert cell.p_values["bleu"] == pytest.approx(expected, abs=1e-6)
     cell = table.find("mine", "fluency", level, "partial")
-    assert cell.value == partial_correlation(people, mine, characters, level, "available")
-    values = resampled(partial, [people, mine, characters], draws, level)
+    assert cell.value == partial_correlation(people, scores, characters, level, "available")
+    values = resampled(partial, [people, scores, characters], draws, level)
     assert (cell.low, cell.high) == pytest.approx(np.nanquantile(values, [0.025, 0.975]))
     accuracy = pairwise_accuracy if level == "system" else calibrated_accuracy
     cell = table.find("mine", "fluency", level, "accuracy")
-    assert cell.value == accuracy(people, mine, level, "available")
+    assert cell.value == accuracy(people, scores, level, "available")
     assert math.isnan(cell.low) == math.isnan(cell.p_values["bleu"]) == (level == "text")
     if level == "system":
         cell = table.find("mine", "fluency", level, "soft_accuracy")
-        assert cell.value == soft_pairwise_accuracy(people, mine, missing="available", seed=3)
+        assert cell.value == soft_pairwise_accuracy(people, scores, missing="available", seed=3)
     assert table.samples == {"fluency": people.shape[1]}
     assert table.dropped == {"fluency": 8 - people.shape[1]}
     assert (table.systems, table.resamples, table.seed) == (6, 60, 3)
@@ -83,10 +77,10 @@ def test_texts_of_unknown_systems_have_a_text_level_alone_and_no_accuracy():
     assert (table.systems, table.samples, table.dropped) == (0, {"fluency": 47}, {"fluency": 1})
     assert table.names("level") == ["text"]
     assert table.names("statistic") == ["pearson", "spearman", "kendall", "partial"]
-    rest = [grid.ravel()[np.arange(48) != 5] for grid in (human["fluency"], metrics["mine"])]
+    sides = [grid.ravel()[np.arange(48) != 5] for grid in (human["fluency"], metrics["mine"])]
     cell = table.find("mine", "fluency", "text", "pearson")
-    assert cell.value == pytest.approx(np.corrcoef(*rest)[0, 1])
-    interval = bootstrap_interval(*rest, level="text", resamples=30)
+    assert cell.value == pytest.approx(np.corrcoef(*sides)[0, 1])
+    interval = bootstrap_interval(*sides, level="text", resamples=30)
     assert (cell.low, cell.high) == pytest.approx(interval)
 
 
@@ -94,59 +88,52 @@ def test_texts_of_unknown_systems_have_a_text_level_alone_and_no_accuracy():
 def test_length_is_compared_with_whether_it_is_named_or_not(against):
     human, metrics, length = grids()
     table = agreement(human, metrics, against=against, length=length, resamples=20)
-    plain = agreement(human, metrics, against=["bleu"], length=length, resamples=20)
+    expected = agreement(human, metrics, against=["bleu"], length=length, resamples=20)
     assert table.against == ("bleu", "length")
-    assert table.as_dict() == plain.as_dict()
+    assert table.as_dict() == expected.as_dict()
     assert table.find("mine", "fluency", "text", "pearson").p_values["length"] > 0
     assert set(table.find("length", "fluency", "text", "pearson").p_values) == {"bleu"}
-    alike = agreement(human, metrics, against=against, length=0 * length + 7, resamples=20)
-    assert (alike.against, alike.names("metric")) == (("bleu",), ["mine", "bleu"])
-    assert "partial" not in alike.names("statistic")
-    named = agreement(human, {**metrics, "length": length}, against=["length"], resamples=20)
-    assert named.against == ("length",)
+    level_table = agreement(human, metrics, against=against, length=0 * length + 7, resamples=20)
+    assert (level_table.against, level_table.names("metric")) == (("bleu",), ["mine", "bleu"])
+    assert "partial" not in level_table.names("statistic")
+    length_table = agreement(human, {**metrics, "length": length}, against=["length"], resamples=20)
+    assert length_table.against == ("length",)
 
 
 @pytest.mark.parametrize(("systems", "tested"), [(3, False), (4, True)])
 def test_williams_test_needs_four_systems(systems, tested):
     human, metrics, _ = grids(systems)
     table = agreement(human, metrics, against=["bleu"], resamples=20)
-    assert (
-        np.isfinite(table.find("mine", "fluency", "system", "pearson").p_values["bleu"]) == tested
-    )
+    cell = table.find("mine", "fluency", "system", "pearson")
+    assert np.isfinite(cell.p_values["bleu"]) == tested
 
 
-def with_infinity(side, name, value, sign=1):
-    sides = dict(zip(("human", "metrics", "length"), grids(), strict=True))
-    grid = sides["length"] if side == "length" else sides[side][name]
-    grid[0, 0] = sign * value
-    return sides
+INFINITE = grids()[2]
+INFINITE[0, 0] = np.inf
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"against": ["lenght"]}, "unknown .* 'lenght'; did you mean 'length'"),
-        ({"against": ["length"], "length": None}, "unknown .* 'length'; known: 'mine', 'bleu'"),
-        ({"metrics": {"length": grids()[2]}}, "a metric is named 'length'.*rename it"),
-        ({"metrics": {}}, "at least one criterion and one metric"),
-        ({"human": {}}, "at least one criterion and one metric"),
-        ({"metrics": {"flat": np.ones((6, 8))}}, "'flat': all 48 values are 1"),
-        ({"human": {"bleu": np.ones((6, 8))}}, "'bleu': all 48 values are 1"),
-        ({"levels": ["sytem"]}, "unknown level 'sytem'; did you mean 'system'"),
-        ({"missing": "omit"}, "unknown missing 'omit'"),
-        ({"resamples": 0}, "resamples must be at least 1, got 0"),
-        ({"seed": -1}, "seed must be at least 0, got -1"),
-        (with_infinity("human", "fluency", np.inf), "'fluency' must be finite"),
-        (with_infinity("metrics", "bleu", -np.inf), "'bleu' must be finite"),
-        (with_infinity("length", "length", np.inf), "length must be finite"),
-        ({"human": {"fluency": np.arange(48.0)}}, r"one shape .* got \[48\] and \[6, 8\]"),
-        (
-            {"human": {"f": np.arange(6.0)}, "metrics": {"m": np.arange(6.0)}, "length": None,
-             "levels": ["system"]},
-            "the system level needs the system",
-        ),
-    ],
-)  # fmt: skip
+REFUSED = [
+    ({"against": ["lenght"]}, "unknown .* 'lenght'; did you mean 'length'"),
+    ({"against": ["length"], "length": None}, "unknown .* 'length'; known: 'mine', 'bleu'"),
+    ({"metrics": {"length": grids()[2]}}, "a metric is named 'length'.*rename it"),
+    ({"metrics": {}}, "at least one criterion and one metric"),
+    ({"metrics": {"flat": np.ones((6, 8))}}, "'flat': all 48 values are 1"),
+    ({"levels": ["sytem"]}, "unknown level 'sytem'; did you mean 'system'"),
+    ({"missing": "omit"}, "unknown missing 'omit'"),
+    ({"resamples": 0}, "resamples must be at least 1, got 0"),
+    ({"human": {"fluency": INFINITE}}, "'fluency' must be finite"),
+    ({"metrics": {"bleu": -INFINITE}}, "'bleu' must be finite"),
+    ({"length": INFINITE}, "length must be finite"),
+    ({"human": {"fluency": np.arange(48.0)}}, r"one shape .* got \[48\] and \[6, 8\]"),
+    (
+        {"human": {"f": np.arange(6.0)}, "metrics": {"m": np.arange(6.0)}, "length": None,
+         "levels": ["system"]},
+        "the system level needs the system",
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("changes", "message"), REFUSED)
 def test_a_wrong_argument_is_named(changes, message):
     human, metrics, length = grids()
     with pytest.raises(ValueError, match=message):
@@ -160,10 +147,8 @@ def test_the_rows_of_a_level_hold_every_cell():
     human, metrics, length = grids()
     table = agreement(human, metrics, against=["bleu"], length=length, resamples=20)
     header, rows = level_rows(table, "system")
-    assert header == [
-        "criterion", "metric", "Pearson", "Spearman", "Kendall", "accuracy", "soft accuracy",
-        "given length", "p vs bleu", "p vs length",
-    ]  # fmt: skip
+    titles = "criterion, metric, Pearson, Spearman, Kendall, accuracy, soft accuracy"
+    assert header == f"{titles}, given length, p vs bleu, p vs length".split(", ")
     assert [row[:2] for row in rows] == [["fluency", m] for m in ("mine", "bleu", "length")]
     cell = table.find("mine", "fluency", "system", "pearson")
     assert rows[0][2] == format_cell(cell)
@@ -171,34 +156,30 @@ def test_the_rows_of_a_level_hold_every_cell():
     assert rows[1][8] == rows[2][9] == ""
     assert level_rows(table, "text")[0] == [name for name in header if name != "soft accuracy"]
     nan = math.nan
-    for (value, low), shown in (((0.5, 0.25), "0.500 [0.25, 0.75]"), ((0.5, nan), "0.500")):
-        assert format_cell(Agreement("m", "c", "text", "pearson", value, low, 0.75)) == shown
+    for (value, low), text in (((0.5, 0.25), "0.500 [0.25, 0.75]"), ((0.5, nan), "0.500")):
+        assert format_cell(Agreement("m", "c", "text", "pearson", value, low, 0.75)) == text
     values = (0.00099, 0.001, nan, None)
     assert list(map(format_p_value, values)) == ["<0.001", "0.001", "-", ""]
-    made = json.loads(json.dumps(table.as_dict(), allow_nan=False))
-    assert made["systems"] == 6 and made["against"] == ["bleu", "length"]
-    assert {c["low"] for c in made["agreement"] if c["statistic"] == "soft_accuracy"} == {None}
+    report = json.loads(json.dumps(table.as_dict(), allow_nan=False))
+    assert report["systems"] == 6 and report["against"] == ["bleu", "length"]
+    assert {c["low"] for c in report["agreement"] if c["statistic"] == "soft_accuracy"} == {None}
 
 
 def test_the_notes_say_what_the_figures_rest_on():
     human, metrics, length = grids()
     human["coverage"] = human["fluency"].copy()
     human["coverage"][1, 2] = np.nan
-    plain = agreement(human, metrics, levels=["system"], resamples=20, seed=2)
-    told = "\n".join(notes(plain))
-    assert "8 samples or 7 samples; in brackets 95%" in told and "seed 2" in told
-    assert "coverage: 1 samples left out" in told and "fluency: 0" not in told
-    assert "at the system level the share" in told and "at the text level" not in told
-    assert "Williams" not in told and "given length" not in told and "threshold" not in told
-    whole = "\n".join(notes(agreement(human, metrics, length=length, resamples=20)))
-    assert "Williams" in whole and "given length" in whole and "threshold" in whole
-    assert "not defined" in whole  # length given length
+    table = agreement(human, metrics, levels=["system"], resamples=20, seed=2)
+    text = "\n".join(notes(table))
+    assert "8 samples or 7 samples; in brackets 95%" in text and "seed 2" in text
+    assert "coverage: 1 samples left out" in text and "fluency: 0" not in text
+    assert "at the system level the share" in text and "at the text level" not in text
+    assert "Williams" not in text and "given length" not in text and "threshold" not in text
+    longest = "\n".join(notes(agreement(human, metrics, length=length, resamples=20)))
+    assert "Williams" in longest and "given length" in longest and "threshold" in longest
+    assert "not defined" in longest  # length given length
     flat = {"fluency": grids()[0]["fluency"].ravel()}
     texts = agreement(flat, {"mine": metrics["mine"].ravel()}, resamples=20)
-    told = "\n".join(notes(texts))
-    assert (
-        "48 texts;" in told
-        and "level" not in told
-        and "threshold" not in told
-        and "not defined" not in told
-    )
+    text = "\n".join(notes(texts))
+    assert "48 texts;" in text
+    assert not any(words in text for words in ("level", "threshold", "not defined"))

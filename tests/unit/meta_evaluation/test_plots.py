@@ -30,10 +30,8 @@ def test_every_value_and_its_interval_are_drawn(table, statistic, tmp_path, monk
     panels = iter(zip(points, intervals, strict=True))
     for level in ("system", "text") if statistic != "soft_accuracy" else ("system",):
         for criterion in ("fluency", "data_coverage"):
-            cells = [
-                table.find(metric, criterion, level, statistic)
-                for metric in ("mine", "bleu", "length")
-            ]
+            metrics = ("mine", "bleu", "length")
+            cells = [table.find(metric, criterion, level, statistic) for metric in metrics]
             values, (lows, highs) = next(panels)
             np.testing.assert_equal(values, [cell.value for cell in cells])
             np.testing.assert_equal(lows, [cell.low for cell in cells])
@@ -51,14 +49,14 @@ def test_the_names_are_in_the_figure(table, tmp_path, monkeypatch):
         assert f">{name}<" in words
 
 
-@pytest.mark.parametrize(
-    ("file", "statistic", "message"),
-    [
-        ("figure.pgn", "pearson", "unknown format of a plot 'pgn'; did you mean 'png'"),
-        ("figure", "pearson", "unknown format of a plot ''"),
-        ("figure.png", "pearsn", "unknown statistic 'pearsn'; did you mean 'pearson'"),
-    ],
-)
+REFUSED = [
+    ("figure.pgn", "pearson", "unknown format of a plot 'pgn'; did you mean 'png'"),
+    ("figure", "pearson", "unknown format of a plot ''"),
+    ("figure.png", "pearsn", "unknown statistic 'pearsn'; did you mean 'pearson'"),
+]
+
+
+@pytest.mark.parametrize(("file", "statistic", "message"), REFUSED)
 def test_what_cannot_be_drawn_is_refused(table, tmp_path, file, statistic, message):
     with pytest.raises(ValueError, match=message):
         plot_agreement(table, tmp_path / file, statistic)

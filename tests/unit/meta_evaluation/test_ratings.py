@@ -1,6 +1,5 @@
 """Rows with human scores: what is read, and what is refused with the row or the column named."""
 
-import csv
 import json
 import math
 
@@ -17,9 +16,18 @@ HUMAN = {("A", "1"): 1.0, ("A", "2"): 2.0, ("B", "1"): 3.0, ("B", "2"): 5.0}
 PERSON = {"system": "people", "id": "1", "prediction": None, "is_human": True}
 
 
+# Columns with dots, and one of a name of its own.
+CSV = """system,id,prediction,reference,human.fluency,metrics.bleu,speed
+A,1,text A1,reference 1,1.0,10.0,9.0
+A,2,text A2,reference 2,2.0,20.0,8.0
+B,1,text B1,reference 1,3.0,30.0,7.0
+B,2,text B2,reference 2,5.0,50.0,5.0
+"""
+
+
 def rows(**changes):
     """A row for two systems and two samples; `changes` go into the last one."""
-    made = [
+    table = [
         {
             "system": system,
             "id": sample,
@@ -30,8 +38,8 @@ def rows(**changes):
         }
         for (system, sample), score in HUMAN.items()
     ]
-    made[-1] |= changes
-    return made
+    table[-1] |= changes
+    return table
 
 
 def every_row(**changes):
@@ -40,25 +48,10 @@ def every_row(**changes):
 
 def unnamed(**changes):
     """The rows without systems; `changes` go into the last one."""
-    made = [
-        {"prediction": row["prediction"], "reference": "a text", "score": row["human"]["fluency"]}
-        for row in rows()
-    ]
-    made[-1] |= changes
-    return made
-
-
-def write_csv(path, made):
-    """The rows as a flat table: columns with dots, and one of a name of its own."""
-    with path.open("w", newline="") as file:
-        writer = csv.writer(file)
-        columns = "system,id,prediction,reference,human.fluency,metrics.bleu,speed"
-        writer.writerow(columns.split(","))
-        for row in made:
-            cells = [row[name] for name in ("system", "id", "prediction")]
-            scores = row["human"]["fluency"], row["metrics"]["bleu"], row["human"]["relevance"]
-            writer.writerow([*cells, row["references"][0], *scores])
-    return path
+    texts = [(row["prediction"], row["human"]["fluency"]) for row in rows()]
+    table = [{"prediction": text, "reference": "a text", "score": score} for text, score in texts]
+    table[-1] |= changes
+    return table
 
 
 def test_scores_are_laid_out_by_system_and_sample():
@@ -86,24 +79,25 @@ def test_rows_may_come_in_any_order(order):
 def test_a_dataset_a_json_lines_file_and_a_list_say_the_same(tmp_path):
     path = tmp_path / "rows.jsonl"
     path.write_text("\n".join(map(json.dumps, rows())))
-    plain = read_ratings(rows())
+    expected = read_ratings(rows())
     for source in (path, str(path), Dataset.from_list(rows())):
         ratings = read_ratings(source)
-        assert ratings.references == plain.references
-        for name, grid in plain.human.items():
+        assert ratings.references == expected.references
+        for name, grid in expected.human.items():
             assert (ratings.human[name] == grid).all()
 
 
 def test_csv_has_scores_in_columns_with_dots_or_named_ones(tmp_path):
-    path = write_csv(tmp_path / "rows.csv", rows())
+    path = tmp_path / "rows.csv"
+    path.write_text(CSV)
     ratings = read_ratings(path)
     assert list(ratings.human) == ["fluency"]
     assert ratings.metrics["bleu"].tolist() == [[10, 20], [30, 50]]
     with pytest.raises(ValueError, match="rows.csv, line 2: column 'system' must hold numbers"):
         read_ratings(path, metrics=["system"])
-    named = read_ratings(path, criteria=["speed"], metrics=["human.fluency"])
-    assert named.human["speed"].tolist() == [[9, 8], [7, 5]]
-    assert named.metrics["human.fluency"].tolist() == [[1, 2], [3, 5]]
+    other_ratings = read_ratings(path, criteria=["speed"], metrics=["human.fluency"])
+    assert other_ratings.human["speed"].tolist() == [[9, 8], [7, 5]]
+    assert other_ratings.metrics["human.fluency"].tolist() == [[1, 2], [3, 5]]
 
 
 def test_rows_without_systems_are_samples_of_their_own():
@@ -114,44 +108,42 @@ def test_rows_without_systems_are_samples_of_their_own():
     assert (part.predictions, part.human["score"].tolist()) == (("text A2", "text B2"), [2, 5])
 
 
-@pytest.mark.parametrize("named", ["criteria", "metrics"])
-def test_a_column_score_holds_peoples_unless_another_is_named(named):
-    made = [{**row, "bleu": 2 * row["score"]} for row in unnamed()]
-    other = {
-        "criteria": {"metrics": ["score"], "criteria": ["bleu"]},
-        "metrics": {"metrics": ["bleu"]},
-    }
-    ratings = read_ratings(made, **other[named])
-    expected = {"criteria": (["bleu"], ["score"]), "metrics": (["score"], ["bleu"])}
-    assert (list(ratings.human), list(ratings.metrics)) == expected[named]
+BLEU_OF_PEOPLE = {"criteria": ["bleu"], "metrics": ["score"]}
 
 
-@pytest.mark.parametrize("written", [True, "TRUE", "true", 1, "1", np.True_])
-def test_texts_of_people_are_left_out_and_counted(written):
-    ratings = read_ratings([{**PERSON, "is_human": written}, *rows()])
+def test_a_column_score_holds_peoples_unless_another_is_named():
+    table = [{**row, "bleu": 2 * row["score"]} for row in unnamed()]
+    for columns, criterion in (({"metrics": ["bleu"]}, "score"), (BLEU_OF_PEOPLE, "bleu")):
+        ratings = read_ratings(table, **columns)
+        assert [*ratings.human] == [criterion] and [*ratings.metrics] == columns["metrics"]
+
+
+@pytest.mark.parametrize("mark", [True, "TRUE", "true", 1, "1", np.True_])
+def test_texts_of_people_are_left_out_and_counted(mark):
+    ratings = read_ratings([{**PERSON, "is_human": mark}, *rows()])
     assert (ratings.people, len(ratings.predictions)) == (1, 4)
-    for other in (False, "False", 0, "0", "", None, np.False_):
-        assert read_ratings([{**PERSON, "is_human": written}, *rows(is_human=other)]).people == 1
+    for machine in (False, "False", 0, "0", "", None, np.False_):
+        assert read_ratings([{**PERSON, "is_human": mark}, *rows(is_human=machine)]).people == 1
 
 
 def test_systems_and_samples_can_be_left_out():
-    more = rows() + [{**row, "system": "C"} for row in rows()[:2]]
-    assert read_ratings(more, exclude_systems=["B"]).systems == ("A", "C")
+    table = rows() + [{**row, "system": "C"} for row in rows()[:2]]
+    assert read_ratings(table, exclude_systems=["B"]).systems == ("A", "C")
     third = [{**row, "id": 3} for row in rows()[::2]]
     for number in ("2", 2):
         assert read_ratings(rows() + third, exclude_ids=[number]).samples == ("1", "3")
     assert read_ratings([PERSON, *rows()], exclude_systems=["people"]).people == 1
 
 
-@pytest.mark.parametrize("named", [{}, {"criteria": ["relevance"], "metrics": ["bleu"]}])
-@pytest.mark.parametrize("nothing", [None, "", "not there"])
-def test_a_score_that_the_first_row_leaves_out_is_missing_there_alone(named, nothing):
-    made = rows()
+@pytest.mark.parametrize("columns", [{}, {"criteria": ["relevance"], "metrics": ["bleu"]}])
+@pytest.mark.parametrize("gap", [None, "", "not there"])
+def test_a_score_that_the_first_row_leaves_out_is_missing_there_alone(columns, gap):
+    table = rows()
     for group, name in (("human", "relevance"), ("metrics", "bleu")):
-        made[0][group][name] = nothing
-        if nothing == "not there":
-            del made[0][group][name]
-    ratings = read_ratings(made, **named)
+        table[0][group][name] = gap
+        if gap == "not there":
+            del table[0][group][name]
+    ratings = read_ratings(table, **columns)
     np.testing.assert_equal(ratings.human["relevance"], [[np.nan, 8], [7, 5]])
     np.testing.assert_equal(ratings.metrics["bleu"], [[np.nan, 20], [30, 50]])
 
@@ -188,46 +180,41 @@ def test_a_number_that_is_not_finite_is_refused_with_its_row(group, value):
         read_ratings(rows(**{group: {"name": value}}))
 
 
-@pytest.mark.parametrize(
-    ("made", "arguments", "message"),
-    [
-        # a row
-        (rows(human={"fluency": 10**400}), {}, "row 4: column 'fluency' must hold numbers"),
-        (rows(id="1"), {}, "row 4: system 'B' .* id '1' already, in row 3"),
-        (rows(prediction=None), {}, "row 4: 'prediction' must be a string, got None"),
-        (rows(references=[]), {}, "row 4: 'references' is an empty list"),
-        (rows(references=["a", None]), {}, "row 4: 'references' must be a string"),
-        (rows(system=None), {}, "row 4: 'system' must be a name"),
-        (rows(system=""), {}, "row 4: 'system' must be a name"),
-        (rows(id=True), {}, "row 4: 'id' must be a name"),
-        (rows(id=1.5), {}, "row 4: 'id' must be a name"),
-        (rows(reference="x"), {}, "row 4: both of the columns"),
-        (rows(is_human="maybe"), {}, "row 4: 'is_human' .* got 'maybe'"),
-        (unnamed(system="A", id=1), {}, "row 1: no column 'system'"),
-        ([{"system": "A", "id": 1, "human": {"f": 1}}] * 2, {}, "a text for id '1' already"),
-        (every_row(human=None, metrics=None), {}, "row 1: no human scores; .*there are '"),
-        (["text"], {}, "row 1: a dictionary is needed, got str"),
-        # a column
-        (rows(), {"criteria": ["fluidity"]}, "row 1: no human score 'fluidity'.* 'fluency'"),
-        (rows(), {"metrics": ["ter"]}, "row 1: no metrics score 'ter'.* 'bleu'"),
-        (unnamed(), {"exclude_systems": ["A"]}, "row 1: no column 'system'"),
-        (unnamed(), {"exclude_ids": ["1"]}, "row 1: no column 'id'"),
-        # what is left
-        (rows()[:2], {}, "at least two of 'system', got 1$"),
-        (rows()[::2], {}, "at least two of 'id', got 1$"),
-        ([PERSON, *rows()[:2]], {}, "got 1 beside 1 human texts"),
-        (unnamed()[:1], {}, "at least two of 'id'"),
-        ([], {}, "at least two of 'id', got 0"),
-        (every_row(human={"fluency": 7}), {}, "'fluency': all 4 values are 7"),
-        (every_row(metrics={"bleu": None}), {}, "'bleu': no values at all"),
-        (every_row(metrics={"fluency": 1}), {}, "'fluency' is a criterion and a metric"),
-        # who is left out
-        (rows(), {"exclude_systems": ["b"]}, "unknown system to exclude 'b'"),
-        ([PERSON, *rows()], {"exclude_systems": ["poeple"]}, "did you mean 'people'"),
-        (rows(), {"exclude_ids": "12"}, "exclude_ids must be a list"),
-        (rows(), {"exclude_ids": [7]}, "unknown id to exclude '7'; known: '1', '2'"),
-    ],
-)
-def test_rows_that_cannot_be_judged_are_refused(made, arguments, message):
+REFUSED = [
+    # a row
+    (rows(human={"fluency": 10**400}), {}, "row 4: column 'fluency' must hold numbers"),
+    (rows(id="1"), {}, "row 4: system 'B' .* id '1' already, in row 3"),
+    (rows(prediction=None), {}, "row 4: 'prediction' must be a string, got None"),
+    (rows(system=None), {}, "row 4: 'system' must be a name"),
+    (rows(id=1.5), {}, "row 4: 'id' must be a name"),
+    (rows(reference="x"), {}, "row 4: both of the columns"),
+    (rows(is_human="maybe"), {}, "row 4: 'is_human' .* got 'maybe'"),
+    (unnamed(system="A", id=1), {}, "row 1: no column 'system'"),
+    ([{"system": "A", "id": 1, "human": {"f": 1}}] * 2, {}, "a text for id '1' already"),
+    (every_row(human=None, metrics=None), {}, "row 1: no human scores; .*there are '"),
+    (["text"], {}, "row 1: a dictionary is needed, got str"),
+    # a column
+    (rows(), {"criteria": ["fluidity"]}, "row 1: no human score 'fluidity'.* 'fluency'"),
+    (rows(), {"metrics": ["ter"]}, "row 1: no metrics score 'ter'.* 'bleu'"),
+    (unnamed(), {"exclude_systems": ["A"]}, "row 1: no column 'system'"),
+    (unnamed(), {"exclude_ids": ["1"]}, "row 1: no column 'id'"),
+    # what is left
+    (rows()[:2], {}, "at least two of 'system', got 1$"),
+    (rows()[::2], {}, "at least two of 'id', got 1$"),
+    ([PERSON, *rows()[:2]], {}, "got 1 beside 1 human texts"),
+    ([], {}, "at least two of 'id', got 0"),
+    (every_row(human={"fluency": 7}), {}, "'fluency': all 4 values are 7"),
+    (every_row(metrics={"bleu": None}), {}, "'bleu': no values at all"),
+    (every_row(metrics={"fluency": 1}), {}, "'fluency' is a criterion and a metric"),
+    # who is left out
+    (rows(), {"exclude_systems": ["b"]}, "unknown system to exclude 'b'"),
+    ([PERSON, *rows()], {"exclude_systems": ["poeple"]}, "did you mean 'people'"),
+    (rows(), {"exclude_ids": "12"}, "exclude_ids must be a list"),
+    (rows(), {"exclude_ids": [7]}, "unknown id to exclude '7'; known: '1', '2'"),
+]
+
+
+@pytest.mark.parametrize(("table", "arguments", "message"), REFUSED)
+def test_rows_that_cannot_be_judged_are_refused(table, arguments, message):
     with pytest.raises((ValueError, TypeError), match=message):
-        read_ratings(made, **arguments)
+        read_ratings(table, **arguments)

@@ -54,24 +54,24 @@ def written_out(grid, draws, index):
     return grid[draws.systems[index]][:, columns]
 
 
-@pytest.mark.parametrize("over", ["both", "samples", "systems"])
+@pytest.mark.parametrize("axes", ["both", "samples", "systems"])
 @pytest.mark.parametrize("level", ["system", "text"])
-def test_a_resample_is_what_its_rows_and_columns_written_out_give(level, over, elements):
+def test_a_resample_is_what_its_rows_and_columns_written_out_give(level, axes, elements):
     human, metric = grids()
     length = np.random.default_rng(1).integers(5, 40, size=human.shape).astype(float)
-    draws = draw(*human.shape, resamples=30, seed=1, over=over)
+    draws = draw(*human.shape, resamples=30, seed=1, axes=axes)
     statistics = {
         **{name: (function, correlation, (name,)) for name, function in COEFFICIENTS.items()},
         "accuracy": (same_order, pairwise_accuracy, ()),
         "partial": (partial, partial_correlation, (length,)),
     }
-    for name, (function, plain, more) in statistics.items():
-        given = [human, metric, *(more if name == "partial" else ())]
-        found = resampled(function, given, draws, level)
-        for index in range(len(draws)):
-            drawn = [written_out(grid, draws, index) for grid in given]
-            expected = plain(*drawn, *(() if name == "partial" else more), level=level)
-            assert found[index] == pytest.approx(expected, abs=1e-9, nan_ok=True), name
+    for name, (function, statistic, arguments) in statistics.items():
+        sides = [human, metric, *(arguments if name == "partial" else ())]
+        values = resampled(function, sides, draws, level)
+        for index in range(len(draws.systems)):
+            resample = [written_out(grid, draws, index) for grid in sides]
+            expected = statistic(*resample, *(() if name == "partial" else arguments), level=level)
+            assert values[index] == pytest.approx(expected, abs=1e-9, nan_ok=True), name
 
 
 @pytest.mark.parametrize("level", ["system", "text"])
@@ -79,36 +79,36 @@ def test_a_gap_is_drawn_as_a_gap(level):
     human, metric = grids()
     human[2, 3] = np.nan
     human[:, 5] = 4.0
-    both, _ = common_scores([human, metric], "available")
+    sides, _ = common_scores([human, metric], "available")
     draws = draw(*human.shape, resamples=40, seed=2)
     for function in COEFFICIENTS.values():
-        found = resampled(function, both, draws, level)
-        for index in range(len(draws)):
-            h, m = (written_out(grid, draws, index) for grid in both)
+        values = resampled(function, sides, draws, level)
+        for index in range(len(draws.systems)):
+            h, m = (written_out(grid, draws, index) for grid in sides)
             means = [np.nanmean(grid, 1) for grid in (h, m)]
             expected = function(*means) if level == "system" else np.nanmean(function(h.T, m.T))
-            assert found[index] == pytest.approx(expected, abs=1e-9, nan_ok=True)
+            assert values[index] == pytest.approx(expected, abs=1e-9, nan_ok=True)
 
 
 def test_texts_of_unknown_systems_are_drawn_by_text():
     human, metric = (grid.ravel() for grid in grids())
     human[3] = np.nan
-    given = human[~np.isnan(human)], metric[~np.isnan(human)]
-    texts = np.random.default_rng(7).integers(len(given[0]), size=(50, len(given[0])))
-    values = [stats.pearsonr(*(side[row] for side in given))[0] for row in texts]
-    found = bootstrap_interval(human, metric, level="text", resamples=50, seed=7)
-    assert found == pytest.approx(np.quantile(values, [0.025, 0.975]))
+    sides = human[~np.isnan(human)], metric[~np.isnan(human)]
+    texts = np.random.default_rng(7).integers(len(sides[0]), size=(50, len(sides[0])))
+    values = [stats.pearsonr(*(side[row] for side in sides))[0] for row in texts]
+    interval = bootstrap_interval(human, metric, level="text", resamples=50, seed=7)
+    assert interval == pytest.approx(np.quantile(values, [0.025, 0.975]))
 
 
 def test_resamples_over_one_axis_leave_the_other_as_it_is():
-    assert (draw(4, 9, 5, over="samples").systems == np.arange(4)).all()
-    assert (draw(4, 9, 5, over="systems").samples == 1).all()
+    assert (draw(4, 9, 5, axes="samples").systems == np.arange(4)).all()
+    assert (draw(4, 9, 5, axes="systems").samples == 1).all()
 
 
 def test_draws_are_the_same_for_the_same_seed_and_others_for_another():
     for draws in (bootstrap_interval, soft_pairwise_accuracy):
-        one, again, other = (draws(*grids(), seed=seed) for seed in (0, 0, 1))
-        assert one == again != other
+        first, second, third = (draws(*grids(), seed=seed) for seed in (0, 0, 1))
+        assert first == second != third
 
 
 def test_an_interval_is_of_the_middle_of_the_values_there_are():
@@ -117,61 +117,35 @@ def test_an_interval_is_of_the_middle_of_the_values_there_are():
     assert np.isnan(percentile_interval(np.full(3, np.nan))).all()
 
 
-def test_an_interval_holds_the_truth_about_as_often_as_it_says():
-    random, truth, hits = np.random.default_rng(0), 0.6, 0
-    for trial in range(200):
-        human = random.normal(size=(60, 1))
-        metric = truth * human + np.sqrt(1 - truth**2) * random.normal(size=(60, 1))
-        more = {"resamples": 200, "seed": trial, "confidence": 0.9}
-        low, high = bootstrap_interval(human.ravel(), metric.ravel(), level="text", **more)
-        hits += low <= truth <= high
-    assert 0.82 <= hits / 200 <= 0.96
-
-
 def test_williams_test_is_symmetric_in_the_metrics():
-    one, other = williams_test(0.5, 0.8, 0.3, 20), williams_test(0.8, 0.5, 0.3, 20)
-    assert one.statistic == -other.statistic
-    assert one.p_value == other.p_value
+    first, second = williams_test(0.5, 0.8, 0.3, 20), williams_test(0.8, 0.5, 0.3, 20)
+    assert first.statistic == -second.statistic
+    assert first.p_value == second.p_value
     assert williams_test(0.5, 0.5, 0.2, 10).p_value == williams_test(0.9, 0.9, 1.0, 10).p_value == 1
 
 
-@pytest.mark.parametrize("same", [lambda x: 100 * x, lambda x: x + 1, lambda x: (3 - x) / -3])
-def test_a_metric_and_the_same_on_another_scale_do_not_differ(same):
+@pytest.mark.parametrize("rescale", [lambda x: 100 * x, lambda x: x + 1, lambda x: (3 - x) / -3])
+def test_a_metric_and_the_same_on_another_scale_do_not_differ(rescale):
     draws = np.random.default_rng(0).normal(size=(200, 2, 16))
     for human, metric in draws:
-        assert compare_metrics(human, metric, same(metric)) == WilliamsTest(0.0, 1.0)
-    values = [pearson(draws[:, 0], each) for each in (draws[:, 1], same(draws[:, 1]))]
+        assert compare_metrics(human, metric, rescale(metric)) == WilliamsTest(0.0, 1.0)
+    values = [pearson(draws[:, 0], scores) for scores in (draws[:, 1], rescale(draws[:, 1]))]
     assert difference_p_value(*values) == 1.0
-
-
-def test_williams_test_rejects_a_true_null_as_often_as_it_should():
-    random = np.random.default_rng(0)
-    # Both metrics correlate 0.7 with people and 0.8 with each other.
-    covariance = np.array([[1, 0.7, 0.7], [0.7, 1, 0.8], [0.7, 0.8, 1]])
-    draws = random.multivariate_normal(np.zeros(3), covariance, size=(2000, 16))
-    r = COEFFICIENTS["pearson"]
-    people, one, other = draws.transpose(2, 0, 1)
-    tests = [
-        williams_test(*correlations, 16).p_value
-        for correlations in zip(r(people, one), r(people, other), r(one, other), strict=True)
-    ]
-    rejected = np.mean(np.asarray(tests) < 0.05)
-    assert stats.binomtest(round(2000 * rejected), 2000, 0.05).pvalue > 0.001
 
 
 @pytest.mark.parametrize("name", list(COEFFICIENTS))
 def test_a_system_that_lacks_a_mean_takes_no_part_in_williams_test(name):
-    human, one, other = np.random.default_rng(0).normal(size=(3, 9)) + np.arange(9.0)
-    human[1] = one[4] = other[6] = np.nan
-    x, y, z = (means[[0, 2, 3, 5, 7, 8]] for means in (human, one, other))
+    human, first, second = np.random.default_rng(0).normal(size=(3, 9)) + np.arange(9.0)
+    human[1] = first[4] = second[6] = np.nan
+    x, y, z = (means[[0, 2, 3, 5, 7, 8]] for means in (human, first, second))
     scipys = {"pearson": stats.pearsonr, "spearman": stats.spearmanr, "kendall": stats.kendalltau}
-    r12, r13, r23 = (scipys[name](*both)[0] for both in ((x, y), (x, z), (y, z)))
+    r12, r13, r23 = (scipys[name](*pair)[0] for pair in ((x, y), (x, z), (y, z)))
     k = 1 - r12**2 - r13**2 - r23**2 + 2 * r12 * r13 * r23
     variance = 2 * k * 5 / 3 + (r12 + r13) ** 2 / 4 * (1 - r23) ** 3
     t = (r12 - r13) * np.sqrt(5 * (1 + r23) / variance)
-    found = compare_metrics(human, one, other, name)
-    assert found.statistic == pytest.approx(t)
-    assert found.p_value == pytest.approx(2 * stats.t.sf(abs(t), 3))
+    result = compare_metrics(human, first, second, name)
+    assert result.statistic == pytest.approx(t)
+    assert result.p_value == pytest.approx(2 * stats.t.sf(abs(t), 3))
 
 
 @pytest.mark.parametrize("test", [paired_bootstrap, approximate_randomization])
@@ -184,12 +158,12 @@ def test_a_paired_test_agrees_with_a_t_test_on_normal_differences(test):
 
 
 @pytest.mark.parametrize("unit", [1.0, 0.1, 1e-7])
-@pytest.mark.parametrize("whole", [(2, 3, 1, 4), (1, 2, 3, -3), (5, -1, 2, 2, 1)])
-def test_approximate_randomization_is_near_the_exact_chance(whole, unit, elements):
+@pytest.mark.parametrize("units", [(2, 3, 1, 4), (1, 2, 3, -3), (5, -1, 2, 2, 1)])
+def test_approximate_randomization_is_near_the_exact_chance(units, unit, elements):
     # In tenths sums that are equal differ in the last bit.
-    signs = np.asarray(list(itertools.product([1, -1], repeat=len(whole))))
-    chance = np.mean(np.abs(signs @ whole) >= abs(sum(whole)))
-    scores = unit * np.asarray(whole)
+    signs = np.asarray(list(itertools.product([1, -1], repeat=len(units))))
+    chance = np.mean(np.abs(signs @ units) >= abs(sum(units)))
+    scores = unit * np.asarray(units)
     assert approximate_randomization(scores, 0 * scores, 4000) == pytest.approx(chance, abs=0.03)
 
 
@@ -200,8 +174,8 @@ def test_a_difference_that_never_changes_its_sign_is_as_sure_as_the_resamples_al
 
 def test_a_difference_is_two_sided_and_leaves_out_what_has_no_value():
     values = np.append(np.arange(-19.0, 80), np.nan)  # 20 of 99 are not above 0
-    for one, other in ((values, 0 * values), (0 * values, values)):
-        assert difference_p_value(one, other) == pytest.approx(2 * 21 / 100)
+    for first, second in ((values, 0 * values), (0 * values, values)):
+        assert difference_p_value(first, second) == pytest.approx(2 * 21 / 100)
     assert np.isnan(difference_p_value(np.full(3, np.nan), np.zeros(3)))
     assert difference_p_value(np.full(99, EQUAL / 2), np.zeros(99)) == 1.0
 
@@ -209,10 +183,10 @@ def test_a_difference_is_two_sided_and_leaves_out_what_has_no_value():
 # Soft pairwise accuracy
 
 
-def one_sided_p(one, other):
+def one_sided_p(first, second):
     """Of all ways to let two systems' scores change places, those as good for the first."""
-    signs = np.asarray(list(itertools.product([1, -1], repeat=len(one))))
-    return np.mean(signs @ (one - other) >= (one - other).sum() - 1e-9)
+    signs = np.asarray(list(itertools.product([1, -1], repeat=len(first))))
+    return np.mean(signs @ (first - second) >= (first - second).sum() - 1e-9)
 
 
 @pytest.mark.parametrize("missing", ["drop", "available"])
@@ -222,11 +196,11 @@ def test_soft_accuracy_is_near_that_of_all_permutations(missing):
     h, m = common_scores([human, metric], missing)[0]
     errors = []
     for i, j in itertools.combinations(range(4), 2):
-        both = ~np.isnan(h[i] + h[j])
-        errors.append(abs(one_sided_p(*h[[i, j]][:, both]) - one_sided_p(*m[[i, j]][:, both])))
-    found = soft_pairwise_accuracy(human, metric, missing=missing, permutations=40000)
-    assert found == pytest.approx(1 - np.mean(errors), abs=0.01)
-    assert found < 0.97
+        scored = ~np.isnan(h[i] + h[j])
+        errors.append(abs(one_sided_p(*h[[i, j]][:, scored]) - one_sided_p(*m[[i, j]][:, scored])))
+    accuracy = soft_pairwise_accuracy(human, metric, missing=missing, permutations=40000)
+    assert accuracy == pytest.approx(1 - np.mean(errors), abs=0.01)
+    assert accuracy < 0.97
 
 
 def test_soft_accuracy_is_one_for_a_metric_in_another_unit_and_near_none_for_its_opposite():
@@ -234,14 +208,6 @@ def test_soft_accuracy_is_one_for_a_metric_in_another_unit_and_near_none_for_its
     human += 3 * np.arange(6.0)[:, None]
     assert soft_pairwise_accuracy(human, 64 * human - 8) == 1.0
     assert soft_pairwise_accuracy(human, -human) < 0.02
-
-
-def test_soft_accuracy_prefers_a_metric_that_is_as_unsure_as_people():
-    random = np.random.default_rng(0)
-    human = random.normal(size=(5, 50)) + 0.05 * np.arange(5)[:, None]
-    unsure, sure = human + 0.2 * random.normal(size=human.shape), human.mean(1)[:, None] + 0 * human
-    assert pairwise_accuracy(human, sure) == 1.0  # the systems in people's order
-    assert soft_pairwise_accuracy(human, unsure) > soft_pairwise_accuracy(human, sure)
 
 
 def test_equal_systems_are_as_likely_better_by_either_side():
@@ -272,38 +238,36 @@ def compared(one=MEANS[1], other=MEANS[2], coefficient="pearson"):
     return lambda: compare_metrics(MEANS[0], one, other, coefficient)
 
 
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (interval(coefficient="pearsn"), "'pearsn'; did you mean 'pearson'"),
-        (interval(coefficient="accuracy", level="text"), "unknown coefficient"),
-        (interval(level="sytem"), "unknown level 'sytem'; did you mean 'system'"),
-        (interval(resamples=0), "resamples must be at least 1, got 0"),
-        (interval(resamples=1.5), "resamples must be a whole number"),
-        (interval(seed=-1), "seed must be at least 0, got -1"),
-        (interval(confidence=0), "confidence must be above 0 and below 1, got 0"),
-        (interval(confidence=1), "confidence must be above 0 and below 1, got 1"),
-        (compared(coefficient="pearsn"), "unknown coefficient 'pearsn'; did you mean 'pearson'"),
-        (compared(one=np.append(np.arange(5.0), np.inf)), "one must be finite"),
-        (compared(other=np.arange(1.0)), r"human and other .* got \[6\] and \[1\]"),
-        (compared(one=np.array([1, 2, 3, *[np.nan] * 3])), "at least 4 systems, got 3"),
-        (lambda: compare_metrics(*[np.ones((6, 2))] * 3), "human must hold the systems' means"),
-        (lambda: williams_test(0.5, 0.4, 0.3, 3), "at least 4 systems"),
-        (lambda: williams_test(1.5, 0, 0, 9), "r12"),
-        (lambda: soft_pairwise_accuracy(*grids(), permutations=0), "permutations must be at least"),
-        (lambda: soft_pairwise_accuracy(*grids(), seed=-1), "seed must be"),
-        *(
-            (lambda test=test, given=given: test(*given), message)
-            for test in (paired_bootstrap, approximate_randomization)
-            for given, message in (
-                (([1.0], [1.0, 2.0]), "equally long"),
-                (([1.0, np.nan], [1.0, 2.0]), "finite"),
-                (([1.0], [2.0]), "from two on"),
-                (([1.0, 3.0], [1.0, 2.0], 0), "resamples must be at least 1, got 0"),
-            )
-        ),
-    ],
-)
+REFUSED = [
+    (interval(coefficient="pearsn"), "'pearsn'; did you mean 'pearson'"),
+    (interval(coefficient="accuracy", level="text"), "unknown coefficient"),
+    (interval(resamples=0), "resamples must be at least 1, got 0"),
+    (interval(resamples=1.5), "resamples must be a whole number"),
+    (interval(seed=-1), "seed must be at least 0, got -1"),
+    (interval(confidence=0), "confidence must be above 0 and below 1, got 0"),
+    (interval(confidence=1), "confidence must be above 0 and below 1, got 1"),
+    (compared(coefficient="pearsn"), "unknown coefficient 'pearsn'; did you mean 'pearson'"),
+    (compared(one=np.append(np.arange(5.0), np.inf)), "one must be finite"),
+    (compared(other=np.arange(1.0)), r"human and other .* got \[6\] and \[1\]"),
+    (compared(one=np.array([1, 2, 3, *[np.nan] * 3])), "at least 4 systems, got 3"),
+    (lambda: compare_metrics(*[np.ones((6, 2))] * 3), "human must hold the systems' means"),
+    (lambda: williams_test(0.5, 0.4, 0.3, 3), "at least 4 systems"),
+    (lambda: williams_test(1.5, 0, 0, 9), "r12"),
+    (lambda: soft_pairwise_accuracy(*grids(), permutations=0), "permutations must be at least"),
+    *(
+        (lambda test=test, arguments=arguments: test(*arguments), message)
+        for test in (paired_bootstrap, approximate_randomization)
+        for arguments, message in (
+            (([1.0], [1.0, 2.0]), "equally long"),
+            (([1.0, np.nan], [1.0, 2.0]), "finite"),
+            (([1.0], [2.0]), "from two on"),
+            (([1.0, 3.0], [1.0, 2.0], 0), "resamples must be at least 1, got 0"),
+        )
+    ),
+]
+
+
+@pytest.mark.parametrize(("call", "message"), REFUSED)
 def test_what_is_wrong_is_refused(call, message):
     with pytest.raises((TypeError, ValueError), match=message):
         call()
@@ -328,7 +292,7 @@ def test_holm_rejects_what_the_step_down_rejects(p_values):
 @given(P_VALUES, st.integers(0, 8))
 def test_holm_leaves_out_tests_that_are_not_defined(p_values, place):
     gap = [*p_values[:place], np.nan, *p_values[place:]]
-    found = holm(gap)
-    assert np.isnan(found[min(place, len(p_values))])
-    assert found[~np.isnan(found)].tolist() == holm(p_values).tolist()
-    assert all(found[~np.isnan(found)] <= 1)
+    adjusted = holm(gap)
+    assert np.isnan(adjusted[min(place, len(p_values))])
+    assert adjusted[~np.isnan(adjusted)].tolist() == holm(p_values).tolist()
+    assert all(adjusted[~np.isnan(adjusted)] <= 1)

@@ -1,6 +1,5 @@
 """Cases made of references, written, read again and scored; what is made of the scores."""
 
-import json
 import math
 
 import pytest
@@ -18,6 +17,7 @@ from infolm_metric.robustness import (
     wilson_interval,
 )
 from infolm_metric.robustness.suite import CaseScores, summarise
+from tests.random_pairs import write_lines
 from tests.toy import ToyScorer
 
 NEAR = "The city has 12 rooms and a garden."
@@ -27,11 +27,6 @@ REFERENCES = (NEAR, "There are 12 rooms and one garden there.")
 NONE = math.nan
 SEPARATE = InfoLMSettings(idf="separate")
 CASES = make_triples([Item("1", REFERENCES), Item("2", ("Ann was born in a small town.",))])
-
-
-def write(path, rows):
-    path.write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
-    return str(path)
 
 
 # Items and cases.
@@ -45,7 +40,7 @@ def test_rows_of_several_systems_are_one_item_with_each_reference_once(tmp_path)
         {"system": "B", "id": 8, "prediction": "z", "references": [NEAR], "paraphrase": "So."},
         {"system": "B", "id": 8, "prediction": "z", "references": [NEAR], "paraphrase": ""},
     ]
-    assert read_items(write(tmp_path / "rows.jsonl", rows)) == [
+    assert read_items(str(write_lines(tmp_path / "rows.jsonl", rows))) == [
         Item("7", (NEAR, LIKE_IT, UNLIKE_IT)),
         Item("8", (NEAR,), "So."),
     ]
@@ -55,9 +50,8 @@ def test_rows_without_an_id_are_one_item_for_the_same_references_and_empty_cells
     rows = "references,paraphrase\n\"['a', 'b']\",\n\"['b', 'a']\", \nb,\n"
     (tmp_path / "rows.csv").write_text(rows)
     assert read_items(str(tmp_path / "rows.csv")) == [Item("1", ("a", "b")), Item("3", ("b",))]
-    (tmp_path / "cases.csv").write_text(
-        "attack,anchor,adversary,paraphrase,paraphrase_adversary,seed\nnum,A 1.,A 2.,, ,3\n"
-    )
+    header = "attack,anchor,adversary,paraphrase,paraphrase_adversary,seed"
+    (tmp_path / "cases.csv").write_text(f"{header}\nnum,A 1.,A 2.,, ,3\n")
     ((_, case),) = read_triples(str(tmp_path / "cases.csv"))
     assert (case.paraphrase, case.paraphrase_adversary, case.seed) == (None, None, 3)
     assert case.id.endswith("line 2") and case.kind == "adequacy"
@@ -65,15 +59,15 @@ def test_rows_without_an_id_are_one_item_for_the_same_references_and_empty_cells
 
 def test_the_paraphrase_is_the_columns_then_the_reference_least_alike_then_numbers_in_words():
     references = (NEAR, LIKE_IT, UNLIKE_IT)
-    (given, *_) = make_triples([Item("1", references, "A town of twelve.")], ["neg"])
-    assert given.paraphrase == "A town of twelve."
-    (other, *_) = make_triples([Item("1", references)], ["num"])
-    assert other.paraphrase == UNLIKE_IT
-    (words,) = make_triples([Item("1", (NEAR,))], ["num"])
-    assert words.paraphrase == NEAR.replace("12", "twelve")
-    assert words.paraphrase_adversary is None
-    (none,) = make_triples([Item("1", (NEAR,))], ["neg"])
-    assert (none.paraphrase, none.paraphrase_adversary) == (None, None)
+    (first, *_) = make_triples([Item("1", references, "A town of twelve.")], ["neg"])
+    assert first.paraphrase == "A town of twelve."
+    (second, *_) = make_triples([Item("1", references)], ["num"])
+    assert second.paraphrase == UNLIKE_IT
+    (third,) = make_triples([Item("1", (NEAR,))], ["num"])
+    assert third.paraphrase == NEAR.replace("12", "twelve")
+    assert third.paraphrase_adversary is None
+    (fourth,) = make_triples([Item("1", (NEAR,))], ["neg"])
+    assert (fourth.paraphrase, fourth.paraphrase_adversary) == (None, None)
 
 
 def test_a_paraphrase_that_is_the_anchor_or_the_adversary_is_none():
@@ -84,32 +78,33 @@ def test_a_paraphrase_that_is_the_anchor_or_the_adversary_is_none():
     assert first.paraphrase_adversary == "There is not a garden."
 
 
-@pytest.mark.parametrize("nothing", ["", "  "])
-def test_an_empty_reference_or_paraphrase_says_nothing(nothing, tmp_path):
-    (case,) = make_triples([Item("1", (NEAR, LIKE_IT, nothing))], ["num"])[:1]
+@pytest.mark.parametrize("blank", ["", "  "])
+def test_an_empty_reference_or_paraphrase_says_nothing(blank, tmp_path):
+    (case,) = make_triples([Item("1", (NEAR, LIKE_IT, blank))], ["num"])[:1]
     assert case.paraphrase == LIKE_IT
-    rows = [{"references": [NEAR], "paraphrase": nothing}]
-    assert read_items(write(tmp_path / "rows.jsonl", rows)) == [Item("1", (NEAR,))]
+    rows = [{"references": [NEAR], "paraphrase": blank}]
+    assert read_items(str(write_lines(tmp_path / "rows.jsonl", rows))) == [Item("1", (NEAR,))]
 
 
 def test_cases_do_not_depend_on_the_order_of_items_and_come_in_that_of_the_attacks():
     items = [Item(str(number), (f"The city has {number} rooms.",)) for number in range(10, 30)]
-    one, other = (make_triples(each, seed=4, per_attack=5) for each in (items, items[::-1]))
-    assert sorted(map(repr, one)) == sorted(map(repr, other))
-    counts = {name: sum(case.attack == name for case in one) for name in ("num", "neg", "pron")}
+    cases = make_triples(items, seed=4, per_attack=5)
+    reverse_cases = make_triples(items[::-1], seed=4, per_attack=5)
+    assert sorted(map(repr, cases)) == sorted(map(repr, reverse_cases))
+    counts = {name: sum(case.attack == name for case in cases) for name in ("num", "neg", "pron")}
     assert counts == {"num": 5, "neg": 5, "pron": 0}
     names = [case.attack for case in make_triples(items[:1], ["neg", "num"])]
     assert names == ["num", "neg"]
     assert len(make_triples(items, ["num"])) == 20
+    assert make_triples(items, ["num"]) == make_triples(items, ["num"], seed=0)
 
 
 def test_a_case_survives_writing_and_reading(tmp_path):
-    made = make_triples([Item("1", (NEAR, UNLIKE_IT))], seed=2)
-    path = write(tmp_path / "cases.jsonl", [case.as_dict() for case in made])
-    assert [case for _, case in read_triples(path)] == made
-    assert list(made[0].as_dict()) == [
-        "id", "attack", "kind", "anchor", "paraphrase", "adversary", "paraphrase_adversary", "seed",
-    ]  # fmt: skip
+    cases = make_triples([Item("1", (NEAR, UNLIKE_IT))], seed=2)
+    path = str(write_lines(tmp_path / "cases.jsonl", [case.as_dict() for case in cases]))
+    assert [case for _, case in read_triples(path)] == cases
+    columns = "id attack kind anchor paraphrase adversary paraphrase_adversary seed"
+    assert list(cases[0].as_dict()) == columns.split()
 
 
 # Refusals.
@@ -118,33 +113,32 @@ ROW = {"id": "1", "attack": "num", "anchor": "It has 1.", "adversary": "It has 2
 
 
 def read_rows(read, rows):
-    return lambda folder: read(write(folder / "rows.jsonl", rows))
+    return lambda folder: read(str(write_lines(folder / "rows.jsonl", rows)))
 
 
-@pytest.mark.parametrize(
-    ("call", "word"),
-    [
-        (read_rows(read_triples, [{**ROW, "attack": "nums"}]), "line 1.*'nums'.*mean 'num'"),
-        (read_rows(read_triples, [{**ROW, "attack": ["num"]}]), "line 1"),
-        (read_rows(read_triples, [{**ROW, "adversary": None}]), "line 1.*'adversary'"),
-        (read_rows(read_triples, [{**ROW, "paraphrase": 5}]), "line 1.*'paraphrase'"),
-        (read_rows(read_triples, [{"references": [NEAR]}]), "infolm attack"),
-        (read_rows(read_triples, []), "no rows.*infolm attack"),
-        (read_rows(read_items, [{"prediction": "a"}]), "'references'"),
-        (read_rows(read_items, [{"references": []}]), "empty list"),
-        (read_rows(read_items, [{"reference": None}]), "'reference' must be"),
-        (
-            read_rows(read_items, [{"reference": "a", "id": 1, "paraphrase": p} for p in "bc"]),
-            "line 2.*id '1'",
-        ),
-        (read_rows(read_items, []), "no rows"),
-        (lambda _: Item("1", NEAR), "references"),
-        (lambda _: Item("1", (NEAR, None)), "references"),
-        (lambda _: make_triples([Item("1", (NEAR,))], ["nun"]), "'nun'"),
-        (lambda _: make_triples([Item("1", (NEAR,))], per_attack=0), "per_attack"),
-        (lambda _: make_triples([Item("1", (NEAR,))], seed=-1), "seed"),
-    ],
-)
+REFUSED = [
+    (read_rows(read_triples, [{**ROW, "attack": "nums"}]), "line 1.*'nums'.*mean 'num'"),
+    (read_rows(read_triples, [{**ROW, "attack": ["num"]}]), "line 1"),
+    (read_rows(read_triples, [{**ROW, "adversary": None}]), "line 1.*'adversary'"),
+    (read_rows(read_triples, [{**ROW, "paraphrase": 5}]), "line 1.*'paraphrase'"),
+    (read_rows(read_triples, [{"references": [NEAR]}]), "infolm attack"),
+    (read_rows(read_triples, []), "no rows.*infolm attack"),
+    (read_rows(read_items, [{"prediction": "a"}]), "'references'"),
+    (read_rows(read_items, [{"references": []}]), "empty list"),
+    (
+        read_rows(read_items, [{"reference": "a", "id": 1, "paraphrase": p} for p in "bc"]),
+        "line 2.*id '1'",
+    ),
+    (read_rows(read_items, []), "no rows"),
+    (lambda _: Item("1", NEAR), "references"),
+    (lambda _: Item("1", (NEAR, None)), "references"),
+    (lambda _: make_triples([Item("1", (NEAR,))], ["nun"]), "'nun'"),
+    (lambda _: make_triples([Item("1", (NEAR,))], per_attack=0), "per_attack"),
+    (lambda _: make_triples([Item("1", (NEAR,))], seed=-1), "seed"),
+]
+
+
+@pytest.mark.parametrize(("call", "word"), REFUSED)
 def test_what_is_wrong_is_refused_where_it_stands(tmp_path, call, word):
     with pytest.raises((TypeError, ValueError), match=word):
         call(tmp_path)
@@ -175,44 +169,37 @@ def case(attack="num", kind="adequacy"):
 
 
 def test_a_score_is_ahead_by_more_than_float32_can_err_and_a_tie_is_a_miss():
-    for one, other, hit in ((1, 1 - 1e-7, 0), (1, 1 - 1e-5, 1), (1e-9, 0, 0), (1, -math.inf, 1)):
-        found = summarise([case()], [CaseScores(one, other, NONE)])["num"]
-        assert (found.accuracy, found.ties) == (hit, 1 - hit)
-    lost = [CaseScores(-math.inf, -math.inf, 0)]
-    assert summarise([case()], lost)["num"].ties == 1
+    for first, second, hit in ((1, 1 - 1e-7, 0), (1, 1 - 1e-5, 1), (1e-9, 0, 0), (1, -math.inf, 1)):
+        result = summarise([case()], [CaseScores(first, second, NONE)])["num"]
+        assert (result.accuracy, result.ties) == (hit, 1 - hit)
+    scores = [CaseScores(-math.inf, -math.inf, 0)]
+    assert summarise([case()], scores)["num"].ties == 1
     scores = [CaseScores(2, 1, 0), CaseScores(1, 1 + 1e-12, 0), CaseScores(0, 1, 5)]
-    found = summarise([case()] * 3, scores)["num"]
-    assert (found.n, found.accuracy, found.ties) == (3, pytest.approx(1 / 3), pytest.approx(1 / 3))
-    assert found.sensitivity == pytest.approx(2 / 3)
+    result = summarise([case()] * 3, scores)["num"]
+    shares = result.accuracy, result.ties, result.sensitivity
+    assert result.n == 3 and shares == pytest.approx((1 / 3, 1 / 3, 2 / 3))
     # Wilson 1927: (p + z^2/2n -+ z sqrt(p(1-p)/n + z^2/4n^2)) / (1 + z^2/n), z = 1.959964
-    assert (found.low, found.high) == pytest.approx((0.061492, 0.792340), abs=1e-6)
-    assert wilson_interval(1, 3) == (found.low, found.high)
+    assert (result.low, result.high) == pytest.approx((0.061492, 0.792340), abs=1e-6)
+    assert wilson_interval(1, 3) == (result.low, result.high)
 
 
 def test_sensitivity_takes_the_anchor_where_the_paraphrase_cannot_be_attacked():
     scores = [CaseScores(NONE, 1, NONE, copy=2), CaseScores(3, 1, NONE, copy=0.5)]
-    found = summarise([case()] * 2, scores)["num"]
-    assert (found.n, found.accuracy, found.cases, found.sensitivity) == (1, 1.0, 2, 0.5)
-    found = summarise([case()], scores[:1])["num"].as_dict()
-    nothing = dict.fromkeys(("accuracy", "low", "high", "ties"))
-    assert found == {"n": 0, **nothing, "sensitivity": 1.0}
+    result = summarise([case()] * 2, scores)["num"]
+    assert (result.n, result.accuracy, result.cases, result.sensitivity) == (1, 1.0, 2, 0.5)
+    result = summarise([case()], scores[:1])["num"].as_dict()
+    gaps = dict.fromkeys(("accuracy", "low", "high", "ties"))
+    assert result == {"n": 0, **gaps, "sensitivity": 1.0}
 
 
 def test_every_attack_counts_alike_in_the_means_of_its_kind():
     triples = [case(), case(), case("neg"), case("typo", "fluency"), case("adj")]
-    scores = [
-        CaseScores(1, 0, 2),
-        CaseScores(0, 1, 2),
-        CaseScores(1, 0, 0),
-        CaseScores(0, 1, 0),
-        CaseScores(NONE, NONE, NONE),
-    ]
-    result = MetricResult(None, summarise(triples, scores))
+    scores = [(1, 0, 2), (0, 1, 2), (1, 0, 0), (0, 1, 0), (NONE, NONE, NONE)]
+    result = MetricResult(None, summarise(triples, [CaseScores(*row) for row in scores]))
     assert list(result.attacks) == ["num", "neg", "adj", "typo"]
     assert result.macro() == {"all": 0.5, "adequacy": 0.75, "fluency": 0.0}
-    assert result.macro("sensitivity") == pytest.approx(
-        {"all": 1 / 3, "adequacy": 0.5, "fluency": 0}
-    )
+    means = {"all": 1 / 3, "adequacy": 0.5, "fluency": 0}
+    assert result.macro("sensitivity") == pytest.approx(means)
     assert MetricResult(None, {}).macro() == {"all": None, "adequacy": None, "fluency": None}
 
 
@@ -220,47 +207,46 @@ def test_every_attack_counts_alike_in_the_means_of_its_kind():
 
 
 def test_a_metric_scores_every_different_pair_once_as_it_does_alone(monkeypatch):
-    seen, score = [], ToyScorer.score_chunk
+    scored_pairs, score = [], ToyScorer.score_chunk
 
     def spied(self, pairs, *how):
-        seen.extend((candidate, *group) for candidate, group in pairs)
+        scored_pairs.extend((candidate, *group) for candidate, group in pairs)
         return score(self, pairs, *how)
 
     monkeypatch.setattr(ToyScorer, "score_chunk", spied)
     scorer = ToyScorer(size=3)
     result = measure(CASES, {"toy": scorer}).metrics["toy"]
-    assert len(seen) == len(set(seen)) and result.signature == scorer.signature()
-    needed = {(case.adversary, case.anchor) for case in CASES}
-    needed |= {(case.paraphrase, case.anchor) for case in CASES if case.paraphrase is not None}
-    needed |= {(case.paraphrase_adversary or case.anchor, case.anchor) for case in CASES}
-    assert set(seen) == needed
+    assert len(scored_pairs) == len(set(scored_pairs)) and result.signature == scorer.signature()
+    pairs = {(case.adversary, case.anchor) for case in CASES}
+    pairs |= {(case.paraphrase, case.anchor) for case in CASES if case.paraphrase is not None}
+    pairs |= {(case.paraphrase_adversary or case.anchor, case.anchor) for case in CASES}
+    assert set(scored_pairs) == pairs
 
-    def better(one, other, anchor):
-        scores = [scorer.score([text], [anchor])["toy"] for text in (one, other)]
+    def better(text, adversary, anchor):
+        scores = [scorer.score([candidate], [anchor])["toy"] for candidate in (text, adversary)]
         return scores[0] > scores[1]
 
     assert set(result.attacks) == {case.attack for case in CASES}
-    for name, found in result.attacks.items():
-        own = [case for case in CASES if case.attack == name]
-        whole = [case for case in own if case.paraphrase is not None]
-        hits = [better(case.paraphrase, case.adversary, case.anchor) for case in whole]
-        noticed = [
+    for name, numbers in result.attacks.items():
+        cases = [case for case in CASES if case.attack == name]
+        full_cases = [case for case in cases if case.paraphrase is not None]
+        accuracy = [better(case.paraphrase, case.adversary, case.anchor) for case in full_cases]
+        sensitivity = [
             better(case.anchor, case.adversary, case.anchor)
             if case.paraphrase_adversary is None
             else better(case.paraphrase, case.paraphrase_adversary, case.anchor)
-            for case in own
+            for case in cases
         ]
-        assert (found.n, found.accuracy) == (len(hits), sum(hits) / len(hits) if hits else None)
-        assert found.sensitivity == sum(noticed) / len(noticed)
+        mean = sum(accuracy) / len(accuracy) if accuracy else None
+        assert (numbers.n, numbers.accuracy) == (len(accuracy), mean)
+        assert numbers.sensitivity == sum(sensitivity) / len(sensitivity)
 
 
 def test_scores_of_which_lower_is_better_are_turned(tiny_bert):
     scorer = InfoLMScorer(model_name_or_path=str(tiny_bert), idf=False)
-    own = [each for each in CASES if each.id == "2"]
-    assert all(
-        each.sensitivity == 1
-        for each in measure(own, {"infolm": scorer}).metrics["infolm"].attacks.values()
-    )
+    cases = [case for case in CASES if case.id == "2"]
+    attacks = measure(cases, {"infolm": scorer}).metrics["infolm"].attacks
+    assert {numbers.sensitivity for numbers in attacks.values()} == {1}
 
 
 def test_idf_is_counted_on_the_anchors_each_once(tiny_bert):
@@ -268,18 +254,16 @@ def test_idf_is_counted_on_the_anchors_each_once(tiny_bert):
     with pytest.warns(UserWarning, match="known from 3 distinct texts"):
         measure(CASES, {"infolm": scorer})
     with pytest.warns(UserWarning):
-        one, other = (measure(each, {"infolm": scorer}) for each in (CASES, [*CASES, *CASES]))
-    for name, found in one.metrics["infolm"].attacks.items():
-        assert found.accuracy == other.metrics["infolm"].attacks[name].accuracy
+        single, double = (measure(cases, {"infolm": scorer}) for cases in (CASES, [*CASES, *CASES]))
+    for name, numbers in single.metrics["infolm"].attacks.items():
+        assert numbers.accuracy == double.metrics["infolm"].attacks[name].accuracy
 
 
 def test_a_metric_with_several_scores_has_an_entry_for_each(tiny_bert):
-    scorer = InfoLMScorer(
-        model_name_or_path=str(tiny_bert), idf=False, information_measure=["l1", "l2"]
-    )
-    assert list(measure(CASES, {"mine": scorer}).metrics) == [
-        "mine l1_distance", "mine l2_distance",
-    ]  # fmt: skip
+    measures = {"idf": False, "information_measure": ["l1", "l2"]}
+    scorer = InfoLMScorer(model_name_or_path=str(tiny_bert), **measures)
+    names = ["mine l1_distance", "mine l2_distance"]
+    assert list(measure(CASES, {"mine": scorer}).metrics) == names
 
 
 def test_scores_made_elsewhere_ride_along():

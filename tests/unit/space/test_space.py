@@ -6,25 +6,23 @@ import functools
 import importlib
 import json
 import re
-import threading
-from collections import Counter
 
 import gradio as gr
+import numpy as np
 import pytest
 
-from infolm_metric import BaryScorer, InfoLMScorer, MENLIScorer
 from infolm_metric.infolm.measures import MEASURES
 from infolm_metric.metrics import METRICS
 from space.page import appearance, compare_tab, file_tab, limits, scoring, settings
 from space.page.scoring import compare
 from tests.project_files import ROOT
+from tests.random_pairs import write_lines
 
 pytestmark = pytest.mark.filterwarnings("ignore:infolm")
 PAGE = ROOT / "space" / "page"
 MODULES = sorted(path.stem for path in PAGE.glob("*.py") if path.stem != "__init__")
-SCORERS = {"infolm": InfoLMScorer, "baryscore": BaryScorer, "menli": MENLIScorer}
 PAIR = ("The cat slept on the sofa.", ["A cat was asleep on the couch."])
-EXAMPLES = {each["name"]: (each["candidate"], [each["reference"]]) for each in compare_tab.EXAMPLES}
+EXAMPLES = {row["name"]: (row["candidate"], [row["reference"]]) for row in compare_tab.EXAMPLES}
 PARAPHRASE = EXAMPLES["A paraphrase that shares no word"]
 ATTACK = "<script>document.title='taken'</script><img src=x onerror=\"document.title='taken'\">"
 
@@ -32,7 +30,7 @@ ATTACK = "<script>document.title='taken'</script><img src=x onerror=\"document.t
 @functools.cache
 def scorer(metric):
     """The package's own scorer, beside those of the page."""
-    return SCORERS[metric](model_name_or_path="bundled")
+    return METRICS[metric].scorer_type()(model_name_or_path="bundled")
 
 
 # The folder.
@@ -60,9 +58,7 @@ def test_no_component_renders_markup_that_a_visitor_can_fill():
     kinds = {type(block) for block in page.blocks.values()}
     for block in page.blocks.values():
         if isinstance(block, gr.Dataframe):
-            assert {"str", "number"} >= {
-                *([block.datatype], block.datatype)[isinstance(block.datatype, list)]
-            }
+            assert {*np.atleast_1d(block.datatype)} <= {"str", "number"}
     assert gr.HTML in kinds and not {gr.Chatbot, gr.Plot} & kinds
 
 
@@ -71,119 +67,94 @@ def test_no_component_renders_markup_that_a_visitor_can_fill():
 
 @pytest.mark.parametrize("metric", METRICS)
 def test_every_value_that_the_page_offers_is_one_of_the_metric(metric):
-    defaults = SCORERS[metric]().settings
+    defaults = scorer(metric).settings
     for name, control in settings.CONTROLS[metric].items():
         for value in control.words or ():
-            chosen = {"alpha": 0.5, "beta": 0.5} if name == "information_measure" else {}
-            assert settings.check_settings(metric, {**chosen, name: value})[name] == value
+            options = {"alpha": 0.5, "beta": 0.5} if name == "information_measure" else {}
+            assert settings.check_settings(metric, {**options, name: value})[name] == value
         if control.words and name != "model_name_or_path":
             assert getattr(defaults, name) in [*control.words]
 
 
-@pytest.mark.parametrize(
-    ("metric", "chosen", "words"),
-    [
-        ("bleu", {}, "metric must be one of"),
-        (["infolm"], {}, "metric must be one of"),
-        ("infolm", "l1_distance", "settings must be a dictionary"),
-        ("infolm", {"device": "cuda"}, "unknown setting 'device'"),
-        ("menli", {"idf": False}, "unknown setting 'idf'"),
-        ("infolm", {"model_name_or_path": "someone/else"}, "must be one of bundled, "),
-        ("baryscore", {"idf": "/etc/passwd"}, "must be one of"),
-        ("infolm", {"information_measure": "fisher"}, "must be one of"),
-        ("infolm", {"symmetrize": ["none"]}, "must be one of"),
-        ("infolm", {"temperature": 0.0}, "temperature must be > 0"),
-        ("infolm", {"temperature": 101.0}, "temperature must lie between"),
-        ("infolm", {"temperature": "hot"}, "temperature must be a number"),
-        ("infolm", {"interpolation": 1.0}, "interpolation must lie between"),
-        ("infolm", {"information_measure": "renyi_divergence"}, "needs alpha"),
-        ("infolm", {"information_measure": "renyi_divergence", "alpha": -1}, "any number > 0"),
-    ],
-)
-def test_a_setting_that_is_wrong_is_refused_in_words(metric, chosen, words):
+WRONG_SETTINGS = [
+    ("bleu", {}, "metric must be one of"),
+    (["infolm"], {}, "metric must be one of"),
+    ("infolm", "l1_distance", "settings must be a dictionary"),
+    ("infolm", {"device": "cuda"}, "unknown setting 'device'"),
+    ("infolm", {"model_name_or_path": "someone/else"}, "must be one of bundled, "),
+    ("baryscore", {"idf": "/etc/passwd"}, "must be one of"),
+    ("infolm", {"symmetrize": ["none"]}, "must be one of"),
+    ("infolm", {"temperature": 0.0}, "temperature must be > 0"),
+    ("infolm", {"temperature": 101.0}, "temperature must lie between"),
+    ("infolm", {"temperature": "hot"}, "temperature must be a number"),
+    ("infolm", {"interpolation": 1.0}, "interpolation must lie between"),
+    ("infolm", {"information_measure": "renyi_divergence", "alpha": -1}, "any number > 0"),
+]
+
+
+@pytest.mark.parametrize(("metric", "options", "words"), WRONG_SETTINGS)
+def test_a_setting_that_is_wrong_is_refused_in_words(metric, options, words):
     with pytest.raises((ValueError, TypeError), match=re.escape(words)):
-        compare(metric, *PAIR, chosen)
+        compare(metric, *PAIR, options)
 
 
-@pytest.mark.parametrize(
-    ("candidate", "references", "words"),
-    [
-        ("", ["a"], "the candidate is empty"),
-        ("a", ["  "], "the reference is empty"),
-        ("a", "abc", "references must be a list"),
-        (None, ["a"], "must be a string"),
-        ("a", [None], "must be a string"),
-        ("a\ud800", ["a"], "surrogate"),
-        ("x" * 1_001, ["a"], "1,001 characters"),
-        ("a " * 64, ["a"], "the candidate has 66 tokens, and at most 64"),
-        ("a", ["b " * 60] * 3, "186 tokens together, and at most 128"),
-        ("a", ["b", "c " * 64], "the reference 2 has 66 tokens"),
-        ("a", [], "at least one"),
-        ("a", ["b"] * 6, "6 references, and at most 5"),
-    ],
-)
+WRONG_TEXTS = [
+    ("", ["a"], "the candidate is empty"),
+    ("a", ["  "], "the reference is empty"),
+    ("a", "abc", "references must be a list"),
+    ("a", [None], "must be a string"),
+    ("a\ud800", ["a"], "surrogate"),
+    ("x" * 1_001, ["a"], "1,001 characters"),
+    ("a " * 64, ["a"], "the candidate has 66 tokens, and at most 64"),
+    ("a", ["b " * 60] * 3, "186 tokens together, and at most 128"),
+    ("a", ["b", "c " * 64], "the reference 2 has 66 tokens"),
+    ("a", [], "at least one"),
+    ("a", ["b"] * 6, "6 references, and at most 5"),
+]
+
+
+@pytest.mark.parametrize(("candidate", "references", "words"), WRONG_TEXTS)
 def test_a_text_beyond_the_limits_is_refused_in_words(candidate, references, words):
     with pytest.raises((ValueError, TypeError), match=re.escape(words)):
         compare("menli", candidate, references)
 
 
-def test_four_visitors_at_once_load_a_model_once(monkeypatch):
-    loaded = Counter()
-
-    class Slow:
-        def __init__(self, **chosen):
-            loaded["infolm"] += 1
-            threading.Event().wait(0.05)
-
-    monkeypatch.setitem(scoring.SCORERS, "infolm", Slow)
-    scoring.scorer_of.cache_clear()
-
-    def visit():
-        with scoring.LOCK:
-            scoring.scorer_of("infolm", "bundled")
-
-    visitors = [threading.Thread(target=visit) for _ in range(4)]
-    for visitor in visitors:
-        visitor.start()
-    for visitor in visitors:
-        visitor.join()
-    scoring.scorer_of.cache_clear()
-    assert loaded["infolm"] == 1
+def test_visitors_share_a_model():
+    assert scoring.scorer_of("infolm", "bundled") is scoring.scorer_of("infolm", "bundled")
 
 
 # Answers.
 
 
-@pytest.mark.parametrize(
-    ("metric", "chosen"),
-    [
-        *((metric, {}) for metric in METRICS),
-        ("infolm", {"information_measure": "ab_divergence", "alpha": 0.5, "beta": 0.5}),
-        ("infolm", {"temperature": 2.0, "interpolation": 0.25, "idf": False}),
-        ("infolm", {"multi_reference": "mean"}),
-        ("baryscore", {"multi_reference": "mean", "idf": False}),
-        ("menli", {"multi_reference": "mean"}),
-    ],
-    ids=str,
-)
-def test_a_pair_scores_as_the_package_has_it(metric, chosen):
+SETTINGS = [
+    *((metric, {}) for metric in METRICS),
+    ("infolm", {"information_measure": "ab_divergence", "alpha": 0.5, "beta": 0.5}),
+    ("infolm", {"temperature": 2.0, "interpolation": 0.25, "idf": False}),
+    ("infolm", {"multi_reference": "mean"}),
+    ("baryscore", {"multi_reference": "mean", "idf": False}),
+    ("menli", {"multi_reference": "mean"}),
+]
+
+
+@pytest.mark.parametrize(("metric", "options"), SETTINGS, ids=str)
+def test_a_pair_scores_as_the_package_has_it(metric, options):
     for references in (PAIR[1], [*PAIR[1], "A dog ran home."]):
-        answer = compare(metric, PAIR[0], references, chosen)
-        expected = scorer(metric).score([PAIR[0]], [references], **chosen)
+        answer = compare(metric, PAIR[0], references, options)
+        expected = scorer(metric).score([PAIR[0]], [references], **options)
         assert (answer.score, answer.signature) == (expected[metric], expected["signature"])
         assert json.loads(json.dumps(answer.as_dict()))["score"] == answer.score
 
 
-@pytest.mark.parametrize(
-    ("metric", "chosen"),
-    [
-        ("infolm", {"information_measure": "renyi_divergence", "alpha": 2.0, "beta": 7.0}),
-        ("baryscore", {"idf": False}),
-        ("menli", {"multi_reference": "mean"}),
-    ],
-)
-def test_the_code_shown_prints_the_score_shown(metric, chosen, capsys):
-    answer = compare(metric, PAIR[0], [*PAIR[1], "It's a \\ cat."], chosen)
+SHOWN_SETTINGS = [
+    ("infolm", {"information_measure": "renyi_divergence", "alpha": 2.0, "beta": 7.0}),
+    ("baryscore", {"idf": False}),
+    ("menli", {"multi_reference": "mean"}),
+]
+
+
+@pytest.mark.parametrize(("metric", "options"), SHOWN_SETTINGS)
+def test_the_code_shown_prints_the_score_shown(metric, options, capsys):
+    answer = compare(metric, PAIR[0], [*PAIR[1], "It's a \\ cat."], options)
     exec(compare_tab.code_for(answer), {})
     assert float(capsys.readouterr().out) == answer.score
 
@@ -195,7 +166,7 @@ def test_the_explanation_is_of_the_score_with_the_closest_reference(metric):
     assert answer.closest == 1
     why = answer.as_dict()["why"]
     if metric == "infolm":
-        assert 0 < sum(each["share"] for each in why["drivers"]) <= answer.score
+        assert 0 < sum(entry["share"] for entry in why["drivers"]) <= answer.score
         assert not {"the", ".", "[MASK]"} & {*why["expected_by_candidate"]}
     elif metric == "baryscore":
         assert sum(move["share"] for move in why["moves"]) == pytest.approx(answer.score, abs=1e-9)
@@ -203,47 +174,70 @@ def test_the_explanation_is_of_the_score_with_the_closest_reference(metric):
     else:
         follows = [why[name]["entailment"] for name in ("candidate_follows", "reference_follows")]
         assert sum(follows) / 2 == pytest.approx(answer.score)
-        assert all(sum(said.values()) == pytest.approx(1, abs=1e-6) for said in why.values())
+        assert all(sum(verdict.values()) == pytest.approx(1, abs=1e-6) for verdict in why.values())
 
 
 def test_the_nine_measures_and_the_curves_hold_the_score_itself():
-    chosen = {"information_measure": "ab_divergence", "alpha": 1.0, "beta": -0.5}
-    answer = compare("infolm", *PAIR, chosen)
-    *_, rows, temperature, interpolation, alpha, beta = answer.why.shown
+    options = {"information_measure": "ab_divergence", "alpha": 1.0, "beta": -0.5}
+    answer = compare("infolm", *PAIR, options)
+    *_, rows, temperature, interpolation, alpha, beta = answer.why.updates
     assert {row[0].partition(" ")[0] for row in rows} == {*MEASURES}
-    assert [row[1] for row in rows if row[0] == "ab_divergence (1, -0.5)"] == [
-        appearance.number(answer.score)
-    ]
+    (score,) = (score for name, score, *_ in rows if name == "ab_divergence (1, -0.5)")
+    assert score == appearance.number(answer.score)
     for curve, name in ((temperature, "temperature"), (interpolation, "interpolation")):
-        here = curve["value"].query("line == 'your choice'")
-        assert list(here["score"]) == [0.0, answer.score], name
+        choice = curve["value"].query("line == 'your choice'")
+        assert list(choice["score"]) == [0.0, answer.score], name
     assert {0.0, 0.5} & {*alpha["value"]["alpha"]} == set() and beta["visible"]
-    assert [update["visible"] for update in compare("infolm", *PAIR).why.shown[-2:]] == [False] * 2
+    *_, alpha, beta = compare("infolm", *PAIR).why.updates
+    assert not alpha["visible"] and not beta["visible"]
 
 
-@pytest.mark.parametrize(
-    ("metric", "candidate", "references", "verdict"),
-    [
-        ("infolm", *PARAPHRASE, "Far closer than unrelated texts"),
-        ("infolm", *EXAMPLES["An unrelated text"], "Hardly closer than unrelated texts"),
-        ("infolm", PAIR[0], [PAIR[0]], "The same as a copy"),
-        ("infolm", "yes", ["no"], "The model cannot read this"),
-        ("infolm", PAIR[0], [*PAIR[1], *["A dog ran."] * 4], "No verdict"),
-        ("baryscore", *PARAPHRASE, "Far closer than unrelated texts"),
-        ("baryscore", PAIR[0], [PAIR[0]], "The same as a copy"),
-        ("menli", *PARAPHRASE, "Far closer than unrelated texts"),
-        *(
-            ("menli", *EXAMPLES[name], "They contradict each other")
-            for name in EXAMPLES
-            if name.startswith(("Blind spot", "The same words"))
-        ),
-        *((metric, "ᏣᎳᎩ ᎦᏬᏂᎯᏍᏗ", ["ᚠᚢᚦ ᚨᚱᚲ"], "The model cannot read this") for metric in METRICS),
-        *(
-            (metric, "asdf qwer zxcv uiop", ["lkjh gfds mnbv rewq"], "The model cannot read this")
-            for metric in METRICS
-        ),
-    ],
-)
+def test_bars_colours_and_the_scale_show_the_numbers_of_the_explanation():
+    answer = compare("infolm", *PAIR)
+    expected = answer.why.facts["expected_by_candidate"]
+    candidate, reference, *_ = (update["value"] for update in answer.why.updates[:2])
+    assert len(expected) == len(candidate) == len(reference) == 8
+    assert dict(zip(candidate["token"], candidate["percent"] / 100, strict=True)) == expected
+    low, high = answer.baseline.deciles[0], answer.baseline.deciles[-1]
+    card = appearance.score_card(answer)  # of a score between 0 and 1
+    assert f'class="fill" style="width:{100 * answer.score:.2f}%"' in card
+    assert f'style="left:{100 * low:.1f}%;width:{100 * high - 100 * low:.1f}%"' in card
+    with gr.Blocks():
+        _, controls = settings.make_controls("Compared by", "infolm")
+    assert any("q: the candidate." in (control.info or "") for control in controls)
+    assert (appearance.number(0.5), appearance.number(0.0005)) == ("0.5000", "0.0005")
+
+    tokens, _, moves, _ = compare("baryscore", *PAIR).why.updates
+    assert [word for word, _ in tokens] == ["the", "cat", "slept", "on", "the", "sofa", "."]
+    assert {level for _, level in tokens} <= {*appearance.LEVELS} and "most" in dict(
+        tokens
+    ).values()
+    assert 0 < moves["value"]["percent"].sum() <= 100.0001
+
+
+VERDICTS = [
+    ("infolm", *PARAPHRASE, "Far closer than unrelated texts"),
+    ("infolm", *EXAMPLES["An unrelated text"], "Hardly closer than unrelated texts"),
+    ("infolm", PAIR[0], [PAIR[0]], "The same as a copy"),
+    ("infolm", "yes", ["no"], "The model cannot read this"),
+    ("infolm", PAIR[0], [*PAIR[1], *["A dog ran."] * 4], "No verdict"),
+    ("baryscore", *PARAPHRASE, "Far closer than unrelated texts"),
+    ("baryscore", PAIR[0], [PAIR[0]], "The same as a copy"),
+    ("menli", *PARAPHRASE, "Far closer than unrelated texts"),
+    *(
+        ("menli", *EXAMPLES[name], "They contradict each other")
+        for name in EXAMPLES
+        if name.startswith(("Blind spot", "The same words"))
+    ),
+    *((metric, "ᏣᎳᎩ ᎦᏬᏂᎯᏍᏗ", ["ᚠᚢᚦ ᚨᚱᚲ"], "The model cannot read this") for metric in METRICS),
+    *(
+        (metric, "asdf qwer zxcv uiop", ["lkjh gfds mnbv rewq"], "The model cannot read this")
+        for metric in METRICS
+    ),
+]
+
+
+@pytest.mark.parametrize(("metric", "candidate", "references", "verdict"), VERDICTS)
 def test_the_verdict_is_graded_by_unrelated_texts_and_given_to_what_can_be_read(
     metric, candidate, references, verdict
 ):
@@ -261,8 +255,6 @@ def test_the_lessons_of_the_examples_hold():
     low = [name for name in scores if name.startswith(("Blind spot", "The same words"))]
     worst = max(scores[name] for name in low)
     assert 0 < worst < scores["A paraphrase that shares no word"] / 2
-    for metric in METRICS:
-        assert "loser than unrelated" in compare(metric, *PARAPHRASE).verdict
 
 
 @pytest.mark.parametrize("metric", METRICS)
@@ -274,44 +266,28 @@ def test_a_card_holds_nothing_that_a_visitor_wrote(metric):
 # Files.
 
 
-def scores_of(path, metric="infolm", candidate=None, references=None, chosen=None):
-    """The steps of scoring a file, its result, and the rows of its download."""
-    *steps, (share, result) = file_tab.scored(str(path), metric, candidate, references, chosen)
-    return steps, share, result
+FILE_SETTINGS = [
+    ("infolm", {"information_measure": "renyi_divergence", "alpha": 2.0}),
+    ("infolm", {"idf": False}),
+    ("baryscore", {}),
+    ("menli", {"multi_reference": "mean"}),
+]
 
 
-@pytest.fixture
-def jsonl(tmp_path):
-    rows = [
-        {"prediction": text, "references": [PAIR[0], text + " Yes."]}
-        for text in ("A cat slept.", "It rained all day.", "", "The sofa was red.")
-    ]
-    path = tmp_path / "pairs.jsonl"
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return path, rows
-
-
-@pytest.mark.parametrize(
-    ("metric", "chosen"),
-    [
-        ("infolm", {"information_measure": "renyi_divergence", "alpha": 2.0}),
-        ("infolm", {"idf": False}),
-        ("baryscore", {}),
-        ("menli", {"multi_reference": "mean"}),
-    ],
-)
-def test_a_file_scored_in_parts_scores_as_in_one_call(metric, chosen, jsonl, monkeypatch):
+@pytest.mark.parametrize(("metric", "options"), FILE_SETTINGS)
+def test_a_file_scored_in_parts_scores_as_in_one_call(metric, options, tmp_path, monkeypatch):
     monkeypatch.setattr(limits, "PART_WORK", 1)
-    path, rows = jsonl
-    found = []
-    for share, result in file_tab.scored(str(path), metric, None, None, chosen):
-        found.append(share)
-        if result:
+    texts = ["A cat slept.", "It rained all day.", "", "The sofa was red."]
+    rows = [{"prediction": text, "references": [PAIR[0], text + " Yes."]} for text in texts]
+    path = write_lines(tmp_path / "pairs.jsonl", rows)
+    shares, results = [], file_tab.score_steps(str(path), metric, None, None, options)
+    for share, result in results:
+        shares.append(share)
+        if result:  # whose file goes with the last step
             with open(result["download"], encoding="utf-8", newline="") as file:
                 table = list(csv.DictReader(file))
-    assert found == [0.25, 0.5, 0.75, 1.0, 1.0]
-    texts = [row["prediction"] for row in rows]
-    expected = scorer(metric).score(texts, [row["references"] for row in rows], **chosen)
+    assert shares == [0.25, 0.5, 0.75, 1.0, 1.0]
+    expected = scorer(metric).score(texts, [row["references"] for row in rows], **options)
     assert result["scores"] == pytest.approx(expected["scores"], abs=3e-6, rel=3e-6)
     assert result["mean"] == pytest.approx(expected[metric], abs=3e-6, rel=3e-6)
     assert result["signature"] == expected["signature"]
@@ -327,30 +303,30 @@ def test_a_cell_of_a_file_may_hold_a_list_and_columns_are_found_by_their_names(t
     assert file_tab.read_pairs(path, None, []).references == [["b", "c"]]
 
 
-@pytest.mark.parametrize(
-    ("name", "content", "words"),
-    [
-        ("a.txt", "a\n", "must end in"),
-        ("a.csv.gz", "a\n", "must end in"),
-        ("a.csv", "", "there are no rows"),
-        ("a.csv", "prediction,reference\n", "there are no rows"),
-        ("a.csv", 'prediction,reference\n"x,y\n', "a.csv, line 2: not valid CSV"),
-        ("a.jsonl", "[1]\n", "line 1: not a JSON object"),
-        ("a.jsonl", '{"prediction": 1, "reference": "a"}\n', "'prediction' must be a string"),
-        ("a.jsonl", '{"prediction": "a", "reference": []}\n', "'reference' is an empty list"),
-        ("a.jsonl", json.dumps({"prediction": "a", "reference": ["b"] * 6}), "6 references"),
-        ("a.csv", "prediction,other\na,b\n", "choose the column that holds the references"),
-        ("a.csv", "prediction,reference\n" + "a,b\n" * 501, "501 rows or more, and at most 500"),
-        ("a.csv", "prediction,reference\na," + "b " * 600 + "\n", "row 1 has 1,200 characters"),
-        ("a.csv", "prediction,reference\na," + "b " * 200 + "\n", "row 1 has 202 tokens"),
-        ("a.csv", "prediction,reference\n" + ("b " * 90 + ",a\n") * 300, "% fewer rows"),
-    ],
-)
+WRONG_FILES = [
+    ("a.txt", "a\n", "must end in"),
+    ("a.csv.gz", "a\n", "must end in"),
+    ("a.csv", "", "there are no rows"),
+    ("a.csv", "prediction,reference\n", "there are no rows"),
+    ("a.csv", 'prediction,reference\n"x,y\n', "a.csv, line 2: not valid CSV"),
+    ("a.jsonl", "[1]\n", "line 1: not a JSON object"),
+    ("a.jsonl", '{"prediction": 1, "reference": "a"}\n', "'prediction' must be a string"),
+    ("a.jsonl", '{"prediction": "a", "reference": []}\n', "'reference' is an empty list"),
+    ("a.jsonl", json.dumps({"prediction": "a", "reference": ["b"] * 6}), "6 references"),
+    ("a.csv", "prediction,other\na,b\n", "choose the column that holds the references"),
+    ("a.csv", "prediction,reference\n" + "a,b\n" * 501, "501 rows or more, and at most 500"),
+    ("a.csv", "prediction,reference\na," + "b " * 600 + "\n", "row 1 has 1,200 characters"),
+    ("a.csv", "prediction,reference\na," + "b " * 200 + "\n", "row 1 has 202 tokens"),
+    ("a.csv", "prediction,reference\n" + ("b " * 90 + ",a\n") * 300, "% fewer rows"),
+]
+
+
+@pytest.mark.parametrize(("name", "content", "words"), WRONG_FILES)
 def test_a_file_that_cannot_be_scored_is_refused_without_its_path(name, content, words, tmp_path):
     (tmp_path / name).write_text(content)
-    with pytest.raises((ValueError, TypeError), match=re.escape(words)) as caught:
-        scores_of(tmp_path / name)
-    assert str(tmp_path) not in str(caught.value)
+    with pytest.raises((ValueError, TypeError), match=re.escape(words)) as error:
+        list(file_tab.score_steps(str(tmp_path / name), "infolm", None, None, None))
+    assert str(tmp_path) not in str(error.value)
 
 
 @pytest.mark.parametrize("scores", [[0.5, 0.5], [0.0, 5e-324], [0.1, 0.9], [0.0], [-1.0, 12_345.0]])
