@@ -181,7 +181,6 @@ ALIASES: dict[str, str] = {
     "linf": "l_infinity_distance",
     "fisher_rao": "fisher_rao_distance",
 }
-NAMES = {name: name for name in MEASURES} | ALIASES  # in full, by every name
 
 
 def resolve(name: str | Measure) -> Measure:
@@ -201,8 +200,9 @@ def resolve(name: str | Measure) -> Measure:
     """
     if isinstance(name, Measure):
         return name
-    check_known("information_measure", name, NAMES, every=True)
-    return MEASURES[NAMES[name]]
+    choices = {name: name for name in MEASURES} | ALIASES
+    check_known("information_measure", name, choices, every=True)
+    return MEASURES[choices[name]]
 
 
 def check_parameters(

@@ -16,8 +16,8 @@ from infolm_metric.core.settings import (
     score_names,
 )
 from infolm_metric.infolm.measure_table import (
+    ALIASES,
     MEASURES,
-    NAMES,
     check_parameters,
     parameter_grid,
     upper_bound,
@@ -67,7 +67,8 @@ class InfoLMSettings(ModelSettings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        names = score_names("information_measure", self.information_measure, NAMES, every=True)
+        choices = {name: name for name in MEASURES} | ALIASES
+        names = score_names("information_measure", self.information_measure, choices, every=True)
         object.__setattr__(self, "information_measure", names)
         object.__setattr__(self, "idf", idf_of(self.idf))
         if self.temperature <= 0:
