@@ -8,9 +8,9 @@
 
 DATA is the folder of tools/data.py. `score` keeps every score of every text in FOLDER, and goes on
 where it was stopped; it takes the samples in an order drawn by a fixed seed, and with --share 0.5
-the first half of them. `agree` gives each metric's agreement with people by data set, with 95%
-intervals by the bootstrap, Kendall's tau over texts and Pearson's r over systems, and in how many
-criteria it is better or worse than BERTScore and chrF (Williams' test over systems, else the
+the first half of them. `agree` gives the agreement with people of TABULATED, or of --metrics, with
+95% intervals by the bootstrap, Kendall's tau over texts and Pearson's r over systems, and in how
+many criteria it is better or worse than BERTScore and chrF (Williams' test over systems, else the
 bootstrap; Holm's correction for all tests of a table). `choose` takes the setting with the largest
 mean of text-level Kendall over all data sets but one and reports it on that one. `trade` sets the
 share of attacks noticed (rows that `infolm attack` wrote; the paraphrase has to score better than
@@ -50,6 +50,10 @@ ONE_PASS = "InfoLM 1 pass T{:g} lambda{:g}"
 WEIGHTS = tuple(step / 10 for step in range(1, 10))
 PARTNERS = ("BaryScore", ONE_PASS.format(1, 0.2), "BERTScore", "InfoLM")
 NLI = "MENLI e avg"
+TABULATED = (  # the fewer, the less has Holm's correction to take
+    *("BLEU", "chrF", "TER", "ROUGE-L", "BERTScore", "BaryScore", "InfoLM"),
+    *(ONE_PASS.format(1, 0), ONE_PASS.format(2, 0.1), NLI, "MENLI with BaryScore 0.2"),
+)
 CHOICES = ("InfoLM 1 pass", "BaryScore", "MENLI with")  # how the names of settings begin
 TABLE_2 = {  # Pearson, Spearman, Kendall; Colombo et al. 2022, Table 2
     ("correctness", "data_coverage"): (97.6, 85.2, 73.3),
@@ -296,8 +300,8 @@ def agreement_tables(
     }
     first = next(iter(tables.values()))
     columns = [(name, word) for name, table in tables.items() for word in table.names("criterion")]
-    dropped_rows = sum(sum(table.dropped.values()) for table in tables.values())
-    remark = f", {dropped_rows} without all scores left out" if dropped_rows else ""
+    dropped = sum(max(table.dropped.values(), default=0) for table in tables.values())
+    remark = f", {dropped} samples without all scores left out" if dropped else ""
     for level in first.names("level"):
         statistic, symbol = STATISTICS[level]
 
@@ -340,9 +344,8 @@ def agree(arguments: argparse.Namespace) -> None:
     """Each metric's agreement with people; metrics that are not whole in a table of their own."""
     for name in arguments.sets:
         data, scores = READERS[name](arguments.data), load_scores(arguments.scores, name)
-        names = [metric for metric in scores if not metric.startswith("MENLI with")]
-        if arguments.metrics:
-            names = [metric for metric in (*arguments.metrics, *COMPARISONS) if metric in scores]
+        names = (*(arguments.metrics or TABULATED), *COMPARISONS)
+        names = [metric for metric in dict.fromkeys(names) if metric in scores]
         whole = {metric: scores[metric] for metric in names if is_whole(scores[metric])}
         rest = {metric: scores[metric] for metric in names if metric not in whole}
         base = {metric: whole[metric] for metric in COMPARISONS}
