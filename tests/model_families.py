@@ -13,6 +13,7 @@ their predictions are far from uniform and change with the context, which is all
 """
 
 import json
+import os
 import shutil
 from collections.abc import Callable
 from functools import partial
@@ -21,6 +22,7 @@ from typing import Any
 
 import torch
 import transformers
+from safetensors.torch import load_file
 from tokenizers import AddedToken, Tokenizer, models, processors, trainers
 from tokenizers.decoders import ByteLevel as ByteLevelDecoder
 from tokenizers.normalizers import NFC
@@ -267,6 +269,35 @@ def build(family: str, folder: Path, seed: int = 0, **config_overrides: Any) -> 
     model.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return folder
+
+
+def pickled(source: Path, target: Path, shards: int = 1, zipped: bool = True) -> Path:
+    """Copy a model's folder to `target` with its weights in `pytorch_model.bin` or its shards."""
+    shutil.copytree(source, target)
+    (target / "model.safetensors").unlink()
+    weights = load_file(source / "model.safetensors")
+    parts = {"pytorch_model.bin": list(weights)}
+    if shards > 1:
+        names = [f"pytorch_model-{n + 1:05}-of-{shards:05}.bin" for n in range(shards)]
+        parts = {name: list(weights)[n::shards] for n, name in enumerate(names)}
+        weight_map = {key: name for name, keys in parts.items() for key in keys}
+        index = json.dumps({"metadata": {}, "weight_map": weight_map})
+        (target / "pytorch_model.bin.index.json").write_text(index)
+    for name, keys in parts.items():
+        part = {key: weights[key] for key in keys}
+        # Before PyTorch 1.6 files were not zip archives.
+        torch.save(part, target / name, _use_new_zipfile_serialization=zipped)
+    return target
+
+
+class FolderMaker:
+    """Object that creates a folder when it is unpickled."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return os.mkdir, (str(self.folder),)
 
 
 def edited(source: Path, target: Path, file: str, **changes: Any) -> Path:

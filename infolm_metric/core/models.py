@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import copy
 import hashlib
+import json
 import os
+import pickle
 import threading
 import warnings
 from collections import OrderedDict
@@ -25,8 +27,16 @@ from huggingface_hub import (
 )
 from huggingface_hub.errors import HfHubHTTPError
 from torch import Tensor, nn
+from torch.torch_version import TorchVersion
 from transformers import AutoConfig, AutoTokenizer
-from transformers.utils import SAFE_WEIGHTS_INDEX_NAME, SAFE_WEIGHTS_NAME, cached_file, logging
+from transformers.utils import (
+    SAFE_WEIGHTS_INDEX_NAME,
+    SAFE_WEIGHTS_NAME,
+    WEIGHTS_INDEX_NAME,
+    WEIGHTS_NAME,
+    cached_file,
+    logging,
+)
 from transformers.utils.hub import get_checkpoint_shard_files
 
 from infolm_metric.core.idf import IDF, tokenizer_fingerprint
@@ -38,6 +48,10 @@ HASHED = (
     *("*.safetensors", "config.json", "tokenizer*", "vocab*", "merges.txt", "*.model"),
     *("added_tokens.json", "special_tokens_map.json", "*.index.json", "bpe.codes"),
 )
+# Files that hold all weights or list the shards that do; earlier ones are preferred.
+WEIGHTS = (SAFE_WEIGHTS_NAME, SAFE_WEIGHTS_INDEX_NAME, WEIGHTS_NAME, WEIGHTS_INDEX_NAME)
+# Before this version a crafted file could run code despite weights_only=True (CVE-2026-24747).
+SAFE_UNPICKLING = "2.10"
 PATIENCE = 10  # seconds that the Hub has for its first answer
 # Beyond its weights a scorer holds a batch of activations and logits, and the readings that it
 # keeps; below this it would compete with a trainer that is about to allocate.
@@ -93,12 +107,17 @@ class Source:
             reason = str(error).strip().partition("\n")[0].rstrip(" .:")
             if isinstance(error, LookupError):  # which tells the key alone
                 reason = f"{type(error).__name__}: {reason}"
+            elif isinstance(error, pickle.UnpicklingError):  # which recommends weights_only=False
+                reason = (
+                    f"{WEIGHTS_NAME} is damaged or contains objects other than tensors, "
+                    "which could run code and are not loaded"
+                )
             if self.offline:
                 reason += f" (the Hub: {self.offline})"
             raise OSError(
                 f"cannot load the model {self.name!r}{at}: {reason}. Check the name or path; "
-                "weights must be safetensors files, which `save_pretrained` of transformers "
-                f"writes, and others are not read: {self.architecture.remedy}. Without a "
+                f"weights must be in {SAFE_WEIGHTS_NAME}, which `save_pretrained` of transformers "
+                f"writes, or in {WEIGHTS_NAME}: {self.architecture.remedy}. Without a "
                 "connection to the Hub use a folder or the model that ships with infolm, "
                 f"model_name_or_path={BUNDLED!r}, for every call with "
                 f"{self.architecture.variable}={BUNDLED}; HF_HUB_OFFLINE=1 saves the wait for the "
@@ -132,6 +151,7 @@ class Checkpoint(Source):
             return f"{self.name}@{self.commit}"
         digest = hashlib.sha256()
         files = {file for pattern in HASHED for file in folder.glob(pattern) if file.is_file()}
+        files |= {file for file in self.fetch(_weight_files) if file.suffix != ".safetensors"}
         for file in sorted(files):
             digest.update(f"{file.name}\0{file.stat().st_size}\0".encode())
             with file.open("rb") as stream:
@@ -252,18 +272,20 @@ def load_weights(
     Weights whose name holds `optional` may be missing.
 
     Raises:
-        OSError: the weights are not there, are damaged, or are not safetensors.
+        OSError: the weights are not there, are damaged, or could run code.
         ValueError: some of them are missing from the checkpoint.
     """
     # From a folder, because transformers would look in pull requests on the Hub for other weights.
     folder, architecture = checkpoint.place, checkpoint.architecture
     if not os.path.isdir(folder):
         folder = checkpoint.fetch(partial(_weights_folder, commit=checkpoint.commit))
+    safetensors = checkpoint.fetch(lambda place, **options: _has_safetensors(folder))
     # DeBERTa checkpoints as Microsoft published them name their masked-LM head differently.
     legacy = getattr(checkpoint.config, "legacy", False)
     for changes in ({}, {"legacy": False}) if legacy else ({},):
         config = copy.deepcopy(checkpoint.config)
-        config.update(changes)
+        # A configuration may name another file, which would be loaded unchecked.
+        config.update({"transformers_weights": None, **changes})
         # Random numbers that transformers draws for missing weights must not move the caller's.
         with LOADING, torch.random.fork_rng(devices=[]), _quietly():
             model, report = checkpoint.fetch(
@@ -273,7 +295,8 @@ def load_weights(
                     # Given even for float32: transformers 5 otherwise keeps a checkpoint's dtype.
                     dtype=getattr(torch, dtype),
                     attn_implementation=architecture.attention,
-                    use_safetensors=True,
+                    use_safetensors=safetensors,
+                    weights_only=True,  # other weights are pickles, and must not run code
                     ignore_mismatched_sizes=True,  # reported all the same
                     output_loading_info=True,
                 )
@@ -386,13 +409,34 @@ def _weights_folder(source: str, commit: str | None, **options: Any) -> str:
     """The folder that holds the weights, which are downloaded from the Hub at the commit."""
     options["revision"] = commit
     find: Callable[..., Any] = partial(cached_file, source, **options)
-    names = (SAFE_WEIGHTS_NAME, SAFE_WEIGHTS_INDEX_NAME)
-    files = (find(name, _raise_exceptions_for_missing_entries=False) for name in names)
-    # Where neither is there, asking once more raises the error that says so.
+    files = (find(name, _raise_exceptions_for_missing_entries=False) for name in WEIGHTS)
+    # If there is none, asking once more raises the error that says so.
     file: str = next(filter(None, files), None) or find(SAFE_WEIGHTS_NAME)
-    if file.endswith(SAFE_WEIGHTS_INDEX_NAME):
+    if file.endswith(".index.json"):
         get_checkpoint_shard_files(source, file, **options)  # type: ignore[no-untyped-call]
     return os.path.dirname(file)
+
+
+def _weight_files(place: str, **_: Any) -> list[Path]:
+    """Return the files of a folder that transformers loads weights from."""
+    folder = Path(place)
+    file = next((folder / name for name in WEIGHTS if (folder / name).is_file()), None)
+    if file is None or file.suffix != ".json":
+        return [file] if file else []
+    index = json.loads(file.read_text(encoding="utf-8"))
+    return sorted({folder / name for name in index["weight_map"].values()})
+
+
+def _has_safetensors(folder: str) -> bool:
+    """Return whether the weights are safetensors; reject pickles that torch cannot load safely."""
+    files = _weight_files(folder)
+    pickles = [file.name for file in files if file.suffix != ".safetensors"]
+    if pickles and TorchVersion(torch.__version__) < SAFE_UNPICKLING:
+        raise OSError(
+            f"{pickles[0]} is loaded safely only by torch >= {SAFE_UNPICKLING} (CVE-2026-24747), "
+            f"this is {torch.__version__}; upgrade torch or choose a model with {SAFE_WEIGHTS_NAME}"
+        )
+    return bool(files) and not pickles
 
 
 @contextmanager

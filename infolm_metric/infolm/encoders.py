@@ -99,7 +99,7 @@ def load_masked_lm(checkpoint: Checkpoint, settings: InfoLMSettings, fast: bool 
     `fast` False keeps the model's own encoder, with which scores are the same, for comparison.
 
     Raises:
-        OSError: its weights are not there, are damaged, or are not safetensors.
+        OSError: its weights are not there, are damaged, or could run code.
         ValueError: a part of it, such as the masked-LM head, is missing from the checkpoint.
     """
     model = load_weights(checkpoint, settings.dtype, settings.device)

@@ -137,7 +137,7 @@ def load_nli(checkpoint: Checkpoint, settings: MENLISettings, labels: Labels) ->
     then its outputs stand for something else than their names say.
 
     Raises:
-        OSError: its weights are not there, are damaged, or are not safetensors.
+        OSError: its weights are not there, are damaged, or could run code.
         ValueError: a part of it, such as the classifier, is missing from the checkpoint.
     """
     model = load_weights(checkpoint, settings.dtype, settings.device)

@@ -14,11 +14,12 @@ from pathlib import Path
 
 import pytest
 import torch
-from safetensors.torch import load_file
 from transformers import BertForMaskedLM
 
+import infolm_metric
 from infolm_metric import InfoLMScorer
 from infolm_metric.commands.register import register
+from tests.model_families import FolderMaker, pickled
 from tests.processes import printed
 
 MAIN = "a" * 40
@@ -111,20 +112,46 @@ def score_by(hub: Hub, home: Path, revision: str, *scorers: str, offline: str = 
     return printed("-c", SCORE, revision, *scorers, env=environment).splitlines()
 
 
-def test_weights_of_a_pull_request_are_neither_read_nor_asked_for(hub, tiny_nli, tmp_path):
-    folder = shutil.copytree(tiny_nli(), tmp_path / "main")
-    (folder / "model.safetensors").unlink()
-    torch.save(load_file(tiny_nli() / "model.safetensors"), folder / "pytorch_model.bin")
-    hub.folder = folder
-    messages = score_by(hub, tmp_path / "home", "", "InfoLMScorer", "BaryScorer", "MENLIScorer")
-    assert len(messages) == 3
-    for message in messages:
-        assert message.startswith("cannot load the model 'some-one/tiny': ")
-        assert "a file named model.safetensors" in message and "save_pretrained" in message
-        assert "use_safetensors" not in message
-    pattern = "^POST|^CONNECT|discussions|commits|refs|pytorch_model.bin"
+def assert_only_main_is_asked_for(hub: Hub) -> None:
+    """Fail if the Hub was asked for a conversion or for other weights than the commit's."""
+    pattern = "^POST|^CONNECT|discussions|commits|refs"
     assert any(f"/resolve/{MAIN}/model.safetensors" in request for request in hub.requests)
     assert not [request for request in hub.requests if re.search(pattern, request)]
+
+
+@pytest.mark.parametrize("shards", [1, 2])
+@pytest.mark.parametrize("metrics", ["InfoLMScorer BaryScorer", "MENLIScorer"])
+def test_weights_without_safetensors_are_read_from_main_and_nowhere_else(
+    metrics, shards, hub, tiny_bert, tiny_nli, tmp_path
+):
+    model, names = tiny_nli() if metrics == "MENLIScorer" else tiny_bert, metrics.split()
+    hub.folder = pickled(model, tmp_path / "main", shards)
+    lines = score_by(hub, tmp_path / "home", "", *names)
+    assert_only_main_is_asked_for(hub)
+    for name, line in zip(names, lines, strict=True):
+        score, signature = line.split(" ")
+        options = {"layers": "all"} if name == "BaryScorer" else {}
+        scorer = getattr(infolm_metric, name)(model_name_or_path=model, **options)
+        assert float(score) == pytest.approx(scorer.score(*PAIR)["scores"][0], rel=1e-5)
+        assert f"some-one/tiny@{MAIN}" in signature
+    # The cache suffices without the Hub, also if it does not know which files the Hub lacks.
+    shutil.rmtree(tmp_path / "home/hub/models--some-one--tiny/.no_exist")
+    assert score_by(hub, tmp_path / "home", MAIN, *names, offline="1") == lines
+
+
+def test_a_pickle_of_the_hub_that_would_run_code_is_rejected_and_runs_nothing(
+    hub, tiny_nli, tmp_path
+):
+    hub.folder, made = pickled(tiny_nli(), tmp_path / "main"), tmp_path / "made"
+    torch.save({"classifier.bias": FolderMaker(made)}, hub.folder / "pytorch_model.bin")
+    scorers = ["InfoLMScorer", "BaryScorer", "MENLIScorer"]
+    messages = score_by(hub, tmp_path / "home", "", *scorers)
+    assert len(messages) == 3
+    for message in messages:
+        assert message.startswith("cannot load the model 'some-one/tiny': pytorch_model.bin ")
+        assert "could run code" in message and "weights_only" not in message
+    assert not made.exists()
+    assert_only_main_is_asked_for(hub)
 
 
 @pytest.mark.parametrize("largest", ["1GB", "40KB"])

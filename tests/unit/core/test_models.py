@@ -20,7 +20,7 @@ from transformers import AutoModelForMaskedLM, AutoTokenizer
 from infolm_metric import BaryScorer, InfoLMScorer, MENLIScorer
 from infolm_metric.core import models
 from infolm_metric.core.models import Architecture, TensorCache, load_weights, open_checkpoint
-from tests.model_families import FAMILIES, edited
+from tests.model_families import FAMILIES, FolderMaker, edited, pickled
 
 ANY = Architecture(AutoModelForMaskedLM, lambda config: True, "unfit", "choose another", "head")
 
@@ -83,9 +83,12 @@ def test_max_length_is_the_limit_unless_it_is_out_of_range(tiny_models, tmp_path
 # What is not there, or not whole
 
 
-def pickled_weights(folder):
-    torch.save(load_file(folder / "model.safetensors"), folder / "pytorch_model.bin")
+def no_weights(folder):
     (folder / "model.safetensors").unlink()
+
+
+def damaged_pickle(folder):
+    (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
 
 
 def damaged_weights(folder):
@@ -125,7 +128,8 @@ def half_a_configuration(folder):
 
 
 DAMAGES = {  # what is done to the folder, and a word of the message
-    "pickled weights": (pickled_weights, OSError, "safetensors files.*save_pretrained"),
+    "no weights": (no_weights, OSError, "model.safetensors, or pytorch_model.bin"),
+    "a damaged pickle": (damaged_pickle, OSError, "pytorch_model.bin is damaged"),
     "damaged weights": (damaged_weights, OSError, "deserializing"),
     "no tokenizer": (no_tokenizer, (OSError, ValueError), "tokenizer"),
     "a larger tokenizer": (larger_tokenizer, ValueError, "307 entries and the model 305"),
@@ -179,6 +183,83 @@ def test_what_is_here_is_used_where_the_hub_does_not_answer(monkeypatch):
     with pytest.raises(OSError, match="none here. Check"):
         opened("some-one/some-model")
     assert "local_files_only" not in tried[-1]
+
+
+# Weights that are not safetensors
+
+
+@pytest.mark.parametrize("form", [{}, {"shards": 3}, {"zipped": False}], ids=str)
+def test_the_weights_of_pytorch_model_bin_are_those_of_safetensors(form, tiny_bert, tmp_path):
+    folder = pickled(tiny_bert, tmp_path / "m", **form)
+    expected, weights = (
+        load_weights(opened(name), "float32", "cpu").state_dict() for name in (tiny_bert, folder)
+    )
+    assert weights.keys() == expected.keys()
+    for key, tensor in weights.items():
+        assert torch.equal(tensor, expected[key])
+
+
+@pytest.mark.filterwarnings("ignore:infolm:UserWarning")
+def test_scores_of_pytorch_model_bin_are_those_of_safetensors(tiny_bert, tiny_nli, tmp_path):
+    scorers = [(InfoLMScorer, tiny_bert), (BaryScorer, tiny_bert), (MENLIScorer, tiny_nli())]
+    for scorer, model in scorers:
+        folder = pickled(model, tmp_path / scorer.__name__)
+        options = {"layers": "all"} if scorer is BaryScorer else {}
+        scores = [
+            scorer(model_name_or_path=name, **options).score(["the cat sat"], ["a cat slept"])
+            for name in (model, folder)
+        ]
+        assert scores[0]["scores"] == pytest.approx(scores[1]["scores"], rel=1e-5)
+
+
+def test_safetensors_are_preferred_to_pytorch_model_bin(tiny_bert, tmp_path):
+    folder = shutil.copytree(tiny_bert, tmp_path / "m")
+    before = opened(folder).identity
+    (folder / "pytorch_model.bin").write_bytes(b"not read")
+    (folder / "adapter_model.bin").write_bytes(b"not read")
+    assert opened(folder).identity == before
+    change_json(folder / "config.json", transformers_weights="adapter_model.bin")
+    load_weights(opened(folder), "float32", "cpu")
+
+
+@pytest.mark.parametrize("shards", [1, 2])
+def test_the_identity_covers_pytorch_model_bin(shards, tiny_bert, tmp_path):
+    folder = pickled(tiny_bert, tmp_path / "m", shards)
+    (folder / "training_args.bin").write_bytes(b"anything")
+    before = opened(folder).identity
+    for file in folder.glob("pytorch_model*.bin"):
+        content = file.read_bytes()
+        file.write_bytes(content + b"\0")
+        assert opened(folder).identity != before
+        file.write_bytes(content)
+    assert opened(folder).identity == before
+
+
+@pytest.mark.parametrize("zipped", [True, False])
+@pytest.mark.parametrize("shards", [1, 2])
+def test_a_pickle_that_would_run_code_is_rejected_and_runs_nothing(
+    shards, zipped, tiny_bert, tmp_path
+):
+    folder, made = pickled(tiny_bert, tmp_path / "m", shards), tmp_path / "made"
+    file = max(folder.glob("pytorch_model*.bin"))
+    torch.save({"bert.pooler": FolderMaker(made)}, file, _use_new_zipfile_serialization=zipped)
+    with pytest.raises(OSError, match="pytorch_model.bin .* could run code") as refusal:
+        load_weights(opened(folder), "float32", "cpu")
+    assert "weights_only" not in str(refusal.value)
+    assert not made.exists()
+    torch.load(file, weights_only=False)
+    assert made.is_dir()  # as the file does when it is trusted
+
+
+@pytest.mark.parametrize("index", [None, "pytorch_model.bin", "model.safetensors"])
+def test_torch_that_cannot_load_pickles_safely_loads_none(index, tiny_bert, tmp_path, monkeypatch):
+    folder = pickled(tiny_bert, tmp_path / "m", 2 if index else 1)
+    if index:
+        (folder / "pytorch_model.bin.index.json").rename(folder / f"{index}.index.json")
+    monkeypatch.setattr(torch, "__version__", "2.9.1+cpu")
+    with pytest.raises(OSError, match="pytorch_model.*bin .*torch >= 2.10.*2.9.1"):
+        load_weights(opened(folder), "float32", "cpu")
+    load_weights(opened(tiny_bert), "float32", "cpu")
 
 
 # Code that a model would bring
