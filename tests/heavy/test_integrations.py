@@ -38,7 +38,7 @@ def test_batches_together_score_as_compute_does(name, references):
         ((predictions, targets),) = batches(references, 0, epoch[-1])
         expected = evaluated.compute(predictions=predictions, references=targets)
         assert score.dtype == torch.float32 and score.shape == ()
-        assert score.item() == pytest.approx(expected[name.lower()], rel=1e-6)
+        assert score.item() == pytest.approx(expected[name.lower()], rel=1e-5)
         metric.reset()
 
 
@@ -48,9 +48,9 @@ def test_a_step_scores_its_batch_and_counts_for_the_epoch():
     evaluated = InfoLM(model_name_or_path="bundled")
     for predictions, references in batches(REFERENCES, 0, 5, 12):
         expected = evaluated.compute(predictions=predictions, references=references)["infolm"]
-        assert metric(predictions, references).item() == pytest.approx(expected, rel=1e-6)
+        assert metric(predictions, references).item() == pytest.approx(expected, rel=1e-5)
     expected = evaluated.compute(predictions=PREDICTIONS, references=REFERENCES)["infolm"]
-    assert metric.compute().item() == pytest.approx(expected, rel=1e-6)
+    assert metric.compute().item() == pytest.approx(expected, rel=1e-5)
 
 
 def test_copies_and_collections_score_alike():
@@ -60,13 +60,14 @@ def test_copies_and_collections_score_alike():
     score = metric.compute()
     assert list(score) == names
     for copy in (metric.clone(), pickle.loads(pickle.dumps(metric))):
-        assert copy.compute() == score
+        torch.testing.assert_close(copy.compute(), score)
     members = {name: getattr(torchmetrics, name)(model_name_or_path="bundled") for name in METRICS}
     collection = MetricCollection({name: member.clone() for name, member in members.items()})
     for batch in batches(REFERENCES, 0, 5, 12):
         for member in (collection, *members.values()):
             member.update(*batch)
-    assert collection.compute() == {name: member.compute() for name, member in members.items()}
+    expected = {name: member.compute() for name, member in members.items()}
+    torch.testing.assert_close(collection.compute(), expected)
     assert not torchmetrics.InfoLM.higher_is_better and torchmetrics.MENLI.higher_is_better
 
 

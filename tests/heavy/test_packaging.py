@@ -102,7 +102,7 @@ def test_an_installed_wheel_scores_as_the_checkout_does(installed, checkout, tmp
         for folder in (installed, checkout)
     )
     assert Path(module) == installed / "infolm_metric" / "__init__.py"
-    assert 0 < float(score) < 1 and score == expected
+    assert 0 < float(score) < 1 and float(score) == pytest.approx(float(expected), abs=1e-6)
 
 
 def test_an_installed_wheel_brings_the_infolm_command(installed, tmp_path):

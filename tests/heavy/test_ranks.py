@@ -8,6 +8,7 @@ from infolm_metric import InfoLMScorer
 from infolm_metric.core.distributed import distributed_score
 from tests.heavy.score_on_ranks import KINDS
 from tests.model_families import SENTENCES
+from tests.nearly_equal import assert_nearly_equal
 from tests.processes import TWO_RANKS, printed
 from tests.project_files import ROOT
 
@@ -135,29 +136,17 @@ def score_alone(case):
     return scorer.score(*pairs, rescale_with_baseline=baseline).as_dict()
 
 
-def assert_equal(result, expected):
-    """Fail unless the results have equal signatures and, within 1e-6, numbers."""
-    assert result.keys() == expected.keys()
-    for name, value in expected.items():
-        if isinstance(value, dict):
-            assert_equal(result[name], value)
-        elif isinstance(value, str):
-            assert result[name] == value
-        else:
-            assert result[name] == pytest.approx(value, abs=1e-6, rel=1e-6)
-
-
 @pytest.mark.parametrize("name", CASES)
 def test_every_rank_gets_what_one_process_gives(outcomes, folder, name):
     expected = score_alone(CASES[name])
     for results in outcomes[1]:
-        assert_equal(results[name], expected)
+        assert_nearly_equal(results[name], expected)
 
 
 @pytest.mark.parametrize("name", MAIN_ONLY)
 def test_the_main_rank_alone_gets_the_result(outcomes, folder, name):
     main, worker = outcomes[1]
-    assert_equal(main[name], score_alone(MAIN_ONLY[name]))
+    assert_nearly_equal(main[name], score_alone(MAIN_ONLY[name]))
     assert worker[name] is None
 
 
@@ -187,7 +176,7 @@ def test_what_ranks_cannot_score_together_is_refused_on_all_with_the_reason(outc
 
 def test_without_ranks_one_process_scores(folder):
     scorer, pairs = InfoLMScorer(), (PREDICTIONS[:2], REFERENCES[:2])
-    assert distributed_score(scorer, *pairs) == scorer.score(*pairs)
+    assert_nearly_equal(distributed_score(scorer, *pairs), scorer.score(*pairs))
 
 
 def test_ranks_that_cannot_talk_are_an_error_and_not_a_partial_score(monkeypatch):

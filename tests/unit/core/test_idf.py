@@ -293,7 +293,8 @@ def test_a_saved_table_comes_back_whole(tiny_models, tmp_path):
     table = IDF.from_corpus(SENTENCES, tokenizer)
     table.save(tmp_path / "idf.json")
     loaded = IDF.load(str(tmp_path / "idf.json"))
-    assert loaded == table and loaded.weights.tolist() == table.weights.tolist()
+    assert loaded == table
+    np.testing.assert_allclose(loaded.weights, table.weights, rtol=1e-12)
     assert (loaded.tokenizer_name, loaded.digests) == (table.tokenizer_name, table.digests)
     assert repr(loaded) == repr(table) and "[" not in repr(table)
 
@@ -405,7 +406,7 @@ def test_weights_are_the_tables_normalised_or_uniform_where_all_are_zero(tokens,
     raw = table[tokens] if table[tokens].any() else np.ones(len(tokens))
     for weights, expected in ((table, raw), (None, np.ones(len(tokens)))):
         normalised = np.exp(weighted_text(*tokens, table=weights).log_weights)
-        np.testing.assert_allclose(normalised, expected / max(expected.sum(), 0.1), rtol=1e-14)
+        np.testing.assert_allclose(normalised, expected / max(expected.sum(), 0.1), rtol=1e-12)
 
 
 def test_equal_tokens_with_equal_weights_have_equal_keys():

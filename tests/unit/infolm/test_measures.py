@@ -276,7 +276,7 @@ def test_disjoint_distributions_reach_the_upper_bound(name, symmetrize, paramete
 def test_fisher_rao_itself_keeps_within_one():
     # 4/pi arcsin(sqrt(1/2)) is 1 + 2e-16 in float64.
     apart = torch.tensor([0.0, measures.LOWEST_LOG])
-    assert measures.fisher_rao_distance(apart, apart.flip(0)) == 1.0
+    assert 1 - 1e-12 < measures.fisher_rao_distance(apart, apart.flip(0)) <= 1
 
 
 @given(
@@ -360,7 +360,8 @@ def test_leading_axes_are_kept_and_broadcast(name):
     assert value.shape == (2, 3)
     for i in range(2):
         for j in range(3):
-            assert value[i, j].item() == compare(name, x[i, 0], y[j], **parameters).item()
+            alone = compare(name, x[i, 0], y[j], **parameters)
+            torch.testing.assert_close(value[i, j], alone, rtol=1e-12, atol=0)
     assert compare(name, x[0, 0], y[0], **parameters).shape == ()
     assert compare(name, x[:0, 0], y[:0], **parameters).shape == (0,)
     assert getattr(measures, name)(x, y, **parameters).shape == (2, 3)
@@ -386,7 +387,8 @@ def test_results_are_float64_and_inputs_are_left_alone(dtype):
         parameters = PARAMETERS.get(name, {})
         value = compare(name, x, y, **parameters)
         assert value.dtype == torch.float64
-        assert torch.equal(value, compare(name, x.double(), y.double(), **parameters))
+        expected = compare(name, x.double(), y.double(), **parameters)
+        torch.testing.assert_close(value, expected, rtol=1e-12, atol=0)
         assert getattr(measures, name)(x, y, **parameters).dtype == torch.float64
     assert torch.equal(x, before[0]) and torch.equal(y, before[1])
 

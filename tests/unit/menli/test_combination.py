@@ -23,9 +23,11 @@ def test_it_is_that_of_a_literal_implementation(data, nli, weight):
 
 
 def test_constant_scores_are_in_the_middle_and_arrays_are_lists_of_scores():
-    assert combine([0.9, 0.9], [1.0, 3.0], 0.5) == [0.25, 0.75]
-    assert combine([0.9, 0.9], [7, 7], 0.2, higher_is_better=False) == [0.5, 0.5]
-    assert combine(np.array([0.0, 1.0]), np.array([1, 0]), 1.0) == [0.0, 1.0]
+    assert combine([0.9, 0.9], [1.0, 3.0], 0.5) == pytest.approx([0.25, 0.75])
+    half = combine([0.9, 0.9], [7, 7], 0.2, higher_is_better=False)
+    assert half == pytest.approx([0.5, 0.5])
+    by_arrays = combine(np.array([0.0, 1.0]), np.array([1, 0]), 1.0)
+    assert type(by_arrays) is list and by_arrays == pytest.approx([0.0, 1.0])
 
 
 NAN, INFINITY = float("nan"), float("inf")

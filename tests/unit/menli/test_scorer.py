@@ -13,6 +13,7 @@ from infolm_metric.core.results import is_judged, join_results
 from infolm_metric.menli.nli import NLIModel
 from infolm_metric.menli.settings import FORMULAS
 from tests.model_families import SENTENCES
+from tests.nearly_equal import assert_nearly_equal
 from tests.nli_models import LABELS, MODELS, build_bart, reordered
 from tests.reference_menli import ReferenceMENLI
 
@@ -109,7 +110,7 @@ def test_a_typed_end_token_is_read_in_company_by_a_model_like_bart(tmp_path):
     texts = ["the </s> cat", "the cat sat", "a dog", "</s>", "the cat </s> </s> sat"]
     together = scorer.score(texts, ["the dog"] * len(texts)).scores["e"]
     alone = [scorer.score([text], ["the dog"]).scores["e"][0] for text in texts]
-    assert together == alone and len(set(alone)) == len(texts)
+    assert together == pytest.approx(alone, abs=1e-6) and len(set(alone)) == len(texts)
 
 
 def test_equal_pairs_are_read_once_and_kept(scorer, read):
@@ -135,12 +136,13 @@ def test_probabilities_are_those_behind_the_scores(scorer):
     assert both["probabilities"]["-c"]["c"] == [-score for score in both["scores"]["-c"]]
     halves = slice(2), slice(2, 5)
     parts = [scorer.score(CANDIDATES[part], GROUPS[part], **options) for part in halves]
-    assert join_results(parts)["probabilities"] == columns
+    assert_nearly_equal(join_results(parts)["probabilities"], columns)
     assert "probabilities" not in result.as_dict(return_scores=False)
 
 
 def test_sources_stand_in_the_place_of_references(scorer):
-    assert scorer.score(CANDIDATES, sources=GROUPS) == scorer.score(CANDIDATES, GROUPS)
+    expected = scorer.score(CANDIDATES, GROUPS)
+    assert_nearly_equal(scorer.score(CANDIDATES, sources=GROUPS), expected)
     with pytest.raises(TypeError, match="got both references and sources"):
         scorer.score(CANDIDATES, GROUPS, sources=GROUPS)
 
@@ -256,9 +258,10 @@ def test_a_combination_is_made_of_both_metrics_alone_and_of_nothing_else_in_the_
     unrelated = bundled.score(["a", "b"], ["b", "a"], rescale_with_baseline=True)["baseline"]
     metric = 1 - np.clip(np.array(alone["scores"]) / unrelated["mean"], 0, 1)
     nli = np.array(scorer.score(CANDIDATES, GROUPS)["scores"])
-    assert result["scores"] == pytest.approx(0.3 * nli + 0.7 * metric, abs=1e-12)
+    assert result["scores"] == pytest.approx(0.3 * nli + 0.7 * metric, abs=1e-6)
     for candidate, group, score in zip(CANDIDATES, GROUPS, result["scores"], strict=True):
-        assert scorer.score([candidate], [group], **options)["scores"] == [score]
+        (alone,) = scorer.score([candidate], [group], **options)["scores"]
+        assert alone == pytest.approx(score, abs=1e-6)
     assert {"combine_with:infolm", "nli_weight:0.3"} <= {*result.signature.split("|")}
     assert "|infolm.measure:fisher_rao_distance|" in result.signature
     assert "|infolm.baseline:package-" in result.signature
@@ -273,7 +276,7 @@ def test_every_formula_is_scaled_by_its_range(scorer, bundled):
     nli = scorer.score(CANDIDATES, FIRST, nli_weight=1, **options).scores
     for name, values in FORMULAS.items():
         expected = (np.array(alone[name]) - min(values)) / (max(values) - min(values))
-        assert nli[name] == pytest.approx(expected, abs=1e-12)
+        assert nli[name] == pytest.approx(expected, abs=1e-6)
 
 
 def test_without_a_baseline_the_bounds_fix_the_range(scorer, tiny_bert):
@@ -282,7 +285,7 @@ def test_without_a_baseline_the_bounds_fix_the_range(scorer, tiny_bert):
     for other, largest in ((infolm, 1), (baryscore, 4)):
         result = scorer.score(CANDIDATES, FIRST, combine_with=other.settings, nli_weight=0)
         expected = 1 - np.array(other.score(CANDIDATES, FIRST)["scores"]) / largest
-        assert result["scores"] == pytest.approx(expected, abs=1e-12)
+        assert result["scores"] == pytest.approx(expected, abs=1e-6)
 
 
 def test_a_baseline_of_ones_own_scales_the_other_metric(scorer, tiny_bert, tmp_path):
@@ -291,7 +294,7 @@ def test_a_baseline_of_ones_own_scales_the_other_metric(scorer, tiny_bert, tmp_p
     options = {"combine_with": infolm.settings, "combine_baseline": tmp_path / "kl.baseline"}
     result = scorer.score(CANDIDATES, FIRST, nli_weight=0, **options)
     alone = infolm.score(CANDIDATES, FIRST, rescale_with_baseline=tmp_path / "kl.baseline")
-    assert result["scores"] == pytest.approx(np.clip(alone["rescaled_scores"], 0, 1), abs=1e-12)
+    assert result["scores"] == pytest.approx(np.clip(alone["rescaled_scores"], 0, 1), abs=1e-6)
     assert "|infolm.baseline:file-" in result.signature
     with pytest.raises(NoBaseline, match="does not fit: .*temperature was 1.0 and is 2.0"):
         hot = infolm.settings.replace(temperature=2.0)
@@ -340,4 +343,4 @@ def test_the_other_metric_counts_for_its_weights(scorer, bundled):
     result = scorer.score(CANDIDATES, GROUPS, combine_with=settings.combine_with)
     assert "|infolm.idf:references|infolm.weights:idf|" in result.signature
     part = scorer.score_part(Pairs(CANDIDATES[:2], GROUPS[:2]), settings, statistics)
-    assert part.scores["e"] == result.scores["e"][:2]
+    assert part.scores["e"] == pytest.approx(result.scores["e"][:2], abs=1e-6)
