@@ -49,7 +49,7 @@ def add_options(parser: argparse.ArgumentParser, types: options.SettingsTypes) -
     group.add_argument("data", metavar="DATA", help=text)
     for flag, text in REPEATED.items():
         options.add_repeated(group, flag, help=text)
-    options.add_columns(group)
+    options.add_columns(group, types)
     options.add_metric(parser, types)
     group = parser.add_argument_group("output")
     options.add_output(group)
@@ -98,7 +98,7 @@ def run(arguments: argparse.Namespace) -> None:
     if ratings.people:
         remarks.append(f"{ratings.people} rows of human texts were passed over.")
     if settings is not None:
-        grids, result = _score(settings, ratings, options.shows_progress(arguments))
+        grids, result = _score(settings, ratings, arguments)
         metrics, signature = {**dict(zip(names, grids, strict=True)), **metrics}, result.signature
         direction = "higher is better."
         if not result.higher_is_better:
@@ -136,7 +136,7 @@ def _read(arguments: argparse.Namespace) -> Ratings:
         criteria=arguments.criterion,
         metrics=arguments.scores,
         candidate_column=arguments.candidate_column,
-        reference_columns=arguments.reference_column,
+        reference_columns=options.target_columns(arguments),
         exclude_systems=arguments.exclude_system,
         exclude_ids=arguments.exclude_id,
     )
@@ -150,17 +150,21 @@ def _read(arguments: argparse.Namespace) -> Ratings:
     return replace(ratings, metrics={**ratings.metrics, **negative_grids})
 
 
-def _score(settings: Any, ratings: Ratings, verbose: bool) -> tuple[list[np.ndarray], Result]:
+def _score(
+    settings: Any, ratings: Ratings, arguments: argparse.Namespace
+) -> tuple[list[np.ndarray], Result]:
     """The metric's grid of each score, negated where lower is better, and its result."""
     import numpy as np
 
     # The texts of a sample together: their references are read once.
     order = np.argsort(ratings.places[:, 1], kind="stable")
     ranks = np.argsort(order)
+    side = "sources" if getattr(arguments, "source_column", None) else "references"
+    targets = {side: [list(ratings.references[row]) for row in order]}
     result = options.scorer_of(settings).score(
         [ratings.predictions[row] for row in order],
-        [list(ratings.references[row]) for row in order],
-        verbose=verbose,
+        **targets,
+        verbose=options.shows_progress(arguments),
     )
     sign = 1 if result.higher_is_better else -1
     columns = map(np.asarray, result.scores.values())

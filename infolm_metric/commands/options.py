@@ -17,6 +17,11 @@ if TYPE_CHECKING:
     from infolm_metric.core.scorer import Scorer
 
 STANDARD_OUTPUT = "-"
+COMBINED = "combine_with"  # the setting that names another metric
+IDF_OF_COMBINED = (
+    "token weights of the metric in --combine-with: references, separate, none, bundled or a file "
+    "of infolm idf (default: none)"
+)
 Group = argparse._ArgumentGroup
 SettingsTypes = Sequence[type[Settings]]
 
@@ -87,6 +92,8 @@ def _add_fields(group: Group, types: SettingsTypes, names: Container[str] | None
             flags = [flag for flag in fields.flags(field) if flag not in actions]
             if flags and (names is None or field.name in names):
                 group.add_argument(*flags, **fields.option(settings, field))
+                if field.name == COMBINED and "--idf" not in actions:
+                    group.add_argument("--idf", metavar="NAME", help=IDF_OF_COMBINED)
 
 
 def read_settings(name: str, arguments: argparse.Namespace, **defaults: Any) -> Any:
@@ -100,7 +107,23 @@ def read_settings(name: str, arguments: argparse.Namespace, **defaults: Any) -> 
         if (value := getattr(arguments, field.name, None)) is not None:
             single = field.name == settings.names_field and len(value) == 1
             defaults[field.name] = value[0] if single else value
-    return settings.of(**defaults)
+    return _with_idf(settings.of(**defaults), arguments)
+
+
+def _with_idf(settings: Any, arguments: argparse.Namespace) -> Any:
+    """Return the settings of a combination with the other metric's token weights from --idf."""
+    idf = getattr(arguments, "idf", None)
+    if idf is None or not hasattr(settings, COMBINED):
+        return settings
+    if settings.other is not None:
+        return settings.replace(**{COMBINED: settings.other.replace(idf=idf)})
+    names = [arguments.metric] if isinstance(arguments.metric, str) else arguments.metric
+    if all(hasattr(metrics.find(name).settings_type(), COMBINED) for name in names):
+        raise ValueError(
+            f"--idf {idf} needs a metric that weights tokens, and {settings.metric} does not; add "
+            "--combine-with NAME"
+        )
+    return settings
 
 
 def scorer_of(settings: Any) -> Scorer:
@@ -127,13 +150,26 @@ def add_references(group: Group, **keywords: Any) -> None:
     add_repeated(group, "-r", "--references", metavar="FILE", help=text, **keywords)
 
 
-def add_columns(group: Group, candidates: bool = True) -> None:
-    """The options that name the columns of a table."""
+def add_columns(group: Group, types: SettingsTypes = (), candidates: bool = True) -> None:
+    """Add options that name columns, with a column of sources if a metric takes sources."""
     if candidates:
         text = f"(default: {' or '.join(files.CANDIDATE_COLUMNS)})"
         group.add_argument("--candidate-column", metavar="NAME", help=text)
     text = f"repeat for several (default: {' or '.join(files.REFERENCE_COLUMNS)})"
     add_repeated(group, "--reference-column", help=text)
+    if any(settings.takes_sources for settings in types):
+        text = "of sources, in place of references"
+        group.add_argument("--source-column", metavar="NAME", help=text)
+
+
+def target_columns(arguments: argparse.Namespace) -> list[str]:
+    """Return the names of the columns of references, or of sources in their place."""
+    source, references = getattr(arguments, "source_column", None), arguments.reference_column
+    if source and references:
+        raise ValueError(
+            f"give --reference-column or --source-column, not both, got --source-column {source}"
+        )
+    return [source] if source else references
 
 
 def add_resampling(group: Group) -> None:

@@ -55,7 +55,7 @@ def add_options(parser: argparse.ArgumentParser, types: options.SettingsTypes) -
     add("-o", "--output", metavar="FILE", default=STANDARD_OUTPUT, help=text)
     text = "also 1 for a copy, 0 for unrelated texts; FILE of infolm baseline"
     add("--rescale-with-baseline", nargs="?", const=True, metavar="FILE", help=text)
-    score_input.add_datasets(parser.add_argument_group("columns and data sets"))
+    score_input.add_datasets(parser.add_argument_group("columns and data sets"), types)
     running = parser.add_argument_group("running")
     add = running.add_argument
     add("--restart", action="store_true", help="begin the job of the .jsonl anew")
@@ -134,6 +134,7 @@ def _score_on_ray(settings: Any, arguments: argparse.Namespace) -> None:
         workers=arguments.workers,
         candidate_column=arguments.candidate_column,
         reference_columns=arguments.reference_column,
+        source_column=getattr(arguments, "source_column", None),
         rescale_with_baseline=arguments.rescale_with_baseline,
     )
     write(_summary(scorer, result), STANDARD_OUTPUT)
@@ -147,7 +148,7 @@ def _score_at_once(settings: Any, source: Source, form: str, arguments: argparse
     from infolm_metric.jobs.resume import JobResult, scored_rows
 
     rows = list(source.rows())
-    pairs = Pairs.of(map(source.pair, rows))
+    pairs = Pairs.of(map(source.pair, rows), source.against_sources)
     if not len(pairs):
         raise ValueError(f"{source.name} has no rows; give one row for each pair")
     baseline = baseline_of(settings.metric, arguments.rescale_with_baseline)

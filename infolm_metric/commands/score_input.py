@@ -33,9 +33,9 @@ def add_texts(group: options.Group, types: options.SettingsTypes) -> None:
     add("--data", metavar="FILE", help="table of candidates and references; - is JSON Lines")
 
 
-def add_datasets(group: options.Group) -> None:
+def add_datasets(group: options.Group, types: options.SettingsTypes) -> None:
     """The options of columns and data sets."""
-    options.add_columns(group)
+    options.add_columns(group, types)
     for flag, text in OF_DATASETS.items():
         group.add_argument(flag, metavar="NAME", help=text)
     group.add_argument("--streaming", action="store_true", help="do not download it first")
@@ -56,8 +56,10 @@ def check_way(arguments: argparse.Namespace) -> None:
     parallel = [*filter(None, [arguments.candidates]), *references]
     if (ways := sum(map(bool, (texts, table, arguments.dataset, parallel)))) != 1:
         raise ValueError(f"{'give either' if ways else 'nothing to score; give'} {WAYS}")
-    if (texts or parallel) and (arguments.candidate_column or arguments.reference_column):
-        raise ValueError("--candidate-column and --reference-column need --data FILE or --dataset")
+    columns = options.target_columns(arguments)
+    if (texts or parallel) and (arguments.candidate_column or columns):
+        side = "source" if getattr(arguments, "source_column", None) else "reference"
+        raise ValueError(f"--candidate-column and --{side}-column need --data FILE or --dataset")
     for flag in ("split", "dataset_config", "dataset_revision", "streaming"):
         if getattr(arguments, flag) and not arguments.dataset:
             raise ValueError(f"--{flag.replace('_', '-')} needs --dataset NAME")
@@ -85,18 +87,24 @@ def _check_texts(texts: list[str], as_texts: bool) -> None:
 
 def open_source(arguments: argparse.Namespace) -> Source:
     """The pairs as a stream that can be read again, unless it is standard input."""
-    columns = (arguments.candidate_column, arguments.reference_column)
+    columns = (arguments.candidate_column, options.target_columns(arguments))
+    source_column, sources = (
+        getattr(arguments, name, None) for name in ("source_column", "sources")
+    )
+    against_sources = bool(source_column or sources)
     if arguments.data:
         read = partial(files.read_rows, arguments.data)
-        return Source(files.label(arguments.data), read, *columns, (arguments.data,))
+        label = files.label(arguments.data)
+        return Source(label, read, *columns, (arguments.data,), against_sources)
     if arguments.dataset:
         name = arguments.dataset
         read = partial(files.dataset_rows, name, load_dataset(arguments))
-        return Source(name, read, *columns, (name,) if os.path.isdir(name) else ())
+        return Source(name, read, *columns, (name,) if os.path.isdir(name) else (), against_sources)
     if arguments.candidates:
         paths = (arguments.candidates, *arguments.references)
         read = partial(files.read_parallel, arguments.candidates, arguments.references)
-        return Source(files.label(arguments.candidates), read, files=paths)
+        label = files.label(arguments.candidates)
+        return Source(label, read, files=paths, against_sources=against_sources)
     candidate, *references = arguments.texts
     row = ("arguments", {"prediction": candidate, "references": references})
     return Source("arguments", lambda: iter([row]))

@@ -27,7 +27,7 @@ FORMAT, VERSION = "infolm baseline", 1
 PACKAGE = "package"
 VERDICTS = {"far closer than": 3, "closer than": 2}  # deviations from what unrelated texts score
 OF_WEIGHTS = ("idf", "weights")  # also those of a metric that is combined
-UNSIGNED = (*OF_WEIGHTS, "baseline", "infolm", "transformers", "torch")
+UNSIGNED = (*OF_WEIGHTS, "against", "baseline", "infolm", "transformers", "torch")
 """Fields of a signature that a baseline does not depend on, or that its key holds otherwise."""
 OF_SEVERAL = ("multi_reference",)
 """Fields that a baseline for one reference does not depend on either."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import os
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import datasets
@@ -153,7 +154,8 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
                 raise TypeError(f"add got both {name.removesuffix('s')} and {name}; give one")
             pair[name] = value
         references = self.scorer.references_or_sources(pair["references"], pair["sources"])
-        self._added.append(self._alike(check_pairs([pair["predictions"]], [references])))
+        pairs = check_pairs([pair["predictions"]], [references])
+        self._added.append(self._alike(pairs, pair["sources"]))
 
     def add_batch(
         self, *, predictions: Any = None, references: Any = None, sources: Any = None, **inputs: Any
@@ -171,7 +173,7 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
         """
         check_names(inputs, _INPUTS, "add_batch got an unknown argument", _NAMES_ELSEWHERE)
         references = self.scorer.references_or_sources(references, sources)
-        self._added.append(self._alike(check_pairs(predictions, references)))
+        self._added.append(self._alike(check_pairs(predictions, references), sources))
 
     def compute(
         self,
@@ -223,7 +225,7 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
             targets = self.scorer.references_or_sources(references, sources)
             if predictions is not None or targets is not None:
                 check = check_pairs if ranks is None else check_rank_pairs
-                parts.append(self._alike(check(predictions, targets)))
+                parts.append(self._alike(check(predictions, targets), sources))
             progress = verbose and is_progress_bar_enabled()
             return Call(Pairs.joined(parts), call_settings, baseline, progress)
 
@@ -247,8 +249,18 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
                 self._added.remove(part)
         return None if result is None else result.as_dict(return_scores, details)
 
-    def _alike(self, pairs: Pairs) -> Pairs:
-        """The pairs; ValueError if strings and lists would be mixed."""
+    def _alike(self, pairs: Pairs, sources: Any) -> Pairs:
+        """Return the pairs; raise ValueError if they do not fit the pairs that were added before.
+
+        Strings and lists cannot be mixed, nor references and `sources`.
+        """
+        pairs = replace(pairs, against_sources=sources is not None)
+        if self._added and len(pairs) and self._added[0].against_sources != pairs.against_sources:
+            names = ("references", "sources")
+            raise ValueError(
+                f"{names[pairs.against_sources]} cannot be mixed with the "
+                f"{names[not pairs.against_sources]} that were added before; compute those first"
+            )
         if self._added and len(pairs) and self._added[0].several != pairs.several:
             kinds = ("strings", "lists of strings")
             raise ValueError(

@@ -52,6 +52,7 @@ class Source:
     `rows` gives them from the first to the last; what is wrong with one is a ValueError or
     TypeError that names it. Where no column is named it is the one of CANDIDATE_COLUMNS or
     REFERENCE_COLUMNS that is there. `files` are what is read, to which nothing may be written.
+    `against_sources` is true if the columns of references hold sources.
 
     >>> row = {"prediction": "a cat", "references": ["the cat", "cats"]}
     >>> list(Source("two texts", lambda: iter([("row 1", row)])))
@@ -63,6 +64,7 @@ class Source:
     candidate_column: str | None = None
     reference_columns: Sequence[str] = ()
     files: tuple[str, ...] = ()
+    against_sources: bool = False
 
     def __iter__(self) -> Iterator[Pair]:
         return (self.pair(row) for row in self.rows())

@@ -18,21 +18,27 @@ Pair = tuple[str, list[str]]
 
 @dataclass(frozen=True)
 class Pairs:
-    """Candidates, each with its references; `several` tells whether lists of references came."""
+    """Candidates, each with its references.
+
+    `several` is true if lists of references were given, `against_sources` if sources take the place
+    of references.
+    """
 
     predictions: list[str]
     references: list[list[str]]
     several: bool = False
+    against_sources: bool = False
 
     @classmethod
-    def of(cls, pairs: Iterable[Pair]) -> Pairs:
+    def of(cls, pairs: Iterable[Pair], against_sources: bool = False) -> Pairs:
         """The pairs, which were checked one by one.
 
         >>> Pairs.of([("a cat", ["the cat"])]).references
         [['the cat']]
         """
         pairs = list(pairs)
-        return cls([candidate for candidate, _ in pairs], [group for _, group in pairs], True)
+        candidates, groups = [candidate for candidate, _ in pairs], [group for _, group in pairs]
+        return cls(candidates, groups, True, against_sources)
 
     def __len__(self) -> int:
         return len(self.predictions)
@@ -52,6 +58,7 @@ class Pairs:
             [text for part in parts for text in part.predictions],
             [group for part in parts for group in part.references],
             any(part.several for part in parts),
+            any(part.against_sources for part in parts),
         )
 
     def part(self, start: int, stop: int | None = None) -> Pairs:
@@ -61,7 +68,8 @@ class Pairs:
         ['b']
         """
         where = slice(start, stop)
-        return Pairs(self.predictions[where], self.references[where], self.several)
+        predictions, references = self.predictions[where], self.references[where]
+        return Pairs(predictions, references, self.several, self.against_sources)
 
     @property
     def counts(self) -> list[int]:

@@ -15,6 +15,8 @@ _TABLE = "a table of a larger corpus (IDF.from_corpus, infolm idf)"
 SENTENCES = {
     "too_long": "{count} of {texts} texts are longer than the model reads and were cut; "
     "long_text='window' reads texts whole",
+    "too_long_pairs": "{count} pairs of texts exceed the maximum length of the model and were "
+    "truncated, the longer text of a pair first; shorten them",
     "empty": "{count} of {texts} texts have no token of their own: they are scored by what the "
     "model makes of no text",
     "one_token": "{count} of {texts} texts have no more tokens than are masked at once: the model "

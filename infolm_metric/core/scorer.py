@@ -113,6 +113,7 @@ class Scorer:
         baseline = baselines.baseline_of(settings.metric, rescale_with_baseline)
         verbose = check_value("verbose", verbose, bool)
         pairs = check_pairs(predictions, self.references_or_sources(references, sources))
+        pairs = replace(pairs, against_sources=sources is not None)
         result = self.score_corpus(pairs, settings, baseline, verbose)
         warn(result.counts, self.sentences)
         return result
@@ -162,13 +163,18 @@ class Scorer:
         warn(counts, self.sentences)
 
     def signature(
-        self, settings: Any = None, statistics: Statistics | None = None, **changed: Any
+        self,
+        settings: Any = None,
+        statistics: Statistics | None = None,
+        against_sources: bool = False,
+        **changed: Any,
     ) -> str:
         """The signature of scores with these settings: all that can change them.
 
         Args:
             settings: in place of the scorer's own.
             statistics: of the corpus counted; the signature then says what weighs its tokens.
+            against_sources: whether sources take the place of references.
             **changed: override the settings.
 
         Returns:
@@ -185,6 +191,8 @@ class Scorer:
             fields[name] = value
             if name == "idf" and settings.counted and statistics is not None and statistics.tables:
                 fields["weights"] = statistics.weights_used(settings)
+        if against_sources:
+            fields["against"] = "source"
         with self.lock:
             fields |= self.signed_model(settings, statistics)
         versions = {"transformers": transformers.__version__, "torch": torch.__version__}
@@ -346,7 +354,7 @@ class Scorer:
         result = Result(
             settings.metric,
             score_columns,
-            self.signature(settings, statistics),
+            self.signature(settings, statistics, pairs.against_sources),
             self.higher_is_better,
             counts,
             settings.several,

@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow
 import pyarrow.compute
@@ -46,6 +46,7 @@ def score_dataset(
     metric: str = metrics.DEFAULT,
     candidate_column: str | None = None,
     reference_columns: Sequence[str] = (),
+    source_column: str | None = None,
     workers: int | None = None,
     batch: int = BATCH,
     rescale_with_baseline: Any = False,
@@ -65,6 +66,8 @@ def score_dataset(
             "candidate".
         reference_columns: the names of those of references; by default "references" or
             "reference".
+        source_column: the name of a column of sources in place of references, for a metric that
+            takes sources.
         workers: how many actors at most; by default as many as the cluster offers, one for each
             GPU, or without GPUs (or with device="cpu") one for each CPU.
         batch: pairs scored at a time.
@@ -78,7 +81,7 @@ def score_dataset(
         OSError: the model is not there.
     """
     scorer = metrics.find(metric).scorer_type()(**settings)
-    columns = (candidate_column, tuple(reference_columns))
+    columns = Columns.of(scorer, candidate_column, reference_columns, source_column)
     baseline = baseline_of(metric, rescale_with_baseline)
     return _scored(dataset, scorer, columns, workers, batch, baseline)[0]
 
@@ -90,6 +93,7 @@ def score_files(
     *,
     candidate_column: str | None = None,
     reference_columns: Sequence[str] = (),
+    source_column: str | None = None,
     workers: int | None = None,
     rescale_with_baseline: Any = False,
 ) -> JobResult:
@@ -103,7 +107,7 @@ def score_files(
     dataset = _open_files(source) if isinstance(source, str) else ray.data.from_huggingface(source)
     output = os.path.abspath(output)  # workers have other working folders
     baseline = baseline_of(scorer.settings.metric, rescale_with_baseline)
-    columns = (candidate_column, tuple(reference_columns))
+    columns = Columns.of(scorer, candidate_column, reference_columns, source_column)
     try:
         totals: Any = ray.remote(num_cpus=0)(_Totals).remote()
         scores, statistics = _scored(dataset, scorer, columns, workers, BATCH, baseline, totals)
@@ -120,7 +124,7 @@ def score_files(
         for name in names:
             sums[name] += pyarrow.compute.sum(part[name]).as_py() or 0.0
     warn(counts, scorer.sentences)
-    signature = scorer.signature(scorer.settings, statistics)
+    signature = scorer.signature(scorer.settings, statistics, columns.against_sources)
     return JobResult(
         rows,
         {name: total / rows for name, total in sums.items()},
@@ -169,8 +173,20 @@ def start(verbose: bool = False) -> None:
     logging.getLogger("ray.data").setLevel(logging.CRITICAL)
 
 
-Columns = tuple[str | None, Sequence[str]]
-"""The names of the column of candidates, and of those of references."""
+class Columns(NamedTuple):
+    """Names of the column of candidates and of the columns of references or sources."""
+
+    candidate: str | None
+    references: tuple[str, ...]
+    against_sources: bool
+
+    @classmethod
+    def of(
+        cls, scorer: Scorer, candidate: str | None, references: Sequence[str], source: str | None
+    ) -> Columns:
+        """Check that one of references and sources is named, and that the metric takes it."""
+        columns = scorer.references_or_sources(tuple(references) or None, source and (source,))
+        return cls(candidate, columns or (), source is not None)
 
 
 def _scored(
@@ -283,10 +299,12 @@ class _Totals:
 
 def _pairs(rows: pyarrow.Table, columns: Columns) -> Pairs:
     """The checked pairs of a batch."""
-    return Pairs.of(
-        pair_of(f"row {number} of a batch of {len(rows)}", row, *columns)
+    candidate, references, against_sources = columns
+    pairs = (
+        pair_of(f"row {number} of a batch of {len(rows)}", row, candidate, references)
         for number, row in enumerate(rows.to_pylist(), 1)
     )
+    return Pairs.of(pairs, against_sources)
 
 
 def _check_new(names: Sequence[str], columns: Sequence[str]) -> None:

@@ -169,7 +169,7 @@ def run_job(
         statistics = scorer.count(bar(source, total=rows, desc="counting", disable=quiet), settings)
         for count in references if baseline else ():
             scorer.baseline_stats(settings, statistics, baseline, count)
-        signature = scorer.signature(settings, statistics)
+        signature = scorer.signature(settings, statistics, source.against_sources)
         signature = sign_baseline(signature, baseline) if baseline else signature
         new_job = _Job(signature, digest, rows)
         if job:
@@ -179,7 +179,7 @@ def run_job(
             job.write(record)
 
         def score(chunk_rows: list[Row]) -> Result:
-            pairs = Pairs.of(map(source.pair, chunk_rows))
+            pairs = Pairs.of(map(source.pair, chunk_rows), source.against_sources)
             with scorer.lock:
                 return scorer.score_part(pairs, settings, statistics, baseline)
 

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import torch
 
 from infolm_metric import metrics
 from infolm_metric.core.baselines import Baseline, NoBaseline
 from infolm_metric.core.idf import Statistics
-from infolm_metric.core.inputs import Pair, Pairs
+from infolm_metric.core.inputs import Pair, Pairs, check_texts
 from infolm_metric.core.models import Checkpoint
 from infolm_metric.core.scorer import Progress, Scorer, sign_baseline
 from infolm_metric.core.tokenization import tokenize
@@ -47,10 +48,10 @@ class MENLIScorer(Scorer):
     architecture = ARCHITECTURE
     higher_is_better = True
     sentences = {
-        "empty": "{count} of {texts} texts have no token: they are read as they are, and what "
-        "follows from nothing says little",
-        "too_long": "{count} pairs of texts are longer than the models read and were cut, the "
-        "longer text of a pair first",
+        "empty": "{count} of {texts} texts have no tokens: a pair with exactly one such text gets "
+        "the lower bound of the score; give each prediction and each reference a text",
+        "too_long": "{count} of {texts} texts exceed the maximum length of the metric in "
+        "combine_with and were truncated; give combine_with settings with long_text='window'",
     }
 
     def load(self, checkpoint: Checkpoint, settings: MENLISettings) -> NLIModel:
@@ -62,6 +63,25 @@ class MENLIScorer(Scorer):
         with self.lock:
             super().unload()
             self._scorers: dict[str, Scorer] = {}
+
+    def select(self, candidates: Any, **changed: Any) -> str:
+        """Return the candidate that the others agree with most; texts without tokens come last.
+
+        Args:
+            candidates: a list of strings, such as samples for one input.
+            **changed: settings for this call; one formula.
+
+        Returns:
+            One of the candidates, without tokens only if no candidate has tokens.
+
+        Raises:
+            TypeError, ValueError: an argument is wrong; no model was loaded.
+            OSError: the model cannot be found.
+        """
+        settings, texts = self.settings.replace(**changed), check_texts("candidates", candidates)
+        with self.lock:
+            tokens = self._tokens(texts, settings)
+        return super().select([text for text in texts if len(tokens[text])] or texts, **changed)
 
     def count(self, pairs: Iterable[Pair], settings: MENLISettings) -> Statistics:
         """What the metric that is combined has to know of the whole corpus."""
@@ -95,22 +115,29 @@ class MENLIScorer(Scorer):
     ) -> tuple[dict[str, Sequence[float]], Counter[str]]:
         """The scores of some pairs by name with their probabilities, and counts to warn of."""
         probabilities = self.probabilities(pairs, settings, progress)
-        counts, other = self._counts(pairs, settings), settings.other
+        tokens = self._tokens(pairs.texts, settings)
+        counts, other = self._counts(pairs, tokens, settings), settings.other
+        one_empty, both_empty = empty_texts(pairs, tokens)
         if other is not None:
             result = self._scorer(other).score_part(pairs, other, statistics)
             ends, higher = self._range(settings, statistics), result.higher_is_better
             # Beyond its baseline a text is no worse than unrelated.
             other_scores = np.asarray(result.scores[other.names[0]])
             other_scores = scaled(other_scores, ends, higher).clip(0.0, 1.0)
-            counts |= result.counts
+            counts |= result.counts  # both count texts; pairs have a key of their own
+        starts = np.cumsum(pairs.counts, dtype=np.int64) - np.asarray(pairs.counts)
         columns: dict[str, Sequence[float]] = {}
         for name in settings.names:
+            low, high = min(FORMULAS[name]), max(FORMULAS[name])
             values = formula_values(name, probabilities)
+            values = np.where(one_empty, low, np.where(both_empty, high, values))
             rule = settings.multi_reference
             scores, parts = best_references(values, probabilities, pairs.counts, rule)
             if other is not None:
-                nli_scores = scaled(scores, (min(FORMULAS[name]), max(FORMULAS[name])))
+                nli_scores = scaled(scores, (low, high))
                 scores = settings.weight * nli_scores + (1 - settings.weight) * other_scores
+                scores[np.logical_and.reduceat(one_empty, starts)] = 0.0
+                scores[np.logical_and.reduceat(both_empty, starts)] = 1.0
             columns[name] = scores.tolist()
             columns |= {f"{name} {letter}": parts[:, i].tolist() for i, letter in enumerate("enc")}
         return columns, counts
@@ -233,16 +260,17 @@ class MENLIScorer(Scorer):
                 if limit is not None and size > limit:
                     yield candidate, reference, size
 
-    def _counts(self, pairs: Pairs, settings: MENLISettings) -> Counter[str]:
-        """The counts of texts that are not scored quite as they were written."""
+    def _counts(
+        self, pairs: Pairs, tokens: Mapping[str, np.ndarray], settings: MENLISettings
+    ) -> Counter[str]:
+        """Count the texts and the pairs that are not scored quite as they were written."""
         texts, checkpoint = list(pairs.texts), self.checkpoint(settings)
-        tokens = self._tokens(texts, settings)
         sizes = [len(tokens[text]) for text in texts]
         unknown = checkpoint.tokenizer.unk_token_id
         return Counter(
             texts=len(texts),
             tokens=sum(sizes),
-            too_long=sum(1 for _ in self._too_long(pairs, tokens, settings)),
+            too_long_pairs=sum(1 for _ in self._too_long(pairs, tokens, settings)),
             empty=sizes.count(0),
             unknown_tokens=sum(int((tokens[text] == unknown).sum()) for text in texts),
             unread=count_unread((tokens[text] for text in texts), checkpoint.english),
@@ -305,6 +333,19 @@ def formula_values(name: str, probabilities: np.ndarray) -> np.ndarray:
     e, n, c = probabilities.T
     e_weight, n_weight, c_weight = FORMULAS[name]
     return e_weight * e + n_weight * n + c_weight * c
+
+
+def empty_texts(
+    pairs: Pairs, tokens: Mapping[str, Sized]
+) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+    """Return where exactly one text, and where both texts, have no tokens, [references] each.
+
+    >>> empty_texts(Pairs(["", "a"], [["a", ""], ["a"]]), {"": [], "a": [1]})
+    (array([ True, False, False]), array([False,  True, False]))
+    """
+    lengths = [(len(tokens[text]), len(tokens[other])) for text, group in pairs for other in group]
+    counts = (np.array(lengths) == 0).sum(1)
+    return counts == 1, counts == 2
 
 
 def best_references(

@@ -57,8 +57,9 @@ class MENLISettings(ModelSettings):
             candidate?), or avg, the mean of both.
         multi_reference: the score of several references: their max or mean; another metric that is
             combined has its own rule.
-        combine_with: another metric that the score is combined with: infolm or baryscore, or in
-            Python the settings of one of them.
+        combine_with: another metric that the score is combined with: infolm or baryscore, which
+            weights tokens uniformly (idf=False); in Python also the settings of one of them, which
+            are used unchanged.
         nli_weight: share of the NLI model in a combination, from 0 to 1; None: 0.2.
         combine_baseline: what unrelated texts score by the metric that is combined: a file made by
             infolm baseline; None: the package's.
@@ -134,11 +135,13 @@ class MENLISettings(ModelSettings):
 
     @cached_property
     def other(self) -> Any:
-        """The settings of the metric to combine with, None for none; those of a word as here.
+        """Settings of the metric to combine with; None without a combination.
 
-        Beside the bundled NLI model it uses its own bundled model.
+        A metric given by name uses idf=False, so that the score of a pair does not depend on the
+        other pairs. It inherits how the model runs, and "bundled" if that is the NLI model.
 
-        >>> MENLISettings(model_name_or_path="bundled", combine_with="infolm").other.device
+        >>> MENLISettings(combine_with="infolm").other.idf
+        False
         """
         if not isinstance(self.combine_with, str):
             return self.combine_with
@@ -148,7 +151,7 @@ class MENLISettings(ModelSettings):
         if self.long_text == "error":
             names.append("long_text")
         kind = metrics.find(self.combine_with).settings_type()
-        return kind(**{name: getattr(self, name) for name in names})
+        return kind(idf=False, **{name: getattr(self, name) for name in names})
 
     @property
     def idf(self) -> bool | str | IDF:

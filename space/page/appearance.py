@@ -52,6 +52,7 @@ UNKNOWN = (
 )
 WARNINGS = {
     "too_long": "{texts} longer than the model reads: the end was left out.",
+    "too_long_pairs": "{pairs} longer than the model reads: the end was left out.",
     "empty": "{texts} with nothing that the model can read.",
     "one_token": "{texts} of one token. InfoLM hides it, so “yes” and “no” look the same to it.",
     "zero_weight": "{texts} of words that stand in every reference: all of them count alike.",
@@ -178,7 +179,7 @@ def notes(warnings: Mapping[str, int]) -> list[str]:
     ['2 texts with nothing that the model can read.', 'With one reference, all words count alike.']
     """
     lines = [
-        words.format(texts=count(warnings[kind], "text"))
+        words.format(texts=count(warnings[kind], "text"), pairs=count(warnings[kind], "pair"))
         for kind, words in WARNINGS.items()
         if kind in warnings
     ]

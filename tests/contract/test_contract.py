@@ -43,7 +43,7 @@ SETTINGS = {  # of each metric: such as its small models need, and a change of t
 ODD = {  # what is warned of in the odd texts
     "infolm": {"too_long": 1, "empty": 2, "one_token": 2, "zero_weight": 2},
     "baryscore": {"too_long": 1, "empty": 2, "zero_weight": 2},
-    "menli": {"too_long": 1, "empty": 2},
+    "menli": {"too_long_pairs": 1, "empty": 2},
 }
 ROWS = random_pairs(7, seed=1)
 CANDIDATES = [row["prediction"] for row in ROWS]

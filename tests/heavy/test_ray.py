@@ -82,6 +82,19 @@ def test_a_data_set_gets_the_scores_of_one_process(cluster, toy, tiny_bert, tiny
         assert [row[name] for row in rows] == pytest.approx(column, abs=1e-6, rel=1e-6)
 
 
+def test_sources_are_read_from_a_column_of_a_data_set(cluster, tiny_nli, capsys):
+    rows = [{"prediction": "A cat sat.", "article": ["A dog ran.", "A cat."], "id": 1}]
+    write_lines(Path("pairs.jsonl"), rows)
+    arguments = ["score", "--engine", "ray", "--metric", "menli", "--model", str(tiny_nli())]
+    arguments += ["pairs.jsonl", "--source-column", "article", "-o", "scores.parquet"]
+    assert main(arguments) == 0
+    assert "|against:source|" in capsys.readouterr().out
+    scorer = MENLIScorer(model_name_or_path=str(tiny_nli()))
+    expected = scorer.score(["A cat sat."], sources=[["A dog ran.", "A cat."]])["scores"]
+    scores = [row["e"] for row in parquet.read_table("scores.parquet").to_pylist()]
+    assert scores == pytest.approx(expected, abs=1e-6)
+
+
 def test_a_worker_that_would_score_otherwise_is_refused(cluster, toy, monkeypatch):
     signature = ToyScorer().signature().replace("size:1", "size:9")
     monkeypatch.setattr(ToyScorer, "signature", lambda *_: signature)  # of this process alone

@@ -60,6 +60,22 @@ def test_there_is_no_verdict_on_texts_that_the_model_cannot_read(output_of, metr
 
 
 @pytest.mark.filterwarnings("ignore:infolm")
+@pytest.mark.parametrize("combined", [(), ("--combine-with", "infolm")])
+@pytest.mark.parametrize("formula", ["e", "-c", "e-n-2c"])
+def test_no_system_is_better_for_its_empty_outputs(output_of, tiny_nli, formula, combined):
+    truth = Path("truth.txt").read_text().splitlines()
+    Path("bad.txt").write_text("".join(f"{text}\n" for text in reversed(truth)))
+    Path("empty.txt").write_text("\n" * len(truth))
+    halves = (text if place % 2 else "" for place, text in enumerate(reversed(truth)))
+    Path("half.txt").write_text("".join(f"{text}\n" for text in halves))
+    files = ("bad.txt", "half.txt", "empty.txt", "-r", "truth.txt", "--resamples", "50", "--json")
+    options = ("--metric", "menli", "--model", tiny_nli(), f"--formula={formula}", *combined)
+    (rows,) = json.loads(output_of("compare", *files, *options))["systems"].values()
+    assert [row["verdict"] for row in rows] == [None, "worse", "worse"]
+    assert rows[0]["mean"] > rows[1]["mean"] > rows[2]["mean"]
+
+
+@pytest.mark.filterwarnings("ignore:infolm")
 def test_a_lower_score_can_be_the_better_one_and_references_are_counted_once(infolm):
     files = ("good.txt", "weak.txt", "-r", "truth.txt")
     code, output, errors = infolm("compare", *files, "--json", "--resamples", "50")

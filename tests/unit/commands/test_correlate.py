@@ -80,6 +80,17 @@ def test_correlate_reports_what_python_computes(correlate, tiny_bert):
     assert report.items() <= json.loads(json.dumps(expected.as_dict())).items()
 
 
+def test_correlate_compares_with_sources_in_a_column(correlate, tiny_nli):
+    rows = [{**row, "article": row["references"], "references": "a dog"} for row in ROWS]
+    write_lines(Path("sources.jsonl"), rows)
+    options = ("--metric", "menli", "--model", tiny_nli(), "--json")
+    by_sources = json.loads(correlate("sources.jsonl", "--source-column", "article", *options))
+    by_references = json.loads(correlate("rows.jsonl", *options))
+    assert "|against:source|" in by_sources.pop("signature")
+    assert "|against:" not in by_references.pop("signature")
+    assert by_sources == by_references
+
+
 def test_a_higher_score_is_a_better_one_where_the_metric_says_so(correlate):
     output = correlate("rows.jsonl", "--metric", "toy", "--size", "2")
     assert "toy: higher is better." in output.splitlines()

@@ -100,8 +100,46 @@ def test_a_table_is_one_argument_or_standard_input_or_a_data_set(toy, monkeypatc
 def test_sources_take_the_place_of_references(infolm, tiny_nli):
     arguments = ("score", "--metric", "menli", "--model", tiny_nli(), "-c", "sys.txt", "--json")
     outputs = (infolm(*arguments, flag, "ref.txt")[1] for flag in ("-r", "--sources"))
-    by_references, by_sources = (json.loads(output)["scores"] for output in outputs)
-    assert_nearly_equal(by_sources, by_references)
+    by_references, by_sources = map(json.loads, outputs)
+    assert_nearly_equal(by_sources["scores"], by_references["scores"])
+    assert "|against:source|" in by_sources["signature"]
+    assert "|against:" not in by_references["signature"]
+
+
+@pytest.mark.parametrize("form", ["--json", "job"])
+def test_sources_are_read_from_a_column_of_a_table(infolm, tiny_nli, form):
+    rows = [
+        {"prediction": text, "article": reference, "references": ["another text"]}
+        for text, reference in zip(CANDIDATES, REFERENCES, strict=True)
+    ]
+    write_lines(Path("data.jsonl"), rows)
+    model = ("--metric", "menli", "--model", tiny_nli())
+    options = ("-o", "scores.jsonl") if form == "job" else ("--json",)
+    arguments = ("score", *model, "data.jsonl", "--source-column", "article", *options)
+    code, output, errors = infolm(*arguments)
+    assert code == 0, errors
+    expected = json.loads(infolm("score", *model, "-c", "sys.txt", "-r", "ref.txt", "--json")[1])
+    if form == "job":
+        scores = [json.loads(line)["e"] for line in Path("scores.jsonl").read_text().splitlines()]
+        code, _, errors = infolm(*arguments[:-4], "--reference-column", "article", *options)
+        assert code == 2 and "against was source and is not given now" in errors
+    else:
+        scores = json.loads(output)["scores"]
+    assert scores == pytest.approx(expected["scores"], abs=1e-6)
+    assert "|against:source|" in output
+
+
+def test_idf_weights_the_tokens_of_the_metric_in_a_combination(infolm, tiny_nli):
+    arguments = ("score", "--metric", "menli", "--model", tiny_nli(), *FILES)
+    combined = (*arguments, "--combine-with", "infolm")
+    for options, field in (((), "no"), (("--idf", "references"), "references")):
+        code, output, errors = infolm(*combined, *options)
+        assert code == 0, errors
+        assert f"|infolm.idf:{field}|" in output
+    code, _, errors = infolm(*arguments, "--idf", "references")
+    assert code == 2 and "--combine-with" in errors
+    code, _, errors = infolm(*combined, "--idf", "nowhere.idf")
+    assert code == 2 and "nowhere.idf" in errors
 
 
 OPTIONS = [

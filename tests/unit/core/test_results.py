@@ -116,7 +116,8 @@ def test_the_mean_of_equal_scores_is_that_score(value, count):
 def test_each_kind_is_named_and_warned_of_once_with_its_count(kind):
     counts = Counter({"texts": 4, "tokens": 4, kind: 2})
     assert results.occurring(counts) == {kind: 2}
-    with pytest.warns(UserWarning, match="50%" if kind == "unknown_tokens" else "2 of 4") as caught:
+    words = {"unknown_tokens": "50%", "too_long_pairs": "2 pairs"}.get(kind, "2 of 4")
+    with pytest.warns(UserWarning, match=words) as caught:
         results.warn(counts, {})
     assert len(caught) == 1
     with pytest.warns(UserWarning, match="mine"):

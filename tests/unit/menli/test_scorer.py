@@ -1,15 +1,17 @@
 """MENLI's scores: against a literal implementation, in any company, and combined."""
 
 import functools
+from itertools import product
 
 import numpy as np
 import pytest
 from safetensors.torch import load_file, save_file
 
-from infolm_metric import BaryScorer, InfoLMScorer, MENLIScorer
+from infolm_metric import MENLI, BaryScorer, InfoLMScorer, MENLIScorer
 from infolm_metric.core.baselines import NoBaseline
+from infolm_metric.core.idf import Statistics
 from infolm_metric.core.inputs import Pairs
-from infolm_metric.core.results import is_judged, join_results
+from infolm_metric.core.results import is_judged, join_results, without
 from infolm_metric.menli.nli import NLIModel
 from infolm_metric.menli.settings import FORMULAS
 from tests.model_families import SENTENCES
@@ -18,6 +20,7 @@ from tests.nli_models import LABELS, MODELS, build_bart, reordered
 from tests.reference_menli import ReferenceMENLI
 
 CANDIDATES = [SENTENCES[0], "The dog ran.", "", SENTENCES[5], SENTENCES[0]]
+EMPTY = 2  # the position of the empty one
 GROUPS = [
     [SENTENCES[1], SENTENCES[0]],
     ["The cat sat."],
@@ -76,8 +79,11 @@ def test_scores_are_those_of_a_literal_implementation(tiny_nli, family, rule):
         options = {"direction": direction, "multi_reference": rule, "max_length": 20}
         result = scorer.score(*sides, **options)
         for name in FORMULAS:
+            low = min(FORMULAS[name])
             expected = [
                 combine([reference.score(text, candidate, name, direction) for text in group])
+                if candidate
+                else low
                 for candidate, group in zip(*sides, strict=True)
             ]
             assert result.scores[name] == pytest.approx(expected, abs=5e-6)
@@ -131,9 +137,14 @@ def test_probabilities_are_those_behind_the_scores(scorer):
     columns = result["probabilities"]
     assert list(columns) == ["e", "n", "c"]
     assert np.sum(list(columns.values()), axis=0) == pytest.approx(np.ones(5))
-    assert np.subtract(columns["e"], columns["c"]) == pytest.approx(result["scores"])
+    differences = np.subtract(columns["e"], columns["c"])
+    assert np.delete(differences, EMPTY) == pytest.approx(np.delete(result["scores"], EMPTY))
+    assert result["scores"][EMPTY] == -1 < differences[EMPTY]  # the model's, as for any other text
     both = scorer.score(CANDIDATES, GROUPS, formula=["e", "-c"], probabilities=True)
-    assert both["probabilities"]["-c"]["c"] == [-score for score in both["scores"]["-c"]]
+    negated = np.negative(both["scores"]["-c"])
+    assert np.delete(both["probabilities"]["-c"]["c"], EMPTY) == pytest.approx(
+        np.delete(negated, EMPTY)
+    )
     halves = slice(2), slice(2, 5)
     parts = [scorer.score(CANDIDATES[part], GROUPS[part], **options) for part in halves]
     assert_nearly_equal(join_results(parts)["probabilities"], columns)
@@ -141,10 +152,26 @@ def test_probabilities_are_those_behind_the_scores(scorer):
 
 
 def test_sources_stand_in_the_place_of_references(scorer):
-    expected = scorer.score(CANDIDATES, GROUPS)
-    assert_nearly_equal(scorer.score(CANDIDATES, sources=GROUPS), expected)
+    result, expected = scorer.score(CANDIDATES, sources=GROUPS), scorer.score(CANDIDATES, GROUPS)
+    assert_nearly_equal(result.scores, expected.scores)
+    assert "|against:source|" in result.signature
+    assert without(result.signature, ["against"]) == expected.signature
     with pytest.raises(TypeError, match="got both references and sources"):
         scorer.score(CANDIDATES, GROUPS, sources=GROUPS)
+
+
+def test_sources_can_be_added_and_computed_but_not_mixed_with_references(folder):
+    metric = MENLI(model_name_or_path=str(folder))
+    metric.add(prediction=CANDIDATES[0], source=GROUPS[0])
+    metric.add_batch(predictions=CANDIDATES[1:3], sources=GROUPS[1:3])
+    for call in (metric.add_batch, metric.compute):
+        with pytest.raises(ValueError, match="references cannot be mixed with the sources"):
+            call(predictions=CANDIDATES[3:], references=GROUPS[3:])
+    against_sources = metric.compute(predictions=CANDIDATES[3:], sources=GROUPS[3:])
+    expected = metric.compute(predictions=CANDIDATES, references=GROUPS)
+    assert against_sources["scores"] == pytest.approx(expected["scores"], abs=1e-6)
+    assert "|against:source|" in against_sources["signature"]
+    assert "|against:" not in expected["signature"]
 
 
 def test_a_baseline_of_a_corpus_serves_every_formula(scorer):
@@ -152,7 +179,10 @@ def test_a_baseline_of_a_corpus_serves_every_formula(scorer):
     baseline = scorer.make_baseline(texts, 40, 1)
     assert len(baseline.stats) == 5
     for name in FORMULAS:
-        result = scorer.score(CANDIDATES, FIRST, formula=name, rescale_with_baseline=baseline)
+        options = {"formula": name, "rescale_with_baseline": baseline}
+        result = scorer.score(CANDIDATES, FIRST, **options)
+        against_sources = scorer.score(CANDIDATES, sources=FIRST, **options)
+        assert result["rescaled_scores"] == against_sources["rescaled_scores"]
         mean, best = result["baseline"]["mean"], max(FORMULAS[name])
         expected = [(mean - score) / (mean - best) for score in result["scores"]]
         assert result["rescaled_scores"] == pytest.approx(expected)
@@ -179,7 +209,8 @@ def test_a_baseline_of_a_combination_belongs_to_the_weights_of_the_other_metric(
 
 def test_a_model_of_two_labels_does_for_entailment_alone(tiny_nli):
     folder = tiny_nli(labels=("not_entailment", "entailment"))
-    result = MENLIScorer(model_name_or_path=folder, probabilities=True).score(CANDIDATES, FIRST)
+    texts = [text or "A cat." for text in CANDIDATES]
+    result = MENLIScorer(model_name_or_path=folder, probabilities=True).score(texts, FIRST)
     assert result["probabilities"] == {"e": result["scores"]}
     assert "|labels:-e|" in result.signature
 
@@ -258,6 +289,7 @@ def test_a_combination_is_made_of_both_metrics_alone_and_of_nothing_else_in_the_
     unrelated = bundled.score(["a", "b"], ["b", "a"], rescale_with_baseline=True)["baseline"]
     metric = 1 - np.clip(np.array(alone["scores"]) / unrelated["mean"], 0, 1)
     nli = np.array(scorer.score(CANDIDATES, GROUPS)["scores"])
+    nli[EMPTY] = metric[EMPTY] = 0
     assert result["scores"] == pytest.approx(0.3 * nli + 0.7 * metric, abs=1e-6)
     for candidate, group, score in zip(CANDIDATES, GROUPS, result["scores"], strict=True):
         (alone,) = scorer.score([candidate], [group], **options)["scores"]
@@ -285,6 +317,7 @@ def test_without_a_baseline_the_bounds_fix_the_range(scorer, tiny_bert):
     for other, largest in ((infolm, 1), (baryscore, 4)):
         result = scorer.score(CANDIDATES, FIRST, combine_with=other.settings, nli_weight=0)
         expected = 1 - np.array(other.score(CANDIDATES, FIRST)["scores"]) / largest
+        expected[EMPTY] = 0
         assert result["scores"] == pytest.approx(expected, abs=1e-6)
 
 
@@ -294,7 +327,9 @@ def test_a_baseline_of_ones_own_scales_the_other_metric(scorer, tiny_bert, tmp_p
     options = {"combine_with": infolm.settings, "combine_baseline": tmp_path / "kl.baseline"}
     result = scorer.score(CANDIDATES, FIRST, nli_weight=0, **options)
     alone = infolm.score(CANDIDATES, FIRST, rescale_with_baseline=tmp_path / "kl.baseline")
-    assert result["scores"] == pytest.approx(np.clip(alone["rescaled_scores"], 0, 1), abs=1e-6)
+    expected = np.clip(alone["rescaled_scores"], 0, 1)
+    expected[EMPTY] = 0
+    assert result["scores"] == pytest.approx(expected, abs=1e-6)
     assert "|infolm.baseline:file-" in result.signature
     with pytest.raises(NoBaseline, match="does not fit: .*temperature was 1.0 and is 2.0"):
         hot = infolm.settings.replace(temperature=2.0)
@@ -330,9 +365,89 @@ def test_what_only_the_other_metric_cuts_or_cannot_read_is_told_of(scorer, bundl
     with pytest.warns(UserWarning) as caught:
         result = scorer.score(*texts, combine_with=other, nli_weight=0)
     assert result["warnings"] == {"too_long": 3, "empty": 1} and result.counts["texts"] == 4
-    assert sum("longer than the models read" in str(warning.message) for warning in caught) == 1
+    assert sum("exceed the maximum length" in str(warning.message) for warning in caught) == 1
     unknown = scorer.score(["ᏣᎳᎩ ᎦᏬᏂᎯᏍᏗ"], ["ᚠᚢᚦ ᚨᚱᚲ"], combine_with=bundled.settings)
     assert unknown["warnings"]["unknown_tokens"] and not is_judged(unknown.counts)
+
+
+@pytest.mark.filterwarnings("default:infolm")
+def test_texts_that_the_other_metric_truncates_and_truncated_pairs_are_counted_apart(
+    scorer, bundled
+):
+    other = bundled.settings.replace(max_length=8)
+    candidates, groups = [LONG, "A cat."], [["A dog.", "Rain fell.", LONG], ["A dog."]]
+    with pytest.warns(UserWarning) as caught:
+        result = scorer.score(candidates, groups, combine_with=other, max_length=20)
+    assert result["warnings"] == {"too_long": 2, "too_long_pairs": 3}
+    messages = " ".join(str(warning.message) for warning in caught)
+    assert "2 of 6 texts" in messages and "3 pairs" in messages
+
+
+@pytest.mark.parametrize("name", ["infolm", "baryscore"])
+def test_a_combination_by_name_does_not_depend_on_the_other_pairs(name):
+    combined = MENLIScorer(model_name_or_path="bundled", combine_with=name)
+    pairs = [("A cat sat on the mat.", "The cat slept on the sofa."), ("It rained.", "Rain fell.")]
+    together = combined.score(*zip(*pairs, strict=True)).scores["e"]
+    alone = [combined.score([text], [reference]).scores["e"][0] for text, reference in pairs]
+    assert together == alone
+
+
+def test_the_package_has_baselines_for_a_combination_by_name():
+    combined = MENLIScorer(model_name_or_path="bundled", combine_with="baryscore")
+    settings = combined.settings.replace(formula=list(FORMULAS))
+    for references in range(1, 5):
+        stats = combined.baseline_stats(settings, Statistics(), None, references)
+        assert list(stats) == list(FORMULAS)
+
+
+# Empty texts.
+
+
+def test_a_pair_with_one_empty_text_gets_the_lower_bound_and_with_two_the_upper_bound(scorer):
+    candidates, references = ["", "  ", "A cat.", ""], ["A cat.", "A dog.", "", " "]
+    for direction, name in product(("rh", "hr", "avg"), FORMULAS):
+        low, high = scorer.bounds(scorer.settings, name)
+        options = {"direction": direction, "formula": name}
+        assert scorer.score(candidates, references, **options)["scores"] == [low, low, low, high]
+        matrix = scorer.matrix(candidates[:3], references[:3], **options)
+        scores = scorer.score(candidates[:3] * 3, np.repeat(references[:3], 3), **options)
+        assert matrix.T.ravel() == pytest.approx(scores["scores"])
+
+
+@pytest.mark.filterwarnings("default:infolm")
+def test_empty_texts_are_warned_of_once(scorer):
+    with pytest.warns(UserWarning, match="lower bound") as caught:
+        result = scorer.score(["", "A cat."], ["A dog.", ""])
+    assert result["warnings"] == {"empty": 2}
+    assert sum("no tokens" in str(warning.message) for warning in caught) == 1
+
+
+def test_an_empty_reference_does_not_count_beside_another_of_a_text_that_is_not_empty(scorer):
+    candidates, groups = ["A cat.", "", "A cat."], [["", "A dog."], ["A dog.", ""], ["", " "]]
+    scores = scorer.score(candidates, groups)["scores"]
+    assert scores == [scorer.score(["A cat."], ["A dog."])["scores"][0], 1, 0]
+    means = scorer.score(candidates, groups, multi_reference="mean")["scores"]
+    assert means == pytest.approx([scores[0] / 2, 0.5, 0])
+
+
+@pytest.mark.parametrize("weight", [0.0, 0.3, 1.0])
+def test_a_combination_of_one_empty_text_is_0_and_of_two_is_1(scorer, bundled, weight):
+    candidates = ["", "A cat.", "A cat.", "", ""]
+    groups = [["A cat."], [""], ["", " "], [""], ["A dog.", ""]]
+    options = {"combine_with": bundled.settings, "nli_weight": weight}
+    result = scorer.score(candidates, groups, formula=["e", "e-n-2c"], **options)
+    for scores in result.scores.values():
+        assert scores[:4] == [0, 0, 0, 1] and scores[4] == pytest.approx(1)
+    assert result["warnings"]["empty"] == 8
+
+
+@pytest.mark.parametrize("combined", [False, True])
+def test_an_empty_text_is_selected_only_if_all_are_empty(scorer, bundled, combined):
+    options = {"combine_with": bundled.settings} if combined else {}
+    for empty in (["", ""], ["\t", " ", ""]):
+        assert scorer.select([*empty, "A cat.", "The dog ran.", "A cat."], **options).strip()
+        assert scorer.select([*empty, "A cat."], **options) == "A cat."
+        assert scorer.select(empty, **options) == empty[0]
 
 
 def test_the_other_metric_counts_for_its_weights(scorer, bundled):

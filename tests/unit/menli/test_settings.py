@@ -52,7 +52,7 @@ def test_another_metric_runs_as_this_one_does(monkeypatch):
     other = settings.other
     assert (other.metric, other.model_name_or_path) == ("infolm", "mine")
     assert (other.device, other.dtype, other.batch_size) == ("cpu", "bfloat16", 3)
-    assert other.long_text == "truncate"
+    assert other.long_text == "truncate" and other.idf is False
     assert settings.replace(long_text="error").other.long_text == "error"
 
 
@@ -63,7 +63,8 @@ def test_beside_the_bundled_model_another_metric_uses_its_own_bundled_one(monkey
         settings = MENLISettings(combine_with=name)
         assert settings.model_name_or_path == settings.other.model_name_or_path == "bundled"
     infolm = InfoLMSettings(model_name_or_path="mine", dtype="float16")
-    assert MENLISettings(combine_with=infolm).other == infolm  # taken as it is
+    assert infolm.idf == "references"
+    assert MENLISettings(combine_with=infolm).other == infolm  # used unchanged
 
 
 def test_what_belongs_to_a_combination_is_signed_only_there():
