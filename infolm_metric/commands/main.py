@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import gc
+import io
 import os
 import signal
 import sys
@@ -54,6 +55,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     program, interrupts = argv is None, list[int]()
     if argv is None:
         argv = sys.argv[1:]
+        _write_utf8()
         signal.signal(signal.SIGINT, lambda *_: _interrupt(interrupts))
         # Importing makes a million objects that stay; to look for garbage among them again and
         # again, as Python would, takes a third of the start.
@@ -78,6 +80,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("infolm: interrupted", file=sys.stderr)
         return INTERRUPTED
+
+
+def _write_utf8() -> None:
+    """Write UTF-8 to files and pipes in any locale; escape characters unknown to a terminal."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # and not None, because it is closed
+            encoding = None if stream.isatty() else "utf-8"
+            stream.reconfigure(encoding=encoding, errors="backslashreplace")
 
 
 def _interrupt(interrupts: list[int]) -> NoReturn:

@@ -234,7 +234,8 @@ def write(lines: Iterable[str], output: str) -> None:
     """Write the lines to the file, or to standard output if it is "-"."""
     text = "".join(f"{line}\n" for line in lines)
     if output != STANDARD_OUTPUT:
-        files.write_text(output, text)
+        # A lone surrogate, as in a file's name, becomes an escape, as on standard output.
+        files.write_whole(output, [text.encode(errors="backslashreplace")])
     elif sys.stdout:  # which may be closed
         sys.stdout.write(text)
 

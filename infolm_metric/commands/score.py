@@ -34,10 +34,11 @@ if TYPE_CHECKING:
 FORMS = {
     **dict.fromkeys((".jsonl", ".ndjson"), "job"),
     **dict.fromkeys((".csv", ".tsv"), "table"),
-    **dict.fromkeys((".parquet", ".gz"), ""),
+    **dict.fromkeys((".txt", ""), "summary"),
     ".json": "json",
 }
-"""What is written to a file, by the end of its name; where nothing stands, nothing can be."""
+"""Form of the output by the ending of its name."""
+RESCALED = "1 = the best possible score, 0 = unrelated texts"
 USAGE = """\
 infolm score [options] TEXT REFERENCE [REFERENCE ...]
        infolm score [options] -c CANDIDATES.txt -r REFERENCES.txt
@@ -51,9 +52,9 @@ def add_options(parser: argparse.ArgumentParser, types: options.SettingsTypes) -
     add = parser.add_argument_group("output").add_argument
     add("--per-pair", action="store_true", help="a line for each pair")
     add("--json", action="store_true", help="all of it, as one JSON object")
-    text = "file; .jsonl: a job that the command takes up again; .csv, .tsv: table"
+    text = "file; .jsonl: resumable job; .csv, .tsv: table; .json; .txt: summary"
     add("-o", "--output", metavar="FILE", default=STANDARD_OUTPUT, help=text)
-    text = "also 1 for a copy, 0 for unrelated texts; FILE of infolm baseline"
+    text = "also 1 = best score, 0 = unrelated texts; FILE of infolm baseline"
     add("--rescale-with-baseline", nargs="?", const=True, metavar="FILE", help=text)
     score_input.add_datasets(parser.add_argument_group("columns and data sets"), types)
     running = parser.add_argument_group("running")
@@ -100,12 +101,13 @@ def _form(arguments: argparse.Namespace) -> str:
     forms = [form for form, flag in (flags | {"per pair": arguments.per_pair}).items() if flag]
     if len(forms) > 1:
         raise ValueError("give one of --json (it holds each pair), --per-pair and --engine ray")
-    form = forms[0] if forms else FORMS.get(PurePath(arguments.output.lower()).suffix, "summary")
-    if not form:
+    suffix = PurePath(arguments.output.lower()).suffix
+    if suffix not in FORMS and forms != ["ray"]:
         raise ValueError(
-            f"cannot write {arguments.output}: name a file that ends in .jsonl (a job), .csv, "
-            ".tsv, .json or .txt"
+            f"cannot write {arguments.output}: a name must end in {', '.join(filter(None, FORMS))} "
+            "or have no ending; name another file"
         )
+    form = forms[0] if forms else FORMS[suffix]
     if arguments.restart and form != "job":
         raise ValueError("--restart needs a job: -o SCORES.jsonl")
     if arguments.workers is not None and form != "ray":
@@ -145,7 +147,13 @@ def _score_at_once(settings: Any, source: Source, form: str, arguments: argparse
     from infolm_metric.core.baselines import baseline_of
     from infolm_metric.core.inputs import Pairs
     from infolm_metric.core.results import mean, warn
-    from infolm_metric.jobs.resume import JobResult, scored_rows
+    from infolm_metric.jobs.resume import (
+        PAIR,
+        JobResult,
+        check_new_columns,
+        result_columns,
+        scored_rows,
+    )
 
     rows = list(source.rows())
     pairs = Pairs.of(map(source.pair, rows), source.against_sources)
@@ -153,6 +161,10 @@ def _score_at_once(settings: Any, source: Source, form: str, arguments: argparse
         raise ValueError(f"{source.name} has no rows; give one row for each pair")
     baseline = baseline_of(settings.metric, arguments.rescale_with_baseline)
     scorer, verbose = options.scorer_of(settings), options.shows_progress(arguments)
+    if form == "table":
+        names = [PAIR, *result_columns(scorer, settings, baseline)]
+        for where, row in rows:
+            check_new_columns(where, row, names)
     statistics = scorer.count(pairs, settings)
     result = scorer.score_part(pairs, settings, statistics, baseline, verbose)
     warn(result.counts, scorer.sentences)
@@ -175,13 +187,16 @@ def _score_at_once(settings: Any, source: Source, form: str, arguments: argparse
 
 def _table(rows: Sequence[Mapping[str, Any]], separator: str) -> Iterator[str]:
     """A header and the rows as CSV; a list is written as JSON, which can be read again."""
+    from infolm_metric.jobs.resume import finite, json_line
+
     text, names = io.StringIO(), dict.fromkeys(name for row in rows for name in row)
-    table = csv.DictWriter(text, names, delimiter=separator, lineterminator="\n")
+    # Only with all strings quoted is a carriage return quoted, which ends a row for most readers.
+    options: dict[str, Any] = {"lineterminator": "\n", "quoting": csv.QUOTE_NONNUMERIC}
+    table = csv.DictWriter(text, names, delimiter=separator, **options)
     table.writeheader()
     for row in rows:
         lists = {name: value for name, value in row.items() if isinstance(value, list | dict)}
-        cells = {name: json.dumps(value, ensure_ascii=False) for name, value in lists.items()}
-        table.writerow({**row, **cells})
+        table.writerow(finite(row) | {name: json_line(value) for name, value in lists.items()})
     yield text.getvalue().removesuffix("\n")
 
 
@@ -201,7 +216,7 @@ def _summary(scorer: Scorer, result: JobResult) -> Iterator[str]:
         if result.baseline:
             yield _verdict(scorer, name, result, result.baseline[name])
         if (rescaled := result.means.get(f"{name}_rescaled")) is not None:
-            yield f"{title} rescaled: {rescaled:.6g} ({prefix}1 = a copy, 0 = unrelated texts)"
+            yield f"{title} rescaled: {rescaled:.6g} ({prefix}{RESCALED})"
     yield f"signature: {result.signature}"
 
 

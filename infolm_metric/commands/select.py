@@ -11,7 +11,6 @@ For example:
 from __future__ import annotations
 
 import argparse
-import json
 
 from infolm_metric.commands import options
 from infolm_metric.core import files
@@ -45,9 +44,8 @@ def run(arguments: argparse.Namespace) -> None:
         rows.append((row, texts))
     if not rows:
         raise ValueError(f"{files.label(arguments.file)} has no rows; give one for each input")
+    from infolm_metric.jobs.resume import json_line
+
     scorer = options.scorer_of(settings)
-    lines = (
-        json.dumps({**row, "selected": scorer.select(texts)}, ensure_ascii=False)
-        for row, texts in rows
-    )
+    lines = (json_line({**row, "selected": scorer.select(texts)}) for row, texts in rows)
     options.write(lines, arguments.output)

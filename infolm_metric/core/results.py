@@ -88,7 +88,7 @@ class Result(Mapping[str, Any]):
         higher_is_better: the direction.
         counts: of texts, tokens, and those that are not scored quite as they were written.
         several: True if a list of kinds was asked for, even of one.
-        rescaled: the scores as 1 for a copy and 0 for unrelated texts, where that was asked for.
+        rescaled: the scores with 1 for the best possible and 0 for unrelated texts, if asked for.
         baseline: what unrelated texts score, by the kind of score, where scores are rescaled.
         extra: more numbers of each pair, by their key in the dictionary and the kind of score.
 

@@ -96,8 +96,9 @@ class Scorer:
             references: for each its reference, or a list of its references.
             sources: in place of references, for a metric that takes them (MENLI): what the
                 predictions were made from.
-            rescale_with_baseline: give also each score as 1 for a copy and 0 for what unrelated
-                texts score: True (by the package's baseline) or a file made by `infolm baseline`.
+            rescale_with_baseline: add scores on a scale on which 1 is the best possible score and
+                0 the mean of unrelated texts: True (the package's baseline) or a file made by
+                `infolm baseline`.
             verbose: show progress.
             **changed: override the scorer's own settings for this call.
 

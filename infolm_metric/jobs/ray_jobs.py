@@ -29,7 +29,7 @@ from infolm_metric.core.idf import Statistics
 from infolm_metric.core.inputs import Pairs
 from infolm_metric.core.results import add_counts, differences, warn
 from infolm_metric.core.scorer import Scorer, sign_baseline
-from infolm_metric.jobs.resume import JobResult
+from infolm_metric.jobs.resume import JobResult, check_new_columns, result_columns
 
 if TYPE_CHECKING:
     from ray.data import Dataset
@@ -203,7 +203,8 @@ def _scored(
     The scorer is sent to the workers as its class and settings, and with it the actor `totals`,
     which they tell what they would warn of otherwise.
     """
-    _check_new(scorer.settings.names, dataset.columns() or ())
+    names = result_columns(scorer, scorer.settings, baseline)
+    check_new_columns("the data set", dataset.columns() or (), names)
     statistics = _count(dataset, scorer, columns)
     if baseline:
         scorer.baseline_stats(scorer.settings, statistics, baseline)
@@ -268,7 +269,7 @@ class _Worker:
         settings = self.scorer.settings
         result = self.scorer.score_part(pairs, settings, self.statistics, self.baseline)
         scores = result.columns()
-        _check_new(list(scores), rows.column_names)
+        check_new_columns("the data set", rows.column_names, scores)
         if self.totals is None:
             warn(result.counts, self.scorer.sentences)
         else:  # told before the worker ends
@@ -305,12 +306,6 @@ def _pairs(rows: pyarrow.Table, columns: Columns) -> Pairs:
         for number, row in enumerate(rows.to_pylist(), 1)
     )
     return Pairs.of(pairs, against_sources)
-
-
-def _check_new(names: Sequence[str], columns: Sequence[str]) -> None:
-    """Raise ValueError if a column is there already."""
-    if duplicates := sorted(set(names) & set(columns)):
-        raise ValueError(f"the data set has a column {duplicates[0]!r} already; rename or drop it")
 
 
 def _own_error(error: BaseException) -> BaseException:

@@ -14,8 +14,8 @@ import math
 import os
 import shutil
 import warnings
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -27,7 +27,7 @@ from typing import Any
 from filelock import FileLock, Timeout
 from tqdm import tqdm
 
-from infolm_metric.core.baselines import baseline_of
+from infolm_metric.core.baselines import Baseline, baseline_of
 from infolm_metric.core.files import (
     Row,
     Source,
@@ -36,13 +36,17 @@ from infolm_metric.core.files import (
     put_in_place,
     write_text,
 )
+from infolm_metric.core.idf import Statistics
 from infolm_metric.core.inputs import Pairs
 from infolm_metric.core.results import Result, add_counts, differences, warn
 from infolm_metric.core.scorer import Scorer, sign_baseline
 from infolm_metric.core.settings import ModelSettings
 
 CHUNK = 256  # pairs
-ANEW = "name another output, or begin anew with --restart"
+COUNTED = 1024  # pairs whose document frequencies are counted at a time
+PAIR = "pair"
+"""Column of a pair's number."""
+RESTART = "name another output, or start again with --restart"
 
 
 @dataclass(frozen=True)
@@ -71,7 +75,7 @@ class _Job:
     """What a job is, and how far it is, as OUTPUT.job says it.
 
     `digest` stands for the `rows` of the input. `done` of them are written, in `size` bytes, whose
-    warnings are counted, and whose scores stand in `columns`.
+    warnings are counted. `sums` holds the sum, minimum and maximum of each column of scores.
     """
 
     signature: str
@@ -79,7 +83,7 @@ class _Job:
     rows: int
     done: int = 0
     size: int = 0
-    columns: Sequence[str] = ()
+    sums: Mapping[str, Sequence[float]] = field(default_factory=dict)
     counts: Mapping[str, int] = field(default_factory=dict)
 
     @classmethod
@@ -88,7 +92,7 @@ class _Job:
         try:
             return cls(**json.loads(file.read_bytes())) if file.exists() else None
         except (TypeError, ValueError):
-            raise ValueError(f"{file} is not the record of a job; {ANEW}") from None
+            raise ValueError(f"{file} is not a job record of this version; {RESTART}") from None
 
     def write(self, file: Path) -> None:
         """Record the job, in the place of what was recorded before."""
@@ -97,13 +101,20 @@ class _Job:
     def check(self, job: _Job, output: str | os.PathLike[str]) -> None:
         """Raise ValueError with what is different if this is not the job that is asked for."""
         if changes := differences(self.signature, job.signature):
-            raise ValueError(f"{output} was begun otherwise: {changes}; give the same, or {ANEW}")
+            raise ValueError(f"{output} was begun otherwise: {changes}; give the same, or {RESTART}")
         if (self.rows, self.digest) != (job.rows, job.digest):
             raise ValueError(
                 f"{output} was begun with another input: it had {self.rows} rows (digest "
                 f"{self.digest[:12]}), and has {job.rows} now ({job.digest[:12]}); give the "
-                f"same, or {ANEW}"
+                f"same, or {RESTART}"
             )
+
+    def means(self) -> dict[str, float]:
+        """Return the mean of each column, clipped to its range because sums are rounded."""
+        return {
+            name: min(max(total / self.done, least), most)
+            for name, (total, least, most) in self.sums.items()
+        }
 
 
 def run_job(
@@ -119,8 +130,8 @@ def run_job(
     """What the job has written, once it is finished: a JSON object for each pair, a line each.
 
     It holds the pair's number, the columns of its input, and its scores. A job that was begun goes
-    on where it was stopped, and one that is finished loads no model. The input is read at least
-    twice: first to check and to count it.
+    on where it was stopped, and one that is finished loads no model. The input is read twice: to
+    check and count it, and to score it.
 
     Args:
         scorer: the metric, with its settings.
@@ -162,11 +173,10 @@ def run_job(
         if job and not part.exists() and not path.exists():
             job = None  # its rows were taken elsewhere
         if path.exists() and not (path.is_file() and (job or restart or not path.stat().st_size)):
-            raise ValueError(f"{output} is there, and no job has written it; {ANEW}")
-        digest, references = _read(source, settings.names, bar)
+            raise ValueError(f"{output} is there, and no job has written it; {RESTART}")
+        names = [PAIR, *result_columns(scorer, settings, baseline)]
+        digest, references, statistics = _read(source, scorer, settings, names, bar)
         rows = sum(references.values())
-        quiet = not (verbose and settings.counted)
-        statistics = scorer.count(bar(source, total=rows, desc="counting", disable=quiet), settings)
         for count in references if baseline else ():
             scorer.baseline_stats(settings, statistics, baseline, count)
         signature = scorer.signature(settings, statistics, source.against_sources)
@@ -190,8 +200,7 @@ def run_job(
             put_in_place(part, path)
         warn(job.counts, scorer.sentences)
         stats = scorer.known_baseline(settings, statistics, references, baseline)
-        means = _means(path, job.columns, rows)
-        return JobResult(rows, means, signature, job.counts, stats, resumed)
+        return JobResult(rows, job.means(), signature, job.counts, stats, resumed)
 
 
 def _go_on(
@@ -209,19 +218,20 @@ def _go_on(
         if path.exists():
             shutil.copymode(path, part)
         if file.seek(0, os.SEEK_END) < job.size:
-            raise ValueError(f"{part} holds less than was written to it; {ANEW}")
+            raise ValueError(f"{part} holds less than was written to it; {RESTART}")
         file.truncate(job.size)
         try:
             while rows := list(islice(remaining_rows, chunk)):
                 result = score(rows)
                 columns = result.columns()
-                lines = _lines(scored_rows(rows, columns, job.done + 1))
+                scored = scored_rows(rows, columns, job.done + 1)
+                lines = "".join(f"{json_line(row)}\n" for row in scored).encode()
                 _append(file, lines)
                 job = replace(
                     job,
                     done=job.done + len(rows),
                     size=job.size + len(lines),
-                    columns=list(columns),
+                    sums=_add(job.sums, columns),
                     counts=add_counts([job.counts, result.counts]),
                 )
                 job.write(record)
@@ -237,6 +247,28 @@ def _go_on(
     return job
 
 
+def result_columns(scorer: Scorer, settings: Any, baseline: Baseline | None) -> list[str]:
+    """Return the names of the columns that scoring with these settings adds; loads no model.
+
+    >>> from infolm_metric import InfoLMScorer
+    >>> scorer = InfoLMScorer()
+    >>> result_columns(scorer, scorer.settings, Baseline({}))
+    ['fisher_rao_distance', 'fisher_rao_distance_rescaled']
+    """
+    empty: dict[str, list[float]] = {name: [] for name in settings.names}
+    extra, rescaled = scorer.extra(defaultdict(list), settings), empty if baseline else {}
+    return list(Result("", empty, "", False, rescaled=rescaled, extra=extra).columns())
+
+
+def check_new_columns(where: str, columns: Collection[str], names: Iterable[str]) -> None:
+    """Raise ValueError if the input has one of the columns that will be added."""
+    if duplicates := [name for name in names if name in columns]:
+        raise ValueError(
+            f"{where}: there is a column {duplicates[0]!r} already; rename or drop it, because "
+            "the result has a column of this name"
+        )
+
+
 def scored_rows(
     rows: Iterable[Row], columns: Mapping[str, Sequence[float]], start: int = 1
 ) -> Iterator[dict[str, Any]]:
@@ -247,34 +279,59 @@ def scored_rows(
     """
     scores = zip(*columns.values(), strict=True)
     for number, ((_, row), values) in enumerate(zip(rows, scores, strict=True), start):
-        yield {"pair": number, **row, **dict(zip(columns, values, strict=True))}
+        yield {PAIR: number, **row, **dict(zip(columns, values, strict=True))}
 
 
-def _lines(rows: Iterable[Mapping[str, Any]]) -> bytes:
-    """The rows as JSON Lines; what JSON cannot say of a number is null, other values their text."""
-    finite = (
-        {
-            name: None if isinstance(value, float) and not math.isfinite(value) else value
-            for name, value in row.items()
-        }
-        for row in rows
-    )
-    lines = (json.dumps(row, ensure_ascii=False, default=str) + "\n" for row in finite)
-    return "".join(lines).encode(errors="backslashreplace")  # a lone surrogate as JSON writes it
+def json_line(value: Any) -> str:
+    r"""Return a value as one line of JSON: null for NaN and infinity, other objects as strings.
+
+    >>> json_line({"text": "café \ud800", "human": {"fluency": math.nan}})
+    '{"text": "café \\ud800", "human": {"fluency": null}}'
+    """
+    line = json.dumps(finite(value), ensure_ascii=False, allow_nan=False, default=str)
+    return line.encode(errors="backslashreplace").decode()  # a lone surrogate becomes an escape
 
 
-def _read(source: Source, names: Iterable[str], bar: Any) -> tuple[str, Counter[int]]:
-    """What stands for all rows, and how many pairs have how many references; checks every row."""
-    digest, references = hashlib.sha256(), Counter[int]()
-    for where, row in bar(source.rows(), desc="reading"):
-        pair = source.pair((where, row))
-        if duplicates := [name for name in names if name in row]:
-            raise ValueError(f"{where}: there is a column {duplicates[0]!r} already; rename it")
-        digest.update(json.dumps([pair, row], default=str).encode() + b"\n")
-        references[len(pair[1])] += 1
+def finite(value: Any) -> Any:
+    """Return a value with None for NaN and infinity at every depth, because JSON has neither."""
+    if isinstance(value, Mapping):
+        return {name: finite(item) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [finite(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _read(
+    source: Source, scorer: Scorer, settings: Any, names: Sequence[str], bar: Any
+) -> tuple[str, Counter[int], Statistics]:
+    """Read the input once: check every row and count references and document frequencies.
+
+    Returns:
+        The digest of all rows, the number of pairs by number of references, and the statistics.
+    """
+    digest, references, statistics = hashlib.sha256(), Counter[int](), Statistics()
+    rows = iter(bar(source.rows(), desc="reading"))
+    while part := list(islice(rows, COUNTED)):
+        pairs = [source.pair(row) for row in part]
+        for (where, row), pair in zip(part, pairs, strict=True):
+            check_new_columns(where, row, names)
+            digest.update(json.dumps([pair, row], default=str).encode() + b"\n")
+            references[len(pair[1])] += 1
+        statistics += scorer.count(pairs, settings)
     if not references:
         raise ValueError(f"{source.name} has no rows; give one row for each pair")
-    return digest.hexdigest(), references
+    return digest.hexdigest(), references, statistics
+
+
+def _add(
+    sums: Mapping[str, Sequence[float]], columns: Mapping[str, Sequence[float]]
+) -> dict[str, Sequence[float]]:
+    """Return the sum, minimum and maximum of each column with the scores of one more chunk."""
+    totals: dict[str, Sequence[float]] = {}
+    for name, scores in columns.items():
+        total, least, most = sums.get(name, (0.0, math.inf, -math.inf))
+        totals[name] = (math.fsum((total, *scores)), min(least, *scores), max(most, *scores))
+    return totals
 
 
 @contextmanager
@@ -309,15 +366,3 @@ def _append(file: FileIO, content: bytes) -> None:
         raise OSError(
             f"cannot write {os.fspath(file.name)}: {error.strerror}; see that it has room"
         ) from error
-
-
-def _means(path: Path, columns: Sequence[str], rows: int) -> dict[str, float]:
-    """The mean of each column of a finished job, which rounding does not carry beyond its ends."""
-    means = dict.fromkeys(columns, 0.0)
-    ends = {name: (math.inf, -math.inf) for name in columns}
-    with path.open("rb") as lines:
-        for row in map(json.loads, lines):
-            for name, (least, most) in ends.items():
-                means[name] += row[name] / rows
-                ends[name] = min(least, row[name]), max(most, row[name])
-    return {name: min(max(means[name], least), most) for name, (least, most) in ends.items()}

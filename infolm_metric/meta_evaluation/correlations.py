@@ -371,7 +371,8 @@ def common_scores(
     columns = present.any(0) if missing == "available" else present.all(0)
     if not columns.any():
         raise ValueError(
-            "no sample has scores of every system; missing='available' takes those there are"
+            "no sample has scores of every system; leave out the systems that lack scores, with "
+            "--exclude-system (in Python: exclude_systems, or missing='available')"
         )
     return [np.where(present, g, np.nan)[:, columns] for g in grids], int((~columns).sum())
 

@@ -11,9 +11,11 @@ holds people's unless another is named.
 
 from __future__ import annotations
 
+import ast
 import json
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from numbers import Real
 from os import PathLike, fspath
@@ -27,6 +29,11 @@ from infolm_metric.core.settings import check_known
 
 SCORE = "score"
 """The column of people's scores where rows have no systems, and no other is named."""
+IS_HUMAN = {
+    **dict.fromkeys(("true", "1", "1.0"), True),
+    **dict.fromkeys(("false", "0", "0.0", "", "none", "nan", "<na>"), False),
+}
+"""Values of `is_human` in lower case; pandas writes floats where some are missing."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +100,7 @@ class Ratings:
         Raises:
             ValueError: an id is not here.
         """
-        ids = dict.fromkeys(map(str, samples))
+        ids = dict.fromkeys(map(_label, samples))
         for name in ids:
             check_known("id", name, self.samples)
         columns = np.asarray([name in ids for name in self.samples])
@@ -123,7 +130,8 @@ def read_ratings(
 ) -> Ratings:
     """The ratings in a table file, a `datasets.Dataset` or an iterable of dictionaries.
 
-    Ids and systems are compared as strings.
+    Ids and systems are compared as strings; a whole number is written without a fraction, so that
+    1.0 and 1 are the same id.
 
     Args:
         rows: the name of a file, or what gives a dictionary for each row.
@@ -153,8 +161,8 @@ def read_ratings(
     ValueError: row 2: system 'A' has a text for id '1' already, in row 1; keep one of them
     """
     exclusions = {
-        "system": {*map(str, as_list("exclude_systems", exclude_systems))},
-        "id": {*map(str, as_list("exclude_ids", exclude_ids))},
+        "system": {*map(_label, as_list("exclude_systems", exclude_systems))},
+        "id": {*map(_label, as_list("exclude_ids", exclude_ids))},
     }
     file = f"{fspath(rows)}: " if isinstance(rows, str | PathLike) else ""
     table = list(_located(rows))
@@ -176,9 +184,9 @@ def read_ratings(
         human = _columns(table, "human", (SCORE,))
     if not human:
         raise ValueError(
-            f"{table[0][0]}: no human scores; give 'human': {{criterion: score}}, columns named "
-            "'human.CRITERION', or name the criteria, which are columns then "
-            f"(there are {', '.join(map(repr, table[0][1]))})"
+            f"{table[0][0]}: no human scores; give 'human': {{criterion: score}} or columns named "
+            "'human.CRITERION', or name columns with --criterion (in Python: criteria); the "
+            f"columns are {', '.join(map(repr, table[0][1]))}"
         )
     if overlap := human.keys() & metric_scores.keys():
         raise ValueError(f"{file}{min(overlap)!r} is a criterion and a metric; rename one")
@@ -288,31 +296,57 @@ def _texts(
 
 def _name(where: str, row: Mapping[str, Any], column: str) -> str:
     value = cell(where, row, column)
-    if not isinstance(value, str | int) or isinstance(value, bool) or value == "":
-        raise ValueError(f"{where}: {column!r} must be a name or a number, got {value!r}")
-    return str(value)
+    whole = isinstance(value, int) or (isinstance(value, float) and value.is_integer())
+    if not (isinstance(value, str) or whole) or isinstance(value, bool) or value == "":
+        raise ValueError(f"{where}: {column!r} must be a name or a whole number, got {value!r}")
+    return _label(value)
+
+
+def _label(value: Any) -> str:
+    """Return a name or an id as a string.
+
+    >>> _label("1.0"), _label(1.0), _label(1)
+    ('1.0', '1', '1')
+    """
+    return str(int(value) if isinstance(value, float) and value.is_integer() else value)
 
 
 def _is_human(where: str, row: Mapping[str, Any]) -> bool:
-    """True for a text that a person wrote."""
-    word = str(row.get("is_human") or False).casefold()
-    if word not in ("true", "1", "false", "0"):
+    """Return True for a text that a person wrote."""
+    word = str(row.get("is_human", "")).casefold()
+    if word not in IS_HUMAN:
         raise ValueError(f"{where}: 'is_human' must be true or false, got {word!r}")
-    return word in ("true", "1")
+    return IS_HUMAN[word]
 
 
-def _scores(row: Mapping[str, Any], group: str) -> dict[str, Any]:
+def _scores(where: str, row: Mapping[str, Any], group: str) -> dict[str, Any]:
     """A row's scores of a group by name: entries of the nested mapping, or columns GROUP.NAME."""
-    nested, prefix = row.get(group), f"{group}."
+    nested, prefix = _mapping(where, group, row.get(group)), f"{group}."
     flat = {str(key).removeprefix(prefix): row[key] for key in row if str(key).startswith(prefix)}
-    return {**flat, **nested} if isinstance(nested, Mapping) else flat
+    return {**flat, **nested}
+
+
+def _mapping(where: str, group: str, value: Any) -> Mapping[str, Any]:
+    """Return the scores in a column: a mapping, or a cell with one as JSON or Python writes it."""
+    if isinstance(value, str) and value.startswith("{"):
+        for parse in (json.loads, ast.literal_eval):
+            with suppress(SyntaxError, TypeError, ValueError):
+                return dict(parse(value))
+        raise ValueError(
+            f"{where}: {group!r} must be a dictionary as JSON or Python writes it, got {value!r}; "
+            f"write each score to a column of its own, {group}.NAME"
+        )
+    return value if isinstance(value, Mapping) else {}
 
 
 def _columns(rows: Sequence[Row], group: str, names: Sequence[str]) -> dict[str, list[float]]:
     """The scores of each name, by default of every name in the group, [rows] each."""
-    entries = [(where, {**row, **_scores(row, group)}) for where, row in rows]
+    groups = [_scores(*row, group) for row in rows]
+    entries = [
+        (where, {**row, **scores}) for (where, row), scores in zip(rows, groups, strict=True)
+    ]
     if not names:
-        names = list(dict.fromkeys(name for _, row in rows for name in _scores(row, group)))
+        names = list(dict.fromkeys(name for scores in groups for name in scores))
     for name in names:
         if not any(name in scores for _, scores in entries):
             raise ValueError(

@@ -154,16 +154,12 @@ def make_reproduction() -> list[Any]:
 def notice(text: str, kind: str = "waiting") -> str:
     """A card that holds a message in the place of an answer, as HTML."""
     role = "alert" if kind == "refused" else "status"
-    return f'<div class="card {kind}" role="{role}"><p>{escape(sentence(text))}</p></div>'
+    return f'<div class="card {kind}" role="{role}"><p>{escape(shorten(text))}</p></div>'
 
 
-def sentence(text: str) -> str:
-    """The text, beginning with a capital; a message that quotes a long text is cut.
-
-    >>> sentence("the candidate is empty")
-    'The candidate is empty'
-    """
-    return text[:1].upper() + text[1:600]
+def shorten(message: str) -> str:
+    """Truncate a message that quotes a long text."""
+    return message[:600]
 
 
 def unrelated_words(baseline: Any) -> str:

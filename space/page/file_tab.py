@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import math
 import tempfile
@@ -30,12 +31,14 @@ BARS = 10  # of the histogram, about
 
 
 def columns_of(path: str) -> tuple[list[str], str | None, list[str]]:
-    """The columns of a file, and of them those that usually hold candidates and references."""
+    """Return all columns, then the only one with a usual name on either side, if there is one."""
     if PurePath(path.lower()).suffix not in FILE_TYPES:
         raise ValueError(f"the name of a file must end in {', '.join(FILE_TYPES)}; rename it")
     _, row = next(read_rows(path), ("", {}))
     candidates = [name for name in CANDIDATES if name in row]
-    return list(row), next(iter(candidates), None), [name for name in REFERENCES if name in row][:1]
+    references = [name for name in REFERENCES if name in row]
+    candidate = candidates[0] if len(candidates) == 1 else None
+    return list(row), candidate, references if len(references) == 1 else []
 
 
 def read_pairs(path: str, candidate: str | None, references: Sequence[str]) -> Pairs:
@@ -86,7 +89,8 @@ def score_steps(
         )
         with tempfile.TemporaryDirectory() as folder:
             download = f"{folder}/{metric}_scores.csv"
-            frame.to_csv(download)
+            # As in `infolm score`, so that a carriage return is quoted.
+            frame.to_csv(download, quoting=csv.QUOTE_NONNUMERIC)
             yield 1.0, {**step, "frame": frame, "download": download}
 
 

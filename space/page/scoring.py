@@ -16,7 +16,7 @@ from infolm_metric.core.inputs import Pairs, check_pairs
 from infolm_metric.core.results import add_counts, is_judged, occurring
 
 from . import baryscore_view, infolm_view, limits, menli_view
-from .appearance import Why, sentence
+from .appearance import Why, shorten
 from .settings import LABELS, SCORERS, check_settings, default
 
 VIEWS: dict[str, Any] = {"infolm": infolm_view, "baryscore": baryscore_view, "menli": menli_view}
@@ -29,7 +29,7 @@ EXPECTED_ERRORS = (ValueError, TypeError, OSError)  # of checks; anything else i
 
 def refusal(error: BaseException) -> gr.Error:
     """What a program is told that asked for something that is refused."""
-    return gr.Error(sentence(str(error)), print_exception=False)
+    return gr.Error(shorten(str(error)), print_exception=False)
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,9 @@ import pytest
 
 from infolm_metric import InfoLMScorer
 from tests.nearly_equal import assert_nearly_equal
-from tests.processes import started
+from tests.processes import printed, started
 from tests.project_files import ROOT
+from tests.random_pairs import write_lines
 
 CANDIDATES = ["the cat sat on the mat", "a dog ran in the garden", "rain fell for 12 days"]
 REFERENCES = ["the cat slept on the chair", "a small dog barked", "the river rose by 3.5 metres"]
@@ -82,6 +83,41 @@ def test_a_process_in_a_pipe_prints_results_only_and_no_progress(tiny_bert):
     assert process.returncode == 0
     assert_nearly_equal(json.loads(output), expected.as_dict())
     assert all(line.startswith("infolm: warning:") for line in errors.splitlines())
+
+
+COMMANDS = """
+import sys
+from infolm_metric.commands.main import main
+for line in sys.argv[1:]:
+    sys.argv = ["infolm", *line.split()]
+    assert main() == 0, line
+"""
+LOCALES = [
+    {"PYTHONIOENCODING": "ascii"},
+    {"PYTHONIOENCODING": "cp1252"},
+    {"LC_ALL": "POSIX", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
+]
+
+
+@pytest.mark.parametrize("locale", LOCALES, ids=str)
+def test_output_is_utf_8_in_any_locale(tiny_bert, locale):
+    text = "The café opened 3 rooms."
+    row = {"prediction": text, "references": [text], "candidates": [text, text]}
+    write_lines(Path("rows.jsonl"), [row])
+    Path("café.txt").write_text("a cat\na dog\n", encoding="utf-8")
+    lines = (
+        f"select rows.jsonl --model {tiny_bert}",
+        "attack rows.jsonl --attack num",
+        f"score rows.jsonl --model {tiny_bert} --idf none -o café.csv",
+        f"compare café.txt rows.jsonl.txt -r café.txt --model {tiny_bert} --idf none",
+    )
+    Path("rows.jsonl.txt").write_text("a cat\na cow\n")
+    output = printed("-c", COMMANDS, *lines, env=locale, encoding="utf-8")
+    selected, attacked, *_ = output.splitlines()
+    assert json.loads(selected)["selected"] == json.loads(attacked)["anchor"] == text
+    names = ("café.txt", r"caf\udcc3\udca9.txt")  # the second as POSIX decodes an argument
+    assert any(line.startswith(names) for line in output.splitlines())
+    assert text in Path("café.csv").read_text(encoding="utf-8")
 
 
 def test_a_reader_that_goes_away_is_no_error(tiny_bert):

@@ -101,7 +101,7 @@ def test_scores_are_those_of_the_package_with_why(metric, settings, why, client,
 
 
 REFUSED = [
-    ({"candidate": ""}, "The candidate is empty"),
+    ({"candidate": ""}, "the candidate is empty"),
     ({"settings": {"symmetrize": "<b>no</b>"}}, "got '<b>no</b>'"),
     ({"settings": {"model_name_or_path": "../../etc"}}, "must be one of bundled"),
 ]

@@ -159,7 +159,7 @@ def test_another_measure_is_answered_at_once_and_a_wrong_parameter_is_refused(pa
 @pytest.mark.parametrize(
     ("candidate", "reference", "words"),
     [
-        ("", REFERENCE, "The candidate is empty"),
+        ("", REFERENCE, "the candidate is empty"),
         (f"{ATTACK} cat", f"{ATTACK} **dog**", "The model cannot read this"),
     ],
 )

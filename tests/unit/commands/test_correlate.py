@@ -147,6 +147,15 @@ def last(**changes) -> list[dict]:
     return [*ROWS[:-1], {**ROWS[-1], **changes}]
 
 
+def unpaired() -> list[dict]:
+    """Return the rows without one human score per sample."""
+    missing = {("good", 0), ("fair", 1), ("weak", 2), ("poor", 3)}
+    return [
+        {**row, "human": {"fluency": None}} if (row["system"], row["id"]) in missing else row
+        for row in ROWS
+    ]
+
+
 def scored_as(name: str) -> list[dict]:
     """The rows with the scores of one metric, by that name."""
     return [{**row, "metrics": {name: row["metrics"]["ter"]}} for row in ROWS]
@@ -169,6 +178,7 @@ REFUSED = [
     (scored_as("fisher_rao_distance"), [], "two metrics are named 'fisher_rao"),
     (UNNAMED, ["--level", "system"], "the system level needs the system of each row"),
     (UNNAMED, ["--no-metric"], "--no-metric leaves no metric"),
+    (unpaired(), ["--no-metric"], "leave out the systems that lack scores, with --exclude-system"),
 ]
 
 

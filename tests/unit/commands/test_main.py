@@ -2,6 +2,7 @@
 
 import argparse
 import importlib
+import io
 import re
 import sys
 from pathlib import Path
@@ -99,7 +100,7 @@ def test_settings_are_checked_before_the_input_is_read(infolm, monkeypatch, argu
 OVERWRITING = [
     ("score", "-c", "sys.txt", "-r", "ref.txt", "-r", "ref2.txt", "-o", "ref2.txt"),
     ("score", "data.jsonl", "-o", "data.jsonl"),
-    ("score", "a", "b", "--rescale-with-baseline", "table.idf", "-o", "table.idf"),
+    ("score", "a", "b", "--rescale-with-baseline", "table.txt", "-o", "table.txt"),
     ("idf", "ref.txt", "-o", "./ref.txt"),
     ("baseline", "ref2.txt", "ref.txt", "-o", "ref.txt"),
     ("attack", "data.jsonl", "-o", "data.jsonl"),
@@ -112,7 +113,7 @@ OVERWRITING = [
 
 @pytest.mark.parametrize("arguments", OVERWRITING)
 def test_no_command_writes_over_what_it_reads(infolm, arguments):
-    for name in ("table.idf", "data.jsonl"):
+    for name in ("table.txt", "data.jsonl"):
         Path(name).write_text("kept")
     contents = {file: file.read_bytes() for file in Path().iterdir()}
     code, output, errors = infolm(*arguments)
@@ -145,6 +146,21 @@ def test_an_interrupt_that_a_library_swallows_ends_the_program(monkeypatch, caps
     finally:
         program.signal.signal(program.signal.SIGINT, handler)
     assert capsys.readouterr().err.endswith("infolm: interrupted\n")
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_a_terminal_keeps_its_encoding_and_anything_else_gets_utf_8(monkeypatch, terminal):
+    buffer = io.BytesIO()
+    stream = io.TextIOWrapper(buffer, encoding="ascii")
+    monkeypatch.setattr(stream, "isatty", lambda: terminal)
+    monkeypatch.setattr(sys, "stdout", stream)
+    monkeypatch.setattr(sys, "argv", ["infolm", "--version"])
+    monkeypatch.setattr(program.signal, "signal", lambda *_: None)
+    for name in ("freeze", "set_threshold"):
+        monkeypatch.setattr(program.gc, name, lambda *_: None)
+    monkeypatch.setattr("infolm_metric.core.__version__", "café")
+    assert program.main() == 0
+    assert buffer.getvalue() == (b"infolm caf\\xe9\n" if terminal else "infolm café\n".encode())
 
 
 def test_nothing_recommends_a_package_that_no_index_has():

@@ -1,5 +1,6 @@
 """`infolm score`: the ways to give texts, the forms of results, what is refused."""
 
+import csv
 import io
 import json
 from pathlib import Path
@@ -217,6 +218,48 @@ def test_rows_carry_the_columns_of_their_input_and_can_be_read_again(output_of, 
     assert list(table["toy"]) == toy("data.jsonl") == toy(name)
 
 
+@pytest.mark.parametrize("name", ["scores.csv", "scores.tsv"])
+def test_line_ends_inside_a_text_survive_a_table(output_of, toy, name):
+    texts = ["A cat\rsat.", "A dog\r\nran.", "\r", "It\nrained."]
+    write_lines(Path("data.jsonl"), [{"prediction": text, "reference": "a"} for text in texts])
+    output_of("score", "--metric", "toy", "data.jsonl", "-o", name)
+    table = pd.read_csv(name, sep="\t" if name.endswith("tsv") else ",")
+    assert list(table["prediction"]) == texts
+    assert toy(name) == toy("data.jsonl")
+
+
+RESCALED = ["--model", "bundled", "--idf", "none", "--rescale-with-baseline"]
+NEW_COLUMNS = [
+    ("pair", ["--metric", "toy"]),
+    ("toy", ["--metric", "toy"]),
+    ("fisher_rao_distance_rescaled", RESCALED),
+    ("e_probabilities_c", ["--metric", "menli", "--model", "bundled", "--probabilities"]),
+]
+
+
+@pytest.mark.parametrize("output", ["new.csv", "new.tsv", "new.jsonl"])
+@pytest.mark.parametrize(("column", "options"), NEW_COLUMNS)
+def test_an_input_with_a_column_of_the_result_is_refused(infolm, no_model, output, column, options):
+    row = {"prediction": "a cat", "reference": "a dog"}
+    write_lines(Path("old.jsonl"), [row, {**row, column: "keep me"}])
+    code, _, errors = infolm("score", "old.jsonl", "-o", output, *options)
+    assert code == 2 and f"old.jsonl, line 2: there is a column {column!r} already" in errors
+    assert not Path(output).exists()
+
+
+@pytest.mark.parametrize("name", ["scores.csv", "scores.jsonl"])
+def test_nan_and_infinity_at_any_depth_are_null(output_of, name):
+    values = {"human": {"f": float("nan"), "g": [1.5, float("inf")]}, "n": float("nan")}
+    write_lines(Path("data.jsonl"), [{"prediction": "a", "reference": "b", **values}])
+    output_of("score", "--metric", "toy", "data.jsonl", "-o", name)
+    if name.endswith("csv"):
+        (row,) = csv.DictReader(io.StringIO(Path(name).read_text()))
+        assert (json.loads(row["human"]), row["n"]) == ({"f": None, "g": [1.5, None]}, "")
+    else:
+        row = json.loads(Path(name).read_text(), parse_constant=pytest.fail)
+        assert (row["human"], row["n"]) == ({"f": None, "g": [1.5, None]}, None)
+
+
 def test_output_goes_to_a_file(infolm):
     arguments = ("score", "--metric", "toy", *FILES)
     for options, name in ((["--json"], "a.json"), ([], "b.json"), (["--json"], "c.txt")):
@@ -275,10 +318,17 @@ def test_the_scores_are_rescaled_if_asked(infolm, tmp_path):
     texts = ("the cat sat", "the cat sat")
     arguments = ("score", *texts, "--model", "bundled", "--rescale-with-baseline")
     lines = lines_of(infolm(*arguments)[1])
-    assert lines[-1] == f"{FISHER_RAO} rescaled: 1 (1 = a copy, 0 = unrelated texts)"
+    assert lines[-1].startswith(f"{FISHER_RAO} rescaled: 1 (1 = the best possible score, ")
     assert infolm(*arguments, "--per-pair")[1].splitlines()[1] == "1\t0\t1"
     code, _, errors = infolm(*arguments, "-t", 2)
     assert code == 2 and "temperature was 1.0 and is 2.0 now" in errors
+
+
+def test_menli_does_not_claim_that_identical_texts_score_1(output_of):
+    texts = ("The cat sat.", "The cat sat.")
+    options = ("--metric", "menli", "--model", "bundled", "--rescale-with-baseline")
+    line = lines_of(output_of("score", *texts, *options))[-1]
+    assert line.startswith("e rescaled: 0.9") and "copy" not in line
 
 
 def test_nothing_is_scored_that_was_not_asked_for(infolm, monkeypatch):
@@ -310,7 +360,11 @@ REFUSED = [
     (["--data", "sys.txt"], "sys.txt: the name of a table ends in .jsonl, .ndjson, .csv, .tsv"),
     (["-c", "empty.txt", "-r", "empty.txt"], "empty.txt has no rows; give one row for each"),
     ([*FILES, "-o", "no/scores"], "cannot write no/scores: no folder 'no'"),
-    ([*FILES, "-o", "s.parquet"], "cannot write s.parquet: name a file that ends in .jsonl"),
+    *(
+        ([*FILES, *form, "-o", name], f"cannot write {name}: a name must end in .jsonl, ")
+        for name in ("s.parquet", "s.csv.gz", "s.XLSX", "s.jsonlines", "s.v1.2")
+        for form in ([], ["--json"], ["--per-pair"])
+    ),
     (["a", "b", "--candidate-column", "x"], "--candidate-column and --reference-column need"),
     (["a", "b", "--split", "test"], "--split needs --dataset NAME"),
     ([*FILES, "--restart"], "--restart needs a job: -o SCORES.jsonl"),

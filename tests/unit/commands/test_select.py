@@ -27,6 +27,12 @@ def test_each_row_is_written_with_the_choice_of_the_scorer(output_of):
     assert json.loads(Path("chosen.jsonl").read_text())["selected"] == "ab"
 
 
+def test_nan_in_another_column_is_written_as_null(output_of):
+    write_lines(Path("samples.jsonl"), [{"candidates": ["a"], "human": {"f": float("nan")}}])
+    output = output_of("select", "samples.jsonl", "--metric", "toy")
+    assert json.loads(output, parse_constant=pytest.fail)["human"] == {"f": None}
+
+
 REFUSED = [
     ([], "no rows"),
     ([{"texts": ["a"]}], "no column 'candidates'"),

@@ -211,7 +211,7 @@ class Jobs(RuleBasedStateMachine):
     def half_a_record(self, share):
         record = RECORD.read_bytes()
         RECORD.write_bytes(record[: int(share * len(record))])
-        with pytest.raises(ValueError, match="not the record of a job.*--restart"):
+        with pytest.raises(ValueError, match="not a job record.*--restart"):
             job()
         RECORD.write_bytes(record)
 
@@ -249,6 +249,42 @@ def test_a_finished_job_is_answered_without_a_model(tiny_bert, request):
     scorer.unload()
     request.getfixturevalue("no_model")
     assert job(scorer) == replace(result, resumed=len(ROWS))
+
+
+@pytest.mark.parametrize("idf", [False, "references", "separate"])
+@pytest.mark.filterwarnings("ignore:infolm")
+def test_the_input_is_read_twice_and_once_if_the_job_is_finished(tiny_bert, monkeypatch, idf):
+    monkeypatch.setattr(resume, "COUNTED", 7)
+    readings = []
+
+    def read():
+        readings.append(table())
+        return read_rows("pairs.jsonl")
+
+    scorer = InfoLMScorer(model_name_or_path=str(tiny_bert), idf=idf)
+    for expected in (2, 3):
+        result = job(scorer, Source("pairs", read))
+        assert len(readings) == expected
+    sides = [row["prediction"] for row in ROWS], [row["references"] for row in ROWS]
+    assert result.signature == scorer.score(*sides).signature
+
+
+def test_a_mean_lies_between_the_smallest_and_the_largest_score(monkeypatch):
+    def constant(self, pairs, *arguments):
+        return {"toy": [0.1] * len(pairs)}, {}
+
+    monkeypatch.setattr(ToyScorer, "score_chunk", constant)
+    assert job().means == {"toy": 0.1}
+
+
+def test_a_record_without_sums_is_refused_with_the_remedy():
+    job()
+    record = json.loads(RECORD.read_text())
+    record["columns"] = list(record.pop("sums"))  # as version 0.3.0 wrote it
+    RECORD.write_text(json.dumps(record))
+    with pytest.raises(ValueError, match="not a job record of this version.*--restart"):
+        job()
+    assert job(restart=True).pairs == len(ROWS)
 
 
 def test_a_link_a_mode_and_an_empty_file_stay_as_they_are():

@@ -4,6 +4,7 @@ import json
 import math
 
 import numpy as np
+import pandas as pd
 import pytest
 from datasets import Dataset
 from hypothesis import given
@@ -100,6 +101,27 @@ def test_csv_has_scores_in_columns_with_dots_or_named_ones(tmp_path):
     assert other_ratings.metrics["human.fluency"].tolist() == [[1, 2], [3, 5]]
 
 
+@pytest.mark.parametrize("write", [json.dumps, repr])
+def test_a_cell_of_csv_may_hold_a_dictionary_of_scores(tmp_path, write):
+    path = tmp_path / "rows.csv"
+    groups = ("human", "metrics")
+    cells = [{**row, **{name: write(row[name]) for name in groups}} for row in rows()]
+    pd.DataFrame(cells).to_csv(path, index=False)
+    ratings, expected = read_ratings(path), read_ratings(rows())
+    for group in groups:
+        for name, grid in getattr(expected, group).items():
+            np.testing.assert_equal(getattr(ratings, group)[name], grid)
+
+
+def test_a_whole_number_is_the_same_id_with_and_without_a_fraction():
+    table = [{**row, "id": float(row["id"])} for row in rows()]
+    assert read_ratings(table).samples == ("1", "2")
+    assert read_ratings([*table[:2], *rows()[2:]]).samples == ("1", "2")
+    assert read_ratings(table).select([1.0]).samples == ("1",)
+    with pytest.raises(ValueError, match="at least two of 'id', got 1$"):
+        read_ratings(table, exclude_ids=[1.0])
+
+
 def test_rows_without_systems_are_samples_of_their_own():
     ratings = read_ratings(unnamed())
     assert (ratings.systems, ratings.samples) == ((), ("1", "2", "3", "4"))
@@ -118,11 +140,11 @@ def test_a_column_score_holds_peoples_unless_another_is_named():
         assert [*ratings.human] == [criterion] and [*ratings.metrics] == columns["metrics"]
 
 
-@pytest.mark.parametrize("mark", [True, "TRUE", "true", 1, "1", np.True_])
+@pytest.mark.parametrize("mark", [True, "TRUE", "true", 1, "1", np.True_, 1.0, "1.0"])
 def test_texts_of_people_are_left_out_and_counted(mark):
     ratings = read_ratings([{**PERSON, "is_human": mark}, *rows()])
     assert (ratings.people, len(ratings.predictions)) == (1, 4)
-    for machine in (False, "False", 0, "0", "", None, np.False_):
+    for machine in (False, "False", 0, "0", "", None, np.False_, 0.0, "0.0", math.nan):
         assert read_ratings([{**PERSON, "is_human": mark}, *rows(is_human=machine)]).people == 1
 
 
@@ -191,7 +213,9 @@ REFUSED = [
     (rows(is_human="maybe"), {}, "row 4: 'is_human' .* got 'maybe'"),
     (unnamed(system="A", id=1), {}, "row 1: no column 'system'"),
     ([{"system": "A", "id": 1, "human": {"f": 1}}] * 2, {}, "a text for id '1' already"),
-    (every_row(human=None, metrics=None), {}, "row 1: no human scores; .*there are '"),
+    (every_row(human=None, metrics=None), {}, "row 1: no human scores; .*--criterion"),
+    (every_row(human="{'fluency': nan}"), {}, "row 1: 'human' .*, human.NAME"),
+    (every_row(human="{1, 2}"), {}, "row 1: 'human' .*, human.NAME"),
     (["text"], {}, "row 1: a dictionary is needed, got str"),
     # a column
     (rows(), {"criteria": ["fluidity"]}, "row 1: no human score 'fluidity'.* 'fluency'"),

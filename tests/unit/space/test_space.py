@@ -9,6 +9,7 @@ import re
 
 import gradio as gr
 import numpy as np
+import pandas as pd
 import pytest
 
 from infolm_metric.infolm.measures import MEASURES
@@ -298,6 +299,22 @@ def test_a_file_scored_in_parts_scores_as_in_one_call(metric, options, tmp_path,
     assert [json.loads(row["references"]) for row in table] == [row["references"] for row in rows]
 
 
+def test_the_file_of_scores_keeps_a_carriage_return(tmp_path):
+    path = write_lines(
+        tmp_path / "a.jsonl", [{"prediction": "A cat\rsat.", "reference": "A\rcat."}]
+    )
+    for _, result in file_tab.score_steps(str(path), "baryscore", None, None, None):
+        if result:
+            table = pd.read_csv(result["download"])
+    assert table[["prediction", "references"]].to_numpy().tolist() == [["A cat\rsat.", "A\rcat."]]
+
+
+def test_a_message_shows_names_as_they_are():
+    for message in ("x13.csv, line 2: not valid CSV", "idf must be one of True"):
+        assert message in appearance.notice(message, "refused")
+        assert str(scoring.refusal(ValueError(message)).message) == message
+
+
 def test_a_cell_of_a_file_may_hold_a_list_and_columns_are_found_by_their_names(tmp_path):
     (tmp_path / "a.csv").write_text("hypothesis,references\na,\"['b', 'c']\"\n")
     path = str(tmp_path / "a.csv")
@@ -316,6 +333,8 @@ WRONG_FILES = [
     ("a.jsonl", '{"prediction": "a", "reference": []}\n', "'reference' is an empty list"),
     ("a.jsonl", json.dumps({"prediction": "a", "reference": ["b"] * 6}), "6 references"),
     ("a.csv", "prediction,other\na,b\n", "choose the column that holds the references"),
+    ("a.csv", "prediction,output,target\na,b,c\n", "choose the column that holds the candidates"),
+    ("a.csv", "output,reference,target\na,b,c\n", "choose the column that holds the references"),
     ("a.csv", "prediction,reference\n" + "a,b\n" * 501, "501 rows or more, and at most 500"),
     ("a.csv", "prediction,reference\na," + "b " * 600 + "\n", "row 1 has 1,200 characters"),
     ("a.csv", "prediction,reference\na," + "b " * 200 + "\n", "row 1 has 202 tokens"),
