@@ -24,7 +24,7 @@ import ray
 
 from infolm_metric import metrics
 from infolm_metric.core.baselines import Baseline, baseline_of
-from infolm_metric.core.files import check_there, pair_of
+from infolm_metric.core.files import check_there, pair_of, row_type
 from infolm_metric.core.idf import Statistics
 from infolm_metric.core.inputs import Pairs
 from infolm_metric.core.results import add_counts, differences, warn
@@ -78,7 +78,7 @@ def score_dataset(
         OSError: the model is not there.
     """
     scorer = metrics.find(metric).scorer_type()(**settings)
-    columns = (candidate_column, tuple(reference_columns))
+    columns = (candidate_column, tuple(reference_columns), dict)
     baseline = baseline_of(metric, rescale_with_baseline)
     return _scored(dataset, scorer, columns, workers, batch, baseline)[0]
 
@@ -103,7 +103,8 @@ def score_files(
     dataset = _open_files(source) if isinstance(source, str) else ray.data.from_huggingface(source)
     output = os.path.abspath(output)  # workers have other working folders
     baseline = baseline_of(scorer.settings.metric, rescale_with_baseline)
-    columns = (candidate_column, tuple(reference_columns))
+    type_of_rows = dict if isinstance(source, str) else row_type(source)
+    columns = (candidate_column, tuple(reference_columns), type_of_rows)
     try:
         totals: Any = ray.remote(num_cpus=0)(_Totals).remote()
         scores, statistics = _scored(dataset, scorer, columns, workers, BATCH, baseline, totals)
@@ -169,8 +170,8 @@ def start(verbose: bool = False) -> None:
     logging.getLogger("ray.data").setLevel(logging.CRITICAL)
 
 
-Columns = tuple[str | None, Sequence[str]]
-"""The names of the column of candidates, and of those of references."""
+Columns = tuple[str | None, Sequence[str], type[dict[str, Any]]]
+"""The names of the candidate column and the reference columns, and the type of the rows."""
 
 
 def _scored(
@@ -284,7 +285,7 @@ class _Totals:
 def _pairs(rows: pyarrow.Table, columns: Columns) -> Pairs:
     """The checked pairs of a batch."""
     return Pairs.of(
-        pair_of(f"row {number} of a batch of {len(rows)}", row, *columns)
+        pair_of(f"row {number} of a batch of {len(rows)}", columns[2](row), *columns[:2])
         for number, row in enumerate(rows.to_pylist(), 1)
     )
 
