@@ -157,7 +157,7 @@ def _parse(name: str, command: Any, words: Sequence[str]) -> argparse.Namespace:
         hint = nearest(unknown[0].partition("=")[0], list(parser._option_string_actions))
         hint = f"; {hint}" if hint.startswith("did you mean") else ""
         parser.error(f"unrecognized arguments: {' '.join(unknown)}{hint}")
-    arguments.as_texts = "--" in words
+    arguments.as_texts = words[words.index("--") + 1 :] if "--" in words else []
     return arguments
 
 

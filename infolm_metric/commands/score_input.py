@@ -8,7 +8,7 @@ from functools import partial
 
 from infolm_metric.commands import options
 from infolm_metric.core import files
-from infolm_metric.core.files import STANDARD_INPUT, Source, check_there, named_as_table
+from infolm_metric.core.files import STANDARD_INPUT, Source, check_there, resembles_file
 
 WAYS = "texts as arguments, -c FILE and -r FILE, or --data FILE"
 OF_DATASETS = {
@@ -42,10 +42,10 @@ def add_datasets(group: options.Group, types: options.SettingsTypes) -> None:
 
 
 def check_way(arguments: argparse.Namespace) -> None:
-    """Raise ValueError unless pairs are given in one way, and are there. A lone table is one."""
+    """Raise ValueError unless pairs are given in one way, and exist. A lone table is one way."""
     texts, references = arguments.texts, arguments.references
     path = texts[0] if len(texts) == 1 and not (arguments.as_texts or arguments.data) else ""
-    if path == STANDARD_INPUT or (named_as_table(path) and os.path.isfile(path)):
+    if path == STANDARD_INPUT or resembles_file(path):
         arguments.data, texts = path, []
     if sources := getattr(arguments, "sources", None):
         if references:
@@ -55,7 +55,8 @@ def check_way(arguments: argparse.Namespace) -> None:
     table = [arguments.data] if arguments.data else []
     parallel = [*filter(None, [arguments.candidates]), *references]
     if (ways := sum(map(bool, (texts, table, arguments.dataset, parallel)))) != 1:
-        raise ValueError(f"{'give either' if ways else 'nothing to score; give'} {WAYS}")
+        problem = "give either" if ways else "nothing to score; give"
+        raise ValueError(f"{problem} {WAYS}{_swallowed(arguments)}")
     columns = options.target_columns(arguments)
     if (texts or parallel) and (arguments.candidate_column or columns):
         side = "source" if getattr(arguments, "source_column", None) else "reference"
@@ -66,23 +67,32 @@ def check_way(arguments: argparse.Namespace) -> None:
     if parallel and not (arguments.candidates and references):
         raise ValueError("give both files: -c FILE with the candidates, -r FILE with references")
     if texts:
-        _check_texts(texts, arguments.as_texts)
+        _check_texts(texts, arguments)
     check_there([*table, *parallel])
 
 
-def _check_texts(texts: list[str], as_texts: bool) -> None:
-    """Raise ValueError for names of files, and for one text alone."""
-    if len(texts) > 1 and not as_texts and all(map(os.path.isfile, texts)):
-        candidates, *references = texts
-        typed = f"-c {candidates} " + " ".join(f"-r {name}" for name in references)
+def _check_texts(texts: list[str], arguments: argparse.Namespace) -> None:
+    """Raise ValueError for names of files that do not follow "--", and for a single text."""
+    names = [text for text in texts if text not in arguments.as_texts and resembles_file(text)]
+    if names:
+        typed = ["FILE", "FILE"] if set(names) < set(texts) else texts
+        command = " -r ".join([f"infolm score -c {typed[0]}", *typed[1:]])
         raise ValueError(
-            f"these are files; to score the texts in them, a line each: infolm score {typed}; to "
-            "score their names, put -- before them"
+            f"{names[0]!r} was taken for a file name; to score files with one text per line: "
+            f"{command}; to score a table: infolm score --data FILE; to score the arguments as "
+            "they are, put -- before them"
         )
     if len(texts) == 1:
-        hint = f", or a table that is there, which {texts[0]!r} is not"
-        hint = hint if named_as_table(texts[0]) or os.path.exists(texts[0]) else ""
+        hint = _swallowed(arguments)
         raise ValueError(f"got one text; give the candidate, then at least one reference{hint}")
+
+
+def _swallowed(arguments: argparse.Namespace) -> str:
+    """Return a hint if --rescale-with-baseline has taken what may be a text or a table."""
+    value = arguments.rescale_with_baseline
+    if not isinstance(value, str):
+        return ""
+    return f"; --rescale-with-baseline took {value!r} for its FILE: put this option last"
 
 
 def open_source(arguments: argparse.Namespace) -> Source:

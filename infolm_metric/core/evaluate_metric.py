@@ -163,7 +163,7 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
         """Keep predictions and their references for `compute`.
 
         Args:
-            predictions: a list of strings.
+            predictions: a list of strings, possibly empty.
             references: for each its reference, or a list of its references.
             sources: in place of references, for a metric that takes sources.
             **inputs: refused, with the name that may have been meant.
@@ -173,7 +173,8 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
         """
         check_names(inputs, _INPUTS, "add_batch got an unknown argument", _NAMES_ELSEWHERE)
         references = self.scorer.references_or_sources(references, sources)
-        self._added.append(self._alike(check_pairs(predictions, references), sources))
+        if pairs := check_pairs(predictions, references, allow_empty=True):
+            self._added.append(self._alike(pairs, sources))
 
     def compute(
         self,

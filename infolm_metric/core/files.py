@@ -15,9 +15,11 @@ import gzip
 import json
 import os
 import re
+import reprlib
 import secrets
 import shutil
 import sys
+import warnings
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
@@ -37,12 +39,17 @@ PARQUET_BATCH = 1024
 CANDIDATE_COLUMNS = ("prediction", "candidate")
 REFERENCE_COLUMNS = ("references", "reference")
 
+JSON_LINES = (
+    "write one JSON object per line (`jq -c '.[]' FILE` converts an array of objects, "
+    "`jq -c . FILE` objects that span lines)"
+)
+
 Row = tuple[str, Mapping[str, Any]]
 """Where a row stands ("data.csv, line 3"), and its values by column."""
 
 
 class Cells(dict[str, str]):
-    """A row of CSV or TSV, in which a list stands as a text."""
+    """A row of CSV or TSV, in which a list of references is written as a string."""
 
 
 @dataclass(frozen=True)
@@ -165,7 +172,8 @@ def read_rows(path: str) -> Iterator[Row]:
     if reader is None:
         raise ValueError(
             f"{path}: the name of a table ends in {', '.join(TABLES)} (or one of these and .gz); "
-            "rename it (plain text is for infolm score, with --candidates and --references)"
+            + (JSON_LINES if _format(path) == ".json" else "rename it")
+            + "; for plain text use infolm score with --candidates and --references"
         )
     return reader(path)
 
@@ -177,6 +185,17 @@ def named_as_table(path: str) -> bool:
     (True, False)
     """
     return _format(path) in TABLES
+
+
+def resembles_file(text: str) -> bool:
+    """Return True for an existing file, or one word with the ending of a text or table file.
+
+    >>> resembles_file("missing.txt"), resembles_file("See missing.txt"), resembles_file("a cat")
+    (True, False, False)
+    """
+    if os.path.exists(text):
+        return not os.path.isdir(text)
+    return _format(text) in (*TEXT_ENDINGS, *TABLES) and len(text.split()) == 1
 
 
 def _format(path: str) -> str:
@@ -193,48 +212,76 @@ def _json_rows(path: str) -> Iterator[Row]:
         try:
             row = json.loads(line)
         except (ValueError, RecursionError) as error:
-            raise ValueError(
-                f"{where}: not valid JSON ({error}); write one JSON object per line"
-            ) from None
+            raise ValueError(f"{where}: not valid JSON ({error}); {JSON_LINES}") from None
         if not isinstance(row, dict):
-            raise ValueError(f"{where}: not a JSON object; write one JSON object per line")
+            raise ValueError(f"{where}: not a JSON object; {JSON_LINES}")
         yield where, row
 
 
 def _delimited_rows(path: str, delimiters: str) -> Iterator[Row]:
-    """The rows of a CSV or TSV file with a header, quoted as spreadsheet programs do.
-
-    Its separator is the first of `delimiters` that is in the first line.
-    """
+    """Yield the rows of a CSV or TSV file with a header, quoted as spreadsheet programs do."""
     csv.field_size_limit(LONGEST)
     lines = (line for _, line in read_lines(path))
-    first_line = next(lines, "")
-    # Spreadsheets write a "CSV" with semicolons where the comma is the decimal mark.
-    separator = next((mark for mark in delimiters if mark in first_line), delimiters[0])
+    first_line, skipped = next(lines, ""), 0
+    separator = _separator(first_line, delimiters)
+    if declared := re.fullmatch(r"sep=(.)\r?\n?", first_line):  # as Excel reads and writes
+        first_line, skipped, separator = next(lines, ""), 1, declared[1]
     # Without `strict` a stray quote would silently swallow the lines up to the next one.
     reader = csv.reader(chain([first_line], lines), delimiter=separator, strict=True)
     header: list[str] = []
+    suspects: list[int] = []
     try:
         for cells in filter(None, reader):
-            where = f"{label(path)}, line {reader.line_num}"
+            number = skipped + reader.line_num
+            where = f"{label(path)}, line {number}"
             if not header:
                 header = cells
                 if duplicates := {name for name in header if header.count(name) > 1}:
                     raise ValueError(
-                        f"{where}: more than one column is called {min(duplicates)!r}; rename one"
+                        f"{where}: more than one column is called {min(duplicates)!r}; rename one, "
+                        "or add a header if there is none"
                     )
-            elif len(cells) != len(header):
+                continue
+            if len(cells) != len(header):
                 raise ValueError(
-                    f"{where}: {len(cells)} cells where the header has {len(header)}; "
-                    "put cells that contain separators, quotes or line ends in double quotes"
+                    f"{where}: {len(cells)} cells where the header has {len(header)}, separated by "
+                    f"{separator!r}; put cells that contain separators, quotes or line ends in "
+                    "double quotes"
                 )
-            else:
-                yield where, Cells(zip(header, cells, strict=True))
+            if any("\n" in cell and separator in cell for cell in cells):
+                suspects.append(number - sum(cell.count("\n") for cell in cells))
+                if separator == "\t":
+                    raise ValueError(
+                        f"{label(path)}, line {suspects[0]}: a cell in double quotes holds a tab "
+                        "and a line end, as if a quotation joined two rows; put cells that contain "
+                        'quotes in double quotes and write each quote inside as "", or use JSON '
+                        "Lines"
+                    )
+            yield where, Cells(zip(header, cells, strict=True))
     except csv.Error as error:
-        raise ValueError(
-            f"{label(path)}, line {reader.line_num}: not valid CSV ({error}); put cells that "
-            'contain quotes in double quotes, and write each quote inside as ""'
-        ) from None
+        problem, remedy = str(error), "put cells that contain quotes in double quotes, and write "
+        remedy += 'each quote inside as ""'
+        if problem.startswith("new-line character"):
+            problem = "a carriage return without a line feed"
+            remedy = (
+                "put cells that contain one in double quotes; if it ends each line, convert the "
+                "file: tr '\\r' '\\n'"
+            )
+        where = f"{label(path)}, line {skipped + reader.line_num}"
+        raise ValueError(f"{where}: not valid CSV ({problem}); {remedy}") from None
+    if suspects:
+        warnings.warn(
+            f"infolm: {label(path)}: rows with a cell that holds a line end and {separator!r}: "
+            f"{len(suspects)}, the first in line {suspects[0]}; check that no stray double quote "
+            "joined lines there",
+            stacklevel=2,
+        )
+
+
+def _separator(header: str, delimiters: str) -> str:
+    """Return the most frequent delimiter outside of quotes; spreadsheets also use semicolons."""
+    unquoted = re.sub(r'"[^"]*"', "", header)
+    return max(delimiters, key=unquoted.count)
 
 
 def _parquet_rows(path: str) -> Iterator[Row]:
@@ -261,6 +308,8 @@ TABLES: dict[str, Callable[[str], Iterator[Row]]] = {
     ".parquet": _parquet_rows,
 }
 """How a table is read, by the end of its name."""
+TEXT_ENDINGS = (".txt", ".text", ".json", ".xlsx")
+"""Endings of other files with texts, which are not tables that can be read."""
 
 
 def read_parallel(candidates: str, references: Sequence[str]) -> Iterator[Row]:
@@ -270,7 +319,7 @@ def read_parallel(candidates: str, references: Sequence[str]) -> Iterator[Row]:
         if named_as_table(path):
             raise ValueError(
                 f"{path} is a table, but plain text with one text per line is expected here; "
-                "score a table that holds candidates and references with --data"
+                f"for a table of candidates and references use: infolm score --data {path}"
             )
     streams = [read_texts(path) for path in paths]
     for number, (candidate, *group) in enumerate(zip_longest(*streams), 1):
@@ -318,13 +367,19 @@ def load_dataset(
     import datasets
 
     saved = any(Path(name, file).is_file() for file in ("state.json", "dataset_dict.json"))
+    load = partial(
+        datasets.load_dataset, name, config, split=split, revision=revision, streaming=streaming
+    )
     try:
         if saved:
             dataset = datasets.load_from_disk(name)
         else:
-            dataset = datasets.load_dataset(
-                name, config, split=split, revision=revision, streaming=streaming
-            )
+            try:
+                dataset = load(keep_default_na=False)  # or texts such as NA in CSV are missing
+            except (TypeError, ValueError) as error:
+                if "keep_default_na" not in str(error):
+                    raise
+                dataset = load()  # the other formats do not have the option
     except (OSError, ValueError, datasets.exceptions.DatasetGenerationError) as error:
         reason = str(error.__cause__ or error).strip().partition("\n")[0].rstrip(" .")
         kind = ValueError if isinstance(error, ValueError) else OSError
@@ -346,10 +401,14 @@ def load_dataset(
 
 
 def dataset_rows(name: str, dataset: Any) -> Iterator[Row]:
-    """The rows of what `load_dataset` gave for a name."""
-    cells = dataset.info.builder_name == "csv"
+    """Yield the rows of a data set that `load_dataset` returned for a name."""
     for number, row in enumerate(dataset, 1):
-        yield f"{name}, row {number}", Cells(row) if cells else row
+        yield f"{name}, row {number}", row_type(dataset)(row)
+
+
+def row_type(dataset: Any) -> type[dict[str, Any]]:
+    """Return the type of a data set's rows: Cells if it was read from CSV, else dict."""
+    return Cells if dataset.info.builder_name == "csv" else dict
 
 
 # What a row holds.
@@ -369,8 +428,6 @@ def pair_of(
     column = candidate_column or _column_of(where, row, CANDIDATE_COLUMNS, "--candidate-column")
     prediction = cell(where, row, column)
     check_text(f"{where}: {column!r}", prediction)
-    if isinstance(row, Cells) and list_in(prediction):
-        raise ValueError(f"{where}: {column!r} holds a list; give one candidate in a row")
     return prediction, references_of(where, row, reference_columns)
 
 
@@ -379,7 +436,7 @@ def references_of(
 ) -> list[str]:
     """The checked references of a row.
 
-    A column may hold a list of strings, in CSV and TSV as pandas or JSON writes it; there an empty
+    A column may hold a list of strings, in CSV and TSV as Python or JSON writes it; there an empty
     cell is an empty text.
 
     >>> references_of("line 1", {"references": ["the cat", "cats"]})
@@ -408,9 +465,10 @@ def _column_of(where: str, row: Mapping[str, Any], names: Sequence[str], option:
     columns = [name for name in names if name in row]
     if len(columns) != 1:
         problem = "both of the columns" if columns else "none of the columns"
+        check = "; check the header and its separator" if isinstance(row, Cells) else ""
         raise ValueError(
             f"{where}: {problem} {' and '.join(map(repr, names))}; name the column with {option} "
-            f"(there are {', '.join(map(repr, row)) or 'none'})"
+            f"(there are {', '.join(map(repr, row)) or 'none'}){check}"
         )
     return columns[0]
 
@@ -420,7 +478,7 @@ def _texts(where: str, row: Mapping[str, Any], column: str) -> list[str]:
     value = cell(where, row, column)
     value = value.tolist() if hasattr(value, "tolist") else value  # an array, as of pandas
     if isinstance(row, Cells) and isinstance(value, str):
-        value = list_in(value) or value
+        value = _parse_cell(f"{where}: {column!r}", value)
     texts = list(value) if isinstance(value, list | tuple) else [value]
     if not texts:
         raise ValueError(f"{where}: {column!r} is an empty list; give at least one text")
@@ -430,27 +488,41 @@ def _texts(where: str, row: Mapping[str, Any], column: str) -> list[str]:
 
 
 QUOTED = r"""'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*\""""
-LIST = re.compile(rf"\[\s*(?:{QUOTED})(?:[\s,]+(?:{QUOTED}))*\s*\]")
-"""A list of texts as pandas writes one, or an array of them, which has no commas."""
+PYTHON = re.compile(rf"({QUOTED})|np\.str_\(({QUOTED})\)|\bnan\b")
+"""Strings, and the strings and missing values of NumPy, which are not Python literals."""
 
 
-def list_in(value: str) -> list[str]:
-    r"""The texts of a cell that holds a list of them, as Python or JSON writes it; else none.
+def _parse_cell(name: str, cell: str) -> Any:
+    r"""Return the list that a cell holds, as JSON or Python writes it, or else the cell as a text.
 
-    >>> list_in("['a cat', \"it's\"]"), list_in('["a cat"]'), list_in("[sic] a 'cat'")
-    (['a cat', "it's"], ['a cat'], [])
+    Raises ValueError for a dictionary, a set and a list without commas; `name` is for the message.
+
+    >>> _parse_cell("x", "['a cat', \"it's\"]"), _parse_cell("x", "[sic] a cat")
+    (['a cat', "it's"], '[sic] a cat')
     """
-    if not value.startswith("["):
-        return []
+    if not cell.lstrip().startswith(("[", "(", "{")):
+        return cell
     try:
-        texts = json.loads(value)
+        value = json.loads(cell)
     except (ValueError, RecursionError):
-        quotes = re.findall(QUOTED, value) if LIST.fullmatch(value) else []
+        python = PYTHON.sub(lambda match: match[1] or match[2] or "None", cell.strip())
         try:
-            return [ast.literal_eval(quote) for quote in quotes]
-        except (ValueError, SyntaxError):  # an escape that is none
-            return []
-    return texts if all(isinstance(text, str) for text in texts) else []
+            with warnings.catch_warnings(action="ignore"):  # of escapes that Python does not know
+                value = ast.literal_eval(python)
+        except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+            return cell
+        # Python joins adjacent strings, so that an array would be read as one reference.
+        if isinstance(value, list) and re.search(r'"\s*"', re.sub(QUOTED, '"', python)):
+            raise ValueError(
+                f"{name} holds strings without commas between them, as NumPy prints an array: "
+                f"{reprlib.repr(cell)}; write a list, for example with array.tolist()"
+            ) from None
+    if isinstance(value, dict | set):
+        raise ValueError(
+            f"{name} holds a {type(value).__name__}, {reprlib.repr(cell)}; give a text or a list "
+            "of texts (in JSON Lines any text can be given)"
+        )
+    return value if isinstance(value, list | tuple) else cell
 
 
 # Writing.

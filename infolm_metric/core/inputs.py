@@ -112,12 +112,12 @@ class Pairs:
             yield self.part(start)
 
 
-def check_pairs(predictions: Any, references: Any) -> Pairs:
-    """The checked pairs: equally many texts and references, at least one.
+def check_pairs(predictions: Any, references: Any, *, allow_empty: bool = False) -> Pairs:
+    """Return the checked pairs: equally many texts and references, at least one.
 
     `predictions` is a list of strings and `references` a list of strings, or a list of lists of
     strings with at least one in each. Tuples, numpy arrays, pandas series and columns of a
-    `datasets.Dataset` do as well as lists.
+    `datasets.Dataset` do as well as lists. With `allow_empty` both may be empty, as a batch may be.
 
     Raises:
         TypeError: something is not a string or not a list.
@@ -133,10 +133,18 @@ def check_pairs(predictions: Any, references: Any) -> Pairs:
     candidates = as_list("predictions", predictions)
     groups = as_list("references", references)
     if len(candidates) != len(groups):
+        remedy = ""
+        if groups and all(_is_list(group) and len(group) == len(candidates) for group in groups):
+            remedy = (
+                f"; if these are lists of {len(candidates)} references each, as sacreBLEU takes "
+                "them, give list(zip(*references))"
+            )
         raise ValueError(
             "predictions and references must be equally long, "
-            f"got {_count(candidates, 'prediction')} and {_count(groups, 'reference')}"
+            f"got {_count(candidates, 'prediction')} and {_count(groups, 'reference')}{remedy}"
         )
+    if allow_empty and not candidates:
+        return Pairs([], [])
     if not candidates:
         raise ValueError("predictions and references are empty; give at least one pair")
     check_texts("predictions", candidates)

@@ -51,13 +51,13 @@ class TextMetric(torchmetrics.Metric):
         """Keep pairs for `compute`.
 
         Args:
-            preds: a list of strings.
+            preds: a list of strings, possibly empty.
             target: for each its reference, or a list of its references.
 
         Raises:
             TypeError, ValueError: an argument is wrong.
         """
-        pairs = check_pairs(preds, target)
+        pairs = check_pairs(preds, target, allow_empty=True)
         self.preds += pairs.predictions
         self.target += pairs.references
 

@@ -24,7 +24,7 @@ import ray
 
 from infolm_metric import metrics
 from infolm_metric.core.baselines import Baseline, baseline_of
-from infolm_metric.core.files import check_there, pair_of
+from infolm_metric.core.files import check_there, pair_of, row_type
 from infolm_metric.core.idf import Statistics
 from infolm_metric.core.inputs import Pairs
 from infolm_metric.core.results import add_counts, differences, warn
@@ -107,7 +107,9 @@ def score_files(
     dataset = _open_files(source) if isinstance(source, str) else ray.data.from_huggingface(source)
     output = os.path.abspath(output)  # workers have other working folders
     baseline = baseline_of(scorer.settings.metric, rescale_with_baseline)
-    columns = Columns.of(scorer, candidate_column, reference_columns, source_column)
+    type_of_rows = dict if isinstance(source, str) else row_type(source)
+    names = candidate_column, reference_columns, source_column
+    columns = Columns.of(scorer, *names, type_of_rows=type_of_rows)
     try:
         totals: Any = ray.remote(num_cpus=0)(_Totals).remote()
         scores, statistics = _scored(dataset, scorer, columns, workers, BATCH, baseline, totals)
@@ -179,14 +181,20 @@ class Columns(NamedTuple):
     candidate: str | None
     references: tuple[str, ...]
     against_sources: bool
+    type_of_rows: type[dict[str, Any]]
 
     @classmethod
     def of(
-        cls, scorer: Scorer, candidate: str | None, references: Sequence[str], source: str | None
+        cls,
+        scorer: Scorer,
+        candidate: str | None,
+        references: Sequence[str],
+        source: str | None,
+        type_of_rows: type[dict[str, Any]] = dict,
     ) -> Columns:
         """Check that one of references and sources is named, and that the metric takes it."""
         columns = scorer.references_or_sources(tuple(references) or None, source and (source,))
-        return cls(candidate, columns or (), source is not None)
+        return cls(candidate, columns or (), source is not None, type_of_rows)
 
 
 def _scored(
@@ -300,9 +308,11 @@ class _Totals:
 
 def _pairs(rows: pyarrow.Table, columns: Columns) -> Pairs:
     """The checked pairs of a batch."""
-    candidate, references, against_sources = columns
+    candidate, references, against_sources, type_of_rows = columns
     pairs = (
-        pair_of(f"row {number} of a batch of {len(rows)}", row, candidate, references)
+        pair_of(
+            f"row {number} of a batch of {len(rows)}", type_of_rows(row), candidate, references
+        )
         for number, row in enumerate(rows.to_pylist(), 1)
     )
     return Pairs.of(pairs, against_sources)

@@ -99,6 +99,7 @@ def test_one_file_may_be_standard_input(compare, monkeypatch):
 REFUSED = [
     (["good.txt"], "give two files of candidates or more, each once, got good.txt"),
     (["good.txt", "good.txt"], "each once, got good.txt, good.txt"),
+    (["good.txt", "a.csv"], "infolm score --data a.csv"),
     (["good.txt", "one.txt"], "good.txt has 60, one.txt has 1"),
     (["good.txt", "weak.txt", "--resamples", "0"], "resamples must be at least 1, got 0"),
     (["good.txt", "weak.txt", "--idf", "separate"], "--idf separate weighs each system by"),
@@ -110,6 +111,7 @@ REFUSED = [
 def test_compare_refuses_what_cannot_be_compared(infolm, no_model, arguments, words):
     for name in ("one", "other"):
         Path(f"{name}.txt").write_text("a\n")
+    Path("a.csv").write_text("prediction,reference\na,b\n")
     references = () if "-r" in arguments else ("-r", "truth.txt")
     code, output, errors = infolm("compare", *arguments, *references)
     assert (code, output) == (2, "")

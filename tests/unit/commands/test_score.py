@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import os
 from pathlib import Path
 
 import pandas as pd
@@ -67,11 +68,28 @@ def test_texts_may_stand_among_options_and_start_with_a_dash_after_two(toy):
     assert toy("--", "- the cat", "--dog") == toy_scores(["- the cat"], ["--dog"])
 
 
-def test_two_files_are_refused_with_what_to_type_and_are_texts_after_two_dashes(infolm, toy):
+NAMES = ["sys.txt", "no.txt", "NO.TSV.gz", "no.json", "no.jsonl", "no.parquet", "folder/no.csv"]
+
+
+@pytest.mark.parametrize("name", [*NAMES, "a_file", os.devnull])
+def test_names_of_files_are_texts_only_after_two_dashes(infolm, toy, name):
+    Path("a_file").touch()
+    for texts in ((name, "a cat"), ("a cat", "the cat", name), (name, "no.txt"), (name, "--", "a")):
+        code, _, errors = infolm("score", *texts)
+        assert code == 2 and repr(name) in errors and "-c" in errors and "--data" in errors
+    assert toy("--", name, "a cat") == toy_scores([name], ["a cat"])
+    assert toy("a cat", "--", name) == toy_scores(["a cat"], [name])
+
+
+@pytest.mark.parametrize("text", ["See no.txt", "folder", "cat.", "no.en", ".txt", "x" * 5000, ""])
+def test_other_texts_are_not_taken_for_names_of_files(toy, text):
+    Path("folder").mkdir()
+    assert toy(text, "a cat") == toy_scores([text], ["a cat"])
+
+
+def test_names_of_files_are_refused_with_the_command_that_scores_the_files(infolm):
     code, _, errors = infolm("score", "sys.txt", "ref.txt", "ref2.txt")
     assert code == 2 and "infolm score -c sys.txt -r ref.txt -r ref2.txt; " in errors
-    assert toy("--", "sys.txt", "ref.txt") == toy_scores(["sys.txt"], ["ref.txt"])
-    assert toy("sys.txt", "no.txt") == toy_scores(["sys.txt"], ["no.txt"])
 
 
 def test_a_table_is_one_argument_or_standard_input_or_a_data_set(toy, monkeypatch):
@@ -350,7 +368,12 @@ def test_nothing_is_scored_that_was_not_asked_for(infolm, monkeypatch):
 REFUSED = [
     ([], "nothing to score; give texts as arguments, -c FILE and -r FILE, or --data FILE"),
     (["a cat"], "got one text; give the candidate, then at least one reference"),
-    (["sys.txt"], "or a table that is there, which 'sys.txt' is not"),
+    (["sys.txt"], "sys.txt: the name of a table ends in .jsonl, .ndjson, .csv, .tsv"),
+    (["no.jsonl"], "cannot read no.jsonl: there is no such file"),
+    (["no.txt"], "cannot read no.txt: there is no such file"),
+    (["array.json"], "jq -c '.[]' FILE"),
+    (["--rescale-with-baseline", "a cat", "a dog"], "--rescale-with-baseline took 'a cat'"),
+    (["--rescale-with-baseline", "data.csv"], "--rescale-with-baseline took 'data.csv'"),
     (["a cat", "a dog", *FILES], "give either texts as arguments, -c FILE and"),
     (["-c", "sys.txt"], "give both files: -c FILE with the candidates, -r FILE with"),
     (["-c", "no.txt", "-r", "ref.txt"], "cannot read no.txt: there is no such file"),
@@ -382,6 +405,7 @@ REFUSED = [
 def test_wrong_input_is_refused_with_exit_code_2(infolm, arguments, words):
     Path("short.txt").write_text("a\n")
     Path("empty.txt").touch()
+    Path("array.json").write_text("[]")
     Path("data.csv").write_text("candidate,reference\na,b\n")
     code, output, errors = infolm("score", *arguments)
     assert (code, output) == (2, "")

@@ -67,6 +67,15 @@ def test_a_wrong_argument_is_refused_and_what_was_added_remains(
     assert toy.compute()["scores"] == [0.5]
 
 
+def test_empty_batches_are_accepted_but_not_scored(toy):
+    toy.add_batch(predictions=[], references=[])
+    with pytest.raises(ValueError, match="nothing to compute"):
+        toy.compute()
+    for references in ([["abce"], ["abab"], ["x"]], []):
+        toy.add_batch(predictions=PREDICTIONS[: len(references)], references=references)
+    assert len(toy) == 3 == len(toy.compute()["scores"])
+
+
 def test_what_evaluate_load_gives_every_metric_is_taken_and_no_file_written(tmp_path):
     processes = {"num_process": 1, "process_id": 0, "experiment_id": None}
     more = {"timeout": 1, "max_concurrent_cache_files": 2, "seed": 3, "keep_in_memory": True}

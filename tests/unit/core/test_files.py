@@ -97,7 +97,18 @@ BAD_TABLES = [
     ("a.csv", 'candidate,reference\n"a" b,c\n', "line 2: not valid CSV"),
     ("a.tsv", 'candidate\treference\na\t"b\nc\n', "not valid CSV"),
     ("a.csv", b"candidate,reference\na,\xe9\n", "line 2: not valid UTF-8 (byte 0xe9)"),
-    ("a.csv", "prediction,reference\n\"['a', 'b']\",c\n", "line 2: 'prediction' holds a list"),
+    ("a.tsv", 'prediction\treference\na\tb\nc\t"d\ne\tf"\n', "line 3: a cell in double quotes"),
+    ("a.csv", 'prediction\treference\na\t"b\nc\td"\n', "line 2: a cell in double quotes"),
+    ("a.csv", "prediction,reference\ra,b\r", "line 1: not valid CSV (a carriage return"),
+    ("a.csv", "the cat,the cat\na,b\n", "add a header"),
+    ("a.csv", "the cat,a cat\na,b\n", "check the header and its separator"),
+    ("a.tsv", "prediction,reference\na,b\n", "check the header and its separator"),
+    ("a.csv", "candidate;reference\na,b\n", "header has 2, separated by ';'"),
+    ("a.csv", "sep=;\ncandidate;reference\na\n", "line 3: 1 cells where the header has 2"),
+    ("a.jsonl", '[{"candidate": "a"}]', "line 1: not a JSON object; write one JSON object per"),
+    ("a.jsonl", '[\n{"candidate": "a"}]', "jq -c '.[]' FILE"),
+    ("a.jsonl", '{\n"candidate": "a"}', "jq -c . FILE"),
+    ("a.json", "[]", "jq -c '.[]' FILE"),
     ("a.csv", codecs.BOM_UTF16_LE + "a,b\n".encode("utf-16-le"), "line 1: not valid UTF-8 (it"),
     ("a.csv", codecs.BOM_UTF16_BE + "a,b\n".encode("utf-16-be"), "iconv -f UTF-16 -t UTF-8"),
     ("a.csv.gz", gzip.compress(b"a,b\n" + b"x" * (files.LONGEST + 1), 1), "line 2: longer"),
@@ -126,7 +137,7 @@ def test_plain_files_of_different_lengths_are_refused_with_both_counts(file):
 
 def test_a_table_is_not_taken_for_plain_text(file):
     table, plain = file("a.jsonl", "{}"), file("b.txt", "a")
-    with pytest.raises(ValueError, match="a.jsonl is a table, .* --data"):
+    with pytest.raises(ValueError, match="a.jsonl is a table, .*infolm score --data"):
         list(files.read_parallel(plain, [table]))
 
 
@@ -142,19 +153,89 @@ def test_what_can_be_read_once_cannot_be_read_more_often():
             files.check_there(paths, again)
 
 
-def test_the_semicolons_of_a_spreadsheet_and_tabs_separate_cells_too(file):
-    for separator in ";\t":
-        cells = (("id", "text"), ("1,5", "a cat"))
-        path = file("a.csv", "".join(separator.join(row) + "\n" for row in cells))
-        assert [dict(row) for _, row in files.read_rows(path)] == [{"id": "1,5", "text": "a cat"}]
+@pytest.mark.parametrize("start", ["", "sep={}\n", "sep={}\r\n"])
+@pytest.mark.parametrize("header", [["id", "text"], ['"id, or number"', "text"], ["id", "t, u"]])
+@pytest.mark.parametrize("separator", ";\t")
+def test_the_semicolons_of_a_spreadsheet_and_tabs_separate_cells(file, separator, header, start):
+    header = [*header, "n"]
+    content = "".join(separator.join(row) + "\n" for row in (header, ("1,5", "a cat", "2")))
+    ((where, row),) = files.read_rows(file("a.csv", start.format(separator) + content))
+    expected = [name.strip('"') for name in header]
+    assert row == dict(zip(expected, ("1,5", "a cat", "2"), strict=True))
+    assert where.endswith(f"line {3 if start else 2}")
 
 
-@given(st.lists(st.text(st.characters(codec="utf-8")), min_size=1))
-def test_a_cell_of_json_or_of_python_is_the_list_that_was_written(texts):
+def test_cells_with_line_ends_and_separators_are_warned_of_once(file):
+    content = 'prediction,reference\na,b\n"c\nd","e\nf, g"\nh,"i\nj, k"\n'
+    with pytest.warns(UserWarning, match="a.csv: .* 2, the first in line 3") as warned:
+        rows = [row for _, row in files.read_rows(file("a.csv", content))]
+    assert len(warned) == 1 and rows[1] == {"prediction": "c\nd", "reference": "e\nf, g"}
+
+
+def test_line_ends_without_tabs_are_read_from_quoted_cells_of_a_tsv(file):
+    path = file("a.tsv", 'prediction\treference\na\t"b\nc"\n')
+    assert list(files.Source(path, lambda: files.read_rows(path))) == [("a", ["b\nc"])]
+
+
+TEXT_LISTS = st.lists(st.text(st.characters(codec="utf-8")), min_size=1)
+
+
+def references_in(cell):
+    """The references in a cell of CSV or TSV."""
+    return files.references_of("line 2", files.Cells(reference=cell))
+
+
+@given(TEXT_LISTS, st.sampled_from(["", " ", "\n"]))
+def test_a_cell_of_json_or_of_python_is_the_list_that_was_written(texts, blank):
+    numpy_list = f"[{', '.join(f'np.str_({text!r})' for text in texts)}]"  # as NumPy 2 prints it
+    for form in (str(texts), str(tuple(texts)), numpy_list):
+        assert references_in(blank + form + blank) == texts
     for escaped in (True, False):
-        assert files.list_in(json.dumps(texts, ensure_ascii=escaped)) == texts
-    if not any("\n" in text for text in texts):
-        assert files.list_in(str(texts)) == texts
+        assert references_in(json.dumps(texts, ensure_ascii=escaped)) == texts
+
+
+@given(st.lists(st.text(st.characters(codec="utf-8")), min_size=2).map(tuple))
+def test_arrays_are_rejected_because_python_would_join_their_texts(texts):
+    for blank in (" ", "\n "):
+        with pytest.raises(ValueError, match="line 2: 'reference' .* without commas"):
+            references_in(f"[{blank.join(map(repr, texts))}]")
+
+
+NO_LISTS_OF_TEXTS = [
+    ("[]", "empty list"),
+    ("()", "empty list"),
+    (" [ ] ", "empty list"),
+    *((f"[{cell}]", "got None") for cell in ("nan", "None", "null", '"a", null', "'a', nan")),
+    ("[NaN]", "got nan"),
+    ("[['a']]", "must be a string"),
+    ("[['a', 'b'], ['c']]", "must be a string"),
+    ("(1, 2)", "must be a string"),
+    ("['a', 5]", "must be a string"),
+    ("{'a', 'b'}", "holds a set"),
+    ("{'text': ['a'], 'answer_start': [1]}", "holds a dict"),
+    ('{"text": ["a"]}', "holds a dict"),
+]
+
+
+@pytest.mark.parametrize(("cell", "problem"), NO_LISTS_OF_TEXTS)
+def test_a_cell_with_anything_but_a_text_or_a_list_of_texts_is_rejected(cell, problem):
+    with pytest.raises((TypeError, ValueError), match=f"line 2: 'reference' .*{problem}"):
+        references_in(cell)
+
+
+TEXT_CELLS = ["[sic] a 'cat'", "[UNK]", "(a cat)", "(5)", "('a cat')", "{curly", "['a", "[" * 9999]
+TEXT_CELLS += ["(see '\\d')", "", " ", "a ['cat']", "[np.str_(a)]", "[nan] bread", "array(['a'])"]
+
+
+@pytest.mark.parametrize("cell", TEXT_CELLS)
+def test_other_cells_are_texts_as_they_are(cell, recwarn):
+    assert references_in(cell) == [cell] and not recwarn
+
+
+@pytest.mark.parametrize("cell", ["['a', 'b']", "[]", "{'a': 1}", "('a',)"])
+def test_a_candidate_is_always_a_text(cell):
+    row = files.Cells(prediction=cell, reference="b")
+    assert files.pair_of("line 2", row) == (cell, ["b"])
 
 
 # Data sets
@@ -184,6 +265,19 @@ def test_a_data_set_is_read_split_by_split_and_again(folder, name, streaming):
     for _ in range(2):
         rows = list(files.dataset_rows("d", dataset))
         assert rows == [("d, row 1", {"text": "b"}), ("d, row 2", {"text": "c"})]
+
+
+@pytest.mark.parametrize("ending", ["csv", "tsv"])
+@pytest.mark.parametrize("streaming", [False, True])
+def test_a_data_set_of_csv_has_the_rows_of_its_file(tmp_path, ending, streaming):
+    mark = "," if ending == "csv" else "\t"
+    path = tmp_path / f"a.{ending}"
+    rows = ["prediction reference", "NA null", " nan", """a "['b',_'c']\""""]
+    path.write_text("".join(row.replace(" ", mark).replace("_", " ") + "\n" for row in rows))
+    dataset = files.load_dataset(str(tmp_path), streaming=streaming)
+    pairs = [files.pair_of(*row) for row in files.dataset_rows("d", dataset)]
+    assert pairs == [files.pair_of(*row) for row in files.read_rows(str(path))]
+    assert pairs == [("NA", ["null"]), ("", ["nan"]), ("a", ["b", "c"])]
 
 
 NO_SPLITS = [

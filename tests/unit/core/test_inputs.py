@@ -96,6 +96,28 @@ def test_what_is_no_list_of_pairs_is_refused(case):
         check_pairs(predictions, references)
 
 
+def test_references_in_the_shape_of_sacrebleu_are_rejected_with_the_transposition():
+    streams = [["a", "b", "c"], ["d", "e", "f"]]
+    for references in (streams, streams[:1], np.array(streams)):
+        with pytest.raises(ValueError, match=r"3 predictions .*list\(zip\(\*references\)\)"):
+            check_pairs(["x", "y", "z"], references)
+        checked = check_pairs(["x", "y", "z"], list(zip(*references, strict=True)))
+        assert checked.references[0] == [stream[0] for stream in references]
+    for references in (["a", "b"], [["a", "b", "c"], ["d"]]):
+        with pytest.raises(ValueError) as refusal:
+            check_pairs(["x", "y", "z"], references)
+        assert "zip" not in str(refusal.value)
+
+
+def test_empty_batches_are_accepted_on_request():
+    assert len(check_pairs([], np.array([]), allow_empty=True)) == 0
+    for predictions, references in (([], ["a"]), (["a"], [])):
+        with pytest.raises(ValueError, match="equally long"):
+            check_pairs(predictions, references, allow_empty=True)
+    with pytest.raises(TypeError):
+        check_pairs(None, None, allow_empty=True)
+
+
 NO_PAIRS = [
     *(("ab", TypeError), (("a",), TypeError), (("a", "b", "c"), TypeError), (5, TypeError)),
     *((("a", []), ValueError), (("a", 5), TypeError), ({"a": 1, "b": 2}, TypeError)),
