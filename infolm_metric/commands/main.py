@@ -154,11 +154,28 @@ def _parse(name: str, command: Any, words: Sequence[str]) -> argparse.Namespace:
     parse = parser.parse_known_args if "--" in words else parser.parse_known_intermixed_args
     arguments, unknown = parse(words)
     if unknown:
-        hint = nearest(unknown[0].partition("=")[0], list(parser._option_string_actions))
-        hint = f"; {hint}" if hint.startswith("did you mean") else ""
-        parser.error(f"unrecognized arguments: {' '.join(unknown)}{hint}")
+        flag = unknown[0].partition("=")[0]
+        hint = nearest(flag, list(parser._option_string_actions))
+        if owners := _metrics_with(flag, command):
+            hint = f"{flag} is an option of --metric {' and '.join(owners)}"
+        elif not hint.startswith("did you mean"):
+            hint = ""
+        parser.error(f"unrecognized arguments: {' '.join(unknown)}{hint and f'; {hint}'}")
     arguments.as_texts = words[words.index("--") + 1 :] if "--" in words else []
     return arguments
+
+
+def _metrics_with(flag: str, command: Any) -> list[str]:
+    """Return the names of the metrics for which the command has an option."""
+    from infolm_metric.metrics import METRICS, find
+
+    names = []
+    for name in METRICS:
+        parser = argparse.ArgumentParser(add_help=False)
+        command.add_options(parser, [find(name).settings_type()])
+        if flag in parser._option_string_actions:
+            names.append(name)
+    return names
 
 
 class _Help(argparse.RawDescriptionHelpFormatter):

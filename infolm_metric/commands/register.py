@@ -42,6 +42,9 @@ def register(modules_cache: str | os.PathLike[str] | None = None) -> dict[str, P
     uses, which HF_HOME and HF_MODULES_CACHE change. Other modules of the name stay, and doing it
     again repairs what is damaged.
 
+    Raises:
+        OSError: the folder cannot be written.
+
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     script = register(folder)["infolm"]
@@ -52,7 +55,14 @@ def register(modules_cache: str | os.PathLike[str] | None = None) -> dict[str, P
 
     root = Path(modules_cache or config.HF_MODULES_CACHE).expanduser()
     folder = root / config.MODULE_NAME_FOR_DYNAMIC_MODULES / "metrics"
-    return {name: _put(module_script(metric), folder, name) for name, metric in METRICS.items()}
+    try:
+        return {name: _put(module_script(metric), folder, name) for name, metric in METRICS.items()}
+    except OSError as error:
+        raise OSError(
+            f"cannot write the scripts of the metrics to the folder {str(root)!r}: "
+            f"{error.strerror or error}; choose a folder that can be written by HF_MODULES_CACHE, "
+            "or by HF_HOME for all caches of Hugging Face"
+        ) from error
 
 
 def _put(text: str, metrics: Path, name: str) -> Path:

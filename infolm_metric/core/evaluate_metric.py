@@ -26,11 +26,7 @@ _FEATURES = [  # the two kinds of input: one reference each, or several
 ]
 _INPUTS = ("predictions", "references", "sources")
 _ARGUMENTS = ("ranks", "gather", "return_scores", "details", "rescale_with_baseline", "verbose")
-_PROCESSES = {"num_process": 1, "process_id": 0, "experiment_id": None}  # what evaluate.load gives
-_NAMES_ELSEWHERE = {  # what other metrics call the inputs
-    **dict.fromkeys(("candidate", "candidates", "cands", "hypotheses", "hyps"), "predictions"),
-    **dict.fromkeys(("refs", "target", "targets", "labels"), "references"),
-}
+_PROCESSES = {"num_process": 1, "process_id": 0}  # by default of evaluate.load
 _SOFTWARE = """\
 @software{infolm_metric,
   title = {infolm: {InfoLM}, {BaryScore} and {MENLI} for {Hugging Face} evaluate},
@@ -60,7 +56,8 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
         config_name: None; there are no configurations.
         **settings: settings, by name, which become the defaults of every `compute`, and what
             `evaluate.load` gives every metric: keep_in_memory, cache_dir, seed, hash,
-            max_concurrent_cache_files, timeout.
+            experiment_id, max_concurrent_cache_files, timeout, and the defaults of num_process
+            and process_id.
 
     Raises:
         TypeError, ValueError: a setting is unknown or wrong. No model is loaded yet.
@@ -83,8 +80,8 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
         for name, default in _PROCESSES.items():
             if options.get(name, default) != default:
                 raise ValueError(
-                    f"{name} must be left out, got {options[name]!r}: processes do not meet "
-                    "through evaluate's files; start them with torchrun or accelerate launch, and "
+                    f"{name} must be {default}, got {options[name]!r}: processes do not exchange "
+                    "pairs through files; start them with torchrun or accelerate launch, and "
                     'give compute ranks="share" (each has pairs of its own) or ranks="same" (each '
                     "has all pairs)"
                 )
@@ -148,7 +145,7 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
             TypeError, ValueError: an argument is wrong, or strings and lists would be mixed.
         """
         pair = {"predictions": prediction, "references": reference, "sources": source}
-        check_names(inputs, _INPUTS, "add got an unknown argument", _NAMES_ELSEWHERE)
+        check_names(inputs, _INPUTS, "add got an unknown argument")
         for name, value in inputs.items():
             if pair[name] is not None:
                 raise TypeError(f"add got both {name.removesuffix('s')} and {name}; give one")
@@ -171,7 +168,7 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
         Raises:
             TypeError, ValueError: an argument is wrong, or strings and lists would be mixed.
         """
-        check_names(inputs, _INPUTS, "add_batch got an unknown argument", _NAMES_ELSEWHERE)
+        check_names(inputs, _INPUTS, "add_batch got an unknown argument")
         references = self.scorer.references_or_sources(references, sources)
         if pairs := check_pairs(predictions, references, allow_empty=True):
             self._added.append(self._alike(pairs, sources))
@@ -216,7 +213,7 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
 
         def call() -> Call:
             names = (*_INPUTS[:2], *_ARGUMENTS, *field_types(type(self.scorer.settings)))
-            check_names(settings, names, "compute got an unknown argument", _NAMES_ELSEWHERE)
+            check_names(settings, names, "compute got an unknown argument")
             flags = {"return_scores": return_scores, "details": details, "verbose": verbose}
             for name, value in flags.items():
                 check_value(name, value, bool)

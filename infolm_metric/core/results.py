@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
@@ -11,6 +12,8 @@ from typing import Any
 
 TOO_MANY = 0.1  # share of the tokens, or texts, beyond which scores say little
 FEW_DOCUMENTS = 10  # distinct ones
+CALLERS = ("infolm_metric", "evaluate", "torch", "torchmetrics")
+"""Packages between a user's line and a warning."""
 _TABLE = "a table of a larger corpus (IDF.from_corpus, infolm idf)"
 SENTENCES = {
     "too_long": "{count} of {texts} texts are longer than the model reads and were cut; "
@@ -58,11 +61,10 @@ def is_judged(counts: Mapping[str, int]) -> bool:
     return short_texts <= texts and unread <= texts and counts.get("unknown_tokens", 0) <= tokens
 
 
-def warn(counts: Mapping[str, int], sentences: Mapping[str, str], stacklevel: int = 1) -> None:
-    """Warn once for each kind that is worth it.
+def warn(counts: Mapping[str, int], sentences: Mapping[str, str]) -> None:
+    """Warn once for each kind that is worth it, at the user's line.
 
-    `sentences` are a metric's own, by kind. `stacklevel` 1 points at the line that called the
-    caller, 2 at that above it, and so on.
+    `sentences` are a metric's own, by kind.
     """
     sentences = {**SENTENCES, **sentences}
     for kind, count in occurring(counts).items():
@@ -72,14 +74,23 @@ def warn(counts: Mapping[str, int], sentences: Mapping[str, str], stacklevel: in
         kind = "one_document" if kind == "few_documents" and count == 1 else kind
         share = count / total if total else 0
         sentence = sentences[kind].format(count=count, texts=texts, share=share)
-        warnings.warn(f"infolm: {sentence}", stacklevel=stacklevel + 2)
+        warnings.warn(f"infolm: {sentence}", stacklevel=_user_stacklevel())
+
+
+def _user_stacklevel() -> int:
+    """Return the stacklevel, for a warning of the caller, of the first frame outside `CALLERS`."""
+    frame, level = sys._getframe(1), 1
+    while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] in CALLERS:
+        frame, level = frame.f_back, level + 1
+    return level
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Result(Mapping[str, Any]):
     """Scores of every pair, by the full name of each kind of score that was asked for.
 
-    Reads like the dictionary that `compute` returns.
+    Reads like the dictionary that `compute` returns. `dict(result)` and `as_dict()` return that
+    dictionary, for `json.dumps` and other functions that accept only a `dict`.
 
     Attributes:
         metric: its name, under which the mean stands.
@@ -187,6 +198,12 @@ class Result(Mapping[str, Any]):
 
     def __len__(self) -> int:
         return len(self._dictionary)
+
+    def __or__(self, other: Mapping[str, Any]) -> dict[str, Any]:
+        return {**self, **other}
+
+    def __ror__(self, other: Mapping[str, Any]) -> dict[str, Any]:
+        return {**other, **self}
 
 
 def join_results(parts: Sequence[Result]) -> Result:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import math
+import os
 import threading
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
@@ -526,7 +528,9 @@ class Scorer:
         if self._model is None or self._model[0] != key:
             self._model = None
             self.cache.shrink(0)
-            self._model = key, self.load(checkpoint, settings)
+            _limit_threads_of_forks()
+            with torch.device("cpu"):  # whatever the caller's default device is
+                self._model = key, self.load(checkpoint, settings)
         self.cache.shrink(settings.reuse_memory)
         return self._model[1]
 
@@ -621,6 +625,13 @@ class Scorer:
                         key = baselines.key_of(signature, weights, count)
                         stats[key] = BaselineStats.of(scores)
         return Baseline(stats)
+
+
+@functools.cache
+def _limit_threads_of_forks() -> None:
+    """Limit future forks to one thread; OpenMP waits forever for threads that a fork lacks."""
+    if hasattr(os, "register_at_fork"):  # not on Windows
+        os.register_at_fork(after_in_child=functools.partial(torch.set_num_threads, 1))
 
 
 class _CheckedPairs:

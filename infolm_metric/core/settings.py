@@ -26,6 +26,20 @@ BUNDLED_FOLDER = Path(__file__).parents[1] / "bundled"
 LISTED = 50  # names in a message
 REUSED_BYTES = 1 << 30
 PLAIN = (bool, int, float, str)
+IDF_WORDS: dict[str, bool | str] = {
+    **dict.fromkeys(("references", "true"), "references"),
+    **dict.fromkeys(("none", "false", "no"), False),  # "no" in signatures
+    "separate": "separate",
+}
+"""Words for idf without a table, as the command line and configuration files give them."""
+INPUTS = ("predictions", "references", "sources")
+NAMES_ELSEWHERE = {
+    **dict.fromkeys(("candidate", "candidates", "cands", "cand", "preds"), "predictions"),
+    **dict.fromkeys(("hypothesis", "hypotheses", "hyps", "hyp", "outputs"), "predictions"),
+    **dict.fromkeys(("refs", "ref", "target", "targets", "label", "labels"), "references"),
+    **dict.fromkeys(("model", "model_name", "model_type", "lang"), "model_name_or_path"),
+}
+"""Names of inputs and settings in other libraries, with ours."""
 
 AnySettings = TypeVar("AnySettings", bound="Settings")
 
@@ -158,6 +172,11 @@ class ModelSettings(Settings):
         for name in ("device", "dtype"):  # torch's own are names, too
             if type(getattr(self, name)).__module__ == "torch":
                 object.__setattr__(self, name, str(getattr(self, name)).removeprefix("torch."))
+        if isinstance(self.device, int):
+            raise TypeError(
+                f"device must be a name such as 'cpu' or 'cuda:0', got {self.device!r}; "
+                f"give device='cuda:{self.device:d}' for the GPU of this number"
+            )
         super().__post_init__()
         for name in ("max_length", "batch_size", "tokenize_processes"):
             check_at_least(name, getattr(self, name), 1)
@@ -276,18 +295,20 @@ def nearest(value: object, choices: Iterable[str], every: bool = False) -> str:
 
 
 def check_names(
-    values: Iterable[str],
-    choices: Collection[str],
-    problem: str = "unknown setting",
-    synonyms: Mapping[str, str] | None = None,
+    values: Iterable[str], choices: Collection[str], problem: str = "unknown setting"
 ) -> None:
-    """Raise TypeError for a name that is not known, with the nearest that is.
+    """Raise TypeError for an unknown name, with the most similar known name.
 
-    `problem` is said of it, and `synonyms` tell what others call the known names.
+    >>> check_names(["lang"], ["model_name_or_path"])
+    Traceback (most recent call last):
+    TypeError: unknown setting 'lang'; did you mean 'model_name_or_path'?
     """
     for name in values:
         if name not in choices:
-            hint = nearest((synonyms or {}).get(name, name), list(choices))
+            meant = NAMES_ELSEWHERE.get(name)
+            # A call takes inputs in addition to the settings that are checked here.
+            known = meant in choices or meant in INPUTS
+            hint = f"did you mean {meant!r}?" if known else nearest(name, list(choices))
             raise TypeError(f"{problem} {name!r}; {hint}")
 
 
@@ -352,7 +373,7 @@ def check_value(name: str, value: Any, annotation: Any) -> Any:
         words = _words(kinds)
         if value in words or (value and str in kinds):
             return value
-        if words:
+        if words and not {bool, int, float} & set(kinds):
             check_known(name, value, words)
     elif os.PathLike in map(_origin, kinds) and isinstance(value, os.PathLike):
         return os.fspath(value)
@@ -383,24 +404,24 @@ def check_share(name: str, value: float, ends: str) -> None:
 def idf_of(value: bool | str | os.PathLike[str] | IDF | None) -> bool | str | IDF:
     """What weighs the tokens, from the setting `idf`: "references", "separate", a table or False.
 
-    True means "references", None and "none" False; a path is loaded, and "bundled" is the table
-    counted on the bundled model's corpus.
+    The words of `IDF_WORDS`, True, False and None need no table. "bundled" is the table counted on
+    the bundled model's corpus; a path is loaded.
 
     Raises:
         ValueError: there is no table at the path.
     """
-    if value is True:
-        return "references"
-    if value is None or value is False or value == "none":
-        return False
-    if isinstance(value, IDF) or value in ("references", "separate"):
-        return value if isinstance(value, IDF) else str(value)
+    if isinstance(value, IDF):
+        return value
+    if not isinstance(value, os.PathLike):
+        value = str(value)
+        if value.lower() in IDF_WORDS:
+            return IDF_WORDS[value.lower()]
     path = BUNDLED_FOLDER / "idf.json" if value == BUNDLED else Path(value).expanduser()
     if not path.is_file():
-        words = ("references", "separate", BUNDLED)
+        words = ("references", "separate", "none", BUNDLED)
         raise ValueError(
-            f"idf must be True, False, 'references', 'separate', 'bundled', an IDF or the path of "
-            f"a saved table; there is no file {str(path)!r}; {nearest(value, words)}, or make a "
+            "idf must be 'references', 'separate', 'none', 'bundled', an IDF or the path of a "
+            f"saved table; there is no file {str(path)!r}; {nearest(value, words)}, or make a "
             "table with `infolm idf`"
         )
     return IDF.load(path)

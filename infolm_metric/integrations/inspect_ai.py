@@ -5,6 +5,7 @@ Samples are scored one by one, as they finish: a corpus to count for idf is not 
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from infolm_metric.core.settings import field_types
@@ -48,7 +49,10 @@ def menli(**settings: Any) -> Scorer:
 
 
 def sample_scorer(name: str, settings: dict[str, Any]) -> Scorer:
-    """The scorer of a metric for samples that come one by one; it scores in a thread."""
+    """Return the scorer of a metric for samples that come one by one; it scores in a thread.
+
+    A sample without a target gets NaN, which Inspect leaves out of means.
+    """
     metric = find(name)
     defaults = {"idf": False} if "idf" in field_types(metric.settings_type()) else {}
     metric_scorer = metric.scorer_type()(**defaults | settings)
@@ -61,6 +65,9 @@ def sample_scorer(name: str, settings: dict[str, Any]) -> Scorer:
 
     async def score(state: TaskState, target: Target) -> Score:
         output = state.output.completion
+        if not any(text.strip() for text in target):
+            reason = f"sample {state.sample_id!r} has no target, and {name} needs a reference"
+            return Score(value=math.nan, answer=output, explanation=reason)
         result = await anyio.to_thread.run_sync(metric_scorer.score, [output], [list(target)])
         return Score(value=result[name], answer=output, metadata={"signature": result["signature"]})
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any, TypeAlias
 
+from infolm_metric.core.inputs import check_pairs
 from infolm_metric.core.scorer import Scorer
 from infolm_metric.integrations import check_one_score, needed
 from infolm_metric.metrics import METRICS, find
@@ -17,8 +18,8 @@ from infolm_metric.metrics import METRICS, find
 with needed("lm-eval"):
     from lm_eval.api.registry import register_aggregation, register_metric
 
-Item: TypeAlias = tuple[str | list[str], str, dict[str, Any]]
-"""The reference or references of a document, the output, and the settings."""
+Item: TypeAlias = tuple[list[str], str, dict[str, Any]]
+"""The references of a document, the output, and the settings."""
 
 
 @cache
@@ -28,21 +29,43 @@ def scorer_of(name: str) -> Scorer:
 
 
 def pass_through(references: Sequence[Any], predictions: Sequence[str], **settings: Any) -> Item:
-    """What a document leaves for the score of the corpus.
+    """Return an entry for the score of the corpus.
 
     Args:
-        references: of one document: its reference, or a list of its references.
-        predictions: the output for it.
-        **settings: of the metric; those of a task's first document hold for all.
+        references: one entry: the document's reference, or a list of its references. Several
+            entries are the references of the document, as recent versions of lm-eval pass them.
+        predictions: one entry, the output for the document.
+        **settings: settings of the metric; the settings of a task's first document apply to all.
 
     Returns:
-        An entry of what the aggregation gets.
+        The references, the output and the settings.
+
+    Raises:
+        TypeError, ValueError: a text is not a string, or there is no reference.
 
     >>> pass_through([["A cat.", "The cat."]], ["Cats."], idf=False)
     (['A cat.', 'The cat.'], 'Cats.', {'idf': False})
     """
-    (reference,), (prediction,) = references, predictions
-    return reference, prediction, settings
+    group = references[0] if len(references) == 1 else references
+    pairs = check_pairs(predictions, [group])
+    return pairs.references[0], pairs.predictions[0], settings
+
+
+def document_metric(name: str) -> Callable[..., Item]:
+    """Return the function that lm-eval calls for each document, which checks its arguments."""
+    checked: list[dict[str, Any]] = []
+
+    def check(references: Sequence[Any], predictions: Sequence[str], **settings: Any) -> Item:
+        try:
+            if settings not in checked:
+                check_one_score(scorer_of(name).settings.replace(**settings))
+                checked.append(settings)
+            return pass_through(references, predictions, **settings)
+        except TypeError as error:
+            # After a TypeError lm-eval calls again, with other arguments, and hides the reason.
+            raise ValueError(f"{name}: {error}") from error
+
+    return check
 
 
 def aggregation(name: str) -> Callable[[Sequence[Any]], float]:
@@ -70,4 +93,4 @@ for name in METRICS:
         higher_is_better=find(name).scorer_type().higher_is_better,
         output_type="generate_until",
         aggregation=name,
-    )(pass_through)
+    )(document_metric(name))

@@ -1,7 +1,9 @@
-"""The metrics as torchmetrics, for Lightning and for loops of one's own, on any number of ranks."""
+"""The metrics as torchmetrics, for Lightning and custom loops, on any number of ranks."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterable
 from typing import Any, ClassVar
 
 import torch
@@ -10,7 +12,7 @@ from torch import Tensor
 
 from infolm_metric.baryscore.scorer import BaryScorer
 from infolm_metric.core.distributed import distributed_score
-from infolm_metric.core.inputs import check_pairs
+from infolm_metric.core.inputs import Pairs, check_pairs
 from infolm_metric.core.results import Result
 from infolm_metric.core.scorer import Scorer
 from infolm_metric.infolm.scorer import InfoLMScorer
@@ -24,11 +26,13 @@ with needed("torchmetrics"):
 class TextMetric(torchmetrics.Metric):
     """Keeps texts, and scores them together in `compute`, on all ranks that `compute` is called on.
 
-    Texts stay on their rank: ranks exchange counts of documents and scores.
+    Texts stay on their rank: ranks exchange counts of documents and scores. The state `pairs` is a
+    list of tensors, one per batch, so that torchmetrics can merge, save, window and share it.
 
     Args:
+        model_name_or_path: the model, as in torchmetrics; a setting of the metric.
         process_group: the ranks that take part (default: all).
-        **settings: those of the metric.
+        **settings: the other settings of the metric.
 
     Raises:
         TypeError, ValueError: a setting is unknown or wrong; no model is loaded yet.
@@ -38,14 +42,22 @@ class TextMetric(torchmetrics.Metric):
     is_differentiable = False
     full_state_update = False
 
-    def __init__(self, process_group: dist.ProcessGroup | None = None, **settings: Any) -> None:
+    def __init__(
+        self,
+        model_name_or_path: Any = None,
+        *,
+        process_group: dist.ProcessGroup | None = None,
+        **settings: Any,
+    ) -> None:
         # distributed_score syncs; every compute calls it, so that no rank waits for a cached one.
         super().__init__(
             process_group=process_group, sync_on_compute=False, compute_with_cache=False
         )
+        if model_name_or_path is not None:
+            settings["model_name_or_path"] = model_name_or_path
         self.scorer = self.scorer_type(**settings)
-        self.preds: list[str] = []
-        self.target: list[Any] = []
+        self.pairs: list[Tensor]
+        self.add_state("pairs", [], dist_reduce_fx="cat")
 
     def update(self, preds: Any, target: Any) -> None:
         """Keep pairs for `compute`.
@@ -58,8 +70,8 @@ class TextMetric(torchmetrics.Metric):
             TypeError, ValueError: an argument is wrong.
         """
         pairs = check_pairs(preds, target, allow_empty=True)
-        self.preds += pairs.predictions
-        self.target += pairs.references
+        # A new list, because a loaded checkpoint and `Running` hold the old one.
+        self.pairs = [*self.pairs, encode(pairs)]
 
     def compute(self) -> Tensor | dict[str, Tensor]:
         """The mean score of all pairs since `reset`, those of all ranks.
@@ -71,7 +83,8 @@ class TextMetric(torchmetrics.Metric):
             TypeError, ValueError, RuntimeError: as for `distributed_score`.
             OSError: the model cannot be found.
         """
-        result = distributed_score(self.scorer, self.preds, self.target, group=self.process_group)
+        predictions, references = decode(self.pairs)
+        result = distributed_score(self.scorer, predictions, references, group=self.process_group)
         assert result is not None
         return self._mean(result)
 
@@ -92,14 +105,34 @@ class TextMetric(torchmetrics.Metric):
 
     def reset(self) -> None:
         """Forget the pairs; the model is kept."""
+        self.pairs = []  # torchmetrics empties the list, which `Running` still needs
         super().reset()
-        self.preds, self.target = [], []
+
+    def _sync_dist(self, *arguments: Any, **options: Any) -> None:
+        """Keep texts on their rank, because `compute` collects the scores of all ranks."""
 
     def _mean(self, result: Result) -> Tensor | dict[str, Tensor]:
         means = {
             name: torch.tensor(result.mean(name), device=self.device) for name in result.scores
         }
         return means if result.several else next(iter(means.values()))
+
+
+def encode(pairs: Pairs) -> Tensor:
+    """Return pairs as lines of JSON, uint8 [bytes]."""
+    lines = "".join(f"{json.dumps(pair)}\n" for pair in pairs)
+    return torch.tensor(list(lines.encode()), dtype=torch.uint8, device="cpu")
+
+
+def decode(batches: Iterable[Tensor]) -> tuple[list[str], list[list[str]]]:
+    """Return the predictions and the references of encoded batches, whatever dtype they now have.
+
+    >>> decode([encode(Pairs(["A cat."], [["The cat.", "One cat."]]))])
+    (['A cat.'], [['The cat.', 'One cat.']])
+    """
+    lines = b"".join(bytes(batch.byte().tolist()) for batch in batches).splitlines()
+    pairs = [json.loads(line) for line in lines]
+    return [prediction for prediction, _ in pairs], [references for _, references in pairs]
 
 
 class InfoLM(TextMetric):

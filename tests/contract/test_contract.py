@@ -449,6 +449,31 @@ def test_each_kind_is_counted_and_warned_of_once_at_the_callers_line(metric, sco
         assert [record.filename for record in counted] == [__file__] * len(counts)
 
 
+@WITH_MODEL
+def test_every_method_warns_at_the_callers_line(scorer, make):
+    texts = ["the cat sat", "", "a dog ran"]
+    calls = {
+        "matrix": lambda: scorer.matrix(texts, texts),
+        "select": lambda: scorer.select(texts),
+        "stream": lambda: list(scorer.stream([(text, text) for text in texts])),
+        "combine": lambda: evaluate.combine([make()]).compute(predictions=texts, references=texts),
+    }
+    for name, call in calls.items():
+        with warnings.catch_warnings(record=True) as records:
+            warnings.simplefilter("always")
+            call()
+        files = {record.filename for record in records if "infolm: " in str(record.message)}
+        assert files == {__file__}, name
+
+
+@WITH_MODEL
+def test_the_callers_default_device_changes_no_score(scorer, make, uniform):
+    expected = scorer.score(**PAIRS, **uniform)["scores"]
+    with torch.device("meta"):
+        scores = make().compute(**PAIRS, **uniform)["scores"]
+    assert scores == pytest.approx(expected, rel=1e-6, abs=1e-6)
+
+
 # What is kept
 
 

@@ -1,10 +1,18 @@
 """The metrics as torchmetrics (on two ranks: test_ranks.py); what needs no library at hand."""
 
+import asyncio
+import importlib
+import io
+import math
 import pickle
+import sys
+import warnings
+from types import ModuleType, SimpleNamespace
 
 import pytest
 import torch
 from torchmetrics import MetricCollection
+from torchmetrics.wrappers import Running
 
 from infolm_metric import MENLI, BaryScore, InfoLM
 from infolm_metric.integrations import torchmetrics
@@ -71,6 +79,96 @@ def test_copies_and_collections_score_alike():
     assert not torchmetrics.InfoLM.higher_is_better and torchmetrics.MENLI.higher_is_better
 
 
+def updated(*edges, references=REFERENCES, **settings):
+    """A metric with a batch of pairs between every two consecutive edges."""
+    metric = torchmetrics.InfoLM("bundled", **{"idf": False, **settings})
+    for batch in batches(references, *edges):
+        metric.update(*batch)
+    return metric
+
+
+@pytest.mark.parametrize("references", [REFERENCES, GROUPS], ids=["one", "several"])
+def test_a_merged_metric_scores_the_pairs_of_both(references):
+    expected = updated(0, 12, references=references).compute()
+    for as_dictionary in (False, True):
+        metric = updated(0, 5, references=references)
+        other = updated(5, 8, 12, references=references)
+        metric.merge_state(other.metric_state if as_dictionary else other)
+        torch.testing.assert_close(metric.compute(), expected)
+        other.reset()
+        torch.testing.assert_close(metric.compute(), expected)
+
+
+def test_a_checkpoint_of_a_persistent_metric_holds_its_pairs():
+    metric = updated(0, 5)
+    assert not metric.state_dict()
+    metric.persistent(True)
+    torch.save(metric.state_dict(), file := io.BytesIO())
+    file.seek(0)
+    checkpoint = torch.load(file, weights_only=True)
+    resumed = [updated(0, 2), updated()]
+    for other in resumed:
+        other.load_state_dict(checkpoint)
+        other.update(*batches(REFERENCES, 5, 12)[0])
+        torch.testing.assert_close(other.compute(), updated(0, 12).compute())
+    resumed[0].reset()
+    assert len(checkpoint["pairs"]) == 1
+
+
+def test_a_running_window_scores_its_last_batches():
+    running = Running(updated(), window=2)
+    for call in (running.update, running, running.update):
+        for batch in batches(REFERENCES, 0, 5, 8, 12):
+            call(*batch)
+        torch.testing.assert_close(running.compute(), updated(5, 12).compute())
+    running.reset()
+    running.update(*batches(REFERENCES, 0, 5)[0])
+    torch.testing.assert_close(running.compute(), updated(0, 5).compute())
+
+
+def test_moving_converting_and_syncing_a_metric_keep_its_pairs():
+    metric, expected = updated(0, 5), updated(0, 5).compute()
+    for change in (
+        lambda: metric.to("cpu"),
+        lambda: metric.set_dtype(torch.bfloat16),
+        lambda: metric.sync(distributed_available=lambda: True),
+    ):
+        change()
+        torch.testing.assert_close(metric.compute(), expected)
+
+
+def test_metrics_of_a_collection_share_texts_and_not_settings():
+    names = ("l1_distance", "kl_divergence")
+    members = {name: updated(information_measure=name) for name in names}
+    collection = MetricCollection(members)
+    for edges in ((0, 3, 6, 12), (2, 4)):
+        for batch in batches(REFERENCES, *edges):
+            collection.update(*batch)
+        ends = edges[0], edges[-1]
+        expected = {name: updated(*ends, information_measure=name).compute() for name in names}
+        torch.testing.assert_close(collection.compute(), expected)
+        collection.reset()
+
+
+def test_the_first_argument_is_the_model():
+    assert torchmetrics.MENLI("bundled").scorer.settings.model_name_or_path == "bundled"
+    assert torchmetrics.InfoLM("some-one/model").process_group is None
+    with pytest.raises(TypeError, match="model_name_or_path"):
+        torchmetrics.InfoLM("bundled", model_name_or_path="bundled")
+    with pytest.raises(TypeError, match="positional"):
+        torchmetrics.InfoLM("bundled", None)
+
+
+def test_warnings_point_at_the_line_that_calls_torchmetrics():
+    metric, batch = updated(), (["", "A cat."], ["A dog.", "A cow."])
+    with warnings.catch_warnings(record=True) as records:
+        warnings.simplefilter("always")
+        metric(*batch)
+        metric.compute()
+    files = [record.filename for record in records if "infolm: " in str(record.message)]
+    assert len(files) >= 2 and set(files) == {__file__}
+
+
 REFUSED = [
     ("unknown setting 'temprature'", lambda: torchmetrics.InfoLM(temprature=2)),
     ("equally long", lambda: torchmetrics.InfoLM().update(["a"], ["b", "c"])),
@@ -83,6 +181,83 @@ REFUSED = [
 def test_what_is_wrong_is_refused(problem, call):
     with pytest.raises((TypeError, ValueError), match=problem):
         call()
+
+
+# Without the libraries: what they call.
+
+
+@pytest.fixture
+def imported(monkeypatch):
+    """A function that imports one of our modules with stubs of the modules that it needs."""
+    names = []
+
+    def import_with(name, **stubs):
+        for stub, contents in stubs.items():
+            module = ModuleType(stub.replace("__", "."))
+            vars(module).update(contents)
+            monkeypatch.setitem(sys.modules, module.__name__, module)
+        names.append(f"infolm_metric.integrations.{name}")
+        sys.modules.pop(names[-1], None)
+        return importlib.import_module(names[-1])
+
+    yield import_with
+    for name in names:
+        sys.modules.pop(name)
+
+
+@pytest.fixture
+def document_metrics(imported):
+    """The functions that lm-eval calls for each document, by metric."""
+    functions = {}
+
+    def register_metric(metric, **options):
+        return lambda function: functions.setdefault(metric, function)
+
+    registry = {"register_aggregation": lambda name: lambda f: f}
+    registry["register_metric"] = register_metric
+    imported("lm_eval", lm_eval={}, lm_eval__api={}, lm_eval__api__registry=registry)
+    return functions
+
+
+def test_lm_eval_collects_the_references_the_output_and_the_settings(document_metrics):
+    pair = {"predictions": ["A cat."], "idf": False}
+    for references, group in ((["a"], ["a"]), ([["a", "b"]], ["a", "b"]), (["a", "b"], ["a", "b"])):
+        item = document_metrics["infolm"](references=references, **pair)
+        assert item == (group, "A cat.", {"idf": False})
+
+
+WRONG_DOCUMENTS = [  # no TypeError, which lm-eval catches
+    ({"temprature": 2}, "did you mean 'temperature'"),
+    ({"information_measure": ["kl", "l1"]}, "must be one name"),
+    ({"references": [3.0]}, "3.0"),
+    ({"references": []}, "empty"),
+    ({"predictions": [None]}, "None"),
+]
+
+
+@pytest.mark.parametrize(("wrong", "problem"), WRONG_DOCUMENTS)
+def test_lm_eval_refuses_the_first_wrong_document(document_metrics, wrong, problem):
+    with pytest.raises(ValueError, match=problem):
+        document_metrics["infolm"](**{"references": ["a"], "predictions": ["b"], **wrong})
+
+
+@pytest.mark.parametrize("targets", [[""], [" "], []])
+def test_a_sample_of_inspect_without_a_target_gets_nan_with_the_reason(imported, targets):
+    scorers = dict.fromkeys(("Scorer", "Target", "mean", "stderr"), lambda *_: None)
+    scorers |= {"Score": SimpleNamespace, "scorer": lambda metrics: lambda function: function}
+    module = imported(
+        "inspect_ai",
+        inspect_ai={},
+        inspect_ai__scorer=scorers,
+        inspect_ai__solver={"TaskState": None},
+    )
+    score = module.menli(model_name_or_path="bundled")
+    output = SimpleNamespace(completion="A cat.")
+    state = SimpleNamespace(output=output, sample_id="sample 7")
+    unscored = asyncio.run(score(state, targets))
+    assert math.isnan(unscored.value) and unscored.answer == "A cat."
+    assert "sample 7" in unscored.explanation
+    assert 0 <= asyncio.run(score(state, [*targets, "The cat."])).value <= 1
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """Logs of Inspect, scored by our scorers as the page shows it, hold the numbers of `compute`."""
 
+import math
 import os
 import statistics
 import subprocess
@@ -9,7 +10,7 @@ from pathlib import Path
 
 import inspect_ai
 import pytest
-from inspect_ai.dataset import FieldSpec, json_dataset
+from inspect_ai.dataset import FieldSpec, Sample, json_dataset
 from inspect_ai.log import read_eval_log
 from inspect_ai.model import ModelOutput, ModelUsage, get_model
 from inspect_ai.scorer import match
@@ -100,6 +101,17 @@ def test_the_command_of_inspect_finds_the_scorers(documents, tmp_path, monkeypat
     metric = MENLI(model_name_or_path="bundled", formula="e-c")
     references = [document["summary"] for document in documents]
     assert_equal(read_eval_log(log.location), metric, references)
+
+
+def test_a_sample_without_a_target_is_left_out_of_the_mean(documents):
+    pairs = [("one", "A cat sat."), ("two", ""), ("three", "Rain fell.")]
+    samples = [Sample(id=name, input=name, target=target) for name, target in pairs]
+    log = evaluate(inspect_ai.Task(dataset=samples, scorer=menli(model_name_or_path="bundled")))
+    scores = {sample.id: sample.scores["menli"] for sample in log.samples}
+    assert math.isnan(scores["two"].value) and "'two'" in scores["two"].explanation
+    (score,) = log.results.scores
+    mean = (scores["one"].value + scores["three"].value) / 2
+    assert score.metrics["mean"].value == pytest.approx(mean)
 
 
 REFUSED = [

@@ -28,6 +28,12 @@ def test_help_lists_the_commands_and_each_has_its_own(infolm):
     assert "infolm register" in output and infolm("--version")[:2] == (0, f"infolm {__version__}\n")
 
 
+def test_an_option_of_another_metric_is_attributed_to_it(infolm):
+    for flag in ("--sources", "--formula"):
+        code, _, errors = infolm("score", "--metric", "baryscore", flag, "x", "a", "b")
+        assert code == 2 and f"{flag} is an option of --metric menli" in errors
+
+
 @pytest.mark.parametrize("name", COMMANDS)
 def test_an_option_has_the_default_that_its_help_names(name):
     command = importlib.import_module(f"infolm_metric.commands.{name}")

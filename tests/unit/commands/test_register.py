@@ -57,6 +57,17 @@ def test_other_modules_of_the_name_stay_and_are_older(tmp_path):
     assert script.stat().st_mtime > older.stat().st_mtime
 
 
+def test_a_folder_that_cannot_be_written_is_named_with_the_variables_that_choose_it(
+    infolm, tmp_path, monkeypatch
+):
+    (tmp_path / "file").touch()
+    monkeypatch.setattr(evaluate.config, "HF_MODULES_CACHE", str(tmp_path / "file"))
+    code, output, errors = infolm("register")
+    assert (code, output) == (1, "")
+    for word in (str(tmp_path / "file"), "Not a directory", "HF_HOME", "HF_MODULES_CACHE"):
+        assert word in errors
+
+
 # What is loaded.
 
 

@@ -43,6 +43,7 @@ REFUSED = [  # the method, its arguments, the error and a word of its message
     ("compute", {"gather": "main"}, ValueError, "gather='main' needs ranks="),
     ("compute", {"candidates": ["a"]}, TypeError, "did you mean 'predictions'"),
     ("compute", {"reference": ["a"]}, TypeError, "did you mean 'references'"),
+    ("compute", {"hypothesis": ["a"]}, TypeError, "did you mean 'predictions'"),
     ("compute", {"sources": ["a"]}, TypeError, "no sources"),
     ("compute", {"predictions": ["a"]}, TypeError, "references"),
     ("add_batch", {"predictions": ["a"], "refs": ["b"]}, TypeError, "did you mean 'references'"),
@@ -53,7 +54,6 @@ REFUSED = [  # the method, its arguments, the error and a word of its message
     ("__init__", {"config_name": "kl"}, ValueError, "no configurations, got config_name='kl'"),
     ("__init__", {"num_process": 2}, ValueError, "num_process .*got 2.*torchrun .*ranks="),
     ("__init__", {"process_id": 1}, ValueError, "process_id .*got 1"),
-    ("__init__", {"experiment_id": "mine"}, ValueError, "experiment_id .*got 'mine'"),
 ]
 
 
@@ -77,7 +77,7 @@ def test_empty_batches_are_accepted_but_not_scored(toy):
 
 
 def test_what_evaluate_load_gives_every_metric_is_taken_and_no_file_written(tmp_path):
-    processes = {"num_process": 1, "process_id": 0, "experiment_id": None}
+    processes = {"num_process": 1, "process_id": 0, "experiment_id": "mine"}
     more = {"timeout": 1, "max_concurrent_cache_files": 2, "seed": 3, "keep_in_memory": True}
     toy = Toy(**processes, **more, cache_dir=str(tmp_path))
     toy.add_batch(predictions=PREDICTIONS, references=REFERENCES)

@@ -62,6 +62,13 @@ def test_a_result_is_shown_with_these_keys_in_this_order(result, arguments, expe
         result["nothing"]
 
 
+def test_a_result_merges_with_dictionaries_and_converts_to_one():
+    result = result_of(ONE)
+    assert result | {"seed": 3} == {**result.as_dict(), "seed": 3}
+    assert {"seed": 3, "infolm": 0} | result == {"seed": 3, **result.as_dict()}
+    assert json.loads(json.dumps(dict(result))) == result.as_dict()
+
+
 def test_columns_stand_side_by_side_by_name():
     assert result_of(ONE, rescaled=RESCALED, extra=EXTRA).columns() == {
         **ONE,

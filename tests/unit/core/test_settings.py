@@ -65,17 +65,23 @@ REFUSED = [  # the values, and a word of the message
     ({"multi_reference": "max"}, "'min'"),
     ({"dtype": torch.float64}, "'float16'"),
     ({"idf": "reference"}, "'references'"),
+    ({"idf": "absent"}, "'references', 'separate', 'none', 'bundled'"),
     ({"idf": Path("missing.json")}, "no file 'missing.json'"),
     ({"idf": 1}, "idf"),
     ({"model_name_or_path": 3}, "model_name_or_path"),
     ({"max_length": 0}, "at least 1"),
     ({"batch_size": 0}, "at least 1"),
     ({"batch_size": "large"}, "'auto'"),
+    ({"batch_size": "8"}, "a whole number or 'auto', got '8'"),
     ({"tokenize_processes": 0}, "at least 1"),
     ({"reuse_memory": -1}, "at least 0"),
     ({"device": "gpu"}, "device"),
     ({"device": "cuda:99"}, "cuda:99"),
     ({"device": "meta"}, "meta"),
+    ({"device": 0}, "'cuda:0'"),
+    *(({name: "x"}, "did you mean 'model_name_or_path'") for name in ("model_type", "lang")),
+    *(({name: ["x"]}, "did you mean 'references'") for name in ("refs", "labels")),
+    *(({name: ["x"]}, "did you mean 'predictions'") for name in ("hypothesis", "hyps")),
 ]
 
 
@@ -119,6 +125,7 @@ def test_what_is_no_single_number_is_refused(value):
 IDFS = [
     *((True, "references"), ("references", "references"), ("separate", "separate")),
     *((False, False), (None, False), ("none", False), (TABLE, TABLE)),
+    *(("True", "references"), ("False", False), ("no", False), ("None", False)),
 ]
 
 
@@ -126,6 +133,11 @@ IDFS = [
 def test_idf_takes_every_form(value, expected):
     idf = Mine.of(idf=value).idf
     assert idf == expected and type(idf) is type(expected)
+
+
+def test_a_name_of_another_library_is_not_suggested_to_a_metric_without_a_model():
+    with pytest.raises(TypeError, match="unknown setting 'model_type'; known: none"):
+        settings.Settings.of(model_type="x")
 
 
 def test_idf_takes_the_path_of_a_saved_table(tmp_path, monkeypatch):
