@@ -1,7 +1,10 @@
-"""What keeps the bits of a score the same, whatever else is read in the same batch."""
+"""Batch invariance: scores that do not depend on the other texts of a batch."""
 
 from __future__ import annotations
 
+import functools
+import itertools
+import os
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
@@ -13,40 +16,121 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 PRECISION = "fp32_precision"
+MKL_MODE = "MKL_CBWR"
 
 
-def min_rows() -> int:
-    """The fewest rows of a matrix product by which a row has the same bits as among any more.
+# Rows of the products that a probe tries; libraries divide the work in another way for some.
+PROBED_ROWS = (1, 2, 3, 7, 11, 15, 16, 24, 48, 57, 64, 100, 128, 160, 192, 256)
+PROBE_FLOPS = 6e9  # of the products of one shape; a vocabulary head is tried with fewer rows
+FEW = 16  # rows to which a product is padded at little cost
+BLOCK = 64  # rows
+SHIFT = 7  # rows by which a block is moved in the probe
 
-    For fewer a thread, a CPU's libraries compute in other orders, and a score's last bits would
-    depend on the batch it is in.
+
+@dataclass(frozen=True)
+class RowRule:
+    """Numbers of rows for which a matrix product computes each row independently of the others.
+
+    Attributes:
+        least: fewest rows; a product of fewer is padded with zeros.
+        block: rows of every product, the last one padded; None: any number from `least` on.
     """
-    return max(16, 8 * torch.get_num_threads())
+
+    least: int = 1
+    block: int | None = None
+
+    def pad(self, rows: Tensor) -> Tensor:
+        """Return `rows` [rows, in], followed by rows of zeros if they are too few."""
+        padding = self.least - len(rows)
+        return F.pad(rows, (0, 0, 0, padding)) if padding > 0 else rows
+
+    def apply(self, product: Callable[[Tensor], Tensor], rows: Tensor) -> Tensor:
+        """Return the product of `rows`, [rows, in] -> [rows, out]."""
+        if self.block is None:
+            return product(self.pad(rows))[: len(rows)]
+        blocks = F.pad(rows, (0, 0, 0, -len(rows) % self.block)).split(self.block)
+        # Cloned, because a product may write to memory that the next one uses as well.
+        return torch.cat([product(block).clone() for block in blocks])[: len(rows)]
 
 
-def pad_rows(flat: Tensor) -> Tensor:
-    """`flat` [rows, in], with rows of zeros after it until there are enough."""
-    padding = min_rows() - len(flat)
-    return F.pad(flat, (0, 0, 0, padding)) if padding > 0 else flat
+# For devices other than the CPU, whose products are not probed.
+UNPROBED = RowRule(least=FEW)
 
 
-def by_rows(module: Callable[[Tensor], Tensor], states: Tensor) -> Tensor:
-    """What a module that treats rows alike gives, [..., in] -> [..., out], for enough rows."""
-    flat = states.flatten(0, -2)
-    return module(pad_rows(flat))[: len(flat)].view(*states.shape[:-1], -1)
+@functools.cache
+def make_products_reproducible() -> None:
+    """Make Intel's MKL compute a row of a product in the same way for every number of rows.
+
+    By default MKL divides the sums of a row among threads for some numbers of rows. It reads
+    MKL_CBWR at the first product of the process, so that the mode stays in effect although the
+    environment is restored, and has no effect on a process that has computed products before. A
+    value set by the user is kept.
+    """
+    if MKL_MODE in os.environ:
+        return
+    os.environ[MKL_MODE] = "AUTO,STRICT"
+    try:
+        torch.mm(*torch.ones(2, 4, 4, device="cpu"))
+    finally:
+        del os.environ[MKL_MODE]
+
+
+@functools.cache
+def probe_rows(inputs: int, outputs: int, dtype: torch.dtype, threads: int) -> RowRule:
+    """Return the rule for products [rows, inputs] -> [rows, outputs] on a CPU with `threads`.
+
+    Products of up to 256 rows are compared with the same rows of a larger product. If no rule
+    makes rows bitwise identical, products are left as they are.
+    """
+    most_rows = PROBE_FLOPS / (2 * inputs * outputs)
+    totals = itertools.accumulate(PROBED_ROWS)
+    counts = [
+        count
+        for count, total in zip(PROBED_ROWS, totals, strict=True)
+        if count <= FEW or total <= most_rows
+    ]
+    rows, weight = (
+        torch.arange(size * inputs, device="cpu").sin().to(dtype).view(size, inputs)
+        for size in (max(BLOCK, counts[-1]) + SHIFT, outputs)
+    )
+    bias = weight[:, 0].contiguous()
+
+    def product(start: int, count: int) -> Tensor:
+        return torch.addmm(bias, rows[start : start + count], weight.t())
+
+    whole = product(0, len(rows))
+    starts = ((count, count % SHIFT) for count in counts)
+    dependent = [
+        count
+        for count, start in starts
+        if not torch.equal(product(start, count), whole[start : start + count])
+    ]
+    if max(dependent, default=0) < FEW:
+        return RowRule(least=FEW if dependent else 1)
+    shared = [product(start, BLOCK)[SHIFT - start : BLOCK - start] for start in range(SHIFT)]
+    same = all(torch.equal(shared[0], other) for other in shared)
+    return RowRule(block=BLOCK) if same else RowRule()
+
+
+def row_rule(weight: Tensor) -> RowRule:
+    """Return the rule for products of rows with a weight [out, in]."""
+    if weight.device.type != "cpu":
+        return UNPROBED
+    outputs, inputs = weight.shape
+    return probe_rows(inputs, outputs, weight.dtype, torch.get_num_threads())
 
 
 class DeterministicLinear(nn.Linear):
-    """A linear layer that computes enough rows, and so the same bits for each."""
+    """A linear layer that computes each row independently of the others."""
 
     def forward(self, input: Tensor) -> Tensor:
-        """The layer of `input` [..., in], [..., out]."""
-        enough = input.numel() >= min_rows() * input.shape[-1]
-        return super().forward(input) if enough else by_rows(super().forward, input)
+        """Return the layer's output, [..., in] -> [..., out]."""
+        rows = row_rule(self.weight).apply(super().forward, input.flatten(0, -2))
+        return rows.view(*input.shape[:-1], -1)
 
 
 def deterministic_linear(model: nn.Module) -> nn.Module:
-    """The model, whose linear layers give a row the same bits however few rows come with it.
+    """Replace the linear layers of a model, so that its output does not depend on the batch.
 
     >>> layer = deterministic_linear(nn.Linear(64, 64))
     >>> rows = torch.randn(40, 64)
@@ -57,15 +141,6 @@ def deterministic_linear(model: nn.Module) -> nn.Module:
         if type(module) is nn.Linear:
             module.__class__ = DeterministicLinear
     return model
-
-
-def repeat_texts(ids: Tensor) -> Tensor:
-    """The texts, int64 [texts, tokens], again and again until their tokens are enough rows.
-
-    >>> len(repeat_texts(torch.zeros(2, min_rows(), dtype=torch.int64)))
-    2
-    """
-    return ids.repeat(-(-min_rows() // ids.numel()), 1)
 
 
 @dataclass

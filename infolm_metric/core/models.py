@@ -39,6 +39,7 @@ from transformers.utils import (
 )
 from transformers.utils.hub import get_checkpoint_shard_files
 
+from infolm_metric.core.determinism import make_products_reproducible
 from infolm_metric.core.idf import IDF, tokenizer_fingerprint
 from infolm_metric.core.settings import BUNDLED, BUNDLED_FOLDER, ModelSettings
 from infolm_metric.core.tokenization import Template, find_template
@@ -275,6 +276,8 @@ def load_weights(
         OSError: the weights are not there, are damaged, or could run code.
         ValueError: some of them are missing from the checkpoint.
     """
+    if device is None or torch.device(device).type == "cpu":
+        make_products_reproducible()
     # From a folder, because transformers would look in pull requests on the Hub for other weights.
     folder, architecture = checkpoint.place, checkpoint.architecture
     if not os.path.isdir(folder):

@@ -19,10 +19,9 @@ from torch import Tensor, nn
 from transformers import MODEL_FOR_MASKED_LM_MAPPING, AutoModelForMaskedLM
 
 from infolm_metric.core.determinism import (
-    by_rows,
     deterministic_inference,
-    pad_rows,
-    repeat_texts,
+    deterministic_linear,
+    row_rule,
 )
 from infolm_metric.core.models import Architecture, Checkpoint, load_weights
 from infolm_metric.infolm.settings import InfoLMSettings
@@ -66,20 +65,20 @@ class MaskedLM:
         for piece in pieces:
             with deterministic_inference(self.device):
                 if isinstance(self.model, FastMaskedLM):
-                    piece = by_rows(self.model.head, piece)
+                    piece = self.model.head(piece)
             # Apple's GPUs have no float64, in which all that follows is computed.
             yield piece.cpu() if self.device.type == "mps" else piece
 
     def _own_logits(self, ids: Tensor, positions: Tensor) -> Tensor:
         """The logits of the family's own model, whose head is shown only the masked positions."""
-        contexts = len(ids)
-        ids = repeat_texts(ids)
+        # Some heads multiply by the embeddings without a linear layer.
+        rule = row_rule(self.model.get_input_embeddings().weight)
 
         def narrow(module: nn.Module, inputs: Any, output: Any) -> Any:
-            states = output["last_hidden_state"][:contexts]
+            states = output["last_hidden_state"]
             index = positions.unsqueeze(-1).expand(-1, -1, states.shape[-1])
             rows = states.gather(1, index).flatten(0, 1)
-            output["last_hidden_state"] = pad_rows(rows)[None]
+            output["last_hidden_state"] = rule.pad(rows)[None]
             return output
 
         base: Any = self.model.base_model
@@ -106,7 +105,7 @@ def load_masked_lm(checkpoint: Checkpoint, settings: InfoLMSettings, fast: bool 
     device, family = model.device, FAMILIES.get(model.config.model_type)
     if fast and family is not None and not getattr(model.config, "is_decoder", False):
         model = FastMaskedLM(model, family)
-    return MaskedLM(model, checkpoint, device)
+    return MaskedLM(deterministic_linear(model), checkpoint, device)
 
 
 class FastMaskedLM(nn.Module):
@@ -135,7 +134,7 @@ class FastMaskedLM(nn.Module):
         """States at the masks: ids int64 [contexts, tokens] -> [contexts, masks, hidden]."""
         states = self.embeddings(ids)
         if self.entry is not None:
-            states = by_rows(self.entry, states)
+            states = self.entry(states)
         encoder: Any = self.bias
         bias = None if encoder is None else encoder.compute_position_bias(states[:1])
         *lower_layers, last_layer = self.layers
@@ -205,15 +204,16 @@ class FastMaskedLM(nn.Module):
     def _project(self, name: str, states: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
         """states @ weight.T + bias, [..., in] -> [..., out]."""
         on_cpu = states.device.type == "cpu"
-        return by_rows(
+        rows = row_rule(weight).apply(
             lambda rows: torch.addmm(
                 bias,
                 rows,
                 weight.t(),
                 out=self._empty(name, rows, len(rows), len(weight)) if on_cpu else None,
             ),
-            states,
+            states.flatten(0, -2),
         )
+        return rows.view(*states.shape[:-1], -1)
 
     def _empty(self, name: str, like: Tensor, *shape: int) -> Tensor:
         """A tensor with undefined content, in memory kept for that name.

@@ -15,11 +15,7 @@ from transformers import (
     AutoModelForSequenceClassification,
 )
 
-from infolm_metric.core.determinism import (
-    deterministic_inference,
-    deterministic_linear,
-    repeat_texts,
-)
+from infolm_metric.core.determinism import deterministic_inference, deterministic_linear
 from infolm_metric.core.models import Architecture, Checkpoint, load_weights, non_finite_error
 from infolm_metric.core.settings import BUNDLED_FOLDER
 from infolm_metric.core.tokenization import equal_length_batches
@@ -116,12 +112,12 @@ class NLIModel:
         return probabilities
 
     def _logits(self, batch: Sequence[JoinedPair]) -> Tensor:
-        """The outputs for pairs of equal length, [pairs, labels]; repeated where tokens are few."""
+        """Return the outputs for pairs of equal length, [pairs, labels]."""
         inputs: dict[str, list[Any]] = {"input_ids": [pair.ids for pair in batch]}
         if batch[0].token_types is not None:
             inputs["token_type_ids"] = [pair.token_types for pair in batch]
         tensors = {
-            name: repeat_texts(torch.from_numpy(np.asarray(values, dtype=np.int64))).to(self.device)
+            name: torch.from_numpy(np.asarray(values, dtype=np.int64)).to(self.device)
             for name, values in inputs.items()
         }
         mask = torch.ones_like(tensors["input_ids"])

@@ -17,7 +17,7 @@ from torchmetrics.functional.text.infolm import infolm as torchmetrics_infolm
 from transformers import AutoConfig, AutoTokenizer
 
 from infolm_metric import InfoLMScorer
-from infolm_metric.core.determinism import min_rows
+from infolm_metric.core.determinism import FEW
 from infolm_metric.infolm.measures import MEASURES
 from tests.model_families import FAMILIES
 from tests.reference_infolm import ReferenceInfoLM
@@ -280,8 +280,8 @@ def test_the_head_runs_once_for_each_mask_where_the_peers_runs_at_every_position
     with head_rows(vocabulary) as rows:
         infolm(InfoLMScorer(model_name_or_path=folder, idf=False), *PAIRS)
     masks = sum(map(len, tokens))
-    filled = sum(count for count in rows if count == min_rows())  # a call of few masks
-    assert masks <= sum(rows) <= masks + filled
+    padding = sum(count for count in rows if count == FEW)  # products of few masks
+    assert masks <= sum(rows) <= masks + padding
 
     longest = [max(map(len, tokenizer(side)["input_ids"])) for side in PAIRS]
     with head_rows(vocabulary) as peer_rows:

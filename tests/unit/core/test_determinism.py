@@ -1,4 +1,4 @@
-"""The bits of a row do not depend on the rows beside it, nor on when threads were set."""
+"""Rows of matrix products do not depend on the other rows, nor precision on other threads."""
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -7,6 +7,8 @@ import pytest
 import torch
 
 from infolm_metric.core import determinism
+from tests.processes import printed
+from tests.project_files import ROOT
 
 CPU = torch.device("cpu")
 
@@ -19,16 +21,89 @@ def threads():
 
 
 @pytest.mark.parametrize("number", [1, 2, 4])
-def test_a_row_has_the_same_bits_alone_and_among_others_by_any_number_of_threads(threads, number):
+@pytest.mark.parametrize("shape", [(384, 1536), (1536, 384), (384, 3)], ids=str)
+def test_rows_of_a_linear_layer_are_bitwise_batch_invariant(threads, number, shape):
     threads(number)
-    assert determinism.min_rows() == max(16, 8 * number)
     torch.manual_seed(0)
-    layer, rows = torch.nn.Linear(384, 1536), torch.randn(300, 384)
+    layer, rows = torch.nn.Linear(*shape), torch.randn(300, shape[0])
+    if determinism.row_rule(layer.weight) == determinism.RowRule():
+        determinism.probe_rows.cache_clear()  # a rule without padding holds for the plain layer
+    else:
+        determinism.deterministic_linear(layer)
     with torch.inference_mode():
-        whole = determinism.by_rows(layer, rows)
-        for count in (1, 2, 3, 5, 17, 40):
-            assert torch.equal(determinism.by_rows(layer, rows[:count]), whole[:count])
-            assert torch.equal(determinism.deterministic_linear(layer)(rows[:count]), whole[:count])
+        whole = layer(rows)
+        for start, count in ((0, 1), (5, 2), (0, 3), (7, 17), (1, 40), (3, 64), (2, 190)):
+            assert torch.equal(layer(rows[start : start + count]), whole[start : start + count])
+
+
+RULES = (determinism.RowRule(16), determinism.RowRule(block=64))
+
+
+@pytest.mark.parametrize("rule", RULES, ids=str)
+@pytest.mark.parametrize("count", [1, 15, 16, 64, 65, 150])
+def test_padding_and_blocks_leave_a_product_as_it_is(rule, count):
+    weight, rows = torch.randn(5, 32), torch.randn(count, 32)
+    memory, sizes = torch.empty(256, 5), []
+
+    def product(part):
+        sizes.append(len(part))
+        return torch.mm(part, weight.t(), out=memory[: len(part)])
+
+    output = rule.apply(product, rows)
+    torch.testing.assert_close(output, rows @ weight.t())
+    assert set(sizes) == {64 if rule.block else max(16, count)}
+
+
+PRODUCTS = """
+import os, subprocess, sys
+import torch
+from infolm_metric.core import determinism
+from tests.processes import printed
+from tests.project_files import ROOT
+before = os.environ.get("MKL_CBWR")
+determinism.make_products_reproducible()
+assert os.environ.get("MKL_CBWR") == before
+torch.set_num_threads(2)
+print(determinism.probe_rows(384, 1536, torch.float32, 2))
+"""
+
+
+@pytest.mark.parametrize("mode", [None, "COMPATIBLE"])
+def test_the_environment_is_left_as_it_was(mode):
+    env = {} if mode is None else {"MKL_CBWR": mode}
+    assert "RowRule" in printed("-c", PRODUCTS, env=env)
+
+
+INVARIANCE = """
+import sys
+import torch
+from infolm_metric import BaryScorer, InfoLMScorer, MENLIScorer
+
+torch.set_num_threads(2)
+texts = open("tests/sentences.txt").read().splitlines()[:5]
+pairs = [*zip(texts, texts[1:] + texts[:1])]
+common = {"model_name_or_path": "bundled", "reuse_memory": 0}
+scorers = {
+    "InfoLM": InfoLMScorer(idf=False, information_measure=["fisher_rao", "kl"], **common),
+    "one pass": InfoLMScorer(idf=False, masks_per_pass=0, **common),
+    "BaryScore": BaryScorer(idf=False, **common),
+    "MENLI": MENLIScorer(formula=["e", "e-c"], **common),
+}
+for name, scorer in scorers.items():
+    def scores(pairs, **settings):
+        result = scorer.score(*zip(*pairs), **settings)
+        return [*zip(*result.scores.values())]
+    together = scores(pairs)
+    assert together == [scores([pair])[0] for pair in pairs], name
+    assert together == scores(pairs[::-1])[::-1], name
+    assert together == scores(pairs, batch_size=3), name
+    print(name)
+"""
+
+
+def test_scores_are_bitwise_batch_invariant_with_two_threads():
+    names = printed("-c", INVARIANCE, env={"OMP_NUM_THREADS": "2"}, cwd=ROOT).split("\n")
+    assert names == ["InfoLM", "one pass", "BaryScore", "MENLI", ""]
 
 
 def test_only_linear_layers_are_changed_and_in_place():
