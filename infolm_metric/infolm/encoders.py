@@ -124,7 +124,8 @@ class FastMaskedLM(nn.Module):
             module: Layer(**{name: attrgetter(path)(module) for name, path in family.parts.items()})
             for module in dict.fromkeys(modules)
         }
-        self.embeddings, self.head = base.embeddings, family.head(model)
+        self.embeddings: Any = base.embeddings
+        self.head: Any = family.head(model)
         self.layers: Any = nn.ModuleList(layers[module] for module in modules)
         self.entry, self.bias = family.entry(base), family.bias(encoder)
         self.room: dict[str, Tensor] = {}

@@ -310,9 +310,7 @@ def _pairs(rows: pyarrow.Table, columns: Columns) -> Pairs:
     """The checked pairs of a batch."""
     candidate, references, against_sources, type_of_rows = columns
     pairs = (
-        pair_of(
-            f"row {number} of a batch of {len(rows)}", type_of_rows(row), candidate, references
-        )
+        pair_of(f"row {number} of a batch of {len(rows)}", type_of_rows(row), candidate, references)
         for number, row in enumerate(rows.to_pylist(), 1)
     )
     return Pairs.of(pairs, against_sources)

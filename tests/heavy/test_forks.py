@@ -1,4 +1,4 @@
-"""Forked children of a process that has scored can score, too, although OpenMP's threads are gone."""
+"""Forked children of a process that has scored can score as well, without OpenMP's threads."""
 
 import os
 import signal
