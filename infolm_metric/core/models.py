@@ -41,6 +41,7 @@ from transformers.utils.hub import get_checkpoint_shard_files
 
 from infolm_metric.core.determinism import make_products_reproducible
 from infolm_metric.core.idf import IDF, tokenizer_fingerprint
+from infolm_metric.core.results import user_stacklevel
 from infolm_metric.core.settings import BUNDLED, BUNDLED_FOLDER, ModelSettings
 from infolm_metric.core.tokenization import Template, find_template
 from infolm_metric.core.unread import token_weights
@@ -351,7 +352,7 @@ def choose_device(weights: int) -> torch.device:
             f"infolm: the GPU has {free >> 20} of {total >> 20} MiB free, too little beside other "
             "work: the CPU is used, which is slower; give device='cuda' to use the GPU all the "
             "same",
-            stacklevel=2,
+            stacklevel=user_stacklevel(),
         )
     return torch.device("cpu")
 

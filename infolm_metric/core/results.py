@@ -74,11 +74,11 @@ def warn(counts: Mapping[str, int], sentences: Mapping[str, str]) -> None:
         kind = "one_document" if kind == "few_documents" and count == 1 else kind
         share = count / total if total else 0
         sentence = sentences[kind].format(count=count, texts=texts, share=share)
-        warnings.warn(f"infolm: {sentence}", stacklevel=_user_stacklevel())
+        warnings.warn(f"infolm: {sentence}", stacklevel=user_stacklevel())
 
 
-def _user_stacklevel() -> int:
-    """Return the stacklevel, for a warning of the caller, of the first frame outside `CALLERS`."""
+def user_stacklevel() -> int:
+    """Return the stacklevel with which the calling function warns at the user's line."""
     frame, level = sys._getframe(1), 1
     while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] in CALLERS:
         frame, level = frame.f_back, level + 1

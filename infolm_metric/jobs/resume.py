@@ -38,7 +38,7 @@ from infolm_metric.core.files import (
 )
 from infolm_metric.core.idf import Statistics
 from infolm_metric.core.inputs import Pairs
-from infolm_metric.core.results import Result, add_counts, differences, warn
+from infolm_metric.core.results import Result, add_counts, differences, user_stacklevel, warn
 from infolm_metric.core.scorer import Scorer, sign_baseline
 from infolm_metric.core.settings import ModelSettings
 
@@ -243,7 +243,7 @@ def _go_on(
                 warnings.warn(
                     f"infolm: {job.done} of {job.rows} pairs are kept in {part}, from where the "
                     "same command goes on",
-                    stacklevel=3,
+                    stacklevel=user_stacklevel(),
                 )
             raise
     return job

@@ -17,6 +17,7 @@ from transformers import (
 
 from infolm_metric.core.determinism import deterministic_inference, deterministic_linear
 from infolm_metric.core.models import Architecture, Checkpoint, load_weights, non_finite_error
+from infolm_metric.core.results import user_stacklevel
 from infolm_metric.core.settings import BUNDLED_FOLDER
 from infolm_metric.core.tokenization import equal_length_batches
 from infolm_metric.menli.settings import Labels, MENLISettings
@@ -161,5 +162,5 @@ def _probe(model: NLIModel, labels: Labels) -> None:
         f"infolm: the model {model.checkpoint.name!r} may not be what its labels say: "
         f"{'; '.join(failures)}. Outputs are taken for {outputs}; if that is wrong, give their "
         "names in order with labels",
-        stacklevel=2,
+        stacklevel=user_stacklevel(),
     )

@@ -451,7 +451,7 @@ def test_each_kind_is_counted_and_warned_of_once_at_the_callers_line(metric, sco
 
 @WITH_MODEL
 def test_every_method_warns_at_the_callers_line(scorer, make):
-    texts = ["the cat sat", "", "a dog ran"]
+    texts = ["the cat sat", "a cat " * 40, "a dog ran"]
     calls = {
         "matrix": lambda: scorer.matrix(texts, texts),
         "select": lambda: scorer.select(texts),

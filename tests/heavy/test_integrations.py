@@ -183,7 +183,7 @@ def test_what_is_wrong_is_refused(problem, call):
         call()
 
 
-# Without the libraries: what they call.
+# Calls by the libraries, which stubs replace.
 
 
 @pytest.fixture
