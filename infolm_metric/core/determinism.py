@@ -48,7 +48,9 @@ class RowRule:
         """Return the product of `rows`, [rows, in] -> [rows, out]."""
         if self.block is None:
             return product(self.pad(rows))[: len(rows)]
-        blocks = F.pad(rows, (0, 0, 0, -len(rows) % self.block)).unflatten(0, (-1, self.block))
+        blocks = F.pad(rows, (0, 0, 0, -len(rows) % self.block)).view(
+            -1, self.block, rows.shape[-1]
+        )
         # Cloned, because a product may write to memory that the next one uses as well.
         return torch.cat([product(block).clone() for block in blocks])[: len(rows)]
 

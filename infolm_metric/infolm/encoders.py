@@ -72,7 +72,8 @@ class MaskedLM:
     def _own_logits(self, ids: Tensor, positions: Tensor) -> Tensor:
         """The logits of the family's own model, whose head is shown only the masked positions."""
         # Some heads multiply by the embeddings without a linear layer.
-        rule = row_rule(self.model.get_input_embeddings().weight)
+        model: Any = self.model
+        rule = row_rule(model.get_input_embeddings().weight)
 
         def narrow(module: nn.Module, inputs: Any, output: Any) -> Any:
             states = output["last_hidden_state"]
@@ -81,10 +82,9 @@ class MaskedLM:
             output["last_hidden_state"] = rule.pad(rows)[None]
             return output
 
-        base: Any = self.model.base_model
-        hook = base.register_forward_hook(narrow)
+        hook = model.base_model.register_forward_hook(narrow)
         try:
-            logits = self.model(
+            logits: Tensor = model(
                 input_ids=ids, attention_mask=torch.ones_like(ids), return_dict=True
             ).logits
         finally:
@@ -124,8 +124,7 @@ class FastMaskedLM(nn.Module):
             module: Layer(**{name: attrgetter(path)(module) for name, path in family.parts.items()})
             for module in dict.fromkeys(modules)
         }
-        self.embeddings: Any = base.embeddings
-        self.head: Any = family.head(model)
+        self.embeddings, self.head = base.embeddings, family.head(model)
         self.layers: Any = nn.ModuleList(layers[module] for module in modules)
         self.entry, self.bias = family.entry(base), family.bias(encoder)
         self.room: dict[str, Tensor] = {}
