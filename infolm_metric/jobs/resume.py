@@ -101,7 +101,9 @@ class _Job:
     def check(self, job: _Job, output: str | os.PathLike[str]) -> None:
         """Raise ValueError with what is different if this is not the job that is asked for."""
         if changes := differences(self.signature, job.signature):
-            raise ValueError(f"{output} was begun otherwise: {changes}; give the same, or {RESTART}")
+            raise ValueError(
+                f"{output} was begun otherwise: {changes}; give the same, or {RESTART}"
+            )
         if (self.rows, self.digest) != (job.rows, job.digest):
             raise ValueError(
                 f"{output} was begun with another input: it had {self.rows} rows (digest "
