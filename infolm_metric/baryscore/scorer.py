@@ -27,7 +27,11 @@ from infolm_metric.baryscore import transport
 from infolm_metric.baryscore.explanation import Explanation, TokenPoints, explain_score
 from infolm_metric.baryscore.settings import BaryScoreSettings
 from infolm_metric.baryscore.transport import WeightedPoints
-from infolm_metric.core.determinism import deterministic_inference, deterministic_linear
+from infolm_metric.core.determinism import (
+    deterministic_inference,
+    deterministic_linear,
+    repeat_texts,
+)
 from infolm_metric.core.idf import Statistics, WeightedText
 from infolm_metric.core.inputs import Pairs, check_text
 from infolm_metric.core.models import Architecture, Checkpoint, load_weights, non_finite_error
@@ -73,10 +77,10 @@ class Encoder:
         Raises ValueError if there are not as many as the model's configuration says.
         """
         with deterministic_inference(self.device):
-            ids = ids.to(self.device)
+            rows = repeat_texts(ids.to(self.device))
             output = self.model(
-                input_ids=ids,
-                attention_mask=torch.ones_like(ids),
+                input_ids=rows,
+                attention_mask=torch.ones_like(rows),
                 output_hidden_states=True,
                 return_dict=True,
             )
@@ -89,7 +93,7 @@ class Encoder:
             )
         # Apple's GPUs have no float64, in which all that follows is computed.
         on_apple = self.device.type == "mps"
-        return tuple(rows.cpu() if on_apple else rows for rows in states)
+        return tuple(rows[: len(ids)].cpu() if on_apple else rows[: len(ids)] for rows in states)
 
 
 class BaryScorer(Scorer):

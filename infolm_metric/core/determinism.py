@@ -145,6 +145,17 @@ def deterministic_linear(model: nn.Module) -> nn.Module:
     return model
 
 
+def repeat_texts(ids: Tensor) -> Tensor:
+    """Repeat few short texts, int64 [texts, tokens], until they have enough tokens.
+
+    The attention of a single short text is computed in another order than in a batch.
+
+    >>> len(repeat_texts(torch.zeros(1, 7, dtype=torch.int64)))
+    3
+    """
+    return ids.repeat(-(-FEW // ids.numel()), 1)
+
+
 @dataclass
 class _Precision:
     """Torch's precision of products, which all threads share: the caller's once all are done."""

@@ -21,6 +21,7 @@ from transformers import MODEL_FOR_MASKED_LM_MAPPING, AutoModelForMaskedLM
 from infolm_metric.core.determinism import (
     deterministic_inference,
     deterministic_linear,
+    repeat_texts,
     row_rule,
 )
 from infolm_metric.core.models import Architecture, Checkpoint, load_weights
@@ -71,12 +72,14 @@ class MaskedLM:
 
     def _own_logits(self, ids: Tensor, positions: Tensor) -> Tensor:
         """The logits of the family's own model, whose head is shown only the masked positions."""
+        contexts = len(ids)
+        ids = repeat_texts(ids)
         # Some heads multiply by the embeddings without a linear layer.
         model: Any = self.model
         rule = row_rule(model.get_input_embeddings().weight)
 
         def narrow(module: nn.Module, inputs: Any, output: Any) -> Any:
-            states = output["last_hidden_state"]
+            states = output["last_hidden_state"][:contexts]
             index = positions.unsqueeze(-1).expand(-1, -1, states.shape[-1])
             rows = states.gather(1, index).flatten(0, 1)
             output["last_hidden_state"] = rule.pad(rows)[None]

@@ -15,7 +15,11 @@ from transformers import (
     AutoModelForSequenceClassification,
 )
 
-from infolm_metric.core.determinism import deterministic_inference, deterministic_linear
+from infolm_metric.core.determinism import (
+    deterministic_inference,
+    deterministic_linear,
+    repeat_texts,
+)
 from infolm_metric.core.models import Architecture, Checkpoint, load_weights, non_finite_error
 from infolm_metric.core.results import user_stacklevel
 from infolm_metric.core.settings import BUNDLED_FOLDER
@@ -118,7 +122,7 @@ class NLIModel:
         if batch[0].token_types is not None:
             inputs["token_type_ids"] = [pair.token_types for pair in batch]
         tensors = {
-            name: torch.from_numpy(np.asarray(values, dtype=np.int64)).to(self.device)
+            name: repeat_texts(torch.from_numpy(np.asarray(values, dtype=np.int64))).to(self.device)
             for name, values in inputs.items()
         }
         mask = torch.ones_like(tensors["input_ids"])
