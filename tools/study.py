@@ -48,11 +48,12 @@ COMPARISONS = ("BERTScore", "chrF")
 STATISTICS = {"system": ("pearson", "r"), "text": ("kendall", "tau")}
 ONE_PASS = "InfoLM 1 pass T{:g} lambda{:g}"
 WEIGHTS = tuple(step / 10 for step in range(1, 10))
-PARTNERS = ("BaryScore", ONE_PASS.format(1, 0.2), "BERTScore", "InfoLM")
+UNIFORM = "BaryScore uniform"  # as in combine_with="baryscore"
+PARTNERS = (UNIFORM, ONE_PASS.format(1, 0.2), "BERTScore", "InfoLM")
 NLI = "MENLI e avg"
 TABULATED = (  # the fewer, the less has Holm's correction to take
     *("BLEU", "chrF", "TER", "ROUGE-L", "BERTScore", "BaryScore", "InfoLM"),
-    *(ONE_PASS.format(1, 0), ONE_PASS.format(2, 0.1), NLI, "MENLI with BaryScore 0.2"),
+    *(ONE_PASS.format(1, 0), ONE_PASS.format(2, 0.1), NLI, f"MENLI with {UNIFORM} 0.2"),
 )
 CHOICES = ("InfoLM 1 pass", "BaryScore", "MENLI with")  # how the names of settings begin
 TABLE_2 = {  # Pearson, Spearman, Kendall; Colombo et al. 2022, Table 2
@@ -204,7 +205,7 @@ ENTRIES = (
     over_references("ROUGE-L", rouge_l),
     over_references("BERTScore", bert_score),
     distance("BaryScore", BaryScorer),
-    distance("BaryScore uniform", BaryScorer, idf=False),
+    distance(UNIFORM, BaryScorer, idf=False),
     Entry(tuple(ONE_PASS.format(t, x) for t in TEMPERATURES for x in INTERPOLATIONS), one_pass),
     menli("e", "avg"),
     menli("e-c", "hr"),
@@ -393,7 +394,7 @@ def trade(arguments: argparse.Namespace) -> None:
     corpus = tuple(dict.fromkeys(anchor for _, anchor in places))
     texts = Texts([text for text, _ in places], [[anchor] for _, anchor in places], corpus, False)
     name = f"attacks-{hashlib.sha256(arguments.attacks.read_bytes()).hexdigest()[:12]}"
-    metrics = {NLI, *PARTNERS, *COMPARISONS}
+    metrics = {NLI, "BaryScore", *PARTNERS, *COMPARISONS}
     entries = [entry for entry in ENTRIES if metrics & {*entry.names}]
     complete(arguments.scores, name, texts, range(len(places)), entries)
     indices = [

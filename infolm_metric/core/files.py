@@ -366,6 +366,8 @@ def load_dataset(
     """
     import datasets
 
+    if os.path.isdir(name):
+        name = os.path.abspath(name)  # `datasets` cannot load "."
     saved = any(Path(name, file).is_file() for file in ("state.json", "dataset_dict.json"))
     load = partial(
         datasets.load_dataset, name, config, split=split, revision=revision, streaming=streaming

@@ -91,7 +91,7 @@ def test_the_model_of_inference_is_trained_and_calibrated(run, encoder, tmp_path
 def test_the_study_scores_goes_on_and_prints_its_tables(run, data, tmp_path, monkeypatch):
     sets = ("--sets", "webnlg", "wmt15")
     paths = ("--scores", tmp_path / "scores", "--csv", tmp_path / "results", *sets)
-    names = ("BLEU", "chrF", "BERTScore", "BaryScore", "MENLI e avg")
+    names = ("BLEU", "chrF", "BERTScore", "BaryScore", "BaryScore uniform", "MENLI e avg")
     for share in (0.5, 1):
         run("study", "score", data, *paths, "--share", share, "--metrics", *names)
     assert run("study", "score", data, *paths, "--metrics", *names) == ""
@@ -105,7 +105,7 @@ def test_the_study_scores_goes_on_and_prints_its_tables(run, data, tmp_path, mon
     entries = [entry for entry in study.ENTRIES if {*entry.names} & {*names}]
     monkeypatch.setattr(study, "ENTRIES", entries)
     attacks = ("--attacks", tmp_path / "attacks.jsonl")
-    assert "| MENLI with BaryScore 0.5 |" in run("study", "trade", data, *paths, *attacks)
+    assert "| MENLI with BaryScore uniform 0.5 |" in run("study", "trade", data, *paths, *attacks)
     (table,) = (tmp_path / "results").glob("attacks*.csv")
     for figure, options in (("trade", ("--csv", table)), ("comparison", ())):
         run("figures", figure, tmp_path / f"{figure}.svg", *options)
