@@ -4,6 +4,7 @@ from collections import Counter
 from dataclasses import dataclass
 
 from infolm_metric.core.evaluate_metric import EvaluateMetric
+from infolm_metric.core.results import ChunkScores
 from infolm_metric.core.scorer import Scorer
 from infolm_metric.core.settings import Settings, check_at_least
 from infolm_metric.metrics import Metric
@@ -42,7 +43,7 @@ class ToyScorer(Scorer):
             return len(pieces(text) & pieces(reference)) / len(pieces(text) | pieces(reference))
 
         scores = [max(overlap(text, reference) for reference in group) for text, group in pairs]
-        return {"toy": scores}, Counter(texts=sum(pairs.counts) + len(pairs))
+        return ChunkScores({"toy": scores}, Counter(texts=sum(pairs.counts) + len(pairs)))
 
 
 class Toy(EvaluateMetric):

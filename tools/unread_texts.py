@@ -30,7 +30,7 @@ def main() -> None:
     for part, kinds in json.loads(TEXTS_BY_LANGUAGE.read_text(encoding="utf-8")).items():
         sets |= {f"{kind}, {part}": texts for kind, texts in kinds.items()}
     for name, texts in sets.items():
-        weighted = scorer.weigh(list(dict.fromkeys(texts)), None, scorer.settings)
+        weighted = scorer.tokenize_and_weight(list(dict.fromkeys(texts)), None, scorer.settings)
         unread = scorer.count_warnings(weighted, scorer.settings)["unread"]
         print(f"{name}: {unread} of {len(weighted)}, {unread / len(weighted):.1%}")
 

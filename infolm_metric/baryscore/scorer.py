@@ -32,11 +32,12 @@ from infolm_metric.core.determinism import (
     deterministic_linear,
     repeat_texts,
 )
+from infolm_metric.core.encoding import EncodingScorer, Texts
 from infolm_metric.core.idf import Statistics, WeightedText
 from infolm_metric.core.inputs import Pairs, check_text
 from infolm_metric.core.models import Architecture, Checkpoint, load_weights, non_finite_error
 from infolm_metric.core.results import warn
-from infolm_metric.core.scorer import Progress, Scorer, Texts
+from infolm_metric.core.scorer import Progress, no_progress
 from infolm_metric.core.tokenization import (
     Template,
     TokenizedText,
@@ -96,7 +97,7 @@ class Encoder:
         return tuple(rows[: len(ids)].cpu() if on_apple else rows[: len(ids)] for rows in states)
 
 
-class BaryScorer(Scorer):
+class BaryScorer(EncodingScorer):
     """Scores candidates against references; the model is loaded at the first use and kept.
 
     Args:
@@ -125,9 +126,9 @@ class BaryScorer(Scorer):
         # Written out, attention gives the same bits in any batch, which fused attention does not.
         attention="eager",
     )
-    best_means = "the same tokens in the same places"
+    perfect_score_label = "the same tokens in the same places"
 
-    # How texts are read, and how two readings are compared.
+    # How texts are read, and how two encodings are compared.
 
     def open(self, settings: BaryScoreSettings) -> Checkpoint:
         """The tokenizer of the encoder, with its facts."""
@@ -154,8 +155,8 @@ class BaryScorer(Scorer):
 
     def chunks(self, pairs: Pairs, settings: BaryScoreSettings) -> Iterator[Pairs]:
         """The pairs in parts whose points are held at once."""
-        hidden = int(self.checkpoint(settings).config.hidden_size)
-        limit = self.checkpoint(settings).text_limit(settings.max_length)
+        hidden = int(self.models.checkpoint(settings).config.hidden_size)
+        limit = self.models.checkpoint(settings).text_limit(settings.max_length)
         most_tokens = limit if limit and settings.long_text == "truncate" else float("inf")
         token_size = 8 * hidden * CHUNK_TEXTS / CHUNK_BYTES  # in texts
         return pairs.chunks(
@@ -163,19 +164,19 @@ class BaryScorer(Scorer):
             lambda text: max(1.0, token_size * min(len(text.encode()) / TOKEN_BYTES, most_tokens)),
         )
 
-    def read(
-        self, texts: Texts, settings: BaryScoreSettings, progress: Progress = lambda share: None
+    def encode(
+        self, texts: Texts, settings: BaryScoreSettings, progress: Progress = no_progress
     ) -> dict[Hashable, Tensor]:
         """The points of each text by its token ids, float64 [tokens, hidden] on the CPU.
 
         Those of its maskable tokens; of all its tokens where it has no maskable one.
         """
-        model, layers = self.model(settings), self._indices(settings)
+        model, layers = self.models.model(settings), self._indices(settings)
         limit = model.checkpoint.text_limit(settings.max_length)
         distinct: dict[Hashable, WeightedText] = {text.key[0]: text for text in texts}
-        cache = {ids: self.cache.get((ids, limit, layers)) for ids in distinct}
-        readings = {ids: points for ids, points in cache.items() if points is not None}
-        missing = {ids: text for ids, text in distinct.items() if ids not in readings}
+        cache = {ids: self.models.cache.get((ids, limit, layers)) for ids in distinct}
+        encodings = {ids: points for ids, points in cache.items() if points is not None}
+        missing = {ids: text for ids, text in distinct.items() if ids not in encodings}
         pieces = [
             (ids, window)
             for ids, text in missing.items()
@@ -192,26 +193,26 @@ class BaryScorer(Scorer):
             if not means.isfinite().all():
                 raise non_finite_error("states", settings.dtype)
             for mean, (ids, window) in zip(means, batch, strict=True):
-                if ids not in readings:
+                if ids not in encodings:
                     shape = len(own_tokens(missing[ids].text)), means.shape[-1]
-                    readings[ids] = torch.empty(shape, dtype=torch.float64, device="cpu")
-                readings[ids][window.indices] = mean[window.positions]
+                    encodings[ids] = torch.empty(shape, dtype=torch.float64, device="cpu")
+                encodings[ids][window.indices] = mean[window.positions]
             tokens_read += tokens.numel()
             progress(tokens_read / sum(lengths))
         for ids in missing:
-            self.cache.put((ids, limit, layers), readings[ids])
-        return readings
+            self.models.cache.put((ids, limit, layers), encodings[ids])
+        return encodings
 
     def compare(
         self,
         candidates: Texts,
         references: Texts,
-        readings: Mapping[Hashable, Tensor],
+        encodings: Mapping[Hashable, Tensor],
         settings: BaryScoreSettings,
     ) -> dict[str, np.ndarray]:
         """The distance of candidates and references, float64 [pairs]; equal pairs move once."""
         clouds = {
-            text.key: WeightedPoints.of(readings[text.key[0]].numpy(), text.log_weights)
+            text.key: WeightedPoints.of(encodings[text.key[0]].numpy(), text.log_weights)
             for text in {text.key: text for text in (*candidates, *references)}.values()
         }
         pairs = [(x.key, y.key) for x, y in zip(candidates, references, strict=True)]
@@ -257,17 +258,17 @@ class BaryScorer(Scorer):
         check_text("reference", reference)
         pairs = Pairs([candidate], [[reference]])
         with self.lock:
-            statistics = self.count(pairs, settings)
+            statistics = self.count(pairs.texts_by_side, settings)
             result = self.score_part(pairs, settings, statistics)
             sides = zip((candidate, reference), statistics.weighting(settings), strict=True)
-            texts = [self.weigh([text], table, settings)[0] for text, table in sides]
-            readings = self.read(texts, settings)
-            tokenizer = self.checkpoint(settings).tokenizer
-        warn(result.counts, self.sentences)
+            texts = [self.tokenize_and_weight([text], table, settings)[0] for text, table in sides]
+            encodings = self.encode(texts, settings)
+            tokenizer = self.models.checkpoint(settings).tokenizer
+        warn(result.counts, self.warning_messages)
         x, y = (
             TokenPoints(
                 tokenizer.convert_ids_to_tokens(own_tokens(text.text).tolist()),
-                readings[text.key[0]].numpy(),
+                encodings[text.key[0]].numpy(),
                 text.log_weights,
             )
             for text in texts
@@ -276,7 +277,7 @@ class BaryScorer(Scorer):
 
     def _indices(self, settings: BaryScoreSettings) -> tuple[int, ...]:
         """Which hidden states of the model are read, of which 0 is the embeddings."""
-        states = self.checkpoint(settings).states
+        states = self.models.checkpoint(settings).states
         assert states is not None  # such models are not opened
         return settings.indices(states)
 

@@ -50,7 +50,7 @@ def run(arguments: argparse.Namespace) -> None:
     name = next((field.metadata.get("signature", field.name) for field in measures), "metric")
     for (signature, weights, count), stats in baseline.stats.items():
         if count == 1:
-            kind = dict(part.split(":", 1) for part in signature.split("|"))[name]
+            kind = signature.fields[name]
             spread = f"deviation {stats.deviation:.2g}, {stats.pairs} pairs"
             print(f"{kind}, {weights} weights: {stats.mean:.6g} ({spread})")
     print(f"baseline: {baseline}")

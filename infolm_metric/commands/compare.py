@@ -100,9 +100,9 @@ def _score(
     groups = [row[systems:] for row in rows]
     parts = [check_pairs([row[place] for row in rows], groups) for place in range(systems)]
     scorer, verbose = options.scorer_of(settings), options.shows_progress(arguments)
-    statistics = scorer.count(parts[0], settings)
+    statistics = scorer.count(parts[0].texts_by_side, settings)
     result = scorer.score_part(Pairs.joined(parts), settings, statistics, verbose=verbose)
-    warn(result.counts, scorer.sentences)
+    warn(result.counts, scorer.warning_messages)
     return result
 
 

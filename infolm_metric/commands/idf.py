@@ -36,8 +36,8 @@ def run(arguments: argparse.Namespace) -> None:
     # Read here and not by load_dataset: its text loader also splits at lone carriage returns and
     # keeps byte order marks, its CSV loader takes "NA" for a missing value. A stream is not cached
     # either, so a file that has changed is counted anew.
-    documents = (("", [text]) for text in texts)
-    table = options.scorer_of(settings).count(documents, settings).tables["references"]
+    statistics = options.scorer_of(settings).count({"references": texts}, settings)
+    table = statistics.tables["references"]
     table.save(arguments.output)
     print(f"documents: {table.documents}")
     print(f"distinct tokens: {(table.document_frequency > 0).sum()}")

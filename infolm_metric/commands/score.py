@@ -17,7 +17,6 @@ import io
 import json
 import math
 import sys
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
@@ -28,8 +27,9 @@ from infolm_metric.core.files import Source
 from infolm_metric.core.settings import check_at_least
 
 if TYPE_CHECKING:
+    from infolm_metric.core.baselines import BaselineStats
+    from infolm_metric.core.results import Summary
     from infolm_metric.core.scorer import Scorer
-    from infolm_metric.jobs.resume import JobResult
 
 FORMS = {
     **dict.fromkeys((".jsonl", ".ndjson"), "job"),
@@ -146,14 +146,8 @@ def _score_at_once(settings: Any, source: Source, form: str, arguments: argparse
     """Scores all pairs together and writes the whole result."""
     from infolm_metric.core.baselines import baseline_of
     from infolm_metric.core.inputs import Pairs
-    from infolm_metric.core.results import mean, warn
-    from infolm_metric.jobs.resume import (
-        PAIR,
-        JobResult,
-        check_new_columns,
-        result_columns,
-        scored_rows,
-    )
+    from infolm_metric.core.results import Summary, mean, warn
+    from infolm_metric.jobs.resume import PAIR, check_new_columns, result_columns, scored_rows
 
     rows = list(source.rows())
     pairs = Pairs.of(map(source.pair, rows), source.against_sources)
@@ -162,12 +156,12 @@ def _score_at_once(settings: Any, source: Source, form: str, arguments: argparse
     baseline = baseline_of(settings.metric, arguments.rescale_with_baseline)
     scorer, verbose = options.scorer_of(settings), options.shows_progress(arguments)
     if form == "table":
-        names = [PAIR, *result_columns(scorer, settings, baseline)]
+        names = [PAIR, *result_columns(settings, baseline)]
         for where, row in rows:
             check_new_columns(where, row, names)
-    statistics = scorer.count(pairs, settings)
+    statistics = scorer.count(pairs.texts_by_side, settings)
     result = scorer.score_part(pairs, settings, statistics, baseline, verbose)
-    warn(result.counts, scorer.sentences)
+    warn(result.counts, scorer.warning_messages)
     if form == "json":
         write([json.dumps(result.as_dict(), allow_nan=False)], arguments.output)
         return
@@ -177,8 +171,7 @@ def _score_at_once(settings: Any, source: Source, form: str, arguments: argparse
         write(_table(list(scored_rows(rows, columns)), separator), arguments.output)
         arguments.output = STANDARD_OUTPUT  # of the summary
     means = {name: mean(column) for name, column in columns.items()}
-    stats = scorer.known_baseline(settings, statistics, Counter(pairs.counts), baseline)
-    totals = JobResult(len(pairs), means, result.signature, result.counts, stats)
+    totals = Summary(len(pairs), means, result.signature, result.counts, result.baseline)
     lines = list(_summary(scorer, totals))
     if form == "per pair":
         lines = [*_per_pair(columns), *("# " + line for line in lines)]
@@ -207,7 +200,7 @@ def _per_pair(columns: Mapping[str, Sequence[float]]) -> Iterator[str]:
         yield "\t".join([str(number), *(f"{value:.6g}" for value in row)])
 
 
-def _summary(scorer: Scorer, result: JobResult) -> Iterator[str]:
+def _summary(scorer: Scorer, result: Summary) -> Iterator[str]:
     """A line for each kind of score, with the mean and what it means; one for the signature."""
     prefix = f"mean of {result.pairs} pairs; " if result.pairs > 1 else ""
     for name in scorer.settings.names:
@@ -227,21 +220,20 @@ def _meaning(scorer: Scorer, name: str) -> str:
     if scorer.higher_is_better:
         ends, better = ends[::-1], "higher is better"
     for end, value in ends:
-        if scorer.best_means and not words:
-            words.append(f"{value:.6g} = {scorer.best_means}")
+        if scorer.perfect_score_label and not words:
+            words.append(f"{value:.6g} = {scorer.perfect_score_label}")
         elif math.isfinite(value):
             words.append(f"{end} {value:.6g}")
-        elif scorer.best_means:
+        elif scorer.perfect_score_label:
             words.append(f"no {end} value")
     return "; ".join(filter(None, [better, ", ".join(words)]))
 
 
-def _verdict(scorer: Scorer, name: str, result: JobResult, baseline: Mapping[str, Any]) -> str:
+def _verdict(scorer: Scorer, name: str, result: Summary, stats: BaselineStats) -> str:
     """What unrelated texts score, and where the mean of this score lies."""
-    from infolm_metric.core.baselines import VERDICTS, BaselineStats
+    from infolm_metric.core.baselines import VERDICTS
     from infolm_metric.core.results import is_judged
 
-    stats = BaselineStats(**{key: value for key, value in baseline.items() if key != "source"})
     higher = scorer.higher_is_better
     verdict = stats.verdict(result.means[name], scorer.bounds(scorer.settings, name)[int(higher)])
     if not is_judged(result.counts):
@@ -252,6 +244,6 @@ def _verdict(scorer: Scorer, name: str, result: JobResult, baseline: Mapping[str
         verdict += " unrelated texts" + ("; close does not mean correct" if close else "")
     return (
         f"unrelated texts: {stats.mean:.3g}, eight in ten between {stats.deciles[0]:.3g} and "
-        f"{stats.deciles[-1]:.3g} ({stats.pairs} pairs of the {baseline['source']}); "
+        f"{stats.deciles[-1]:.3g} ({stats.pairs} pairs of the {stats.source}); "
         f"{'this pair' if result.pairs == 1 else 'the mean'} is {verdict}"
     )

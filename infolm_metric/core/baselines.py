@@ -13,15 +13,15 @@ import math
 import os
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from functools import cached_property
+from dataclasses import dataclass, field, replace
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
 from infolm_metric.core.files import write_text
 from infolm_metric.core.inputs import Pairs
-from infolm_metric.core.results import differences, without
 from infolm_metric.core.settings import BUNDLED_FOLDER
+from infolm_metric.core.signature import Signature
 
 FORMAT, VERSION = "infolm baseline", 1
 PACKAGE = "package"
@@ -33,7 +33,7 @@ OF_SEVERAL = ("multi_reference",)
 """Fields that a baseline for one reference does not depend on either."""
 REMEDY = "make one with `infolm baseline CORPUS -o FILE` and these very settings and give its path"
 
-Key = tuple[str, str, int]
+Key = tuple[Signature, str, int]
 """A score's signature without UNSIGNED, the weights used, and the number of references."""
 
 
@@ -49,6 +49,7 @@ class BaselineStats:
     deviation: float
     deciles: tuple[float, ...]
     pairs: int
+    source: str = field(default="file", compare=False)
 
     @classmethod
     def of(cls, scores: Sequence[float]) -> BaselineStats:
@@ -61,6 +62,12 @@ class BaselineStats:
         # In order, because rounding can turn those of equal scores round.
         deciles = sorted(statistics.quantiles(scores, n=10, method="inclusive"))
         return cls(mean, statistics.stdev(scores, mean), tuple(deciles), len(scores))
+
+    @property
+    def numbers(self) -> dict[str, Any]:
+        """The statistics without their source, as JSON has them."""
+        names = ("mean", "deviation", "deciles", "pairs")
+        return {name: getattr(self, name) for name in names}
 
     @property
     def is_valid(self) -> bool:
@@ -134,28 +141,32 @@ class Baseline:
         """What a signature shows."""
         return f"{self.source}-{self.fingerprint}"
 
-    def find(self, signature: str, weights: str, references: int) -> BaselineStats:
+    def find(self, signature: Signature, weights: str, references: int) -> BaselineStats:
         """The statistics for a score of this signature; raises NoBaseline if there are none."""
         key = key_of(signature, weights, references)
         if key in self.stats:
-            return self.stats[key]
+            return replace(self.stats[key], source=self.source)
         if not self.stats:
             raise NoBaseline(f"the {self.source} has no baseline for this metric; {REMEDY}")
         entries = [entry for entry in self.stats if entry[1:] == key[1:]]
-        single = without(key[0], OF_SEVERAL), weights
+        single = key[0].without(OF_SEVERAL), weights
         counts = [
             count
             for fields, kind, count in self.stats
-            if (without(fields, OF_SEVERAL), kind) == single
+            if (fields.without(OF_SEVERAL), kind) == single
         ]
         if not entries and counts:
             size = "1 reference" if max(counts) == 1 else f"up to {max(counts)} references"
             raise NoBaseline(
                 f"the {self.source}'s baseline is for {size}, and a pair has {references}; {REMEDY}"
             )
-        problems = (differences(fields, key[0]) for fields, *_ in entries or self.stats)
+        problems = (fields.differences(key[0]) for fields, *_ in entries or self.stats)
         problem = min(problems, key=len) or "other weights"
         raise NoBaseline(f"the {self.source}'s baseline does not fit: {problem}; {REMEDY}")
+
+    def sign(self, signature: Signature) -> Signature:
+        """Return the signature of scores that this baseline rescales."""
+        return signature.with_fields({"baseline": str(self)}, before="model")
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the baseline to a JSON file."""
@@ -184,31 +195,30 @@ class Baseline:
 
     def _records(self) -> list[dict[str, Any]]:
         return [
-            {"signature": signature, "weights": weights, "references": references, **asdict(stats)}
+            {"signature": signature, "weights": weights, "references": references, **stats.numbers}
             for (signature, weights, references), stats in self.stats.items()
         ]
 
 
 def _read_record(record: dict[str, Any]) -> tuple[Key, BaselineStats]:
-    key = (record.pop("signature"), record.pop("weights"), record.pop("references"))
+    signature, weights, references = map(record.pop, ("signature", "weights", "references"))
+    key = (Signature.parse(signature), weights, references)
     stats = BaselineStats(**{**record, "deciles": tuple(record["deciles"])})
-    if [*map(type, key)] != [str, str, int] or not stats.is_valid:
+    if [*map(type, key)] != [Signature, str, int] or not stats.is_valid:
         raise ValueError
     return key, stats
 
 
-def key_of(signature: str, weights: str, references: int) -> Key:
-    """What statistics belong to.
+def key_of(signature: Signature, weights: str, references: int) -> Key:
+    """Return the key of the statistics for a score.
 
-    >>> key_of("metric:infolm|idf:no|multi_reference:min|model:m|torch:2", "uniform", 1)
-    ('metric:infolm|model:m', 'uniform', 1)
-    >>> key_of("metric:menli|combine_with:infolm|infolm.idf:no|infolm.weights:uniform", "idf", 1)
-    ('metric:menli|combine_with:infolm', 'idf', 1)
+    >>> signature = Signature({"metric": "menli", "infolm.idf": False, "multi_reference": "max"})
+    >>> key_of(signature, "uniform", 1)
+    ('metric:menli', 'uniform', 1)
     """
-    fields = [part.partition(":")[0] for part in signature.split("|")]
-    nested = [name for name in fields if name.rpartition(".")[2] in OF_WEIGHTS]
+    nested = [name for name in signature.fields if name.rpartition(".")[2] in OF_WEIGHTS]
     names = (*UNSIGNED, *nested, *(OF_SEVERAL if references == 1 else ()))
-    return without(signature, names), weights, references
+    return signature.without(names), weights, references
 
 
 def baseline_of(metric: str, value: Any, name: str = "rescale_with_baseline") -> Baseline | None:
@@ -236,10 +246,18 @@ def baseline_of(metric: str, value: Any, name: str = "rescale_with_baseline") ->
     return Baseline.load(path)
 
 
+@cache
 def package_baseline(metric: str) -> Baseline:
     """The baseline that the package has for a metric, an empty one where it has none."""
     path = BUNDLED_FOLDER / f"{metric}_baseline.json"
     return Baseline.load(path, PACKAGE) if path.is_file() else Baseline({}, PACKAGE)
+
+
+def most_frequent(
+    stats: Mapping[int, Mapping[str, BaselineStats]], counts: Mapping[int, int]
+) -> Mapping[str, BaselineStats] | None:
+    """Return the statistics for the number of references that most pairs have, or None."""
+    return stats.get(max(counts, key=lambda count: counts[count])) if stats else None
 
 
 def unrelated_pairs(texts: Sequence[str], pairs: int, references: int) -> Iterator[Pairs]:

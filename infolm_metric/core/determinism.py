@@ -122,6 +122,13 @@ def row_rule(weight: Tensor) -> RowRule:
     return probe_rows(inputs, outputs, weight.dtype, torch.get_num_threads())
 
 
+@functools.cache
+def limit_threads_of_forks() -> None:
+    """Limit future forks to one thread; OpenMP waits forever for threads that a fork lacks."""
+    if hasattr(os, "register_at_fork"):  # not on Windows
+        os.register_at_fork(after_in_child=functools.partial(torch.set_num_threads, 1))
+
+
 class DeterministicLinear(nn.Linear):
     """A linear layer that computes each row independently of the others."""
 

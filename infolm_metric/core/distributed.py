@@ -14,12 +14,13 @@ from typing import Any, NamedTuple, TypeVar
 
 import torch.distributed as dist
 
-from infolm_metric.core.baselines import Baseline, baseline_of, digest_of
+from infolm_metric.core.baselines import Baseline, baseline_of, digest_of, most_frequent
 from infolm_metric.core.idf import Statistics
 from infolm_metric.core.inputs import Pairs, as_list, check_pairs
-from infolm_metric.core.results import Result, differences, join_results, warn
-from infolm_metric.core.scorer import Scorer
+from infolm_metric.core.results import Result, join_results, warn
+from infolm_metric.core.scorer import Scorer, score_corpus
 from infolm_metric.core.settings import check_known
+from infolm_metric.core.signature import Signature
 
 Value = TypeVar("Value")
 
@@ -37,7 +38,7 @@ class _Account(NamedTuple):
     """What a rank tells the others of its pairs before any is scored."""
 
     digest: str
-    signature: str
+    signature: Signature
     statistics: Statistics
     counts: Counter[int]
     """How many pairs have how many references."""
@@ -96,7 +97,7 @@ def distributed_score(
 
     result = score_on_ranks(scorer, call, ranks, gather, group)
     if result is not None:
-        warn(result.counts, scorer.sentences)
+        warn(result.counts, scorer.warning_messages)
     return result
 
 
@@ -114,17 +115,17 @@ def score_on_ranks(
         pairs, settings, baseline, verbose = call()
         if not len(pairs):
             raise ValueError("predictions and references are empty; give at least one pair")
-        return scorer.score_corpus(pairs, settings, baseline, verbose)
+        return score_corpus(scorer, pairs, settings, baseline, verbose)
 
     def count() -> tuple[Call, _Account]:
         plan = call()
         texts = [plan.pairs.predictions, plan.pairs.references]
         digest = digest_of(texts) if ranks == "same" else ""
         with scorer.lock:
-            statistics = scorer.count(plan.pairs, plan.settings)
+            statistics = scorer.count(plan.pairs.texts_by_side, plan.settings)
             signature = scorer.signature(plan.settings)
         kind = "a list" if plan.settings.several else "one"
-        signature += f"|scores asked for:{kind}|rescaled:{plan.baseline}"
+        signature = signature.with_fields({"scores asked for": kind, "rescaled": plan.baseline})
         counts = Counter(plan.pairs.counts)
         return plan, _Account(digest, signature, statistics, counts)
 
@@ -143,8 +144,7 @@ def score_on_ranks(
 
     def score() -> tuple[None, Result | None]:
         with scorer.lock:
-            for references in counts if baseline else ():
-                scorer.baseline_stats(settings, statistics, baseline, references)
+            scorer.baseline_stats(settings, statistics, baseline, counts if baseline else ())
             if not len(pairs):
                 return None, None
             return None, scorer.score_part(pairs, settings, statistics, baseline, verbose)
@@ -153,9 +153,8 @@ def score_on_ranks(
     if gather == "main" and dist.get_rank(group):
         return None
     result = join_results([part for part in parts if part is not None])
-    if baseline is None:
-        return result
-    return replace(result, baseline=scorer.known_baseline(settings, statistics, counts, baseline))
+    stats = scorer.baseline_stats(settings, statistics, baseline, counts)
+    return replace(result, baseline=most_frequent(stats, counts))
 
 
 def check_rank_pairs(predictions: Any, references: Any) -> Pairs:
@@ -192,7 +191,7 @@ def _check_alike(accounts: list[_Account]) -> None:
     """Raise ValueError unless all ranks sign their scores alike, and hold pairs as they said."""
     first = accounts[0]
     for rank, account in enumerate(accounts):
-        if difference := differences(first.signature, account.signature):
+        if difference := first.signature.differences(account.signature):
             raise ValueError(
                 f"rank {rank} would score otherwise than rank 0: {difference}; give all ranks the "
                 "same settings, model and versions"

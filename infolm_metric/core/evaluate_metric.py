@@ -16,7 +16,7 @@ from infolm_metric.core.baselines import baseline_of
 from infolm_metric.core.distributed import Call, check_rank_pairs, score_on_ranks
 from infolm_metric.core.inputs import Pairs, check_pairs
 from infolm_metric.core.results import Result, warn
-from infolm_metric.core.scorer import Scorer
+from infolm_metric.core.scorer import Scorer, score_corpus
 from infolm_metric.core.settings import check_names, check_value, field_types
 
 _TEXT = datasets.Value("string")
@@ -150,7 +150,7 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
             if pair[name] is not None:
                 raise TypeError(f"add got both {name.removesuffix('s')} and {name}; give one")
             pair[name] = value
-        references = self.scorer.references_or_sources(pair["references"], pair["sources"])
+        references = self.scorer.settings.targets(pair["references"], pair["sources"])
         pairs = check_pairs([pair["predictions"]], [references])
         self._added.append(self._alike(pairs, pair["sources"]))
 
@@ -169,7 +169,7 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
             TypeError, ValueError: an argument is wrong, or strings and lists would be mixed.
         """
         check_names(inputs, _INPUTS, "add_batch got an unknown argument")
-        references = self.scorer.references_or_sources(references, sources)
+        references = self.scorer.settings.targets(references, sources)
         if pairs := check_pairs(predictions, references, allow_empty=True):
             self._added.append(self._alike(pairs, sources))
 
@@ -220,7 +220,7 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
             call_settings = self.scorer.settings.replace(**settings)
             baseline = baseline_of(call_settings.metric, rescale_with_baseline)
             parts = list(added)
-            targets = self.scorer.references_or_sources(references, sources)
+            targets = self.scorer.settings.targets(references, sources)
             if predictions is not None or targets is not None:
                 check = check_pairs if ranks is None else check_rank_pairs
                 parts.append(self._alike(check(predictions, targets), sources))
@@ -239,9 +239,10 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
                     "there is nothing to compute; give predictions and references, "
                     "or add them before with add or add_batch"
                 )
-            result = self.scorer.score_corpus(pairs, call_settings, baseline, progress)
+            result = score_corpus(self.scorer, pairs, call_settings, baseline, progress)
         if result is not None:
-            warn(result.counts, self.scorer.sentences)  # may raise, where warnings are errors
+            # May raise, if warnings are errors.
+            warn(result.counts, self.scorer.warning_messages)
         for part in added:
             with suppress(ValueError):  # gone where another thread computed it, too
                 self._added.remove(part)

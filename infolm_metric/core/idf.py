@@ -28,7 +28,7 @@ BATCH = 1000  # documents that become one row of counts
 SLICE = 100  # documents tokenised at a time: bounds memory where documents are long
 DISTINCT = 10  # documents; whether there are more makes no difference
 
-_sizes: dict[str, int] = {}  # by fingerprint; to list a large vocabulary takes most of a second
+_sizes: dict[str, int] = {}  # by fingerprint; listing a large vocabulary takes most of a second
 
 
 @dataclass(frozen=True, eq=False)
@@ -194,19 +194,31 @@ class IDF:
             )
         if processes is not None and processes < 1:
             raise ValueError(f"processes must be at least 1, got {processes!r}")
-        if fingerprint not in _sizes:
-            # The largest id, because a vocabulary with repeated lines has more ids than tokens.
-            _sizes[fingerprint] = 1 + max(tokenizer.get_vocab().values())
-        documents, frequency = 0, np.zeros(_sizes[fingerprint], dtype=np.int64)
-        digests: set[str] = set()
-        for row in _count(corpus, tokenizer, fingerprint, max_length, column, processes or 1):
+        rows = _count(corpus, tokenizer, fingerprint, max_length, column, processes or 1)
+        size = vocabulary_size(tokenizer, fingerprint)
+        return cls._from_rows(rows, size, fingerprint, str(tokenizer.name_or_path))
+
+    @classmethod
+    def from_tokens(
+        cls, documents: Iterable[np.ndarray], size: int, tokenizer: str, tokenizer_name: str
+    ) -> IDF:
+        """Count documents that are tokenized, int64 [tokens] each; `size` is the vocabulary's."""
+        rows = (_count_tokens(part) for part in batches(documents, BATCH))
+        return cls._from_rows(rows, size, tokenizer, tokenizer_name)
+
+    @classmethod
+    def _from_rows(
+        cls, rows: Iterable[Mapping[str, Any]], size: int, tokenizer: str, tokenizer_name: str
+    ) -> IDF:
+        documents, frequency, digests = 0, np.zeros(size, dtype=np.int64), set[str]()
+        for row in rows:
             documents += int(row["documents"][0])
             frequency[np.asarray(row["token_ids"][0], dtype=np.int64)] += row["counts"][0]
             digests |= {*map(str, row["digests"][0])}
         if not documents:
             raise ValueError("corpus is empty; give at least one document")
         sample = tuple(sorted(digests)[:DISTINCT])
-        return cls(documents, frequency, fingerprint, str(tokenizer.name_or_path), sample)
+        return cls(documents, frequency, tokenizer, tokenizer_name, sample)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the table to one JSON file, which takes the place of an older one whole.
@@ -324,9 +336,8 @@ class Statistics:
         The table that the settings hold, or those counted. A corpus of fewer than two distinct
         documents says nothing of its tokens, and is not used.
         """
-        idf = getattr(settings, "idf", False)
-        if isinstance(idf, IDF):
-            return idf, idf
+        if isinstance(settings.idf, IDF):
+            return settings.idf, settings.idf
         if not settings.counted or self.distinct < 2:
             return None, None
         tables = [self.tables[side] for side in settings.counted]
@@ -352,22 +363,22 @@ def count_rows(
             "name one with column="
         )
     texts = list(_documents(zip(positions, rows[column], strict=True)))
-    token_ids = [np.zeros(0, dtype=np.int64)]
-    digests: set[str] = set()
-    for start in range(0, len(texts), SLICE):
-        part = [
-            text.tokens
-            for text in tokenize(tokenizer, texts[start : start + SLICE], max_length, "truncate")
-        ]
-        flat = np.concatenate(part)
-        owner = np.repeat(np.arange(len(part)), list(map(len, part)))
-        size = flat.max(initial=0) + 1
-        token_ids.append(np.unique(owner * size + flat) % size)  # each token once a document
-        if len(digests) < DISTINCT:
-            digests |= {hashlib.sha256(tokens.tobytes()).hexdigest()[:16] for tokens in part}
-    ids, counts = np.unique(np.concatenate(token_ids), return_counts=True)
+    slices = (texts[start : start + SLICE] for start in range(0, len(texts), SLICE))
+    tokenized = (
+        text for part in slices for text in tokenize(tokenizer, part, max_length, "truncate")
+    )
+    return _count_tokens(text.tokens for text in tokenized)
+
+
+def _count_tokens(documents: Iterable[np.ndarray]) -> dict[str, list[Any]]:
+    """Return one row of counts for tokenized documents, int64 [tokens] each."""
+    distinct_tokens, digests = [np.zeros(0, dtype=np.int64)], set[str]()
+    for tokens in documents:
+        distinct_tokens.append(np.unique(tokens))
+        digests.add(hashlib.sha256(tokens.tobytes()).hexdigest()[:16])
+    ids, counts = np.unique(np.concatenate(distinct_tokens), return_counts=True)
     return {
-        "documents": [len(texts)],
+        "documents": [len(distinct_tokens) - 1],
         "token_ids": [ids],
         "counts": [counts],
         "digests": [sorted(digests)[:DISTINCT]],
@@ -386,8 +397,7 @@ def _count(
     count = partial(count_rows, tokenizer=tokenizer, max_length=max_length)
     in_memory = isinstance(corpus, list | tuple)
     if isinstance(corpus, Iterator) or (in_memory and (processes == 1 or len(corpus) <= BATCH)):
-        documents = enumerate(corpus)
-        while part := list(islice(documents, BATCH)):
+        for part in batches(enumerate(corpus), BATCH):
             positions, texts = zip(*part, strict=True)
             yield count({"text": texts}, positions, column="text")
         return
@@ -426,6 +436,25 @@ def _count(
         desc="Counting documents",
     )
     yield from counts.with_format("numpy").iter(batch_size=1)
+
+
+def vocabulary_size(tokenizer: Any, fingerprint: str) -> int:
+    """Return the number of token ids of a tokenizer with this fingerprint."""
+    if fingerprint not in _sizes:
+        # The largest id, because a vocabulary with repeated lines has more ids than tokens.
+        _sizes[fingerprint] = 1 + max(tokenizer.get_vocab().values())
+    return _sizes[fingerprint]
+
+
+def batches(items: Iterable[Any], size: int) -> Iterator[list[Any]]:
+    """Yield lists of `size` consecutive items.
+
+    >>> list(batches("abc", 2))
+    [['a', 'b'], ['c']]
+    """
+    items = iter(items)
+    while batch := list(islice(items, size)):
+        yield batch
 
 
 def _documents(rows: Iterable[tuple[int, Any]]) -> Iterator[str]:

@@ -82,6 +82,11 @@ class Pairs:
         return [text for group in self.references for text in group]
 
     @property
+    def texts_by_side(self) -> dict[str, list[str]]:
+        """All candidates and all references."""
+        return {"candidates": self.predictions, "references": self.flat_references}
+
+    @property
     def texts(self) -> Iterator[str]:
         """Every text, pair by pair, the candidate before its references."""
         return (text for candidate, group in self for text in (candidate, *group))
@@ -112,7 +117,9 @@ class Pairs:
             yield self.part(start)
 
 
-def check_pairs(predictions: Any, references: Any, *, allow_empty: bool = False) -> Pairs:
+def check_pairs(
+    predictions: Any, references: Any, *, allow_empty: bool = False, against_sources: bool = False
+) -> Pairs:
     """Return the checked pairs: equally many texts and references, at least one.
 
     `predictions` is a list of strings and `references` a list of strings, or a list of lists of
@@ -166,7 +173,7 @@ def check_pairs(predictions: Any, references: Any, *, allow_empty: bool = False)
             raise ValueError(
                 f"{name} is an empty list; give each prediction at least one reference"
             )
-    return Pairs(candidates, checked_groups, several)
+    return Pairs(candidates, checked_groups, several, against_sources)
 
 
 def iterate_pairs(pairs: Iterable[Any]) -> Iterator[Pair]:

@@ -39,7 +39,7 @@ from transformers.utils import (
 )
 from transformers.utils.hub import get_checkpoint_shard_files
 
-from infolm_metric.core.determinism import make_products_reproducible
+from infolm_metric.core.determinism import limit_threads_of_forks, make_products_reproducible
 from infolm_metric.core.idf import IDF, tokenizer_fingerprint
 from infolm_metric.core.results import user_stacklevel
 from infolm_metric.core.settings import BUNDLED, BUNDLED_FOLDER, ModelSettings
@@ -266,6 +266,12 @@ def open_checkpoint(name: str, revision: str | None, architecture: Architecture)
     )
 
 
+def open_model(settings: ModelSettings, architecture: Architecture) -> Checkpoint:
+    """Open the checkpoint of the model that settings name, as `open_checkpoint`."""
+    name = str(settings.model_name_or_path)
+    return open_checkpoint(name, settings.model_revision, architecture)
+
+
 def load_weights(
     checkpoint: Checkpoint, dtype: str, device: str | None, optional: str | None = None
 ) -> Any:
@@ -390,6 +396,43 @@ class TensorCache:
         while self.size > limit:
             _, tensor = self._tensors.popitem(last=False)
             self.size -= tensor.nbytes
+
+
+class ModelHolder:
+    """One checkpoint with its model, loaded at the first use, and the cache of its encodings.
+
+    Args:
+        open: returns the checkpoint that settings name.
+        load: returns the model of a checkpoint for settings.
+    """
+
+    def __init__(
+        self, open: Callable[[Any], Checkpoint], load: Callable[[Checkpoint, Any], Any]
+    ) -> None:
+        self._open, self._load = open, load
+        self._checkpoint: tuple[Hashable, Checkpoint] | None = None
+        self._model: tuple[Hashable, Any] | None = None
+        self.cache = TensorCache()
+
+    def checkpoint(self, settings: ModelSettings) -> Checkpoint:
+        """Return the checkpoint, opened unless the last call used it."""
+        key = settings.model_name_or_path, settings.model_revision
+        if self._checkpoint is None or self._checkpoint[0] != key:
+            self._checkpoint = key, self._open(settings)
+        return self._checkpoint[1]
+
+    def model(self, settings: ModelSettings) -> Any:
+        """Return the model, loaded unless the last call used it; then the cache is emptied."""
+        checkpoint = self.checkpoint(settings)
+        key = self._checkpoint and self._checkpoint[0], settings.device, settings.dtype
+        if self._model is None or self._model[0] != key:
+            self._model = None
+            self.cache.shrink(0)
+            limit_threads_of_forks()
+            with torch.device("cpu"):  # regardless of the caller's default device
+                self._model = key, self._load(checkpoint, settings)
+        self.cache.shrink(settings.reuse_memory)
+        return self._model[1]
 
 
 def _hub_silence(source: str, revision: str | None) -> str:

@@ -5,10 +5,13 @@ from __future__ import annotations
 import sys
 import warnings
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
+
+from infolm_metric.core.baselines import BaselineStats
+from infolm_metric.core.signature import Signature
 
 TOO_MANY = 0.1  # share of the tokens, or texts, beyond which scores say little
 FEW_DOCUMENTS = 10  # distinct ones
@@ -85,6 +88,35 @@ def user_stacklevel() -> int:
     return level
 
 
+Extra = Mapping[str, Mapping[str, Mapping[str, list[float]]]]
+"""Further numbers of each pair: key -> score name -> part -> [pairs]."""
+
+
+@dataclass(frozen=True)
+class ChunkScores:
+    """Scores of the pairs of a chunk.
+
+    Attributes:
+        scores: by score name, [pairs] each.
+        counts: of texts, tokens, and texts by kind of warning.
+        extra: further numbers of each pair.
+    """
+
+    scores: dict[str, list[float]]
+    counts: Mapping[str, int] = field(default_factory=Counter)
+    extra: Extra = field(default_factory=dict)
+
+    @classmethod
+    def join(cls, parts: Sequence[ChunkScores]) -> ChunkScores:
+        """Join consecutive chunks, at least one."""
+        extra = {
+            key: {name: _appended([part.extra[key][name] for part in parts]) for name in by_name}
+            for key, by_name in parts[0].extra.items()
+        }
+        scores = _appended([part.scores for part in parts])
+        return cls(scores, add_counts(part.counts for part in parts), extra)
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Result(Mapping[str, Any]):
     """Scores of every pair, by the full name of each kind of score that was asked for.
@@ -100,25 +132,27 @@ class Result(Mapping[str, Any]):
         counts: of texts, tokens, and those that are not scored quite as they were written.
         several: True if a list of kinds was asked for, even of one.
         rescaled: the scores with 1 for the best possible and 0 for unrelated texts, if asked for.
-        baseline: what unrelated texts score, by the kind of score, where scores are rescaled.
+        baseline: statistics of unrelated texts by score name, for the number of references that
+            most pairs have; None if no baseline fits.
         extra: more numbers of each pair, by their key in the dictionary and the kind of score.
 
-    >>> result = Result("infolm", {"l1_distance": [0.5, 1.5]}, "...", higher_is_better=False)
+    >>> scores = {"l1_distance": [0.5, 1.5]}
+    >>> result = Result("infolm", scores, Signature({"idf": False}), higher_is_better=False)
     >>> result["infolm"], list(result)
     (1.0, ['infolm', 'scores', 'higher_is_better', 'signature', 'warnings'])
     >>> result
-    <Result of 2 pairs: l1_distance 1 (lower is better), '...'>
+    <Result of 2 pairs: l1_distance 1 (lower is better), 'idf:no'>
     """
 
     metric: str
     scores: dict[str, list[float]]
-    signature: str
+    signature: Signature
     higher_is_better: bool
     counts: Mapping[str, int] = field(default_factory=Counter)
     several: bool = False
     rescaled: Mapping[str, list[float]] = field(default_factory=dict)
-    baseline: Mapping[str, Mapping[str, Any]] | None = None
-    extra: Mapping[str, Mapping[str, Mapping[str, list[float]]]] = field(default_factory=dict)
+    baseline: Mapping[str, BaselineStats] | None = None
+    extra: Extra = field(default_factory=dict)
 
     def __repr__(self) -> str:
         pairs = len(next(iter(self.scores.values())))
@@ -141,9 +175,10 @@ class Result(Mapping[str, Any]):
     def columns(self) -> dict[str, list[float]]:
         """All that stands beside a pair, [pairs] each: the scores, then the rescaled ones.
 
-        >>> rescaled = {"l1_distance": [0.75]}
-        >>> Result("infolm", {"l1_distance": [0.5]}, "...", False, rescaled=rescaled).columns()
-        {'l1_distance': [0.5], 'l1_distance_rescaled': [0.75]}
+            >>> rescaled = {"l1_distance": [0.75]}
+            >>> scores = {"l1_distance": [0.5]}
+        >>> Result("infolm", scores, Signature({}), False, rescaled=rescaled).columns()
+            {'l1_distance': [0.5], 'l1_distance_rescaled': [0.75]}
         """
         columns = {f"{name}_rescaled": column for name, column in self.rescaled.items()}
         for key, by_name in self.extra.items():
@@ -155,14 +190,15 @@ class Result(Mapping[str, Any]):
         """The result as `compute` returns it.
 
         Args:
-            return_scores: whether to give the scores of each pair.
-            details: False for the means alone, for tools that average every value.
+                return_scores: whether to give the scores of each pair.
+                details: False for the means alone, for tools that average every value.
 
         Returns:
-            Means, scores, direction, signature and warnings, each by its name.
+                Means, scores, direction, signature and warnings, each by its name.
 
-        >>> Result("infolm", {"l1_distance": [0.5, 1.5]}, "...", False).as_dict(details=False)
-        {'infolm': 1.0}
+            >>> scores = {"l1_distance": [0.5, 1.5]}
+        >>> Result("infolm", scores, Signature({}), False).as_dict(details=False)
+            {'infolm': 1.0}
         """
         # The only value if one kind was asked for by name.
         unwrap = dict if self.several else lambda by_name: next(iter(by_name.values()))
@@ -182,8 +218,13 @@ class Result(Mapping[str, Any]):
         result["higher_is_better"] = self.higher_is_better
         result["signature"] = self.signature
         result["warnings"] = occurring(self.counts)
-        if self.baseline:
-            result["baseline"] = unwrap(self.baseline)
+        if self.rescaled and self.baseline:
+            result["baseline"] = unwrap(
+                {
+                    name: {**stats.numbers, "source": stats.source}
+                    for name, stats in self.baseline.items()
+                }
+            )
         return result
 
     @cached_property
@@ -206,28 +247,45 @@ class Result(Mapping[str, Any]):
         return {**other, **self}
 
 
+@dataclass(frozen=True)
+class Summary:
+    """Means of a whole corpus, without the scores of its pairs.
+
+    Attributes:
+        pairs: number of pairs.
+        means: by column of scores.
+        signature: everything that can change the scores.
+        counts: of texts, tokens, and texts by kind of warning.
+        baseline: statistics of unrelated texts by score name, or None if no baseline fits.
+        resumed: pairs that an earlier run of the job had scored.
+    """
+
+    pairs: int
+    means: Mapping[str, float]
+    signature: Signature
+    counts: Mapping[str, int]
+    baseline: Mapping[str, BaselineStats] | None = None
+    resumed: int = 0
+
+
 def join_results(parts: Sequence[Result]) -> Result:
     """The results of consecutive parts of a corpus as one.
 
     Raises ValueError if they were not scored alike.
 
-    >>> half = Result("infolm", {"l1_distance": [0.5]}, "...", False, Counter(texts=2))
+    >>> counts = Counter(texts=2)
+    >>> half = Result("infolm", {"l1_distance": [0.5]}, Signature({}), False, counts)
     >>> whole = join_results([half, half])
     >>> whole.scores, whole.counts["texts"]
     ({'l1_distance': [0.5, 0.5]}, 4)
     """
     first = parts[0]
     for part in parts:
-        if difference := differences(first.signature, part.signature):
+        if difference := first.signature.differences(part.signature):
             raise ValueError(f"the parts were not scored alike: {difference}; score them again")
-    extra = {
-        key: {name: _appended([part.extra[key][name] for part in parts]) for name in by_name}
-        for key, by_name in first.extra.items()
-    }
-    scores = _appended([part.scores for part in parts])
+    whole = ChunkScores.join([ChunkScores(part.scores, part.counts, part.extra) for part in parts])
     rescaled = _appended([part.rescaled for part in parts])
-    counts = add_counts(part.counts for part in parts)
-    return replace(first, scores=scores, rescaled=rescaled, extra=extra, counts=counts)
+    return replace(first, rescaled=rescaled, **vars(whole))
 
 
 def add_counts(parts: Iterable[Mapping[str, int]]) -> Counter[str]:
@@ -252,33 +310,3 @@ def mean(values: Sequence[float]) -> float:
 
 def _appended(parts: Sequence[Mapping[str, list[float]]]) -> dict[str, list[float]]:
     return {name: [value for part in parts for value in part[name]] for name in parts[0]}
-
-
-# Signatures: `name:value|...`.
-
-
-def without(signature: str, names: Container[str]) -> str:
-    """The signature without the fields of these names.
-
-    >>> without("measure:l1_distance|idf:no", ["idf"])
-    'measure:l1_distance'
-    """
-    parts = signature.split("|")
-    return "|".join(part for part in parts if part.partition(":")[0] not in names)
-
-
-def differences(old_signature: str, new_signature: str) -> str:
-    """What is different between two signatures, or nothing.
-
-    >>> differences("temperature:1.0|model:m", "temperature:2.0|model:m")
-    'temperature was 1.0 and is 2.0 now'
-    """
-    old, new = (
-        dict(part.split(":", 1) for part in signature.split("|") if ":" in part)
-        for signature in (old_signature, new_signature)
-    )
-    return "; ".join(
-        f"{name} was {old.get(name, 'not given')} and is {new.get(name, 'not given')} now"
-        for name in dict.fromkeys([*old, *new])
-        if old.get(name) != new.get(name)
-    )

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
+import functools
 import inspect
 import math
 import os
 import re
 import typing
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -64,7 +65,9 @@ class Settings:
     unsigned: ClassVar[frozenset[str]] = frozenset()
     """Fields that cannot change a score."""
     takes_sources: ClassVar[bool] = False
-    """True if sources can stand in the place of references."""
+    """True if sources can take the place of references."""
+    idf = typing.cast(Any, False)
+    """Token weights; a metric that weights tokens makes this a field."""
 
     def __post_init__(self) -> None:
         for name, annotation in field_types(type(self)).items():
@@ -98,15 +101,41 @@ class Settings:
         return bool(self.names_field) and not isinstance(getattr(self, self.names_field), str)
 
     @property
+    def extra_columns(self) -> tuple[str, ...]:
+        """Names of the columns that a result has in addition to scores."""
+        return ()
+
+    @property
     def counted(self) -> tuple[str, ...]:
         """The sides of the pairs whose documents are counted for the setting `idf`."""
         sides = {"references": ("references",), "separate": ("candidates", "references")}
-        idf = getattr(self, "idf", False)
-        return sides[idf] if isinstance(idf, str) else ()
+        return sides[self.idf] if isinstance(self.idf, str) else ()
 
     def without_counts(self: AnySettings) -> AnySettings:
         """These settings, but that tokens are weighed alike where documents would be counted."""
         return self.replace(idf=False) if self.counted else self
+
+    def without_reuse(self: AnySettings) -> AnySettings:
+        """Return these settings without a cache of encodings."""
+        return self
+
+    def single(self: AnySettings, name: str) -> AnySettings:
+        """Return these settings for the score of this name alone."""
+        return self.replace(**{self.names_field: name}) if self.names_field else self
+
+    def targets(self, references: Any, sources: Any) -> Any:
+        """Return the references, or the sources that take their place.
+
+        Raises:
+            TypeError: both are given, or the metric takes no sources.
+        """
+        if sources is None:
+            return references
+        if not self.takes_sources:
+            raise TypeError(f"{self.metric} takes no sources; give references")
+        if references is not None:
+            raise TypeError("got both references and sources; give one of them")
+        return sources
 
     def signed(self) -> dict[str, object]:
         """What can change a score, but for the model and how it reads, which a scorer signs."""
@@ -123,10 +152,9 @@ class Settings:
 
     def baseline_settings(self: AnySettings) -> list[AnySettings]:
         """The settings whose scores a baseline file holds, for every kind of weights."""
-        idf = getattr(self, "idf", None)
-        if idf is None:
+        if "idf" not in field_types(type(self)):
             return [self]
-        return [self.replace(idf=form) for form in (False, idf or "references")]
+        return [self.replace(idf=form) for form in (False, self.idf or "references")]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -185,6 +213,10 @@ class ModelSettings(Settings):
             check_device(self.device)
         object.__setattr__(self, "model_name_or_path", self._model())
 
+    def without_reuse(self: AnySettings) -> AnySettings:
+        """Return these settings without a cache of encodings."""
+        return self.replace(reuse_memory=0)
+
     def _model(self) -> str:
         """The model's name or the absolute path of its folder, also from the environment."""
         name = self.model_name_or_path or os.environ.get(self.model_variable)
@@ -199,9 +231,12 @@ class ModelSettings(Settings):
 # Fields.
 
 
+_type_hints = functools.cache(typing.get_type_hints)
+
+
 def field_types(settings: type[Settings]) -> Mapping[str, Any]:
     """The annotation of every field, by name."""
-    hints = typing.get_type_hints(settings)
+    hints = _type_hints(typing.cast(Hashable, settings))
     return {field.name: hints[field.name] for field in dataclasses.fields(settings)}
 
 

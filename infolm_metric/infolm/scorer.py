@@ -11,10 +11,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from infolm_metric.core.encoding import EncodingScorer, Texts, reduce_references
 from infolm_metric.core.idf import IDF, WeightedText
 from infolm_metric.core.inputs import Pairs, check_pairs, check_text, check_texts
 from infolm_metric.core.results import Result, add_counts, warn
-from infolm_metric.core.scorer import Progress, Scorer, Texts, combine_references
+from infolm_metric.core.scorer import Progress, no_progress
 from infolm_metric.infolm import measures
 from infolm_metric.infolm.distributions import (
     distributions,
@@ -35,7 +36,7 @@ CHUNK_TEXTS = 2048
 COMPARED_ELEMENTS = 1 << 22  # entries of the distributions compared in one step
 
 
-class InfoLMScorer(Scorer):
+class InfoLMScorer(EncodingScorer):
     """Scores candidates against references; the model is loaded at the first use and kept.
 
     Args:
@@ -55,24 +56,24 @@ class InfoLMScorer(Scorer):
 
     settings_type = InfoLMSettings
     architecture = ARCHITECTURE
-    best_means = "the same distribution"
+    perfect_score_label = "the same distribution"
     load = staticmethod(load_masked_lm)
 
-    # How texts are read, and how two readings are compared.
+    # How texts are read, and how two encodings are compared.
 
     def chunks(self, pairs: Pairs, settings: InfoLMSettings) -> Iterator[Pairs]:
         """The pairs in parts whose distributions are held at once."""
         return pairs.chunks(self._room(settings, CHUNK_BYTES))
 
-    def read(
+    def encode(
         self,
         texts: Texts,
         settings: InfoLMSettings,
-        progress: Progress = lambda share: None,
+        progress: Progress = no_progress,
         temperatures: Sequence[float] = (),
     ) -> dict[Hashable, Tensor]:
         """log p of each text by its key, float64 [vocab]; of several temperatures [them, vocab]."""
-        model = self.model(settings)
+        model = self.models.model(settings)
         options = model.checkpoint.text_limit(settings.max_length), settings.masks_per_pass
         distinct: dict[Hashable, WeightedText] = {text.key: text for text in texts}
         all_temperatures = temperatures or [settings.temperature]
@@ -80,40 +81,40 @@ class InfoLMScorer(Scorer):
             key: [(key, *options, temperature) for temperature in all_temperatures]
             for key in distinct
         }
-        readings: dict[Hashable, Tensor] = {}
+        encodings: dict[Hashable, Tensor] = {}
         for key in distinct:
-            rows = [row for name in names[key] if (row := self.cache.get(name)) is not None]
+            rows = [row for name in names[key] if (row := self.models.cache.get(name)) is not None]
             if len(rows) == len(all_temperatures):
-                readings[key] = torch.stack(rows)
-        missing = [text for key, text in distinct.items() if key not in readings]
+                encodings[key] = torch.stack(rows)
+        missing = [text for key, text in distinct.items() if key not in encodings]
         by_key = distributions(missing, model, settings, all_temperatures, progress)
         for key, log_p in by_key.items():
             for name, row in zip(names[key], log_p, strict=True):
-                self.cache.put(name, row)
-            readings[key] = log_p
-        return readings if temperatures else {key: log_p[0] for key, log_p in readings.items()}
+                self.models.cache.put(name, row)
+            encodings[key] = log_p
+        return encodings if temperatures else {key: log_p[0] for key, log_p in encodings.items()}
 
     def compare(
         self,
         candidates: Texts,
         references: Texts,
-        readings: Mapping[Hashable, Tensor],
+        encodings: Mapping[Hashable, Tensor],
         settings: InfoLMSettings,
     ) -> dict[str, np.ndarray]:
         """Every measure that was asked for, of candidates and references, float64 [pairs] each."""
-        values = self._compare(candidates, references, readings, [settings])
+        values = self._compare(candidates, references, encodings, [settings])
         return dict(zip(settings.names, values, strict=True))
 
     def compare_all(
         self,
         candidates: Texts,
         references: Texts,
-        readings: Mapping[Hashable, Tensor],
+        encodings: Mapping[Hashable, Tensor],
         settings: InfoLMSettings,
     ) -> np.ndarray:
         """The measure of all candidates with all references, float64 [candidates, references]."""
         log_q, log_p = (
-            interpolated(texts, readings, settings.interpolation)
+            interpolated(texts, encodings, settings.interpolation)
             for texts in (candidates, references)
         )
         (name,) = settings.names
@@ -191,7 +192,10 @@ class InfoLMScorer(Scorer):
         kinds = {kind for result in results for kind in result.counts}
         counts = {kind: max(result.counts[kind] for result in results) for kind in kinds}
         documents = [result.counts["few_documents"] for result in results]
-        warn({**counts, "few_documents": min(filter(None, documents), default=0)}, self.sentences)
+        warn(
+            {**counts, "few_documents": min(filter(None, documents), default=0)},
+            self.warning_messages,
+        )
         return list(zip(grid, results, strict=True))
 
     def distributions(self, texts: Any, **changed: Any) -> Tensor:
@@ -215,13 +219,15 @@ class InfoLMScorer(Scorer):
             raise ValueError("texts is empty; give at least one text")
         pairs = Pairs(texts, [[text] for text in texts])
         with self.lock:
-            statistics = self.count(pairs, settings)
+            statistics = self.count(pairs.texts_by_side, settings)
             self.check(pairs, settings, statistics)
-            weighted_texts = self.weigh(texts, statistics.weighting(settings)[0], settings)
-            readings = self.read(weighted_texts, settings)
+            weighted_texts = self.tokenize_and_weight(
+                texts, statistics.weighting(settings)[0], settings
+            )
+            encodings = self.encode(weighted_texts, settings)
             counts = self.count_warnings(weighted_texts, settings)
-        warn({**counts, "few_documents": statistics.distinct}, self.sentences)
-        return interpolated(weighted_texts, readings, settings.interpolation)
+        warn({**counts, "few_documents": statistics.distinct}, self.warning_messages)
+        return interpolated(weighted_texts, encodings, settings.interpolation)
 
     def explain(self, candidate: str, reference: str, **changed: Any) -> Explanation:
         """What the model predicts at each position of two texts, and what drives their score.
@@ -255,15 +261,15 @@ class InfoLMScorer(Scorer):
             )
         pairs = Pairs([candidate], [[reference]])
         with self.lock:
-            statistics = self.count(pairs, settings)
+            statistics = self.count(pairs.texts_by_side, settings)
             result = self.score_part(pairs, settings, statistics)
             sides = zip((candidate, reference), statistics.weighting(settings), strict=True)
             views = [
-                self._view(self.weigh([text], table, settings)[0], settings)
+                self._view(self.tokenize_and_weight([text], table, settings)[0], settings)
                 for text, table in sides
             ]
-            tokenizer = self.checkpoint(settings).tokenizer
-        warn(result.counts, self.sentences)
+            tokenizer = self.models.checkpoint(settings).tokenizer
+        warn(result.counts, self.warning_messages)
         ((score,),) = result.scores.values()
         return explain_score(views[0], views[1], settings, score, result.signature, tokenizer)
 
@@ -271,14 +277,14 @@ class InfoLMScorer(Scorer):
 
     def _room(self, settings: InfoLMSettings, most_bytes: int, count: int = 1) -> int:
         """The number of texts whose distributions, `count` of a text, are held at once."""
-        size = 8 * self.checkpoint(settings).size * count
+        size = 8 * self.models.checkpoint(settings).size * count
         return max(2, min(CHUNK_TEXTS, most_bytes // size))
 
     def _compare(
         self,
         candidates: Texts,
         references: Texts,
-        readings: Mapping[Hashable, Tensor],
+        encodings: Mapping[Hashable, Tensor],
         grid: Sequence[InfoLMSettings],
     ) -> np.ndarray:
         """The measures of settings that interpolate alike, float64 [measures, pairs]."""
@@ -287,12 +293,12 @@ class InfoLMScorer(Scorer):
             for settings in grid
             for name in settings.names
         ]
-        step = max(1, COMPARED_ELEMENTS // next(iter(readings.values())).numel())
+        step = max(1, COMPARED_ELEMENTS // next(iter(encodings.values())).numel())
         values = np.empty((len(specs), len(references)))
         for start in range(0, len(references), step):
             part = slice(start, start + step)
             log_q, log_p = (
-                interpolated(texts[part], readings, grid[0].interpolation)
+                interpolated(texts[part], encodings, grid[0].interpolation)
                 for texts in (candidates, references)
             )
             values[:, part] = measures.compare_each(specs, log_p, log_q).cpu().numpy()
@@ -303,11 +309,11 @@ class InfoLMScorer(Scorer):
         # Weighed by their number, because windows read without a mask do not come in order.
         numbers = np.arange(len(text.log_weights), dtype=np.float64)
         copy = WeightedText(text.key, text.text, numbers)
-        steps = list(predictions([[copy]], self.model(settings), settings))
+        steps = list(predictions([[copy]], self.models.model(settings), settings))
         order = torch.cat([weights[:, 0] for _, weights, _ in steps]).argsort()
         logits = torch.cat([logits for *_, logits in steps])
         log_p = log_predictions(logits[order.to(logits.device)], settings.temperature)
-        tokenizer = self.checkpoint(settings).tokenizer
+        tokenizer = self.models.checkpoint(settings).tokenizer
         ids, log_weights = text.text.tokens.tolist(), text.log_weights
         if not ids:
             ids, log_weights = [tokenizer.mask_token_id], np.zeros(1)
@@ -355,7 +361,8 @@ class InfoLMScorer(Scorer):
     def _sweep(self, pairs: Pairs, grid: Sequence[InfoLMSettings]) -> list[Result]:
         """The results for settings that differ in what is made of the model's predictions."""
         by_idf = {settings.idf: settings for settings in grid}
-        statistics = {idf: self.count(pairs, settings) for idf, settings in by_idf.items()}
+        texts = pairs.texts_by_side
+        statistics = {idf: self.count(texts, settings) for idf, settings in by_idf.items()}
         temperatures = list(dict.fromkeys(settings.temperature for settings in grid))
         # Settings that weigh texts alike, by their tables; in each, those of one distribution.
         weightings: dict[Any, dict[tuple[float, float], list[int]]] = {}
@@ -371,23 +378,23 @@ class InfoLMScorer(Scorer):
             owners = np.repeat(np.arange(len(chunk)), chunk.counts)
             by_tables = {
                 tables: (
-                    self.weigh(chunk.predictions, tables[0], grid[0]),
-                    self.weigh(chunk.flat_references, tables[1], grid[0]),
+                    self.tokenize_and_weight(chunk.predictions, tables[0], grid[0]),
+                    self.tokenize_and_weight(chunk.flat_references, tables[1], grid[0]),
                 )
                 for tables in weightings
             }
-            texts = [text for sides in by_tables.values() for side in sides for text in side]
-            readings = self.read(texts, grid[0], temperatures=temperatures)
+            chunk_texts = [text for sides in by_tables.values() for side in sides for text in side]
+            encodings = self.encode(chunk_texts, grid[0], temperatures=temperatures)
             for tables, (candidates, references) in by_tables.items():
                 repeats = [candidates[owner] for owner in owners]
                 for (temperature, _), indices in weightings[tables].items():
                     row = temperatures.index(temperature)
-                    log_p = {key: reading[row] for key, reading in readings.items()}
+                    log_p = {key: encoding[row] for key, encoding in encodings.items()}
                     group = [grid[index] for index in indices]
                     values = self._compare(repeats, references, log_p, group)
                     for index, column in zip(indices, values, strict=True):
                         rule = grid[index].multi_reference
-                        scores[index] += combine_references(column, chunk.counts, rule).tolist()
+                        scores[index] += reduce_references(column, chunk.counts, rule).tolist()
                         counts = self.count_warnings([*candidates, *references], grid[index])
                         parts[index].append(counts)
         return [

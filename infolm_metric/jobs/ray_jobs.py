@@ -23,13 +23,14 @@ import pyarrow.dataset
 import ray
 
 from infolm_metric import metrics
-from infolm_metric.core.baselines import Baseline, baseline_of
+from infolm_metric.core.baselines import Baseline, baseline_of, most_frequent
 from infolm_metric.core.files import check_there, pair_of, row_type
 from infolm_metric.core.idf import Statistics
 from infolm_metric.core.inputs import Pairs
-from infolm_metric.core.results import add_counts, differences, warn
-from infolm_metric.core.scorer import Scorer, sign_baseline
-from infolm_metric.jobs.resume import JobResult, check_new_columns, result_columns
+from infolm_metric.core.results import Summary, add_counts, warn
+from infolm_metric.core.scorer import Scorer
+from infolm_metric.core.signature import Signature
+from infolm_metric.jobs.resume import check_new_columns, result_columns
 
 if TYPE_CHECKING:
     from ray.data import Dataset
@@ -96,7 +97,7 @@ def score_files(
     source_column: str | None = None,
     workers: int | None = None,
     rescale_with_baseline: Any = False,
-) -> JobResult:
+) -> Summary:
     """What was written: a folder of Parquet files, one or more of each worker.
 
     `source` is a data set of `datasets`, or the path of a file or a folder that the cluster reads;
@@ -125,14 +126,15 @@ def score_files(
         rows += len(part)
         for name in names:
             sums[name] += pyarrow.compute.sum(part[name]).as_py() or 0.0
-    warn(counts, scorer.sentences)
+    warn(counts, scorer.warning_messages)
+    stats = scorer.baseline_stats(scorer.settings, statistics, baseline, references)
     signature = scorer.signature(scorer.settings, statistics, columns.against_sources)
-    return JobResult(
+    return Summary(
         rows,
         {name: total / rows for name, total in sums.items()},
-        sign_baseline(signature, baseline) if baseline else signature,
+        baseline.sign(signature) if baseline else signature,
         counts,
-        scorer.known_baseline(scorer.settings, statistics, references, baseline),
+        most_frequent(stats, references),
     )
 
 
@@ -193,7 +195,7 @@ class Columns(NamedTuple):
         type_of_rows: type[dict[str, Any]] = dict,
     ) -> Columns:
         """Check that one of references and sources is named, and that the metric takes it."""
-        columns = scorer.references_or_sources(tuple(references) or None, source and (source,))
+        columns = scorer.settings.targets(tuple(references) or None, source and (source,))
         return cls(candidate, columns or (), source is not None, type_of_rows)
 
 
@@ -211,11 +213,11 @@ def _scored(
     The scorer is sent to the workers as its class and settings, and with it the actor `totals`,
     which they tell what they would warn of otherwise.
     """
-    names = result_columns(scorer, scorer.settings, baseline)
+    names = result_columns(scorer.settings, baseline)
     check_new_columns("the data set", dataset.columns() or (), names)
     statistics = _count(dataset, scorer, columns)
     if baseline:
-        scorer.baseline_stats(scorer.settings, statistics, baseline)
+        scorer.baseline_stats(scorer.settings, statistics, baseline, [1])
     device = getattr(scorer.settings, "device", None) or ""
     gpu = bool(ray.cluster_resources().get("GPU")) and not device.startswith("cpu")
     worker = (scorer, scorer.signature(), statistics, columns, baseline, totals)
@@ -252,7 +254,8 @@ def _count(dataset: Dataset, scorer: Scorer, columns: Columns) -> Statistics:
 
 def _count_batch(rows: pyarrow.Table, scorer: Scorer, columns: Columns) -> dict[str, list[bytes]]:
     """One row: the statistics of a batch."""
-    return {"counts": [pickle.dumps(scorer.count(_pairs(rows, columns), scorer.settings))]}
+    statistics = scorer.count(_pairs(rows, columns).texts_by_side, scorer.settings)
+    return {"counts": [pickle.dumps(statistics)]}
 
 
 @dataclass
@@ -260,7 +263,7 @@ class _Worker:
     """An actor: holds the scorer, and adds scores to batches of rows."""
 
     scorer: Scorer
-    signature: str
+    signature: Signature
     statistics: Statistics
     columns: Columns
     baseline: Baseline | None
@@ -268,7 +271,7 @@ class _Worker:
 
     def __call__(self, rows: pyarrow.Table) -> pyarrow.Table:
         # Here, because Ray does not give back what is raised where an actor is made.
-        if difference := differences(self.signature, self.scorer.signature()):
+        if difference := self.signature.differences(self.scorer.signature()):
             raise ValueError(
                 f"a worker would score otherwise than the driver: {difference}; give all workers "
                 "the same model and versions"
@@ -279,7 +282,7 @@ class _Worker:
         scores = result.columns()
         check_new_columns("the data set", rows.column_names, scores)
         if self.totals is None:
-            warn(result.counts, self.scorer.sentences)
+            warn(result.counts, self.scorer.warning_messages)
         else:  # told before the worker ends
             ray.get(self.totals.add.remote(result.counts, Counter(pairs.counts)))
         for name, column in scores.items():

@@ -14,7 +14,7 @@ import math
 import os
 import shutil
 import warnings
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
@@ -27,7 +27,7 @@ from typing import Any
 from filelock import FileLock, Timeout
 from tqdm import tqdm
 
-from infolm_metric.core.baselines import Baseline, baseline_of
+from infolm_metric.core.baselines import Baseline, baseline_of, most_frequent
 from infolm_metric.core.files import (
     Row,
     Source,
@@ -36,38 +36,17 @@ from infolm_metric.core.files import (
     put_in_place,
     write_text,
 )
-from infolm_metric.core.idf import Statistics
+from infolm_metric.core.idf import Statistics, batches
 from infolm_metric.core.inputs import Pairs
-from infolm_metric.core.results import Result, add_counts, differences, user_stacklevel, warn
-from infolm_metric.core.scorer import Scorer, sign_baseline
-from infolm_metric.core.settings import ModelSettings
+from infolm_metric.core.results import Result, Summary, add_counts, user_stacklevel, warn
+from infolm_metric.core.scorer import Scorer
+from infolm_metric.core.signature import Signature
 
 CHUNK = 256  # pairs
 COUNTED = 1024  # pairs whose document frequencies are counted at a time
 PAIR = "pair"
 """Column of a pair's number."""
 RESTART = "name another output, or start again with --restart"
-
-
-@dataclass(frozen=True)
-class JobResult:
-    """What a finished job has written: its means by column, and the signature of all scores.
-
-    Attributes:
-        pairs: how many there are.
-        means: of each column of scores.
-        signature: all that can change them.
-        counts: of texts, tokens, and those that are not scored quite as they were written.
-        baseline: what unrelated texts score, by the kind of score, where it is known.
-        resumed: pairs that were there before this run.
-    """
-
-    pairs: int
-    means: Mapping[str, float]
-    signature: str
-    counts: Mapping[str, int]
-    baseline: Mapping[str, Mapping[str, Any]] | None = None
-    resumed: int = 0
 
 
 @dataclass(frozen=True)
@@ -78,7 +57,7 @@ class _Job:
     warnings are counted. `sums` holds the sum, minimum and maximum of each column of scores.
     """
 
-    signature: str
+    signature: Signature
     digest: str
     rows: int
     done: int = 0
@@ -90,8 +69,11 @@ class _Job:
     def read(cls, file: Path) -> _Job | None:
         """The job that a file records; None if there is no file."""
         try:
-            return cls(**json.loads(file.read_bytes())) if file.exists() else None
-        except (TypeError, ValueError):
+            if not file.exists():
+                return None
+            record = json.loads(file.read_bytes())
+            return cls(Signature.parse(record.pop("signature")), **record)
+        except (AttributeError, KeyError, TypeError, ValueError):
             raise ValueError(f"{file} is not a job record of this version; {RESTART}") from None
 
     def write(self, file: Path) -> None:
@@ -100,7 +82,7 @@ class _Job:
 
     def check(self, job: _Job, output: str | os.PathLike[str]) -> None:
         """Raise ValueError with what is different if this is not the job that is asked for."""
-        if changes := differences(self.signature, job.signature):
+        if changes := self.signature.differences(job.signature):
             raise ValueError(
                 f"{output} was begun otherwise: {changes}; give the same, or {RESTART}"
             )
@@ -128,7 +110,7 @@ def run_job(
     restart: bool = False,
     verbose: bool = False,
     chunk: int = CHUNK,
-) -> JobResult:
+) -> Summary:
     """What the job has written, once it is finished: a JSON object for each pair, a line each.
 
     It holds the pair's number, the columns of its input, and its scores. A job that was begun goes
@@ -165,9 +147,7 @@ def run_job(
     check_writable(output, source.files)
     path = Path(os.path.realpath(output))  # a link stays, and the part lies where there is room
     part, record = Path(f"{path}.part"), Path(f"{path}.job")
-    settings = scorer.settings
-    if isinstance(settings, ModelSettings):
-        settings = settings.replace(reuse_memory=0)  # nothing may cross a chunk
+    settings = scorer.settings.without_reuse()  # nothing may cross a chunk
     baseline = baseline_of(settings.metric, rescale_with_baseline)
     bar = partial(tqdm, unit="pair", disable=not verbose)
     with _locked(path):
@@ -176,13 +156,12 @@ def run_job(
             job = None  # its rows were taken elsewhere
         if path.exists() and not (path.is_file() and (job or restart or not path.stat().st_size)):
             raise ValueError(f"{output} is there, and no job has written it; {RESTART}")
-        names = [PAIR, *result_columns(scorer, settings, baseline)]
+        names = [PAIR, *result_columns(settings, baseline)]
         digest, references, statistics = _read(source, scorer, settings, names, bar)
         rows = sum(references.values())
-        for count in references if baseline else ():
-            scorer.baseline_stats(settings, statistics, baseline, count)
+        stats = scorer.baseline_stats(settings, statistics, baseline, references)
         signature = scorer.signature(settings, statistics, source.against_sources)
-        signature = sign_baseline(signature, baseline) if baseline else signature
+        signature = baseline.sign(signature) if baseline else signature
         new_job = _Job(signature, digest, rows)
         if job:
             job.check(new_job, output)
@@ -200,9 +179,9 @@ def run_job(
             with bar(total=rows, initial=resumed, desc=settings.metric) as progress:
                 job = _go_on(job, path, source, chunk, score, progress)
             put_in_place(part, path)
-        warn(job.counts, scorer.sentences)
-        stats = scorer.known_baseline(settings, statistics, references, baseline)
-        return JobResult(rows, job.means(), signature, job.counts, stats, resumed)
+        warn(job.counts, scorer.warning_messages)
+        known = most_frequent(stats, references)
+        return Summary(rows, job.means(), signature, job.counts, known, resumed)
 
 
 def _go_on(
@@ -249,17 +228,15 @@ def _go_on(
     return job
 
 
-def result_columns(scorer: Scorer, settings: Any, baseline: Baseline | None) -> list[str]:
-    """Return the names of the columns that scoring with these settings adds; loads no model.
+def result_columns(settings: Any, baseline: Baseline | None) -> list[str]:
+    """Return the names of the columns that scoring with these settings adds.
 
-    >>> from infolm_metric import InfoLMScorer
-    >>> scorer = InfoLMScorer()
-    >>> result_columns(scorer, scorer.settings, Baseline({}))
+    >>> from infolm_metric import InfoLMSettings
+    >>> result_columns(InfoLMSettings(), Baseline({}))
     ['fisher_rao_distance', 'fisher_rao_distance_rescaled']
     """
-    empty: dict[str, list[float]] = {name: [] for name in settings.names}
-    extra, rescaled = scorer.extra(defaultdict(list), settings), empty if baseline else {}
-    return list(Result("", empty, "", False, rescaled=rescaled, extra=extra).columns())
+    rescaled = [f"{name}_rescaled" for name in settings.names] if baseline else []
+    return [*settings.names, *rescaled, *settings.extra_columns]
 
 
 def check_new_columns(where: str, columns: Collection[str], names: Iterable[str]) -> None:
@@ -312,14 +289,13 @@ def _read(
         The digest of all rows, the number of pairs by number of references, and the statistics.
     """
     digest, references, statistics = hashlib.sha256(), Counter[int](), Statistics()
-    rows = iter(bar(source.rows(), desc="reading"))
-    while part := list(islice(rows, COUNTED)):
+    for part in batches(bar(source.rows(), desc="reading"), COUNTED):
         pairs = [source.pair(row) for row in part]
         for (where, row), pair in zip(part, pairs, strict=True):
             check_new_columns(where, row, names)
             digest.update(json.dumps([pair, row], default=str).encode() + b"\n")
             references[len(pair[1])] += 1
-        statistics += scorer.count(pairs, settings)
+        statistics += scorer.count(Pairs.of(pairs).texts_by_side, settings)
     if not references:
         raise ValueError(f"{source.name} has no rows; give one row for each pair")
     return digest.hexdigest(), references, statistics

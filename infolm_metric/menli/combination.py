@@ -6,15 +6,94 @@ Chen and Eger, TACL 2023, section 4.3.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from infolm_metric.core.baselines import Baseline, BaselineStats, NoBaseline, package_baseline
+from infolm_metric.core.idf import Statistics
+from infolm_metric.core.inputs import Pairs
+from infolm_metric.core.scorer import Scorer
 from infolm_metric.core.settings import check_share
 
 Range = tuple[float, float]
-"""The scores that stand for 0 and 1; where lower is better, for 1 and 0."""
+"""The scores that become 0 and 1; if lower is better, 1 and 0."""
+SHARED_FIELDS = ("metric", "infolm", "transformers", "torch")
+"""Signature fields that a combination has only once."""
+
+
+@dataclass(frozen=True)
+class CombinedMetric:
+    """The other metric of a combination, on a scale from 0 to 1.
+
+    Attributes:
+        scorer: the metric's scorer.
+        settings: the metric's settings.
+        baseline: sets the scale; None: the package's baseline, or else the bounds of the metric.
+    """
+
+    scorer: Scorer
+    settings: Any
+    baseline: Baseline | None
+
+    def count(self, texts: Mapping[str, Iterable[str]]) -> Statistics:
+        """Collect corpus statistics."""
+        return self.scorer.count(texts, self.settings)
+
+    def check(self, pairs: Pairs, statistics: Statistics) -> None:
+        """Raise errors that would keep pairs from being scored, before the weights are loaded."""
+        self.range(statistics)
+        self.scorer.check(pairs, self.settings, statistics)
+
+    def score(self, pairs: Pairs, statistics: Statistics) -> tuple[np.ndarray, Mapping[str, int]]:
+        """Return the scaled scores, float64 [pairs], and the counts of warnings."""
+        result = self.scorer.score_part(pairs, self.settings, statistics)
+        (scores,) = result.scores.values()
+        values = scaled(np.asarray(scores), self.range(statistics), result.higher_is_better)
+        # A text that is farther than unrelated texts is not worse than unrelated.
+        return values.clip(0.0, 1.0), result.counts
+
+    def range(self, statistics: Statistics) -> Range:
+        """Return the scores that become 0 and 1, which do not depend on the call.
+
+        Raises:
+            NoBaseline: the metric has neither a baseline nor finite bounds.
+        """
+        (name,) = self.settings.names
+        bounds = self.scorer.bounds(self.settings, name)
+        best = bounds[int(self.scorer.higher_is_better)]
+        if (stats := self._stats(statistics)) is not None:
+            return min(best, stats.mean), max(best, stats.mean)
+        if not all(map(math.isfinite, bounds)):
+            raise NoBaseline(
+                "combine_with needs a metric with finite bounds or a baseline; "
+                f"{self.settings.label(name)} has neither. Pass as combine_baseline a file made "
+                f"with `infolm baseline CORPUS --metric {self.settings.metric} -o FILE`"
+            )
+        return bounds
+
+    def signature_fields(self, statistics: Statistics | None) -> dict[str, str]:
+        """Return the fields of the metric's signature with its name as prefix."""
+        signature = self.scorer.signature(self.settings, statistics)
+        if self._stats(statistics or Statistics()) is not None:
+            signature = self._table.sign(signature)
+        return signature.without(SHARED_FIELDS).prefixed(self.settings.metric)
+
+    @property
+    def _table(self) -> Baseline:
+        return self.baseline or package_baseline(self.settings.metric)
+
+    def _stats(self, statistics: Statistics) -> BaselineStats | None:
+        """Return the statistics of the baseline for one reference; None if bounds set the scale."""
+        (name,) = self.settings.names
+        by_count = self.scorer.baseline_stats(self.settings, statistics, self.baseline, [1])
+        best = self.scorer.bounds(self.settings, name)[int(self.scorer.higher_is_better)]
+        if not by_count or not math.isfinite(best) or by_count[1][name].mean == best:
+            return None
+        return by_count[1][name]
 
 
 def combine(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,13 @@ from infolm_metric.core.determinism import (
     deterministic_linear,
     repeat_texts,
 )
-from infolm_metric.core.models import Architecture, Checkpoint, load_weights, non_finite_error
+from infolm_metric.core.models import (
+    Architecture,
+    Checkpoint,
+    load_weights,
+    non_finite_error,
+    open_model,
+)
 from infolm_metric.core.results import user_stacklevel
 from infolm_metric.core.settings import BUNDLED_FOLDER
 from infolm_metric.core.tokenization import equal_length_batches
@@ -38,6 +45,7 @@ ARCHITECTURE = Architecture(
     # Attention in the open, because fused attention gives other bits in other company.
     attention="eager",
 )
+open_nli = partial(open_model, architecture=ARCHITECTURE)
 PROBES = (
     ("A man is sleeping.", "A man is sleeping.", "entailment"),
     ("A man is sleeping.", "Nobody is sleeping.", "contradiction"),

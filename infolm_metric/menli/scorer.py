@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from typing import Any
@@ -12,19 +11,18 @@ import numpy.typing as npt
 import torch
 
 from infolm_metric import metrics
-from infolm_metric.core.baselines import Baseline, NoBaseline
+from infolm_metric.core.baselines import Baseline
 from infolm_metric.core.idf import Statistics
-from infolm_metric.core.inputs import Pair, Pairs, check_texts
-from infolm_metric.core.models import Checkpoint
-from infolm_metric.core.scorer import Progress, Scorer, sign_baseline
+from infolm_metric.core.inputs import Pairs, check_texts
+from infolm_metric.core.models import Checkpoint, ModelHolder
+from infolm_metric.core.results import ChunkScores
+from infolm_metric.core.scorer import Progress, Scorer, no_progress
 from infolm_metric.core.tokenization import tokenize
 from infolm_metric.core.unread import count_unread
-from infolm_metric.menli.combination import Range, scaled
-from infolm_metric.menli.nli import ARCHITECTURE, NLIModel, join_pairs, load_nli
+from infolm_metric.menli.combination import CombinedMetric, scaled
+from infolm_metric.menli.nli import NLIModel, join_pairs, load_nli, open_nli
 from infolm_metric.menli.settings import FORMULAS, Labels, MENLISettings, read_labels
 
-UNNESTED = ("metric", "infolm", "transformers", "torch")
-"""Fields of the other metric's signature that the combination's has itself."""
 PAIR_BYTES = 600  # what a pair that is kept takes, of which 24 are its probabilities
 
 
@@ -45,24 +43,29 @@ class MENLIScorer(Scorer):
     """
 
     settings_type = MENLISettings
-    architecture = ARCHITECTURE
     higher_is_better = True
-    sentences = {
+    warning_messages = {
         "empty": "{count} of {texts} texts have no tokens: a pair with exactly one such text gets "
         "the lower bound of the score; give each prediction and each reference a text",
         "too_long": "{count} of {texts} texts exceed the maximum length of the metric in "
         "combine_with and were truncated; give combine_with settings with long_text='window'",
     }
 
+    def unload(self) -> None:
+        """Free the models and the caches; the next call loads the models again."""
+        with self.lock:  # not during another thread's call
+            self.models = ModelHolder(open_nli, self.load)
+            self.partners: dict[str, Scorer] = {}
+
     def load(self, checkpoint: Checkpoint, settings: MENLISettings) -> NLIModel:
-        """The model of natural language inference."""
+        """Load the NLI model."""
         return load_nli(checkpoint, settings, self.labels(settings))
 
-    def unload(self) -> None:
-        """Free the models and what is kept; the next call loads them again."""
+    @property
+    def tokenizer(self) -> Any:
+        """The tokenizer of the NLI model in the settings."""
         with self.lock:
-            super().unload()
-            self._scorers: dict[str, Scorer] = {}
+            return self.models.checkpoint(self.settings).tokenizer
 
     def select(self, candidates: Any, **changed: Any) -> str:
         """Return the candidate that the others agree with most; texts without tokens come last.
@@ -83,10 +86,10 @@ class MENLIScorer(Scorer):
             tokens = self._tokens(texts, settings)
         return super().select([text for text in texts if len(tokens[text])] or texts, **changed)
 
-    def count(self, pairs: Iterable[Pair], settings: MENLISettings) -> Statistics:
-        """What the metric that is combined has to know of the whole corpus."""
-        other = settings.other
-        return Statistics() if other is None else self._scorer(other).count(pairs, other)
+    def count(self, texts: Mapping[str, Iterable[str]], settings: MENLISettings) -> Statistics:
+        """Collect the corpus statistics of the metric that is combined."""
+        combined = self.combined(settings)
+        return combined.count(texts) if combined else Statistics()
 
     def check(self, pairs: Pairs, settings: MENLISettings, statistics: Statistics) -> None:
         """Raise what would keep pairs from being scored, before time goes into the models."""
@@ -106,72 +109,53 @@ class MENLIScorer(Scorer):
                     f"{candidate[:60]!r}... and {reference[:60]!r}...; shorten them, or give "
                     "long_text='truncate'"
                 )
-        if (other := settings.other) is not None:
-            self._range(settings, statistics)
-            self._scorer(other).check(pairs, other, statistics)
+        if combined := self.combined(settings):
+            combined.check(pairs, statistics)
 
     def score_chunk(
         self, pairs: Pairs, settings: MENLISettings, statistics: Statistics, progress: Progress
-    ) -> tuple[dict[str, Sequence[float]], Counter[str]]:
-        """The scores of some pairs by name with their probabilities, and counts to warn of."""
+    ) -> ChunkScores:
+        """Score some pairs by every formula, with the probabilities if they were requested."""
         probabilities = self.probabilities(pairs, settings, progress)
         tokens = self._tokens(pairs.texts, settings)
-        counts, other = self._counts(pairs, tokens, settings), settings.other
+        counts, combined = self._counts(pairs, tokens, settings), self.combined(settings)
         one_empty, both_empty = empty_texts(pairs, tokens)
-        if other is not None:
-            result = self._scorer(other).score_part(pairs, other, statistics)
-            ends, higher = self._range(settings, statistics), result.higher_is_better
-            # Beyond its baseline a text is no worse than unrelated.
-            other_scores = np.asarray(result.scores[other.names[0]])
-            other_scores = scaled(other_scores, ends, higher).clip(0.0, 1.0)
-            counts |= result.counts  # both count texts; pairs have a key of their own
+        if combined:
+            other_scores, other_counts = combined.score(pairs, statistics)
+            counts |= other_counts  # both count texts; pairs have a kind of their own
         starts = np.cumsum(pairs.counts, dtype=np.int64) - np.asarray(pairs.counts)
-        columns: dict[str, Sequence[float]] = {}
+        columns: dict[str, list[float]] = {}
+        probability_columns: dict[str, dict[str, list[float]]] = {}
+        letters = "enc" if self.labels(settings).three_way else "e"
         for name in settings.names:
             low, high = min(FORMULAS[name]), max(FORMULAS[name])
             values = formula_values(name, probabilities)
             values = np.where(one_empty, low, np.where(both_empty, high, values))
             rule = settings.multi_reference
             scores, parts = best_references(values, probabilities, pairs.counts, rule)
-            if other is not None:
+            if combined:
                 nli_scores = scaled(scores, (low, high))
                 scores = settings.weight * nli_scores + (1 - settings.weight) * other_scores
                 scores[np.logical_and.reduceat(one_empty, starts)] = 0.0
                 scores[np.logical_and.reduceat(both_empty, starts)] = 1.0
             columns[name] = scores.tolist()
-            columns |= {f"{name} {letter}": parts[:, i].tolist() for i, letter in enumerate("enc")}
-        return columns, counts
-
-    def extra(self, columns: Mapping[str, list[float]], settings: MENLISettings) -> dict[str, Any]:
-        """The probabilities behind each score, if they were asked for."""
-        if not settings.probabilities:
-            return {}
-        letters = "enc" if self.labels(settings).three_way else "e"
-        return {
-            "probabilities": {
-                name: {letter: columns[f"{name} {letter}"] for letter in letters}
-                for name in settings.names
+            probability_columns[name] = {
+                letter: parts[:, index].tolist() for index, letter in enumerate(letters)
             }
-        }
+        extra = {"probabilities": probability_columns} if settings.probabilities else {}
+        return ChunkScores(columns, counts, extra)
 
     def bounds(self, settings: MENLISettings, name: str) -> tuple[float, float]:
         """The range of the formula; of a combination 0 and 1."""
         ends = float(min(FORMULAS[name])), float(max(FORMULAS[name]))
         return ends if settings.combine_with is None else (0.0, 1.0)
 
-    def signed_model(
+    def model_fields(
         self, settings: MENLISettings, statistics: Statistics | None
     ) -> dict[str, object]:
-        """The models and how they read texts, as the signature shows them."""
-        checkpoint, fields = self.checkpoint(settings), dict[str, object]()
-        if (other := settings.other) is not None:
-            signature = self._scorer(other).signature(other, statistics)
-            if scale := self._baseline(settings, statistics or Statistics()):
-                signature = sign_baseline(signature, scale[0])
-            parts = (part.partition(":") for part in signature.split("|"))
-            fields = {
-                f"{other.metric}.{name}": value for name, _, value in parts if name not in UNNESTED
-            }
+        """Return the signature fields of the models."""
+        checkpoint, combined = self.models.checkpoint(settings), self.combined(settings)
+        fields = combined.signature_fields(statistics) if combined else {}
         return {
             **fields,
             "model": checkpoint.identity,
@@ -181,17 +165,28 @@ class MENLIScorer(Scorer):
             "dtype": settings.dtype,
         }
 
+    def combined(self, settings: MENLISettings) -> CombinedMetric | None:
+        """Return the metric that is combined, whose model is kept between calls, or None."""
+        other = settings.other
+        if other is None:
+            return None
+        if other.metric not in self.partners:
+            self.partners[other.metric] = metrics.find(other.metric).scorer_type()(other)
+        baseline = settings.combine_baseline
+        assert baseline is None or isinstance(baseline, Baseline)
+        return CombinedMetric(self.partners[other.metric], other, baseline)
+
     # The NLI model's part.
 
     def labels(self, settings: MENLISettings) -> Labels:
         """What the outputs of the model stand for."""
-        checkpoint, names = self.checkpoint(settings), settings.labels
+        checkpoint, names = self.models.checkpoint(settings), settings.labels
         assert not isinstance(names, str)
         return read_labels(checkpoint.name, checkpoint.config.id2label, names)
 
     def limit(self, settings: MENLISettings) -> int | None:
         """Tokens that two texts may have together, special ones included."""
-        checkpoint, max_length = self.checkpoint(settings), settings.max_length
+        checkpoint, max_length = self.models.checkpoint(settings), settings.max_length
         limit, overhead = checkpoint.limit, self._overhead(settings)
         if max_length is None and limit is not None and limit < overhead + 2:
             raise ValueError(
@@ -211,42 +206,42 @@ class MENLIScorer(Scorer):
         return limit if max_length is None else max_length
 
     def probabilities(
-        self, pairs: Pairs, settings: MENLISettings, progress: Progress = lambda share: None
+        self, pairs: Pairs, settings: MENLISettings, progress: Progress = no_progress
     ) -> np.ndarray:
         """e, n and c of each candidate with each reference, float64 [references, 3].
 
         In the direction that was asked for; equal pairs are read once.
         """
-        model = self.model(settings)
-        self.cache.shrink(settings.reuse_memory * 24 // PAIR_BYTES)
+        model = self.models.model(settings)
+        self.models.cache.shrink(settings.reuse_memory * 24 // PAIR_BYTES)
         forward = [(text, candidate) for candidate, group in pairs for text in group]
         backward = [(candidate, text) for text, candidate in forward]
         all_pairs = {"rh": forward, "hr": backward, "avg": forward + backward}[settings.direction]
         distinct, labels = list(dict.fromkeys(all_pairs)), self.labels(settings)
         sequences = join_pairs(model.checkpoint.tokenizer, distinct, self.limit(settings))
         by_pair = dict(zip(distinct, sequences, strict=True))
-        readings: dict[Any, Any] = {
-            pair: self.cache.get((pair, labels)) for pair in by_pair.values()
+        encodings: dict[Any, Any] = {
+            pair: self.models.cache.get((pair, labels)) for pair in by_pair.values()
         }
-        missing = [pair for pair, row in readings.items() if row is None]
+        missing = [pair for pair, row in encodings.items() if row is None]
         rows = None if settings.batch_size == "auto" else int(settings.batch_size)
         probabilities = model.probabilities(
             missing, labels, rows, lambda count: progress(count / len(missing))
         )
         for pair, row in zip(missing, probabilities, strict=True):
-            readings[pair] = row
-            self.cache.put((pair, labels), row)
-        probabilities = torch.stack([readings[by_pair[pair]] for pair in all_pairs])
+            encodings[pair] = row
+            self.models.cache.put((pair, labels), row)
+        probabilities = torch.stack([encodings[by_pair[pair]] for pair in all_pairs])
         return np.mean(np.split(probabilities.numpy(), len(all_pairs) // len(forward)), axis=0)
 
     def _overhead(self, settings: MENLISettings) -> int:
         """Number of special tokens around two texts."""
-        return int(self.checkpoint(settings).tokenizer.num_special_tokens_to_add(pair=True))
+        return int(self.models.checkpoint(settings).tokenizer.num_special_tokens_to_add(pair=True))
 
     def _tokens(self, texts: Iterable[str], settings: MENLISettings) -> dict[str, np.ndarray]:
         """The tokens of each text, int64 [tokens] without special ones, before any cut."""
         distinct = list(dict.fromkeys(texts))
-        tokenized = tokenize(self.checkpoint(settings).tokenizer, distinct, None, "window")
+        tokenized = tokenize(self.models.checkpoint(settings).tokenizer, distinct, None, "window")
         return dict(zip(distinct, (text.tokens for text in tokenized), strict=True))
 
     def _too_long(
@@ -264,7 +259,7 @@ class MENLIScorer(Scorer):
         self, pairs: Pairs, tokens: Mapping[str, np.ndarray], settings: MENLISettings
     ) -> Counter[str]:
         """Count the texts and the pairs that are not scored quite as they were written."""
-        texts, checkpoint = list(pairs.texts), self.checkpoint(settings)
+        texts, checkpoint = list(pairs.texts), self.models.checkpoint(settings)
         sizes = [len(tokens[text]) for text in texts]
         unknown = checkpoint.tokenizer.unk_token_id
         return Counter(
@@ -275,53 +270,6 @@ class MENLIScorer(Scorer):
             unknown_tokens=sum(int((tokens[text] == unknown).sum()) for text in texts),
             unread=count_unread((tokens[text] for text in texts), checkpoint.english),
         )
-
-    # The other metric's part.
-
-    def _scorer(self, settings: Any) -> Scorer:
-        """The scorer of the metric that has these settings, kept between calls."""
-        if settings.metric not in self._scorers:
-            self._scorers[settings.metric] = metrics.find(settings.metric).scorer_type()(settings)
-        return self._scorers[settings.metric]
-
-    def _baseline(
-        self, settings: MENLISettings, statistics: Statistics
-    ) -> tuple[Baseline, Range] | None:
-        """The baseline that scales the other metric, with its range; None where its bounds do.
-
-        The range is from the metric's best score to what the baseline says of one reference.
-        """
-        other, baseline = settings.other, settings.combine_baseline
-        assert baseline is None or isinstance(baseline, Baseline)
-        scorer = self._scorer(other)
-        try:
-            (stats,) = scorer.baseline_stats(other, statistics, baseline).values()
-        except NoBaseline:
-            if baseline is not None:
-                raise
-            return None
-        best = scorer.bounds(other, other.names[0])[int(scorer.higher_is_better)]
-        if not math.isfinite(best) or stats.mean == best:
-            return None
-        return scorer.baseline(other, baseline), (min(best, stats.mean), max(best, stats.mean))
-
-    def _range(self, settings: MENLISettings, statistics: Statistics) -> Range:
-        """The scores of the other metric that stand for 0 and 1, which no call changes.
-
-        Those of its baseline, from the file given or the package, or else its bounds. Raises
-        NoBaseline if it has neither.
-        """
-        if scale := self._baseline(settings, statistics):
-            return scale[1]
-        other, (name,) = settings.other, settings.other.names
-        bounds = self._scorer(other).bounds(other, name)
-        if not all(map(math.isfinite, bounds)):
-            raise NoBaseline(
-                "combine_with needs a metric with a smallest and a largest score, or a baseline of "
-                f"it; {other.label(name)} has neither: give combine_baseline a file that `infolm "
-                f"baseline CORPUS --metric {other.metric} -o FILE` made"
-            )
-        return bounds
 
 
 def formula_values(name: str, probabilities: np.ndarray) -> np.ndarray:

@@ -158,6 +158,12 @@ class MENLISettings(ModelSettings):
         """What weighs the tokens in the metric that is combined; False where there is none."""
         return False if self.other is None else self.other.idf
 
+    @property
+    def extra_columns(self) -> tuple[str, ...]:
+        """Names of the columns of probabilities, if they are requested."""
+        names = self.names if self.probabilities else ()
+        return tuple(f"{name}_probabilities_{letter}" for name in names for letter in "enc")
+
     def without_counts(self) -> MENLISettings:
         """These settings, but that the other metric weighs tokens alike where it would count."""
         return self.replace(combine_with=self.other.without_counts()) if self.counted else self

@@ -488,11 +488,12 @@ def _measured(name: str, scorer: Scorer, triples: Sequence[Triple]) -> dict[str,
         if text is not None
     )
     with scorer.lock:
-        anchors = Pairs.of(("", [text]) for text in dict.fromkeys(case.anchor for case in triples))
-        statistics = scorer.count(anchors, scorer.settings)
+        anchors = list(dict.fromkeys(case.anchor for case in triples))
+        corpus = {"candidates": anchors, "references": anchors}
+        statistics = scorer.count(corpus, scorer.settings)
         checked = Pairs.of((text, [anchor]) for text, anchor in pairs)
         result = scorer.score_part(checked, scorer.settings, statistics)
-    warn(result.counts, scorer.sentences)
+    warn(result.counts, scorer.warning_messages)
     results, higher = {}, result.higher_is_better
     for kind, column in result.scores.items():
         table: dict[tuple[str | None, str], float] = dict(zip(pairs, column, strict=True))

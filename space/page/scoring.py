@@ -11,7 +11,7 @@ from typing import Any
 
 import gradio as gr
 
-from infolm_metric.core.baselines import BaselineStats
+from infolm_metric.core.baselines import BaselineStats, most_frequent
 from infolm_metric.core.inputs import Pairs, check_pairs
 from infolm_metric.core.results import add_counts, is_judged, occurring
 
@@ -115,7 +115,7 @@ def compare(
     with LOCK:
         scorer = scorer_of(metric, model)
         metric_settings = scorer.settings.replace(**settings)
-        statistics = scorer.count(pairs, metric_settings)
+        statistics = scorer.count(pairs.texts_by_side, metric_settings)
         result = scorer.score_part(pairs, metric_settings, statistics)
         scores = scorer.score([candidate] * len(references), references, **settings)["scores"]
         closest = scores.index((max if result["higher_is_better"] else min)(scores))
@@ -129,7 +129,7 @@ def compare(
             references=references,
             score=result[metric],
             higher_is_better=result["higher_is_better"],
-            baseline=baseline_of(scorer, pairs, metric_settings, statistics),
+            baseline=result.baseline and result.baseline[metric_settings.names[0]],
             readable=is_judged(result.counts),
             warnings=result["warnings"],
             signature=result["signature"],
@@ -155,7 +155,7 @@ def score_in_parts(
     with LOCK:
         scorer = scorer_of(metric, settings["model_name_or_path"])
         metric_settings = scorer.settings.replace(**settings)
-        statistics = scorer.count(pairs, metric_settings)
+        statistics = scorer.count(pairs.texts_by_side, metric_settings)
     scores: list[float] = []
     warnings: Counter[str] = Counter()
     work = sum(count**2 for row in counts for count in row)
@@ -168,22 +168,15 @@ def score_in_parts(
         warnings = add_counts([warnings, result.counts])
         yield len(scores)
     with LOCK:
-        baseline = baseline_of(scorer, pairs, metric_settings, statistics)
+        counts_by_size = Counter(pairs.counts)
+        stats = scorer.baseline_stats(metric_settings, statistics, None, counts_by_size)
+    known = most_frequent(stats, counts_by_size)
     yield {
         "metric": metric,
         "mean": sum(scores) / len(scores),
         "scores": scores,
         "higher_is_better": result["higher_is_better"],
-        "unrelated": baseline,
+        "unrelated": known and known[metric_settings.names[0]],
         "warnings": occurring(warnings),
         "signature": result["signature"],
     }
-
-
-def baseline_of(scorer: Any, pairs: Pairs, settings: Any, statistics: Any) -> BaselineStats | None:
-    """What unrelated texts score, by the package's baseline, if it fits."""
-    baselines = scorer.known_baseline(settings, statistics, Counter(pairs.counts))
-    if baselines is None:
-        return None
-    (baseline,) = baselines.values()
-    return BaselineStats(**{name: value for name, value in baseline.items() if name != "source"})

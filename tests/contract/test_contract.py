@@ -380,7 +380,7 @@ def test_the_choice_is_the_first_candidate_with_the_best_mean(scorer, uniform):
 def test_parts_scored_with_what_all_parts_tell_are_the_whole(scorer):
     settings, pairs = scorer.settings, check_pairs(**SEVERAL)
     parts = [pairs.part(0, 3), pairs.part(3)]
-    first, second = (scorer.count(part, settings) for part in parts)
+    first, second = (scorer.count(part.texts_by_side, settings) for part in parts)
     results = [scorer.score_part(part, settings, first + second) for part in parts]
     expected = scorer.score(**SEVERAL)
     scores = [score for result in results for score in result["scores"]]

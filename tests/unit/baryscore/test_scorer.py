@@ -72,7 +72,7 @@ VALUES = [
 def test_a_chunk_holds_the_points_of_as_many_texts_as_there_is_room_for(scorer, monkeypatch):
     texts = [f"{number} {'word ' * number}" for number in range(40)]
     pairs = Pairs(texts, [[text + "more"] for text in texts])
-    point = 8 * scorer.checkpoint(scorer.settings).config.hidden_size
+    point = 8 * scorer.models.checkpoint(scorer.settings).config.hidden_size
     room = 100 * point  # of about 100 tokens
     monkeypatch.setattr(baryscore_scorer, "CHUNK_BYTES", room)
     for limit in (12, 40):
@@ -168,7 +168,7 @@ def test_no_barycentre_of_the_authors_is_better_than_the_closed_form(literal):
 def test_states_that_overflow_are_refused_by_the_settings_name(tiny_bert):
     options = {"layers": 2, "idf": False, "dtype": "float16", "reuse_memory": 0}
     scorer = BaryScorer(model_name_or_path=tiny_bert, **options)
-    encoder_layers = scorer.model(scorer.settings).model.encoder.layer
+    encoder_layers = scorer.models.model(scorer.settings).model.encoder.layer
     with torch.inference_mode():
         encoder_layers[-1].output.dense.weight.fill_(6e4)
     with pytest.raises(ValueError, match="no finite numbers with dtype=.float16.; give"):
@@ -188,12 +188,12 @@ def test_tokens_of_weight_zero_take_no_part(scorer):
 
 def test_every_token_of_a_window_has_the_states_that_window_gives(scorer):
     settings = scorer.settings.replace(max_length=12, long_text="window", layers=[2])
-    (text,) = scorer.weigh([LONG], None, settings)
-    points = scorer.read([text], settings)[text.key[0]]
+    (text,) = scorer.tokenize_and_weight([LONG], None, settings)
+    points = scorer.encode([text], settings)[text.key[0]]
     ids, width = text.text.tokens, 10
     assert points.shape == (len(ids), 32)
     starts = sorted({*range(0, len(ids) - width, width // 2), len(ids) - width})
-    template, model = scorer.checkpoint(settings).template, scorer.model(settings)
+    template, model = scorer.models.checkpoint(settings).template, scorer.models.model(settings)
     for position in range(len(ids)):
         start = min(starts, key=lambda s: (abs(s + (width - 1) / 2 - position), s))
         window = [*template.prefix, *ids[start : start + width], *template.suffix]
@@ -230,7 +230,7 @@ def test_a_model_whose_layers_are_missing_is_refused(tiny_bert, tmp_path):
 
 def test_a_model_without_its_hidden_states_is_refused(tiny_bert, monkeypatch):
     scorer = BaryScorer(model_name_or_path=tiny_bert, layers=2)
-    model = scorer.model(scorer.settings).model
+    model = scorer.models.model(scorer.settings).model
     monkeypatch.setattr(model, "forward", lambda **inputs: object())
     with pytest.raises(ValueError, match="gives 0 hidden states, and its configuration says 3"):
         scorer.score(["a"], ["b"])

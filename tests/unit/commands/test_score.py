@@ -201,12 +201,12 @@ BOUNDS = [
 ]
 
 
-@pytest.mark.parametrize(("best_means", "bounds", "words"), BOUNDS)
+@pytest.mark.parametrize(("label", "bounds", "words"), BOUNDS)
 def test_the_summary_says_how_far_scores_go_where_that_is_known(
-    infolm, monkeypatch, best_means, bounds, words
+    infolm, monkeypatch, label, bounds, words
 ):
     monkeypatch.setattr(ToyScorer, "bounds", lambda *_: bounds)
-    monkeypatch.setattr(ToyScorer, "best_means", best_means)
+    monkeypatch.setattr(ToyScorer, "perfect_score_label", label)
     output = infolm("score", "--metric", "toy", "a cat", "a cat")[1]
     assert output.startswith(f"toy: 1 ({words})\nsignature: metric:toy|size:1|")
 

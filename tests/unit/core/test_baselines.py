@@ -200,7 +200,7 @@ def test_the_packages_baseline_is_of_the_bundled_model_as_it_is(metric, no_model
     """Whoever retrains the bundled model makes its baseline again."""
     scorer = find(metric).scorer_type()(model_name_or_path="bundled")
     baseline = baselines.baseline_of(metric, True)
-    identity = scorer.checkpoint(scorer.settings).identity
+    identity = scorer.models.checkpoint(scorer.settings).identity
     assert all(f"|model:{identity}" in signature for signature, *_ in baseline.stats)
     assert all(stats.is_valid and stats.pairs >= 500 for stats in baseline.stats.values())
 

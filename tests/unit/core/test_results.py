@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from infolm_metric.core import results
+from infolm_metric.core.signature import Signature
 
 ONE = {"l1_distance": [0.5, 1.5]}
 SCORES = {"l1_distance": [0.5, 1.5], "kl_divergence": [0.25, 0.0]}
@@ -86,19 +87,21 @@ def test_results_of_consecutive_parts_join_to_that_of_the_whole(data, scores):
     def result(values, counts):
         column = {"l1": values}
         extra = {"more": {"l1": {"e": values}}}
-        return results.Result("infolm", column, "sig", False, counts, True, column, extra=extra)
+        signature = Signature({"idf": False})
+        return results.Result("infolm", column, signature, False, counts, True, column, extra=extra)
 
     parts = [result(values, data.draw(numbers)) for values in (scores[:cut], scores[cut:])]
     whole = results.join_results(parts)
     assert whole.columns() == result(scores, {}).columns()
-    assert (whole.several, whole.signature) == (True, "sig")
+    assert (whole.several, whole.signature) == (True, "idf:no")
     for kind in kinds:
         combine = max if kind == "few_documents" else sum
         assert whole.counts[kind] == combine(part.counts[kind] for part in parts)
 
 
 def test_parts_that_were_scored_otherwise_are_not_joined():
-    parts = [results.Result("infolm", ONE, f"temperature:{t}", False) for t in (1, 2)]
+    signatures = (Signature({"temperature": value}) for value in (1, 2))
+    parts = [results.Result("infolm", ONE, signature, False) for signature in signatures]
     with pytest.raises(ValueError, match="temperature was 1 and is 2"):
         results.join_results(parts)
 
@@ -153,20 +156,3 @@ def test_what_is_worth_a_warning_or_keeps_a_verdict_back(counts, word, judged):
     assert all(word in str(warning.message) for warning in caught)
     assert bool(caught) == (word is not None)
     assert results.is_judged(counts) is judged
-
-
-# Signatures
-
-NAMES = st.text("abcxyz.", min_size=1, max_size=4)
-FIELDS = st.dictionaries(NAMES, st.text("12ab:", min_size=1, max_size=3), min_size=1, max_size=4)
-
-
-@given(FIELDS, FIELDS)
-def test_what_differs_between_signatures_is_named(then, now):
-    old, new = ("|".join(map(":".join, fields.items())) for fields in (then, now))
-    changed = [name for name in {**then, **now} if then.get(name) != now.get(name)]
-    assert results.differences(old, new) == "; ".join(
-        f"{name} was {then.get(name, 'not given')} and is {now.get(name, 'not given')} now"
-        for name in changed
-    )
-    assert results.differences(results.without(old, changed), results.without(new, changed)) == ""

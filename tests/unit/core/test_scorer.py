@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from infolm_metric import IDF, InfoLMScorer, InfoLMSettings
 from infolm_metric.core import scorer as core_scorer
-from infolm_metric.core.scorer import combine_references
+from infolm_metric.core.encoding import reduce_references
 from tests.nearly_equal import assert_nearly_equal
 from tests.random_pairs import random_pairs
 from tests.toy import ToyScorer, ToySettings
@@ -26,8 +26,8 @@ ALIKE = st.builds(lambda value, count: [value] * count, VALUES, st.integers(1, 6
 @given(st.lists(ALIKE | st.lists(VALUES, min_size=1, max_size=9), min_size=1, max_size=5))
 def test_several_references_give_the_closest_or_the_mean(groups):
     values, counts = np.array(sum(groups, [])), list(map(len, groups))
-    assert combine_references(values, counts, "min").tolist() == list(map(min, groups))
-    means = combine_references(values, counts, "mean")
+    assert reduce_references(values, counts, "min").tolist() == list(map(min, groups))
+    means = reduce_references(values, counts, "mean")
     np.testing.assert_allclose(means, [sum(g) / len(g) for g in groups], rtol=1e-14)
     for mean, group in zip(means, groups, strict=True):
         assert min(group) <= mean <= max(group)  # to the last bit, where all are equal
@@ -48,7 +48,7 @@ def test_a_scorer_holds_its_settings_and_shows_those_that_were_chosen():
 
 def test_a_signature_shows_floats_with_all_digits_and_words_for_no_and_none():
     class Signed(ToyScorer):
-        def signed_model(self, settings, statistics):
+        def model_fields(self, settings, statistics):
             return {"a": 1 / 3, "b": False, "c": None, "d": "x"}
 
     signature = Signed().signature()
@@ -92,7 +92,7 @@ def test_a_stream_reads_no_further_than_it_must_and_names_a_wrong_pair():
 def test_a_stream_that_is_counted_must_be_readable_twice(scorer):
     pairs = list(zip(CANDIDATES, REFERENCES, strict=True))
     for idf in ("references", "separate"):
-        with pytest.raises(ValueError, match="read only once.*idf=False"):
+        with pytest.raises(ValueError, match="an iterator.*idf=False"):
             scorer.stream(iter(pairs), idf=idf)
     table = IDF.from_corpus(CANDIDATES, scorer.tokenizer)
     for idf in (False, table):

@@ -27,8 +27,8 @@ def scorer():
 
 def unread(scorer, texts):
     """How many of some texts are unread."""
-    weighted = scorer.weigh(texts, None, scorer.settings)
-    english = scorer.checkpoint(scorer.settings).english
+    weighted = scorer.tokenize_and_weight(texts, None, scorer.settings)
+    english = scorer.models.checkpoint(scorer.settings).english
     return count_unread((text.text.tokens for text in weighted), english)
 
 

@@ -170,10 +170,10 @@ def test_one_hundred_thousand_words_are_cut_to_what_the_model_reads(scorer, monk
 
 def test_the_progress_grows_to_the_whole_of_what_is_not_kept(fresh):
     settings = fresh.settings.replace(batch_size=1)
-    texts = fresh.weigh(CANDIDATES, None, settings)
-    fresh.read(texts[:1], settings)
+    texts = fresh.tokenize_and_weight(CANDIDATES, None, settings)
+    fresh.encode(texts[:1], settings)
     progress = []
-    fresh.read(texts, settings, progress.append)
+    fresh.encode(texts, settings, progress.append)
     masks = [max(1, len(text.log_weights)) for text in texts]  # an empty one is a mask alone
     assert progress == sorted(progress) and progress[-1] == 1.0
     assert progress[0] == pytest.approx(1 / sum(masks[1:]))
@@ -426,7 +426,7 @@ REFUSED = [
     (EXPLAIN, {"information_measure": ["kl", "l1"]}, "must be one measure"),
     (("explain", "a cat", ["a", "b"]), {}, "reference must be a string"),
     ((*DISTRIBUTIONS, []), {}, "texts is empty"),
-    (("matrix", ["a"], ["a"]), {"information_measure": ["kl", "l1"]}, "one kind of score"),
+    (("matrix", ["a"], ["a"]), {"information_measure": ["kl", "l1"]}, "one score name"),
     ((*DISTRIBUTIONS, "a"), {}, "texts must be a list"),
 ]
 

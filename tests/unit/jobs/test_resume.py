@@ -21,6 +21,7 @@ from hypothesis.stateful import RuleBasedStateMachine, precondition, rule, run_s
 from infolm_metric import InfoLMScorer
 from infolm_metric.core.baselines import Baseline, NoBaseline
 from infolm_metric.core.files import Source, read_parallel, read_rows
+from infolm_metric.core.results import ChunkScores
 from infolm_metric.core.scorer import Scorer
 from infolm_metric.jobs import resume
 from infolm_metric.jobs.resume import run_job
@@ -271,7 +272,7 @@ def test_the_input_is_read_twice_and_once_if_the_job_is_finished(tiny_bert, monk
 
 def test_a_mean_lies_between_the_smallest_and_the_largest_score(monkeypatch):
     def constant(self, pairs, *arguments):
-        return {"toy": [0.1] * len(pairs)}, {}
+        return ChunkScores({"toy": [0.1] * len(pairs)})
 
     monkeypatch.setattr(ToyScorer, "score_chunk", constant)
     assert job().means == {"toy": 0.1}

@@ -1,0 +1,230 @@
+"""Metrics that encode each text once and compare the encodings of candidates and references."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections import Counter
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, ClassVar
+
+import numpy as np
+from torch import Tensor
+
+from infolm_metric.core.idf import IDF, Statistics, WeightedText, batches, vocabulary_size
+from infolm_metric.core.inputs import Pairs
+from infolm_metric.core.models import Architecture, Checkpoint, ModelHolder, open_model
+from infolm_metric.core.results import ChunkScores
+from infolm_metric.core.scorer import CHUNK, Progress, Scorer, no_progress
+from infolm_metric.core.tokenization import TokenizedText, tokenize
+from infolm_metric.core.unread import count_unread
+
+KEPT_TEXTS = 1 << 14  # tokenized texts that are kept
+SLICE = 1 << 12  # documents that are tokenized at a time
+
+Texts = Sequence[WeightedText]
+Encodings = Mapping[Hashable, Tensor]
+
+
+class EncodingScorer(Scorer):
+    """Scores encodings of texts: distributions of InfoLM, points of BaryScore.
+
+    A metric implements `load`, `encode` and `compare`. Its settings extend `ModelSettings` and
+    have a field `idf`.
+    """
+
+    architecture: ClassVar[Architecture]
+
+    def unload(self) -> None:
+        """Free the model and the cache; the next call loads the model again."""
+        with self.lock:  # not during another thread's call
+            self.models = ModelHolder(self.open, self.load)
+            self.tokenized: dict[tuple[Any, ...], TokenizedText] = {}
+
+    @property
+    def tokenizer(self) -> Any:
+        """The tokenizer of the model in the settings; `IDF.from_corpus` needs it."""
+        with self.lock:
+            return self.models.checkpoint(self.settings).tokenizer
+
+    # Implemented by a metric.
+
+    def open(self, settings: Any) -> Checkpoint:
+        """Return the tokenizer and configuration of the model that the settings name."""
+        return open_model(settings, self.architecture)
+
+    @abstractmethod
+    def load(self, checkpoint: Checkpoint, settings: Any) -> Any:
+        """Load the model of a checkpoint."""
+
+    @abstractmethod
+    def encode(self, texts: Texts, settings: Any, progress: Progress = no_progress) -> Encodings:
+        """Return the encoding of each text by its key; equal texts are encoded once."""
+
+    @abstractmethod
+    def compare(
+        self, candidates: Texts, references: Texts, encodings: Encodings, settings: Any
+    ) -> dict[str, np.ndarray]:
+        """Score candidates against as many references, float64 [pairs] by score name."""
+
+    def compare_all(
+        self, candidates: Texts, references: Texts, encodings: Encodings, settings: Any
+    ) -> np.ndarray:
+        """Score all candidates with all references, float64 [candidates, references]."""
+        rows = []
+        for candidate in candidates:
+            repeats = [candidate] * len(references)
+            (row,) = self.compare(repeats, references, encodings, settings).values()
+            rows.append(row)
+        return np.stack(rows)
+
+    def block_size(self, settings: Any) -> int:
+        """Return the number of texts of each side whose encodings `score_matrix` holds."""
+        return CHUNK
+
+    # Texts.
+
+    def tokenize(self, texts: Iterable[str], settings: Any) -> Iterator[TokenizedText]:
+        """Tokenize texts, and truncate them to the maximum length."""
+        checkpoint = self.models.checkpoint(settings)
+        limit = checkpoint.text_limit(settings.max_length)
+        options = checkpoint.name, checkpoint.revision, limit, settings.long_text
+        keys = [(text, *options) for text in texts]
+        missing = [key for key in dict.fromkeys(keys) if key not in self.tokenized]
+        if len(self.tokenized) + len(missing) > KEPT_TEXTS:
+            self.tokenized, missing = {}, list(dict.fromkeys(keys))
+        new = tokenize(checkpoint.tokenizer, [key[0] for key in missing], limit, settings.long_text)
+        self.tokenized.update(zip(missing, new, strict=True))
+        return (self.tokenized[key] for key in keys)
+
+    def tokenize_and_weight(
+        self, texts: Sequence[str], table: IDF | None, settings: Any
+    ) -> list[WeightedText]:
+        """Tokenize texts and weight their tokens by a table, or uniformly for None."""
+        weights = None if table is None else table.weights
+        tokenized = self.tokenize(texts, settings)
+        weighted: dict[str, WeightedText] = {}
+        for text, tokens in zip(texts, tokenized, strict=True):
+            if text not in weighted:
+                weighted[text] = WeightedText.of(tokens, weights)
+        return [weighted[text] for text in texts]
+
+    def count_warnings(self, texts: Texts, settings: Any) -> Counter[str]:
+        """Count texts, tokens, and texts by kind of warning."""
+        checkpoint = self.models.checkpoint(settings)
+        tokens = np.concatenate([text.text.tokens for text in texts])
+        lengths = np.asarray([len(text.log_weights) for text in texts])
+        truncated = settings.long_text == "truncate"
+        return Counter(
+            texts=len(texts),
+            tokens=len(tokens),
+            too_long=sum(text.text.too_long for text in texts) if truncated else 0,
+            empty=int((lengths == 0).sum()),
+            zero_weight=sum(text.zero_weight for text in texts),
+            unknown_tokens=int((tokens == checkpoint.tokenizer.unk_token_id).sum()),
+            unread=count_unread((text.text.tokens for text in texts), checkpoint.english),
+        )
+
+    # The steps of a score.
+
+    def count(self, texts: Mapping[str, Iterable[str]], settings: Any) -> Statistics:
+        """Count the document frequencies of each side that the setting `idf` needs."""
+        tables = {}
+        for side in settings.counted:
+            documents = texts[side]
+            if not documents:
+                continue
+            checkpoint = self.models.checkpoint(settings)
+            if (settings.tokenize_processes or 1) > 1:
+                limit = checkpoint.text_limit(settings.max_length)
+                limit = None if settings.long_text == "window" else limit
+                tables[side] = replace(
+                    IDF.from_corpus(
+                        list(documents),
+                        checkpoint.tokenizer,
+                        max_length=limit,
+                        processes=settings.tokenize_processes,
+                    ),
+                    tokenizer_name=checkpoint.name,
+                )
+            else:
+                parts = batches(documents, SLICE)
+                tokens = (text.tokens for part in parts for text in self.tokenize(part, settings))
+                size = vocabulary_size(checkpoint.tokenizer, checkpoint.fingerprint)
+                tables[side] = IDF.from_tokens(
+                    tokens, size, checkpoint.fingerprint, checkpoint.name
+                )
+        return Statistics(tables)
+
+    def check(self, pairs: Pairs, settings: Any, statistics: Statistics) -> None:
+        """Raise errors that would keep pairs from being scored, before the weights are loaded."""
+        checkpoint = self.models.checkpoint(settings)
+        if isinstance(settings.idf, IDF):
+            settings.idf.check_tokenizer(checkpoint.fingerprint, checkpoint.name)
+        checkpoint.text_limit(settings.max_length)
+        if settings.long_text == "error":
+            self.tokenize(pairs.texts, settings)
+
+    def score_chunk(
+        self, pairs: Pairs, settings: Any, statistics: Statistics, progress: Progress
+    ) -> ChunkScores:
+        """Encode the texts of some pairs, and compare candidates with references."""
+        tables = statistics.weighting(settings)
+        candidates = self.tokenize_and_weight(pairs.predictions, tables[0], settings)
+        references = self.tokenize_and_weight(pairs.flat_references, tables[1], settings)
+        texts = [*candidates, *references]
+        encodings = self.encode(texts, settings, progress)
+        repeated = [candidates[owner] for owner in np.arange(len(pairs)).repeat(pairs.counts)]
+        scores = {
+            name: reduce_references(values, pairs.counts, settings.multi_reference).tolist()
+            for name, values in self.compare(repeated, references, encodings, settings).items()
+        }
+        return ChunkScores(scores, self.count_warnings(texts, settings))
+
+    def score_matrix(
+        self, candidates: list[str], references: list[str], settings: Any, statistics: Statistics
+    ) -> tuple[np.ndarray, Counter[str]]:
+        """Score all candidates with all references, and count warnings.
+
+        Texts are encoded in blocks; references are encoded again if they do not fit the memory.
+        """
+        self.check(Pairs(candidates[:1], [references]), settings, statistics)
+        values = np.empty((len(candidates), len(references)))
+        tables = statistics.weighting(settings)
+        rows = self.tokenize_and_weight(candidates, tables[0], settings)
+        columns = self.tokenize_and_weight(references, tables[1], settings)
+        size = self.block_size(settings)
+        for first in range(0, len(columns), size):
+            column_block = columns[first : first + size]
+            column_encodings = self.encode(column_block, settings)
+            for start in range(0, len(rows), size):
+                row_block = rows[start : start + size]
+                encodings = {**column_encodings, **self.encode(row_block, settings)}
+                block = self.compare_all(row_block, column_block, encodings, settings)
+                values[start : start + size, first : first + size] = block
+        return values, self.count_warnings([*rows, *columns], settings)
+
+    def model_fields(self, settings: Any, statistics: Statistics | None) -> dict[str, object]:
+        """Return the signature fields of the model."""
+        checkpoint = self.models.checkpoint(settings)
+        return {
+            "model": checkpoint.identity,
+            "max_length": checkpoint.text_limit(settings.max_length),
+            "long_text": settings.long_text,
+            "dtype": settings.dtype,
+        }
+
+
+def reduce_references(values: np.ndarray, counts: Sequence[int], rule: str) -> np.ndarray:
+    """Reduce the scores of references to one per pair, [references] -> [pairs], "min" or "mean".
+
+    >>> reduce_references(np.array([0.5, 0.25, 1.0]), [2, 1], "min")
+    array([0.25, 1.  ])
+    """
+    starts = np.cumsum(counts, dtype=np.int64) - np.asarray(counts)
+    closest: np.ndarray = np.minimum.reduceat(values, starts)
+    if rule == "min":
+        return closest
+    # Clipped, because rounding could carry a mean beyond its values.
+    mean = np.add.reduceat(values / np.repeat(counts, counts), starts)
+    return np.clip(mean, closest, np.maximum.reduceat(values, starts))

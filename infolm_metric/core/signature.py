@@ -1,0 +1,98 @@
+"""Signatures: everything that can change a score, as fields in a fixed order."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Mapping
+from typing import Any
+
+_ESCAPES = str.maketrans({"%": "%25", "|": "%7C"})
+
+
+class Signature(str):
+    """A signature, which is formatted once, with its fields.
+
+    As a string it reads `name:value|name:value`. `|` and `%` in a value are written as %7C and
+    %25, False as "no" and None as "none".
+
+    Args:
+        fields: values by name, in order.
+
+    >>> signature = Signature({"metric": "infolm", "idf": False, "model": "a|b"})
+    >>> signature, signature.fields["model"]
+    ('metric:infolm|idf:no|model:a%7Cb', 'a|b')
+    """
+
+    fields: Mapping[str, str]
+
+    def __new__(cls, fields: Mapping[str, object]) -> Signature:
+        """Format the fields."""
+        words = {name: _word(value) for name, value in fields.items()}
+        text = "|".join(f"{name}:{word.translate(_ESCAPES)}" for name, word in words.items())
+        signature = super().__new__(cls, text)
+        signature.fields = words
+        return signature
+
+    def __getnewargs__(self) -> tuple[Any, ...]:
+        """Copies and pickles carry the fields."""
+        return (dict(self.fields),)
+
+    @classmethod
+    def parse(cls, text: str) -> Signature:
+        """Return the signature that a file holds as text.
+
+        Raises:
+            ValueError: a field has no value.
+
+        >>> Signature.parse("metric:infolm|model:a%7Cb").fields
+        {'metric': 'infolm', 'model': 'a|b'}
+        """
+        fields = {}
+        for field in text.split("|") if text else ():
+            name, mark, word = field.partition(":")
+            if not mark:
+                raise ValueError(f"a signature has fields name:value, got {field!r}")
+            fields[name] = word.replace("%7C", "|").replace("%25", "%")
+        return cls(fields)
+
+    def without(self, names: Container[str]) -> Signature:
+        """Return the signature without the fields of these names.
+
+        >>> Signature({"measure": "l1_distance", "idf": False}).without(["idf"])
+        'measure:l1_distance'
+        """
+        return Signature({name: word for name, word in self.fields.items() if name not in names})
+
+    def with_fields(self, fields: Mapping[str, object], before: str = "") -> Signature:
+        """Return the signature with more fields, before the field `before` or at the end.
+
+        >>> Signature({"metric": "infolm", "model": "m"}).with_fields({"baseline": "b"}, "model")
+        'metric:infolm|baseline:b|model:m'
+        """
+        items, names = list(self.fields.items()), list(self.fields)
+        index = names.index(before) if before in names else len(names)
+        return Signature(dict([*items[:index], *fields.items(), *items[index:]]))
+
+    def prefixed(self, prefix: str) -> dict[str, str]:
+        """Return the fields with a prefix, for the signature of a metric that combines this one.
+
+        >>> Signature({"idf": False}).prefixed("infolm")
+        {'infolm.idf': 'no'}
+        """
+        return {f"{prefix}.{name}": word for name, word in self.fields.items()}
+
+    def differences(self, other: Signature) -> str:
+        """Return the differences of another signature, "" if there are none.
+
+        >>> Signature({"temperature": 1.0}).differences(Signature({"temperature": 2.0}))
+        'temperature was 1.0 and is 2.0 now'
+        """
+        old, new = self.fields, other.fields
+        return "; ".join(
+            f"{name} was {old.get(name, 'not given')} and is {new.get(name, 'not given')} now"
+            for name in dict.fromkeys([*old, *new])
+            if old.get(name) != new.get(name)
+        )
+
+
+def _word(value: object) -> str:
+    return "no" if value is False else "none" if value is None else str(value)
