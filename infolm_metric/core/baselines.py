@@ -66,8 +66,8 @@ class BaselineStats:
     @property
     def numbers(self) -> dict[str, Any]:
         """The statistics without their source, as JSON has them."""
-        names = ("mean", "deviation", "deciles", "pairs")
-        return {name: getattr(self, name) for name in names}
+        numbers = {name: getattr(self, name) for name in ("mean", "deviation", "deciles", "pairs")}
+        return {**numbers, "deciles": list(self.deciles)}
 
     @property
     def is_valid(self) -> bool:

@@ -11,20 +11,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from infolm_metric.core import results
+from infolm_metric.core.baselines import BaselineStats
 from infolm_metric.core.signature import Signature
 
 ONE = {"l1_distance": [0.5, 1.5]}
 SCORES = {"l1_distance": [0.5, 1.5], "kl_divergence": [0.25, 0.0]}
 RESCALED = {"l1_distance": [0.75, 0.25]}
-BASELINE = {"l1_distance": {"mean": 2.0}}
+BASELINE = {"l1_distance": BaselineStats(2.0, 0.5, (1.5, 2.5), 20, source="package")}
+SIGNATURE = Signature({"idf": False})
 EXTRA = {"probabilities": {"l1_distance": {"e": [0.1, 0.2]}}}
 COUNTS = Counter(texts=4, tokens=12, empty=1, few_documents=10)
-REST = {"higher_is_better": False, "signature": "sig", "warnings": {"empty": 1}}
+REST = {"higher_is_better": False, "signature": "idf:no", "warnings": {"empty": 1}}
 
 
 def result_of(scores, **more):
     """A result with the signature and the counts of REST."""
-    return results.Result("infolm", scores, "sig", False, COUNTS, **more)
+    return results.Result("infolm", scores, SIGNATURE, False, COUNTS, **more)
 
 
 VIEWS = [
@@ -40,7 +42,10 @@ VIEWS = [
         {
             **{"infolm": 1.0, "rescaled": 0.5, "scores": [0.5, 1.5]},
             **{"rescaled_scores": [0.75, 0.25], "probabilities": {"e": [0.1, 0.2]}, **REST},
-            "baseline": {"mean": 2.0},
+            "baseline": {
+                **{"mean": 2.0, "deviation": 0.5, "deciles": [1.5, 2.5], "pairs": 20},
+                "source": "package",
+            },
         },
     ),
     (  # a list of one
