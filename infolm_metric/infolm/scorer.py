@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,9 +13,9 @@ import torch
 from torch import Tensor
 
 from infolm_metric.core.encoding import EncodingScorer, Texts, reduce_references
-from infolm_metric.core.idf import IDF, WeightedText
+from infolm_metric.core.idf import IDF, Statistics, WeightedText
 from infolm_metric.core.inputs import Pairs, check_pairs, check_text, check_texts
-from infolm_metric.core.results import Result, add_counts, warn
+from infolm_metric.core.results import ChunkScores, Result, add_counts, warn
 from infolm_metric.core.scorer import Progress, no_progress
 from infolm_metric.infolm import measures
 from infolm_metric.infolm.distributions import (
@@ -185,9 +186,9 @@ class InfoLMScorer(EncodingScorer):
             "alpha": alphas,
             "beta": betas,
         }
-        grid = self._grid(lists, changed)
+        plan = SweepPlan.make(self.settings, lists, changed)
         with self.lock:
-            results = self._sweep(pairs, grid)
+            results = self._sweep(pairs, plan)
         # On the same texts: the most there is to warn of.
         kinds = {kind for result in results for kind in result.counts}
         counts = {kind: max(result.counts[kind] for result in results) for kind in kinds}
@@ -196,7 +197,7 @@ class InfoLMScorer(EncodingScorer):
             {**counts, "few_documents": min(filter(None, documents), default=0)},
             self.warning_messages,
         )
-        return list(zip(grid, results, strict=True))
+        return list(zip(plan.grid, results, strict=True))
 
     def distributions(self, texts: Any, **changed: Any) -> Tensor:
         """log p(. | text) of each text, float64 [texts, vocab].
@@ -322,10 +323,70 @@ class InfoLMScorer(EncodingScorer):
         (mean,) = interpolated([text], {text.key: mean}, settings.interpolation)
         return TextView(tokenizer.convert_ids_to_tokens(ids), weights.exp(), log_p, mean)
 
-    def _grid(
-        self, lists: Mapping[str, Sequence[Any] | None], changed: dict[str, Any]
-    ) -> list[InfoLMSettings]:
-        """The settings of a sweep, of one measure each."""
+    def _sweep(self, pairs: Pairs, plan: SweepPlan) -> list[Result]:
+        """Execute a plan: encode each text once at all temperatures, and compare the encodings."""
+        texts = pairs.texts_by_side
+        by_idf = {settings.idf: settings for settings in plan.grid}
+        statistics = {idf: self.count(texts, settings) for idf, settings in by_idf.items()}
+        for idf, settings in by_idf.items():
+            self.check(pairs, settings, statistics[idf])
+        groups = plan.groups(statistics)
+        parts: list[list[ChunkScores]] = [[] for _ in plan.grid]
+        room = self._room(plan.grid[0], SWEEP_BYTES, len(plan.temperatures) * len(groups))
+        for chunk in pairs.chunks(room):
+            owners = np.repeat(np.arange(len(chunk)), chunk.counts)
+            sides = {
+                tables: [
+                    self.tokenize_and_weight(texts, table, plan.grid[0])
+                    for texts, table in zip(chunk.texts_by_side.values(), tables, strict=True)
+                ]
+                for tables in groups
+            }
+            chunk_texts = [text for both in sides.values() for side in both for text in side]
+            encodings = self.encode(chunk_texts, plan.grid[0], temperatures=plan.temperatures)
+            for tables, (candidates, references) in sides.items():
+                repeated = [candidates[owner] for owner in owners]
+                for (temperature, _), indices in groups[tables].items():
+                    row = plan.temperatures.index(temperature)
+                    log_p = {key: rows[row] for key, rows in encodings.items()}
+                    group = [plan.grid[index] for index in indices]
+                    values = self._compare(repeated, references, log_p, group)
+                    for index, settings, column in zip(indices, group, values, strict=True):
+                        rule, (name,) = settings.multi_reference, settings.names
+                        scores = reduce_references(column, chunk.counts, rule).tolist()
+                        counts = self.count_warnings([*candidates, *references], settings)
+                        parts[index].append(ChunkScores({name: scores}, counts))
+        results = []
+        for settings, chunks in zip(plan.grid, parts, strict=True):
+            whole, documents = ChunkScores.join(chunks), statistics[settings.idf]
+            counts = add_counts([whole.counts, {"few_documents": documents.distinct}])
+            signature = self.signature(settings, documents)
+            results.append(Result(settings.metric, whole.scores, signature, False, counts))
+        return results
+
+
+@dataclass(frozen=True)
+class SweepPlan:
+    """Settings of a sweep, of one measure each, that need one pass of the model.
+
+    They differ in temperature, interpolation, measure, parameters and token weights.
+    """
+
+    grid: tuple[InfoLMSettings, ...]
+
+    @classmethod
+    def make(
+        cls,
+        settings: InfoLMSettings,
+        lists: Mapping[str, Sequence[Any] | None],
+        changed: dict[str, Any],
+    ) -> SweepPlan:
+        """Plan all combinations of the values in `lists`, by name of the setting.
+
+        Raises:
+            TypeError, ValueError: a list or a setting is wrong, or no combination is in the domain
+                of a measure.
+        """
         axes: dict[str, list[Any]] = {}
         for name, values in lists.items():
             if values is None:
@@ -335,9 +396,9 @@ class InfoLMScorer(EncodingScorer):
             axes[name] = list(values)
             if not axes[name]:
                 raise ValueError(f"{name}s must be a list of at least one value, got {values!r}")
-        measure = changed.pop("information_measure", self.settings.names)
-        # Without a measure of its own, because the parameters come from the lists.
-        base = self.settings.replace(**changed, information_measure="fisher_rao_distance")
+        measure = changed.pop("information_measure", settings.names)
+        # Without its measures, because their parameters come from the lists.
+        base = settings.replace(**changed, information_measure="fisher_rao_distance")
         names = base.replace(information_measure=measure, alpha=0.5, beta=0.5).names
         alphas = axes.pop("alpha", [base.alpha])
         betas = axes.pop("beta", [base.beta])
@@ -345,65 +406,35 @@ class InfoLMScorer(EncodingScorer):
             base.replace(**dict(zip(axes, values, strict=True)))
             for values in itertools.product(*axes.values())
         ]
-        grid = [
-            settings.replace(information_measure=name, alpha=alpha, beta=beta)
-            for settings in bases
+        grid = tuple(
+            each.replace(information_measure=name, alpha=alpha, beta=beta)
+            for each in bases
             for name in names
             for alpha, beta in measures.parameter_grid(name, alphas, betas)
-        ]
+        )
         if not grid:
             raise ValueError(
                 f"alphas={alphas} and betas={betas} hold no value in the domain "
                 f"of {', '.join(names)}; see measures.MEASURES for the domains"
             )
-        return grid
+        return cls(grid)
 
-    def _sweep(self, pairs: Pairs, grid: Sequence[InfoLMSettings]) -> list[Result]:
-        """The results for settings that differ in what is made of the model's predictions."""
-        by_idf = {settings.idf: settings for settings in grid}
-        texts = pairs.texts_by_side
-        statistics = {idf: self.count(texts, settings) for idf, settings in by_idf.items()}
-        temperatures = list(dict.fromkeys(settings.temperature for settings in grid))
-        # Settings that weigh texts alike, by their tables; in each, those of one distribution.
-        weightings: dict[Any, dict[tuple[float, float], list[int]]] = {}
-        for index, settings in enumerate(grid):
-            groups = weightings.setdefault(statistics[settings.idf].weighting(settings), {})
-            groups.setdefault((settings.temperature, settings.interpolation), []).append(index)
-        for idf, settings in by_idf.items():
-            self.check(pairs, settings, statistics[idf])
-        parts: list[list[Counter[str]]] = [[] for _ in grid]
-        scores: list[list[float]] = [[] for _ in grid]
-        room = self._room(grid[0], SWEEP_BYTES, len(temperatures) * len(weightings))
-        for chunk in pairs.chunks(room):
-            owners = np.repeat(np.arange(len(chunk)), chunk.counts)
-            by_tables = {
-                tables: (
-                    self.tokenize_and_weight(chunk.predictions, tables[0], grid[0]),
-                    self.tokenize_and_weight(chunk.flat_references, tables[1], grid[0]),
-                )
-                for tables in weightings
-            }
-            chunk_texts = [text for sides in by_tables.values() for side in sides for text in side]
-            encodings = self.encode(chunk_texts, grid[0], temperatures=temperatures)
-            for tables, (candidates, references) in by_tables.items():
-                repeats = [candidates[owner] for owner in owners]
-                for (temperature, _), indices in weightings[tables].items():
-                    row = temperatures.index(temperature)
-                    log_p = {key: encoding[row] for key, encoding in encodings.items()}
-                    group = [grid[index] for index in indices]
-                    values = self._compare(repeats, references, log_p, group)
-                    for index, column in zip(indices, values, strict=True):
-                        rule = grid[index].multi_reference
-                        scores[index] += reduce_references(column, chunk.counts, rule).tolist()
-                        counts = self.count_warnings([*candidates, *references], grid[index])
-                        parts[index].append(counts)
-        return [
-            Result(
-                settings.metric,
-                {settings.names[0]: column},
-                self.signature(settings, statistics[settings.idf]),
-                self.higher_is_better,
-                add_counts([*counts, {"few_documents": statistics[settings.idf].distinct}]),
-            )
-            for settings, column, counts in zip(grid, scores, parts, strict=True)
-        ]
+    @property
+    def temperatures(self) -> list[float]:
+        """Temperatures at which texts are encoded."""
+        return list(dict.fromkeys(settings.temperature for settings in self.grid))
+
+    def groups(
+        self, statistics: Mapping[Any, Statistics]
+    ) -> dict[tuple[IDF | None, IDF | None], dict[tuple[float, float], list[int]]]:
+        """Group the indices of settings that share encodings.
+
+        Settings with equal token weights share a pass; those with equal temperature and
+        interpolation share distributions.
+        """
+        groups: dict[Any, dict[tuple[float, float], list[int]]] = {}
+        for index, settings in enumerate(self.grid):
+            by_tables = groups.setdefault(statistics[settings.idf].weighting(settings), {})
+            key = (settings.temperature, settings.interpolation)
+            by_tables.setdefault(key, []).append(index)
+        return groups
