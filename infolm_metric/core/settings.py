@@ -370,16 +370,19 @@ def check_at_least(name: str, value: Any, least: float) -> None:
 
 
 def check_device(name: str) -> None:
-    """Raise ValueError unless torch can parse the name of a device."""
+    """Raise ValueError unless this machine has the torch device."""
     import torch
 
     try:
-        torch.device(name)
+        device = torch.device(name)
+        if (device.index or 0) < torch.get_device_module(device).device_count():
+            return
+        reason = "this machine has no such device"
     except RuntimeError as error:
         reason = str(error).partition("\n")[0]
-        raise ValueError(
-            f"device must be a torch device such as 'cpu' or 'cuda:0', got {name!r}: {reason}"
-        ) from None
+    raise ValueError(
+        f"device must be a torch device such as 'cpu' or 'cuda:0', got {name!r}: {reason}"
+    )
 
 
 def check_value(name: str, value: Any, annotation: Any) -> Any:
