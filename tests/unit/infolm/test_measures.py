@@ -370,7 +370,7 @@ def test_leading_axes_are_kept_and_broadcast(name):
 
 
 def test_a_pair_scores_the_same_in_any_batch():
-    vocab = measures.CHUNK // 2  # two rows at a time: five rows end in a chunk of one
+    vocab = measures.CHUNK["cpu"] // 2  # two rows at a time: five rows end in a chunk of one
     x, y = noise(5, vocab, seed=1).float(), noise(5, vocab, seed=2).float()
     for name in ("fisher_rao", "ab"):
         parameters = PARAMETERS.get(measures.resolve(name).name, {})
