@@ -309,7 +309,7 @@ def test_memory_does_not_grow_with_the_number_of_rows():
         tracemalloc.stop()
         return size
 
-    peak(100)  # what is allocated once in a process is not counted
+    peak(8192)  # what is allocated once in a process is not counted
     growth = peak(8192) - peak(2048)
     # An object kept for each row takes 16 bytes at least; the collector's moment takes some kB.
     assert growth < 16 * (8192 - 2048)
