@@ -137,7 +137,7 @@ def split(
     max_length: int | None,
     masks: int = 1,
 ) -> list[MaskedWindow]:
-    """Return the windows of a text: one if it fits, else overlapping ones that mask each token once.
+    """Return the windows of a text: one, or overlapping ones that mask each token once.
 
     `log_weights` [maskable, weightings]. A text without a maskable token becomes a single mask
     between the special tokens. Positions with weight 0 in all weightings are skipped. `masks` is
@@ -246,13 +246,13 @@ class Accumulator:
             rows -= rows.amax(-1, keepdim=True)
             far = self._add_rows(rows, log_weights[part], owner[part], sums)
             for position, weighting, number in far.nonzero().tolist():
-                row, index = start + position, (weighting, number)
+                row, variant = start + position, (weighting, number)
                 log_p = log_predictions(logits[row], self.temperatures[number])
                 log_p += log_weights[row, weighting]
                 log_sums = self._log_space.setdefault(indices[int(owner[row])], {})
-                if index in log_sums:
-                    log_p = torch.logaddexp(log_sums[index], log_p)
-                log_sums[index] = log_p
+                if variant in log_sums:
+                    log_p = torch.logaddexp(log_sums[variant], log_p)
+                log_sums[variant] = log_p
 
     def _add_rows(self, rows: Tensor, log_weights: Tensor, owner: Tensor, sums: Tensor) -> Tensor:
         """Add positions to `sums` [texts, weightings, temperatures, vocab] unless they underflow.

@@ -137,11 +137,11 @@ class FastMaskedLM(nn.Module):
         self.layers: Any = nn.ModuleList(layers[module] for module in modules)
         self.embedding_projection = family.embedding_projection(base)
         self.bias = family.bias(encoder)
-        self.buffers: dict[str, Tensor] = {}
+        self.workspace: dict[str, Tensor] = {}
         self.eval()
 
     def forward(self, ids: Tensor, positions: Tensor) -> Tensor:
-        """Return the states at `positions`: int64 [contexts, tokens] -> [contexts, masks, hidden]."""
+        """Return states at `positions`: int64 [contexts, tokens] -> [contexts, masks, hidden]."""
         states = self.embeddings(ids)
         if self.embedding_projection is not None:
             states = self.embedding_projection(states)
@@ -233,9 +233,9 @@ class FastMaskedLM(nn.Module):
         On a CPU, memory newly allocated by the system costs more time than the arithmetic in it.
         """
         size = math.prod(shape)
-        buffer = self.buffers.get(name)
+        buffer = self.workspace.get(name)
         if buffer is None or len(buffer) < size or buffer.dtype != like.dtype:
-            buffer = self.buffers[name] = torch.empty(size, dtype=like.dtype, device=like.device)
+            buffer = self.workspace[name] = torch.empty(size, dtype=like.dtype, device=like.device)
         return buffer[:size].view(shape)
 
 

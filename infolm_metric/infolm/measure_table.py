@@ -16,11 +16,11 @@ from typing import Any, Literal
 from infolm_metric.core.settings import check_known, check_value
 
 Symmetrization = Literal["jeffreys", "jensen", "none", "reverse"]
-SYMMETRIZATIONS: dict[str, tuple[str, ...]] = {  # the mean of D(x, y) over xy, with m = (p + q) / 2
-    "jeffreys": ("pq", "qp"),
-    "jensen": ("pm", "qm"),
-    "none": ("pq",),
-    "reverse": ("qp",),
+SYMMETRIZATIONS = {  # directions (x, y): the mean of D(x, y), with m = (p + q) / 2
+    "jeffreys": (("p", "q"), ("q", "p")),
+    "jensen": (("p", "m"), ("q", "m")),
+    "none": (("p", "q"),),
+    "reverse": (("q", "p"),),
 }
 LARGEST_PARAMETER = 1e50  # alpha and beta up to here keep products with log-probabilities finite
 
@@ -316,8 +316,7 @@ def _parse_number(measure: Measure, parameter: Parameter, value: Any) -> float:
         number: float = check_value(parameter.name, scalar, float)
     except (TypeError, ValueError):
         raise ValueError(
-            f"{measure.name} needs {parameter.name}: {parameter.domain}, such as 0.5; "
-            f"got {value!r}"
+            f"{measure.name} needs {parameter.name}: {parameter.domain}, such as 0.5; got {value!r}"
         ) from None
     return number
 

@@ -139,7 +139,7 @@ class MeasureSpec(NamedTuple):
 
 
 def compare_each(specs: Sequence[MeasureSpec], log_p: Tensor, log_q: Tensor) -> Tensor:
-    """Return the values of `compare` for each spec, float64 [specs, ...]; renormalises once.
+    """Return the values of `compare` for each of `specs`, float64 [specs, ...].
 
     Raises:
         ValueError: as `compare`.
@@ -190,10 +190,10 @@ def compare_all(spec: MeasureSpec, log_p: Tensor, log_q: Tensor) -> Tensor:
     p, q = _normalize("log_p", log_p), _normalize("log_q", log_q)
     values = torch.full((len(p), len(q)), torch.nan, dtype=torch.float64, device=p.device)
     product = PRODUCTS.get(plan.measure.name)
-    if product is not None and "pm" not in plan.directions:
+    if product is not None and ("p", "m") not in plan.directions:
         divergence = partial(product, **plan.parameters)
         values = torch.stack(
-            [divergence(p, q) if way == "pq" else divergence(q, p).T for way in plan.directions]
+            [divergence(p, q) if way[0] == "p" else divergence(q, p).T for way in plan.directions]
         ).mean(0)
     near = ~(values.isfinite() & (values > NEAR))
     rows, columns = near.nonzero(as_tuple=True)
@@ -214,20 +214,10 @@ def shares(
     alpha: Any = None,
     beta: Any = None,
 ) -> Tensor:
-    """Return the contribution of each vocabulary entry to `compare` with these arguments.
+    """Return the contribution of each vocabulary entry to `compare`, float64 [..., vocab], >= 0.
 
-    Args:
-        measure: as for `compare`, like the other arguments.
-        symmetrize: as for `compare`.
-        alpha: as for `compare`.
-        beta: as for `compare`.
-
-    Returns:
-        The contributions, float64 [..., vocab], >= 0; their sum over the last axis is the value of
-        `compare`.
-
-    Raises:
-        ValueError: as `compare`.
+    Takes the `measure`, `symmetrize` and parameters of `compare`; the sum over the last axis is its
+    value.
 
     >>> p, q = torch.tensor([0.5, 0.3, 0.2]).log(), torch.tensor([0.5, 0.2, 0.3]).log()
     >>> print(", ".join(f"{x:.3f}" for x in shares("l1_distance", p, q)))
@@ -254,7 +244,7 @@ class _Plan(NamedTuple):
 
     measure: Measure
     parameters: dict[str, float]
-    directions: tuple[str, ...]  # as in SYMMETRIZATIONS
+    directions: Sequence[tuple[str, str]]  # as in SYMMETRIZATIONS
     bound: float
 
     def value(self, log_p: Tensor, log_q: Tensor) -> Tensor:
@@ -274,7 +264,7 @@ class _Plan(NamedTuple):
     ) -> Tensor:
         """Return the mean of a divergence over the directions."""
         sides = {"p": log_p, "q": log_q}
-        if "pm" in self.directions:
+        if ("p", "m") in self.directions:
             # log((p+q)/2) from the larger of the two: exactly log p if p = q, and no overflow.
             larger = torch.maximum(log_p, log_q)
             sides["m"] = larger + (torch.expm1(-(log_q - log_p).abs()) / 2).log1p()
