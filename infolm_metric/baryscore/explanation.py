@@ -83,15 +83,9 @@ class Explanation:
         """Every move of some mass, the costliest first."""
         rows, columns = np.nonzero(self.plan)
         masses, distances = self.plan[rows, columns], self.distances[rows, columns]
-        shares = masses * distances
-        order = np.argsort(-shares, kind="stable")
-        return [
-            Move(int(i), int(j), float(mass), float(distance), float(share))
-            for i, j, mass, distance, share in zip(
-                *(column[order] for column in (rows, columns, masses, distances, shares)),
-                strict=True,
-            )
-        ]
+        values = (rows, columns, masses, distances, masses * distances)
+        moves = map(Move, *(column.tolist() for column in values))
+        return sorted(moves, key=lambda move: move.share, reverse=True)
 
 
 def explain_score(

@@ -57,10 +57,6 @@ class Window:
     positions: np.ndarray  # int64 [indices]
 
 
-def ignore_progress(fraction: float) -> None:
-    """Discard the fraction that is done."""
-
-
 def device_limit(limits: Mapping[str, int], device: str) -> int:
     """Return the limit of a device type; devices without one get the limit of the CPU.
 

@@ -17,6 +17,8 @@ from torch import Tensor
 from infolm_metric.core.determinism import to_float64
 
 SMALLEST_GAP = 1e-70  # below this distance from a singular parameter, the limit is returned
+SINGULAR = 1e-3  # distance below which products of matrices lose their digits
+SMALLEST_SUM = 1e-280  # of exponentials of which the largest is 1
 SERIES_BELOW = 2.0**-6  # where exp(y) - 1 - y has lost 7 bits, and 6 terms of its series suffice
 
 
@@ -29,10 +31,10 @@ def ab_value(log_p: Tensor, log_q: Tensor, a: float, b: float, total: float) -> 
     return torch.stack(parts).sum(0) / width
 
 
-def ab_contributions(log_p: Tensor, log_q: Tensor, a: float, b: float, total: float) -> Tensor:
-    """Return the contribution of each entry to `ab_value`, [..., vocab]."""
+def ab_terms(log_p: Tensor, log_q: Tensor, alpha: float, beta: float) -> Tensor:
+    """Return the contribution of each entry to the AB divergence, [..., vocab]."""
     parts, width = [], 0.0
-    for log_w, log_v, y, step in _ends(log_p, log_q, a, b, total):
+    for log_w, log_v, y, step in _ends(log_p, log_q, alpha, beta, alpha + beta):
         # A common factor of v and w keeps the proportions, and exp(log v) from overflowing.
         peak = log_v.amax(-1, keepdim=True).clamp(min=0.0)
         entries = excess(log_w - peak, log_v - peak, y).clamp(min=0.0)
@@ -43,7 +45,25 @@ def ab_contributions(log_p: Tensor, log_q: Tensor, a: float, b: float, total: fl
     return torch.stack(parts).sum(0) / width
 
 
-def away_from_zero(number: float) -> float:
+def ab_matrix(log_p: Tensor, log_q: Tensor, alpha: float, beta: float) -> Tensor:
+    """Return the AB divergence of all pairs, [references, vocab] and [candidates, vocab].
+
+    As products of matrices, in which values close to 0 lose their digits. NaN near singular
+    parameters, and for sums that underflow.
+    """
+    total = alpha + beta
+    if min(abs(alpha), abs(beta), abs(total)) < SINGULAR:
+        return log_p.new_full((len(log_p), len(log_q)), torch.nan)
+    ends = (total * log_p).logsumexp(-1), (total * log_q).logsumexp(-1)
+    p_term, q_term = ends[0][:, None] / (beta * total), ends[1] / (alpha * total)
+    log_w, log_v = alpha * log_p, beta * log_q
+    peak_w, peak_v = log_w.amax(-1, keepdim=True), log_v.amax(-1, keepdim=True)
+    sums = (log_w - peak_w).exp() @ (log_v - peak_v).exp().T
+    sums = torch.where(sums > SMALLEST_SUM, sums, torch.nan)
+    return p_term + q_term - (sums.log() + peak_w + peak_v.T) / (alpha * beta)
+
+
+def nonzero(number: float) -> float:
     """Return `number`, or the nearest number at least SMALLEST_GAP from zero."""
     return math.copysign(max(abs(number), SMALLEST_GAP), number)
 
@@ -101,6 +121,6 @@ def _ends(
     mean = (log_w.exp() * slope).sum(-1, keepdim=True)
     slope = slope - mean
     for powers, offset in ends:
-        step = away_from_zero(offset)
+        step = nonzero(offset)
         log_v = powers[0] * log_p + powers[1] * log_q - (level + step * mean)
         yield log_w, log_v, step * slope, abs(step)

@@ -23,7 +23,6 @@ from infolm_metric.core.tokenization import (
     Template,
     TokenizedText,
     device_limit,
-    ignore_progress,
     windows,
 )
 from infolm_metric.infolm.encoders import LOGITS_PER_BATCH, MaskedLM
@@ -41,7 +40,7 @@ def distributions(
     model: MaskedLM,
     settings: InfoLMSettings,
     temperatures: Sequence[float],
-    progress: Progress = ignore_progress,
+    progress: Progress,
 ) -> dict[Key, Tensor]:
     """Return log p of each text at each temperature: key -> float64 [temperatures, vocab].
 
@@ -185,7 +184,7 @@ def batches(
         group, (length, masks, _, masked) = groups[key], key
         most_contexts = min(most_tokens // length, most_logits // (vocabulary * masks))
         size = contexts_per_batch or max(1, most_contexts)
-        counts = np.asarray([len(window.positions) for window in group])
+        counts = [len(window.positions) for window in group]
         rows = torch.from_numpy(np.stack([window.ids for window in group]))
         owner = torch.from_numpy(np.repeat(np.arange(len(group)), counts))
         texts = torch.from_numpy(np.asarray([window.text for window in group]))

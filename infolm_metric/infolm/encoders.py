@@ -8,7 +8,7 @@ entry in `FAMILIES` use the transformers model.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any
@@ -60,17 +60,15 @@ class MaskedLM:
         """
         with deterministic_inference(self.device):
             ids, positions = ids.to(self.device), positions.to(self.device)
-            if not isinstance(self.model, FastMaskedLM):
-                parts: Iterable[Tensor] = [self._full_model_logits(ids, positions)]
+            if isinstance(self.model, FastMaskedLM):
+                states, head = self.model(ids, positions).flatten(0, 1), self.model.head
             else:
-                states = self.model(ids, positions).flatten(0, 1)
-                most_logits = device_limit(LOGITS_PER_BATCH, self.device.type)
-                parts = states.split(max(1, most_logits // self.checkpoint.size))
-        for part in parts:
+                states, head = self._full_model_logits(ids, positions), nn.Identity()
+        most_logits = device_limit(LOGITS_PER_BATCH, self.device.type)
+        for part in states.split(max(1, most_logits // self.checkpoint.size)):
             with deterministic_inference(self.device):
-                if isinstance(self.model, FastMaskedLM):
-                    part = self.model.head(part)
-            yield part.to(float64_device(part.device))  # for the aggregation
+                logits = head(part)
+            yield logits.to(float64_device(logits.device))  # for the aggregation
 
     def _full_model_logits(self, ids: Tensor, positions: Tensor) -> Tensor:
         """Return the logits of the transformers model, with its head at the masked positions only.
@@ -183,7 +181,7 @@ class FastMaskedLM(nn.Module):
         return output.flatten(2)
 
     def _attend_from(
-        self, layer: Layer, mask_states: Tensor, states: Tensor, bias: Tensor | None
+        self, layer: Any, mask_states: Tensor, states: Tensor, bias: Tensor | None
     ) -> Tensor:
         """Return attention from the masked positions, [contexts, masks, hidden]."""
         hidden = states.shape[-1]
@@ -201,7 +199,7 @@ class FastMaskedLM(nn.Module):
         attention = torch.bmm(torch.softmax(scores, -1), value).view(query.shape)
         return attention.transpose(1, 2).reshape(mask_states.shape)
 
-    def _finish(self, layer: Layer, attention: Tensor, states: Tensor) -> Tensor:
+    def _finish(self, layer: Any, attention: Tensor, states: Tensor) -> Tensor:
         """Apply the output projection and the feed-forward block, with residuals and norms."""
         projection = layer.attention_output
         attention = self._project("output", attention, projection.weight, projection.bias)
@@ -240,23 +238,15 @@ class FastMaskedLM(nn.Module):
 
 
 class Layer(nn.Module):
-    """A transformer layer with a norm after each block; ALBERT shares it between depths."""
+    """A transformer layer with a norm after each block; ALBERT shares it between depths.
 
-    def __init__(
-        self,
-        query: nn.Linear,
-        key: nn.Linear,
-        value: nn.Linear,
-        heads: int,
-        attention_output: nn.Linear,
-        attention_norm: nn.LayerNorm,
-        intermediate: nn.Linear,
-        activation: Callable[[Tensor], Tensor],
-        output: nn.Linear,
-        output_norm: nn.LayerNorm,
-    ) -> None:
+    `modules` are, by name, the linear layers query, key, value, attention_output, intermediate and
+    output, the norms attention_norm and output_norm, the activation, and the number of heads.
+    """
+
+    def __init__(self, **modules: Any) -> None:
         super().__init__()
-        projections = (query, key, value)
+        projections = [modules.pop(name) for name in ("query", "key", "value")]
         if any(type(projection) is not nn.Linear for projection in projections):
             raise TypeError(f"projections must be nn.Linear, got {projections}")
         # [3 hidden, hidden] and [3 hidden]: the three projections as one.
@@ -266,10 +256,8 @@ class Layer(nn.Module):
         )
         self.qkv_weight = nn.Parameter(weight, requires_grad=False)
         self.qkv_bias = nn.Parameter(bias, requires_grad=False)
-        self.heads = heads
-        self.attention_output, self.attention_norm = attention_output, attention_norm
-        self.intermediate, self.activation = intermediate, activation
-        self.output, self.output_norm = output, output_norm
+        for name, module in modules.items():
+            setattr(self, name, module)
 
 
 @dataclass(frozen=True)
@@ -302,6 +290,12 @@ def _position_bias(encoder: Any) -> nn.Module:
     return encoder
 
 
+def _attention(path: str, names: str) -> dict[str, str]:
+    """Return the attribute paths of the attention's projections and number of heads."""
+    arguments = ("query", "key", "value", "heads")
+    return {key: f"{path}.{name}" for key, name in zip(arguments, names.split(), strict=True)}
+
+
 _FEED_FORWARD = {
     "intermediate": "intermediate.dense",
     "activation": "intermediate.intermediate_act_fn",
@@ -309,10 +303,7 @@ _FEED_FORWARD = {
     "output_norm": "output.LayerNorm",
 }
 _BERT = {
-    "query": "attention.self.query",
-    "key": "attention.self.key",
-    "value": "attention.self.value",
-    "heads": "attention.self.num_attention_heads",
+    **_attention("attention.self", "query key value num_attention_heads"),
     "attention_output": "attention.output.dense",
     "attention_norm": "attention.output.LayerNorm",
     **_FEED_FORWARD,
@@ -328,10 +319,7 @@ FAMILIES = {
     ),
     "distilbert": Family(
         {
-            "query": "attention.q_lin",
-            "key": "attention.k_lin",
-            "value": "attention.v_lin",
-            "heads": "attention.n_heads",
+            **_attention("attention", "q_lin k_lin v_lin n_heads"),
             "attention_output": "attention.out_lin",
             "attention_norm": "sa_layer_norm",
             "intermediate": "ffn.lin1",
@@ -346,10 +334,7 @@ FAMILIES = {
     ),
     "albert": Family(
         {
-            "query": "attention.query",
-            "key": "attention.key",
-            "value": "attention.value",
-            "heads": "attention.num_attention_heads",
+            **_attention("attention", "query key value num_attention_heads"),
             "attention_output": "attention.dense",
             "attention_norm": "attention.LayerNorm",
             "intermediate": "ffn",
@@ -363,10 +348,7 @@ FAMILIES = {
     ),
     "mpnet": Family(
         {
-            "query": "attention.attn.q",
-            "key": "attention.attn.k",
-            "value": "attention.attn.v",
-            "heads": "attention.attn.num_attention_heads",
+            **_attention("attention.attn", "q k v num_attention_heads"),
             "attention_output": "attention.attn.o",
             "attention_norm": "attention.LayerNorm",
             **_FEED_FORWARD,

@@ -60,10 +60,6 @@ class Measure:
             distributions on any vocabulary; infinity if there is none.
         jensen_bound: upper bound of D(p, (p+q)/2), given the parameters.
         source: reference to the literature.
-        formula: formula(log_p, log_q, **parameters), [..., vocab] -> float64 [...]; None: the one
-            in `measures.FORMULAS`.
-        terms: contribution of each vocabulary entry to the formula up to a common factor, >= 0,
-            [..., vocab]; None: the one in `measures.FORMULAS`.
     """
 
     name: str
@@ -76,8 +72,10 @@ class Measure:
     upper_bound: Callable[..., float] = _at_most(math.inf)
     jensen_bound: Callable[..., float] = _at_most(math.inf)
     source: str = "Colombo et al. 2022"
-    formula: Callable[..., Any] | None = None
-    terms: Callable[..., Any] | None = None
+
+
+def _distance(name: str, expression: str, description: str, bound: float) -> Measure:
+    return Measure(name, expression, description, symmetric=True, upper_bound=_at_most(bound))
 
 
 def _alpha_bound(alpha: float) -> float:
@@ -145,33 +143,21 @@ _MEASURES = (
         jensen_bound=_ab_jensen_bound,
         source=_CICHOCKI,
     ),
-    Measure(
-        "l1_distance",
-        expression="sum |p - q|",
-        description="twice the total variation",
-        symmetric=True,
-        upper_bound=_at_most(2.0),
-    ),
-    Measure(
+    _distance("l1_distance", "sum |p - q|", "twice the total variation", 2.0),
+    _distance(
         "l2_distance",
-        expression="sqrt(sum (p - q)^2)",
-        description="Euclidean distance: the likeliest tokens decide",
-        symmetric=True,
-        upper_bound=_at_most(math.sqrt(2)),
+        "sqrt(sum (p - q)^2)",
+        "Euclidean distance: the likeliest tokens decide",
+        math.sqrt(2),
     ),
-    Measure(
-        "l_infinity_distance",
-        expression="max |p - q|",
-        description="the largest difference at a single token",
-        symmetric=True,
-        upper_bound=_at_most(1.0),
+    _distance(
+        "l_infinity_distance", "max |p - q|", "the largest difference at a single token", 1.0
     ),
-    Measure(
+    _distance(
         "fisher_rao_distance",
-        expression="(2/pi) arccos(sum sqrt(p q))",
-        description="the angle between sqrt p and sqrt q, scaled to [0, 1]; no parameter",
-        symmetric=True,
-        upper_bound=_at_most(1.0),
+        "(2/pi) arccos(sum sqrt(p q))",
+        "the angle between sqrt p and sqrt q, scaled to [0, 1]; no parameter",
+        1.0,
     ),
 )
 MEASURES: dict[str, Measure] = {measure.name: measure for measure in _MEASURES}
@@ -231,11 +217,7 @@ def check_parameters(
     {'alpha': 2.0}
     """
     measure = resolve(measure)
-    values = {"alpha": alpha, "beta": beta}
-    parameters = {
-        parameter.name: _parse_number(measure, parameter, values[parameter.name])
-        for parameter in measure.parameters
-    }
+    parameters = _parse_numbers(measure, alpha, beta)
     if problem := _domain_error(measure, parameters):
         raise ValueError(f"{measure.name} needs {problem}")
     return parameters
@@ -292,33 +274,25 @@ def parameter_grid(
     [(0.5, None), (2.0, None)]
     """
     measure = resolve(measure)
-    values = {"alpha": alphas, "beta": betas}
-    columns = {
-        parameter.name: [
-            _parse_number(measure, parameter, value) for value in values[parameter.name]
-        ]
-        for parameter in measure.parameters
-    }
-    grid = [dict(zip(columns, numbers, strict=True)) for numbers in product(*columns.values())]
-    return list(
-        dict.fromkeys(
-            (parameters.get("alpha"), parameters.get("beta"))
-            for parameters in grid
-            if not _domain_error(measure, parameters)
-        )
-    )
+    grid = [_parse_numbers(measure, alpha, beta) for alpha, beta in product(alphas, betas)]
+    valid = [parameters for parameters in grid if not _domain_error(measure, parameters)]
+    return list(dict.fromkeys((values.get("alpha"), values.get("beta")) for values in valid))
 
 
-def _parse_number(measure: Measure, parameter: Parameter, value: Any) -> float:
-    """Return a parameter as a float; raise ValueError if it is not a finite number."""
-    scalar = value.item() if getattr(value, "ndim", None) == 0 else value
-    try:
-        number: float = check_value(parameter.name, scalar, float)
-    except (TypeError, ValueError):
-        raise ValueError(
-            f"{measure.name} needs {parameter.name}: {parameter.domain}, such as 0.5; got {value!r}"
-        ) from None
-    return number
+def _parse_numbers(measure: Measure, alpha: Any, beta: Any) -> dict[str, float]:
+    """Return the parameters of a measure; raise ValueError if one is not a finite number."""
+    numbers = {}
+    for parameter in measure.parameters:
+        value = {"alpha": alpha, "beta": beta}[parameter.name]
+        scalar = value.item() if getattr(value, "ndim", None) == 0 else value
+        try:
+            numbers[parameter.name] = check_value(parameter.name, scalar, float)
+        except (TypeError, ValueError):
+            raise ValueError(
+                f"{measure.name} needs {parameter.name}: {parameter.domain}, such as 0.5; "
+                f"got {value!r}"
+            ) from None
+    return numbers
 
 
 def _domain_error(measure: Measure, parameters: dict[str, float]) -> str:

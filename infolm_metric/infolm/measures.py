@@ -31,7 +31,7 @@ from torch import Tensor
 
 from infolm_metric.core.determinism import to_float64
 from infolm_metric.core.tokenization import device_limit
-from infolm_metric.infolm.ab_divergence import ab_contributions, ab_value, away_from_zero, excess
+from infolm_metric.infolm.ab_divergence import ab_matrix, ab_terms, ab_value, excess, nonzero
 from infolm_metric.infolm.measure_table import (
     ALIASES,
     MEASURES,
@@ -43,38 +43,17 @@ from infolm_metric.infolm.measure_table import (
     resolve,
     upper_bound,
 )
-from infolm_metric.infolm.pairwise import NEAR, PRODUCTS
 
-__all__ = [
-    "ALIASES",
-    "FORMULAS",
-    "MEASURES",
-    "SYMMETRIZATIONS",
-    "Formula",
-    "MeasureSpec",
-    "Measure",
-    "Parameter",
-    "ab_divergence",
-    "alpha_divergence",
-    "beta_divergence",
-    "check_parameters",
-    "compare",
-    "compare_all",
-    "compare_each",
-    "fisher_rao_distance",
-    "kl_divergence",
-    "l1_distance",
-    "l2_distance",
-    "l_infinity_distance",
-    "upper_bound",
-    "parameter_grid",
-    "renyi_divergence",
-    "resolve",
-    "shares",
-]
+__all__ = ["MeasureSpec", "compare", "compare_all", "compare_each", "shares"]
+__all__ += ["ALIASES", "MEASURES", "SYMMETRIZATIONS", "Measure", "Parameter"]
+__all__ += ["check_parameters", "parameter_grid", "resolve", "upper_bound"]
+__all__ += ["FORMULAS", "Formula", "kl_divergence", "alpha_divergence", "renyi_divergence"]
+__all__ += ["beta_divergence", "ab_divergence", "l1_distance", "l2_distance"]
+__all__ += ["l_infinity_distance", "fisher_rao_distance"]
 
 LARGEST = torch.finfo(torch.float64).max
 LOWEST_LOG = -1e50  # replaces log 0: far below any softmax, but products with it stay finite
+NEAR = 1e-6  # values below which products of matrices have lost too many digits
 # Entries compared at a time: on a CPU temporaries of 1 MiB, which stay in its caches; a GPU needs
 # more work per launch.
 CHUNK = {"cpu": 2**17, "cuda": 2**22}
@@ -158,7 +137,7 @@ def compare_each(specs: Sequence[MeasureSpec], log_p: Tensor, log_q: Tensor) -> 
     for start in range(0, max(1, len(log_p)), step):
         rows = slice(start, start + step)
         p, q = _normalize("log_p", log_p[rows]), _normalize("log_q", log_q[rows])
-        chunks.append(torch.stack([plan.symmetrize(plan.value, p, q) for plan in plans]))
+        chunks.append(torch.stack([plan.symmetrize(plan.formula.value, p, q) for plan in plans]))
     values = torch.cat(chunks, dim=1).clamp(min=0.0)
     bounds = torch.tensor([plan.bound for plan in plans], dtype=values.dtype, device=values.device)
     return values.minimum(bounds[:, None]).reshape(len(plans), *shape[:-1])
@@ -189,12 +168,10 @@ def compare_all(spec: MeasureSpec, log_p: Tensor, log_q: Tensor) -> Tensor:
     plan = _plan(spec)
     p, q = _normalize("log_p", log_p), _normalize("log_q", log_q)
     values = torch.full((len(p), len(q)), torch.nan, dtype=torch.float64, device=p.device)
-    product = PRODUCTS.get(plan.measure.name)
-    if product is not None and ("p", "m") not in plan.directions:
-        divergence = partial(product, **plan.parameters)
-        values = torch.stack(
-            [divergence(p, q) if way[0] == "p" else divergence(q, p).T for way in plan.directions]
-        ).mean(0)
+    if plan.formula.matrix and ("p", "m") not in plan.directions:
+        matrix = partial(plan.formula.matrix, **plan.parameters)
+        sides = [matrix(p, q) if x == "p" else matrix(q, p).T for x, _ in plan.directions]
+        values = torch.stack(sides).mean(0)
     near = ~(values.isfinite() & (values > NEAR))
     rows, columns = near.nonzero(as_tuple=True)
     step = max(1, 8 * CHUNK["cpu"] // p.shape[-1])
@@ -226,10 +203,10 @@ def shares(
     spec = MeasureSpec(measure, symmetrize, alpha, beta)
     value, plan = compare_each([spec], log_p, log_q)[0], _plan(spec)
 
-    def divide(log_p: Tensor, log_q: Tensor) -> Tensor:
-        terms = plan.terms(log_p, log_q)
+    def divide(log_p: Tensor, log_q: Tensor, **parameters: float) -> Tensor:
+        terms = plan.formula.terms(log_p, log_q, **parameters)
         total = terms.sum(-1, keepdim=True)
-        whole = plan.value(log_p, log_q).unsqueeze(-1)
+        whole = plan.formula.value(log_p, log_q, **parameters).unsqueeze(-1)
         return torch.where(total > 0.0, terms / total, 0.0) * whole
 
     p, q = _normalize("log_p", log_p), _normalize("log_q", log_q)
@@ -242,33 +219,19 @@ def shares(
 class _Plan(NamedTuple):
     """A measure with checked parameters, ready to be computed."""
 
-    measure: Measure
+    formula: Formula
     parameters: dict[str, float]
     directions: Sequence[tuple[str, str]]  # as in SYMMETRIZATIONS
     bound: float
 
-    def value(self, log_p: Tensor, log_q: Tensor) -> Tensor:
-        """Return D(p, q), [...]."""
-        formula = self.measure.formula or FORMULAS[self.measure.name].value
-        result: Tensor = formula(log_p, log_q, **self.parameters)
-        return result
-
-    def terms(self, log_p: Tensor, log_q: Tensor) -> Tensor:
-        """Return the terms of D(p, q), [..., vocab]."""
-        terms = self.measure.terms or FORMULAS[self.measure.name].terms
-        result: Tensor = terms(log_p, log_q, **self.parameters)
-        return result
-
-    def symmetrize(
-        self, divergence: Callable[[Tensor, Tensor], Tensor], log_p: Tensor, log_q: Tensor
-    ) -> Tensor:
-        """Return the mean of a divergence over the directions."""
-        sides = {"p": log_p, "q": log_q}
+    def symmetrize(self, divergence: Callable[..., Tensor], p: Tensor, q: Tensor) -> Tensor:
+        """Return the mean of a divergence over the directions; log-probabilities [..., vocab]."""
+        sides = {"p": p, "q": q}
         if ("p", "m") in self.directions:
             # log((p+q)/2) from the larger of the two: exactly log p if p = q, and no overflow.
-            larger = torch.maximum(log_p, log_q)
-            sides["m"] = larger + (torch.expm1(-(log_q - log_p).abs()) / 2).log1p()
-        return reduce(_mean, (divergence(sides[x], sides[y]) for x, y in self.directions))
+            sides["m"] = torch.maximum(p, q) + (torch.expm1(-(q - p).abs()) / 2).log1p()
+        values = (divergence(sides[x], sides[y], **self.parameters) for x, y in self.directions)
+        return reduce(_mean, values)
 
 
 def _plan(spec: MeasureSpec) -> _Plan:
@@ -276,7 +239,7 @@ def _plan(spec: MeasureSpec) -> _Plan:
     parameters = check_parameters(measure, spec.alpha, spec.beta)
     bound = upper_bound(measure, symmetrize=spec.symmetrize, **parameters)
     directions = SYMMETRIZATIONS["none" if measure.symmetric else spec.symmetrize]
-    return _Plan(measure, parameters, directions, min(bound, LARGEST))
+    return _Plan(FORMULAS[measure.name], parameters, directions, min(bound, LARGEST))
 
 
 def _mean(x: Tensor, y: Tensor) -> Tensor:
@@ -317,7 +280,7 @@ def kl_divergence(log_p: Tensor, log_q: Tensor) -> Tensor:
 def alpha_divergence(log_p: Tensor, log_q: Tensor, alpha: float) -> Tensor:
     """Alpha divergence, (S(a,1-a) - 1) / (a(a-1)); KL(p, q) at a = 1, KL(q, p) at a = 0."""
     # S(a,1-a) = exp(a(a-1) AB), and AB keeps its digits if S is nearly 1.
-    factor = away_from_zero(alpha * (alpha - 1.0))
+    factor = nonzero(alpha * (alpha - 1.0))
     value = torch.expm1(factor * ab_value(log_p, log_q, alpha, 1.0 - alpha, 1.0)) / factor
     return value.clamp(max=LARGEST)
 
@@ -375,11 +338,6 @@ def alpha_terms(log_p: Tensor, log_q: Tensor, alpha: float) -> Tensor:
     return ab_terms(log_p, log_q, alpha, 1.0 - alpha)
 
 
-def ab_terms(log_p: Tensor, log_q: Tensor, alpha: float, beta: float) -> Tensor:
-    """Return the terms of the AB divergence."""
-    return ab_contributions(log_p, log_q, alpha, beta, alpha + beta)
-
-
 def l1_terms(log_p: Tensor, log_q: Tensor) -> Tensor:
     """Return |p - q|."""
     log_p, log_q = to_float64(log_p), to_float64(log_q)
@@ -402,26 +360,66 @@ def fisher_rao_terms(log_p: Tensor, log_q: Tensor) -> Tensor:
     return l1_terms(to_float64(log_p) / 2, to_float64(log_q) / 2).square()
 
 
+# Measures of all references with all candidates, [references, vocab] and [candidates, vocab] ->
+# [references, candidates]; NaN or below NEAR if too many digits are lost.
+
+
+def kl_matrix(log_p: Tensor, log_q: Tensor) -> Tensor:
+    """Return the KL divergence of all pairs."""
+    p = log_p.exp()
+    return (p * log_p).sum(-1)[:, None] - p @ log_q.T
+
+
+def alpha_matrix(log_p: Tensor, log_q: Tensor, alpha: float) -> Tensor:
+    """Return the alpha divergence of all pairs."""
+    factor = alpha * (alpha - 1.0)
+    return torch.expm1(factor * ab_matrix(log_p, log_q, alpha, 1.0 - alpha)) / factor
+
+
+def renyi_matrix(log_p: Tensor, log_q: Tensor, alpha: float) -> Tensor:
+    """Return the Renyi divergence of all pairs."""
+    return alpha * ab_matrix(log_p, log_q, alpha, 1.0 - alpha)
+
+
+def l2_matrix(log_p: Tensor, log_q: Tensor) -> Tensor:
+    """Return the L2 distance of all pairs."""
+    p, q = log_p.exp(), log_q.exp()
+    squares = p.square().sum(-1)[:, None] + q.square().sum(-1) - 2 * (p @ q.T)
+    return torch.where(squares > NEAR, squares.clamp(min=0.0).sqrt(), torch.nan)
+
+
+def fisher_rao_matrix(log_p: Tensor, log_q: Tensor) -> Tensor:
+    """Return the Fisher-Rao distance of all pairs."""
+    cosine = (log_p / 2).exp() @ (log_q / 2).exp().T
+    angle = 2 / math.pi * cosine.clamp(max=1.0).arccos()
+    return torch.where(1.0 - cosine > NEAR, angle, torch.nan)
+
+
 class Formula(NamedTuple):
-    """The functions of a measure.
+    """The functions of a measure, which take (log_p, log_q, **parameters).
 
     Attributes:
-        value: value(log_p, log_q, **parameters), [..., vocab] -> [...].
-        terms: terms(log_p, log_q, **parameters), [..., vocab] -> [..., vocab].
+        value: the measure, [..., vocab] -> [...].
+        terms: the contribution of each vocabulary entry, [..., vocab] -> [..., vocab], >= 0.
+        matrix: the measure of all pairs, [references, vocab] and [candidates, vocab] ->
+            [references, candidates], NaN for pairs to compute by `value`; None: all pairs.
     """
 
     value: Callable[..., Tensor]
     terms: Callable[..., Tensor]
+    matrix: Callable[..., Tensor] | None = None
 
 
 FORMULAS = {
-    "kl_divergence": Formula(kl_divergence, kl_terms),
-    "alpha_divergence": Formula(alpha_divergence, alpha_terms),
-    "renyi_divergence": Formula(renyi_divergence, alpha_terms),
-    "beta_divergence": Formula(beta_divergence, partial(ab_terms, alpha=1.0)),
-    "ab_divergence": Formula(ab_divergence, ab_terms),
+    "kl_divergence": Formula(kl_divergence, kl_terms, kl_matrix),
+    "alpha_divergence": Formula(alpha_divergence, alpha_terms, alpha_matrix),
+    "renyi_divergence": Formula(renyi_divergence, alpha_terms, renyi_matrix),
+    "beta_divergence": Formula(
+        beta_divergence, partial(ab_terms, alpha=1.0), partial(ab_matrix, alpha=1.0)
+    ),
+    "ab_divergence": Formula(ab_divergence, ab_terms, ab_matrix),
     "l1_distance": Formula(l1_distance, l1_terms),
-    "l2_distance": Formula(l2_distance, l2_terms),
+    "l2_distance": Formula(l2_distance, l2_terms, l2_matrix),
     "l_infinity_distance": Formula(l_infinity_distance, l_infinity_terms),
-    "fisher_rao_distance": Formula(fisher_rao_distance, fisher_rao_terms),
+    "fisher_rao_distance": Formula(fisher_rao_distance, fisher_rao_terms, fisher_rao_matrix),
 }

@@ -16,7 +16,7 @@ from infolm_metric.infolm import explanation as drivers
 
 RESULTS = {  # what calls give, and nobody imports
     "Result": Result,
-    **{f"Explanation.{name}": getattr(drivers, name) for name in ("TextView", "Share")},
+    **{f"Explanation.{name}": getattr(drivers, name) for name in ("TextView", "TokenContribution")},
     **{f"Plan.{name}": getattr(plans, name) for name in ("Explanation", "TextView", "Move")},
     "Explanation": drivers.Explanation,
 }
