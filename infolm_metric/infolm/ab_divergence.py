@@ -1,4 +1,4 @@
-"""The AB divergence with its digits: near singular parameters, and for close distributions.
+"""AB divergence, accurate near singular parameters and for close distributions.
 
 The scale-invariant AB divergence (Cichocki, Cruces and Amari 2011, Entropy 13:134) contains the KL,
 alpha, Renyi and beta divergences, some of them as limits. As printed it subtracts nearly equal
@@ -18,7 +18,7 @@ from infolm_metric.core.determinism import to_float64
 
 SMALLEST_GAP = 1e-70  # below this distance from a singular parameter, the limit is returned
 SINGULAR = 1e-3  # distance below which products of matrices lose their digits
-SMALLEST_SUM = 1e-280  # of exponentials of which the largest is 1
+SMALLEST_SUM = 1e-280  # of power sums, scaled by their largest terms
 SERIES_BELOW = 2.0**-6  # where exp(y) - 1 - y has lost 7 bits, and 6 terms of its series suffice
 
 
