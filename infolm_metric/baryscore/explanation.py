@@ -1,4 +1,4 @@
-"""Why two texts score as they do: which token's mass moves where, how far."""
+"""Explanation of a score: the transport plan between the tokens of two texts."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from infolm_metric.baryscore.transport import WeightedPoints, best_plan, costs
 
 @dataclass(frozen=True, eq=False)
 class TokenPoints:
-    """The tokens of a text with their points and the logarithms of their weights."""
+    """Tokens of a text with their points and log weights."""
 
-    tokens: list[str]  # [tokens]; the special ones for a text that has no other
+    tokens: list[str]  # [tokens]; special tokens if there are no others
     points: np.ndarray  # float64 [tokens, hidden]
-    log_weights: np.ndarray  # float64 [tokens]; empty for special ones, which weigh alike
+    log_weights: np.ndarray  # float64 [tokens]; empty for special tokens, which have equal weights
 
 
 @dataclass(frozen=True)
 class TextView:
-    """The tokens of a text that are moved, or moved onto.
+    """Tokens of a text and their masses.
 
     Attributes:
-        tokens: [tokens]; the special ones for a text that has no other.
-        weights: float64 [tokens], summing to 1.
+        tokens: [tokens]; special tokens if there are no others.
+        weights: float64 [tokens], with sum 1.
     """
 
     tokens: list[str]
@@ -33,14 +33,14 @@ class TextView:
 
 
 class Move(NamedTuple):
-    """Mass of a candidate's token that goes to a token of the reference.
+    """Mass moved from a token of the candidate to a token of the reference.
 
     Attributes:
-        candidate: the index of the token.
-        reference: likewise.
-        mass: what moves, > 0, of 1 in all.
-        distance: squared.
-        share: of the score: mass times distance.
+        candidate: index of the candidate's token.
+        reference: index of the reference's token.
+        mass: moved mass, > 0, as a fraction of the total mass.
+        distance: squared distance between the tokens.
+        share: contribution to the score, mass times distance.
     """
 
     candidate: int
@@ -52,16 +52,15 @@ class Move(NamedTuple):
 
 @dataclass(frozen=True, repr=False)
 class Explanation:
-    """A score as the plan that it is the cost of.
+    """A score, and the transport plan whose cost it is.
 
     Attributes:
-        score: what `score` gives.
-        signature: all that can change it.
-        candidate: the tokens of the text to judge.
-        reference: those of the other.
-        plan: the mass between each two tokens, float64 [candidate's tokens, reference's tokens],
-            summing to 1.
-        distances: their squared distances, float64 of the same shape.
+        score: the score, as returned by `score`.
+        signature: signature of the score.
+        candidate: tokens of the candidate.
+        reference: tokens of the reference.
+        plan: moved masses, float64 [candidate's tokens, reference's tokens], with sum 1.
+        distances: squared distances between the tokens, float64, in the shape of `plan`.
     """
 
     score: float
@@ -80,24 +79,18 @@ class Explanation:
         return f"<Explanation of baryscore {self.score:.6g}: {', '.join(words)}, ...>"
 
     def moves(self) -> list[Move]:
-        """Every move of some mass, the costliest first."""
+        """Return all moves of positive mass, by descending contribution to the score."""
         rows, columns = np.nonzero(self.plan)
         masses, distances = self.plan[rows, columns], self.distances[rows, columns]
-        shares = masses * distances
-        order = np.argsort(-shares, kind="stable")
-        return [
-            Move(int(i), int(j), float(mass), float(distance), float(share))
-            for i, j, mass, distance, share in zip(
-                *(column[order] for column in (rows, columns, masses, distances, shares)),
-                strict=True,
-            )
-        ]
+        values = (rows, columns, masses, distances, masses * distances)
+        moves = map(Move, *(column.tolist() for column in values))
+        return sorted(moves, key=lambda move: move.share, reverse=True)
 
 
 def explain_score(
     candidate: TokenPoints, reference: TokenPoints, score: float, signature: str
 ) -> Explanation:
-    """The explanation of a score by the two texts' points."""
+    """Explain a score by the points of both texts."""
     texts = candidate, reference
     clouds = [WeightedPoints.of(text.points, text.log_weights) for text in texts]
     distances = costs(candidate.points, reference.points)
@@ -105,7 +98,7 @@ def explain_score(
     plan = np.zeros(distances.shape)
     if candidate.tokens == reference.tokens and np.array_equal(
         candidate.log_weights, reference.log_weights
-    ):  # nothing moves
+    ):  # identical texts: every token stays
         plan[block] = np.diag(clouds[0].weights)
         np.fill_diagonal(distances, 0.0)
     else:

@@ -9,7 +9,7 @@ from typing import Literal
 from infolm_metric.core.idf import IDF
 from infolm_metric.core.settings import ModelSettings, check_at_least, idf_of
 
-GROUND = "sqeuclidean"  # what moving a unit of mass costs: the squared Euclidean distance
+GROUND = "sqeuclidean"  # cost of moving a unit of mass: the squared Euclidean distance
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -17,12 +17,12 @@ class BaryScoreSettings(ModelSettings):
     """Settings of BaryScore.
 
     Args:
-        layers: hidden states that a token's place is the mean of: so many of the last, "all", or a
-            list of indices, of which 0 is the embeddings (on the command line 0,3,6).
-        idf: what weighs the tokens: references, separate (each side by its own texts), none (all
-            alike), bundled (a table of English prose, for models with the bundled one's
-            vocabulary), or the path of a table saved by infolm idf.
-        multi_reference: the score of several references: their min or mean.
+        layers: hidden states to average: the number of last states, "all", or a list of indices
+            such as 0,3,6, in which 0 is the embeddings.
+        idf: token weights: references, separate (each side by its own texts), none (uniform),
+            bundled (a table of English prose, for models with the vocabulary of the bundled
+            model), or a file written by infolm idf.
+        multi_reference: how to combine the scores of several references: min or mean.
 
     >>> BaryScoreSettings(layers=[6, 5]).layers
     (5, 6)
@@ -43,32 +43,34 @@ class BaryScoreSettings(ModelSettings):
         object.__setattr__(self, "layers", _layers(self.layers))
 
     def indices(self, states: int) -> tuple[int, ...]:
-        """Which of a model's `states` hidden states are read; ValueError if it has not enough.
+        """Return the indices of the hidden states to average, for a model with `states` of them.
+
+        Raises ValueError if the model has too few.
 
         >>> BaryScoreSettings(layers=2).indices(7), BaryScoreSettings(layers="all").indices(3)
         ((5, 6), (0, 1, 2))
         >>> BaryScoreSettings(layers=8).indices(7)
         Traceback (most recent call last):
-        ValueError: layers must be at most 7, the hidden states this model has with its ...
+        ValueError: layers must be at most 7, the number of hidden states of this model ...
         """
         if isinstance(self.layers, str):
             return tuple(range(states))
         if isinstance(self.layers, int):
             if self.layers > states:
                 raise ValueError(
-                    f"layers must be at most {states}, the hidden states this model "
-                    f"has with its embeddings, got {self.layers}; 'all' takes them all"
+                    f"layers must be at most {states}, the number of hidden states of this model "
+                    f"including its embeddings, got {self.layers}; use 'all' for all of them"
                 )
             return tuple(range(states - self.layers, states))
         if self.layers[-1] >= states:
             raise ValueError(
-                f"layers must hold indices from 0, the embeddings, to {states - 1}, "
-                f"the last of this model's hidden states, got {self.layers[-1]}"
+                f"layers must be indices from 0, the embeddings, to {states - 1}, the last hidden "
+                f"state of this model, got {self.layers[-1]}"
             )
         return self.layers
 
     def signed(self) -> dict[str, object]:
-        """What can change a score.
+        """Return the signature fields.
 
         >>> BaryScoreSettings(layers=1).signed()["layers"]
         'last1'
@@ -81,7 +83,7 @@ class BaryScoreSettings(ModelSettings):
 
 
 def _layers(layers: int | str | tuple[int, ...]) -> int | str | tuple[int, ...]:
-    """The setting `layers` with its indices in order, also from words of the command line."""
+    """Return `layers` with sorted indices, parsed if it is a string of the command line."""
     if isinstance(layers, str) and layers != "all":
         parts = layers.rstrip(",").split(",")
         if not all(part.strip().isdecimal() for part in parts):
@@ -93,7 +95,7 @@ def _layers(layers: int | str | tuple[int, ...]) -> int | str | tuple[int, ...]:
     if isinstance(layers, tuple):
         if not layers or len(set(layers)) < len(layers) or min(layers) < 0:
             raise ValueError(
-                "layers must hold at least one index of a hidden state, and each once, got "
+                "layers must be at least one index of a hidden state, without repeats, got "
                 f"{layers!r}; 0 is the embeddings"
             )
         return tuple(sorted(layers))

@@ -1,8 +1,8 @@
-"""Weighted points, and what it costs to move those of one text onto those of another.
+"""Optimal transport between weighted points.
 
-The cost is the squared 2-Wasserstein distance: the least sum of mass times squared Euclidean
-distance over all ways to move the mass (a linear program, solved exactly). POT, the one library
-for it, is imported when the first distance is asked for.
+The squared 2-Wasserstein distance is the minimum, over all transport plans, of the sum of mass
+times squared Euclidean distance: a linear program, solved exactly. POT is imported when the first
+distance is computed.
 """
 
 from __future__ import annotations
@@ -16,25 +16,25 @@ from typing import Any
 
 import numpy as np
 
-QUIET = threading.Lock()  # two threads at once could leave the process without its warnings
-LARGEST = 4.0  # of points in the unit ball
+WARNINGS_LOCK = threading.Lock()  # `warnings.catch_warnings` is not safe in several threads
+LARGEST = 4.0  # squared diameter of the unit ball
 ITERATIONS = 1_000_000
 UNUSED_BACKENDS = ("TENSORFLOW", "JAX", "CUPY")
 
 
 @dataclass(frozen=True, eq=False)
 class WeightedPoints:
-    """The points of a text that weigh something."""
+    """The points of a text with positive weights."""
 
     points: np.ndarray  # float64 [points, hidden]
     weights: np.ndarray  # float64 [points], > 0, summing to 1
-    indices: np.ndarray  # int [points]: which of the text's tokens they are
+    indices: np.ndarray  # int [points], indices of the text's tokens
 
     @classmethod
     def of(cls, points: np.ndarray, log_weights: np.ndarray) -> WeightedPoints:
-        """The points of a text [tokens, hidden] with the logarithms of their weights.
+        """Select the points of a text, [tokens, hidden], with positive weights.
 
-        No weights, of a text that has its special tokens alone, stand for equal ones.
+        Without weights, for a text of special tokens only, all weights are equal.
 
         >>> WeightedPoints.of(np.eye(3), np.log([0.5, 1e-300, 0.5])).weights.round(2)
         array([0.5, 0. , 0.5])
@@ -46,21 +46,21 @@ class WeightedPoints:
 
 
 def costs(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Squared distances between points [n, hidden] and [m, hidden] of the unit ball, [n, m]."""
+    """Return squared distances between points [n, hidden] and [m, hidden] of the unit ball."""
     squares = (x * x).sum(1)[:, None] + (y * y).sum(1)
     return np.clip(squares - 2 * (x @ y.T), 0.0, LARGEST)
 
 
 def best_plan(a: np.ndarray, b: np.ndarray, cost: np.ndarray) -> np.ndarray:
-    """The cheapest way to move masses `a` [n] onto `b` [m] at `cost` [n, m]: float64 [n, m].
+    """Return the optimal plan from masses `a` [n] to `b` [m] at `cost` [n, m]: float64 [n, m].
 
     >>> best_plan(np.array([0.5, 0.5]), np.array([1.0]), np.array([[1.0], [3.0]])).tolist()
     [[0.5], [0.5]]
     """
-    if min(cost.shape) == 1:  # there is only one way
+    if min(cost.shape) == 1:  # only one plan exists
         return np.outer(a, b)
-    with QUIET, warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of what is looked at below
+    with WARNINGS_LOCK, warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # reported in `log`
         plan, log = solver().emd(a, b, cost, numItermax=ITERATIONS, log=True)
     if log["warning"] is None:
         return np.asarray(plan)
@@ -68,7 +68,7 @@ def best_plan(a: np.ndarray, b: np.ndarray, cost: np.ndarray) -> np.ndarray:
 
 
 def linear_program(a: np.ndarray, b: np.ndarray, cost: np.ndarray) -> np.ndarray:
-    """What `best_plan` gives, by HiGHS: slower, for what POT reports trouble with."""
+    """Return the plan of `best_plan` by HiGHS, slower, if POT reports a problem."""
     from scipy.optimize import linprog
     from scipy.sparse import eye_array, kron, vstack
 
@@ -88,14 +88,14 @@ def linear_program(a: np.ndarray, b: np.ndarray, cost: np.ndarray) -> np.ndarray
 
 
 def squared_distance(x: WeightedPoints, y: WeightedPoints) -> float:
-    """The squared 2-Wasserstein distance between two texts, from 0 to LARGEST."""
+    """Return the squared 2-Wasserstein distance between two texts, from 0 to LARGEST."""
     cost = costs(x.points, y.points)
     return float((best_plan(x.weights, y.weights, cost) * cost).sum())
 
 
 @functools.cache
 def solver() -> Any:
-    """POT, without its backends for libraries that are not used here, for they take seconds."""
+    """Import POT without its unused backends, whose libraries take seconds to import."""
     names = [f"POT_BACKEND_DISABLE_{name}" for name in UNUSED_BACKENDS]
     environment = {name: os.environ[name] for name in names if name in os.environ}
     os.environ.update(dict.fromkeys(names, "1"))
@@ -103,7 +103,7 @@ def solver() -> Any:
         import ot
 
         return ot
-    finally:  # restored for whoever comes next
+    finally:
         for name in names:
             del os.environ[name]
         os.environ.update(environment)

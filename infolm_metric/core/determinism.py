@@ -18,8 +18,7 @@ from torch import Tensor, nn
 PRECISION = "fp32_precision"
 MKL_MODE = "MKL_CBWR"
 
-
-# Rows of the products that a probe tries; libraries divide the work in another way for some.
+# Rows of the products that a probe tries; for some, libraries divide the work differently.
 PROBED_ROWS = (1, 2, 3, 7, 11, 15, 16, 24, 48, 57, 64, 100, 128, 160, 192, 256)
 PROBE_FLOPS = 6e9  # of the products of one shape; a vocabulary head is tried with fewer rows
 FEW = 16  # rows to which a product is padded at little cost
@@ -53,10 +52,6 @@ class RowRule:
         )
         # Cloned, because a product may write to memory that the next one uses as well.
         return torch.cat([product(block).clone() for block in blocks])[: len(rows)]
-
-
-# For devices other than the CPU, whose products are not probed.
-UNPROBED = RowRule(least=FEW)
 
 
 @functools.cache
@@ -116,8 +111,8 @@ def probe_rows(inputs: int, outputs: int, dtype: torch.dtype, threads: int) -> R
 
 def row_rule(weight: Tensor) -> RowRule:
     """Return the rule for products of rows with a weight [out, in]."""
-    if weight.device.type != "cpu":
-        return UNPROBED
+    if weight.device.type != "cpu":  # not probed
+        return RowRule(least=FEW)
     outputs, inputs = weight.shape
     return probe_rows(inputs, outputs, weight.dtype, torch.get_num_threads())
 
@@ -163,9 +158,23 @@ def repeat_texts(ids: Tensor) -> Tensor:
     return ids.repeat(-(-FEW // ids.numel()), 1)
 
 
+def float64_device(device: torch.device) -> torch.device:
+    """Return the device for float64 arithmetic: the CPU for Apple GPUs, which have no float64."""
+    return torch.device("cpu") if device.type == "mps" else device
+
+
+def to_float64(tensor: Tensor) -> Tensor:
+    """Return a tensor as float64, on the CPU if its device has no float64.
+
+    >>> to_float64(torch.zeros(2)).dtype
+    torch.float64
+    """
+    return tensor.to(float64_device(tensor.device)).double()
+
+
 @dataclass
 class _Precision:
-    """Torch's precision of products, which all threads share: the caller's once all are done."""
+    """Precision of torch's products, which threads share: restored when the last one is done."""
 
     lock: threading.Lock = field(default_factory=threading.Lock)
     threads: int = 0
@@ -178,18 +187,18 @@ _precision = _Precision()
 
 @contextmanager
 def deterministic_inference(device: torch.device) -> Iterator[None]:
-    """Neither gradients nor the caller's autocast, precision and default device change a score."""
+    """Run inference in full float32 precision, regardless of the caller's torch settings."""
     backends: list[Any] = [torch.backends.cuda, torch.backends.mkldnn]
-    # Since torch 2.9 each has a precision of its own.
+    # Since torch 2.9 each backend has its own precision.
     products = [backend.matmul for backend in backends if hasattr(torch.backends, PRECISION)]
-    # Left out where it is that already, because it costs a little at every call of torch.
+    # Skipped if it is the default already, because it slows down every call of torch.
     default = nullcontext() if torch.get_default_device().type == device.type else device
     with _precision.lock:
         if not _precision.threads:
             _precision.by_backend = [getattr(product, PRECISION) for product in products]
             try:
                 _precision.precision = torch.get_float32_matmul_precision()
-            except RuntimeError:  # set by backend, as a Trainer's tf32=True does
+            except RuntimeError:  # set per backend, for example by a Trainer's tf32=True
                 _precision.precision = None
             torch.set_float32_matmul_precision("highest")
         _precision.threads += 1

@@ -1,19 +1,23 @@
-"""Texts as a model reads them: tokens, the cut of long ones, windows that read them whole."""
+"""Tokenization, truncation and windows of long texts, and batches of equal length."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-SLICE = 1000  # texts tokenised at a time
+SLICE = 1000  # texts tokenized at a time
+# Tokens of one forward pass by device type, if the user leaves the batch size to the metric.
+TOKENS_PER_BATCH = {"cpu": 4096, "cuda": 65_536}
+
+Progress = Callable[[float], object]  # called with the fraction that is done
 
 
 @dataclass(frozen=True)
 class Template:
-    """What a tokenizer puts around a text, found by tokenising a probe, and what masks a token."""
+    """Special tokens that a tokenizer puts around a text, and the id of its mask token."""
 
     prefix: tuple[int, ...]
     suffix: tuple[int, ...]
@@ -27,11 +31,11 @@ class Template:
 
 @dataclass(frozen=True)
 class TokenizedText:
-    """A text as the model reads it, special tokens included, cut to the length allowed."""
+    """Token ids of a text, including special tokens, truncated to the allowed length."""
 
     ids: np.ndarray  # int64 [tokens]
     maskable: np.ndarray  # bool [tokens]
-    too_long: bool = False  # longer than the model allows, before any cut
+    too_long: bool = False  # longer than the model allows, before truncation
 
     @property
     def tokens(self) -> np.ndarray:
@@ -42,10 +46,10 @@ class TokenizedText:
 
 @dataclass(frozen=True)
 class Window:
-    """A piece of a text that fits the model, and the tokens that are read in it.
+    """A part of a text that fits the model, and the maskable tokens that are encoded in it.
 
-    `indices` are the maskable tokens it is the place for, as indices among those of the text, and
-    `positions` where they stand in `ids`. Each maskable token belongs to one window.
+    Each maskable token of the text belongs to one window. `indices` are the numbers of its tokens
+    among the maskable tokens of the text, `positions` their positions in `ids`.
     """
 
     ids: np.ndarray  # int64 [tokens]
@@ -53,12 +57,21 @@ class Window:
     positions: np.ndarray  # int64 [indices]
 
 
+def device_limit(limits: Mapping[str, int], device: str) -> int:
+    """Return the limit of a device type; devices without one get the limit of the CPU.
+
+    >>> device_limit(TOKENS_PER_BATCH, "mps")
+    4096
+    """
+    return limits.get(device, limits["cpu"])
+
+
 def equal_length_batches(
     lengths: Iterable[int], rows: int | None, most_tokens: int
 ) -> Iterator[list[int]]:
-    """Indices of texts in batches of equal length, longest first, so that none needs padding.
+    """Yield the indices of texts in batches of equal length, longest first; no padding.
 
-    `rows` None lets a batch hold `most_tokens`.
+    A batch has `rows` texts, or at most `most_tokens` tokens if `rows` is None.
 
     >>> list(equal_length_batches([2, 3, 2], 1, 8)), list(equal_length_batches([2, 3, 2], None, 8))
     ([[1], [0], [2]], [[1], [0, 2]])
@@ -73,7 +86,7 @@ def equal_length_batches(
 
 
 def find_template(tokenizer: Any) -> Template:
-    """The special tokens that `tokenizer` puts before and after a text."""
+    """Find the special tokens that `tokenizer` puts around a text by tokenizing a probe."""
     probe = tokenizer("a", return_special_tokens_mask=True)
     ids, special = probe["input_ids"], np.asarray(probe["special_tokens_mask"], dtype=bool)
     positions = np.flatnonzero(~special)
@@ -84,11 +97,11 @@ def find_template(tokenizer: Any) -> Template:
 def tokenize(
     tokenizer: Any, texts: Sequence[str], max_length: int | None, long_text: str
 ) -> Iterator[TokenizedText]:
-    """The tokenised texts, cut to `max_length` tokens, special ones included, if "truncate".
+    """Tokenize texts; `max_length` includes special tokens.
 
     Positions that the tokenizer flags as special are not maskable; unknown tokens and special
-    strings that someone typed are. With "window" nothing is cut; with "error" a text that is too
-    long raises ValueError.
+    strings typed by the user are. Texts that are too long are truncated with "truncate", unchanged
+    with "window" and a ValueError with "error".
     """
     for start in range(0, len(texts), SLICE):
         encoded = tokenizer(
@@ -96,7 +109,7 @@ def tokenize(
             return_special_tokens_mask=True,
             return_attention_mask=False,
             return_token_type_ids=False,
-            # Cut here and not there, where it would change the state that threads share.
+            # Truncated below, because the tokenizer would change state that threads share.
             truncation=False,
             padding=False,
             verbose=False,
@@ -116,12 +129,12 @@ def tokenize(
                 )
             if text.too_long and long_text == "truncate":
                 assert max_length is not None
-                text = _cut(text, max_length, tokenizer.truncation_side)
+                text = _truncate(text, max_length, tokenizer.truncation_side)
             yield text
 
 
-def _cut(text: TokenizedText, max_length: int, side: str) -> TokenizedText:
-    """The text without its surplus tokens, which go from the side the tokenizer cuts at."""
+def _truncate(text: TokenizedText, max_length: int, side: str) -> TokenizedText:
+    """Remove the surplus tokens on the side on which the tokenizer truncates."""
     positions = np.flatnonzero(text.maskable)
     first, last = positions[0], positions[-1] + 1
     surplus = len(text.ids) - max_length
@@ -130,7 +143,7 @@ def _cut(text: TokenizedText, max_length: int, side: str) -> TokenizedText:
 
 
 def windows(text: TokenizedText, template: Template, max_length: int | None) -> list[Window]:
-    """The windows of a text with a maskable token: one if it fits, else overlapping ones."""
+    """Return the windows of a text with a maskable token: one if it fits, else overlapping ones."""
     positions = np.flatnonzero(text.maskable)
     if max_length is None or len(text.ids) <= max_length:
         return [Window(text.ids, np.arange(len(positions)), positions)]
@@ -149,6 +162,6 @@ def windows(text: TokenizedText, template: Template, max_length: int | None) -> 
         if len(indices):
             tokens = body[start : start + width].tolist()
             ids = np.asarray([*template.prefix, *tokens, *template.suffix], dtype=np.int64)
-            places = positions[indices] - first - start + len(template.prefix)
-            pieces.append(Window(ids, indices, places))
+            in_window = positions[indices] - first - start + len(template.prefix)
+            pieces.append(Window(ids, indices, in_window))
     return pieces

@@ -1,35 +1,38 @@
-"""Texts to distributions: masked contexts in batches, and what is predicted there, aggregated.
+"""Distributions of texts: masked contexts in batches, and the aggregation of their predictions.
 
-A text's positions are added one after the other, in their own order, so that a distribution has the
-same bits in whatever batches its contexts were read, and whatever else was in them.
+The positions of a text are added in their order, so that its distribution is bitwise identical
+regardless of the batches and the other texts.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from infolm_metric.core.determinism import to_float64
 from infolm_metric.core.idf import WeightedText
 from infolm_metric.core.models import non_finite_error
-from infolm_metric.core.tokenization import Template, TokenizedText, windows
-from infolm_metric.infolm.encoders import MaskedLM
+from infolm_metric.core.tokenization import (
+    TOKENS_PER_BATCH,
+    Progress,
+    Template,
+    TokenizedText,
+    device_limit,
+    windows,
+)
+from infolm_metric.infolm.encoders import LOGITS_PER_BATCH, MaskedLM
 from infolm_metric.infolm.settings import InfoLMSettings
 
 Key = tuple[bytes, bytes]
 
-# Logits turned into float64 at a time, by device: on a CPU what its caches hold.
+# Logits converted to float64 at a time, by device type: on a CPU as many as its caches hold.
 ELEMENTS = {"cpu": 1 << 20, "cuda": 1 << 26}
 REPRESENTABLE = 700.0  # exp(-700) is still a normal float64
-
-# What one forward pass may hold, by device, where the caller leaves the choice to us: tokens that
-# are read, and logits, which bound memory for large vocabularies.
-TOKENS_PER_BATCH = {"cpu": 4096, "cuda": 65_536}
-LOGITS_PER_BATCH = {"cpu": 1 << 24, "cuda": 1 << 28}
 
 
 def distributions(
@@ -37,14 +40,13 @@ def distributions(
     model: MaskedLM,
     settings: InfoLMSettings,
     temperatures: Sequence[float],
-    progress: Callable[[float], object] = lambda share: None,
+    progress: Progress,
 ) -> dict[Key, Tensor]:
-    """log p of each text at each temperature: key -> float64 [temperatures, vocab].
+    """Return log p of each text at each temperature: key -> float64 [temperatures, vocab].
 
-    The model reads equal tokens once, however they are weighed. `progress` is told the share read.
-    Raises ValueError where what the model predicts is not finite.
+    Equal tokens are encoded once for all weights. Raises ValueError if predictions are not finite.
     """
-    # Where a context has several masks, which positions it masks depends on those of some weight.
+    # With several masks per context, the masked positions depend on the positions with a weight.
     by_tokens: dict[Key, list[WeightedText]] = {}
     for text in texts:
         positions = (text.log_weights > -np.inf).tobytes() if settings.masks_per_pass > 1 else b""
@@ -61,7 +63,8 @@ def distributions(
         for index, group in enumerate(groups)
         for text, log_p in zip(group, sums.log_sums(index), strict=True)
     }
-    if any(log_p[:, 0].isnan().any() for log_p in by_key.values()):  # as then all of a row are
+    # One NaN makes its whole row NaN.
+    if any(log_p[:, 0].isnan().any() for log_p in by_key.values()):
         raise non_finite_error(
             "predictions",
             settings.dtype,
@@ -74,10 +77,10 @@ def distributions(
 def predictions(
     groups: Sequence[Sequence[WeightedText]], model: MaskedLM, settings: InfoLMSettings
 ) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
-    """Every position of the texts that is read: whose, its log weights, and its logits.
+    """Yield the group, log weights and logits of the encoded positions, in parts.
 
-    int64 [positions], float64 [positions, weightings] and [positions, vocab]; those of a text
-    come in order. The texts of a group have equal tokens, and differ in their weights.
+    int64 [positions], float64 [positions, weightings] and [positions, vocab]. The positions of a
+    group are in order. Its texts have equal tokens and differ in their weights.
     """
     template, size = model.checkpoint.template, model.checkpoint.size
     limit = model.checkpoint.text_limit(settings.max_length)
@@ -102,27 +105,27 @@ def predictions(
 
 @dataclass(frozen=True)
 class MaskedWindow:
-    """A piece of a text that fits the model, and the positions that each of its contexts masks.
+    """A window of a text, and the positions that each of its contexts masks.
 
-    A text can be weighed in several ways, for which the model reads it once. Where a context masks
-    fewer than the others it repeats a position, with log weights of -inf.
+    A text that is weighted in several ways is encoded once. A context with fewer masks than the
+    others repeats a position, with log weights of -inf.
     """
 
-    text: int  # which text it belongs to
+    text: int  # index of the text
     ids: np.ndarray  # int64 [tokens]
     positions: np.ndarray  # int64 [contexts, masks]
     log_weights: np.ndarray  # float64 [contexts, masks, weightings]
-    masked: bool = True  # False: the positions are read as they stand
+    masked: bool = True  # False: the positions keep their tokens
 
 
 @dataclass(frozen=True)
 class Batch:
-    """Masked contexts of equal length; those of a text stand side by side."""
+    """Masked contexts of equal length; the contexts of a text are adjacent."""
 
     ids: Tensor  # int64 [contexts, tokens]
     positions: Tensor  # int64 [contexts, masks]
     log_weights: Tensor  # float64 [contexts, masks, weightings]
-    texts: Tensor  # int64 [contexts], the text of each
+    texts: Tensor  # int64 [contexts], index of the text
 
 
 def split(
@@ -133,21 +136,21 @@ def split(
     max_length: int | None,
     masks: int = 1,
 ) -> list[MaskedWindow]:
-    """The windows of a text: one if it fits, else overlapping ones that mask each token once.
+    """Return the windows of a text: one, or overlapping ones that mask each token once.
 
-    `log_weights` [maskable, weightings]. A text without a maskable token is read as a lone mask
-    between the special tokens. Positions of weight 0 in all weightings are left out. `masks` is how
-    many positions a context masks at most; 0 masks none, and reads a window's positions at once.
+    `log_weights` [maskable, weightings]. A text without a maskable token becomes a single mask
+    between the special tokens. Positions with weight 0 in all weightings are skipped. `masks` is
+    the largest number of masks per context; with 0 a window is one context without masks.
     """
     if not text.maskable.any():
         ids = np.asarray([*template.prefix, template.mask, *template.suffix], dtype=np.int64)
         weights = np.zeros((1, 1, log_weights.shape[1]))
         return [MaskedWindow(index, ids, np.asarray([[len(template.prefix)]]), weights)]
-    # Without masks all are read, so that texts of a length stay alike.
-    readable = np.isfinite(log_weights).any(1) | (masks == 0)
+    # Without masks all positions are used, so that texts of equal length have equal shapes.
+    included = np.isfinite(log_weights).any(1) | (masks == 0)
     pieces = []
     for window in windows(text, template, max_length):
-        part = readable[window.indices]
+        part = included[window.indices]
         if part.any():
             positions, weights = window.positions[part], log_weights[window.indices[part]]
             width = min(masks or len(positions), len(positions))
@@ -167,21 +170,21 @@ def batches(
     vocabulary: int,
     device: str,
 ) -> Iterator[Batch]:
-    """Batches of masked contexts of equal length, longest first; no padding.
+    """Yield batches of masked contexts of equal length, longest first; no padding.
 
-    `contexts_per_batch` None chooses by the tokens and the logits that one pass may hold.
+    `contexts_per_batch` None: limited by `TOKENS_PER_BATCH` and `LOGITS_PER_BATCH`.
     """
     groups: dict[tuple[int, ...], list[MaskedWindow]] = {}
     for window in pieces:
         key = (len(window.ids), *window.log_weights.shape[1:], window.masked)
         groups.setdefault(key, []).append(window)
-    most_tokens = TOKENS_PER_BATCH.get(device, TOKENS_PER_BATCH["cpu"])
-    most_logits = LOGITS_PER_BATCH.get(device, LOGITS_PER_BATCH["cpu"])
+    most_tokens = device_limit(TOKENS_PER_BATCH, device)
+    most_logits = device_limit(LOGITS_PER_BATCH, device)
     for key in sorted(groups, reverse=True):
         group, (length, masks, _, masked) = groups[key], key
         most_contexts = min(most_tokens // length, most_logits // (vocabulary * masks))
         size = contexts_per_batch or max(1, most_contexts)
-        counts = np.asarray([len(window.positions) for window in group])
+        counts = [len(window.positions) for window in group]
         rows = torch.from_numpy(np.stack([window.ids for window in group]))
         owner = torch.from_numpy(np.repeat(np.arange(len(group)), counts))
         texts = torch.from_numpy(np.asarray([window.text for window in group]))
@@ -199,29 +202,29 @@ def batches(
 
 
 def log_predictions(logits: Tensor, temperature: float) -> Tensor:
-    """log softmax(logits / temperature) over the last axis, float64, any shape.
+    """Return log softmax(logits / temperature) over the last axis, float64, any shape.
 
     >>> log_predictions(torch.tensor([0.0, 0.0]), 0.5).exp().tolist()
     [0.5, 0.5]
     """
-    return torch.log_softmax(logits.double() / temperature, dim=-1)
+    return torch.log_softmax(to_float64(logits) / temperature, dim=-1)
 
 
 @dataclass(frozen=True)
 class Accumulator:
     """sum_j weight_j softmax(logits_j / T) of texts, for each weighting and temperature.
 
-    What float64 can represent is summed as it is; positions that reach further down, or weigh too
-    little, are summed in log space. Which way a position goes depends on it alone.
+    Probabilities are summed directly; positions whose weighted probabilities would underflow
+    float64 are accumulated in log space. The choice depends only on the position.
     """
 
     temperatures: tuple[float, ...]
     _sums: dict[int, Tensor] = field(default_factory=dict)  # [weightings, temperatures, vocab]
-    # What is in log space, by text and by its place in the sums.
+    # Sums in log space by text and by (weighting, temperature).
     _log_space: dict[int, dict[tuple[int, int], Tensor]] = field(default_factory=dict)
 
     def add(self, logits: Tensor, log_weights: Tensor, texts: Tensor) -> None:
-        """Add positions of some texts, in the order that each text has them.
+        """Add positions of some texts, in the order of the positions in each text.
 
         logits [positions, vocab], log_weights [positions, weightings], texts int64 [positions].
         """
@@ -235,35 +238,35 @@ class Accumulator:
             if text in self._sums:
                 sums[index] = self._sums[text]
             self._sums[text] = sums[index]
-        step = max(1, ELEMENTS.get(logits.device.type, ELEMENTS["cpu"]) // vocab)
+        step = max(1, device_limit(ELEMENTS, logits.device.type) // vocab)
         for start in range(0, len(logits), step):
             part = slice(start, start + step)
             rows = logits[part].double()
             rows -= rows.amax(-1, keepdim=True)
             far = self._add_rows(rows, log_weights[part], owner[part], sums)
             for position, weighting, number in far.nonzero().tolist():
-                row, place = start + position, (weighting, number)
+                row, variant = start + position, (weighting, number)
                 log_p = log_predictions(logits[row], self.temperatures[number])
                 log_p += log_weights[row, weighting]
                 log_sums = self._log_space.setdefault(indices[int(owner[row])], {})
-                if place in log_sums:
-                    log_p = torch.logaddexp(log_sums[place], log_p)
-                log_sums[place] = log_p
+                if variant in log_sums:
+                    log_p = torch.logaddexp(log_sums[variant], log_p)
+                log_sums[variant] = log_p
 
     def _add_rows(self, rows: Tensor, log_weights: Tensor, owner: Tensor, sums: Tensor) -> Tensor:
-        """Add positions to `sums` [texts, weightings, temperatures, vocab], but those too far down.
+        """Add positions to `sums` [texts, weightings, temperatures, vocab] unless they underflow.
 
-        `rows` [positions, vocab] have the largest value 0, and are overwritten. Gives which were
-        left out, bool [positions, weightings, temperatures].
+        `rows` [positions, vocab] have a maximum of 0 and are overwritten. Returns a mask of the
+        skipped positions, bool [positions, weightings, temperatures].
         """
         reach = -rows.amin(-1, keepdim=True)
-        weighed = log_weights > -torch.inf
+        weighted = log_weights > -torch.inf
         masks = []
         for number, temperature in enumerate(self.temperatures):
             last = number == len(self.temperatures) - 1
             likelihoods = (rows.div_(temperature) if last else rows.div(temperature)).exp_()
             totals = likelihoods.sum(-1, keepdim=True)
-            far = (reach / temperature - log_weights >= REPRESENTABLE) & weighed
+            far = (reach / temperature - log_weights >= REPRESENTABLE) & weighted
             weights = torch.where(far, 0.0, log_weights.exp() / totals)
             multiply = likelihoods.mul_ if weights.shape[1] == 1 else likelihoods.mul
             for weighting, weight in enumerate(weights.unbind(1)):
@@ -272,32 +275,32 @@ class Accumulator:
         return torch.stack(masks, -1)
 
     def log_sums(self, text: int) -> Tensor:
-        """The logarithms of a text's sums, float64 [weightings, temperatures, vocab]."""
+        """Return the logarithms of a text's sums, float64 [weightings, temperatures, vocab]."""
         log_sums = self._sums[text].log()
-        for place, log_sum in self._log_space.get(text, {}).items():
-            log_sums[place] = torch.logaddexp(log_sums[place], log_sum)
+        for index, log_sum in self._log_space.get(text, {}).items():
+            log_sums[index] = torch.logaddexp(log_sums[index], log_sum)
         return log_sums
 
 
-def own_tokens(text: WeightedText) -> tuple[np.ndarray, np.ndarray]:
-    """A text's distinct tokens, int64, and the logarithms of their weights in it, float64."""
+def token_distribution(text: WeightedText) -> tuple[np.ndarray, np.ndarray]:
+    """Return the distinct tokens of a text, int64, and their log probabilities, float64."""
     tokens, owner = np.unique(text.text.tokens, return_inverse=True)
     with np.errstate(divide="ignore"):
         return tokens, np.log(np.bincount(owner, np.exp(text.log_weights), len(tokens)))
 
 
 def interpolated(
-    texts: Sequence[WeightedText], readings: Mapping[Hashable, Tensor], weight: float
+    texts: Sequence[WeightedText], encodings: Mapping[Hashable, Tensor], weight: float
 ) -> Tensor:
-    """log((1 - weight) p + weight m), float64 [texts, vocab]; m: a text's own tokens by weight.
+    """Return log((1 - weight) p + weight m), float64 [texts, vocab], m the `token_distribution`.
 
-    `readings` are log p by key. Jelinek-Mercer interpolation (Zhai and Lafferty 2004). A text
+    `encodings` are log p by key. Jelinek-Mercer interpolation (Zhai and Lafferty 2004). A text
     without tokens keeps its p.
     """
-    log_p = torch.stack([readings[text.key] for text in texts])
+    log_p = torch.stack([encodings[text.key] for text in texts])
     if not weight:
         return log_p
-    entries = [own_tokens(text) for text in texts]
+    entries = [token_distribution(text) for text in texts]
     sizes = np.asarray([len(tokens) for tokens, _ in entries])
     rows = torch.from_numpy(np.arange(len(texts)).repeat(sizes)).to(log_p.device)
     columns, log_mass = (

@@ -1,14 +1,14 @@
-"""Masked language models: loaded, checked, and run for no more than the predictions at the masks.
+"""Masked language models, evaluated at the masked positions only.
 
-A `FastMaskedLM` reads the parameters of a family's own model and gives the same logits, but runs
-the last layer and the head at the masked positions only. Embeddings and head stay the model's own.
-Families without an entry in `FAMILIES` are run as they are.
+A `FastMaskedLM` uses the parameters, embeddings and head of a transformers model and returns the
+same logits, but runs the last layer and the head at the masked positions only. Families without an
+entry in `FAMILIES` use the transformers model.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any
@@ -21,10 +21,12 @@ from transformers import MODEL_FOR_MASKED_LM_MAPPING, AutoModelForMaskedLM
 from infolm_metric.core.determinism import (
     deterministic_inference,
     deterministic_linear,
+    float64_device,
     repeat_texts,
     row_rule,
 )
 from infolm_metric.core.models import Architecture, Checkpoint, load_weights
+from infolm_metric.core.tokenization import device_limit
 from infolm_metric.infolm.settings import InfoLMSettings
 
 ARCHITECTURE = Architecture(
@@ -36,42 +38,43 @@ ARCHITECTURE = Architecture(
     masks=True,
 )
 
-# Up to this length batched matrix products beat fused attention on a CPU.
+# Up to this length batched matrix products are faster than fused attention on a CPU.
 SHORT = 128
-LOGITS_AT_ONCE = {True: 1 << 24, False: 1 << 28}  # on a CPU, and on a GPU
+# Logits of one forward pass by device type, which bound memory for large vocabularies.
+LOGITS_PER_BATCH = {"cpu": 1 << 24, "cuda": 1 << 28}
 
 
 @dataclass(frozen=True)
 class MaskedLM:
-    """A loaded model in evaluation mode."""
+    """A loaded masked language model in evaluation mode."""
 
-    model: nn.Module  # a FastMaskedLM for families known here, else the family's own
+    model: nn.Module  # a FastMaskedLM, or for other families the transformers model
     checkpoint: Checkpoint
     device: torch.device
 
     def logits(self, ids: Tensor, positions: Tensor) -> Iterator[Tensor]:
-        """Logits at the read positions, context by context, in pieces [positions, V].
+        """Yield the logits at the masked positions, context by context, in parts [positions, V].
 
-        ids int64 [contexts, tokens], positions int64 [contexts, masks]. The contexts have no
-        padding. The vocabulary head runs at these positions only, as many at once as LOGITS allows.
+        ids int64 [contexts, tokens] without padding, positions int64 [contexts, masks]. A part has
+        at most `LOGITS_PER_BATCH` logits.
         """
         with deterministic_inference(self.device):
             ids, positions = ids.to(self.device), positions.to(self.device)
-            if not isinstance(self.model, FastMaskedLM):
-                pieces: Iterable[Tensor] = [self._own_logits(ids, positions)]
+            if isinstance(self.model, FastMaskedLM):
+                states, head = self.model(ids, positions).flatten(0, 1), self.model.head
             else:
-                states = self.model(ids, positions).flatten(0, 1)
-                at_once = LOGITS_AT_ONCE[self.device.type == "cpu"]
-                pieces = states.split(max(1, at_once // self.checkpoint.size))
-        for piece in pieces:
+                states, head = self._full_model_logits(ids, positions), nn.Identity()
+        most_logits = device_limit(LOGITS_PER_BATCH, self.device.type)
+        for part in states.split(max(1, most_logits // self.checkpoint.size)):
             with deterministic_inference(self.device):
-                if isinstance(self.model, FastMaskedLM):
-                    piece = self.model.head(piece)
-            # Apple's GPUs have no float64, in which all that follows is computed.
-            yield piece.cpu() if self.device.type == "mps" else piece
+                logits = head(part)
+            yield logits.to(float64_device(logits.device))  # for the aggregation
 
-    def _own_logits(self, ids: Tensor, positions: Tensor) -> Tensor:
-        """The logits of the family's own model, whose head is shown only the masked positions."""
+    def _full_model_logits(self, ids: Tensor, positions: Tensor) -> Tensor:
+        """Return the logits of the transformers model, with its head at the masked positions only.
+
+        Shape [contexts * masks, V].
+        """
         contexts = len(ids)
         ids = repeat_texts(ids)
         # Some heads multiply by the embeddings without a linear layer.
@@ -96,13 +99,13 @@ class MaskedLM:
 
 
 def load_masked_lm(checkpoint: Checkpoint, settings: InfoLMSettings, fast: bool = True) -> MaskedLM:
-    """The model of a checkpoint, checked to have trained weights throughout.
+    """Load the model of a checkpoint, and check that all of its weights are trained.
 
-    `fast` False keeps the model's own encoder, with which scores are the same, for comparison.
+    `fast` False uses the transformers model, which returns the same scores, for comparison.
 
     Raises:
-        OSError: its weights are not there, are damaged, or could run code.
-        ValueError: a part of it, such as the masked-LM head, is missing from the checkpoint.
+        OSError: the weights are missing, damaged, or could run code.
+        ValueError: a part of the model, such as the masked-LM head, is not in the checkpoint.
     """
     model = load_weights(checkpoint, settings.dtype, settings.device)
     device, family = model.device, FAMILIES.get(model.config.model_type)
@@ -112,32 +115,34 @@ def load_masked_lm(checkpoint: Checkpoint, settings: InfoLMSettings, fast: bool 
 
 
 class FastMaskedLM(nn.Module):
-    """A masked language model for contexts without padding, read at the masks only.
+    """A masked language model that runs its last layer and head at the masked positions only.
 
-    The last layer and the head are computed there alone. It is made of the parameters of a model of
-    a family, which cannot be used any more.
+    Contexts have no padding. It takes over the modules of a transformers model, which cannot be
+    used afterwards.
     """
 
     def __init__(self, model: Any, family: Family) -> None:
         super().__init__()
         base = model.base_model
-        encoder = getattr(base, family.place)
+        encoder = getattr(base, family.encoder_attribute)
         modules = family.layers(encoder, model.config)
-        layers = {  # one that stands at several depths is read once
-            module: Layer(**{name: attrgetter(path)(module) for name, path in family.parts.items()})
+        paths = family.layer_attributes.items()
+        layers = {  # a layer used at several depths is converted once
+            module: Layer(**{name: attrgetter(path)(module) for name, path in paths})
             for module in dict.fromkeys(modules)
         }
         self.embeddings, self.head = base.embeddings, family.head(model)
         self.layers: Any = nn.ModuleList(layers[module] for module in modules)
-        self.entry, self.bias = family.entry(base), family.bias(encoder)
-        self.room: dict[str, Tensor] = {}
+        self.embedding_projection = family.embedding_projection(base)
+        self.bias = family.bias(encoder)
+        self.workspace: dict[str, Tensor] = {}
         self.eval()
 
     def forward(self, ids: Tensor, positions: Tensor) -> Tensor:
-        """States at the masks: ids int64 [contexts, tokens] -> [contexts, masks, hidden]."""
+        """Return states at `positions`: int64 [contexts, tokens] -> [contexts, masks, hidden]."""
         states = self.embeddings(ids)
-        if self.entry is not None:
-            states = self.entry(states)
+        if self.embedding_projection is not None:
+            states = self.embedding_projection(states)
         encoder: Any = self.bias
         bias = None if encoder is None else encoder.compute_position_bias(states[:1])
         *lower_layers, last_layer = self.layers
@@ -154,39 +159,39 @@ class FastMaskedLM(nn.Module):
         return self._finish(last_layer, attention, mask_states)
 
     def _attend(self, parts: Tensor, bias: Tensor | None) -> Tensor:
-        """Self-attention, [contexts, tokens, hidden], before its output projection."""
+        """Return self-attention before its output projection, [contexts, tokens, hidden]."""
         _, contexts, heads, tokens, width = parts.shape
         if parts.device.type != "cpu" or parts.dtype != torch.float32 or tokens > SHORT:
             query, key, value = parts
             attention = F.scaled_dot_product_attention(query, key, value, attn_mask=bias)
             return attention.transpose(1, 2).reshape(contexts, tokens, heads * width)
         if not parts.is_contiguous():
-            parts = self._empty("heads", parts, *parts.shape).copy_(parts)
+            parts = self._scratch("heads", parts, *parts.shape).copy_(parts)
         query, key, value = parts.flatten(1, 2)
-        scores = self._empty("scores", parts, contexts * heads, tokens, tokens)
+        scores = self._scratch("scores", parts, contexts * heads, tokens, tokens)
         torch.baddbmm(
             scores, query, key.transpose(1, 2), beta=0, alpha=1 / math.sqrt(width), out=scores
         )
         if bias is not None:
             scores.unflatten(0, (contexts, heads)).add_(bias)
         torch.softmax(scores, -1, out=scores)
-        attention = torch.bmm(scores, value, out=self._empty("values", parts, *query.shape))
-        output = self._empty("attention", parts, contexts, tokens, heads, width)
+        attention = torch.bmm(scores, value, out=self._scratch("values", parts, *query.shape))
+        output = self._scratch("attention", parts, contexts, tokens, heads, width)
         output.copy_(attention.unflatten(0, (contexts, heads)).transpose(1, 2))
         return output.flatten(2)
 
     def _attend_from(
-        self, layer: Layer, mask_states: Tensor, states: Tensor, bias: Tensor | None
+        self, layer: Any, mask_states: Tensor, states: Tensor, bias: Tensor | None
     ) -> Tensor:
-        """The same from the masks only: [contexts, masks, hidden], as `mask_states` are."""
+        """Return attention from the masked positions, [contexts, masks, hidden]."""
         hidden = states.shape[-1]
         weight, shift = layer.qkv_weight, layer.qkv_bias
         projection = self._project("qkv", states, weight[hidden:], shift[hidden:])
         parts = projection.unflatten(-1, (2, layer.heads, -1)).permute(2, 0, 3, 1, 4)
         query = self._project("query", mask_states, weight[:hidden], shift[:hidden])
         query = query.unflatten(-1, (layer.heads, -1)).transpose(1, 2).contiguous()
-        # Written out and laid out alike, because for few queries the bits of fused attention, and
-        # those of products of views, depend on the batch.
+        # Explicit and on contiguous memory: for few queries, neither fused attention nor products
+        # of views are batch-invariant.
         key, value = parts.contiguous().flatten(1, 2)
         scores = torch.bmm(query.flatten(0, 1), key.transpose(1, 2)) / math.sqrt(query.shape[-1])
         if bias is not None:
@@ -194,90 +199,82 @@ class FastMaskedLM(nn.Module):
         attention = torch.bmm(torch.softmax(scores, -1), value).view(query.shape)
         return attention.transpose(1, 2).reshape(mask_states.shape)
 
-    def _finish(self, layer: Layer, attention: Tensor, states: Tensor) -> Tensor:
-        """What follows attention: projection and feed-forward, each added to what it began with."""
-        attention = self._project("output", attention, layer.mix.weight, layer.mix.bias)
-        states = layer.mix_norm(attention.add_(states))
-        inner = self._project("inner", states, layer.up.weight, layer.up.bias)
+    def _finish(self, layer: Any, attention: Tensor, states: Tensor) -> Tensor:
+        """Apply the output projection and the feed-forward block, with residuals and norms."""
+        projection = layer.attention_output
+        attention = self._project("output", attention, projection.weight, projection.bias)
+        states = layer.attention_norm(attention.add_(states))
+        intermediate = layer.intermediate
+        inner = self._project("inner", states, intermediate.weight, intermediate.bias)
         gelu = getattr(layer.activation, "act", layer.activation) is F.gelu
         inner = torch.ops.aten.gelu_(inner) if gelu else layer.activation(inner)
-        output = self._project("output", inner, layer.down.weight, layer.down.bias)
-        return layer.down_norm(output.add_(states))
+        output = self._project("output", inner, layer.output.weight, layer.output.bias)
+        return layer.output_norm(output.add_(states))
 
     def _project(self, name: str, states: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
-        """states @ weight.T + bias, [..., in] -> [..., out]."""
+        """Return states @ weight.T + bias, [..., in] -> [..., out], in the buffer of that name."""
         on_cpu = states.device.type == "cpu"
         rows = row_rule(weight).apply(
             lambda rows: torch.addmm(
                 bias,
                 rows,
                 weight.t(),
-                out=self._empty(name, rows, len(rows), len(weight)) if on_cpu else None,
+                out=self._scratch(name, rows, len(rows), len(weight)) if on_cpu else None,
             ),
             states.flatten(0, -2),
         )
         return rows.view(*states.shape[:-1], -1)
 
-    def _empty(self, name: str, like: Tensor, *shape: int) -> Tensor:
-        """A tensor with undefined content, in memory kept for that name.
+    def _scratch(self, name: str, like: Tensor, *shape: int) -> Tensor:
+        """Return a tensor with undefined content, in the buffer of that name.
 
-        On a CPU, memory fresh from the system costs more time than the arithmetic done in it.
+        On a CPU, memory newly allocated by the system costs more time than the arithmetic in it.
         """
         size = math.prod(shape)
-        room = self.room.get(name)
-        if room is None or len(room) < size or room.dtype != like.dtype:
-            room = self.room[name] = torch.empty(size, dtype=like.dtype, device=like.device)
-        return room[:size].view(shape)
+        buffer = self.workspace.get(name)
+        if buffer is None or len(buffer) < size or buffer.dtype != like.dtype:
+            buffer = self.workspace[name] = torch.empty(size, dtype=like.dtype, device=like.device)
+        return buffer[:size].view(shape)
 
 
 class Layer(nn.Module):
-    """A transformer layer with its norms behind each block; shared by several depths in ALBERT."""
+    """A transformer layer with a norm after each block; ALBERT shares it between depths.
 
-    def __init__(
-        self,
-        query: nn.Linear,
-        key: nn.Linear,
-        value: nn.Linear,
-        heads: int,
-        mix: nn.Linear,
-        mix_norm: nn.LayerNorm,
-        up: nn.Linear,
-        activation: Callable[[Tensor], Tensor],
-        down: nn.Linear,
-        down_norm: nn.LayerNorm,
-    ) -> None:
+    `modules` are, by name, the linear layers query, key, value, attention_output, intermediate and
+    output, the norms attention_norm and output_norm, the activation, and the number of heads.
+    """
+
+    def __init__(self, **modules: Any) -> None:
         super().__init__()
-        projections = (query, key, value)
+        projections = [modules.pop(name) for name in ("query", "key", "value")]
         if any(type(projection) is not nn.Linear for projection in projections):
             raise TypeError(f"projections must be nn.Linear, got {projections}")
-        # [3 hidden, hidden] and [3 hidden]: three projections joined into one.
+        # [3 hidden, hidden] and [3 hidden]: the three projections as one.
         weight, bias = (
             torch.cat([getattr(projection, name).detach() for projection in projections])
             for name in ("weight", "bias")
         )
         self.qkv_weight = nn.Parameter(weight, requires_grad=False)
         self.qkv_bias = nn.Parameter(bias, requires_grad=False)
-        self.heads = heads
-        self.mix, self.mix_norm = mix, mix_norm
-        self.up, self.activation = up, activation
-        self.down, self.down_norm = down, down_norm
+        for name, module in modules.items():
+            setattr(self, name, module)
 
 
 @dataclass(frozen=True)
 class Family:
-    """Where a family keeps its encoder and its head, and the parts of a layer, by path.
+    """Locations of a family's modules in its transformers model.
 
-    `parts` are the arguments of `Layer`; `layers` gives the encoder's layers in order of depth;
-    `entry` comes between the embeddings and the first layer. The encoder that `bias` gives tells
-    what is added to the attention scores, [1, heads, tokens, tokens], for states
-    [1, tokens, hidden].
+    `layer_attributes` are attribute paths in a layer by argument of `Layer`. `layers` returns the
+    layers in order of depth. `embedding_projection` follows the embeddings. `bias` returns an
+    encoder whose `compute_position_bias` maps states [1, tokens, hidden] to a bias of the attention
+    scores, [1, heads, tokens, tokens].
     """
 
-    parts: dict[str, str]
+    layer_attributes: dict[str, str]
     head: Callable[[Any], nn.Module]
-    place: str = "encoder"
+    encoder_attribute: str = "encoder"
     layers: Callable[[Any, Any], Sequence[nn.Module]] = lambda encoder, config: encoder.layer
-    entry: Callable[[Any], nn.Module | None] = lambda base: None
+    embedding_projection: Callable[[Any], nn.Module | None] = lambda base: None
     bias: Callable[[Any], nn.Module | None] = lambda encoder: None
 
 
@@ -288,24 +285,27 @@ def _albert_layers(encoder: Any, config: Any) -> list[nn.Module]:
 
 
 def _position_bias(encoder: Any) -> nn.Module:
-    """The encoder without its layers."""
+    """Return the encoder without its layers."""
     encoder.layer = nn.ModuleList()
     return encoder
 
 
+def _attention(path: str, names: str) -> dict[str, str]:
+    """Return the attribute paths of the attention's projections and number of heads."""
+    arguments = ("query", "key", "value", "heads")
+    return {key: f"{path}.{name}" for key, name in zip(arguments, names.split(), strict=True)}
+
+
 _FEED_FORWARD = {
-    "up": "intermediate.dense",
+    "intermediate": "intermediate.dense",
     "activation": "intermediate.intermediate_act_fn",
-    "down": "output.dense",
-    "down_norm": "output.LayerNorm",
+    "output": "output.dense",
+    "output_norm": "output.LayerNorm",
 }
 _BERT = {
-    "query": "attention.self.query",
-    "key": "attention.self.key",
-    "value": "attention.self.value",
-    "heads": "attention.self.num_attention_heads",
-    "mix": "attention.output.dense",
-    "mix_norm": "attention.output.LayerNorm",
+    **_attention("attention.self", "query key value num_attention_heads"),
+    "attention_output": "attention.output.dense",
+    "attention_norm": "attention.output.LayerNorm",
     **_FEED_FORWARD,
 }
 FAMILIES = {
@@ -315,51 +315,42 @@ FAMILIES = {
     "electra": Family(
         _BERT,
         head=lambda model: nn.Sequential(model.generator_predictions, model.generator_lm_head),
-        entry=lambda base: getattr(base, "embeddings_project", None),
+        embedding_projection=lambda base: getattr(base, "embeddings_project", None),
     ),
     "distilbert": Family(
         {
-            "query": "attention.q_lin",
-            "key": "attention.k_lin",
-            "value": "attention.v_lin",
-            "heads": "attention.n_heads",
-            "mix": "attention.out_lin",
-            "mix_norm": "sa_layer_norm",
-            "up": "ffn.lin1",
+            **_attention("attention", "q_lin k_lin v_lin n_heads"),
+            "attention_output": "attention.out_lin",
+            "attention_norm": "sa_layer_norm",
+            "intermediate": "ffn.lin1",
             "activation": "ffn.activation",
-            "down": "ffn.lin2",
-            "down_norm": "output_layer_norm",
+            "output": "ffn.lin2",
+            "output_norm": "output_layer_norm",
         },
         head=lambda model: nn.Sequential(
             model.vocab_transform, model.activation, model.vocab_layer_norm, model.vocab_projector
         ),
-        place="transformer",
+        encoder_attribute="transformer",
     ),
     "albert": Family(
         {
-            "query": "attention.query",
-            "key": "attention.key",
-            "value": "attention.value",
-            "heads": "attention.num_attention_heads",
-            "mix": "attention.dense",
-            "mix_norm": "attention.LayerNorm",
-            "up": "ffn",
+            **_attention("attention", "query key value num_attention_heads"),
+            "attention_output": "attention.dense",
+            "attention_norm": "attention.LayerNorm",
+            "intermediate": "ffn",
             "activation": "activation",
-            "down": "ffn_output",
-            "down_norm": "full_layer_layer_norm",
+            "output": "ffn_output",
+            "output_norm": "full_layer_layer_norm",
         },
         head=attrgetter("predictions"),
         layers=_albert_layers,
-        entry=lambda base: base.encoder.embedding_hidden_mapping_in,
+        embedding_projection=lambda base: base.encoder.embedding_hidden_mapping_in,
     ),
     "mpnet": Family(
         {
-            "query": "attention.attn.q",
-            "key": "attention.attn.k",
-            "value": "attention.attn.v",
-            "heads": "attention.attn.num_attention_heads",
-            "mix": "attention.attn.o",
-            "mix_norm": "attention.LayerNorm",
+            **_attention("attention.attn", "q k v num_attention_heads"),
+            "attention_output": "attention.attn.o",
+            "attention_norm": "attention.LayerNorm",
             **_FEED_FORWARD,
         },
         head=attrgetter("lm_head"),

@@ -1,4 +1,4 @@
-"""Why two texts score as they do: predictions by position, and each vocabulary entry's share."""
+"""Explanation of a score: predictions by position, and contributions of vocabulary entries."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from infolm_metric.infolm.settings import InfoLMSettings
 
 @dataclass(frozen=True)
 class TextView:
-    """What the model predicts for one text.
+    """Predictions of the model for one text.
 
     Attributes:
-        tokens: [positions]; a lone mask token for a text without a maskable one.
-        weights: float64 [positions], summing to 1.
-        log_predictions: float64 [positions, vocab], at the settings' temperature.
-        log_distribution: their weighted mean, interpolated if asked for, float64 [vocab].
+        tokens: [positions]; one mask token for a text without maskable tokens.
+        weights: float64 [positions], with sum 1.
+        log_predictions: float64 [positions, vocab], at the temperature of the settings.
+        log_distribution: log of their weighted mean, after interpolation, float64 [vocab].
     """
 
     tokens: list[str]
@@ -29,36 +29,36 @@ class TextView:
     log_distribution: Tensor
 
 
-class Share(NamedTuple):
-    """What an entry of the vocabulary adds to a score.
+class TokenContribution(NamedTuple):
+    """The contribution of a vocabulary entry to a score.
 
     Attributes:
-        token: the entry.
-        share: what it adds, >= 0.
-        in_reference: its probability in the reference's distribution.
-        in_candidate: likewise in the candidate's.
-        own: True if it stands in one of the texts.
+        token: the vocabulary entry.
+        share: its contribution to the score, >= 0.
+        in_reference: its probability in the distribution of the reference.
+        in_candidate: its probability in the distribution of the candidate.
+        in_texts: True if the candidate or the reference contains it.
     """
 
     token: str
     share: float
     in_reference: float
     in_candidate: float
-    own: bool
+    in_texts: bool
 
 
 @dataclass(frozen=True, repr=False)
 class Explanation:
-    """A score with what it is made of.
+    """A score, and the predictions and contributions behind it.
 
     Attributes:
-        measure: its full name.
-        score: what `score` gives.
-        signature: all that can change it.
-        candidate: what the model predicts for the text to judge.
-        reference: likewise for the other.
-        shares: what each vocabulary entry adds to the score, float64 [vocab], >= 0.
-        vocabulary: the entries as strings, [vocab].
+        measure: full name of the measure.
+        score: the score, as returned by `score`.
+        signature: signature of the score.
+        candidate: predictions for the candidate.
+        reference: predictions for the reference.
+        shares: contribution of each vocabulary entry, float64 [vocab], >= 0, with sum `score`.
+        vocabulary: the vocabulary entries as strings, [vocab].
     """
 
     measure: str
@@ -70,32 +70,25 @@ class Explanation:
     vocabulary: list[str]
 
     def __repr__(self) -> str:
-        drivers = ", ".join(f"{share.token} {share.share:.3g}" for share in self.top(3))
-        return f"<Explanation of {self.measure} {self.score:.6g}: {drivers}, ...>"
+        top = ", ".join(f"{entry.token} {entry.share:.3g}" for entry in self.top(3))
+        return f"<Explanation of {self.measure} {self.score:.6g}: {top}, ...>"
 
-    def top(self, count: int = 10) -> list[Share]:
-        """The entries with the largest shares, the largest first.
+    def top(self, count: int = 10) -> list[TokenContribution]:
+        """Return the vocabulary entries with the largest contributions, in descending order.
 
         Args:
-            count: how many, or all if there are fewer.
+            count: maximum number of entries.
 
         Returns:
-            Each with its probabilities in both texts.
+            The entries with their probabilities in both texts.
         """
-        count = check_whole("count", count)
-        indices = self.shares.topk(min(count, len(self.shares))).indices
+        indices = self.shares.topk(min(check_whole("count", count), len(self.shares))).indices
         tokens = {*self.candidate.tokens, *self.reference.tokens}
-        p, q = self.reference.log_distribution.exp(), self.candidate.log_distribution.exp()
-        return [
-            Share(
-                self.vocabulary[i],
-                float(self.shares[i]),
-                float(p[i]),
-                float(q[i]),
-                self.vocabulary[i] in tokens,
-            )
-            for i in indices.tolist()
-        ]
+        names = [self.vocabulary[index] for index in indices.tolist()]
+        p, q = (text.log_distribution[indices].exp() for text in (self.reference, self.candidate))
+        columns = self.shares[indices].tolist(), p.tolist(), q.tolist()
+        rows = zip(names, *columns, (name in tokens for name in names), strict=True)
+        return [TokenContribution(*row) for row in rows]
 
 
 def explain_score(
@@ -106,7 +99,7 @@ def explain_score(
     signature: str,
     tokenizer: Any,
 ) -> Explanation:
-    """The explanation of a score by the two texts' distributions."""
+    """Explain a score by the distributions of both texts."""
     (measure,) = settings.names
     shares = measures.shares(
         measure,
@@ -116,16 +109,9 @@ def explain_score(
         alpha=settings.alpha,
         beta=settings.beta,
     )
-    total = float(shares.sum())
-    size = len(shares)
+    total, size = float(shares.sum()), len(shares)
+    if total > 0:
+        shares *= score / total  # so that they add up to exactly the score shown
     names = tokenizer.convert_ids_to_tokens(list(range(min(size, len(tokenizer)))))
-    return Explanation(
-        measure,
-        score,
-        signature,
-        candidate,
-        reference,
-        # The shares are made to add up to the very score that is shown.
-        shares * (score / total) if total > 0 else shares,
-        names + [""] * (size - len(names)),
-    )
+    names += [""] * (size - len(names))
+    return Explanation(measure, score, signature, candidate, reference, shares, names)

@@ -1,8 +1,8 @@
-"""The table of information measures: names, domains of their parameters, and largest values.
+"""Information measures: names, domains of their parameters, symmetrizations and upper bounds.
 
-p is the reference, q the candidate. Every measure is >= 0, is 0 where p = q, and lower is better.
-`MEASURES` is what the documentation, the argument checks and the demo read, without torch: a new
-measure is an entry here, and in `measures` a formula of its name and the terms that it is made of.
+p is the reference, q the candidate. Every measure is >= 0, is 0 if p = q, and lower is better.
+Checks, documentation and the demo use `MEASURES`, which needs no torch. A new measure is an entry
+here and one in `measures.FORMULAS`.
 """
 
 from __future__ import annotations
@@ -11,23 +11,28 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import product
-from numbers import Real
-from typing import Any
+from typing import Any, Literal
 
-from infolm_metric.core.settings import check_known
+from infolm_metric.core.settings import check_known, check_value
 
-SYMMETRIZATIONS = ("jeffreys", "jensen", "none", "reverse")
+Symmetrization = Literal["jeffreys", "jensen", "none", "reverse"]
+SYMMETRIZATIONS = {  # directions (x, y): the mean of D(x, y), with m = (p + q) / 2
+    "jeffreys": (("p", "q"), ("q", "p")),
+    "jensen": (("p", "m"), ("q", "m")),
+    "none": (("p", "q"),),
+    "reverse": (("q", "p"),),
+}
 LARGEST_PARAMETER = 1e50  # alpha and beta up to here keep products with log-probabilities finite
 
 
 @dataclass(frozen=True)
 class Parameter:
-    """A number that a measure needs: its name, the domain in words, and the domain as a test.
+    """A parameter of a measure.
 
     Attributes:
         name: "alpha" or "beta".
-        domain: in words, such as "any number other than 0 and 1".
-        accepts: tells of a finite number whether it lies in the domain.
+        domain: description of the domain, such as "any number but 0 and 1".
+        accepts: returns True for a finite number in the domain.
     """
 
     name: str
@@ -44,21 +49,17 @@ class Measure:
     """An information measure between two distributions over the vocabulary.
 
     Attributes:
-        name: in full, as results carry it.
-        expression: the formula for people to read.
-        description: what it attends to, in a sentence.
-        parameters: those that the formula needs.
-        joint_domain: in words, which parameters go together.
-        accepts: tells of the parameters together whether they lie in the domain.
+        name: full name, as in results.
+        expression: the formula, for documentation.
+        description: a short explanation, for documentation.
+        parameters: the parameters of the formula.
+        joint_domain: description of the valid combinations of parameters.
+        accepts: returns True for a valid combination of parameters.
         symmetric: True if D(p,q) = D(q,p).
-        upper_bound: the largest value by the parameters, over all pairs of distributions and for
-            either order of them; infinity where no bound holds for every vocabulary.
-        jensen_bound: likewise of D(p, (p+q)/2).
-        source: where it is from.
-        formula: formula(log_p, log_q, **parameters) gives float64 [...] from [..., vocab]; None:
-            the function of that name in `measures`.
-        terms: what each entry adds to the formula, up to a common factor: [..., vocab], >= 0;
-            None: the function of the name with "_terms" there.
+        upper_bound: upper bound, given the parameters, of D(p,q) and D(q,p) over all pairs of
+            distributions on any vocabulary; infinity if there is none.
+        jensen_bound: upper bound of D(p, (p+q)/2), given the parameters.
+        source: reference to the literature.
     """
 
     name: str
@@ -71,8 +72,10 @@ class Measure:
     upper_bound: Callable[..., float] = _at_most(math.inf)
     jensen_bound: Callable[..., float] = _at_most(math.inf)
     source: str = "Colombo et al. 2022"
-    formula: Callable[..., Any] | None = None
-    terms: Callable[..., Any] | None = None
+
+
+def _distance(name: str, expression: str, description: str, bound: float) -> Measure:
+    return Measure(name, expression, description, symmetric=True, upper_bound=_at_most(bound))
 
 
 def _alpha_bound(alpha: float) -> float:
@@ -81,15 +84,16 @@ def _alpha_bound(alpha: float) -> float:
 
 
 def _alpha_jensen_bound(alpha: float) -> float:
-    # p/m lies in [0, 2], so the convex (p/m)^a averages at most 2^a / 2; a < 0 makes 0^a infinite.
+    # p/m lies in [0, 2], so the mean of the convex (p/m)^a is at most 2^a / 2; 0^a is infinite for
+    # a < 0.
     if alpha <= 0.0 or alpha > 1000.0:  # 2^a would exceed float64
         return math.inf
     return math.expm1((alpha - 1.0) * math.log(2)) / (alpha * (alpha - 1.0))
 
 
 def _ab_jensen_bound(alpha: float, beta: float) -> float:
-    # Renyi / alpha where a + b = 1. Elsewhere log sum p^(a+b) enters, which grows with the
-    # vocabulary, against a different power sum of m: no bound.
+    # Renyi / alpha if a + b = 1. Otherwise log sum p^(a+b), which grows with the vocabulary, enters
+    # against a different power sum of m: no bound.
     return math.log(2) / alpha if alpha > 0.0 and alpha + beta == 1.0 else math.inf
 
 
@@ -139,33 +143,21 @@ _MEASURES = (
         jensen_bound=_ab_jensen_bound,
         source=_CICHOCKI,
     ),
-    Measure(
-        "l1_distance",
-        expression="sum |p - q|",
-        description="twice the total variation",
-        symmetric=True,
-        upper_bound=_at_most(2.0),
-    ),
-    Measure(
+    _distance("l1_distance", "sum |p - q|", "twice the total variation", 2.0),
+    _distance(
         "l2_distance",
-        expression="sqrt(sum (p - q)^2)",
-        description="Euclidean distance: the likeliest tokens decide",
-        symmetric=True,
-        upper_bound=_at_most(math.sqrt(2)),
+        "sqrt(sum (p - q)^2)",
+        "Euclidean distance: the likeliest tokens decide",
+        math.sqrt(2),
     ),
-    Measure(
-        "l_infinity_distance",
-        expression="max |p - q|",
-        description="the largest difference at a single token",
-        symmetric=True,
-        upper_bound=_at_most(1.0),
+    _distance(
+        "l_infinity_distance", "max |p - q|", "the largest difference at a single token", 1.0
     ),
-    Measure(
+    _distance(
         "fisher_rao_distance",
-        expression="(2/pi) arccos(sum sqrt(p q))",
-        description="the angle between sqrt p and sqrt q, scaled to [0, 1]; no parameter",
-        symmetric=True,
-        upper_bound=_at_most(1.0),
+        "(2/pi) arccos(sum sqrt(p q))",
+        "the angle between sqrt p and sqrt q, scaled to [0, 1]; no parameter",
+        1.0,
     ),
 )
 MEASURES: dict[str, Measure] = {measure.name: measure for measure in _MEASURES}
@@ -184,16 +176,16 @@ ALIASES: dict[str, str] = {
 
 
 def resolve(name: str | Measure) -> Measure:
-    """The measure of a full name or an alias.
+    """Return the measure with a full name or an alias; a `Measure` is returned as it is.
 
     Args:
-        name: either, or a measure, which is given back.
+        name: a measure, its name or an alias.
 
     Returns:
         The measure.
 
     Raises:
-        ValueError: it is unknown; the message names the nearest that is known.
+        ValueError: the name is unknown; the message suggests the nearest known name.
 
     >>> resolve("fisher_rao").name
     'fisher_rao_distance'
@@ -208,15 +200,15 @@ def resolve(name: str | Measure) -> Measure:
 def check_parameters(
     measure: str | Measure, alpha: Any = None, beta: Any = None
 ) -> dict[str, float]:
-    """The parameters that `measure` needs, as floats; those it does not use are left out.
+    """Check the parameters that a measure uses.
 
     Args:
         measure: a measure, its name or an alias.
         alpha: a Python, numpy or torch scalar.
-        beta: likewise.
+        beta: a Python, numpy or torch scalar.
 
     Returns:
-        The parameters by name.
+        The parameters that `measure` uses, by name.
 
     Raises:
         ValueError: one is missing, not a finite number, or outside the measure's domain.
@@ -225,41 +217,25 @@ def check_parameters(
     {'alpha': 2.0}
     """
     measure = resolve(measure)
-    values = {"alpha": alpha, "beta": beta}
-    parameters: dict[str, float] = {}
-    for parameter in measure.parameters:
-        value = values[parameter.name]
-        number = _number(value)
-        if number is None or not parameter.accepts(number):
-            raise ValueError(
-                f"{measure.name} needs {parameter.name}: {parameter.domain}, such as 0.5; "
-                f"got {value!r}"
-            )
-        if abs(number) > LARGEST_PARAMETER:
-            raise ValueError(
-                f"{measure.name} needs {parameter.name}: at most {LARGEST_PARAMETER:g} in "
-                f"magnitude; got {value!r}"
-            )
-        parameters[parameter.name] = number
-    if not measure.accepts(**parameters):
-        label = ", ".join(f"{name}={value:g}" for name, value in parameters.items())
-        raise ValueError(f"{measure.name} needs {measure.joint_domain}; got {label}")
+    parameters = _parse_numbers(measure, alpha, beta)
+    if problem := _domain_error(measure, parameters):
+        raise ValueError(f"{measure.name} needs {problem}")
     return parameters
 
 
 def upper_bound(
     measure: str | Measure, *, symmetrize: str = "jeffreys", alpha: Any = None, beta: Any = None
 ) -> float:
-    """The largest value of `measures.compare` with these arguments; infinity: there is no bound.
+    """Return the largest possible value of `measures.compare`, infinity if it is unbounded.
 
     Args:
         measure: a measure, its name or an alias.
-        symmetrize: as for `compare`.
-        alpha: likewise.
-        beta: likewise.
+        symmetrize: "jeffreys", "jensen", "none" or "reverse".
+        alpha: required by some measures, within their domain.
+        beta: required by some measures, within their domain.
 
     Returns:
-        The bound over all pairs of distributions on any vocabulary.
+        The upper bound over all pairs of distributions on any vocabulary.
 
     Raises:
         ValueError: an unknown name, or a parameter outside its domain.
@@ -269,22 +245,22 @@ def upper_bound(
     """
     measure = resolve(measure)
     parameters = check_parameters(measure, alpha, beta)
-    check_known("symmetrize", symmetrize, SYMMETRIZATIONS, every=True)
+    check_known("symmetrize", symmetrize, list(SYMMETRIZATIONS), every=True)
     if symmetrize == "jensen" and not measure.symmetric:
         return measure.jensen_bound(**parameters)
-    # Every measure here is bounded in both directions alike: alpha's bound is that of 1 - alpha.
+    # The bounds of D(p,q) and D(q,p) are equal: alpha's is the same for 1 - alpha.
     return measure.upper_bound(**parameters)
 
 
 def parameter_grid(
     measure: str | Measure, alphas: Sequence[Any], betas: Sequence[Any]
 ) -> list[tuple[float | None, float | None]]:
-    """Every (alpha, beta) in the measure's domain, with None for a parameter it does not use.
+    """Return each (alpha, beta) in the measure's domain, with None for a parameter it ignores.
 
     Args:
         measure: a measure, its name or an alias.
-        alphas: the values to combine.
-        betas: likewise.
+        alphas: the values to combine with `betas`.
+        betas: the values to combine with `alphas`.
 
     Returns:
         Each combination once.
@@ -298,27 +274,36 @@ def parameter_grid(
     [(0.5, None), (2.0, None)]
     """
     measure = resolve(measure)
-    values = {"alpha": alphas, "beta": betas}
-    names = [parameter.name for parameter in measure.parameters]
-    grid = []
-    for combination in product(*(values[name] for name in names)):
+    grid = [_parse_numbers(measure, alpha, beta) for alpha, beta in product(alphas, betas)]
+    valid = [parameters for parameters in grid if not _domain_error(measure, parameters)]
+    return list(dict.fromkeys((values.get("alpha"), values.get("beta")) for values in valid))
+
+
+def _parse_numbers(measure: Measure, alpha: Any, beta: Any) -> dict[str, float]:
+    """Return the parameters of a measure; raise ValueError if one is not a finite number."""
+    numbers = {}
+    for parameter in measure.parameters:
+        value = {"alpha": alpha, "beta": beta}[parameter.name]
+        scalar = value.item() if getattr(value, "ndim", None) == 0 else value
         try:
-            parameters = check_parameters(measure, **dict(zip(names, combination, strict=True)))
-            grid.append((parameters.get("alpha"), parameters.get("beta")))
-        except ValueError:
-            if any(_number(value) is None for value in combination):
-                raise
-    return list(dict.fromkeys(grid))
+            numbers[parameter.name] = check_value(parameter.name, scalar, float)
+        except (TypeError, ValueError):
+            raise ValueError(
+                f"{measure.name} needs {parameter.name}: {parameter.domain}, such as 0.5; "
+                f"got {value!r}"
+            ) from None
+    return numbers
 
 
-def _number(value: Any) -> float | None:
-    """`value` as a float, or None if it is not a finite real number."""
-    if getattr(value, "ndim", None) == 0 and hasattr(value, "item"):  # numpy's and torch's scalars
-        value = value.item()
-    if isinstance(value, bool) or not isinstance(value, Real):
-        return None
-    try:
-        number = float(value)
-    except OverflowError:  # an int beyond float64
-        return None
-    return number if math.isfinite(number) else None
+def _domain_error(measure: Measure, parameters: dict[str, float]) -> str:
+    """Return the domain that the parameters violate, and their values; "" if they are valid."""
+    for parameter in measure.parameters:
+        name, number = parameter.name, parameters[parameter.name]
+        if not parameter.accepts(number):
+            return f"{name}: {parameter.domain}, such as 0.5; got {number!r}"
+        if abs(number) > LARGEST_PARAMETER:
+            return f"{name}: at most {LARGEST_PARAMETER:g} in magnitude; got {number!r}"
+    if measure.accepts(**parameters):
+        return ""
+    labels = ", ".join(f"{name}={number:g}" for name, number in parameters.items())
+    return f"{measure.joint_domain}; got {labels}"

@@ -31,16 +31,17 @@ class InfoLMSettings(ModelSettings):
     Args:
         information_measure: one or several of fisher_rao_distance, kl_divergence,
             alpha_divergence, renyi_divergence, beta_divergence, ab_divergence, l1_distance,
-            l2_distance and l_infinity_distance, or of short names such as kl and l1.
+            l2_distance and l_infinity_distance, or short names such as kl and l1.
         alpha: parameter of the alpha, Renyi and AB divergences.
         beta: parameter of the beta and AB divergences.
         symmetrize: jeffreys, jensen, none (from reference to candidate) or reverse.
-        temperature: what the model's logits are divided by, > 0.
-        idf: what weighs tokens: references, separate (each side by its own texts), none, bundled
-            (English prose), or a file of infolm idf.
-        multi_reference: the score of several references: their min or mean.
-        interpolation: share of a text's own tokens in its distribution, 0 (the paper's) to 1.
-        masks_per_pass: tokens masked at once; above 1 faster and approximate; 0 masks none.
+        temperature: divisor of the model's logits, > 0.
+        idf: token weights: references, separate (each side by its own texts), none (uniform),
+            bundled (a table of English prose), or a file written by infolm idf.
+        multi_reference: how to combine the scores of several references: min or mean.
+        interpolation: weight of the text's tokens in its distribution, from 0 (the paper) to 1.
+        masks_per_pass: tokens masked per forward pass: 1 is exact, more are faster and
+            approximate, 0 disables masking.
 
     >>> InfoLMSettings(information_measure="kl").information_measure
     'kl_divergence'
@@ -82,17 +83,17 @@ class InfoLMSettings(ModelSettings):
             check_parameters(name, self.alpha, self.beta)
             if self.interpolation == 1 and not math.isfinite(self.upper_bound(name)):
                 raise ValueError(
-                    "interpolation=1 needs a measure with a largest value; "
-                    f"{name} with symmetrize={self.symmetrize!r} has none; use a smaller share, "
+                    "interpolation=1 needs a measure with an upper bound; "
+                    f"{name} with symmetrize={self.symmetrize!r} has none; use a smaller weight, "
                     "symmetrize='jensen' or a bounded measure such as fisher_rao_distance"
                 )
 
     def upper_bound(self, measure: str) -> float:
-        """The largest value `measure` can take under these settings, or infinity."""
+        """Return the upper bound of a measure with these settings, or infinity."""
         return upper_bound(measure, symmetrize=self.symmetrize, alpha=self.alpha, beta=self.beta)
 
     def signed(self) -> dict[str, object]:
-        """What can change a score, without parameters and symmetrisations that no measure uses."""
+        """Return the signature fields, without settings that no measure uses."""
         measures = [MEASURES[name] for name in self.names]
         parameters = {parameter.name for measure in measures for parameter in measure.parameters}
         unused = {"alpha", "beta"} - parameters
@@ -105,9 +106,9 @@ class InfoLMSettings(ModelSettings):
         return {name: value for name, value in super().signed().items() if name not in unused}
 
     def baseline_settings(self) -> list[InfoLMSettings]:
-        """Every measure, with uniform weights and with idf; parameters that are not given are 1/2.
+        """Return settings of all measures with uniform and IDF weights; default parameters are 1/2.
 
-        With interpolation 1 only those with a largest value.
+        With interpolation 1, measures without an upper bound are left out.
 
         >>> [len(settings.names) for settings in InfoLMSettings().baseline_settings()]
         [9, 9]
@@ -124,7 +125,7 @@ class InfoLMSettings(ModelSettings):
         return super(InfoLMSettings, settings).baseline_settings()
 
     def label(self, name: str) -> str:
-        """The measure with its parameters.
+        """Return the name of a measure with its parameters.
 
         >>> InfoLMSettings(information_measure="ab", alpha=0.5, beta=2).label("ab_divergence")
         'ab_divergence(0.5, 2)'

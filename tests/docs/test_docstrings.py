@@ -16,7 +16,7 @@ from infolm_metric.infolm import explanation as drivers
 
 RESULTS = {  # what calls give, and nobody imports
     "Result": Result,
-    **{f"Explanation.{name}": getattr(drivers, name) for name in ("TextView", "Share")},
+    **{f"Explanation.{name}": getattr(drivers, name) for name in ("TextView", "TokenContribution")},
     **{f"Plan.{name}": getattr(plans, name) for name in ("Explanation", "TextView", "Move")},
     "Explanation": drivers.Explanation,
 }
@@ -52,7 +52,10 @@ def methods(kind: type) -> Iterator[tuple[str, object]]:
 
 
 def missing_names(member: object) -> list[str]:
-    """The names that a docstring should tell of and does not, by its sections."""
+    """Return the parameters that the docstrings of a function and its module leave out.
+
+    A parameter is documented by an entry under `Args`, or by its name in backticks.
+    """
     if inspect.isclass(member) and issubclass(member, Settings):
         return sorted(set(field_types(member)) - set(descriptions(member)))
     documentation = inspect.getdoc(member) or ""
@@ -61,6 +64,8 @@ def missing_names(member: object) -> list[str]:
         names = [name for name in names if name in vars(member).get("__annotations__", {})]
     entries = section(documentation, "Attributes" if inspect.isclass(member) else "Args")
     names = [name for name in names if not re.search(rf"^ {{4}}\**{name}\b.*:", entries, re.M)]
+    text = f"{documentation} {inspect.getdoc(inspect.getmodule(member))}"
+    names = [name for name in names if inspect.isclass(member) or f"`{name}`" not in text]
     gives = inspect.signature(member).return_annotation
     complete = inspect.isclass(member) or gives in (None, "None") or PRODUCT.search(documentation)
     return names + (["Returns"] if entries and not complete else [])

@@ -28,7 +28,7 @@ WRONG_LAYERS = [
     (0, "layers must be at least 1, got 0"),
     (2.5, "layers must be a whole number"),
     ("al", "layers must be a number of last hidden states, 'all', or indices .*'al'"),
-    ([], "layers must hold at least one index"),
+    ([], "layers must be at least one index"),
     ([1, 1], "each once"),
     ([-1], "layers must"),
     (np.array([[4]]), "layers must be"),

@@ -55,6 +55,6 @@ def test_top_names_the_entries_with_the_largest_shares(scorer):
         assert entry.token in explanation.vocabulary
         gap = entry.in_reference - entry.in_candidate
         assert entry.share == pytest.approx(abs(gap), rel=1e-6)
-        assert entry.own is (entry.token in ("a", "dog", "the", "cat"))
+        assert entry.in_texts is (entry.token in ("a", "dog", "the", "cat"))
     assert len(explanation.top(10**6)) == len(explanation.shares)
     assert top[0].token in repr(explanation)

@@ -251,7 +251,7 @@ def test_without_masks_a_text_is_read_once_and_scores_do_not_depend_on_the_batch
     for size in (1, 3, 64):
         assert torch.equal(scorer.distributions(texts, batch_size=size, **options), together)
     # Nor on how many positions the head reads at once.
-    monkeypatch.setattr(encoders, "LOGITS_AT_ONCE", {True: 5 * together.shape[1]})
+    monkeypatch.setattr(encoders, "LOGITS_PER_BATCH", {"cpu": 5 * together.shape[1]})
     assert torch.equal(scorer.distributions(texts, **options), together)
 
 

@@ -1,0 +1,126 @@
+"""AB divergence, accurate near singular parameters and for close distributions.
+
+The scale-invariant AB divergence (Cichocki, Cruces and Amari 2011, Entropy 13:134) contains the KL,
+alpha, Renyi and beta divergences, some of them as limits. As printed it subtracts nearly equal
+numbers if alpha, beta or their sum is close to 0 or if p is close to q. Here it is a sum of terms
+>= 0. `log_p` and `log_q` are normalised log-probabilities, [..., vocab]; results are float64.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import torch
+from torch import Tensor
+
+from infolm_metric.core.determinism import to_float64
+
+SMALLEST_GAP = 1e-70  # below this distance from a singular parameter, the limit is returned
+SINGULAR = 1e-3  # distance below which products of matrices lose their digits
+SMALLEST_SUM = 1e-280  # of power sums, scaled by their largest terms
+SERIES_BELOW = 2.0**-6  # where exp(y) - 1 - y has lost 7 bits, and 6 terms of its series suffice
+
+
+def ab_value(log_p: Tensor, log_q: Tensor, a: float, b: float, total: float) -> Tensor:
+    """Return the AB divergence, [...]; `total` is a + b, possibly more exact than their sum."""
+    parts, width = [], 0.0
+    for log_w, log_v, y, step in _ends(log_p, log_q, a, b, total):
+        parts.append(_rise(log_w, log_v, y) / step)
+        width += step
+    return torch.stack(parts).sum(0) / width
+
+
+def ab_terms(log_p: Tensor, log_q: Tensor, alpha: float, beta: float) -> Tensor:
+    """Return the contribution of each entry to the AB divergence, [..., vocab]."""
+    parts, width = [], 0.0
+    for log_w, log_v, y, step in _ends(log_p, log_q, alpha, beta, alpha + beta):
+        # A common factor of v and w keeps the proportions, and exp(log v) from overflowing.
+        peak = log_v.amax(-1, keepdim=True).clamp(min=0.0)
+        entries = excess(log_w - peak, log_v - peak, y).clamp(min=0.0)
+        whole = entries.sum(-1, keepdim=True)
+        rise = _rise(log_w, log_v, y).unsqueeze(-1)
+        parts.append(torch.where(whole > 0.0, entries / whole, 0.0) * rise / step)
+        width += step
+    return torch.stack(parts).sum(0) / width
+
+
+def ab_matrix(log_p: Tensor, log_q: Tensor, alpha: float, beta: float) -> Tensor:
+    """Return the AB divergence of all pairs, [references, vocab] and [candidates, vocab].
+
+    As products of matrices, in which values close to 0 lose their digits. NaN near singular
+    parameters, and for sums that underflow.
+    """
+    total = alpha + beta
+    if min(abs(alpha), abs(beta), abs(total)) < SINGULAR:
+        return log_p.new_full((len(log_p), len(log_q)), torch.nan)
+    ends = (total * log_p).logsumexp(-1), (total * log_q).logsumexp(-1)
+    p_term, q_term = ends[0][:, None] / (beta * total), ends[1] / (alpha * total)
+    log_w, log_v = alpha * log_p, beta * log_q
+    peak_w, peak_v = log_w.amax(-1, keepdim=True), log_v.amax(-1, keepdim=True)
+    sums = (log_w - peak_w).exp() @ (log_v - peak_v).exp().T
+    sums = torch.where(sums > SMALLEST_SUM, sums, torch.nan)
+    return p_term + q_term - (sums.log() + peak_w + peak_v.T) / (alpha * beta)
+
+
+def nonzero(number: float) -> float:
+    """Return `number`, or the nearest number at least SMALLEST_GAP from zero."""
+    return math.copysign(max(abs(number), SMALLEST_GAP), number)
+
+
+def excess(log_w: Tensor, log_v: Tensor, y: Tensor) -> Tensor:
+    """Return v - w - w y for v = w exp(y), >= 0, without cancellation for any y; [..., vocab]."""
+    w = log_w.exp()
+    series = (y / 5040).add_(1 / 720)  # in place: new memory costs more than the arithmetic
+    for coefficient in (1 / 120, 1 / 24, 1 / 6, 1 / 2):
+        series.mul_(y).add_(coefficient)
+    tiny = series.mul_(y).mul_(y)
+    small = y.clamp(max=1.0).expm1_().sub_(y)
+    near = torch.where(y.abs() < SERIES_BELOW, tiny, small).mul_(w)
+    # exp(y) can overflow although w exp(y) does not, so v itself is used beyond 1.
+    far = (log_v.exp() - w).addcmul_(w, y, value=-1.0)
+    return torch.where(y < 1.0, near, far)
+
+
+def _rise(log_w: Tensor, log_v: Tensor, y: Tensor) -> Tensor:
+    """Return log sum v, >= 0, for v = w exp(y), sum w = 1, sum w y = 0; [..., vocab] -> [...]."""
+    total = excess(log_w, log_v, y).sum(-1).clamp(min=0.0)
+    rise, far = total.log1p(), ~(total < 1.0)
+    if far.any():
+        rise[far] = log_v[far].logsumexp(-1)
+    return rise.clamp(min=0.0)
+
+
+def _ends(
+    log_p: Tensor, log_q: Tensor, a: float, b: float, total: float
+) -> Iterator[tuple[Tensor, Tensor, Tensor, float]]:
+    """Yield the two ends (log w, log v, y, step) whose weighted sum is the AB divergence.
+
+    Let L(x) = log sum p^(a+b-x) q^x, which is convex. The AB divergence is the second divided
+    difference of L over the nodes 0, b and a + b, which correspond to p^(a+b), p^a q^b and q^(a+b);
+    if nodes meet, the limit is half the curvature of L. Seen from the middle node, and with the
+    slope of L there removed, L rises by r1 and r2 to the outer nodes at distances h1 and h2, and
+
+        AB = (r1/h1 + r2/h2) / (h1 + h2)
+
+    has no negative term: nothing cancels, however close the nodes. w is the normalised weight at
+    the middle node, v = w exp(y) the weight at an end with the slope removed: r = log sum v.
+    """
+    log_p, log_q = to_float64(log_p), to_float64(log_q)
+    p_end, q_end, inner = (total, 0.0), (0.0, total), (a, b)
+    if min(a, b) > 0 or max(a, b) < 0:
+        middle, ends = inner, ((p_end, -b), (q_end, a))
+    elif abs(a) >= abs(b):
+        middle, ends = p_end, ((inner, b), (q_end, total))
+    else:
+        middle, ends = q_end, ((p_end, -total), (inner, -a))
+    log_w = middle[0] * log_p + middle[1] * log_q
+    level = log_w.logsumexp(-1, keepdim=True)
+    log_w = log_w - level
+    slope = log_q - log_p
+    mean = (log_w.exp() * slope).sum(-1, keepdim=True)
+    slope = slope - mean
+    for powers, offset in ends:
+        step = nonzero(offset)
+        log_v = powers[0] * log_p + powers[1] * log_q - (level + step * mean)
+        yield log_w, log_v, step * slope, abs(step)
