@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from infolm_metric.commands import options
-from infolm_metric.core.files import read_parallel
+from infolm_metric.core.tables import read_parallel
 
 if TYPE_CHECKING:
     import numpy as np

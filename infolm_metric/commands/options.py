@@ -9,7 +9,7 @@ from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from infolm_metric import metrics
-from infolm_metric.core import files
+from infolm_metric.core import files, tables
 from infolm_metric.core import settings as fields
 from infolm_metric.core.settings import Settings
 
@@ -153,9 +153,9 @@ def add_references(group: Group, **keywords: Any) -> None:
 def add_columns(group: Group, types: SettingsTypes = (), candidates: bool = True) -> None:
     """Add options that name columns, with a column of sources if a metric takes sources."""
     if candidates:
-        text = f"(default: {' or '.join(files.CANDIDATE_COLUMNS)})"
+        text = f"(default: {' or '.join(tables.CANDIDATE_COLUMNS)})"
         group.add_argument("--candidate-column", metavar="NAME", help=text)
-    text = f"repeat for several (default: {' or '.join(files.REFERENCE_COLUMNS)})"
+    text = f"repeat for several (default: {' or '.join(tables.REFERENCE_COLUMNS)})"
     add_repeated(group, "--reference-column", help=text)
     if any(settings.takes_sources for settings in types):
         text = "of sources, in place of references"
@@ -196,12 +196,12 @@ def add_corpus(parser: argparse.ArgumentParser) -> Group:
 
 def read_corpus(arguments: argparse.Namespace) -> Iterator[str]:
     """The texts of all files, once it is checked that they are there and the output can be made."""
-    files.check_there(arguments.corpus)
+    files.check_exists(arguments.corpus)
     if arguments.output == STANDARD_OUTPUT:
         raise ValueError("standard output cannot hold this; name a file with -o")
     files.check_writable(arguments.output, arguments.corpus)
     return (
-        text for path in arguments.corpus for text in files.read_documents(path, arguments.column)
+        text for path in arguments.corpus for text in tables.read_documents(path, arguments.column)
     )
 
 
@@ -220,7 +220,7 @@ def add_output(group: Group, tables: bool = True) -> None:
 
 def check_output(arguments: argparse.Namespace, *inputs: str) -> None:
     """Raise ValueError if an input is not there, or the output cannot be made."""
-    files.check_there(inputs)
+    files.check_exists(inputs)
     if arguments.output != STANDARD_OUTPUT:
         values = [value for name, value in vars(arguments).items() if name != "output"]
         lists = [value if isinstance(value, list) else [value] for value in values]

@@ -19,7 +19,7 @@ from infolm_metric import metrics
 from infolm_metric.commands import options
 
 if TYPE_CHECKING:
-    from infolm_metric.core.files import Row
+    from infolm_metric.core.tables import Row
     from infolm_metric.robustness import Column, MetricResult, Robustness
 
 HEADER = ("kind", "cases", "accuracy", "95% interval", "ties", "sensitivity", "of")

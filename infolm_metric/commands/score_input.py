@@ -7,8 +7,9 @@ import os
 from functools import partial
 
 from infolm_metric.commands import options
-from infolm_metric.core import files
-from infolm_metric.core.files import STANDARD_INPUT, Source, check_there, resembles_file
+from infolm_metric.core import files, tables
+from infolm_metric.core.files import STANDARD_INPUT, check_exists
+from infolm_metric.core.tables import Source, resembles_file
 
 WAYS = "texts as arguments, -c FILE and -r FILE, or --data FILE"
 OF_DATASETS = {
@@ -68,7 +69,7 @@ def check_way(arguments: argparse.Namespace) -> None:
         raise ValueError("give both files: -c FILE with the candidates, -r FILE with references")
     if texts:
         _check_texts(texts, arguments)
-    check_there([*table, *parallel])
+    check_exists([*table, *parallel])
 
 
 def _check_texts(texts: list[str], arguments: argparse.Namespace) -> None:
@@ -103,16 +104,16 @@ def open_source(arguments: argparse.Namespace) -> Source:
     )
     against_sources = bool(source_column or sources)
     if arguments.data:
-        read = partial(files.read_rows, arguments.data)
+        read = partial(tables.read_rows, arguments.data)
         label = files.label(arguments.data)
         return Source(label, read, *columns, (arguments.data,), against_sources)
     if arguments.dataset:
         name = arguments.dataset
-        read = partial(files.dataset_rows, name, load_dataset(arguments))
+        read = partial(tables.dataset_rows, name, load_dataset(arguments))
         return Source(name, read, *columns, (name,) if os.path.isdir(name) else (), against_sources)
     if arguments.candidates:
         paths = (arguments.candidates, *arguments.references)
-        read = partial(files.read_parallel, arguments.candidates, arguments.references)
+        read = partial(tables.read_parallel, arguments.candidates, arguments.references)
         label = files.label(arguments.candidates)
         return Source(label, read, files=paths, against_sources=against_sources)
     candidate, *references = arguments.texts
@@ -122,7 +123,7 @@ def open_source(arguments: argparse.Namespace) -> Source:
 
 def load_dataset(arguments: argparse.Namespace) -> object:
     """The data set that the arguments name, as `datasets` loads it."""
-    return files.load_dataset(
+    return tables.load_dataset(
         arguments.dataset,
         config=arguments.dataset_config,
         split=arguments.split,

@@ -13,7 +13,7 @@ from __future__ import annotations
 import argparse
 
 from infolm_metric.commands import options
-from infolm_metric.core import files
+from infolm_metric.core import files, tables
 from infolm_metric.core.inputs import check_texts
 
 COLUMN = "candidates"
@@ -36,8 +36,8 @@ def run(arguments: argparse.Namespace) -> None:
     options.check_output(arguments, arguments.file)
     settings = options.read_settings(arguments.metric, arguments)
     rows = []
-    for where, row in files.read_rows(arguments.file):
-        candidates = files.cell(where, row, arguments.candidates_column)
+    for where, row in tables.read_rows(arguments.file):
+        candidates = tables.cell(where, row, arguments.candidates_column)
         texts = check_texts(f"{where}: {arguments.candidates_column!r}", candidates)
         if not texts:
             raise ValueError(f"{where}: {arguments.candidates_column!r} is empty; give candidates")

@@ -24,11 +24,12 @@ import ray
 
 from infolm_metric import metrics
 from infolm_metric.core.baselines import Baseline, baseline_of
-from infolm_metric.core.files import check_there, pair_of, row_type
+from infolm_metric.core.files import check_exists
 from infolm_metric.core.idf import Statistics
 from infolm_metric.core.inputs import Pairs
 from infolm_metric.core.results import add_counts, differences, warn
 from infolm_metric.core.scorer import Scorer, sign_baseline
+from infolm_metric.core.tables import parse_pair, row_type
 from infolm_metric.jobs.resume import JobResult, check_new_columns, result_columns
 
 if TYPE_CHECKING:
@@ -157,7 +158,7 @@ def _open_files(path: str) -> Dataset:
             f"with --engine ray tables are {', '.join(READERS)}, or folders of them, got {path!r}; "
             "convert it, or score it without --engine ray"
         )
-    check_there([path], again=True)
+    check_exists([path], again=True)
     read = getattr(ray.data, READERS[suffix])
     return read(os.path.abspath(path))  # workers have other working folders
 
@@ -310,7 +311,9 @@ def _pairs(rows: pyarrow.Table, columns: Columns) -> Pairs:
     """The checked pairs of a batch."""
     candidate, references, against_sources, type_of_rows = columns
     pairs = (
-        pair_of(f"row {number} of a batch of {len(rows)}", type_of_rows(row), candidate, references)
+        parse_pair(
+            f"row {number} of a batch of {len(rows)}", type_of_rows(row), candidate, references
+        )
         for number, row in enumerate(rows.to_pylist(), 1)
     )
     return Pairs.of(pairs, against_sources)

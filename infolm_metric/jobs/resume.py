@@ -28,19 +28,13 @@ from filelock import FileLock, Timeout
 from tqdm import tqdm
 
 from infolm_metric.core.baselines import Baseline, baseline_of
-from infolm_metric.core.files import (
-    Row,
-    Source,
-    check_there,
-    check_writable,
-    put_in_place,
-    write_text,
-)
+from infolm_metric.core.files import check_exists, check_writable, put_in_place, write_text
 from infolm_metric.core.idf import Statistics
 from infolm_metric.core.inputs import Pairs
 from infolm_metric.core.results import Result, add_counts, differences, user_stacklevel, warn
 from infolm_metric.core.scorer import Scorer, sign_baseline
 from infolm_metric.core.settings import ModelSettings
+from infolm_metric.core.tables import Row, Source
 
 CHUNK = 256  # pairs
 COUNTED = 1024  # pairs whose document frequencies are counted at a time
@@ -161,7 +155,7 @@ def run_job(
     >>> result.means
     {'fisher_rao_distance': 0.0}
     """
-    check_there(source.files, again=True)
+    check_exists(source.files, again=True)
     check_writable(output, source.files)
     path = Path(os.path.realpath(output))  # a link stays, and the part lies where there is room
     part, record = Path(f"{path}.part"), Path(f"{path}.job")

@@ -14,8 +14,8 @@ from typing import Any
 import gradio as gr
 import pandas as pd
 
-from infolm_metric.core.files import pair_of, read_rows
 from infolm_metric.core.inputs import Pairs
+from infolm_metric.core.tables import parse_pair, read_rows
 
 from . import events, limits
 from .appearance import HIGHER, LOWER, count, notes, notice, number, table, unrelated_words
@@ -50,7 +50,7 @@ def read_pairs(path: str, candidate: str | None, references: Sequence[str]) -> P
         choices = f"there are {', '.join(map(repr, columns))}" if columns else "there are no rows"
         raise ValueError(f"choose the column that holds the {side}; {choices}")
     rows = islice(read_rows(path), limits.FILE_ROWS + 1)
-    pairs = Pairs.of(pair_of(where, row, candidate, references) for where, row in rows)
+    pairs = Pairs.of(parse_pair(where, row, candidate, references) for where, row in rows)
     if not len(pairs):
         raise ValueError("there are no rows; give one row for each pair of texts")
     limits.at_most("the file has {} rows or more", len(pairs), limits.FILE_ROWS, "split it")
