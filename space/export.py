@@ -16,7 +16,7 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
-from infolm_metric.commands.register import module_script
+from infolm_metric.integrations.register import module_script
 from infolm_metric.metrics import METRICS
 
 SPACE = Path(__file__).resolve().parent
