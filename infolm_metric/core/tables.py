@@ -51,6 +51,7 @@ class Source:
         reference_columns: by default the one of REFERENCE_COLUMNS that the row has.
         files: the files that are read, and must not be overwritten.
         against_sources: True if the columns of references hold sources.
+        load: returns the path of the table, or the data set; None for texts and plain text files.
 
     >>> row = {"prediction": "a cat", "references": ["the cat", "cats"]}
     >>> list(Source("two texts", lambda: iter([("row 1", row)])))
@@ -63,6 +64,7 @@ class Source:
     reference_columns: Sequence[str] = ()
     files: tuple[str, ...] = ()
     against_sources: bool = False
+    load: Callable[[], Any] | None = None
 
     def __iter__(self) -> Iterator[Pair]:
         return (self.pair(row) for row in self.rows())
@@ -318,8 +320,9 @@ def load_dataset(
     return dataset.with_format(None)
 
 
-def dataset_rows(name: str, dataset: Any) -> Iterator[Row]:
-    """Yield the rows of a data set that `load_dataset` returned for a name."""
+def dataset_rows(name: str, load: Callable[[], Any]) -> Iterator[Row]:
+    """Yield the rows of the data set that `load` returns."""
+    dataset = load()
     for number, row in enumerate(dataset, 1):
         yield f"{name}, row {number}", row_type(dataset)(row)
 

@@ -263,7 +263,7 @@ def test_a_data_set_is_read_split_by_split_and_again(folder, name, streaming):
     split = None if name == "single" else "test"
     dataset = tables.load_dataset(str(folder / name), split=split, streaming=streaming)
     for _ in range(2):
-        rows = list(tables.dataset_rows("d", dataset))
+        rows = list(tables.dataset_rows("d", lambda: dataset))
         assert rows == [("d, row 1", {"text": "b"}), ("d, row 2", {"text": "c"})]
 
 
@@ -275,7 +275,7 @@ def test_a_data_set_of_csv_has_the_rows_of_its_file(tmp_path, ending, streaming)
     rows = ["prediction reference", "NA null", " nan", """a "['b',_'c']\""""]
     path.write_text("".join(row.replace(" ", mark).replace("_", " ") + "\n" for row in rows))
     dataset = tables.load_dataset(str(tmp_path), streaming=streaming)
-    pairs = [tables.parse_pair(*row) for row in tables.dataset_rows("d", dataset)]
+    pairs = [tables.parse_pair(*row) for row in tables.dataset_rows("d", lambda: dataset)]
     assert pairs == [tables.parse_pair(*row) for row in tables.read_rows(str(path))]
     assert pairs == [("NA", ["null"]), ("", ["nan"]), ("a", ["b", "c"])]
 
