@@ -33,13 +33,9 @@ if TYPE_CHECKING:
     from infolm_metric.core.scorer import Scorer
     from infolm_metric.jobs.resume import JobResult
 
-FORMATS = {
-    **dict.fromkeys((".jsonl", ".ndjson"), "job"),
-    **dict.fromkeys((".csv", ".tsv"), "table"),
-    **dict.fromkeys((".txt", ""), "summary"),
-    ".json": "json",
-}
-"""Output format by file ending."""
+FORMATS = {".jsonl": "job", ".ndjson": "job", ".csv": "table", ".tsv": "table"}
+FORMATS |= {".txt": "summary", "": "summary", ".json": "json"}
+"""Output formats by file ending."""
 RESCALED = "1 = the best possible score, 0 = unrelated texts"
 USAGE = """\
 infolm score [options] TEXT REFERENCE [REFERENCE ...]
@@ -89,21 +85,17 @@ class ScoreRequest:
         settings = options.read_settings(arguments.metric, arguments)
         if output_format != "ray":  # which writes a folder, and checks it
             options.check_output(arguments, *source.files)
-        verbose = options.progress_enabled(arguments.quiet)
         names = ("output", "rescale_with_baseline", "restart", "workers")
         values = {name: getattr(arguments, name) for name in names}
-        return cls(
-            source=source, settings=settings, format=output_format, verbose=verbose, **values
-        )
+        values |= {"format": output_format, "verbose": options.progress_enabled(arguments.quiet)}
+        return cls(source=source, settings=settings, **values)
 
 
 def run(arguments: argparse.Namespace) -> None:
     """Score the texts that the arguments name, and write the result."""
     request = ScoreRequest.parse(arguments)
-    if request.format in ("job", "ray"):
-        _run_job(request)
-    else:
-        _score_in_memory(request)
+    execute = _run_job if request.format in ("job", "ray") else _score_in_memory
+    execute(request)
 
 
 def _output_format(arguments: argparse.Namespace, source: Source) -> str:

@@ -81,9 +81,8 @@ def score_dataset(
         OSError: the model cannot be loaded.
     """
     scorer = metrics.find(metric).scorer_type()(**settings)
-    targets = scorer.references_or_sources(
-        tuple(reference_columns) or None, source_column and (source_column,)
-    )
+    sources = None if source_column is None else (source_column,)
+    targets = scorer.references_or_sources(tuple(reference_columns) or None, sources)
     columns = Columns(candidate_column, targets or (), source_column is not None)
     baseline = baseline_of(metric, rescale_with_baseline)
     return _scored(dataset, scorer, columns, workers, batch, baseline)[0]
