@@ -1,4 +1,4 @@
-"""The page that shows why two texts score as they do, and scores a file.
+"""The demo, which explains the score of two texts and scores files.
 
     python space/app.py
 
@@ -26,13 +26,13 @@ from page.scoring import EXPECTED_ERRORS, VIEWS, compare, refusal  # noqa: E402
 
 
 class BodyLimit:
-    """Middleware that reads no more of a request than BODY_BYTES, whatever it claims to be."""
+    """Middleware that reads at most BODY_BYTES of a request, whatever length it declares."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on; a body that is too large looks as if its sender had gone."""
+        """Pass a request on; a body that is too large looks like a disconnect."""
         size = 0
 
         async def receive_part() -> Message:
@@ -50,9 +50,9 @@ def score(
     metric: Literal["infolm", "baryscore", "menli"] = "infolm",
     settings: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Score a candidate against its references, and say why it scores so.
+    """Score a candidate against its references, and explain the score.
 
-    The settings are those of the metric, by name, as its card lists them.
+    The settings are the metric's settings by name, as its card lists them.
     """
     try:
         return compare(metric, candidate, references, settings).as_dict()
@@ -60,13 +60,13 @@ def score(
         raise refusal(error) from None
 
 
-def build(metric: str = "infolm") -> gr.Blocks:
-    """The page, which opens with the metric named. It keeps nothing that a visitor sends."""
+def build(metric: str) -> gr.Blocks:
+    """Build the demo, which opens with the metric and keeps nothing that a visitor sends."""
     with gr.Blocks(
         title="Why two texts score as they do",
         analytics_enabled=False,
         delete_cache=(limits.CACHE_SECONDS, limits.CACHE_SECONDS),
-    ) as page:
+    ) as demo:
         gr.Markdown(INTRODUCTION, elem_id="introduction")
         with gr.Tabs():
             with gr.Tab("Compare"):
@@ -74,12 +74,12 @@ def build(metric: str = "infolm") -> gr.Blocks:
             with gr.Tab("Score a file"):
                 file_tab.build(metric)
         gr.api(score, api_name="score", **limits.QUEUE)
-    return page.queue(max_size=limits.MAX_WAITING, default_concurrency_limit=limits.MAX_RUNNING)
+    return demo.queue(max_size=limits.MAX_WAITING, default_concurrency_limit=limits.MAX_RUNNING)
 
 
-def launch(page: gr.Blocks, **options: Any) -> Any:
-    """What `page.launch` returns; serves no file but the visitor's own uploads and downloads."""
-    return page.launch(
+def launch(demo: gr.Blocks, **options: Any) -> Any:
+    """Launch the demo; it serves no files except the visitor's own uploads and downloads."""
+    return demo.launch(
         theme=THEME,
         css_paths=STYLE,
         max_file_size=limits.FILE_BYTES,
@@ -94,6 +94,6 @@ def launch(page: gr.Blocks, **options: Any) -> Any:
 
 
 if __name__ == "__main__":
-    warnings.filterwarnings("ignore", message="infolm: ")  # the page says these itself
-    metrics = [name for name in VIEWS if Path(__file__).with_name(f"{name}.py").exists()]
-    launch(build(*metrics))
+    warnings.filterwarnings("ignore", message="infolm: ")  # the demo shows them
+    folder = Path(__file__).parent
+    launch(build(next((name for name in VIEWS if (folder / f"{name}.py").exists()), "infolm")))

@@ -1,11 +1,11 @@
-"""Makes a folder that deploys as a Hugging Face Space: the page with the package beside it.
+"""Export a folder that deploys as a Hugging Face Space: the demo and a copy of the package.
 
     python space/export.py FOLDER --metric infolm
 
-The page opens with the metric named, whose card and module script lie in the folder, so that
-`evaluate.load("<user>/<metric>")` finds it. A Space is built with nothing but its requirements.txt
-in sight: that file names what the page imports, in the versions that the tests run with. Push the
-folder to a Space with git; its large files go into LFS.
+The demo opens with the chosen metric. The folder contains the metric's card and module script, so
+that `evaluate.load("<user>/<metric>")` finds it. Its requirements.txt lists the packages that the
+demo imports, in the versions of the tests, because a Space sees no other file when it is built.
+Push the folder to a Space with git; large files go into LFS.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
-from infolm_metric.commands.register import module_script
+from infolm_metric.integrations.register import module_script
 from infolm_metric.metrics import METRICS
 
 SPACE = Path(__file__).resolve().parent
@@ -31,7 +31,7 @@ IMPORTED_PACKAGES = (
 
 
 def export(folder: Path, metric: str) -> None:
-    """Make the folder; raises ValueError if there is something in it."""
+    """Create the folder; raise ValueError if it exists and is not empty."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise ValueError(f"{folder} exists and is not an empty folder; name a new one")
     shutil.copytree(SPACE, folder, ignore=EXCLUSIONS, dirs_exist_ok=True)
@@ -47,7 +47,7 @@ def export(folder: Path, metric: str) -> None:
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Make the folder that the arguments name."""
+    """Export to the folder that the arguments name."""
     parser = argparse.ArgumentParser(description="Make a folder that deploys as a Space.")
     parser.add_argument("folder", type=Path, metavar="FOLDER", help="a new folder")
     parser.add_argument("--metric", choices=METRICS, default="infolm", help="which metric it is of")

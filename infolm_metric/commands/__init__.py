@@ -1,1 +1,1 @@
-"""The sub-commands of `infolm`: a file each, which ends with its entry for the table in main."""
+"""The sub-commands of `infolm`, one file per command; `main` holds the table of their names."""

@@ -1,9 +1,8 @@
-"""`infolm baseline`: what unrelated texts score, from a corpus into one file.
+"""`infolm baseline`: score unrelated texts of a corpus, and save the statistics.
 
 A plain text file holds one text per line; from a table (.jsonl, .ndjson, .csv, .tsv, .parquet) one
-column is taken. Texts like those that are to be scored make the best baseline: scores of unrelated
-texts differ between kinds of text. Then, with the same settings:
-infolm score --rescale-with-baseline FILE ...
+column is taken. Use texts similar to the texts that you will score, because scores of unrelated
+texts depend on the domain. Then, with the same settings: infolm score --rescale-with-baseline FILE
 
 For example:
   infolm baseline references.txt --model bundled -o references.baseline
@@ -12,6 +11,7 @@ For example:
 from __future__ import annotations
 
 import argparse
+from itertools import cycle
 
 from infolm_metric.commands import options
 from infolm_metric.core.settings import check_at_least, own_fields
@@ -21,7 +21,7 @@ USAGE = "infolm baseline [options] CORPUS [CORPUS ...] -o FILE"
 
 
 def add_options(parser: argparse.ArgumentParser, types: options.SettingsTypes) -> None:
-    """The options of the command; a baseline holds every kind of score."""
+    """Add the options of the command, except the choice of scores: a baseline holds all."""
     add = options.add_corpus(parser).add_argument
     add("--pairs", type=int, default=500, metavar="N", help="of unrelated texts (default: 500)")
     text = "for 1 to N references (default: 4)"
@@ -32,7 +32,7 @@ def add_options(parser: argparse.ArgumentParser, types: options.SettingsTypes) -
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Scores texts of the files against others of them, saves how the scores lie, and says so."""
+    """Score unrelated texts of the files, save the statistics and print the means."""
     check_at_least("pairs", arguments.pairs, LEAST_PAIRS)
     check_at_least("references", arguments.references, 1)
     corpus = options.read_corpus(arguments)
@@ -43,14 +43,13 @@ def run(arguments: argparse.Namespace) -> None:
             f"the corpus has {len(set(texts))} distinct texts; a baseline needs at least "
             f"{2 * LEAST_PAIRS}, and 1000 are better"
         )
-    scorer = options.scorer_of(settings)
+    scorer = options.make_scorer(settings)
     baseline = scorer.make_baseline(texts, arguments.pairs, arguments.references)
     baseline.save(arguments.output)
-    measures = [field for field in own_fields(type(settings)) if field.name == settings.names_field]
-    name = next((field.metadata.get("signature", field.name) for field in measures), "metric")
-    for (signature, weights, count), stats in baseline.stats.items():
+    all_scores = settings.baseline_settings()[0]  # the same for all token weights
+    labels = cycle(map(all_scores.label, all_scores.names))
+    for (_, weights, count), stats in baseline.stats.items():
         if count == 1:
-            kind = signature.fields[name]
             spread = f"deviation {stats.deviation:.2g}, {stats.pairs} pairs"
-            print(f"{kind}, {weights} weights: {stats.mean:.6g} ({spread})")
+            print(f"{next(labels)}, {weights} weights: {stats.mean:.6g} ({spread})")
     print(f"baseline: {baseline}")

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from infolm_metric.commands import options
-from infolm_metric.core.files import read_parallel
+from infolm_metric.core.tables import read_parallel
 
 if TYPE_CHECKING:
     import numpy as np
@@ -99,7 +99,7 @@ def _score(
         )
     groups = [row[systems:] for row in rows]
     parts = [check_pairs([row[place] for row in rows], groups) for place in range(systems)]
-    scorer, verbose = options.scorer_of(settings), options.shows_progress(arguments)
+    scorer, verbose = options.make_scorer(settings), options.progress_enabled(arguments.quiet)
     statistics = scorer.count(parts[0].texts_by_side, settings)
     result = scorer.score_part(Pairs.joined(parts), settings, statistics, verbose=verbose)
     warn(result.counts, scorer.warning_messages)
@@ -156,7 +156,7 @@ def _lines(
             p, verdict = format_p_value(row["p_value"]), row["verdict"] or ""
             table.append([row["system"], f"{row['mean']:.4f}", interval, difference, p, verdict])
         header = ["system", label, "95% interval", "difference", "p", "verdict"]
-        yield from options.layout_of(arguments)(header, table)
+        yield from arguments.layout(header, table)
         yield ""
     direction = "higher" if result.higher_is_better else "lower"
     yield (

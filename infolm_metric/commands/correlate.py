@@ -122,7 +122,7 @@ def run(arguments: argparse.Namespace) -> None:
     lines: list[str] = []
     for level in levels:
         scope = f"{table.systems} systems" if table.systems else "all texts together"
-        rows = options.layout_of(arguments)(*level_rows(table, level), left=2)
+        rows = arguments.layout(*level_rows(table, level), left=2)
         lines += [f"{level.capitalize()} level, {scope}", "", *rows, ""]
     options.write([*lines, *notes(table), *remarks], arguments.output)
 
@@ -161,10 +161,10 @@ def _score(
     ranks = np.argsort(order)
     side = "sources" if getattr(arguments, "source_column", None) else "references"
     targets = {side: [list(ratings.references[row]) for row in order]}
-    result = options.scorer_of(settings).score(
+    result = options.make_scorer(settings).score(
         [ratings.predictions[row] for row in order],
         **targets,
-        verbose=options.shows_progress(arguments),
+        verbose=options.progress_enabled(arguments.quiet),
     )
     sign = 1 if result.higher_is_better else -1
     columns = map(np.asarray, result.scores.values())

@@ -1,11 +1,11 @@
-"""The command line, `infolm`: a file a command, each with its options and what it does.
+"""The command line, `infolm`. Each command is a module with USAGE, add_options and run.
 
-Results go to standard output; warnings, progress and errors to standard error. Exit codes: 0 done;
-1 failed while running, such as a model that is not there; 2 the arguments or the input are wrong;
-130 interrupted; 141 the reader of the output went away.
+Results go to standard output; warnings, progress and errors to standard error. Exit codes: 0
+success; 1 failure while running, such as a missing model; 2 wrong arguments or input; 130
+interrupted; 141 broken pipe.
 
-The commands import torch, transformers, datasets and evaluate when they need them: help, and
-mistakes in the arguments or the files, are answered at once.
+The commands import torch, transformers, datasets and evaluate only when they need them, so that
+help and messages about wrong arguments or files appear without delay.
 """
 
 from __future__ import annotations
@@ -21,6 +21,11 @@ import warnings
 from collections.abc import Sequence
 from importlib import import_module
 from typing import Any, NoReturn
+
+from infolm_metric import core
+from infolm_metric.commands.options import chosen_settings
+from infolm_metric.core.settings import nearest
+from infolm_metric.metrics import METRICS, find
 
 FAILED, WRONG_INPUT, INTERRUPTED, BROKEN_PIPE = 1, 2, 130, 141
 COMMANDS = {
@@ -47,7 +52,7 @@ infolm COMMAND --help shows the options of a command, infolm --version the versi
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """The exit code of `infolm` with these arguments, by default those of the process.
+    """Run `infolm` with these arguments (default: of the process) and return its exit code.
 
     >>> main(["score", "a text without a reference"])  # says so on standard error
     2
@@ -57,20 +62,20 @@ def main(argv: Sequence[str] | None = None) -> int:
         argv = sys.argv[1:]
         _write_utf8()
         signal.signal(signal.SIGINT, lambda *_: _interrupt(interrupts))
-        # Importing makes a million objects that stay; to look for garbage among them again and
-        # again, as Python would, takes a third of the start.
+        # Imports create a million permanent objects, and Python's repeated search for garbage
+        # among them takes a third of the start.
         gc.set_threshold(300_000)
     try:
         code = _run(argv)
-        if interrupts:  # a library that was being imported took it for an error of its own
+        if interrupts:  # a library swallowed the interrupt while it was being imported
             raise KeyboardInterrupt
         if sys.stdout:  # which may be closed
             sys.stdout.flush()
         if program:
-            gc.freeze()  # nor is there a use in looking at the end, which takes a second
+            gc.freeze()  # a last search for garbage would take a second
         return code
     except OSError as error:  # of standard output
-        # What is left in the buffer has nowhere to go; without this the interpreter complains.
+        # Otherwise the interpreter complains that it cannot flush the rest of the buffer.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if isinstance(error, BrokenPipeError):
             return BROKEN_PIPE
@@ -96,17 +101,14 @@ def _interrupt(interrupts: list[int]) -> NoReturn:
 
 
 def _run(argv: Sequence[str]) -> int:
-    """The exit code; an error is shown as one message."""
+    """Run a command and return its exit code; an error is shown as one message."""
     name, *words = argv or ["--help"]
     if name in ("-h", "--help"):
         lines = (f"  {command:<12}{summary}" for command, summary in COMMANDS.items())
         print(HELP.format("\n".join(lines)), end="")
         return 0
-    from infolm_metric.core import __version__
-    from infolm_metric.core.settings import nearest
-
     if name == "--version":
-        print(f"infolm {__version__}")
+        print(f"infolm {core.__version__}")
         return 0
     if name not in COMMANDS:
         hint = nearest(name, list(COMMANDS))
@@ -132,15 +134,12 @@ def _run(argv: Sequence[str]) -> int:
 
 
 def _show_warning(message: Warning | str, *location: Any, **stream: Any) -> None:
-    """Shows a warning without the line of code it came from, which says nothing here."""
+    """Show a warning without the line of code that raised it."""
     print(f"infolm: warning: {str(message).removeprefix('infolm: ')}", file=sys.stderr)
 
 
 def _parse(name: str, command: Any, words: Sequence[str]) -> argparse.Namespace:
-    """The arguments of a command; options may stand among texts, unless -- ends them."""
-    from infolm_metric.commands.options import chosen_settings
-    from infolm_metric.core.settings import nearest
-
+    """Parse the arguments of a command; options may follow texts, unless -- ends them."""
     parser = _Parser(
         prog=f"infolm {name}",
         usage=command.USAGE,
@@ -151,6 +150,7 @@ def _parse(name: str, command: Any, words: Sequence[str]) -> argparse.Namespace:
         add_help=False,
     )
     command.add_options(parser, chosen_settings(words))
+    parser.set_defaults(as_texts=words[words.index("--") + 1 :] if "--" in words else [])
     parse = parser.parse_known_args if "--" in words else parser.parse_known_intermixed_args
     arguments, unknown = parse(words)
     if unknown:
@@ -161,14 +161,11 @@ def _parse(name: str, command: Any, words: Sequence[str]) -> argparse.Namespace:
         elif not hint.startswith("did you mean"):
             hint = ""
         parser.error(f"unrecognized arguments: {' '.join(unknown)}{hint and f'; {hint}'}")
-    arguments.as_texts = words[words.index("--") + 1 :] if "--" in words else []
     return arguments
 
 
 def _metrics_with(flag: str, command: Any) -> list[str]:
     """Return the names of the metrics for which the command has an option."""
-    from infolm_metric.metrics import METRICS, find
-
     names = []
     for name in METRICS:
         parser = argparse.ArgumentParser(add_help=False)
@@ -179,7 +176,7 @@ def _metrics_with(flag: str, command: Any) -> list[str]:
 
 
 class _Help(argparse.RawDescriptionHelpFormatter):
-    """Lines of 100 characters, in which the value stands after the last flag only."""
+    """Help with lines of 100 characters, in which only the last flag shows the value."""
 
     def __init__(self, prog: str) -> None:
         super().__init__(prog, max_help_position=27, width=100)
@@ -192,7 +189,7 @@ class _Help(argparse.RawDescriptionHelpFormatter):
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
-        """One line, without the usage."""
+        """Print the message in one line, without the usage, and exit."""
         argument, _, problem = message.partition(": ")
         if problem.startswith("expected"):
             flag = argument.split("/")[-1].removeprefix("argument ")

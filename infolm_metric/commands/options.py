@@ -1,15 +1,15 @@
-"""What the commands share: options of metrics, columns, corpora and outputs, and their checks."""
+"""Options that the commands share: metrics, columns, corpora and outputs, and their checks."""
 
 from __future__ import annotations
 
 import argparse
 import os
 import sys
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from infolm_metric import metrics
-from infolm_metric.core import files
+from infolm_metric.core import files, tables
 from infolm_metric.core import settings as fields
 from infolm_metric.core.settings import Settings
 
@@ -30,9 +30,9 @@ SettingsTypes = Sequence[type[Settings]]
 
 
 def chosen_settings(words: Sequence[str]) -> list[type[Settings]]:
-    """The settings of the metrics that --metric names, the last first, before a parser has them.
+    """Return the settings types of the metrics in --metric, the last first, before parsing.
 
-    Those of the default one if none is named, or none that is known.
+    Returns the default metric's if no known metric is named.
 
     >>> [settings.metric for settings in chosen_settings(["--metric=menli", "a text", "another"])]
     ['menli']
@@ -48,18 +48,15 @@ def add_metric(
     parser: argparse.ArgumentParser,
     types: SettingsTypes,
     *,
-    several: bool = False,
+    multiple: bool = False,
     scores: bool = True,
 ) -> None:
-    """The group of options that name the metric, its model and, with `scores`, kinds of score.
-
-    Several metrics can be named with `several`.
-    """
+    """Add the options for the metric (or metrics), its model and, with `scores`, its scores."""
     group = parser.add_argument_group("metric")
-    default = f"default: {metrics.DEFAULT}{'; repeat for several' if several else ''}"
+    default = f"default: {metrics.DEFAULT}{'; repeat for several' if multiple else ''}"
     text = f"{', '.join(metrics.METRICS)} ({default}); --help shows its settings"
     choices = list(metrics.METRICS)
-    if several:
+    if multiple:
         add_repeated(group, "--metric", choices=choices, help=text)
     else:
         add = group.add_argument
@@ -74,7 +71,7 @@ def add_settings(
     names: Container[str] | None = None,
     running: Group | None = None,
 ) -> None:
-    """The groups of all other settings, or of those of `names`, and of what every command has."""
+    """Add the options of every command, and all other settings or the ones in `names`."""
     group = running or parser.add_argument_group("running")
     group.add_argument("-q", "--quiet", action="store_true", help="no progress bar")
     group.add_argument("--verbose", action="store_true", help="show where an error was raised")
@@ -85,7 +82,7 @@ def add_settings(
 
 
 def _add_fields(group: Group, types: SettingsTypes, names: Container[str] | None) -> None:
-    """The settings as options; one that several metrics have, and a flag that is taken, once."""
+    """Add options for settings; flags that exist already are skipped."""
     actions = group._option_string_actions
     for settings in types:
         for field in fields.own_fields(settings):
@@ -97,7 +94,7 @@ def _add_fields(group: Group, types: SettingsTypes, names: Container[str] | None
 
 
 def read_settings(name: str, arguments: argparse.Namespace, **defaults: Any) -> Any:
-    """The settings of a metric: what the command line gives, where it gives nothing the defaults.
+    """Return the settings of a metric from the command line, with `defaults` for options not given.
 
     >>> read_settings("infolm", argparse.Namespace(temperature=1.5)).temperature
     1.5
@@ -107,17 +104,19 @@ def read_settings(name: str, arguments: argparse.Namespace, **defaults: Any) -> 
         if (value := getattr(arguments, field.name, None)) is not None:
             single = field.name == settings.names_field and len(value) == 1
             defaults[field.name] = value[0] if single else value
-    return _with_idf(settings.of(**defaults), arguments)
+    names = [arguments.metric] if isinstance(arguments.metric, str) else arguments.metric
+    return _with_idf(settings.of(**defaults), getattr(arguments, "idf", None), names)
 
 
-def _with_idf(settings: Any, arguments: argparse.Namespace) -> Any:
-    """Return the settings of a combination with the other metric's token weights from --idf."""
-    idf = getattr(arguments, "idf", None)
+def _with_idf(settings: Any, idf: Any, names: Sequence[str]) -> Any:
+    """Return the settings of a combination with `idf` as the other metric's token weights.
+
+    Raises ValueError if none of the metrics in `names` can use `idf`.
+    """
     if idf is None or not hasattr(settings, COMBINED):
         return settings
     if settings.other is not None:
         return settings.replace(**{COMBINED: settings.other.replace(idf=idf)})
-    names = [arguments.metric] if isinstance(arguments.metric, str) else arguments.metric
     if all(hasattr(metrics.find(name).settings_type(), COMBINED) for name in names):
         raise ValueError(
             f"--idf {idf} needs a metric that weights tokens, and {settings.metric} does not; add "
@@ -126,26 +125,26 @@ def _with_idf(settings: Any, arguments: argparse.Namespace) -> Any:
     return settings
 
 
-def scorer_of(settings: Any) -> Scorer:
-    """A scorer with these settings; waits for torch."""
+def make_scorer(settings: Any) -> Scorer:
+    """Return a scorer with these settings; imports torch."""
     return metrics.find(settings.metric).scorer_type()(settings)
 
 
-def shows_progress(arguments: argparse.Namespace) -> bool:
-    """True on a terminal, unless it is to be quiet."""
-    return sys.stderr is not None and sys.stderr.isatty() and not arguments.quiet
+def progress_enabled(quiet: bool) -> bool:
+    """Return True on a terminal, unless --quiet is given."""
+    return sys.stderr is not None and sys.stderr.isatty() and not quiet
 
 
 # Other options.
 
 
 def add_repeated(group: Group, *flags: str, metavar: str = "NAME", **keywords: Any) -> None:
-    """An option that can be given several times; without it there is an empty list."""
+    """Add an option that can be repeated; its default is an empty list."""
     group.add_argument(*flags, action="append", default=[], metavar=metavar, **keywords)
 
 
 def add_references(group: Group, **keywords: Any) -> None:
-    """The option that names files of references."""
+    """Add the option for files of references."""
     text = "plain text with as many lines; repeat for several references each"
     add_repeated(group, "-r", "--references", metavar="FILE", help=text, **keywords)
 
@@ -153,9 +152,9 @@ def add_references(group: Group, **keywords: Any) -> None:
 def add_columns(group: Group, types: SettingsTypes = (), candidates: bool = True) -> None:
     """Add options that name columns, with a column of sources if a metric takes sources."""
     if candidates:
-        text = f"(default: {' or '.join(files.CANDIDATE_COLUMNS)})"
+        text = f"(default: {' or '.join(tables.CANDIDATE_COLUMNS)})"
         group.add_argument("--candidate-column", metavar="NAME", help=text)
-    text = f"repeat for several (default: {' or '.join(files.REFERENCE_COLUMNS)})"
+    text = f"repeat for several (default: {' or '.join(tables.REFERENCE_COLUMNS)})"
     add_repeated(group, "--reference-column", help=text)
     if any(settings.takes_sources for settings in types):
         text = "of sources, in place of references"
@@ -173,19 +172,19 @@ def target_columns(arguments: argparse.Namespace) -> list[str]:
 
 
 def add_resampling(group: Group) -> None:
-    """The options of resamples."""
+    """Add the options for resampling."""
     group.add_argument("--resamples", type=int, default=1000, metavar="N", help="(default: 1000)")
     group.add_argument("--seed", type=int, default=0, metavar="N", help="of them (default: 0)")
 
 
 def check_resampling(arguments: argparse.Namespace) -> None:
-    """Raise ValueError for numbers that `add_resampling` does not take."""
+    """Raise ValueError if --resamples or --seed is out of range."""
     fields.check_at_least("resamples", arguments.resamples, 1)
     fields.check_at_least("seed", arguments.seed, 0)
 
 
 def add_corpus(parser: argparse.ArgumentParser) -> Group:
-    """The group of options that name a corpus and the file that is made of it."""
+    """Add the options for a corpus and the file that is made from it; return their group."""
     group = parser.add_argument_group("corpus and output")
     text = "plain text or tables; - is plain text on standard input"
     group.add_argument("corpus", nargs="+", metavar="CORPUS", help=text)
@@ -195,13 +194,13 @@ def add_corpus(parser: argparse.ArgumentParser) -> Group:
 
 
 def read_corpus(arguments: argparse.Namespace) -> Iterator[str]:
-    """The texts of all files, once it is checked that they are there and the output can be made."""
-    files.check_there(arguments.corpus)
+    """Check the corpus files and the output, and return an iterator over all texts."""
+    files.check_exists(arguments.corpus)
     if arguments.output == STANDARD_OUTPUT:
         raise ValueError("standard output cannot hold this; name a file with -o")
     files.check_writable(arguments.output, arguments.corpus)
     return (
-        text for path in arguments.corpus for text in files.read_documents(path, arguments.column)
+        text for path in arguments.corpus for text in tables.read_documents(path, arguments.column)
     )
 
 
@@ -209,23 +208,24 @@ def read_corpus(arguments: argparse.Namespace) -> Iterator[str]:
 
 
 def add_output(group: Group, tables: bool = True) -> None:
-    """The options that say where and how results are written."""
+    """Add the options for the output and, with `tables`, its format."""
     if tables:
         add = group.add_mutually_exclusive_group().add_argument
         add("--json", action="store_true", help="every number, as one JSON object")
-        add("--markdown", action="store_true", help="tables in Markdown")
+        layout: dict[str, Any] = {"dest": "layout", "const": markdown, "default": aligned}
+        add("--markdown", action="store_const", **layout, help="tables in Markdown")
     text = "write to a file"
     group.add_argument("-o", "--output", metavar="FILE", default=STANDARD_OUTPUT, help=text)
 
 
 def check_output(arguments: argparse.Namespace, *inputs: str) -> None:
-    """Raise ValueError if an input is not there, or the output cannot be made."""
-    files.check_there(inputs)
+    """Raise ValueError if an input does not exist, or the output cannot be created."""
+    files.check_exists(inputs)
     if arguments.output != STANDARD_OUTPUT:
         values = [value for name, value in vars(arguments).items() if name != "output"]
         lists = [value if isinstance(value, list) else [value] for value in values]
         words = [word for words in lists for word in words if isinstance(word, str)]
-        # Most of them are no files, but texts of any length, or names such as that of the metric.
+        # Most words are not files, but texts of any length or names, such as a metric's.
         paths = [word for word in words if os.path.isfile(os.path.expanduser(word))]
         files.check_writable(arguments.output, [*inputs, *paths])
 
@@ -240,27 +240,20 @@ def write(lines: Iterable[str], output: str) -> None:
         sys.stdout.write(text)
 
 
-def layout_of(arguments: argparse.Namespace) -> Callable[..., list[str]]:
-    """How tables are to be written."""
-    return markdown if arguments.markdown else aligned
-
-
 def aligned(header: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> list[str]:
-    """Lines with columns of equal width; the first `left` columns are flush left.
+    """Return the lines of a table with aligned columns; the first `left` are flush left.
 
     >>> aligned(["metric", "r"], [["BLEU", "0.5"]])
     ['metric    r', 'BLEU    0.5']
     """
     widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
-    sides = [str.ljust] * left + [str.rjust] * (len(header) - left)
-    return [
-        "  ".join(map(lambda side, cell, width: side(cell, width), sides, row, widths)).rstrip()
-        for row in (header, *rows)
-    ]
+    sides = "<" * left + ">" * (len(header) - left)
+    layout = "  ".join(f"{{:{side}{width}}}" for side, width in zip(sides, widths, strict=True))
+    return [layout.format(*row).rstrip() for row in (header, *rows)]
 
 
 def markdown(header: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> list[str]:
-    r"""The lines of a Markdown table; the first `left` columns are flush left.
+    r"""Return the lines of a Markdown table; the first `left` columns are flush left.
 
     >>> markdown(["metric", "r"], [["a|b", "0.5"]])
     ['| metric | r |', '|---|---:|', '| a\\|b | 0.5 |']

@@ -19,7 +19,7 @@ from infolm_metric import metrics
 from infolm_metric.commands import options
 
 if TYPE_CHECKING:
-    from infolm_metric.core.files import Row
+    from infolm_metric.core.tables import Row
     from infolm_metric.robustness import Column, MetricResult, Robustness
 
 HEADER = ("kind", "cases", "accuracy", "95% interval", "ties", "sensitivity", "of")
@@ -38,7 +38,7 @@ def add_options(parser: argparse.ArgumentParser, types: options.SettingsTypes) -
     options.add_repeated(group, "--scores", help=SCORES)
     text = "such a column of which this is true"
     options.add_repeated(group, "--lower-is-better", help=text)
-    options.add_metric(parser, types, several=True)
+    options.add_metric(parser, types, multiple=True)
     options.add_output(parser.add_argument_group("output"))
     options.add_settings(parser, types)
 
@@ -58,12 +58,12 @@ def run(arguments: argparse.Namespace) -> None:
     columns = [
         _column(name, rows, name not in arguments.lower_is_better) for name in arguments.scores
     ]
-    scorers = {name: options.scorer_of(settings[name]) for name in settings}
+    scorers = {name: options.make_scorer(settings[name]) for name in settings}
     result = measure(triples, scorers, columns)
     if arguments.json:
         options.write([json.dumps(result.as_dict(), allow_nan=False)], arguments.output)
     else:
-        options.write(_lines(result, options.layout_of(arguments)), arguments.output)
+        options.write(_lines(result, arguments.layout), arguments.output)
 
 
 def _column(name: str, rows: Sequence[Row], higher_is_better: bool) -> Column:

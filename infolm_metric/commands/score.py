@@ -1,4 +1,4 @@
-"""`infolm score`: texts against references, from the arguments, from files or from a data set.
+"""`infolm score`: texts against references, from the arguments, files or a data set.
 
 Tables (.jsonl, .ndjson, .csv, .tsv, .parquet) have a column prediction, and one of references: a
 text or a list. Files are UTF-8; .gz is decompressed. Put -- before texts that start with a dash.
@@ -19,26 +19,24 @@ import math
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import compress
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from infolm_metric.commands import options, score_input
 from infolm_metric.commands.options import STANDARD_OUTPUT, write
-from infolm_metric.core.files import Source
 from infolm_metric.core.settings import check_at_least
+from infolm_metric.core.tables import Source
 
 if TYPE_CHECKING:
     from infolm_metric.core.baselines import BaselineStats
     from infolm_metric.core.results import Summary
     from infolm_metric.core.scorer import Scorer
 
-FORMS = {
-    **dict.fromkeys((".jsonl", ".ndjson"), "job"),
-    **dict.fromkeys((".csv", ".tsv"), "table"),
-    **dict.fromkeys((".txt", ""), "summary"),
-    ".json": "json",
-}
-"""Form of the output by the ending of its name."""
+FORMATS = {".jsonl": "job", ".ndjson": "job", ".csv": "table", ".tsv": "table"}
+FORMATS |= {".txt": "summary", "": "summary", ".json": "json"}
+"""Output formats by file ending."""
 RESCALED = "1 = the best possible score, 0 = unrelated texts"
 USAGE = """\
 infolm score [options] TEXT REFERENCE [REFERENCE ...]
@@ -47,7 +45,7 @@ infolm score [options] TEXT REFERENCE [REFERENCE ...]
 
 
 def add_options(parser: argparse.ArgumentParser, types: options.SettingsTypes) -> None:
-    """The options of the command."""
+    """Add the options of the command."""
     score_input.add_texts(parser.add_argument_group("texts and files"), types)
     options.add_metric(parser, types)
     add = parser.add_argument_group("output").add_argument
@@ -67,127 +65,131 @@ def add_options(parser: argparse.ArgumentParser, types: options.SettingsTypes) -
     options.add_settings(parser, types, running=running)
 
 
-def run(arguments: argparse.Namespace) -> None:
-    """Scores the texts that the arguments name, and writes the result."""
-    score_input.check_way(arguments)
-    form = _form(arguments)
-    settings = options.read_settings(arguments.metric, arguments)
-    if form == "ray":
-        _score_on_ray(settings, arguments)
-        return
-    source = score_input.open_source(arguments)
-    options.check_output(arguments, *source.files)
-    if form != "job":
-        _score_at_once(settings, source, form, arguments)
-        return
-    from infolm_metric.jobs.resume import run_job
+@dataclass(frozen=True, kw_only=True)
+class ScoreRequest:
+    """Checked call of `infolm score`; `format` is a value of FORMATS, "per pair" or "ray"."""
 
-    scorer = options.scorer_of(settings)
-    result = run_job(
-        scorer,
-        source,
-        arguments.output,
-        rescale_with_baseline=arguments.rescale_with_baseline,
-        restart=arguments.restart,
-        verbose=options.shows_progress(arguments),
-    )
+    source: Source
+    settings: Any
+    format: str
+    output: str
+    rescale_with_baseline: bool | str
+    verbose: bool
+    restart: bool
+    workers: int | None
+
+    @classmethod
+    def parse(cls, arguments: argparse.Namespace) -> ScoreRequest:
+        """Check the arguments, without reading the texts or loading a model."""
+        source = score_input.parse_source(arguments)
+        output_format = _output_format(arguments, source)
+        settings = options.read_settings(arguments.metric, arguments)
+        if output_format != "ray":  # which writes a folder, and checks it
+            options.check_output(arguments, *source.files)
+        names = ("output", "rescale_with_baseline", "restart", "workers")
+        values = {name: getattr(arguments, name) for name in names}
+        values |= {"format": output_format, "verbose": options.progress_enabled(arguments.quiet)}
+        return cls(source=source, settings=settings, **values)
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Score the texts that the arguments name, and write the result."""
+    request = ScoreRequest.parse(arguments)
+    execute = _run_job if request.format in ("job", "ray") else _score_in_memory
+    execute(request)
+
+
+def _output_format(arguments: argparse.Namespace, source: Source) -> str:
+    """Return the format of the output; raise ValueError for options that do not fit it."""
+    flags = (arguments.engine == "ray", arguments.json, arguments.per_pair)
+    formats = [*compress(("ray", "json", "per pair"), flags)]
+    if len(formats) > 1:
+        raise ValueError("give one of --json (it holds each pair), --per-pair and --engine ray")
+    suffix = PurePath(arguments.output.lower()).suffix
+    if suffix not in FORMATS and formats != ["ray"]:
+        raise ValueError(
+            f"cannot write {arguments.output}: a name must end in "
+            f"{', '.join(filter(None, FORMATS))} or have no ending; name another file"
+        )
+    output_format = formats[0] if formats else FORMATS[suffix]
+    if arguments.restart and output_format != "job":
+        raise ValueError("--restart needs a job: -o SCORES.jsonl")
+    if arguments.workers is not None and output_format != "ray":
+        raise ValueError("--workers needs --engine ray")
+    check_at_least("workers", arguments.workers, 1)
+    if output_format == "ray" and not source.load:
+        raise ValueError("--engine ray needs --data PATH or --dataset NAME")
+    return output_format
+
+
+def _run_job(request: ScoreRequest) -> None:
+    """Score in a resumable job or on a Ray cluster, and print the summary."""
+    scorer = options.make_scorer(request.settings)
+    pairs = (scorer, request.source, request.output)
+    keywords: Any = {"rescale_with_baseline": request.rescale_with_baseline}
+    keywords["verbose"] = request.verbose
+    if request.format == "job":
+        from infolm_metric.jobs.resume import run_job
+
+        result = run_job(*pairs, restart=request.restart, **keywords)
+    else:
+        try:
+            from infolm_metric.jobs.ray_jobs import score_source
+        except ImportError as error:
+            message = "--engine ray needs Ray; install it with: pip install 'ray[data]'"
+            raise ModuleNotFoundError(message) from error
+        result = score_source(*pairs, workers=request.workers, **keywords)
     if result.resumed:
         print(f"infolm: {result.resumed} pairs were there already", file=sys.stderr)
     write(_summary(scorer, result), STANDARD_OUTPUT)
 
 
-def _form(arguments: argparse.Namespace) -> str:
-    """What is to be written: "json", "per pair", "summary", a "table", by a "job" or by "ray"."""
-    flags = {"ray": arguments.engine == "ray", "json": arguments.json}
-    forms = [form for form, flag in (flags | {"per pair": arguments.per_pair}).items() if flag]
-    if len(forms) > 1:
-        raise ValueError("give one of --json (it holds each pair), --per-pair and --engine ray")
-    suffix = PurePath(arguments.output.lower()).suffix
-    if suffix not in FORMS and forms != ["ray"]:
-        raise ValueError(
-            f"cannot write {arguments.output}: a name must end in {', '.join(filter(None, FORMS))} "
-            "or have no ending; name another file"
-        )
-    form = forms[0] if forms else FORMS[suffix]
-    if arguments.restart and form != "job":
-        raise ValueError("--restart needs a job: -o SCORES.jsonl")
-    if arguments.workers is not None and form != "ray":
-        raise ValueError("--workers needs --engine ray")
-    check_at_least("workers", arguments.workers, 1)
-    if form == "ray" and not (arguments.data or arguments.dataset):
-        raise ValueError("--engine ray needs --data PATH or --dataset NAME")
-    return form
-
-
-def _score_on_ray(settings: Any, arguments: argparse.Namespace) -> None:
-    """Scores the rows of files or of a data set on a Ray cluster; prints the summary."""
-    try:
-        from infolm_metric.jobs import ray_jobs
-    except ImportError as error:
-        raise ModuleNotFoundError(
-            "--engine ray needs Ray; install it with: pip install 'ray[data]'"
-        ) from error
-    ray_jobs.check_output(arguments.output)
-    ray_jobs.start(options.shows_progress(arguments))
-    scorer = options.scorer_of(settings)
-    result = ray_jobs.score_files(
-        arguments.data or score_input.load_dataset(arguments),
-        arguments.output,
-        scorer,
-        workers=arguments.workers,
-        candidate_column=arguments.candidate_column,
-        reference_columns=arguments.reference_column,
-        source_column=getattr(arguments, "source_column", None),
-        rescale_with_baseline=arguments.rescale_with_baseline,
-    )
-    write(_summary(scorer, result), STANDARD_OUTPUT)
-
-
-def _score_at_once(settings: Any, source: Source, form: str, arguments: argparse.Namespace) -> None:
-    """Scores all pairs together and writes the whole result."""
+def _score_in_memory(request: ScoreRequest) -> None:
+    """Score all pairs together, and write the whole result."""
     from infolm_metric.core.baselines import baseline_of, most_frequent
     from infolm_metric.core.inputs import Pairs
     from infolm_metric.core.results import Summary, mean, warn
-    from infolm_metric.jobs.resume import PAIR, check_new_columns, result_columns, scored_rows
+    from infolm_metric.jobs import resume
 
+    source, settings, output = request.source, request.settings, request.output
     rows = list(source.rows())
     pairs = Pairs.of(map(source.pair, rows), source.against_sources)
     if not len(pairs):
         raise ValueError(f"{source.name} has no rows; give one row for each pair")
-    baseline = baseline_of(settings.metric, arguments.rescale_with_baseline)
-    scorer, verbose = options.scorer_of(settings), options.shows_progress(arguments)
-    if form == "table":
-        names = [PAIR, *result_columns(settings, baseline)]
+    baseline = baseline_of(settings.metric, request.rescale_with_baseline)
+    scorer = options.make_scorer(settings)
+    if request.format == "table":
+        names = [resume.PAIR, *resume.result_columns(settings, baseline)]
         for where, row in rows:
-            check_new_columns(where, row, names)
+            resume.check_new_columns(where, row, names)
     statistics = scorer.count(pairs.texts_by_side, settings)
-    result = scorer.score_part(pairs, settings, statistics, baseline, verbose)
+    result = scorer.score_part(pairs, settings, statistics, baseline, request.verbose)
     warn(result.counts, scorer.warning_messages)
-    if form == "json":
-        write([json.dumps(result.as_dict(), allow_nan=False)], arguments.output)
+    if request.format == "json":
+        write([json.dumps(result.as_dict(), allow_nan=False)], output)
         return
     columns = result.columns()
-    if form == "table":
-        separator = "\t" if arguments.output.lower().endswith(".tsv") else ","
-        write(_table(list(scored_rows(rows, columns)), separator), arguments.output)
-        arguments.output = STANDARD_OUTPUT  # of the summary
     means = {name: mean(column) for name, column in columns.items()}
     counts = Counter(pairs.counts)
     stats = scorer.baseline_stats(settings, statistics, baseline, counts)
     known = most_frequent(stats, counts)
     totals = Summary(len(pairs), means, result.signature, result.counts, known)
     lines = list(_summary(scorer, totals))
-    if form == "per pair":
+    if request.format == "table":
+        separator = "\t" if output.lower().endswith(".tsv") else ","
+        write(_table(list(resume.scored_rows(rows, columns)), separator), output)
+        output = STANDARD_OUTPUT
+    elif request.format == "per pair":
         lines = [*_per_pair(columns), *("# " + line for line in lines)]
-    write(lines, arguments.output)
+    write(lines, output)
 
 
 def _table(rows: Sequence[Mapping[str, Any]], separator: str) -> Iterator[str]:
-    """A header and the rows as CSV; a list is written as JSON, which can be read again."""
+    """Yield the rows as CSV with a header; lists are written as JSON, which can be read again."""
     from infolm_metric.jobs.resume import finite, json_line
 
     text, names = io.StringIO(), dict.fromkeys(name for row in rows for name in row)
-    # Only with all strings quoted is a carriage return quoted, which ends a row for most readers.
+    # All strings are quoted, because most readers end a row at an unquoted carriage return.
     options: dict[str, Any] = {"lineterminator": "\n", "quoting": csv.QUOTE_NONNUMERIC}
     table = csv.DictWriter(text, names, delimiter=separator, **options)
     table.writeheader()
@@ -198,14 +200,14 @@ def _table(rows: Sequence[Mapping[str, Any]], separator: str) -> Iterator[str]:
 
 
 def _per_pair(columns: Mapping[str, Sequence[float]]) -> Iterator[str]:
-    """Tab-separated lines: a header, then each pair's number, from 1, and its scores."""
+    """Yield tab-separated lines: a header, then each pair's number, from 1, and its scores."""
     yield "\t".join(["pair", *columns])
     for number, row in enumerate(zip(*columns.values(), strict=True), 1):
         yield "\t".join([str(number), *(f"{value:.6g}" for value in row)])
 
 
 def _summary(scorer: Scorer, result: Summary) -> Iterator[str]:
-    """A line for each kind of score, with the mean and what it means; one for the signature."""
+    """Yield lines with the mean of each score and its interpretation, then the signature."""
     prefix = f"mean of {result.pairs} pairs; " if result.pairs > 1 else ""
     for name in scorer.settings.names:
         title, mean = scorer.settings.label(name), result.means[name]
@@ -218,7 +220,7 @@ def _summary(scorer: Scorer, result: Summary) -> Iterator[str]:
 
 
 def _meaning(scorer: Scorer, name: str) -> str:
-    """Which scores of this name are better, what the best means, and how far they can go."""
+    """Describe the direction and the bounds of a score."""
     ends = list(zip(("smallest", "largest"), scorer.bounds(scorer.settings, name), strict=True))
     better, words = "lower is better", list[str]()
     if scorer.higher_is_better:
@@ -234,7 +236,7 @@ def _meaning(scorer: Scorer, name: str) -> str:
 
 
 def _verdict(scorer: Scorer, name: str, result: Summary, stats: BaselineStats) -> str:
-    """What unrelated texts score, and where the mean of this score lies."""
+    """Describe the baseline, and compare the mean of a score with it."""
     from infolm_metric.core.baselines import VERDICTS
     from infolm_metric.core.results import is_judged
 
@@ -243,7 +245,7 @@ def _verdict(scorer: Scorer, name: str, result: Summary, stats: BaselineStats) -
     if not is_judged(result.counts):
         verdict = "not to be judged: the model had too little that it can read"
     elif verdict != "a copy":
-        # What follows from its reference, as MENLI asks, is nearer to being correct.
+        # Not for MENLI, because a candidate that follows from its reference tends to be correct.
         close = verdict in VERDICTS and not higher
         verdict += " unrelated texts" + ("; close does not mean correct" if close else "")
     return (

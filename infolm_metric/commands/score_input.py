@@ -1,17 +1,18 @@
-"""What `infolm score` is given: texts, files or a data set, and the options that name them."""
+"""Input of `infolm score`: texts, files or a data set, and the options that name them."""
 
 from __future__ import annotations
 
 import argparse
 import os
-from functools import partial
+from functools import cache, partial
 
 from infolm_metric.commands import options
-from infolm_metric.core import files
-from infolm_metric.core.files import STANDARD_INPUT, Source, check_there, resembles_file
+from infolm_metric.core import tables
+from infolm_metric.core.files import STANDARD_INPUT, label
+from infolm_metric.core.tables import Source, resembles_file
 
-WAYS = "texts as arguments, -c FILE and -r FILE, or --data FILE"
-OF_DATASETS = {
+INPUT_MODES = "texts as arguments, -c FILE and -r FILE, or --data FILE"
+DATASET_OPTIONS = {
     "--dataset": "a name on the Hub, a folder of data files, or one of save_to_disk",
     "--dataset-config": "its configuration, if several",
     "--dataset-revision": "its branch, tag or commit",
@@ -20,7 +21,7 @@ OF_DATASETS = {
 
 
 def add_texts(group: options.Group, types: options.SettingsTypes) -> None:
-    """The options that most use: texts and files."""
+    """Add the options for texts and files."""
     add = group.add_argument
     text = "the candidate, then its references; alone: a table, as with --data"
     add("texts", nargs="*", metavar="TEXT", help=text)
@@ -34,29 +35,58 @@ def add_texts(group: options.Group, types: options.SettingsTypes) -> None:
 
 
 def add_datasets(group: options.Group, types: options.SettingsTypes) -> None:
-    """The options of columns and data sets."""
+    """Add the options for columns and data sets."""
     options.add_columns(group, types)
-    for flag, text in OF_DATASETS.items():
+    for flag, text in DATASET_OPTIONS.items():
         group.add_argument(flag, metavar="NAME", help=text)
     group.add_argument("--streaming", action="store_true", help="do not download it first")
 
 
-def check_way(arguments: argparse.Namespace) -> None:
-    """Raise ValueError unless pairs are given in one way, and exist. A lone table is one way."""
-    texts, references = arguments.texts, arguments.references
-    path = texts[0] if len(texts) == 1 and not (arguments.as_texts or arguments.data) else ""
+def parse_source(arguments: argparse.Namespace) -> Source:
+    """Return the pairs that the arguments name. Nothing is read yet.
+
+    Raises ValueError unless exactly one input mode is used. A single table is the mode --data.
+    """
+    texts, table = arguments.texts, arguments.data
+    path = texts[0] if len(texts) == 1 and not (arguments.as_texts or table) else ""
     if path == STANDARD_INPUT or resembles_file(path):
-        arguments.data, texts = path, []
+        texts, table = [], path
+    references = arguments.references
     if sources := getattr(arguments, "sources", None):
         if references:
             raise ValueError(f"give -r FILE or --sources FILE, not both, got --sources {sources}")
         references = [sources]
-    arguments.texts, arguments.references = texts, references
-    table = [arguments.data] if arguments.data else []
     parallel = [*filter(None, [arguments.candidates]), *references]
-    if (ways := sum(map(bool, (texts, table, arguments.dataset, parallel)))) != 1:
-        problem = "give either" if ways else "nothing to score; give"
-        raise ValueError(f"{problem} {WAYS}{_swallowed(arguments)}")
+    check_input_mode(arguments, texts, table, parallel)
+    columns = (arguments.candidate_column, options.target_columns(arguments))
+    against_sources = bool(sources or getattr(arguments, "source_column", None))
+    if texts:
+        row = ("arguments", {"prediction": texts[0], "references": texts[1:]})
+        return Source("arguments", lambda: iter([row]))
+    if parallel:
+        read = partial(tables.read_parallel, parallel[0], references)
+        return Source(label(parallel[0]), read, *columns, tuple(parallel), against_sources)
+    if table:
+        read = partial(tables.read_rows, table)
+        return Source(label(table), read, *columns, (table,), against_sources, lambda: table)
+    name = arguments.dataset
+    part = (arguments.dataset_config, arguments.split, arguments.dataset_revision)
+    load = cache(partial(tables.load_dataset, name, *part, arguments.streaming))
+    rows = partial(tables.dataset_rows, name, load)
+    paths = (name,) if os.path.isdir(name) else ()
+    return Source(name, rows, *columns, paths, against_sources, load)
+
+
+def check_input_mode(
+    arguments: argparse.Namespace, texts: list[str], table: str | None, parallel: list[str]
+) -> None:
+    """Raise ValueError unless exactly one input mode is used, with its options only."""
+    hint, baseline = "", arguments.rescale_with_baseline
+    if isinstance(baseline, str):  # it may be a text or a table
+        hint = f"; --rescale-with-baseline took {baseline!r} for its FILE: put this option last"
+    if (modes := sum(map(bool, (texts, table, arguments.dataset, parallel)))) != 1:
+        problem = "give either" if modes else "nothing to score; give"
+        raise ValueError(f"{problem} {INPUT_MODES}{hint}")
     columns = options.target_columns(arguments)
     if (texts or parallel) and (arguments.candidate_column or columns):
         side = "source" if getattr(arguments, "source_column", None) else "reference"
@@ -64,15 +94,8 @@ def check_way(arguments: argparse.Namespace) -> None:
     for flag in ("split", "dataset_config", "dataset_revision", "streaming"):
         if getattr(arguments, flag) and not arguments.dataset:
             raise ValueError(f"--{flag.replace('_', '-')} needs --dataset NAME")
-    if parallel and not (arguments.candidates and references):
+    if parallel and not (arguments.candidates and parallel[1:]):
         raise ValueError("give both files: -c FILE with the candidates, -r FILE with references")
-    if texts:
-        _check_texts(texts, arguments)
-    check_there([*table, *parallel])
-
-
-def _check_texts(texts: list[str], arguments: argparse.Namespace) -> None:
-    """Raise ValueError for names of files that do not follow "--", and for a single text."""
     names = [text for text in texts if text not in arguments.as_texts and resembles_file(text)]
     if names:
         typed = ["FILE", "FILE"] if set(names) < set(texts) else texts
@@ -83,49 +106,4 @@ def _check_texts(texts: list[str], arguments: argparse.Namespace) -> None:
             "they are, put -- before them"
         )
     if len(texts) == 1:
-        hint = _swallowed(arguments)
         raise ValueError(f"got one text; give the candidate, then at least one reference{hint}")
-
-
-def _swallowed(arguments: argparse.Namespace) -> str:
-    """Return a hint if --rescale-with-baseline has taken what may be a text or a table."""
-    value = arguments.rescale_with_baseline
-    if not isinstance(value, str):
-        return ""
-    return f"; --rescale-with-baseline took {value!r} for its FILE: put this option last"
-
-
-def open_source(arguments: argparse.Namespace) -> Source:
-    """The pairs as a stream that can be read again, unless it is standard input."""
-    columns = (arguments.candidate_column, options.target_columns(arguments))
-    source_column, sources = (
-        getattr(arguments, name, None) for name in ("source_column", "sources")
-    )
-    against_sources = bool(source_column or sources)
-    if arguments.data:
-        read = partial(files.read_rows, arguments.data)
-        label = files.label(arguments.data)
-        return Source(label, read, *columns, (arguments.data,), against_sources)
-    if arguments.dataset:
-        name = arguments.dataset
-        read = partial(files.dataset_rows, name, load_dataset(arguments))
-        return Source(name, read, *columns, (name,) if os.path.isdir(name) else (), against_sources)
-    if arguments.candidates:
-        paths = (arguments.candidates, *arguments.references)
-        read = partial(files.read_parallel, arguments.candidates, arguments.references)
-        label = files.label(arguments.candidates)
-        return Source(label, read, files=paths, against_sources=against_sources)
-    candidate, *references = arguments.texts
-    row = ("arguments", {"prediction": candidate, "references": references})
-    return Source("arguments", lambda: iter([row]))
-
-
-def load_dataset(arguments: argparse.Namespace) -> object:
-    """The data set that the arguments name, as `datasets` loads it."""
-    return files.load_dataset(
-        arguments.dataset,
-        config=arguments.dataset_config,
-        split=arguments.split,
-        revision=arguments.dataset_revision,
-        streaming=arguments.streaming,
-    )

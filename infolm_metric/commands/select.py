@@ -1,8 +1,8 @@
-"""`infolm select`: of several candidates for one input, the one that the others agree with most.
+"""`infolm select`: choose the candidate that agrees best with the other candidates of an input.
 
-FILE holds rows with a list of texts in the column candidates, such as samples of a model, as JSON
-Lines or Parquet. Each row is written with the choice in the column selected (minimum Bayes risk:
-the best mean score against all others). Tokens are weighed alike unless --idf names a table.
+FILE is JSON Lines or Parquet with a list of texts in the column candidates, such as samples of a
+model. The choice is written to the column selected (minimum Bayes risk: the best mean score against
+all other candidates). Token weights are uniform unless --idf names a table.
 
 For example:
   infolm select samples.jsonl --model bundled -o selected.jsonl
@@ -13,7 +13,7 @@ from __future__ import annotations
 import argparse
 
 from infolm_metric.commands import options
-from infolm_metric.core import files
+from infolm_metric.core import files, tables
 from infolm_metric.core.inputs import check_texts
 
 COLUMN = "candidates"
@@ -21,7 +21,7 @@ USAGE = "infolm select [options] FILE"
 
 
 def add_options(parser: argparse.ArgumentParser, types: options.SettingsTypes) -> None:
-    """The options of the command."""
+    """Add the options of the command."""
     group = parser.add_argument_group("input and output")
     group.add_argument("file", metavar="FILE", help="rows of candidates; - is standard input")
     text = f"of the lists of texts (default: {COLUMN})"
@@ -32,12 +32,12 @@ def add_options(parser: argparse.ArgumentParser, types: options.SettingsTypes) -
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Chooses a candidate in each row, and writes the rows with it."""
+    """Choose a candidate in each row, and write the rows with it."""
     options.check_output(arguments, arguments.file)
     settings = options.read_settings(arguments.metric, arguments)
     rows = []
-    for where, row in files.read_rows(arguments.file):
-        candidates = files.cell(where, row, arguments.candidates_column)
+    for where, row in tables.read_rows(arguments.file):
+        candidates = tables.cell(where, row, arguments.candidates_column)
         texts = check_texts(f"{where}: {arguments.candidates_column!r}", candidates)
         if not texts:
             raise ValueError(f"{where}: {arguments.candidates_column!r} is empty; give candidates")
@@ -46,6 +46,6 @@ def run(arguments: argparse.Namespace) -> None:
         raise ValueError(f"{files.label(arguments.file)} has no rows; give one for each input")
     from infolm_metric.jobs.resume import json_line
 
-    scorer = options.scorer_of(settings)
+    scorer = options.make_scorer(settings)
     lines = (json_line({**row, "selected": scorer.select(texts)}) for row, texts in rows)
     options.write(lines, arguments.output)

@@ -1,4 +1,4 @@
-"""The metrics in other people's harnesses: a file each, which needs the library of its name."""
+"""The metrics in other frameworks, one file per framework."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Any
 
 
 @contextmanager
-def needed(package: str) -> Iterator[None]:
-    """Imports of a library that infolm does not install, with the remedy where it is missing.
+def require(package: str) -> Iterator[None]:
+    """Raise ImportError with the remedy if an import of an optional library fails.
 
-    >>> with needed("no-such-library"):
+    >>> with require("no-such-library"):
     ...     import no_such_library
     Traceback (most recent call last):
     ImportError: this needs no-such-library, which is not installed: pip install no-such-library
@@ -25,7 +25,7 @@ def needed(package: str) -> Iterator[None]:
 
 
 def check_one_score(settings: Any) -> None:
-    """Raise ValueError for settings that name a list of scores, where there is room for one."""
+    """Raise ValueError for settings that ask for several scores, because one number is needed."""
     if settings.several:
         raise ValueError(
             f"{settings.names_field} must be one name, not a list, where a score is one number, "

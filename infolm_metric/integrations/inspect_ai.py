@@ -1,6 +1,6 @@
 """The metrics as scorers of Inspect, which finds this module by its entry point.
 
-Samples are scored one by one, as they finish: a corpus to count for idf is not there yet.
+Samples are scored one by one as they finish, so there is no corpus from which to estimate IDF.
 """
 
 from __future__ import annotations
@@ -9,10 +9,10 @@ import math
 from typing import Any
 
 from infolm_metric.core.settings import field_types
-from infolm_metric.integrations import check_one_score, needed
+from infolm_metric.integrations import check_one_score, require
 from infolm_metric.metrics import find
 
-with needed("inspect-ai"):
+with require("inspect-ai"):
     import anyio.to_thread
     from inspect_ai.scorer import Score, Scorer, Target, mean, scorer, stderr
     from inspect_ai.solver import TaskState
@@ -20,36 +20,36 @@ with needed("inspect-ai"):
 
 @scorer(metrics=[mean(), stderr()])
 def infolm(**settings: Any) -> Scorer:
-    """InfoLM of the output against the target, or targets; lower is better.
+    """Return a scorer by InfoLM of the output against the targets; lower is better.
 
     Args:
-        **settings: those of `InfoLMSettings`; `idf` is False, "bundled" or the path of a table.
+        **settings: fields of `InfoLMSettings`; `idf` is False, "bundled" or the path of a table.
     """
     return sample_scorer("infolm", settings)
 
 
 @scorer(metrics=[mean(), stderr()])
 def baryscore(**settings: Any) -> Scorer:
-    """BaryScore of the output against the target, or targets; lower is better.
+    """Return a scorer by BaryScore of the output against the targets; lower is better.
 
     Args:
-        **settings: those of `BaryScoreSettings`; `idf` is False, "bundled" or the path of a table.
+        **settings: fields of `BaryScoreSettings`; `idf` is False, "bundled" or the path of a table.
     """
     return sample_scorer("baryscore", settings)
 
 
 @scorer(metrics=[mean(), stderr()])
 def menli(**settings: Any) -> Scorer:
-    """MENLI of the output against the target, or targets; higher is better.
+    """Return a scorer by MENLI of the output against the targets; higher is better.
 
     Args:
-        **settings: those of `MENLISettings`.
+        **settings: fields of `MENLISettings`.
     """
     return sample_scorer("menli", settings)
 
 
 def sample_scorer(name: str, settings: dict[str, Any]) -> Scorer:
-    """Return the scorer of a metric for samples that come one by one; it scores in a thread.
+    """Return Inspect's scorer for a metric; it scores in a thread.
 
     A sample without a target gets NaN, which Inspect leaves out of means.
     """

@@ -1,7 +1,7 @@
 """The metrics in lm-evaluation-harness: importing this module registers them.
 
-As of its BLEU, a document leaves a reference and an output, and the corpus is scored once, at the
-end: with the idf, and in the batches, of `compute`.
+As with BLEU there, references and outputs are collected and the corpus is scored once, at the end,
+with the IDF weights and batches of `compute`.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from typing import Any, TypeAlias
 
 from infolm_metric.core.inputs import check_pairs
 from infolm_metric.core.scorer import Scorer
-from infolm_metric.integrations import check_one_score, needed
+from infolm_metric.integrations import check_one_score, require
 from infolm_metric.metrics import METRICS, find
 
-with needed("lm-eval"):
+with require("lm-eval"):
     from lm_eval.api.registry import register_aggregation, register_metric
 
 Item: TypeAlias = tuple[list[str], str, dict[str, Any]]
@@ -23,8 +23,8 @@ Item: TypeAlias = tuple[list[str], str, dict[str, Any]]
 
 
 @cache
-def scorer_of(name: str) -> Scorer:
-    """The scorer of a metric, whose model is kept from one task to the next."""
+def load_scorer(name: str) -> Scorer:
+    """Return the scorer of a metric, which keeps its model from one task to the next."""
     return find(name).scorer_type()()
 
 
@@ -58,7 +58,7 @@ def document_metric(name: str) -> Callable[..., Item]:
     def check(references: Sequence[Any], predictions: Sequence[str], **settings: Any) -> Item:
         try:
             if settings not in checked:
-                check_one_score(scorer_of(name).settings.replace(**settings))
+                check_one_score(load_scorer(name).settings.replace(**settings))
                 checked.append(settings)
             return pass_through(references, predictions, **settings)
         except TypeError as error:
@@ -69,7 +69,7 @@ def document_metric(name: str) -> Callable[..., Item]:
 
 
 def aggregation(name: str) -> Callable[[Sequence[Any]], float]:
-    """The function that scores the documents of a task by a metric."""
+    """Return the function that scores all documents of a task."""
 
     def score(items: Sequence[Any]) -> float:
         if isinstance(items[0], int | float):
@@ -78,7 +78,7 @@ def aggregation(name: str) -> Callable[[Sequence[Any]], float]:
                 "give references in process_results, through pass_through"
             )
         references, predictions, settings = zip(*items, strict=True)
-        scorer = scorer_of(name)
+        scorer = load_scorer(name)
         check_one_score(scorer.settings.replace(**settings[0]))
         result = scorer.score(list(predictions), list(references), **settings[0])
         return float(result[name])

@@ -16,22 +16,22 @@ from infolm_metric.core.inputs import Pairs, check_pairs
 from infolm_metric.core.results import Result
 from infolm_metric.core.scorer import Scorer
 from infolm_metric.infolm.scorer import InfoLMScorer
-from infolm_metric.integrations import needed
+from infolm_metric.integrations import require
 from infolm_metric.menli.scorer import MENLIScorer
 
-with needed("torchmetrics"):
+with require("torchmetrics"):
     import torchmetrics
 
 
 class TextMetric(torchmetrics.Metric):
-    """Keeps texts, and scores them together in `compute`, on all ranks that `compute` is called on.
+    """Metric that collects texts and scores them together in `compute`, over all calling ranks.
 
     Texts stay on their rank: ranks exchange counts of documents and scores. The state `pairs` is a
     list of tensors, one per batch, so that torchmetrics can merge, save, window and share it.
 
     Args:
         model_name_or_path: the model, as in torchmetrics; a setting of the metric.
-        process_group: the ranks that take part (default: all).
+        process_group: the participating ranks (default: all).
         **settings: the other settings of the metric.
 
     Raises:
@@ -74,10 +74,10 @@ class TextMetric(torchmetrics.Metric):
         self.pairs = [*self.pairs, encode(pairs)]
 
     def compute(self) -> Tensor | dict[str, Tensor]:
-        """The mean score of all pairs since `reset`, those of all ranks.
+        """Return the mean score of all pairs of all ranks since `reset`.
 
         Returns:
-            A float tensor, or a dictionary of them by name where settings ask for a list of scores.
+            A float tensor, or a dictionary of tensors by name if settings ask for several scores.
 
         Raises:
             TypeError, ValueError, RuntimeError: as for `distributed_score`.
@@ -89,14 +89,14 @@ class TextMetric(torchmetrics.Metric):
         return self._mean(result)
 
     def forward(self, preds: Any, target: Any) -> Tensor | dict[str, Tensor]:
-        """Keep pairs for `compute`, and score them by themselves, on this rank alone.
+        """Keep pairs for `compute`, and return the score of these pairs alone, on this rank.
 
         Args:
             preds: as for `update`.
-            target: likewise.
+            target: as for `update`.
 
         Returns:
-            As of `compute`.
+            As for `compute`.
         """
         self.update(preds, target)
         score = self._mean(self.scorer.score(preds, target))

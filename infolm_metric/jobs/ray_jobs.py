@@ -1,8 +1,7 @@
-"""Scoring on a Ray cluster: a `ray.data.Dataset` of pairs in, the same with scores out.
+"""Scoring on a Ray cluster: adds scores to a `ray.data.Dataset` of pairs.
 
-Ray schedules everything: blocks stream through actors, each of which holds a scorer, as many as
-the cluster has room for. Where documents are counted, tasks count blocks, and their counts are
-added up as they come in, before any pair is scored. Needs the extra `ray`.
+Blocks stream through actors with a scorer each, as many as the cluster has room for. If document
+frequencies are needed, tasks count all blocks before any pair is scored. Needs the extra `ray`.
 """
 
 from __future__ import annotations
@@ -24,12 +23,13 @@ import ray
 
 from infolm_metric import metrics
 from infolm_metric.core.baselines import Baseline, baseline_of, most_frequent
-from infolm_metric.core.files import check_there, pair_of, row_type
+from infolm_metric.core.files import check_exists
 from infolm_metric.core.idf import Statistics
 from infolm_metric.core.inputs import Pairs
 from infolm_metric.core.results import Summary, add_counts, warn
 from infolm_metric.core.scorer import Scorer
 from infolm_metric.core.signature import Signature
+from infolm_metric.core.tables import Source, parse_pair, row_type
 from infolm_metric.jobs.resume import check_new_columns, result_columns
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 BATCH = 256  # pairs that an actor scores at a time
 COUNTED = 4096  # pairs that a task counts at a time
 READERS = {".parquet": "read_parquet", ".jsonl": "read_json"}
-"""How `ray.data` reads a file, or a folder of files, by the end of its name."""
+"""Readers of `ray.data` by the ending of a file, or of a folder of files."""
 
 
 def score_dataset(
@@ -53,11 +53,11 @@ def score_dataset(
     rescale_with_baseline: Any = False,
     **settings: Any,
 ) -> Dataset:
-    """The data set with a column for each score of a pair: lazily, block by block.
+    """Return the data set with a column for each score, computed lazily, block by block.
 
-    Scores equal those of one process that is given all the pairs. Where documents are counted, as
-    with idf "references" or "separate", the data set is read twice; the first time, to count,
-    happens in this call. Workers warn of their batches, into their own logs.
+    The scores equal the scores of one process with all pairs. If document frequencies are needed,
+    as with idf "references" or "separate", this call reads the data set once to count them. Workers
+    write warnings to their own logs.
 
     Args:
         dataset: pairs, with a column of candidates, and columns of references, each a text or a
@@ -65,61 +65,68 @@ def score_dataset(
         metric: the metric's name.
         candidate_column: the name of the column of candidates; by default "prediction" or
             "candidate".
-        reference_columns: the names of those of references; by default "references" or
+        reference_columns: the names of the columns of references; by default "references" or
             "reference".
         source_column: the name of a column of sources in place of references, for a metric that
             takes sources.
-        workers: how many actors at most; by default as many as the cluster offers, one for each
-            GPU, or without GPUs (or with device="cpu") one for each CPU.
+        workers: maximum number of actors; by default one per GPU of the cluster, or without GPUs
+            (or with device="cpu") one per CPU.
         batch: pairs scored at a time.
         rescale_with_baseline: as for `Scorer.score`.
-        **settings: those of the metric.
+        **settings: settings of the metric.
 
     Raises:
-        TypeError, ValueError: a setting is wrong, or a column would be overwritten; what is wrong
-            with a row, or with a worker that would score otherwise than this process, is raised,
-            wrapped by Ray, as soon as it is met.
-        OSError: the model is not there.
+        TypeError, ValueError: a setting is wrong, or a column would be overwritten. Errors in rows,
+            and in workers with another signature than this process, are raised by Ray when the
+            result is read.
+        OSError: the model cannot be loaded.
     """
     scorer = metrics.find(metric).scorer_type()(**settings)
-    columns = Columns.of(scorer, candidate_column, reference_columns, source_column)
+    sources = None if source_column is None else (source_column,)
+    targets = scorer.references_or_sources(tuple(reference_columns) or None, sources)
+    columns = Columns(candidate_column, targets or (), source_column is not None)
     baseline = baseline_of(metric, rescale_with_baseline)
     return _scored(dataset, scorer, columns, workers, batch, baseline)[0]
 
 
-def score_files(
-    source: Any,
-    output: str,
+def score_source(
     scorer: Scorer,
+    source: Source,
+    output: str,
     *,
-    candidate_column: str | None = None,
-    reference_columns: Sequence[str] = (),
-    source_column: str | None = None,
-    workers: int | None = None,
     rescale_with_baseline: Any = False,
+    workers: int | None = None,
+    verbose: bool = False,
 ) -> Summary:
-    """What was written: a folder of Parquet files, one or more of each worker.
+    """Write a folder of Parquet files with scores, at least one by each worker; warn once.
 
-    `source` is a data set of `datasets`, or the path of a file or a folder that the cluster reads;
-    `output` names a folder that is not there yet. The other arguments are those of `score_dataset`.
-    What there is to warn of is warned of here, once.
+    Args:
+        scorer: the metric, with its settings.
+        source: a data set, or a table or a folder of tables that the cluster reads.
+        output: a folder that does not exist yet.
+        rescale_with_baseline: as for `Scorer.score`.
+        workers: as for `score_dataset`.
+        verbose: show progress.
     """
+    assert source.load
     check_output(output)
-    dataset = _open_files(source) if isinstance(source, str) else ray.data.from_huggingface(source)
+    start(verbose)
+    data = source.load()
+    dataset = _open_files(data) if isinstance(data, str) else ray.data.from_huggingface(data)
+    type_of_rows = dict if isinstance(data, str) else row_type(data)
     output = os.path.abspath(output)  # workers have other working folders
     baseline = baseline_of(scorer.settings.metric, rescale_with_baseline)
-    type_of_rows = dict if isinstance(source, str) else row_type(source)
-    names = candidate_column, reference_columns, source_column
-    columns = Columns.of(scorer, *names, type_of_rows=type_of_rows)
+    names = tuple(source.reference_columns)
+    columns = Columns(source.candidate_column, names, source.against_sources, type_of_rows)
     try:
         totals: Any = ray.remote(num_cpus=0)(_Totals).remote()
         scores, statistics = _scored(dataset, scorer, columns, workers, BATCH, baseline, totals)
         scores.write_parquet(output)
         counts, references = ray.get(totals.read.remote())
     except ray.exceptions.RayError as error:
-        raise _own_error(error) from error
+        raise _unwrap_error(error) from error
     parquet = pyarrow.dataset.dataset(output, format="parquet")
-    names = parquet.schema.names  # scores, and other views of them, come after the source's
+    names = parquet.schema.names  # columns of scores follow the columns of the source
     names = names[names.index(scorer.settings.names[0]) :]
     rows, sums = 0, dict.fromkeys(names, 0.0)
     for part in parquet.to_batches(columns=names):
@@ -139,19 +146,19 @@ def score_files(
 
 
 def check_output(output: str) -> None:
-    """Raise ValueError unless the name is that of a folder of Parquet files that can be made."""
+    """Raise ValueError unless the output is a new folder whose name ends in .parquet."""
     if Path(output).suffix.lower() != ".parquet":
         raise ValueError(
             f"with --engine ray the output is a folder whose name ends in .parquet, got {output!r}"
         )
-    if Path(output).exists():  # Ray would add its files to those there
+    if Path(output).exists():  # Ray would add its files
         raise ValueError(f"{output} is there; name a folder that is not there yet")
 
 
 def _open_files(path: str) -> Dataset:
-    """The rows of a file, or of a folder of files, of Parquet or JSON Lines; read by the cluster.
+    """Return the rows of a Parquet or JSON Lines file, or of a folder of such files.
 
-    A folder's name ends like that of a file, or else it holds Parquet files.
+    A folder without an ending in its name holds Parquet files.
     """
     suffix = Path(path).suffix.lower() or (".parquet" if Path(path).is_dir() else "")
     if suffix not in READERS:
@@ -159,21 +166,21 @@ def _open_files(path: str) -> Dataset:
             f"with --engine ray tables are {', '.join(READERS)}, or folders of them, got {path!r}; "
             "convert it, or score it without --engine ray"
         )
-    check_there([path], again=True)
+    check_exists([path], again=True)
     read = getattr(ray.data, READERS[suffix])
     return read(os.path.abspath(path))  # workers have other working folders
 
 
 def start(verbose: bool = False) -> None:
     """Join the cluster that RAY_ADDRESS names, or start one on this machine."""
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # Ray would report to its makers
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # or Ray reports usage to its makers
     if not ray.is_initialized():
         ray.init(include_dashboard=False, log_to_driver=False)
-    context = ray.data.DataContext.get_current()  # data sets take it over when they are made
+    context = ray.data.DataContext.get_current()  # new data sets copy it
     context.enable_progress_bars = verbose
     context.execution_options.preserve_order = True
     context.raise_original_map_exception = True
-    # Its own account of an error fills pages; what is wrong is raised as well.
+    # Ray's log of an error fills pages, and the error is raised as well.
     logging.getLogger("ray.data").setLevel(logging.CRITICAL)
 
 
@@ -183,20 +190,7 @@ class Columns(NamedTuple):
     candidate: str | None
     references: tuple[str, ...]
     against_sources: bool
-    type_of_rows: type[dict[str, Any]]
-
-    @classmethod
-    def of(
-        cls,
-        scorer: Scorer,
-        candidate: str | None,
-        references: Sequence[str],
-        source: str | None,
-        type_of_rows: type[dict[str, Any]] = dict,
-    ) -> Columns:
-        """Check that one of references and sources is named, and that the metric takes it."""
-        columns = scorer.settings.targets(tuple(references) or None, source and (source,))
-        return cls(candidate, columns or (), source is not None, type_of_rows)
+    type_of_rows: type[dict[str, Any]] = dict
 
 
 def _scored(
@@ -208,10 +202,10 @@ def _scored(
     baseline: Baseline | None,
     totals: Any = None,
 ) -> tuple[Dataset, Statistics]:
-    """The data set with its scores, and the statistics of its pairs.
+    """Return the data set with its scores, and the statistics of its pairs.
 
-    The scorer is sent to the workers as its class and settings, and with it the actor `totals`,
-    which they tell what they would warn of otherwise.
+    The scorer is sent to the workers as its class and settings. They report warnings to the actor
+    `totals`, if there is one.
     """
     names = result_columns(scorer.settings, baseline)
     check_new_columns("the data set", dataset.columns() or (), names)
@@ -235,7 +229,7 @@ def _scored(
 
 
 def _count(dataset: Dataset, scorer: Scorer, columns: Columns) -> Statistics:
-    """The statistics of a data set, of the sides that the scorer's settings say to count."""
+    """Return the corpus statistics of a data set that the scorer's settings require."""
     if not scorer.settings.counted:
         return Statistics()
     counts = dataset.map_batches(
@@ -244,7 +238,7 @@ def _count(dataset: Dataset, scorer: Scorer, columns: Columns) -> Statistics:
         batch_format="pyarrow",
         num_cpus=1,
     )
-    # Not by Ray's aggregation, whose actors take longer to start than this takes to add.
+    # Ray's aggregation is not used, because its actors take longer to start than this addition.
     rows = counts.iter_rows()
     statistics = sum((pickle.loads(row["counts"]) for row in rows), Statistics())
     if not statistics.tables:
@@ -253,14 +247,14 @@ def _count(dataset: Dataset, scorer: Scorer, columns: Columns) -> Statistics:
 
 
 def _count_batch(rows: pyarrow.Table, scorer: Scorer, columns: Columns) -> dict[str, list[bytes]]:
-    """One row: the statistics of a batch."""
+    """Return the statistics of a batch, as one row."""
     statistics = scorer.count(_pairs(rows, columns).texts_by_side, scorer.settings)
     return {"counts": [pickle.dumps(statistics)]}
 
 
 @dataclass
 class _Worker:
-    """An actor: holds the scorer, and adds scores to batches of rows."""
+    """Actor that holds the scorer and adds scores to batches of rows."""
 
     scorer: Scorer
     signature: Signature
@@ -270,7 +264,7 @@ class _Worker:
     totals: Any
 
     def __call__(self, rows: pyarrow.Table) -> pyarrow.Table:
-        # Here, because Ray does not give back what is raised where an actor is made.
+        # Checked here, because Ray does not return errors from an actor's constructor.
         if difference := self.signature.differences(self.scorer.signature()):
             raise ValueError(
                 f"a worker would score otherwise than the driver: {difference}; give all workers "
@@ -283,7 +277,7 @@ class _Worker:
         check_new_columns("the data set", rows.column_names, scores)
         if self.totals is None:
             warn(result.counts, self.scorer.warning_messages)
-        else:  # told before the worker ends
+        else:  # wait, because the worker may end after its batch
             ray.get(self.totals.add.remote(result.counts, Counter(pairs.counts)))
         for name, column in scores.items():
             rows = rows.append_column(name, pyarrow.array(column, pyarrow.float64()))
@@ -291,36 +285,38 @@ class _Worker:
 
 
 class _Totals:
-    """An actor beside the workers: warnings, and how many pairs have how many references.
+    """Actor that collects warnings and the number of pairs by number of references.
 
-    A batch that Ray scores again, because a machine was lost, counts again.
+    A batch that Ray repeats, because a machine was lost, is counted again.
     """
 
     def __init__(self) -> None:
         self.counts, self.references = Counter[str](), Counter[int]()
 
     def add(self, counts: Mapping[str, int], references: Counter[int]) -> None:
-        """Take in a batch."""
+        """Add the counts of a batch."""
         self.counts = add_counts([self.counts, counts])
         self.references += references
 
     def read(self) -> tuple[Counter[str], Counter[int]]:
-        """All of it."""
+        """Return both totals."""
         return self.counts, self.references
 
 
 def _pairs(rows: pyarrow.Table, columns: Columns) -> Pairs:
-    """The checked pairs of a batch."""
+    """Return the checked pairs of a batch."""
     candidate, references, against_sources, type_of_rows = columns
     pairs = (
-        pair_of(f"row {number} of a batch of {len(rows)}", type_of_rows(row), candidate, references)
+        parse_pair(
+            f"row {number} of a batch of {len(rows)}", type_of_rows(row), candidate, references
+        )
         for number, row in enumerate(rows.to_pylist(), 1)
     )
     return Pairs.of(pairs, against_sources)
 
 
-def _own_error(error: BaseException) -> BaseException:
-    """The error of ours that Ray has wrapped, if it is one, as what it was."""
+def _unwrap_error(error: BaseException) -> BaseException:
+    """Return the ValueError, TypeError or OSError that Ray has wrapped, or the error itself."""
     inner: BaseException | None = error
     while inner is not None:
         if type(inner) in (ValueError, TypeError, OSError):

@@ -1,9 +1,9 @@
-"""Long jobs that survive: pairs are scored in chunks, and a job goes on where it was stopped.
+"""Resumable jobs: pairs are scored in chunks, and an interrupted job resumes after the last chunk.
 
-OUTPUT.part holds the rows of whole chunks, and OUTPUT.job what the job is and how far it is. What a
-kill left after the last whole chunk is dropped, as many pairs are skipped, and at the end the part
-takes OUTPUT's name. Neither batches nor reuse cross a chunk: so a job that was killed and taken up
-again writes, on the same machine, the same bytes as one that was not.
+OUTPUT.part holds the rows of complete chunks, and OUTPUT.job the record of the job. To resume, rows
+after the last complete chunk are dropped, and the pairs of all complete chunks are skipped. At the
+end OUTPUT.part is renamed to OUTPUT. Batches and cached encodings do not cross chunks, so that a
+resumed job writes bitwise the same output, on the same machine, as an uninterrupted one.
 """
 
 from __future__ import annotations
@@ -28,19 +28,13 @@ from filelock import FileLock, Timeout
 from tqdm import tqdm
 
 from infolm_metric.core.baselines import Baseline, baseline_of, most_frequent
-from infolm_metric.core.files import (
-    Row,
-    Source,
-    check_there,
-    check_writable,
-    put_in_place,
-    write_text,
-)
+from infolm_metric.core.files import check_exists, check_writable, put_in_place, write_text
 from infolm_metric.core.idf import Statistics, batches
 from infolm_metric.core.inputs import Pairs
 from infolm_metric.core.results import Result, Summary, add_counts, user_stacklevel, warn
 from infolm_metric.core.scorer import Scorer
 from infolm_metric.core.signature import Signature
+from infolm_metric.core.tables import Row, Source
 
 CHUNK = 256  # pairs
 COUNTED = 1024  # pairs whose document frequencies are counted at a time
@@ -50,11 +44,17 @@ RESTART = "name another output, or start again with --restart"
 
 
 @dataclass(frozen=True)
-class _Job:
-    """What a job is, and how far it is, as OUTPUT.job says it.
+class JobRecord:
+    """Content of OUTPUT.job: the identity of a job and its progress.
 
-    `digest` stands for the `rows` of the input. `done` of them are written, in `size` bytes, whose
-    warnings are counted. `sums` holds the sum, minimum and maximum of each column of scores.
+    Attributes:
+        signature: signature of the scores.
+        digest: hash of all rows of the input.
+        rows: number of rows of the input.
+        done: number of rows that are written.
+        size: their bytes.
+        sums: sum, minimum and maximum of each column of scores.
+        counts: counts for warnings.
     """
 
     signature: Signature
@@ -66,8 +66,8 @@ class _Job:
     counts: Mapping[str, int] = field(default_factory=dict)
 
     @classmethod
-    def read(cls, file: Path) -> _Job | None:
-        """The job that a file records; None if there is no file."""
+    def read(cls, file: Path) -> JobRecord | None:
+        """Read the record in a file; return None if there is no file."""
         try:
             if not file.exists():
                 return None
@@ -77,11 +77,11 @@ class _Job:
             raise ValueError(f"{file} is not a job record of this version; {RESTART}") from None
 
     def write(self, file: Path) -> None:
-        """Record the job, in the place of what was recorded before."""
+        """Replace the record in a file by this one."""
         write_text(file, json.dumps(vars(self)) + "\n")
 
-    def check(self, job: _Job, output: str | os.PathLike[str]) -> None:
-        """Raise ValueError with what is different if this is not the job that is asked for."""
+    def check(self, job: JobRecord, output: str | os.PathLike[str]) -> None:
+        """Raise ValueError with the differences if the requested job is another one."""
         if changes := self.signature.differences(job.signature):
             raise ValueError(
                 f"{output} was begun otherwise: {changes}; give the same, or {RESTART}"
@@ -111,25 +111,27 @@ def run_job(
     verbose: bool = False,
     chunk: int = CHUNK,
 ) -> Summary:
-    """What the job has written, once it is finished: a JSON object for each pair, a line each.
+    """Write a line of JSON per pair: its number, the columns of the input and its scores.
 
-    It holds the pair's number, the columns of its input, and its scores. A job that was begun goes
-    on where it was stopped, and one that is finished loads no model. The input is read twice: to
-    check and count it, and to score it.
+    An interrupted job is resumed, and a finished job returns its summary without loading a model.
+    The input is read twice: to check and count it, and to score it.
 
     Args:
         scorer: the metric, with its settings.
         source: the pairs.
         output: the file to write.
         rescale_with_baseline: as for `Scorer.score`.
-        restart: True to begin anew.
+        restart: start again, even if there is a job.
         verbose: show progress.
-        chunk: pairs that are scored, and kept on the disk, at a time.
+        chunk: number of pairs that are scored and written together.
+
+    Returns:
+        The summary of all scores.
 
     Raises:
-        TypeError, ValueError: a row is wrong, or can be read only once; the job that was begun has
-            other settings or another input, or is at work elsewhere; `output` is no job's.
-        OSError: something cannot be written, as where the disk is full; what is there is kept.
+        TypeError, ValueError: a row is wrong, or the input can be read only once; the job has other
+            settings or another input, or is running elsewhere; a job did not write `output`.
+        OSError: the output cannot be written; the complete chunks are kept.
 
     >>> import tempfile
     >>> from infolm_metric import InfoLMScorer
@@ -143,17 +145,17 @@ def run_job(
     >>> result.means
     {'fisher_rao_distance': 0.0}
     """
-    check_there(source.files, again=True)
+    check_exists(source.files, again=True)
     check_writable(output, source.files)
-    path = Path(os.path.realpath(output))  # a link stays, and the part lies where there is room
+    path = Path(os.path.realpath(output))  # a link is kept, and the part is on the target's disk
     part, record = Path(f"{path}.part"), Path(f"{path}.job")
     settings = scorer.settings.without_reuse()  # nothing may cross a chunk
     baseline = baseline_of(settings.metric, rescale_with_baseline)
     bar = partial(tqdm, unit="pair", disable=not verbose)
     with _locked(path):
-        job = None if restart else _Job.read(record)
+        job = None if restart else JobRecord.read(record)
         if job and not part.exists() and not path.exists():
-            job = None  # its rows were taken elsewhere
+            job = None  # its rows were moved away
         if path.exists() and not (path.is_file() and (job or restart or not path.stat().st_size)):
             raise ValueError(f"{output} is there, and no job has written it; {RESTART}")
         names = [PAIR, *result_columns(settings, baseline)]
@@ -162,7 +164,7 @@ def run_job(
         stats = scorer.baseline_stats(settings, statistics, baseline, references)
         signature = scorer.signature(settings, statistics, source.against_sources)
         signature = baseline.sign(signature) if baseline else signature
-        new_job = _Job(signature, digest, rows)
+        new_job = JobRecord(signature, digest, rows)
         if job:
             job.check(new_job, output)
         else:
@@ -177,22 +179,22 @@ def run_job(
         resumed = job.done
         if part.exists() or resumed < rows:
             with bar(total=rows, initial=resumed, desc=settings.metric) as progress:
-                job = _go_on(job, path, source, chunk, score, progress)
+                job = _resume(job, path, source, chunk, score, progress)
             put_in_place(part, path)
         warn(job.counts, scorer.warning_messages)
         known = most_frequent(stats, references)
         return Summary(rows, job.means(), signature, job.counts, known, resumed)
 
 
-def _go_on(
-    job: _Job,
+def _resume(
+    job: JobRecord,
     path: Path,
     source: Source,
     chunk: int,
     score: Callable[[list[Row]], Result],
     progress: tqdm[Any],
-) -> _Job:
-    """The job with all of its rows in the part, each chunk put on the disk before the next."""
+) -> JobRecord:
+    """Score the remaining rows in chunks that are flushed one by one; return the final record."""
     part, record = Path(f"{path}.part"), Path(f"{path}.job")
     remaining_rows = islice(source.rows(), job.done, None)
     with open(part, "ab", buffering=0) as file:
@@ -251,7 +253,7 @@ def check_new_columns(where: str, columns: Collection[str], names: Iterable[str]
 def scored_rows(
     rows: Iterable[Row], columns: Mapping[str, Sequence[float]], start: int = 1
 ) -> Iterator[dict[str, Any]]:
-    """Each row of the input with its number and its scores.
+    """Yield each row of the input with its number and its scores.
 
     >>> list(scored_rows([("line 1", {"id": "a"})], {"toy": [0.5]}))
     [{'pair': 1, 'id': 'a', 'toy': 0.5}]
@@ -314,7 +316,7 @@ def _add(
 
 @contextmanager
 def _locked(path: Path) -> Iterator[None]:
-    """Keep others from working on the same output."""
+    """Prevent other processes from writing to the same output."""
     lock = FileLock(f"{path}.lock")
     try:
         lock.acquire(timeout=0)
@@ -334,7 +336,7 @@ def _locked(path: Path) -> Iterator[None]:
 
 
 def _append(file: FileIO, content: bytes) -> None:
-    """Put the content on the disk."""
+    """Append the content to the file, and flush it to the disk."""
     remainder = memoryview(content)
     try:
         while remainder:

@@ -23,9 +23,9 @@ from typing import Any
 
 import numpy as np
 
-from infolm_metric.core.files import Row, cell, pair_of, read_rows
 from infolm_metric.core.inputs import as_list
 from infolm_metric.core.settings import check_known
+from infolm_metric.core.tables import Row, cell, parse_pair, read_rows
 
 SCORE = "score"
 """The column of people's scores where rows have no systems, and no other is named."""
@@ -178,7 +178,7 @@ def read_ratings(
             )
 
     table = list(texts.values())
-    pairs = [pair_of(*row, candidate_column, reference_columns) for row in table]
+    pairs = [parse_pair(*row, candidate_column, reference_columns) for row in table]
     human, metric_scores = _columns(table, "human", criteria), _columns(table, "metrics", metrics)
     if not (human or has_systems or SCORE in metrics) and any(SCORE in row for _, row in table):
         human = _columns(table, "human", (SCORE,))

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from scipy.stats import binomtest
 
-from infolm_metric.core.files import Row, read_rows, references_of
 from infolm_metric.core.inputs import Pairs, check_text, check_texts
 from infolm_metric.core.results import warn
 from infolm_metric.core.settings import check_known, check_whole
+from infolm_metric.core.tables import Row, parse_references, read_rows
 from infolm_metric.robustness.attacks import ATTACKS, KINDS, attack, number_of
 from infolm_metric.robustness.grammar import in_words
 
@@ -106,7 +106,7 @@ def read_items(path: str, reference_columns: Sequence[str] = ()) -> list[Item]:
     """
     items: dict[object, Item] = {}
     for place, (where, row) in enumerate(read_rows(path), 1):
-        references = references_of(where, row, reference_columns)
+        references = parse_references(where, row, reference_columns)
         paraphrase = _text(where, row, "paraphrase", optional=True)
         name = "" if row.get("id") is None else str(row["id"])
         key = name or frozenset(references)

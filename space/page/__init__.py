@@ -1,1 +1,1 @@
-"""The page of the Space: a file a tab, a file for what explains each metric, looks and limits."""
+"""The modules of the demo: one per tab, one per explanation of a metric, looks and limits."""

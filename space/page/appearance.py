@@ -1,20 +1,15 @@
-"""The look of the page: its theme, its cards, and the plots and tables that all metrics share.
-
-Plots draw their labels as text, tables have columns of type "str"; nothing here is markup but the
-cards, in which what may come from a visitor is escaped.
-"""
+"""The look of the demo: its theme, and its cards, in which input of visitors is escaped."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 from typing import Any
 
 import gradio as gr
-import pandas as pd
 
 SANS = ["system-ui", "-apple-system", "Segoe UI", "Roboto", "Helvetica", "Arial", "sans-serif"]
 MONO = ["ui-monospace", "SFMono-Regular", "Menlo", "Consolas", "monospace"]
@@ -63,17 +58,17 @@ STYLE = Path(__file__).with_name("style.css")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Why:
-    """What explains a score by any metric."""
+class ExplanationView:
+    """Explanation of a score by any metric."""
 
-    bound: float  # the largest score that is possible; infinity where there is none
-    facts: dict[str, Any]  # for programs
-    updates: list[Any]  # of the components that the metric's file makes, in their order
-    verdict: str = ""  # what overrides the words by which a score is graded
+    bound: float  # the largest possible score, possibly infinite
+    details: dict[str, Any]  # for the API
+    updates: list[Any]  # of the components that the metric's module makes, in their order
+    verdict: str = ""  # overrides the verdict by the baseline
 
 
 def number(value: float) -> str:
-    """A score as the page shows it: four decimals, or four digits if it is very small or large.
+    """Format a score with four decimals, or with four digits if it is very small or large.
 
     >>> number(0.40684), number(0.00012345), number(1234567.0), number(0.0)
     ('0.4068', '0.0001234', '1.235e+06', '0.0000')
@@ -82,7 +77,7 @@ def number(value: float) -> str:
 
 
 def count(amount: int, noun: str) -> str:
-    """A number of things, in words.
+    """Return a number with its noun.
 
     >>> count(1, "pair"), count(1234, "pair")
     ('1 pair', '1,234 pairs')
@@ -90,69 +85,8 @@ def count(amount: int, noun: str) -> str:
     return f"{amount:,} {noun}{'' if amount == 1 else 's'}"
 
 
-def bar_plot(label: str, y_title: str, colour: str = "", **options: Any) -> gr.BarPlot:
-    """A plot of words: in one colour, or rising for the candidate and hanging for the reference."""
-    colours = {"": colour} if colour else {"candidate": CANDIDATE, "reference": REFERENCE}
-    return gr.BarPlot(
-        x="token",
-        y="percent",
-        color="side",
-        color_map=colours,
-        colors_in_legend=[] if colour else None,
-        color_title=" ",
-        sort="-y",
-        x_title=" ",
-        y_title=y_title,
-        x_label_angle=-40,
-        tooltip="all",
-        height=300,
-        label=label,
-        buttons=[],
-        min_width=280,
-        **options,
-    )
-
-
-def bars(words: Sequence[tuple[str, float]]) -> pd.DataFrame:
-    """Words and their shares or probabilities in percent, for a bar plot of one colour."""
-    rows = [(word or "(unused)", 100 * value, "") for word, value in words]
-    return pd.DataFrame(rows, columns=["token", "percent", "side"])
-
-
-def table(
-    label: str, headers: list[str], widths: list[Any], datatype: Any = "str", **options: Any
-) -> gr.Dataframe:
-    """A table of texts, unless told otherwise; its widths fit a phone."""
-    return gr.Dataframe(
-        headers=headers,
-        datatype=datatype,
-        interactive=False,
-        label=label,
-        show_label=bool(label),
-        column_widths=widths,
-        wrap=True,
-        line_breaks=False,
-        max_height=520,
-        buttons=[],
-        elem_classes="table",
-        **options,
-    )
-
-
-def make_reproduction() -> list[Any]:
-    """The components that let a visitor report and repeat a score: its signature, and code."""
-    gr.Markdown(
-        "### Report it, repeat it\n"
-        "Report the signature with the score: it names every setting that can change it, the "
-        "model and the versions."
-    )
-    signature = gr.Textbox(label="Signature", lines=2, buttons=["copy"], elem_classes="signature")
-    options: dict[str, Any] = {"language": "python", "show_line_numbers": False, "wrap_lines": True}
-    return [signature, gr.Code(label="Python for this score", elem_classes="code", **options)]
-
-
 def notice(text: str, kind: str = "waiting") -> str:
-    """A card that holds a message in the place of an answer, as HTML."""
+    """Return a card with a message in place of an answer, as HTML."""
     role = "alert" if kind == "refused" else "status"
     return f'<div class="card {kind}" role="{role}"><p>{escape(shorten(text))}</p></div>'
 
@@ -163,13 +97,13 @@ def shorten(message: str) -> str:
 
 
 def unrelated_words(baseline: Any) -> str:
-    """What unrelated texts score."""
+    """Describe the scores of unrelated texts."""
     low, high = baseline.deciles[0], baseline.deciles[-1]
     return f"Unrelated texts score about {baseline.mean:.2g}, eight in ten {low:.2g} to {high:.2g}."
 
 
 def notes(warnings: Mapping[str, int]) -> list[str]:
-    """What a visitor has to know of the texts that were scored.
+    """Return the warnings about the scored texts.
 
     >>> notes({"few_documents": 1, "empty": 2})
     ['2 texts with nothing that the model can read.', 'With one reference, all words count alike.']
@@ -185,8 +119,8 @@ def notes(warnings: Mapping[str, int]) -> list[str]:
     return lines
 
 
-def score_card(answer: Any, lesson: str = "") -> str:
-    """The verdict, the score, how it reads, where it lies, and what to keep in mind, as HTML."""
+def score_card(answer: Any, note: str = "") -> str:
+    """Return the verdict, the score on its scale, and notes, as HTML."""
     baseline, readable = answer.baseline, answer.readable
     lines = [HIGHER_NOTE if answer.higher_is_better else LOWER_NOTE] if readable else []
     if baseline is None:
@@ -201,16 +135,16 @@ def score_card(answer: Any, lesson: str = "") -> str:
         f'<span class="fine">{answer.name}: {sense if readable else "this says nothing here"}'
         f"</span></div>{_gauge(answer) if readable else ''}"
         f'<ul class="fine">{"".join(f"<li>{line}</li>" for line in lines)}'
-        f"</ul>{lesson and f'<p class=lesson>{lesson}</p>'}</div>"
+        f"</ul>{note and f'<p class=lesson>{note}</p>'}</div>"
     )
 
 
 def _gauge(answer: Any) -> str:
-    """The score as a bar on a scale, and where unrelated texts lie on it, as HTML."""
-    baseline, bounded = answer.baseline, math.isfinite(answer.why.bound)
+    """Return a bar of the score on a scale with the range of unrelated texts, as HTML."""
+    baseline, bounded = answer.baseline, math.isfinite(answer.view.bound)
     low, high = (baseline.deciles[0], baseline.deciles[-1]) if baseline else (0.0, 0.0)
-    end = answer.why.bound if bounded else 1.25 * max(answer.score, high, 1e-9)
-    start, stop, place = (100 * min(1.0, value / end) for value in (low, high, answer.score))
+    end = answer.view.bound if bounded else 1.25 * max(answer.score, high, 1e-9)
+    start, stop, position = (100 * min(1.0, value / end) for value in (low, high, answer.score))
     band = (
         f'<div class="band" style="left:{start:.1f}%;width:{stop - start:.1f}%"></div>'
         f'<span class="band-name" style="left:{start:.1f}%">unrelated texts</span>'
@@ -220,7 +154,7 @@ def _gauge(answer: Any) -> str:
         first, last = "0: neither follows", "1: each says the other"
     return (
         f'<div class="gauge" role="img" aria-label="{number(answer.score)} on a scale from 0 to '
-        f'{end:.4g}"><div class="bar"><div class="fill" style="width:{place:.2f}%"></div>'
+        f'{end:.4g}"><div class="bar"><div class="fill" style="width:{position:.2f}%"></div>'
         f'{band if baseline else ""}</div></div><div class="ends"><span>{first}</span>'
         f"<span>{last}</span></div>"
     )

@@ -1,21 +1,21 @@
-"""Why two texts score as they do by BaryScore: which words carry the cost of moving them."""
+"""Explanation of a BaryScore: the cost of moving each word."""
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping
 from typing import Any
 
 import gradio as gr
 
-from .appearance import NEUTRAL, WEIGHT_COLOURS, Why, bar_plot, bars, make_reproduction, table
+from .appearance import NEUTRAL, WEIGHT_COLOURS, ExplanationView
+from .components import bar_plot, bars, make_reproduction, table
 
 PLOTTED_MOVES, LISTED_MOVES = 8, 20
 
 
 def make() -> list[Any]:
-    """The components that explain a score: the strongest ones, and those behind “Details”."""
+    """Create the components that explain a score, the less important ones behind “Details”."""
     gr.Markdown(
         "### Which words carry the cost\n"
         "The model gives each word a place by its meaning in the text. The score is what it costs "
@@ -46,20 +46,20 @@ def make() -> list[Any]:
         return [*texts, plot, moves, *make_reproduction()]
 
 
-def explain(scorer: Any, candidate: str, reference: str, settings: Mapping[str, Any]) -> Why:
-    """What explains the score of a candidate with one reference."""
+def explain(scorer: Any, candidate: str, reference: str, settings: Any) -> ExplanationView:
+    """Explain the score of a candidate with one reference."""
     explanation = scorer.explain(candidate, reference, **settings)
     score, costs = explanation.score, explanation.plan * explanation.distances
     sources, targets = explanation.candidate.tokens, explanation.reference.tokens
     moves = [
         (sources[m.candidate], targets[m.reference], m) for m in explanation.moves() if m.share > 0
     ]
-    shares: Counter[str] = Counter()  # a word may stand twice
+    shares: Counter[str] = Counter()  # a word can occur twice
     for start, end, move in moves:
         shares[f"{start} → {end}"] += move.share / score
-    return Why(
-        bound=math.inf,  # it is 4, and so far from what texts score that it says nothing
-        facts={
+    return ExplanationView(
+        bound=math.inf,  # the bound is 4, too far from the scores of texts to show it
+        details={
             "moves": [
                 {"from": start, "to": end, "mass": m.mass, "distance": m.distance, "share": m.share}
                 for start, end, m in moves
@@ -78,7 +78,7 @@ def explain(scorer: Any, candidate: str, reference: str, settings: Mapping[str, 
 
 
 def _colour(tokens: list[str], costs: list[float]) -> list[tuple[str, str]]:
-    """The tokens of a text with the level of their cost; the costliest has the last level."""
+    """Return the tokens of a text with levels of their cost, relative to the highest cost."""
     levels, highest = list(WEIGHT_COLOURS), max(costs) or 1.0
-    places = (round((len(levels) - 1) * cost / highest) for cost in costs)
-    return [(token, levels[place]) for token, place in zip(tokens, places, strict=True)]
+    ranks = (round((len(levels) - 1) * cost / highest) for cost in costs)
+    return [(token, levels[rank]) for token, rank in zip(tokens, ranks, strict=True)]

@@ -1,4 +1,4 @@
-"""The tab that compares two texts: what goes in, the answer beside it, and what explains it."""
+"""The tab that compares two texts: their inputs, the answer and its explanation."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from pydantic import BaseModel
 from . import events, limits
 from .appearance import notice, score_card
 from .scoring import EXPECTED_ERRORS, VIEWS, Answer, compare
-from .settings import QUIET, SCORERS, make_controls, settings_of
+from .settings import QUIET, SCORERS, make_controls, read_settings
 
 EXAMPLES = tomllib.loads(Path(__file__).with_name("examples.toml").read_text())["examples"]
-LESSONS: Any = {(pair["candidate"], pair["reference"]): pair["lesson"] for pair in EXAMPLES}
+NOTES: Any = {(pair["candidate"], pair["reference"]): pair["lesson"] for pair in EXAMPLES}
 WAITING = notice("Press “Compare” to see how close the two texts are.")
 CODE = """\
 from infolm_metric import {scorer}
@@ -30,7 +30,7 @@ print(result["{metric}"])
 
 
 def build(metric: str) -> None:
-    """Builds the tab; it opens with the first example, answered by the metric named."""
+    """Build the tab, which opens with the first example and its answer by the metric."""
     with gr.Row(elem_classes="examples"):
         buttons = [gr.Button(pair["name"], size="sm", min_width=140) for pair in EXAMPLES]
     with gr.Row(equal_height=False):
@@ -47,10 +47,10 @@ def build(metric: str) -> None:
                 components[name] = view.make()
 
     def show(answer: Answer) -> dict[Component, Any]:
-        lesson = LESSONS.get((answer.candidate, *answer.references), "")
-        updates = [*answer.why.updates, answer.signature, code_for(answer)]
+        note = NOTES.get((answer.candidate, *answer.references), "")
+        updates = [*answer.view.updates, answer.signature, code_for(answer)]
         return {
-            card: score_card(answer, lesson),
+            card: score_card(answer, note),
             why: gr.update(visible=True),
             **{group: gr.update(visible=name == answer.metric) for name, group in groups.items()},
             **dict(zip(components[answer.metric], updates, strict=True)),
@@ -61,7 +61,7 @@ def build(metric: str) -> None:
         candidate, *group = (text or "" for text in texts)
         references = [text for text in group if text.strip()] or group[:1]
         try:
-            yield show(compare(name, candidate, references, settings_of(name, settings)))
+            yield show(compare(name, candidate, references, read_settings(name, settings)))
         except EXPECTED_ERRORS as error:
             yield {card: notice(str(error), "refused"), why: gr.update(visible=False)}
 
@@ -77,7 +77,7 @@ def build(metric: str) -> None:
     )
     for button, example in zip(buttons, EXAMPLES, strict=True):
         texts = [example["candidate"], example["reference"], *[""] * (len(boxes) - 2)]
-        # Written in the browser, at once; then it is as if “Compare” had been pressed.
+        # The browser fills the boxes without delay, and then presses “Compare”.
         button.click(None, None, boxes, js=f"() => {texts!r}", **QUIET).then(
             None, js=events.PRESS, **QUIET
         )
@@ -88,17 +88,15 @@ def build(metric: str) -> None:
 
 
 def _open_with(component: Component, update: Any) -> None:
-    """Let a component show something from the start; an event could reach a page half built."""
+    """Set the initial state of a component; a load event could find the demo half built."""
     changes = update if isinstance(update, dict) and "__type__" in update else {"value": update}
     for name, value in changes.items():
-        if name == "value":
-            value = component.postprocess(value)
-            value = value.model_dump() if isinstance(value, BaseModel) else value
-        setattr(component, name, value)
+        value = component.postprocess(value) if name == "value" else value
+        setattr(component, name, value.model_dump() if isinstance(value, BaseModel) else value)
 
 
 def code_for(answer: Answer) -> str:
-    """Code that prints the score; settings at their defaults are left out."""
+    """Return code that prints the score, without settings at their defaults."""
     defaults = SCORERS[answer.metric]().settings
     settings = {k: v for k, v in answer.settings.items() if v != getattr(defaults, k)}
     return CODE.format(
@@ -111,7 +109,7 @@ def code_for(answer: Answer) -> str:
 
 
 def _make_boxes() -> list[gr.Textbox]:
-    """The boxes of the candidate and of its references; Enter in one of them compares."""
+    """Create the boxes of the candidate and its references; Enter in a box compares."""
     options: dict[str, Any] = {"lines": 1, "max_lines": 8}
     pair, words = EXAMPLES[0], limits.COMPARED_WORDS
     candidate, reference = "The text to judge (candidate)", "What it should say (reference)"

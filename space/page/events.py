@@ -2,7 +2,7 @@
 
 An edit clears the answer, and an answer that comes late for other inputs is not shown: a snapshot
 of the inputs goes to the server and back with the answer, and the browser compares it with what
-the page holds by then.
+the demo holds by then.
 """
 
 from __future__ import annotations

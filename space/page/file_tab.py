@@ -1,4 +1,4 @@
-"""The tab that scores a file: upload, columns, progress, the worst pairs first, and CSV back."""
+"""The tab that scores a file: upload, columns, progress, results and download."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import csv
 import json
 import math
 import tempfile
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path, PurePath
@@ -14,24 +15,25 @@ from typing import Any
 import gradio as gr
 import pandas as pd
 
-from infolm_metric.core.files import pair_of, read_rows
 from infolm_metric.core.inputs import Pairs
+from infolm_metric.core.tables import parse_pair, read_rows
 
 from . import events, limits
-from .appearance import HIGHER, LOWER, count, notes, notice, number, table, unrelated_words
+from .appearance import HIGHER, LOWER, count, notes, notice, number, unrelated_words
+from .components import table
 from .scoring import EXPECTED_ERRORS, refusal, score_in_parts, token_counts
-from .settings import LABELS, check_settings, make_controls, settings_of
+from .settings import LABELS, check_settings, make_controls, read_settings
 
 SAMPLE = Path(__file__).with_name("sample.csv")
 FILE_TYPES = [".csv", ".tsv", ".jsonl", ".ndjson"]
 CANDIDATES = ["prediction", "candidate", "predictions", "candidates", "hypothesis", "output"]
 REFERENCES = ["references", "reference", "target", "targets", "label"]
-SHOWN_CHARACTERS = 300  # of a text in the table; the download has it whole
-BARS = 10  # of the histogram, about
+SHOWN_CHARACTERS = 300  # of a text in the table; the download has the whole text
+BARS = 10  # approximate number of bars in the histogram
 
 
-def columns_of(path: str) -> tuple[list[str], str | None, list[str]]:
-    """Return all columns, then the only one with a usual name on either side, if there is one."""
+def find_columns(path: str) -> tuple[list[str], str | None, list[str]]:
+    """Return all columns, and the columns of candidates and references if names identify them."""
     if PurePath(path.lower()).suffix not in FILE_TYPES:
         raise ValueError(f"the name of a file must end in {', '.join(FILE_TYPES)}; rename it")
     _, row = next(read_rows(path), ("", {}))
@@ -42,15 +44,15 @@ def columns_of(path: str) -> tuple[list[str], str | None, list[str]]:
 
 
 def read_pairs(path: str, candidate: str | None, references: Sequence[str]) -> Pairs:
-    """The pairs in these columns of a file, or in those of usual names; checked for length."""
-    columns, default_candidate, default_references = columns_of(path)
+    """Return the checked pairs in columns of a file, by default the columns with usual names."""
+    columns, default_candidate, default_references = find_columns(path)
     candidate, references = candidate or default_candidate, references or default_references
     if not candidate or not references:
         side = "references" if candidate else "candidates"
         choices = f"there are {', '.join(map(repr, columns))}" if columns else "there are no rows"
         raise ValueError(f"choose the column that holds the {side}; {choices}")
     rows = islice(read_rows(path), limits.FILE_ROWS + 1)
-    pairs = Pairs.of(pair_of(where, row, candidate, references) for where, row in rows)
+    pairs = Pairs.of(parse_pair(where, row, candidate, references) for where, row in rows)
     if not len(pairs):
         raise ValueError("there are no rows; give one row for each pair of texts")
     limits.at_most("the file has {} rows or more", len(pairs), limits.FILE_ROWS, "split it")
@@ -59,20 +61,20 @@ def read_pairs(path: str, candidate: str | None, references: Sequence[str]) -> P
     return pairs
 
 
-def score_steps(
+def iter_scores(
     path: str | None,
     metric: str,
     candidate: str | None,
     references: Sequence[str] | None,
     settings: Mapping[str, Any] | None,
 ) -> Iterator[tuple[float, dict[str, Any]]]:
-    """The share of a file that is done, again and again; at last 1 with the result."""
+    """Yield the fraction of a file that is scored, and finally 1 with the result."""
     settings = check_settings(metric, settings)
     if path is None:
         raise ValueError("there is no file yet; choose one first")
     try:
         pairs = read_pairs(path, candidate, references or [])
-    except (ValueError, TypeError) as error:  # speaks of the path, which is the server's own matter
+    except (ValueError, TypeError) as error:  # without the server's folders
         raise type(error)(str(error).replace(path, PurePath(path).name)) from None
     tokens = iter(token_counts([*pairs.texts], settings["model_name_or_path"]))
     counts = [[*islice(tokens, 1 + len(group))] for _, group in pairs]
@@ -89,7 +91,7 @@ def score_steps(
         )
         with tempfile.TemporaryDirectory() as folder:
             download = f"{folder}/{metric}_scores.csv"
-            # As in `infolm score`, so that a carriage return is quoted.
+            # As in `infolm score`, to quote carriage returns.
             frame.to_csv(download, quoting=csv.QUOTE_NONNUMERIC)
             yield 1.0, {**step, "frame": frame, "download": download}
 
@@ -103,12 +105,12 @@ def score_file(
 ) -> Iterator[tuple[dict[str, Any], str]]:
     """Score each row of a CSV, TSV or JSON Lines file.
 
-    Gives the mean with all that is known of it, and a CSV of all scores. Columns of usual names are
-    found by themselves; settings are those of the metric, by name.
+    Returns the mean with its details, and a CSV of all scores. Columns with usual names are found
+    automatically; the settings are the metric's settings by name.
     """
     try:
         columns = candidate_column, reference_columns
-        for _, result in score_steps(file, metric, *columns, settings):
+        for _, result in iter_scores(file, metric, *columns, settings):
             if result:
                 download, _ = result.pop("download"), result.pop("frame")
                 unrelated = result["unrelated"] and vars(result["unrelated"])
@@ -118,7 +120,7 @@ def score_file(
 
 
 def build(metric: str) -> None:
-    """Builds the tab, and the endpoint that programs call."""
+    """Build the tab, and the endpoint of the API."""
     gr.Markdown(
         "Upload a table with a column of candidates and one or more of references, and get a score "
         "for each row. A reference may be a list of texts."
@@ -138,8 +140,8 @@ def build(metric: str) -> None:
         candidate, references, name, *settings = values
         yield {state: _progress("Reading the file"), results: gr.update(visible=False)}
         try:
-            arguments = (file, name, candidate, references, settings_of(name, settings))
-            for share, result in score_steps(*arguments):
+            arguments = (file, name, candidate, references, read_settings(name, settings))
+            for share, result in iter_scores(*arguments):
                 yield {state: _progress(f"{share:.0%} of the pairs are scored", share)}
                 if result:
                     updates = dict(zip(components, _show(result), strict=True))
@@ -149,8 +151,8 @@ def build(metric: str) -> None:
 
     def fill_columns(path: str | None) -> list[Any]:
         try:
-            names, *defaults = columns_of(path or "")
-        except EXPECTED_ERRORS:  # which are told of when it is to be scored
+            names, *defaults = find_columns(path or "")
+        except EXPECTED_ERRORS:  # reported when the file is scored
             names, defaults = [], [None, []]
         return [gr.update(choices=names, value=value) for value in defaults]
 
@@ -168,7 +170,7 @@ def build(metric: str) -> None:
     )
     gr.on(edits, None, cancels=[scoring])  # which may take a minute
     upload.change(fill_columns, upload, columns, **events.PRIVATE)
-    with gr.Column(visible=False):  # of the endpoint alone
+    with gr.Column(visible=False):  # only for the endpoint
         gr.Button().click(
             score_file,
             [upload, radio, *columns, gr.JSON(label="settings")],
@@ -179,7 +181,7 @@ def build(metric: str) -> None:
 
 
 def _make_upload() -> tuple[Any, ...]:
-    """The file, the column of candidates and those of references; and a sample to try."""
+    """Create the upload with a sample file, and the choices of columns."""
     file = gr.File(label="CSV, TSV or JSON Lines", file_types=FILE_TYPES, elem_id="upload")
     sample = gr.Button("Try a sample file", size="sm", elem_id="sample")
     gr.set_static_paths([SAMPLE])
@@ -191,7 +193,7 @@ def _make_upload() -> tuple[Any, ...]:
 
 
 def _make_answer() -> list[Any]:
-    """The components that show a file's scores."""
+    """Create the components that show a file's scores."""
     columns, kinds = ["row", "score", "candidate", "references"], ["number"] * 2 + ["str"] * 2
     title, widths = "The worst pairs first; click a heading to sort", ["14%", "20%", "33%", "33%"]
     options: dict[str, Any] = {"x": "score", "y": "pairs", "y_aggregate": "sum", "height": 280}
@@ -205,25 +207,22 @@ def _make_answer() -> list[Any]:
 
 
 def _progress(words: str, share: float = 0.0) -> str:
-    """How far the work is, as HTML; it promises no time."""
+    """Return a progress bar, as HTML."""
     bar = f'<progress aria-label="{words}" value="{share:.3f}"></progress>'
     return f'<div role="status">{bar}<p>{words}</p></div>'
 
 
 def _show(result: Mapping[str, Any]) -> list[Any]:
-    """The values of the components that show a file's scores."""
+    """Return the updates of the components that show a file's scores."""
     scores, higher, frame = result["scores"], result["higher_is_better"], result["frame"]
     step = round_step(min(scores), max(scores))
-    bars = [math.floor(score / step) for score in scores]
+    bars = Counter(math.floor(score / step) for score in scores)
+    heights = [0, max(5, *bars.values())]  # so that tick marks are whole numbers
     worst_first = frame.sort_values("score", ascending=higher).reset_index()
     return [
         _summary(result),
         result["download"],
-        gr.update(
-            value=pd.DataFrame({"score": scores, "pairs": 1}),
-            x_bin=step,
-            y_lim=[0, max(5, *map(bars.count, bars))],  # the marks stand at whole numbers
-        ),
+        gr.update(value=pd.DataFrame({"score": scores, "pairs": 1}), x_bin=step, y_lim=heights),
         [
             [row, float(number(score)), *(text[:SHOWN_CHARACTERS] for text in texts)]
             for row, score, *texts in worst_first.itertuples(index=False)
@@ -232,7 +231,7 @@ def _show(result: Mapping[str, Any]) -> list[Any]:
 
 
 def round_step(low: float, high: float) -> float:
-    """The width of a histogram's bars: 1, 2 or 5 times a power of ten, for about BARS of them.
+    """Return the width of about BARS bars of a histogram: 1, 2 or 5 times a power of ten.
 
     >>> round_step(0.0, 0.7), round_step(3.0, 120.0), round_step(0.5, 0.5)
     (0.1, 20.0, 0.05)

@@ -1,9 +1,8 @@
-"""Why two texts score as they do by InfoLM: what each makes the model expect, and what differs."""
+"""Explanation of an InfoLM score: the predictions from each text, and their differences."""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
 from importlib.resources import files
 from typing import Any
 
@@ -11,20 +10,11 @@ import gradio as gr
 import pandas as pd
 import torch
 
-from infolm_metric import IDF, InfoLMScorer, measures
+from infolm_metric import IDF, measures
 from infolm_metric.core.idf import tokenizer_fingerprint
 
-from .appearance import (
-    CANDIDATE,
-    NEUTRAL,
-    REFERENCE,
-    Why,
-    bar_plot,
-    bars,
-    make_reproduction,
-    number,
-    table,
-)
+from .appearance import CANDIDATE, NEUTRAL, REFERENCE, ExplanationView, number
+from .components import bar_plot, bars, make_reproduction, table
 
 WORDS = 8  # of a distribution
 DRIVERS = 12  # of the score
@@ -40,7 +30,7 @@ SWEEP_GRIDS = {
 
 
 def make() -> list[Any]:
-    """The components that explain a score: the strongest ones, and those behind “Details”."""
+    """Create the components that explain a score, the less important ones behind “Details”."""
     gr.Markdown(
         "### What each text makes the model expect\n"
         "Each word is hidden in turn, and the model guesses what could stand there. InfoLM "
@@ -78,9 +68,9 @@ def make() -> list[Any]:
         return components + make_reproduction()
 
 
-def explain(scorer: Any, candidate: str, reference: str, settings: Mapping[str, Any]) -> Why:
-    """What explains the score of a candidate with one reference."""
-    metric_settings = InfoLMScorer(**settings).settings
+def explain(scorer: Any, candidate: str, reference: str, settings: Any) -> ExplanationView:
+    """Explain the score of a candidate with one reference."""
+    metric_settings = scorer.settings.replace(**settings)
     explanation = scorer.explain(candidate, reference, **settings)
     vocabulary, shares = explanation.vocabulary, explanation.shares
     rarity = _rarity(scorer.tokenizer)
@@ -90,26 +80,24 @@ def explain(scorer: Any, candidate: str, reference: str, settings: Mapping[str, 
     tokens = {vocabulary[index] for index in indices if shares[index] > 1e-12}
     drivers = [driver for driver in explanation.top(len(shares)) if driver.token in tokens]
     total = explanation.score or 1.0
-    rows = [
-        (driver.token, 100 * driver.share / total, "candidate")
-        if driver.in_candidate >= driver.in_reference
-        else (driver.token, -100 * driver.share / total, "reference")
-        for driver in drivers
-    ]
+    rows = []
+    for driver in drivers:
+        rises = driver.in_candidate >= driver.in_reference
+        side, percent = ("candidate", 100) if rises else ("reference", -100)
+        rows.append((driver.token, percent * driver.share / total, side))
+    frame = pd.DataFrame(rows, columns=["token", "percent", "side"])
     highest = max(100 * probability for words in guesses for _, probability in words)
     sweep = functools.partial(scorer.sweep, [candidate], [reference], **settings)
-    return Why(
-        bound=_bound(metric_settings),
-        facts={
+    return ExplanationView(
+        bound=metric_settings.upper_bound(metric_settings.information_measure),
+        details={
             "drivers": [driver._asdict() for driver in drivers],
             "expected_by_candidate": dict(guesses[0]),
             "expected_by_reference": dict(guesses[1]),
         },
         updates=[
             *(gr.update(value=bars(words), y_lim=[0, highest]) for words in guesses),
-            gr.update(
-                value=pd.DataFrame(rows, columns=["token", "percent", "side"]), visible=bool(rows)
-            ),
+            gr.update(value=frame, visible=bool(rows)),
             *(_token_rows(text, vocabulary) for text in texts),
             _measure_rows(sweep, metric_settings),
             *(_curve(sweep, name, getattr(metric_settings, name)) for name in SWEEP_GRIDS),
@@ -118,27 +106,27 @@ def explain(scorer: Any, candidate: str, reference: str, settings: Mapping[str, 
 
 
 def _rarity(tokenizer: Any) -> torch.Tensor:
-    """How rare each entry is in English, [vocab]; 1 where that is not known.
+    """Return the squared IDF of each vocabulary entry in English, [vocab]; 1 if unknown.
 
-    Squared, because a function word can be a hundred times as probable as a content word.
+    It is squared because a function word can be a hundred times as probable as a content word.
     """
     english = IDF.load(str(files("infolm_metric.bundled") / "idf.json"))
     if tokenizer_fingerprint(tokenizer) != english.tokenizer:
         return torch.ones(())
     weights = torch.tensor(english.weights) ** 2
-    weights[tokenizer.all_special_ids] = 0  # in no corpus, and so the rarest
+    weights[tokenizer.all_special_ids] = 0  # they occur in no corpus, and would be rarest
     return weights
 
 
 def _words(log_p: torch.Tensor, vocabulary: list[str], count: int, rarity: Any = 1.0) -> Words:
-    """The likeliest entries with their probabilities, rare ones preferred: log_p [vocab]."""
+    """Return the likeliest entries with their probabilities, weighted by rarity: log_p [vocab]."""
     p = log_p.exp()
     indices = (p * rarity).topk(count).indices.tolist()
     return sorted(((vocabulary[i], float(p[i])) for i in indices), key=lambda entry: -entry[1])
 
 
 def _token_rows(text: Any, vocabulary: list[str]) -> list[list[str]]:
-    """Each token, its weight, and what the model guesses where it is hidden."""
+    """Return each token with its weight and the model's guesses for it."""
     rows = []
     for token, weight, log_p in zip(text.tokens, text.weights, text.log_predictions, strict=True):
         guesses = (f"{word} {p:.0%}" for word, p in _words(log_p, vocabulary, GUESSES))
@@ -147,7 +135,7 @@ def _token_rows(text: Any, vocabulary: list[str]) -> list[list[str]]:
 
 
 def _measure_rows(sweep: Any, settings: Any) -> list[list[str]]:
-    """Every measure, with the parameters chosen where its domain has them, else with 1/2."""
+    """Return the score by every measure, with parameters 1/2 if the chosen ones are not valid."""
     parameters = {"alphas": settings.alpha, "betas": settings.beta}
     grid = {
         name: [0.5] if value in (None, 0.5) else [value, 0.5] for name, value in parameters.items()
@@ -157,15 +145,9 @@ def _measure_rows(sweep: Any, settings: Any) -> list[list[str]]:
         name = setting.information_measure
         values = [f"{getattr(setting, p.name):g}" for p in measures.MEASURES[name].parameters]
         label = f"{name} ({', '.join(values)})" if values else name
-        bound = f"{_bound(setting):.4g}".replace("inf", "∞")
+        bound = f"{setting.upper_bound(name):.4g}".replace("inf", "∞")
         rows.setdefault(name, [label, number(result["infolm"]), bound])
     return list(rows.values())
-
-
-def _bound(settings: Any) -> float:
-    """The largest score that is possible, or infinity."""
-    options = {name: getattr(settings, name) for name in ("symmetrize", "alpha", "beta")}
-    return measures.upper_bound(settings.information_measure, **options)
 
 
 def _line_plot(name: str) -> gr.LinePlot:
@@ -176,7 +158,7 @@ def _line_plot(name: str) -> gr.LinePlot:
 
 
 def _curve(sweep: Any, name: str, choice: float | None) -> Any:
-    """The update of a curve, with an upright line at the value chosen; hidden without a value."""
+    """Return the update of a curve with a line at the chosen value; hide it without a value."""
     if choice is None:
         return gr.update(visible=False)
     results = sweep(**{f"{name}s": sorted({*SWEEP_GRIDS[name], choice})})

@@ -1,7 +1,6 @@
-"""How much the page takes at once, in one table, and the checks that say so before any work begins.
+"""Limits of the demo in one table, and checks of requests before any work begins.
 
-A text of n tokens costs n passes over n tokens, so what a file may cost is counted in tokens
-squared.
+A text of n tokens costs n passes over n tokens, so the cost of a file is counted in tokens squared.
 """
 
 from __future__ import annotations
@@ -47,13 +46,13 @@ def at_most(template: str, count: int, limit: int, remedy: str = "shorten it") -
         )
 
 
-def check_group(place: str, candidate: str, references: Sequence[str]) -> None:
-    """Raise ValueError unless a candidate's references are few, and all its texts short."""
+def check_group(position: str, candidate: str, references: Sequence[str]) -> None:
+    """Raise ValueError if a candidate has too many or no references, or too long a text."""
     if not references:
-        raise ValueError(f"{place} needs at least one reference")
-    at_most(f"{place} has {{}} references", len(references), REFERENCES, "leave some out")
+        raise ValueError(f"{position} needs at least one reference")
+    at_most(f"{position} has {{}} references", len(references), REFERENCES, "leave some out")
     for text in (candidate, *references):
-        at_most(f"a text of {place} has {{}} characters", len(text), CHARACTERS)
+        at_most(f"a text of {position} has {{}} characters", len(text), CHARACTERS)
 
 
 def check_compared(counts: Sequence[int], model: str) -> None:

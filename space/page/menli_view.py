@@ -1,13 +1,13 @@
-"""Why two texts score as they do by MENLI: does each follow from the other, or deny it?"""
+"""Explanation of a MENLI score: entailment and contradiction in both directions."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import gradio as gr
 
-from .appearance import Why, make_reproduction
+from .appearance import ExplanationView
+from .components import make_reproduction
 
 DIRECTIONS = {
     "rh": ("candidate_follows", "Does the candidate follow from the reference?"),
@@ -24,7 +24,7 @@ CONTRADICTION = 0.8
 
 
 def make() -> list[Any]:
-    """The components that explain a score: the strongest ones, and those behind “Details”."""
+    """Create the components that explain a score, the less important ones behind “Details”."""
     gr.Markdown(
         "### Does each text follow from the other?\n"
         "A model reads both texts and says how likely it is that one follows from the other. The "
@@ -38,20 +38,20 @@ def make() -> list[Any]:
     with gr.Accordion("Details", open=False):
         gr.Markdown(
             "### How far to trust it\n"
-            "The model of this page is small, and it errs: of sentence pairs that it has not seen "
+            "The model of this demo is small, and it errs: of sentence pairs that it has not seen "
             "it names the right answer of three for 85% (SNLI) and 70% (MNLI)."
         )
         return components + make_reproduction()
 
 
-def explain(scorer: Any, candidate: str, reference: str, settings: Mapping[str, Any]) -> Why:
-    """What explains the score of a candidate with one reference."""
-    facts, updates = {}, []
+def explain(scorer: Any, candidate: str, reference: str, settings: Any) -> ExplanationView:
+    """Explain the score of a candidate with one reference."""
+    details, updates = {}, []
     for direction, (name, _) in DIRECTIONS.items():
         options = {**settings, "direction": direction, "probabilities": True}
         columns = scorer.score([candidate], [reference], **options)["probabilities"]
-        facts[name] = {label: columns[letter][0] for letter, (label, _) in CLASSES.items()}
+        details[name] = {label: columns[letter][0] for letter, (label, _) in CLASSES.items()}
         updates.append({words: columns[letter][0] for letter, (_, words) in CLASSES.items()})
-    contradiction = min(probabilities["contradiction"] for probabilities in facts.values())
+    contradiction = min(probabilities["contradiction"] for probabilities in details.values())
     verdict = "They contradict each other" if contradiction > CONTRADICTION else ""
-    return Why(bound=1.0, facts=facts, updates=updates, verdict=verdict)
+    return ExplanationView(bound=1.0, details=details, updates=updates, verdict=verdict)

@@ -1,4 +1,4 @@
-"""Texts scored by any of the three metrics: a pair with all that explains it, or many in parts."""
+"""Scoring by any of the three metrics: a pair with its explanation, or many pairs in parts."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ from infolm_metric.core.inputs import Pairs, check_pairs
 from infolm_metric.core.results import add_counts, is_judged, occurring
 
 from . import baryscore_view, infolm_view, limits, menli_view
-from .appearance import Why, shorten
+from .appearance import ExplanationView, shorten
 from .settings import LABELS, SCORERS, check_settings, default
 
 VIEWS: dict[str, Any] = {"infolm": infolm_view, "baryscore": baryscore_view, "menli": menli_view}
-"""What explains each metric's scores."""
+"""Modules that explain each metric's scores."""
 LOCK = threading.RLock()
-"""Held while a model is loaded or reads: a tokenizer serves one at a time."""
+"""Held while a model is loaded or used, because a tokenizer serves one thread at a time."""
 REUSE_BYTES = 1 << 28  # of texts that come again, by scorer
 EXPECTED_ERRORS = (ValueError, TypeError, OSError)  # of checks; anything else is a bug of ours
 
 
 def refusal(error: BaseException) -> gr.Error:
-    """What a program is told that asked for something that is refused."""
+    """Return the error that the API sends for a refused request."""
     return gr.Error(shorten(str(error)), print_exception=False)
 
 
 @dataclass(frozen=True)
 class Answer:
-    """A candidate compared with its references, and why it scores as it does."""
+    """Score of a candidate against its references, and its explanation."""
 
     metric: str
     settings: dict[str, Any]
@@ -42,62 +42,62 @@ class Answer:
     references: list[str]
     score: float
     higher_is_better: bool
-    baseline: BaselineStats | None  # what unrelated texts score, where that is known
-    readable: bool  # False if the model cannot read the texts, so that the score says nothing
+    baseline: BaselineStats | None  # if known
+    readable: bool  # False if the model cannot process the texts, so that the score is meaningless
     warnings: Mapping[str, int]
     signature: str
-    closest: int  # which reference is explained
-    why: Why
+    closest: int  # index of the reference that is explained
+    view: ExplanationView
 
     @property
     def name(self) -> str:
-        """The metric, and by which measure."""
+        """Name of the metric, with InfoLM's measure."""
         title = LABELS[self.metric].partition(":")[0]
         measure = self.settings.get("information_measure", default("infolm", "information_measure"))
         return f"{title} ({measure})" if self.metric == "infolm" else title
 
     @property
     def best(self) -> float:
-        """What a copy scores."""
-        return self.why.bound if self.higher_is_better else 0.0
+        """Best possible score."""
+        return self.view.bound if self.higher_is_better else 0.0
 
     @property
     def verdict(self) -> str:
-        """How close the texts are, in words."""
+        """Verdict on the score, in words."""
         if not self.readable:
             return "The model cannot read this"
         if self.score == self.best:
             return "The same as a copy"
-        if self.why.verdict or self.baseline is None:
-            return self.why.verdict or "No verdict"
+        if self.view.verdict or self.baseline is None:
+            return self.view.verdict or "No verdict"
         words = self.baseline.verdict(self.score, self.best)
         return f"{words.capitalize()} unrelated texts"
 
     def as_dict(self) -> dict[str, Any]:
-        """What a program is told."""
+        """Return the answer of the API."""
         names = ("metric", "score", "higher_is_better", "verdict", "warnings", "signature")
         unrelated = self.baseline and vars(self.baseline)
-        facts = {"explained_reference": self.closest, "unrelated": unrelated, "why": self.why.facts}
-        return {name: getattr(self, name) for name in names} | facts
+        details = {"explained_reference": self.closest, "unrelated": unrelated}
+        return {name: getattr(self, name) for name in names} | details | {"why": self.view.details}
 
 
 @functools.cache
-def scorer_of(metric: str, model: str) -> Any:
-    """The scorer that all visitors share; whoever calls holds the LOCK."""
+def load_scorer(metric: str, model: str) -> Any:
+    """Return the scorer that all visitors share; the caller must hold the LOCK."""
     return SCORERS[metric](model_name_or_path=model, reuse_memory=REUSE_BYTES)
 
 
 def token_counts(texts: Sequence[str], model: str) -> list[int]:
-    """The number of tokens of each text, special ones included."""
+    """Return the number of tokens of each text, including special tokens."""
     with LOCK:
-        tokenizer = scorer_of("infolm", model).tokenizer
+        tokenizer = load_scorer("infolm", model).tokenizer
         return [len(ids) for ids in tokenizer(list(texts), verbose=False)["input_ids"]]
 
 
 def compare(
     metric: str, candidate: Any, references: Any, settings: Mapping[str, Any] | None = None
 ) -> Answer:
-    """The score of a candidate with its explanation.
+    """Score a candidate against its references, and explain the score.
 
     Raises:
         TypeError, ValueError: a text or a setting is refused.
@@ -113,7 +113,7 @@ def compare(
     model = settings["model_name_or_path"]
     limits.check_compared(token_counts([candidate, *references], model), model)
     with LOCK:
-        scorer = scorer_of(metric, model)
+        scorer = load_scorer(metric, model)
         metric_settings = scorer.settings.replace(**settings)
         statistics = scorer.count(pairs.texts_by_side, metric_settings)
         result = scorer.score_part(pairs, metric_settings, statistics)
@@ -129,22 +129,22 @@ def compare(
             references=references,
             score=result[metric],
             higher_is_better=result["higher_is_better"],
-            baseline=unrelated(scorer, pairs, metric_settings, statistics),
+            baseline=find_stats(scorer, pairs, metric_settings, statistics),
             readable=is_judged(result.counts),
             warnings=result["warnings"],
             signature=result["signature"],
             closest=closest,
-            why=VIEWS[metric].explain(scorer, candidate, references[closest], options),
+            view=VIEWS[metric].explain(scorer, candidate, references[closest], options),
         )
 
 
 def score_in_parts(
     metric: str, pairs: Pairs, counts: Sequence[Sequence[int]], settings: Mapping[str, Any]
 ) -> Iterator[int | dict[str, Any]]:
-    """The number of pairs done, again and again, and at last the whole.
+    """Yield the number of scored pairs after each part, and finally the whole result.
 
-    Between two parts others get their turn, and a visitor who has left is noticed. The weights come
-    from all pairs, so that the scores are those of one call of `compute`.
+    Between two parts other visitors get their turn, and a disconnect is noticed. The token weights
+    come from all pairs, so that the scores equal the scores of one call of `compute`.
 
     Args:
         metric: its name.
@@ -153,7 +153,7 @@ def score_in_parts(
         settings: checked.
     """
     with LOCK:
-        scorer = scorer_of(metric, settings["model_name_or_path"])
+        scorer = load_scorer(metric, settings["model_name_or_path"])
         metric_settings = scorer.settings.replace(**settings)
         statistics = scorer.count(pairs.texts_by_side, metric_settings)
     scores: list[float] = []
@@ -168,7 +168,7 @@ def score_in_parts(
         warnings = add_counts([warnings, result.counts])
         yield len(scores)
     with LOCK:
-        baseline = unrelated(scorer, pairs, metric_settings, statistics)
+        baseline = find_stats(scorer, pairs, metric_settings, statistics)
     yield {
         "metric": metric,
         "mean": sum(scores) / len(scores),
@@ -180,7 +180,7 @@ def score_in_parts(
     }
 
 
-def unrelated(scorer: Any, pairs: Pairs, settings: Any, statistics: Any) -> BaselineStats | None:
+def find_stats(scorer: Any, pairs: Pairs, settings: Any, statistics: Any) -> BaselineStats | None:
     """Return the statistics of unrelated texts by the package's baseline, if it fits."""
     counts = Counter(pairs.counts)
     stats = most_frequent(scorer.baseline_stats(settings, statistics, None, counts), counts)

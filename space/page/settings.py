@@ -1,6 +1,6 @@
-"""The settings that the page offers, by the words of settings.toml, and the components of them.
+"""The settings of the demo, described in settings.toml, and their components.
 
-Names, defaults and checks are those of the metrics' own settings.
+Names, defaults and checks come from the metrics' settings.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import gradio as gr
 from infolm_metric import BaryScorer, InfoLMScorer, MENLIScorer, measures
 
 SCORERS: dict[str, Any] = {"infolm": InfoLMScorer, "baryscore": BaryScorer, "menli": MENLIScorer}
-DEFAULTS = {"model_name_or_path": "bundled"}  # of the page, where they are not the metric's
+DEFAULTS = {"model_name_or_path": "bundled"}  # of the demo, which override the metric's
 LABELS = {
     "infolm": "InfoLM: what a language model expects in each word’s place",
     "baryscore": "BaryScore: how far apart the words lie inside the model",
@@ -24,52 +24,39 @@ LABELS = {
 }
 PARAMETERS = ("alpha", "beta")
 WORDS = tomllib.loads(Path(__file__).with_name("settings.toml").read_text())
+WORDS["information_measure"]["values"] = [(measure, measure) for measure in measures.MEASURES]
 QUIET: dict[str, Any] = {"api_visibility": "private", "queue": False, "show_progress": "hidden"}
-"""Of events that only rearrange the page."""
+"""Options of events that only rearrange the demo."""
 
 
 @dataclass(frozen=True)
 class Control:
-    """How the page asks for a setting: by words for each value, or by a number in a range."""
+    """Control of a setting: a choice with words for each value, or a number in a range."""
 
     label: str
     info: str | None = None
     words: Mapping[Any, str] | None = None
     range: tuple[float, float] | None = None
-    start: float | None = None  # where the setting has no default
+    start: float | None = None  # if the setting has no default
 
 
-def _control(metric: str, name: str) -> Control:
-    """A control, with those of the page's values that the metric's own settings take."""
-    fields = dict(WORDS[name])
-    values = fields.pop("values", None)
-    words = values and {value: label for value, label in values if _takes(metric, name, value)}
-    if name == "information_measure":
-        words = {measure: measure for measure in measures.MEASURES}
-    return Control(words=words, **fields)
+def _control(metric: str, values: Sequence[Any] = (), **fields: Any) -> Control:
+    """Return a control with the values that have no list of metrics, or list this metric."""
+    words = {value: label for value, label, *metrics in values if metric in (metrics or [metric])}
+    return Control(words=words or None, **fields)
 
 
-def _takes(metric: str, name: str, value: Any) -> bool:
-    try:
-        return bool(SCORERS[metric](**{name: value}))
-    except ValueError:
-        return False
-
-
-SETTINGS = {
-    "infolm": tuple(WORDS),
-    "baryscore": ("multi_reference", "idf", "model_name_or_path"),
-    "menli": ("multi_reference",),
-}
+OWNERS = {name: fields.pop("metrics", ["infolm"]) for name, fields in WORDS.items()}
 CONTROLS = {
-    metric: {name: _control(metric, name) for name in names} for metric, names in SETTINGS.items()
+    metric: {name: _control(metric, **WORDS[name]) for name in WORDS if metric in OWNERS[name]}
+    for metric in SCORERS
 }
 CONTROL_KEYS = [(metric, name) for metric, controls in CONTROLS.items() for name in controls]
-"""The controls in the order of the page."""
+"""The controls in the order of the demo."""
 
 
 def check_settings(metric: str, settings: Mapping[str, Any] | None) -> dict[str, Any]:
-    """The settings of a request with the page's defaults, checked as the metric's own.
+    """Return the checked settings of a request, with the demo's defaults.
 
     Raises:
         TypeError, ValueError: the metric or a setting is unknown, or a value is wrong.
@@ -93,9 +80,9 @@ def check_settings(metric: str, settings: Mapping[str, Any] | None) -> dict[str,
             choices = ", ".join(map(str, words))
             raise ValueError(f"{name} must be one of {choices}, got {value!r:.60}")
     settings = {**DEFAULTS, **(settings or {})}
-    if metric == "infolm":  # parameters that the measure does not have are left out
+    if metric == "infolm":  # without parameters that the measure does not have
         measure = settings.get("information_measure", default(metric, "information_measure"))
-        parameters = _parameters_of(measure)
+        parameters = _parameter_names(measure)
         settings = {k: v for k, v in settings.items() if k not in PARAMETERS or k in parameters}
     metric_settings = SCORERS[metric](**settings).settings
     ranges = {name: control.range for name, control in controls.items() if control.range}
@@ -106,12 +93,12 @@ def check_settings(metric: str, settings: Mapping[str, Any] | None) -> dict[str,
 
 
 def default(metric: str, name: str) -> Any:
-    """The default of a metric's setting on the page."""
+    """Return the demo's default of a setting."""
     return DEFAULTS.get(name, getattr(SCORERS[metric]().settings, name))
 
 
 def make_controls(label: str, metric: str) -> tuple[gr.Radio, list[Any]]:
-    """The choice of a metric, and every control in the order of CONTROL_KEYS, folded away."""
+    """Create the choice of a metric and, folded, all controls in the order of CONTROL_KEYS."""
     radio = gr.Radio([(words, name) for name, words in LABELS.items()], value=metric, label=label)
     groups, controls = {}, {}
     with gr.Accordion("Settings", open=False):
@@ -131,8 +118,8 @@ def make_controls(label: str, metric: str) -> tuple[gr.Radio, list[Any]]:
     return radio, list(controls.values())
 
 
-def settings_of(metric: str, values: Sequence[Any]) -> dict[str, Any]:
-    """The settings in the values of the controls; an emptied number stands for the default."""
+def read_settings(metric: str, values: Sequence[Any]) -> dict[str, Any]:
+    """Return the settings in the values of the controls, without emptied numbers."""
     items = zip(CONTROL_KEYS, values, strict=True)
     return {name: v for (group, name), v in items if group == metric and v is not None}
 
@@ -149,17 +136,17 @@ def _component(metric: str, name: str) -> Any:
 
 
 def _show_measure(measure: str) -> list[Any]:
-    """Updates: what the measure is, and those of its parameters that it has."""
-    parameters = _parameters_of(measure)
+    """Return updates with the description of a measure, and its parameters made visible."""
+    parameters = _parameter_names(measure)
     numbers = [gr.update(visible=name in parameters) for name in PARAMETERS]
     return [gr.update(info=_describe(measure)), *numbers]
 
 
-def _parameters_of(measure: str) -> list[str]:
+def _parameter_names(measure: str) -> list[str]:
     return [parameter.name for parameter in measures.MEASURES[measure].parameters]
 
 
 def _describe(measure: str) -> str:
-    """What the measure is, in a sentence."""
+    """Describe a measure in a sentence."""
     words = measures.MEASURES[measure].description
     return f"{words[:1].upper()}{words[1:]}. p: the reference, q: the candidate."

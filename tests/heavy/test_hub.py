@@ -18,7 +18,7 @@ from transformers import BertForMaskedLM
 
 import infolm_metric
 from infolm_metric import InfoLMScorer
-from infolm_metric.commands.register import register
+from infolm_metric.integrations.register import register
 from tests.model_families import FolderMaker, pickled
 from tests.nearly_equal import assert_text_nearly_equal
 from tests.processes import printed

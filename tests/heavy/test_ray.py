@@ -8,6 +8,7 @@ from pyarrow import Table, parquet
 
 from infolm_metric import InfoLMScorer, InfoLMSettings, MENLIScorer
 from infolm_metric.commands.main import main
+from infolm_metric.core.tables import Source
 from infolm_metric.metrics import METRICS
 from tests.nearly_equal import assert_text_nearly_equal
 from tests.paraphrases import PARAPHRASES
@@ -53,14 +54,14 @@ def score_alone(kind, **settings):
     return kind(**settings).score(*pairs)
 
 
-def score_files(rows, scorer):
-    """Scores the rows into a folder, as `infolm score --engine ray` does."""
+def score_rows(rows, scorer):
+    """Score the rows into a folder, as `infolm score --engine ray` does."""
     from datasets import Dataset
 
-    from infolm_metric.jobs import ray_jobs
+    from infolm_metric.jobs.ray_jobs import score_source
 
-    ray_jobs.start()
-    return ray_jobs.score_files(Dataset.from_list(rows), "scores.parquet", scorer, workers=1)
+    source = Source("rows", lambda: iter(()), load=lambda: Dataset.from_list(rows))
+    return score_source(scorer, source, "scores.parquet", workers=1)
 
 
 @pytest.mark.parametrize("metric", ["infolm", "menli", "toy"])
@@ -99,12 +100,12 @@ def test_a_worker_that_would_score_otherwise_is_refused(cluster, toy, monkeypatc
     signature = ToyScorer().signature().replace("size:1", "size:9")
     monkeypatch.setattr(ToyScorer, "signature", lambda *_: signature)  # of this process alone
     with pytest.raises(ValueError, match="than the driver: size was 9 and is 1 now; give all"):
-        score_files(ROWS, ToyScorer())
+        score_rows(ROWS, ToyScorer())
 
 
 def test_a_column_that_is_there_already_is_not_overwritten(cluster):
     with pytest.raises(ValueError, match="a column 'toy' already; rename or drop it"):
-        score_files([{**row, "toy": 0.5} for row in ROWS], ToyScorer())
+        score_rows([{**row, "toy": 0.5} for row in ROWS], ToyScorer())
 
 
 @pytest.mark.parametrize("kind", ["jsonl", "parquet"])

@@ -124,7 +124,7 @@ def test_no_command_writes_over_what_it_reads(infolm, arguments):
     contents = {file: file.read_bytes() for file in Path().iterdir()}
     code, output, errors = infolm(*arguments)
     assert (code, output) == (2, ""), errors
-    assert f"cannot write {arguments[-1]}: it is read, too, and would be lost" in errors
+    assert f"cannot write {arguments[-1]}: it is also an input" in errors
     assert {file: file.read_bytes() for file in Path().iterdir()} == contents
 
 

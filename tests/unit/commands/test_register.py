@@ -8,7 +8,7 @@ import evaluate
 import pytest
 
 import infolm_metric
-from infolm_metric.commands.register import module_script, register
+from infolm_metric.integrations.register import module_script, register
 from infolm_metric.metrics import METRICS
 from tests.nearly_equal import assert_nearly_equal
 from tests.project_files import ROOT

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from infolm_metric.core import files
+from infolm_metric.core import files, tables
 
 ODD = "a\u2028b\u2029c\u0085d\x0be\x0cf\x1cg\rh"
 """Every character but the line feed at which str.splitlines splits."""
@@ -59,14 +59,14 @@ TABLES = [
 def test_a_table_gives_its_cells_as_they_are(file, name, content):
     compressed = file(f"{name}.GZ", gzip.compress(content.encode()))
     for path in (file(name, content), compressed):
-        assert list(files.read_documents(path, "text")) == [f'{ODD}\n"x", y', "", "NA"]
+        assert list(tables.read_documents(path, "text")) == [f'{ODD}\n"x", y', "", "NA"]
     with pytest.raises(ValueError, match="no column 'target'; there are .*text"):
-        list(files.read_documents(compressed, "target"))
+        list(tables.read_documents(compressed, "target"))
 
 
 def test_a_cell_may_be_long(file):
     text = "word " * 40_000
-    assert list(files.read_documents(file("a.csv", f"text\n{text}\n"), "text")) == [text]
+    assert list(tables.read_documents(file("a.csv", f"text\n{text}\n"), "text")) == [text]
 
 
 def test_references_may_be_a_text_or_a_list_and_come_from_several_columns(file):
@@ -76,7 +76,7 @@ def test_references_may_be_a_text_or_a_list_and_come_from_several_columns(file):
     )
     path = file("a.jsonl", "\n".join(map(json.dumps, rows)))
     pairs = [("a", ["b", "c", "d"]), ("e", ["f", "g", "h"])]
-    assert list(files.Source(path, lambda: files.read_rows(path), None, ["x", "y"])) == pairs
+    assert list(tables.Source(path, lambda: tables.read_rows(path), None, ["x", "y"])) == pairs
 
 
 MANY_LINES = b'a,b\n"' + b"x\n".rjust(1000) * (files.LONGEST // 999)
@@ -124,21 +124,21 @@ BAD_TABLES = [
 def test_a_bad_table_is_refused_by_name_and_line(file, name, content, problem):
     path = file(name, content)
     with pytest.raises((ValueError, TypeError)) as refusal:
-        list(files.Source(path, lambda: files.read_rows(path)))
+        list(tables.Source(path, lambda: tables.read_rows(path)))
     assert problem in str(refusal.value) and path in str(refusal.value)
 
 
 def test_plain_files_of_different_lengths_are_refused_with_both_counts(file):
     short, long = file("a.txt", "a\n"), file("b.txt", "a\nb\nc\n")
     with pytest.raises(ValueError) as refusal:
-        list(files.read_parallel(short, [short, long]))
+        list(tables.read_parallel(short, [short, long]))
     assert f"{short} has 1, {long} has 3" in str(refusal.value)
 
 
 def test_a_table_is_not_taken_for_plain_text(file):
     table, plain = file("a.jsonl", "{}"), file("b.txt", "a")
     with pytest.raises(ValueError, match="a.jsonl is a table, .*infolm score --data"):
-        list(files.read_parallel(plain, [table]))
+        list(tables.read_parallel(plain, [table]))
 
 
 def test_what_cannot_be_opened_is_refused(tmp_path):
@@ -147,10 +147,10 @@ def test_what_cannot_be_opened_is_refused(tmp_path):
 
 
 def test_what_can_be_read_once_cannot_be_read_more_often():
-    files.check_there(["-", __file__, __file__])
+    files.check_exists(["-", __file__, __file__])
     for paths, again in ((["-", "-"], False), (["-"], True), ([os.devnull], True)):
         with pytest.raises(ValueError, match="can be read once"):
-            files.check_there(paths, again)
+            files.check_exists(paths, again)
 
 
 @pytest.mark.parametrize("start", ["", "sep={}\n", "sep={}\r\n"])
@@ -159,7 +159,7 @@ def test_what_can_be_read_once_cannot_be_read_more_often():
 def test_the_semicolons_of_a_spreadsheet_and_tabs_separate_cells(file, separator, header, start):
     header = [*header, "n"]
     content = "".join(separator.join(row) + "\n" for row in (header, ("1,5", "a cat", "2")))
-    ((where, row),) = files.read_rows(file("a.csv", start.format(separator) + content))
+    ((where, row),) = tables.read_rows(file("a.csv", start.format(separator) + content))
     expected = [name.strip('"') for name in header]
     assert row == dict(zip(expected, ("1,5", "a cat", "2"), strict=True))
     assert where.endswith(f"line {3 if start else 2}")
@@ -168,13 +168,13 @@ def test_the_semicolons_of_a_spreadsheet_and_tabs_separate_cells(file, separator
 def test_cells_with_line_ends_and_separators_are_warned_of_once(file):
     content = 'prediction,reference\na,b\n"c\nd","e\nf, g"\nh,"i\nj, k"\n'
     with pytest.warns(UserWarning, match="a.csv: .* 2, the first in line 3") as warned:
-        rows = [row for _, row in files.read_rows(file("a.csv", content))]
+        rows = [row for _, row in tables.read_rows(file("a.csv", content))]
     assert len(warned) == 1 and rows[1] == {"prediction": "c\nd", "reference": "e\nf, g"}
 
 
 def test_line_ends_without_tabs_are_read_from_quoted_cells_of_a_tsv(file):
     path = file("a.tsv", 'prediction\treference\na\t"b\nc"\n')
-    assert list(files.Source(path, lambda: files.read_rows(path))) == [("a", ["b\nc"])]
+    assert list(tables.Source(path, lambda: tables.read_rows(path))) == [("a", ["b\nc"])]
 
 
 TEXT_LISTS = st.lists(st.text(st.characters(codec="utf-8")), min_size=1)
@@ -182,7 +182,7 @@ TEXT_LISTS = st.lists(st.text(st.characters(codec="utf-8")), min_size=1)
 
 def references_in(cell):
     """The references in a cell of CSV or TSV."""
-    return files.references_of("line 2", files.Cells(reference=cell))
+    return tables.parse_references("line 2", tables.Cells(reference=cell))
 
 
 @given(TEXT_LISTS, st.sampled_from(["", " ", "\n"]))
@@ -234,8 +234,8 @@ def test_other_cells_are_texts_as_they_are(cell, recwarn):
 
 @pytest.mark.parametrize("cell", ["['a', 'b']", "[]", "{'a': 1}", "('a',)"])
 def test_a_candidate_is_always_a_text(cell):
-    row = files.Cells(prediction=cell, reference="b")
-    assert files.pair_of("line 2", row) == (cell, ["b"])
+    row = tables.Cells(prediction=cell, reference="b")
+    assert tables.parse_pair("line 2", row) == (cell, ["b"])
 
 
 # Data sets
@@ -261,9 +261,9 @@ def folder(tmp_path):
 @pytest.mark.parametrize("streaming", [False, True])
 def test_a_data_set_is_read_split_by_split_and_again(folder, name, streaming):
     split = None if name == "single" else "test"
-    dataset = files.load_dataset(str(folder / name), split=split, streaming=streaming)
+    dataset = tables.load_dataset(str(folder / name), split=split, streaming=streaming)
     for _ in range(2):
-        rows = list(files.dataset_rows("d", dataset))
+        rows = list(tables.dataset_rows("d", lambda: dataset))
         assert rows == [("d, row 1", {"text": "b"}), ("d, row 2", {"text": "c"})]
 
 
@@ -274,9 +274,9 @@ def test_a_data_set_of_csv_has_the_rows_of_its_file(tmp_path, ending, streaming)
     path = tmp_path / f"a.{ending}"
     rows = ["prediction reference", "NA null", " nan", """a "['b',_'c']\""""]
     path.write_text("".join(row.replace(" ", mark).replace("_", " ") + "\n" for row in rows))
-    dataset = files.load_dataset(str(tmp_path), streaming=streaming)
-    pairs = [files.pair_of(*row) for row in files.dataset_rows("d", dataset)]
-    assert pairs == [files.pair_of(*row) for row in files.read_rows(str(path))]
+    dataset = tables.load_dataset(str(tmp_path), streaming=streaming)
+    pairs = [tables.parse_pair(*row) for row in tables.dataset_rows("d", lambda: dataset)]
+    assert pairs == [tables.parse_pair(*row) for row in tables.read_rows(str(path))]
     assert pairs == [("NA", ["null"]), ("", ["nan"]), ("a", ["b", "c"])]
 
 
@@ -292,7 +292,7 @@ NO_SPLITS = [
 @pytest.mark.parametrize(("name", "split", "words"), NO_SPLITS)
 def test_a_data_set_or_split_that_is_not_there_is_refused(folder, name, split, words):
     with pytest.raises((ValueError, OSError), match=words):
-        files.load_dataset(str(folder / name), split=split)
+        tables.load_dataset(str(folder / name), split=split)
 
 
 # Writing
@@ -365,9 +365,9 @@ OUTPUTS = [
     (".", "it is a folder"),
     ("no/file.txt", "no folder 'no'"),
     ("dangling", "no folder"),
-    ("input.txt", "it is read, too"),
-    ("same.txt", "it is read, too"),
-    ("data/new.txt", "it is read, too"),
+    ("input.txt", "it is also an input"),
+    ("same.txt", "it is also an input"),
+    ("data/new.txt", "it is also an input"),
     ("new.txt", None),
 ]
 

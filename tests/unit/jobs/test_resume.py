@@ -20,9 +20,9 @@ from hypothesis.stateful import RuleBasedStateMachine, precondition, rule, run_s
 
 from infolm_metric import InfoLMScorer
 from infolm_metric.core.baselines import Baseline, NoBaseline
-from infolm_metric.core.files import Source, read_parallel, read_rows
 from infolm_metric.core.results import ChunkScores
 from infolm_metric.core.scorer import Scorer
+from infolm_metric.core.tables import Source, read_parallel, read_rows
 from infolm_metric.jobs import resume
 from infolm_metric.jobs.resume import run_job
 from tests.random_pairs import random_pairs, write_lines
@@ -322,7 +322,7 @@ def test_memory_does_not_grow_with_the_number_of_rows():
 REFUSED = [
     (lambda: OUTPUT.write_text("mine\n"), OUTPUT, None, "no job has written it"),
     (lambda: os.mkfifo(OUTPUT), OUTPUT, None, "no job has written it"),
-    (None, "pairs.jsonl", None, "it is read, too"),
+    (None, "pairs.jsonl", None, "it is also an input"),
     (None, "no/scores.jsonl", None, "no folder"),
     (None, OUTPUT, Source("-", lambda: iter(()), files=("-",)), "can be read once"),
     (None, OUTPUT, Source("nothing", lambda: iter(())), "nothing has no rows"),

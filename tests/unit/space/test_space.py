@@ -121,7 +121,7 @@ def test_a_text_beyond_the_limits_is_refused_in_words(candidate, references, wor
 
 
 def test_visitors_share_a_model():
-    assert scoring.scorer_of("infolm", "bundled") is scoring.scorer_of("infolm", "bundled")
+    assert scoring.load_scorer("infolm", "bundled") is scoring.load_scorer("infolm", "bundled")
 
 
 # Answers.
@@ -182,7 +182,7 @@ def test_the_explanation_is_of_the_score_with_the_closest_reference(metric):
 def test_the_nine_measures_and_the_curves_hold_the_score_itself():
     options = {"information_measure": "ab_divergence", "alpha": 1.0, "beta": -0.5}
     answer = compare("infolm", *PAIR, options)
-    *_, rows, temperature, interpolation, alpha, beta = answer.why.updates
+    *_, rows, temperature, interpolation, alpha, beta = answer.view.updates
     assert {row[0].partition(" ")[0] for row in rows} == {*MEASURES}
     (score,) = (score for name, score, *_ in rows if name == "ab_divergence (1, -0.5)")
     assert float(score) == pytest.approx(answer.score, rel=1e-3)
@@ -190,14 +190,14 @@ def test_the_nine_measures_and_the_curves_hold_the_score_itself():
         choice = curve["value"].query("line == 'your choice'")
         assert list(choice["score"]) == pytest.approx([0.0, answer.score], abs=1e-6), name
     assert {0.0, 0.5} & {*alpha["value"]["alpha"]} == set() and beta["visible"]
-    *_, alpha, beta = compare("infolm", *PAIR).why.updates
+    *_, alpha, beta = compare("infolm", *PAIR).view.updates
     assert not alpha["visible"] and not beta["visible"]
 
 
 def test_bars_colours_and_the_scale_show_the_numbers_of_the_explanation():
     answer = compare("infolm", *PAIR)
-    expected = answer.why.facts["expected_by_candidate"]
-    candidate, reference, *_ = (update["value"] for update in answer.why.updates[:2])
+    expected = answer.view.details["expected_by_candidate"]
+    candidate, reference, *_ = (update["value"] for update in answer.view.updates[:2])
     assert len(expected) == len(candidate) == len(reference) == 8
     percents = dict(zip(candidate["token"], candidate["percent"], strict=True))
     assert percents == pytest.approx({token: 100 * value for token, value in expected.items()})
@@ -210,7 +210,7 @@ def test_bars_colours_and_the_scale_show_the_numbers_of_the_explanation():
     assert any("q: the candidate." in (control.info or "") for control in controls)
     assert (appearance.number(0.5), appearance.number(0.0005)) == ("0.5000", "0.0005")
 
-    tokens, _, moves, _ = compare("baryscore", *PAIR).why.updates
+    tokens, _, moves, _ = compare("baryscore", *PAIR).view.updates
     assert [word for word, _ in tokens] == ["the", "cat", "slept", "on", "the", "sofa", "."]
     assert {level for _, level in tokens} <= {*appearance.LEVELS} and "most" in dict(
         tokens
@@ -283,7 +283,7 @@ def test_a_file_scored_in_parts_scores_as_in_one_call(metric, options, tmp_path,
     texts = ["A cat slept.", "It rained all day.", "", "The sofa was red."]
     rows = [{"prediction": text, "references": [PAIR[0], text + " Yes."]} for text in texts]
     path = write_lines(tmp_path / "pairs.jsonl", rows)
-    shares, results = [], file_tab.score_steps(str(path), metric, None, None, options)
+    shares, results = [], file_tab.iter_scores(str(path), metric, None, None, options)
     for share, result in results:
         shares.append(share)
         if result:  # whose file goes with the last step
@@ -303,7 +303,7 @@ def test_the_file_of_scores_keeps_a_carriage_return(tmp_path):
     path = write_lines(
         tmp_path / "a.jsonl", [{"prediction": "A cat\rsat.", "reference": "A\rcat."}]
     )
-    for _, result in file_tab.score_steps(str(path), "baryscore", None, None, None):
+    for _, result in file_tab.iter_scores(str(path), "baryscore", None, None, None):
         if result:
             table = pd.read_csv(result["download"])
     assert table[["prediction", "references"]].to_numpy().tolist() == [["A cat\rsat.", "A\rcat."]]
@@ -318,7 +318,11 @@ def test_a_message_shows_names_as_they_are():
 def test_a_cell_of_a_file_may_hold_a_list_and_columns_are_found_by_their_names(tmp_path):
     (tmp_path / "a.csv").write_text("hypothesis,references\na,\"['b', 'c']\"\n")
     path = str(tmp_path / "a.csv")
-    assert file_tab.columns_of(path) == (["hypothesis", "references"], "hypothesis", ["references"])
+    assert file_tab.find_columns(path) == (
+        ["hypothesis", "references"],
+        "hypothesis",
+        ["references"],
+    )
     assert file_tab.read_pairs(path, None, []).references == [["b", "c"]]
 
 
@@ -346,7 +350,7 @@ WRONG_FILES = [
 def test_a_file_that_cannot_be_scored_is_refused_without_its_path(name, content, words, tmp_path):
     (tmp_path / name).write_text(content)
     with pytest.raises((ValueError, TypeError), match=re.escape(words)) as error:
-        list(file_tab.score_steps(str(tmp_path / name), "infolm", None, None, None))
+        list(file_tab.iter_scores(str(tmp_path / name), "infolm", None, None, None))
     assert str(tmp_path) not in str(error.value)
 
 

@@ -1,0 +1,448 @@
+"""Tables of texts: CSV, TSV, JSON Lines, Parquet and data sets, as rows with their positions.
+
+Every error is a ValueError or TypeError that names the file, the line and the remedy.
+"""
+
+from __future__ import annotations
+
+import ast
+import csv
+import json
+import os
+import re
+import reprlib
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import chain, zip_longest
+from pathlib import Path, PurePath
+from typing import Any
+
+from infolm_metric.core.files import LONGEST, STANDARD_INPUT, label, read_lines, read_texts
+from infolm_metric.core.inputs import Pair, check_text
+
+PARQUET_BATCH = 1024
+"""Rows read at a time."""
+CANDIDATE_COLUMNS = ("prediction", "candidate")
+REFERENCE_COLUMNS = ("references", "reference")
+
+JSON_LINES = (
+    "write one JSON object per line (`jq -c '.[]' FILE` converts an array of objects, "
+    "`jq -c . FILE` objects that span lines)"
+)
+
+Row = tuple[str, Mapping[str, Any]]
+"""Position of a row ("data.csv, line 3"), and its values by column."""
+
+
+class Cells(dict[str, str]):
+    """Row of CSV or TSV, in which a list of references is written as a string."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """Rows with a candidate and its references each, readable any number of times.
+
+    Attributes:
+        name: for messages.
+        rows: returns an iterator over all rows.
+        candidate_column: by default the one of CANDIDATE_COLUMNS that the row has.
+        reference_columns: by default the one of REFERENCE_COLUMNS that the row has.
+        files: the files that are read, and must not be overwritten.
+        against_sources: True if the columns of references hold sources.
+        load: returns the path of the table, or the data set; None for texts and plain text files.
+
+    >>> row = {"prediction": "a cat", "references": ["the cat", "cats"]}
+    >>> list(Source("two texts", lambda: iter([("row 1", row)])))
+    [('a cat', ['the cat', 'cats'])]
+    """
+
+    name: str
+    rows: Callable[[], Iterator[Row]]
+    candidate_column: str | None = None
+    reference_columns: Sequence[str] = ()
+    files: tuple[str, ...] = ()
+    against_sources: bool = False
+    load: Callable[[], Any] | None = None
+
+    def __iter__(self) -> Iterator[Pair]:
+        return (self.pair(row) for row in self.rows())
+
+    def pair(self, row: Row) -> Pair:
+        """Return the checked candidate and references of a row."""
+        return parse_pair(*row, self.candidate_column, self.reference_columns)
+
+
+def read_rows(path: str) -> Iterator[Row]:
+    r"""Return the rows of a table as (position, values by column); cells of CSV are strings.
+
+    Standard input is read as JSON Lines.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = folder + "/data.tsv"
+    ...     _ = open(path, "w").write("system\tfluency\nA\t80\n")
+    ...     [row for _, row in read_rows(path)]
+    [{'system': 'A', 'fluency': '80'}]
+    """
+    reader = _json_rows if path == STANDARD_INPUT else TABLES.get(_ending(path))
+    if reader is None:
+        raise ValueError(
+            f"{path}: the name of a table ends in {', '.join(TABLES)} (or one of these and .gz); "
+            + (JSON_LINES if _ending(path) == ".json" else "rename it")
+            + "; for plain text use infolm score with --candidates and --references"
+        )
+    return reader(path)
+
+
+def is_table_path(path: str) -> bool:
+    """Return True if the file's name has the ending of a table.
+
+    >>> is_table_path("pairs.CSV.gz"), is_table_path("pairs.txt")
+    (True, False)
+    """
+    return _ending(path) in TABLES
+
+
+def resembles_file(text: str) -> bool:
+    """Return True for an existing file, or one word with the ending of a text or table file.
+
+    >>> resembles_file("missing.txt"), resembles_file("See missing.txt"), resembles_file("a cat")
+    (True, False, False)
+    """
+    if os.path.exists(text):
+        return not os.path.isdir(text)
+    return _ending(text) in (*TEXT_ENDINGS, *TABLES) and len(text.split()) == 1
+
+
+def _ending(path: str) -> str:
+    """Return the ending of the file's name in lower case, without ".gz"."""
+    return PurePath(path.lower().removesuffix(".gz")).suffix
+
+
+def _json_rows(path: str) -> Iterator[Row]:
+    """Yield the rows of a JSON Lines file; blank lines are skipped."""
+    for number, line in read_lines(path):
+        if not line.strip():
+            continue
+        where = f"{label(path)}, line {number}"
+        try:
+            row = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            raise ValueError(f"{where}: not valid JSON ({error}); {JSON_LINES}") from None
+        if not isinstance(row, dict):
+            raise ValueError(f"{where}: not a JSON object; {JSON_LINES}")
+        yield where, row
+
+
+def _delimited_rows(path: str, delimiters: str) -> Iterator[Row]:
+    """Yield the rows of a CSV or TSV file with a header, quoted as spreadsheet programs do."""
+    csv.field_size_limit(LONGEST)
+    lines = (line for _, line in read_lines(path))
+    first_line, skipped = next(lines, ""), 0
+    separator = _separator(first_line, delimiters)
+    if declared := re.fullmatch(r"sep=(.)\r?\n?", first_line):  # as Excel reads and writes
+        first_line, skipped, separator = next(lines, ""), 1, declared[1]
+    # Without `strict` a stray quote would silently swallow the lines up to the next one.
+    reader = csv.reader(chain([first_line], lines), delimiter=separator, strict=True)
+    header: list[str] = []
+    suspects: list[int] = []
+    try:
+        for cells in filter(None, reader):
+            number = skipped + reader.line_num
+            where = f"{label(path)}, line {number}"
+            if not header:
+                header = cells
+                if duplicates := {name for name in header if header.count(name) > 1}:
+                    raise ValueError(
+                        f"{where}: more than one column is called {min(duplicates)!r}; rename one, "
+                        "or add a header if there is none"
+                    )
+                continue
+            if len(cells) != len(header):
+                raise ValueError(
+                    f"{where}: {len(cells)} cells where the header has {len(header)}, separated by "
+                    f"{separator!r}; put cells that contain separators, quotes or line ends in "
+                    "double quotes"
+                )
+            if any("\n" in cell and separator in cell for cell in cells):
+                suspects.append(number - sum(cell.count("\n") for cell in cells))
+                if separator == "\t":
+                    raise ValueError(
+                        f"{label(path)}, line {suspects[0]}: a cell in double quotes holds a tab "
+                        "and a line end, as if a quotation joined two rows; put cells that contain "
+                        'quotes in double quotes and write each quote inside as "", or use JSON '
+                        "Lines"
+                    )
+            yield where, Cells(zip(header, cells, strict=True))
+    except csv.Error as error:
+        problem, remedy = str(error), "put cells that contain quotes in double quotes, and write "
+        remedy += 'each quote inside as ""'
+        if problem.startswith("new-line character"):
+            problem = "a carriage return without a line feed"
+            remedy = (
+                "put cells that contain one in double quotes; if it ends each line, convert the "
+                "file: tr '\\r' '\\n'"
+            )
+        where = f"{label(path)}, line {skipped + reader.line_num}"
+        raise ValueError(f"{where}: not valid CSV ({problem}); {remedy}") from None
+    if suspects:
+        warnings.warn(
+            f"infolm: {label(path)}: rows with a cell that holds a line end and {separator!r}: "
+            f"{len(suspects)}, the first in line {suspects[0]}; check that no stray double quote "
+            "joined lines there",
+            stacklevel=2,
+        )
+
+
+def _separator(header: str, delimiters: str) -> str:
+    """Return the most frequent delimiter outside of quotes; spreadsheets also use semicolons."""
+    unquoted = re.sub(r'"[^"]*"', "", header)
+    return max(delimiters, key=unquoted.count)
+
+
+def _parquet_rows(path: str) -> Iterator[Row]:
+    """Yield the rows of a Parquet file, read in batches."""
+    from pyarrow import ArrowException, parquet
+
+    number = 0
+    try:
+        with parquet.ParquetFile(path) as file:
+            for batch in file.iter_batches(batch_size=PARQUET_BATCH):
+                for row in batch.to_pylist():
+                    number += 1
+                    yield f"{path}, row {number}", row
+    except (OSError, ArrowException) as error:
+        reason = str(error).strip().partition("\n")[0].rstrip(" .")
+        raise ValueError(f"cannot read {path} after row {number}: {reason}") from error
+
+
+TABLES: dict[str, Callable[[str], Iterator[Row]]] = {
+    ".jsonl": _json_rows,
+    ".ndjson": _json_rows,
+    ".csv": partial(_delimited_rows, delimiters=",;\t"),
+    ".tsv": partial(_delimited_rows, delimiters="\t"),
+    ".parquet": _parquet_rows,
+}
+"""Readers of tables by the ending of the file's name."""
+TEXT_ENDINGS = (".txt", ".text", ".json", ".xlsx")
+"""Endings of other files with texts."""
+
+
+def read_parallel(candidates: str, references: Sequence[str]) -> Iterator[Row]:
+    """Yield a row per line of plain text files with equally many lines."""
+    paths = [candidates, *references]
+    for path in paths:
+        if is_table_path(path):
+            raise ValueError(
+                f"{path} is a table, but plain text with one text per line is expected here; "
+                f"for a table of candidates and references use: infolm score --data {path}"
+            )
+    streams = [read_texts(path) for path in paths]
+    for number, (candidate, *group) in enumerate(zip_longest(*streams), 1):
+        if candidate is None or None in group:
+            counts = [
+                number - (text is None) + sum(1 for _ in stream)
+                for text, stream in zip([candidate, *group], streams, strict=True)
+            ]
+            index = next(i for i, count in enumerate(counts) if count != counts[0])
+            raise ValueError(
+                "the files must have equally many lines, one text on each: "
+                f"{label(candidates)} has {counts[0]}, {label(paths[index])} has {counts[index]}"
+            )
+        yield f"{label(candidates)}, line {number}", {"prediction": candidate, "references": group}
+
+
+def read_documents(path: str, column: str) -> Iterator[str]:
+    r"""Return an iterator over the lines of plain text, or the texts in a column of a table.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = folder + "/corpus.csv"
+    ...     _ = open(path, "w").write('id,text\n1,"a, b"\n2,NA\n')
+    ...     list(read_documents(path, "text"))
+    ['a, b', 'NA']
+    """
+    if not is_table_path(path):
+        return read_texts(path)
+    return (text for row in read_rows(path) for text in _texts(*row, column))
+
+
+def load_dataset(
+    name: str,
+    config: str | None = None,
+    split: str | None = None,
+    revision: str | None = None,
+    streaming: bool = False,
+) -> Any:
+    """Load a `datasets.Dataset` or IterableDataset from the Hub or a folder.
+
+    The folder holds data files or the output of save_to_disk. `split` is optional if there is only
+    one. With `streaming` nothing is downloaded in advance. Raises ValueError if the split does not
+    exist, and OSError if the data set does not.
+    """
+    import datasets
+
+    if os.path.isdir(name):
+        name = os.path.abspath(name)  # `datasets` cannot load "."
+    saved = any(Path(name, file).is_file() for file in ("state.json", "dataset_dict.json"))
+    load = partial(
+        datasets.load_dataset, name, config, split=split, revision=revision, streaming=streaming
+    )
+    try:
+        if saved:
+            dataset = datasets.load_from_disk(name)
+        else:
+            try:
+                dataset = load(keep_default_na=False)  # or texts such as NA in CSV are missing
+            except (TypeError, ValueError) as error:
+                if "keep_default_na" not in str(error):
+                    raise
+                dataset = load()  # the other formats do not have the option
+    except (OSError, ValueError, datasets.exceptions.DatasetGenerationError) as error:
+        reason = str(error.__cause__ or error).strip().partition("\n")[0].rstrip(" .")
+        kind = ValueError if isinstance(error, ValueError) else OSError
+        raise kind(
+            f"cannot load the data set {name!r}: {reason}. Check --dataset, --dataset-config and "
+            "--split"
+        ) from error
+    if isinstance(dataset, Mapping):
+        if split not in dataset and (split or len(dataset) > 1):
+            hint = f"there is no split {split!r}" if split else "give one with --split"
+            raise ValueError(f"the data set {name!r} has the splits {', '.join(dataset)}; {hint}")
+        dataset = dataset[split or next(iter(dataset))]
+    elif saved and split:
+        raise ValueError(f"the data set {name!r} was saved without splits; leave --split out")
+    if streaming and saved:
+        dataset = dataset.to_iterable_dataset()
+    # Formats such as tensors would cost time, and rows must hold Python's own types.
+    return dataset.with_format(None)
+
+
+def dataset_rows(name: str, load: Callable[[], Any]) -> Iterator[Row]:
+    """Yield the rows of the data set that `load` returns."""
+    dataset = load()
+    for number, row in enumerate(dataset, 1):
+        yield f"{name}, row {number}", row_type(dataset)(row)
+
+
+def row_type(dataset: Any) -> type[dict[str, Any]]:
+    """Return the type of a data set's rows: Cells if it was read from CSV, else dict."""
+    return Cells if dataset.info.builder_name == "csv" else dict
+
+
+# Rows.
+
+
+def parse_pair(
+    where: str,
+    row: Mapping[str, Any],
+    candidate_column: str | None = None,
+    reference_columns: Sequence[str] = (),
+) -> Pair:
+    """Return the checked candidate and references of a row; `where` is its position for messages.
+
+    >>> parse_pair("line 1", {"candidate": "a cat", "reference": "the cat"})
+    ('a cat', ['the cat'])
+    """
+    column = candidate_column or _find_column(where, row, CANDIDATE_COLUMNS, "--candidate-column")
+    prediction = cell(where, row, column)
+    check_text(f"{where}: {column!r}", prediction)
+    return prediction, parse_references(where, row, reference_columns)
+
+
+def parse_references(
+    where: str, row: Mapping[str, Any], reference_columns: Sequence[str] = ()
+) -> list[str]:
+    """Return the checked references of a row.
+
+    A column may hold a list of strings, in CSV and TSV in the notation of Python or JSON. An empty
+    cell of CSV is an empty text.
+
+    >>> parse_references("line 1", {"references": ["the cat", "cats"]})
+    ['the cat', 'cats']
+    """
+    columns = reference_columns or [
+        _find_column(where, row, REFERENCE_COLUMNS, "--reference-column")
+    ]
+    return [text for name in columns for text in _texts(where, row, name)]
+
+
+def cell(where: str, row: Mapping[str, Any], column: str) -> Any:
+    """Return a row's value in a column; raise ValueError with its columns if it is missing.
+
+    >>> cell("line 1", {"reference": "the cat"}, "text")
+    Traceback (most recent call last):
+    ValueError: line 1: no column 'text'; there are 'reference'
+    """
+    if column not in row:
+        raise ValueError(
+            f"{where}: no column {column!r}; there are {', '.join(map(repr, row)) or 'none'}"
+        )
+    return row[column]
+
+
+def _find_column(where: str, row: Mapping[str, Any], names: Sequence[str], option: str) -> str:
+    """Return the only one of `names` that is a column of the row."""
+    columns = [name for name in names if name in row]
+    if len(columns) != 1:
+        problem = "both of the columns" if columns else "none of the columns"
+        check = "; check the header and its separator" if isinstance(row, Cells) else ""
+        raise ValueError(
+            f"{where}: {problem} {' and '.join(map(repr, names))}; name the column with {option} "
+            f"(there are {', '.join(map(repr, row)) or 'none'}){check}"
+        )
+    return columns[0]
+
+
+def _texts(where: str, row: Mapping[str, Any], column: str) -> list[str]:
+    """Return the checked texts in a column."""
+    value = cell(where, row, column)
+    value = value.tolist() if hasattr(value, "tolist") else value  # an array, as of pandas
+    if isinstance(row, Cells) and isinstance(value, str):
+        value = _parse_cell(f"{where}: {column!r}", value)
+    texts = list(value) if isinstance(value, list | tuple) else [value]
+    if not texts:
+        raise ValueError(f"{where}: {column!r} is an empty list; give at least one text")
+    for text in texts:
+        check_text(f"{where}: {column!r}", text)
+    return texts
+
+
+QUOTED = r"""'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*\""""
+PYTHON = re.compile(rf"({QUOTED})|np\.str_\(({QUOTED})\)|\bnan\b")
+"""Strings, and the strings and missing values of NumPy, which are not Python literals."""
+
+
+def _parse_cell(name: str, cell: str) -> Any:
+    r"""Return the list that a cell holds, as JSON or Python writes it, or else the cell as a text.
+
+    Raises ValueError for a dictionary, a set and a list without commas; `name` is for the message.
+
+    >>> _parse_cell("x", "['a cat', \"it's\"]"), _parse_cell("x", "[sic] a cat")
+    (['a cat', "it's"], '[sic] a cat')
+    """
+    if not cell.lstrip().startswith(("[", "(", "{")):
+        return cell
+    try:
+        value = json.loads(cell)
+    except (ValueError, RecursionError):
+        python = PYTHON.sub(lambda match: match[1] or match[2] or "None", cell.strip())
+        try:
+            with warnings.catch_warnings(action="ignore"):  # about unknown escapes
+                value = ast.literal_eval(python)
+        except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+            return cell
+        # Python joins adjacent strings, so that an array would be read as one reference.
+        if isinstance(value, list) and re.search(r'"\s*"', re.sub(QUOTED, '"', python)):
+            raise ValueError(
+                f"{name} holds strings without commas between them, as NumPy prints an array: "
+                f"{reprlib.repr(cell)}; write a list, for example with array.tolist()"
+            ) from None
+    if isinstance(value, dict | set):
+        raise ValueError(
+            f"{name} holds a {type(value).__name__}, {reprlib.repr(cell)}; give a text or a list "
+            "of texts (in JSON Lines any text can be given)"
+        )
+    return value if isinstance(value, list | tuple) else cell
