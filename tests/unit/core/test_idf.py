@@ -175,7 +175,7 @@ REFUSED = {
     "half a character": (["a", "\ud800"], ValueError, r"corpus\[1\].*surrogate"),
     "a string": ("a b", TypeError, "bare string"),
     "no list": (5, TypeError, "list of strings"),
-    "splits": (datasets.DatasetDict(train=LATE), TypeError, "'train'"),
+    "splits": (datasets.DatasetDict(train=LATE), TypeError, "DatasetDict"),
     "a data frame": (pd.DataFrame({"text": ["a"]}), TypeError, "DataFrame"),
     "two text columns": (TWO_COLUMNS, ValueError, r"column=.*: 'x', 'y'\)"),
     "an unknown column of a stream": (UNKNOWN_COLUMN, ValueError, "'text', only 'x'"),
