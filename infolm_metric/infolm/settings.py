@@ -37,11 +37,10 @@ class InfoLMSettings(ModelSettings):
         symmetrize: jeffreys, jensen, none (from reference to candidate) or reverse.
         temperature: divisor of the model's logits, > 0.
         idf: token weights: references, separate (each side by its own texts), none (uniform),
-            bundled (a table of English prose), or a file written by infolm idf.
+            bundled (English prose), or a file of infolm idf.
         multi_reference: how to combine the scores of several references: min or mean.
         interpolation: weight of the text's tokens in its distribution, from 0 (the paper) to 1.
-        masks_per_pass: tokens masked per forward pass: 1 is exact, more are faster and
-            approximate, 0 disables masking.
+        masks_per_pass: tokens masked per pass: 1 is exact, more approximate, 0 masks none.
 
     >>> InfoLMSettings(information_measure="kl").information_measure
     'kl_divergence'
