@@ -1,21 +1,21 @@
 """Does a metric notice a wrong number, a negation, another name? Attacks on texts, and a report.
 
-`read_items` reads references, `make_triples` attacks them, `measure` says which attacks the metrics
+`read_items` reads references, `make_cases` attacks them, `measure` says which attacks the metrics
 notice.
 """
 
 from .attacks import ATTACKS, Attack, attack
 from .suite import (
     AttackResult,
-    Column,
+    ExternalScores,
     Item,
     MetricResult,
     Robustness,
-    Triple,
-    make_triples,
-    measure,
+    AttackCase,
+    make_cases,
+    evaluate_robustness,
     read_items,
-    read_triples,
+    read_cases,
     wilson_interval,
 )
 
@@ -23,15 +23,15 @@ __all__ = [
     "ATTACKS",
     "Attack",
     "AttackResult",
-    "Column",
+    "ExternalScores",
     "Item",
     "MetricResult",
     "Robustness",
-    "Triple",
+    "AttackCase",
     "attack",
-    "make_triples",
+    "make_cases",
     "measure",
     "read_items",
-    "read_triples",
+    "read_cases",
     "wilson_interval",
 ]

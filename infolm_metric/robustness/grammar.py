@@ -1,6 +1,6 @@
 """What English words can be and do where they stand: a dictionary's forms, and their neighbours.
 
-Whatever is in doubt is False or None: attacks leave such a place alone.
+Whatever is in doubt is False or None: attacks leave such a index alone.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ SILENT_H = re.compile(r"(?:hour|hono|heir|honest)")
 
 
 @lru_cache(maxsize=1 << 16)
-def readings(word: str) -> Mapping[str, str]:
+def lemmas_by_pos(word: str) -> Mapping[str, str]:
     """The parts of speech that a word can be, each with its lemma.
 
-    >>> readings("ran"), readings("of")
+    >>> lemmas_by_pos("ran"), lemmas_by_pos("of")
     ({'VERB': 'run'}, {})
     """
     return {part: lemmas[0] for part, lemmas in sorted(lemminflect.getAllLemmas(word).items())}
@@ -67,13 +67,13 @@ def inflected(lemma: str, part: str, tag: str) -> str | None:
     return next(iter(forms(lemma, part).get(tag, ())), None)
 
 
-def tag_of(word: str, part: str) -> str | None:
+def find_tag(word: str, part: str) -> str | None:
     """Of which tag a word is the usual form; None if of none, or of two, as "sheep" and "become".
 
-    >>> tag_of("cities", "NOUN"), tag_of("located", "VERB"), tag_of("city", "VERB")
+    >>> find_tag("cities", "NOUN"), find_tag("located", "VERB"), find_tag("city", "VERB")
     ('NNS', 'VBD', None)
     """
-    lemma = readings(word).get(part)
+    lemma = lemmas_by_pos(word).get(part)
     tags = [tag for tag in TAGS[part] if lemma and inflected(lemma, part, tag) == word]
     return tags[0] if len(tags) == 1 or tags == ["VBD", "VBN"] else None
 
@@ -86,7 +86,7 @@ def is_content(word: str, part: str) -> bool:
     """
     if len(word) < SHORTEST or not (word.isalpha() and word.islower()) or word in FUNCTION_WORDS:
         return False  # for the dictionary "which" is a noun
-    return list(readings(word)) == [part]
+    return list(lemmas_by_pos(word)) == [part]
 
 
 def article_for(word: str) -> str:
@@ -103,41 +103,41 @@ def article_for(word: str) -> str:
 # Nouns.
 
 
-def is_noun(text: Text, place: int) -> bool:
+def is_noun(text: Text, index: int) -> bool:
     """True for a noun that ends its phrase, in the plural or after a determiner.
 
-    >>> text = Text.of("The rock band went to bed with songs; its genre rock music is old.")
-    >>> [text.tokens[place] for place in text.words if is_noun(text, place)]
+    >>> text = Text.parse("The rock band went to bed with songs; its genre rock music is old.")
+    >>> [text.tokens[index] for index in text.words if is_noun(text, index)]
     ['band', 'songs']
     """
-    word = text.tokens[place]
+    word = text.tokens[index]
     if len(word) < SHORTEST or not (word.isalpha() and word.islower()) or word in FUNCTION_WORDS:
         return False
-    if tag_of(word, "NOUN") == "NNS":
-        return is_content(word, "NOUN") and _ends_phrase(text, place)
-    only_noun = not {"ADJ", "ADV"} & {*readings(word)} and tag_of(word, "VERB") in (None, "VB")
-    name_follows = text.capitalised(place + 1)
-    has_determiner = tag_of(word, "NOUN") == "NN" and determiner(text, place) is not None
-    return only_noun and has_determiner and (name_follows or _ends_phrase(text, place))
+    if find_tag(word, "NOUN") == "NNS":
+        return is_content(word, "NOUN") and _ends_phrase(text, index)
+    only_noun = not {"ADJ", "ADV"} & {*lemmas_by_pos(word)} and find_tag(word, "VERB") in (None, "VB")
+    name_follows = text.capitalised(index + 1)
+    has_determiner = find_tag(word, "NOUN") == "NN" and determiner(text, index) is not None
+    return only_noun and has_determiner and (name_follows or _ends_phrase(text, index))
 
 
-def _ends_phrase(text: Text, place: int) -> bool:
+def _ends_phrase(text: Text, index: int) -> bool:
     """True if what follows is not a part of the noun's phrase: not for "genre" in "genre rock"."""
-    after = text.lower(place + 1)
+    after = text.lower(index + 1)
     if after in FUNCTION_WORDS or not after.isalnum():
         return after not in ("that", "to", "'", "’", "-")
-    return bool(readings(after)) and not {"NOUN", "ADJ"} & {*readings(after)}
+    return bool(lemmas_by_pos(after)) and not {"NOUN", "ADJ"} & {*lemmas_by_pos(after)}
 
 
-def determiner(text: Text, place: int) -> int | None:
-    """The place of the "the", "her" or "Ann's" of a noun, only adjectives and nouns between."""
-    while place > 0:
-        place -= 1
-        word = text.lower(place)
+def determiner(text: Text, index: int) -> int | None:
+    """The index of the "the", "her" or "Ann's" of a noun, only adjectives and nouns between."""
+    while index > 0:
+        index -= 1
+        word = text.lower(index)
         if word in DETERMINERS or word.endswith(("'s", "’s")):
-            return place
-        modifier = tag_of(word, "NOUN") == "NN" or tag_of(word, "ADJ") is not None or word.isdigit()
-        if not text.capitalised(place) and (word in FUNCTION_WORDS or not modifier):
+            return index
+        modifier = find_tag(word, "NOUN") == "NN" or find_tag(word, "ADJ") is not None or word.isdigit()
+        if not text.capitalised(index) and (word in FUNCTION_WORDS or not modifier):
             return None
     return None
 
@@ -147,26 +147,26 @@ def determiner(text: Text, place: int) -> int | None:
 
 def is_adverb(word: str) -> bool:
     """True for what may stand between a helper and its verb."""
-    return word == "also" or (word not in FUNCTION_WORDS and list(readings(word)) == ["ADV"])
+    return word == "also" or (word not in FUNCTION_WORDS and list(lemmas_by_pos(word)) == ["ADV"])
 
 
-def past_adverbs(text: Text, place: int, step: int) -> str:
-    """The next token that is no adverb, after a place (step 1) or before it (-1), in lower case."""
-    place += step
-    while is_adverb(text.lower(place)):
-        place += step
-    return text.lower(place)
+def past_adverbs(text: Text, index: int, step: int) -> str:
+    """The next token that is no adverb, after a index (step 1) or before it (-1), in lower case."""
+    index += step
+    while is_adverb(text.lower(index)):
+        index += step
+    return text.lower(index)
 
 
-def object_follows(text: Text, place: int) -> bool:
+def object_follows(text: Text, index: int) -> bool:
     """True for a verb before "the", a name or a number."""
-    after = text.lower(place + 1)
-    return text.capitalised(place + 1) or after in DETERMINERS or after[:1].isdigit()
+    after = text.lower(index + 1)
+    return text.capitalised(index + 1) or after in DETERMINERS or after[:1].isdigit()
 
 
 def is_participle(word: str) -> bool:
     """True for a past participle that is nothing else: not "run" as in "has run time"."""
-    lemmas = readings(word)
+    lemmas = lemmas_by_pos(word)
     verb = lemmas.get("VERB", word)
     return verb != word and "NOUN" not in lemmas and word in forms(verb, "VERB").get("VBN", ())
 
@@ -174,59 +174,59 @@ def is_participle(word: str) -> bool:
 def is_base(word: str) -> bool:
     """True for the base form of a verb."""
     return word in ("be", "have", "do") or (
-        word not in FUNCTION_WORDS and readings(word).get("VERB") == word
+        word not in FUNCTION_WORDS and lemmas_by_pos(word).get("VERB") == word
     )
 
 
-def helps(text: Text, place: int) -> bool:
+def helps(text: Text, index: int) -> bool:
     """True for an auxiliary that "not" can follow; one of "have" needs a participle, "can" a base.
 
-    >>> text = Text.of("It has run time; it has grown for years; a can of it will run.")
-    >>> [place for place in text.words if helps(text, place)]
+    >>> text = Text.parse("It has run time; it has grown for years; a can of it will run.")
+    >>> [index for index in text.words if helps(text, index)]
     [6, 15]
     """
-    word, verb = text.tokens[place], past_adverbs(text, place, 1)
+    word, verb = text.tokens[index], past_adverbs(text, index, 1)
     if word in HAVE:
         return is_participle(verb)
     return word in BE or (word in DO | MODALS and is_base(verb))
 
 
-def third_person(text: Text, place: int) -> bool:
+def third_person(text: Text, index: int) -> bool:
     """True for a finite verb in the third person singular.
 
-    >>> text = Text.of("Ann plays the old plays that she likes.")
-    >>> [text.tokens[place] for place in text.words if third_person(text, place)]
+    >>> text = Text.parse("Ann plays the old plays that she likes.")
+    >>> [text.tokens[index] for index in text.words if third_person(text, index)]
     ['plays', 'likes']
     """
-    word = text.tokens[place]
-    if word in FUNCTION_WORDS or tag_of(word, "VERB") != "VBZ":
+    word = text.tokens[index]
+    if word in FUNCTION_WORDS or find_tag(word, "VERB") != "VBZ":
         return False
-    return is_content(word, "VERB") or _has_subject(text, place)
+    return is_content(word, "VERB") or _has_subject(text, index)
 
 
-def past_tense(text: Text, place: int) -> bool:
+def past_tense(text: Text, index: int) -> bool:
     """True for a finite verb in the past tense, and not for a participle.
 
-    >>> text = Text.of("The town founded by Ann grew; she loved a poet.")
-    >>> [text.tokens[place] for place in text.words if past_tense(text, place)]
+    >>> text = Text.parse("The town founded by Ann grew; she loved a poet.")
+    >>> [text.tokens[index] for index in text.words if past_tense(text, index)]
     ['grew', 'loved']
     """
-    word = text.tokens[place]
-    if word in FUNCTION_WORDS or tag_of(word, "VERB") != "VBD":
+    word = text.tokens[index]
+    if word in FUNCTION_WORDS or find_tag(word, "VERB") != "VBD":
         return False
-    certain = is_content(word, "VERB") and word not in forms(readings(word)["VERB"], "VERB")["VBN"]
-    return certain or _has_subject(text, place)
+    certain = is_content(word, "VERB") and word not in forms(lemmas_by_pos(word)["VERB"], "VERB")["VBN"]
+    return certain or _has_subject(text, index)
 
 
-def _has_subject(text: Text, place: int) -> bool:
+def _has_subject(text: Text, index: int) -> bool:
     """True for a verb after "she" or "which", or between a name and an object or a preposition."""
-    before, after = text.lower(place - 1), text.lower(place + 1)
+    before, after = text.lower(index - 1), text.lower(index + 1)
     if before in SUBJECTS:
         return True
-    object_or_place = object_follows(text, place) or (
-        after in PREPOSITIONS - {"of"} and tag_of(text.tokens[place], "VERB") == "VBZ"
+    object_or_place = object_follows(text, index) or (
+        after in PREPOSITIONS - {"of"} and find_tag(text.tokens[index], "VERB") == "VBZ"
     )
-    return text.capitalised(place - 1) and before not in FUNCTION_WORDS and object_or_place
+    return text.capitalised(index - 1) and before not in FUNCTION_WORDS and object_or_place
 
 
 # Numbers.
@@ -256,13 +256,13 @@ UNIT = re.compile(
 CURRENCY = ("$", "€", "£", "¥")
 
 
-def numbers_of(text: str) -> list[re.Match[str]]:
+def find_numbers(text: str) -> list[re.Match[str]]:
     """The numbers of a text but those in dates and in words such as "A380".
 
     Four digits from 1000 to 2099 are a year, unless a unit or a currency stands beside them.
 
     >>> text = "On 3 May 1999 the B-2 flew 1,250.5 km, in 1850 2000 km, with 3 of 20 on board."
-    >>> [number[0] for number in numbers_of(text)]
+    >>> [number[0] for number in find_numbers(text)]
     ['1,250.5', '2000', '3', '20']
     """
     dates = [date.span() for date in DATES.finditer(text)]
@@ -305,7 +305,7 @@ def in_words(text: str) -> str | None:
     'Twelve runways, three point two five km and forty percent of it, since 1999.'
     """
     spelling = text
-    for number in reversed(numbers_of(text)):
+    for number in reversed(find_numbers(text)):
         parts, head = READABLE.fullmatch(number[0]), text[: number.start()]
         if parts is None or head.rstrip().endswith(CURRENCY):
             continue

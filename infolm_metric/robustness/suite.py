@@ -19,15 +19,15 @@ from infolm_metric.core.files import Row, read_rows, references_of
 from infolm_metric.core.inputs import Pairs, check_text, check_texts
 from infolm_metric.core.results import warn
 from infolm_metric.core.settings import check_known, check_whole
-from infolm_metric.robustness.attacks import ATTACKS, KINDS, attack, number_of
+from infolm_metric.robustness.attacks import ATTACKS, KINDS, attack, stable_hash
 from infolm_metric.robustness.grammar import in_words
 
 if TYPE_CHECKING:
     from infolm_metric.core.scorer import Scorer
 
-SCORED = ("paraphrase", "adversary", "paraphrase_adversary")
+SCORED_TEXTS = ("paraphrase", "adversary", "paraphrase_adversary")
 """The texts of a case that scores made elsewhere have, in their order."""
-RELATIVE, ABSOLUTE = 1e-6, 1e-9  # what float32 cannot tell apart, two scores may not either
+RELATIVE_TOLERANCE, ABSOLUTE_TOLERANCE = 1e-6, 1e-9  # what float32 cannot tell apart, two scores may not either
 GROUPS = ("all", *KINDS)
 
 
@@ -56,7 +56,7 @@ class Item:
 
 
 @dataclass(frozen=True)
-class Triple:
+class AttackCase:
     """A case: a text, what says the same, and both attacked.
 
     Attributes:
@@ -105,12 +105,12 @@ def read_items(path: str, reference_columns: Sequence[str] = ()) -> list[Item]:
             holds what is no text, or an item has two paraphrases.
     """
     items: dict[object, Item] = {}
-    for place, (where, row) in enumerate(read_rows(path), 1):
+    for index, (where, row) in enumerate(read_rows(path), 1):
         references = references_of(where, row, reference_columns)
         paraphrase = _text(where, row, "paraphrase", optional=True)
         name = "" if row.get("id") is None else str(row["id"])
         key = name or frozenset(references)
-        item = items.get(key, Item(name or str(place), (), paraphrase))
+        item = items.get(key, Item(name or str(index), (), paraphrase))
         if paraphrase and item.paraphrase not in (None, paraphrase):
             raise ValueError(
                 f"{where}: another paraphrase of id {item.id!r}; give each an id of its own"
@@ -122,12 +122,12 @@ def read_items(path: str, reference_columns: Sequence[str] = ()) -> list[Item]:
     return list(items.values())
 
 
-def make_triples(
+def make_cases(
     items: Iterable[Item],
     attacks: Sequence[str] = (),
     seed: int = 0,
     per_attack: int | None = None,
-) -> list[Triple]:
+) -> list[AttackCase]:
     """The cases of some attacks on every reference of the items.
 
     The paraphrase of a reference is the item's own, else the other reference of it that has fewest
@@ -148,7 +148,7 @@ def make_triples(
         TypeError, ValueError: an attack is unknown, a text is no string, or a number is no whole
             one or too small.
 
-    >>> (case,) = make_triples([Item("1", ("It has 12 rooms.",))], ["num"])
+    >>> (case,) = make_cases([Item("1", ("It has 12 rooms.",))], ["num"])
     >>> case.paraphrase, case.paraphrase_adversary
     ('It has twelve rooms.', None)
     """
@@ -157,17 +157,17 @@ def make_triples(
     if per_attack is not None:
         check_whole("per_attack", per_attack)
     anchors = [(item, anchor) for item in items for anchor in item.references]
-    triples: list[Triple] = []
+    triples: list[AttackCase] = []
     for name in ATTACKS:
         if not attacks or name in attacks:
             cases = [case for pair in anchors if (case := _triple(*pair, name, seed)) is not None]
             if per_attack is not None:
-                cases.sort(key=lambda case: number_of(seed, case.attack, case.anchor))
+                cases.sort(key=lambda case: stable_hash(seed, case.attack, case.anchor))
             triples += cases[:per_attack]
     return triples
 
 
-def _triple(item: Item, anchor: str, name: str, seed: int) -> Triple | None:
+def _triple(item: Item, anchor: str, name: str, seed: int) -> AttackCase | None:
     """The case that an attack makes of a reference."""
     adversary = attack(anchor, name, seed)
     if adversary is None:
@@ -182,10 +182,10 @@ def _triple(item: Item, anchor: str, name: str, seed: int) -> Triple | None:
     paraphrase = next((text for text in texts if text not in (None, anchor, adversary)), None)
     paraphrase_adversary = None if paraphrase is None else attack(paraphrase, name, seed)
     kind = ATTACKS[name].kind
-    return Triple(item.id, name, kind, anchor, paraphrase, adversary, paraphrase_adversary, seed)
+    return AttackCase(item.id, name, kind, anchor, paraphrase, adversary, paraphrase_adversary, seed)
 
 
-def read_triples(path: str) -> list[tuple[Row, Triple]]:
+def read_cases(path: str) -> list[tuple[Row, AttackCase]]:
     """The rows that `infolm attack` wrote.
 
     Args:
@@ -203,12 +203,12 @@ def read_triples(path: str) -> list[tuple[Row, Triple]]:
     return triples
 
 
-def _triple_of(where: str, row: Mapping[str, Any]) -> Triple:
+def _triple_of(where: str, row: Mapping[str, Any]) -> AttackCase:
     """The case in a row; `where` it stands is for messages."""
     if "attack" not in row:
         raise ValueError(f"{where}: no column 'attack'; `infolm attack FILE` makes such rows")
     check_known(f"attack of {where}:", row["attack"], list(ATTACKS))
-    return Triple(
+    return AttackCase(
         id=str(row.get("id") or where),
         attack=row["attack"],
         kind=ATTACKS[row["attack"]].kind,
@@ -245,7 +245,7 @@ class CaseScores(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Column:
+class ExternalScores:
     """Scores made elsewhere, against the anchor of each case.
 
     Attributes:
@@ -371,7 +371,7 @@ def wilson_interval(hits: int, n: int) -> tuple[float, float]:
     return float(interval.low), float(interval.high)
 
 
-def summarise(triples: Sequence[Triple], scores: Sequence[CaseScores]) -> dict[str, AttackResult]:
+def summarise(triples: Sequence[AttackCase], scores: Sequence[CaseScores]) -> dict[str, AttackResult]:
     """The result for each attack that the cases have, in the order of `ATTACKS`."""
     scores_of: dict[str, list[CaseScores]] = {name: [] for name in ATTACKS}
     for triple, score in zip(triples, scores, strict=True):
@@ -405,16 +405,16 @@ def _attack_result(name: str, scores: Sequence[CaseScores]) -> AttackResult:
 def _comparisons(pairs: Iterable[tuple[float, float]]) -> list[int]:
     """1 where the first scores better, 0 for a tie, -1 where it scores worse."""
     return [
-        0 if math.isclose(x, y, rel_tol=RELATIVE, abs_tol=ABSOLUTE) else (x > y) * 2 - 1
+        0 if math.isclose(x, y, rel_tol=RELATIVE_TOLERANCE, abs_tol=ABSOLUTE_TOLERANCE) else (x > y) * 2 - 1
         for x, y in pairs
         if not (math.isnan(x) or math.isnan(y))
     ]
 
 
-def measure(
-    triples: Sequence[Triple],
+def evaluate_robustness(
+    triples: Sequence[AttackCase],
     scorers: Mapping[str, Scorer],
-    columns: Sequence[Column] = (),
+    columns: Sequence[ExternalScores] = (),
 ) -> Robustness:
     """How the metrics, and the scores made elsewhere, do on the cases.
 
@@ -438,9 +438,9 @@ def measure(
         OSError: a model cannot be found.
 
     >>> from infolm_metric import InfoLMScorer
-    >>> cases = make_triples([Item("1", ("It has 12 rooms.",))], ["num"])
+    >>> cases = make_cases([Item("1", ("It has 12 rooms.",))], ["num"])
     >>> scorer = InfoLMScorer(model_name_or_path="bundled", idf=False)
-    >>> measure(cases, {"infolm": scorer}).metrics["infolm"].attacks["num"].n
+    >>> evaluate_robustness(cases, {"infolm": scorer})["infolm"].attacks["num"].n
     1
     """
     if not triples:
@@ -475,7 +475,7 @@ def _oriented(scores: Iterable[float], higher_is_better: bool) -> CaseScores:
     return CaseScores(*(score if higher_is_better else -score for score in scores))
 
 
-def _measured(name: str, scorer: Scorer, triples: Sequence[Triple]) -> dict[str, MetricResult]:
+def _measured(name: str, scorer: Scorer, triples: Sequence[AttackCase]) -> dict[str, MetricResult]:
     """The results of a metric, one for each score that it gives."""
     cases = [
         (case.paraphrase, case.adversary, case.paraphrase_adversary, case.anchor)
