@@ -17,6 +17,7 @@ import io
 import json
 import math
 import sys
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
@@ -144,7 +145,7 @@ def _score_on_ray(settings: Any, arguments: argparse.Namespace) -> None:
 
 def _score_at_once(settings: Any, source: Source, form: str, arguments: argparse.Namespace) -> None:
     """Scores all pairs together and writes the whole result."""
-    from infolm_metric.core.baselines import baseline_of
+    from infolm_metric.core.baselines import baseline_of, most_frequent
     from infolm_metric.core.inputs import Pairs
     from infolm_metric.core.results import Summary, mean, warn
     from infolm_metric.jobs.resume import PAIR, check_new_columns, result_columns, scored_rows
@@ -171,7 +172,10 @@ def _score_at_once(settings: Any, source: Source, form: str, arguments: argparse
         write(_table(list(scored_rows(rows, columns)), separator), arguments.output)
         arguments.output = STANDARD_OUTPUT  # of the summary
     means = {name: mean(column) for name, column in columns.items()}
-    totals = Summary(len(pairs), means, result.signature, result.counts, result.baseline)
+    counts = Counter(pairs.counts)
+    stats = scorer.baseline_stats(settings, statistics, baseline, counts)
+    known = most_frequent(stats, counts)
+    totals = Summary(len(pairs), means, result.signature, result.counts, known)
     lines = list(_summary(scorer, totals))
     if form == "per pair":
         lines = [*_per_pair(columns), *("# " + line for line in lines)]

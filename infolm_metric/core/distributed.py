@@ -153,6 +153,8 @@ def score_on_ranks(
     if gather == "main" and dist.get_rank(group):
         return None
     result = join_results([part for part in parts if part is not None])
+    if baseline is None:
+        return result
     stats = scorer.baseline_stats(settings, statistics, baseline, counts)
     return replace(result, baseline=most_frequent(stats, counts))
 

@@ -479,12 +479,6 @@ def _as_dataset(corpus: Any, column: str) -> tuple[Any, str]:
     sources = Dataset | IterableDataset
     if isinstance(corpus, Column | IterableColumn) and isinstance(corpus.source, sources):
         corpus, column = corpus.source, corpus.column_name
-    if isinstance(corpus, Mapping) or hasattr(corpus, "columns"):
-        names = ", ".join(map(repr, getattr(corpus, "columns", corpus)))
-        raise TypeError(
-            f"corpus must be a list of strings or one data set, got a {type(corpus).__name__} of "
-            f"{names or 'nothing'}; give one of these"
-        )
     if not isinstance(corpus, sources):
         texts = list(_documents(enumerate(as_list("corpus", corpus))))
         return Dataset.from_dict({"text": texts}, Features({"text": Value("string")})), "text"

@@ -109,6 +109,8 @@ class ChunkScores:
     @classmethod
     def join(cls, parts: Sequence[ChunkScores]) -> ChunkScores:
         """Join consecutive chunks, at least one."""
+        if len(parts) == 1:
+            return parts[0]
         extra = {
             key: {name: _appended([part.extra[key][name] for part in parts]) for name in by_name}
             for key, by_name in parts[0].extra.items()

@@ -284,7 +284,7 @@ class Scorer(ABC):
         Scores are rescaled if a baseline is given, which must fit.
         """
         counts = Counter(pairs.counts)
-        stats = self.baseline_stats(settings, statistics, baseline, counts)
+        stats = self.baseline_stats(settings, statistics, baseline, counts) if baseline else {}
         self.check(pairs, settings, statistics)
         parts, done = [], 0
         quiet = not verbose or len(pairs) == 1
@@ -310,7 +310,6 @@ class Scorer(ABC):
             self.higher_is_better,
             add_counts([whole.counts, {"few_documents": statistics.distinct}]),
             settings.several,
-            baseline=baselines.most_frequent(stats, counts),
             extra=whole.extra,
         )
         if baseline is None:
@@ -322,7 +321,12 @@ class Scorer(ABC):
                 stats[count][name].rescale(score, best)
                 for score, count in zip(column, pairs.counts, strict=True)
             ]
-        return replace(result, signature=baseline.sign(signature), rescaled=rescaled)
+        return replace(
+            result,
+            signature=baseline.sign(signature),
+            rescaled=rescaled,
+            baseline=baselines.most_frequent(stats, counts),
+        )
 
     def check(  # noqa: B027
         self, pairs: Pairs, settings: Any, statistics: Statistics

@@ -370,15 +370,14 @@ def check_at_least(name: str, value: Any, least: float) -> None:
 
 
 def check_device(name: str) -> None:
-    """Raise ValueError if there is no such torch device on this machine."""
+    """Raise ValueError unless this machine has the torch device."""
     import torch
 
     try:
         device = torch.device(name)
-        count = getattr(getattr(torch, device.type, None), "device_count", lambda: 0)
-        if device.type == "cpu" or (device.index or 0) < count():
+        if (device.index or 0) < torch.get_device_module(device).device_count():
             return
-        reason = "this machine has none such"
+        reason = "this machine has no such device"
     except RuntimeError as error:
         reason = str(error).partition("\n")[0]
     raise ValueError(

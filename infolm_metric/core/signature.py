@@ -26,7 +26,10 @@ class Signature(str):
 
     def __new__(cls, fields: Mapping[str, object]) -> Signature:
         """Format the fields."""
-        words = {name: _word(value) for name, value in fields.items()}
+        words = {
+            name: "no" if value is False else "none" if value is None else str(value)
+            for name, value in fields.items()
+        }
         text = "|".join(f"{name}:{word.translate(_ESCAPES)}" for name, word in words.items())
         signature = super().__new__(cls, text)
         signature.fields = words
@@ -92,7 +95,3 @@ class Signature(str):
             for name in dict.fromkeys([*old, *new])
             if old.get(name) != new.get(name)
         )
-
-
-def _word(value: object) -> str:
-    return "no" if value is False else "none" if value is None else str(value)

@@ -129,7 +129,7 @@ def compare(
             references=references,
             score=result[metric],
             higher_is_better=result["higher_is_better"],
-            baseline=result.baseline and result.baseline[metric_settings.names[0]],
+            baseline=unrelated(scorer, pairs, metric_settings, statistics),
             readable=is_judged(result.counts),
             warnings=result["warnings"],
             signature=result["signature"],
@@ -168,15 +168,20 @@ def score_in_parts(
         warnings = add_counts([warnings, result.counts])
         yield len(scores)
     with LOCK:
-        counts_by_size = Counter(pairs.counts)
-        stats = scorer.baseline_stats(metric_settings, statistics, None, counts_by_size)
-    known = most_frequent(stats, counts_by_size)
+        baseline = unrelated(scorer, pairs, metric_settings, statistics)
     yield {
         "metric": metric,
         "mean": sum(scores) / len(scores),
         "scores": scores,
         "higher_is_better": result["higher_is_better"],
-        "unrelated": known and known[metric_settings.names[0]],
+        "unrelated": baseline,
         "warnings": occurring(warnings),
         "signature": result["signature"],
     }
+
+
+def unrelated(scorer: Any, pairs: Pairs, settings: Any, statistics: Any) -> BaselineStats | None:
+    """Return the statistics of unrelated texts by the package's baseline, if it fits."""
+    counts = Counter(pairs.counts)
+    stats = most_frequent(scorer.baseline_stats(settings, statistics, None, counts), counts)
+    return stats and stats[settings.names[0]]
