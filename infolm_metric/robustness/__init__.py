@@ -1,37 +1,31 @@
-"""Does a metric notice a wrong number, a negation, another name? Attacks on texts, and a report.
+"""Do metrics detect a wrong number, a negation, another name? Attacks on texts, and a report.
 
-`read_items` reads references, `make_cases` attacks them, `measure` says which attacks the metrics
-notice.
+`read_items` reads references, `make_cases` attacks them, and `evaluate_robustness` reports which
+attacks the metrics detect.
 """
 
 from .attacks import ATTACKS, Attack, attack
+from .cases import AttackCase, Item, make_cases, read_cases, read_items
 from .suite import (
     AttackResult,
     ExternalScores,
-    Item,
     MetricResult,
-    Robustness,
-    AttackCase,
-    make_cases,
     evaluate_robustness,
-    read_items,
-    read_cases,
     wilson_interval,
 )
 
 __all__ = [
     "ATTACKS",
     "Attack",
+    "AttackCase",
     "AttackResult",
     "ExternalScores",
     "Item",
     "MetricResult",
-    "Robustness",
-    "AttackCase",
     "attack",
+    "evaluate_robustness",
     "make_cases",
-    "measure",
-    "read_items",
     "read_cases",
+    "read_items",
     "wilson_interval",
 ]

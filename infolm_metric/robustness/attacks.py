@@ -1,15 +1,15 @@
-"""The twelve attacks, by name: each spoils a text so that a metric should notice.
+"""The twelve attacks, by name: each perturbs a text so that a metric should detect it.
 
-Nine of adequacy change what is said, three of fluency how (Chen and Eger 2023, MENLI; Sai et al.
-2021). A text is always attacked in the same way: the random numbers are seeded by what it says.
-Where a rule is not sure of its index, the attack does not apply.
+Nine attacks on adequacy change the meaning, three attacks on fluency the wording (Chen and Eger
+2023, MENLI; Sai et al. 2021). Attacks are deterministic: random numbers are seeded by the text.
+An attack is skipped if its rule cannot be applied unambiguously.
 """
 
 from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from random import Random
 
@@ -27,7 +27,7 @@ from infolm_metric.robustness.words import (
     PRONOUNS,
     WORDS,
     Text,
-    cased,
+    match_case,
 )
 
 ADEQUACY, FLUENCY = "adequacy", "fluency"
@@ -36,80 +36,84 @@ KINDS = (ADEQUACY, FLUENCY)
 
 # Words and numbers.
 
-NO_NOUNS, CLAUSE_VERBS = WORDS["no_nouns"], WORDS["clause_verbs"]
-NO_ADJECTIVES = FUNCTION_WORDS.union(WORDS["no_adjectives"], WORDS["ones"], WORDS["tens"])
+EXCLUDED_NOUNS, CLAUSE_VERBS = WORDS["no_nouns"], WORDS["clause_verbs"]
+EXCLUDED_ADJECTIVES = FUNCTION_WORDS.union(WORDS["no_adjectives"], WORDS["ones"], WORDS["tens"])
 GOVERNORS = frozenset(WORDS["governing"])
-PARTICIPLE_PREPOSITIONS = PREPOSITIONS - {"of", "out", "off", "over", "up", "down", "to", "into", "like"}
-"""What may stand after any participle: "painted in", not "painted up"."""
-MAX_DROPPED = 0.2  # of the words left out
-MIN_WORDS = 5  # of a text that loses one
-MIN_DISTINCT_WORDS = 4  # of different words to shuffle
+PARTICIPLE_PREPOSITIONS = PREPOSITIONS.difference(
+    ["of", "out", "off", "over", "up", "down", "to", "into", "like"]
+)
+"""Prepositions that can follow any participle: "painted in", not "painted up"."""
+POOLS = {"NOUN": WORDS["nouns"], "VERB": WORDS["verbs"], "ADJ": WORDS["adjectives"]}
+MAX_DROPPED = 0.2  # fraction of the words
+MIN_WORDS = 5  # in a text that loses one
+MIN_DISTINCT_WORDS = 4  # in a text to shuffle
 
 
 def add_noun(text: str, random: Random) -> str | None:
-    """Turns "the city" into "the city and lamp", but no subject of a singular verb."""
-    return _replaced(Text.parse(text), _objects, WORDS["nouns"], "NOUN", random, joined=True)
+    """Turn "the city" into "the city and lamp", unless it is the subject of a singular verb."""
+    return _replace_word(text, _find_objects, "NOUN", random, joined=True)
 
 
-def other_noun(text: str, random: Random) -> str | None:
-    """Turns "the city" into "the lamp"."""
-    return _replaced(Text.parse(text), _nouns, WORDS["nouns"], "NOUN", random)
+def replace_noun(text: str, random: Random) -> str | None:
+    """Turn "the city" into "the lamp"."""
+    return _replace_word(text, _find_nouns, "NOUN", random)
 
 
-def other_verb(text: str, random: Random) -> str | None:
-    """Turns "was located in" into "was painted in", and "visited the" into "measured the"."""
-    return _replaced(Text.parse(text), _verbs, WORDS["verbs"], "VERB", random)
+def replace_verb(text: str, random: Random) -> str | None:
+    """Turn "was located in" into "was painted in", and "visited the" into "measured the"."""
+    return _replace_word(text, _find_verbs, "VERB", random)
 
 
-def other_adjective(text: str, random: Random) -> str | None:
-    """Turns "a large city" into "a wooden city"."""
-    return _replaced(Text.parse(text), _adjectives, WORDS["adjectives"], "ADJ", random)
+def replace_adjective(text: str, random: Random) -> str | None:
+    """Turn "a large city" into "a wooden city"."""
+    return _replace_word(text, _find_adjectives, "ADJ", random)
 
 
-def _nouns(text: Text) -> list[int]:
-    """Places of nouns that another noun in the same number can stand for."""
+def _find_nouns(text: Text) -> list[int]:
+    """Return the indices of nouns that another noun in the same number can replace."""
     nouns = (index for index in text.words if grammar.is_noun(text, index))
-    return [index for index in nouns if text.tokens[index] not in NO_NOUNS]
+    return [index for index in nouns if text.tokens[index] not in EXCLUDED_NOUNS]
 
 
-def _objects(text: Text) -> list[int]:
-    """Places of those nouns to which "and lamp" can be added."""
-    return [index for index in _nouns(text) if _is_object(text, index)]
+def _find_objects(text: Text) -> list[int]:
+    """Return the indices of nouns to which "and lamp" can be added."""
+    return [index for index in _find_nouns(text) if _is_object(text, index)]
 
 
 def _is_object(text: Text, index: int) -> bool:
-    """False for a noun in the singular whose verb "and lamp" would put in the plural."""
-    start = grammar.determiner(text, index)
+    """Return False for a singular noun if "and lamp" would require a plural verb."""
+    start = grammar.find_determiner(text, index)
     if start is None or grammar.find_tag(text.tokens[index], "NOUN") == "NNS":
         return True
     relative = {"which", "who", "that"} & {text.lower(index + 1), text.lower(index + 2)}
     before = text.lower(start - 1)
     governed = before in GOVERNORS | BE | HAVE or grammar.is_content(before, "VERB")
-    return governed and not relative and not text.capitalised(index + 1)
+    return governed and not relative and not text.is_capitalised(index + 1)
 
 
-def _verbs(text: Text) -> list[int]:
-    """Places of verbs that any transitive verb can stand for: passive, or before an object."""
-    verbs = (index for index in text.words if grammar.is_content(text.tokens[index], "VERB"))
+def _find_verbs(text: Text) -> list[int]:
+    """Return the indices of verbs that any transitive verb can replace."""
     return [
         index
-        for index in verbs
-        if grammar.lemmas_by_pos(text.tokens[index])["VERB"] not in CLAUSE_VERBS
-        if _passive(text, index) or (grammar.object_follows(text, index) and _active(text, index))
+        for index in text.words
+        if grammar.is_content(text.tokens[index], "VERB")
+        and grammar.lemmas_by_pos(text.tokens[index])["VERB"] not in CLAUSE_VERBS
+        and (_is_passive(text, index) or _is_active(text, index))
     ]
 
 
-def _active(text: Text, index: int) -> bool:
-    """True for a finite verb, an infinitive and "visiting"."""
-    tag = grammar.find_tag(text.tokens[index], "VERB")
-    finite = grammar.third_person(text, index) or grammar.past_tense(text, index)
-    base = tag == "VB" and text.lower(index - 1) in MODALS | {"to"}
-    return finite or base or (tag == "VBG" and text.lower(index - 1) not in DETERMINERS)
+def _is_active(text: Text, index: int) -> bool:
+    """Return True for a finite verb, an infinitive and "visiting" before an object."""
+    tag, before = grammar.find_tag(text.tokens[index], "VERB"), text.lower(index - 1)
+    finite = grammar.is_third_person(text, index) or grammar.is_past_tense(text, index)
+    base = tag == "VB" and before in MODALS | {"to"}
+    active = finite or base or (tag == "VBG" and before not in DETERMINERS)
+    return active and grammar.object_follows(text, index)
 
 
-def _passive(text: Text, index: int) -> bool:
-    """True for "was located in" and "a film directed by"."""
-    after, helper = text.lower(index + 1), grammar.past_adverbs(text, index, -1)
+def _is_passive(text: Text, index: int) -> bool:
+    """Return True for "was located in" and "a film directed by"."""
+    after, helper = text.lower(index + 1), grammar.skip_adverbs(text, index, -1)
     passive = helper in BE | {"been", "being"} and (
         after in PARTICIPLE_PREPOSITIONS | {"and"} or not after.isalnum()
     )
@@ -117,48 +121,50 @@ def _passive(text: Text, index: int) -> bool:
     return participle and (passive or after == "by")
 
 
-def _adjectives(text: Text) -> list[int]:
-    """Places of adjectives: before a noun, or after "is" without a complement."""
+def _find_adjectives(text: Text) -> list[int]:
+    """Return the indices of adjectives before a noun, or after "is" without a complement."""
     indices = []
     for index in text.words:
         word, before, after = text.tokens[index], text.lower(index - 1), text.lower(index + 1)
         adjective = {"ADJ"} <= {*grammar.lemmas_by_pos(word)} <= {"ADJ", "NOUN"} and word.islower()
-        noun_follows = "NOUN" in grammar.lemmas_by_pos(after) and not text.capitalised(index + 1)
+        noun_follows = "NOUN" in grammar.lemmas_by_pos(after) and not text.is_capitalised(index + 1)
         predicate = before in BE and after in ("", ".", ",", "and", "but")
         age = before in ("year", "years")  # "two years old"
-        if adjective and word not in NO_ADJECTIVES and (noun_follows or predicate) and not age:
+        replaceable = adjective and word not in EXCLUDED_ADJECTIVES and not age
+        if replaceable and (noun_follows or predicate):
             indices.append(index)
     return indices
 
 
-def _replaced(
-    text: Text,
+def _replace_word(
+    text: str,
     find: Callable[[Text], list[int]],
-    pool: Sequence[str],
     part: str,
     random: Random,
     joined: bool = False,
 ) -> str | None:
-    """The text with a word of the pool, in the same form, for one that `find` gives or after it."""
-    indices = find(text)
+    """Replace a word that `find` returns by another in the same form, or append it with "and"."""
+    words = Text.parse(text)
+    indices = find(words)
     if not indices:
         return None
     index = random.choice(indices)
-    word = text.tokens[index]
+    word = words.tokens[index]
     tag, lemma = grammar.find_tag(word, part), grammar.lemmas_by_pos(word)[part]
-    forms = (grammar.inflected(entry, part, tag) for entry in pool if tag and entry != lemma)
+    forms = (grammar.inflect(entry, part, tag) for entry in POOLS[part] if tag and entry != lemma)
     choices = [form for form in forms if form]
     if not choices:
         return None
     replacement = random.choice(choices)
     edits = {index: f"{word} and {replacement}" if joined else replacement}
-    if text.lower(index - 1) in ("a", "an") and not joined:
-        edits[index - 1] = cased(grammar.article_for(replacement), text.tokens[index - 1][0])
-    return text.replaced(edits)
+    if words.lower(index - 1) in ("a", "an") and not joined:
+        article = grammar.choose_article(replacement)
+        edits[index - 1] = match_case(article, words.tokens[index - 1][0])
+    return words.replace(edits)
 
 
-def other_name(text: str, random: Random) -> str | None:
-    """One first name replaced by another of the same gender, wherever it occurs."""
+def replace_name(text: str, random: Random) -> str | None:
+    """Replace every occurrence of a first name by another first name of the same gender."""
     words = Text.parse(text)
     bare = [token.replace("’", "'").removesuffix("'s") for token in words.tokens]
     male, female = WORDS["male"], WORDS["female"]
@@ -169,11 +175,11 @@ def other_name(text: str, random: Random) -> str | None:
     pool = male if name in male else female
     new_name = random.choice([entry for entry in pool if entry not in bare])
     indices = [index for index, token in enumerate(bare) if token == name]
-    return words.replaced({index: new_name + words.tokens[index][len(name) :] for index in indices})
+    return words.replace({index: new_name + words.tokens[index][len(name) :] for index in indices})
 
 
 def drop_words(text: str, random: Random) -> str | None:
-    """The text without 1% to 20% of its words, at least one of which says something."""
+    """Drop 1% to 20% of the words, at least one of them a content word."""
     words = text.split()
     targets = [index for index, word in enumerate(words) if word.lower() not in FUNCTION_WORDS]
     if len(words) < MIN_WORDS or not targets:
@@ -186,7 +192,7 @@ def drop_words(text: str, random: Random) -> str | None:
 
 
 def jumble(text: str, random: Random) -> str | None:
-    """The words in another order."""
+    """Shuffle the words."""
     words = text.split()
     if len(set(words)) < MIN_DISTINCT_WORDS:
         return None
@@ -197,7 +203,7 @@ def jumble(text: str, random: Random) -> str | None:
 
 
 def typo(text: str, random: Random) -> str | None:
-    """Two different neighbours among a word's letters swapped; not its first."""
+    """Swap two different adjacent letters of a word, but not its first letter."""
     words = Text.parse(text)
     swaps = {
         index: [at for at in range(1, len(word) - 1) if word[at].lower() != word[at + 1].lower()]
@@ -209,25 +215,25 @@ def typo(text: str, random: Random) -> str | None:
         return None
     index = random.choice(indices)
     word, at = words.tokens[index], random.choice(swaps[index])
-    return words.replaced({index: word[:at] + word[at + 1] + word[at] + word[at + 2 :]})
+    return words.replace({index: word[:at] + word[at + 1] + word[at] + word[at + 2 :]})
 
 
-def other_numbers(text: str, random: Random) -> str | None:
-    """Every number by another of the same form, the same by the same; "1" before a noun stays."""
+def replace_numbers(text: str, random: Random) -> str | None:
+    """Replace every number consistently by another in the same form; keep "1" before a noun."""
     numbers = [
         number
         for number in grammar.find_numbers(text)
         if number[0] != "1" or not re.match(r"[\s-]+[a-z]", text[number.end() :])
     ]
     spellings = dict.fromkeys(number[0] for number in numbers)
-    replacements = {number: _other_number(number, random) for number in spellings}
+    replacements = {number: _draw_number(number, random) for number in spellings}
     for number in reversed(numbers):
         text = text[: number.start()] + replacements[number[0]] + text[number.end() :]
     return text if numbers else None
 
 
-def _other_number(number: str, random: Random) -> str:
-    """Other digits in the same indices; the first is not 0, and the whole neither 1 nor the same."""
+def _draw_number(number: str, random: Random) -> str:
+    """Draw other digits; the first is not 0, and the number is neither 1 nor the same."""
     replacement = number
     while replacement in (number, "1"):
         digits = [str(random.randrange(10)) if symbol.isdigit() else symbol for symbol in number]
@@ -238,28 +244,29 @@ def _other_number(number: str, random: Random) -> str:
 
 # Negation.
 
-NEGATIONS, POLARITY_WORDS, FRONTED_WORDS = (frozenset(WORDS[name]) for name in ("negative", "polar", "fronted"))
+NEGATIONS, FRONTED_WORDS = frozenset(WORDS["negative"]), frozenset(WORDS["fronted"])
+POLARITY_WORDS = frozenset(WORDS["polar"])
 NEGATION_BLOCKERS = frozenset(WORDS["only"] + WORDS["inverted"])
 CONTRACTIONS = {"wo": "will", "ca": "can", "sha": "shall"}
 
 
 def negate(text: str, random: Random) -> str | None:
-    """A negation taken away if there is one, else one put in, by the first rule that fits."""
+    """Remove the negation if there is one, or else insert one, by the first rule that applies."""
     words = Text.parse(text)
     for rule, allowed in (
-        (_without_not, _removable),
-        (_with_not, _deniable),
-        (_did_not, _deniable),
-        (_does_not, _deniable),
+        (_remove_not, _allows_removal),
+        (_insert_not, _allows_negation),
+        (_insert_did_not, _allows_negation),
+        (_insert_does_not, _allows_negation),
     ):
         for index in words.words:
             if (edits := rule(words, index)) and allowed(words, index):
-                return words.replaced(edits)
+                return words.replace(edits)
     return None
 
 
-def _without_not(text: Text, index: int) -> dict[int, str]:
-    """Turns "isn't" and "is not" into "is", and "cannot" into "can"."""
+def _remove_not(text: Text, index: int) -> dict[int, str]:
+    """Turn "isn't" and "is not" into "is", and "cannot" into "can"."""
     word = text.tokens[index]
     if word.lower() == "cannot":
         return {index: word[:3]}
@@ -269,20 +276,20 @@ def _without_not(text: Text, index: int) -> dict[int, str]:
     if helper.lower() not in BE | HAVE | DO | MODALS | {"am", "shall"}:
         return {}
     if short:
-        return {index: cased(helper, stem)}
+        return {index: match_case(helper, stem)}
     return {index + 1: ""} if text.lower(index + 1) == "not" else {}
 
 
-def _removable(text: Text, index: int) -> bool:
-    """True if the sentence is a statement without its "not", too: no "or not", no "not any"."""
+def _allows_removal(text: Text, index: int) -> bool:
+    """Return True if the sentence is also a statement without "not": no "or not" or "not any"."""
     before, after = text.sentence(index)
     next_words = {word for word in after[:2] if word != "not"}
     polar = POLARITY_WORDS & {*before, *after} or "or" in before[-1:]
     return not ("?" in after or polar or NEGATION_BLOCKERS & next_words)
 
 
-def _deniable(text: Text, index: int) -> bool:
-    """True if a "not" makes a statement a denial: the subject stands before, and nothing denies."""
+def _allows_negation(text: Text, index: int) -> bool:
+    """Return True if "not" negates a statement that has a subject and no negation yet."""
     before, after = text.sentence(index)
     words = {*before, *after}
     negation = NEGATIONS & words or any(word.endswith(("n't", "n’t")) for word in words)
@@ -291,40 +298,40 @@ def _deniable(text: Text, index: int) -> bool:
     return before[-1] not in FRONTED_WORDS and not NEGATION_BLOCKERS & {*after[:1]}
 
 
-def _with_not(text: Text, index: int) -> dict[int, str]:
-    """Turns "is" into "is not"."""
-    return {index: f"{text.tokens[index]} not"} if grammar.helps(text, index) else {}
+def _insert_not(text: Text, index: int) -> dict[int, str]:
+    """Turn "is" into "is not"."""
+    return {index: f"{text.tokens[index]} not"} if grammar.takes_not(text, index) else {}
 
 
-def _did_not(text: Text, index: int) -> dict[int, str]:
-    """Turns "wrote" into "did not write", and "had a" into "did not have a"."""
+def _insert_did_not(text: Text, index: int) -> dict[int, str]:
+    """Turn "wrote" into "did not write", and "had a" into "did not have a"."""
     owns = text.tokens[index] in ("had", "did") and grammar.object_follows(text, index)
-    return _denied(text, index, "did") if owns or grammar.past_tense(text, index) else {}
+    return _deny(text, index, "did") if owns or grammar.is_past_tense(text, index) else {}
 
 
-def _does_not(text: Text, index: int) -> dict[int, str]:
-    """Turns "writes" into "does not write", and "has a" into "does not have a"."""
+def _insert_does_not(text: Text, index: int) -> dict[int, str]:
+    """Turn "writes" into "does not write", and "has a" into "does not have a"."""
     owns = text.tokens[index] in ("has", "does") and grammar.object_follows(text, index)
-    return _denied(text, index, "does") if owns or grammar.third_person(text, index) else {}
+    return _deny(text, index, "does") if owns or grammar.is_third_person(text, index) else {}
 
 
-def _denied(text: Text, index: int, helper: str) -> dict[int, str]:
+def _deny(text: Text, index: int, helper: str) -> dict[int, str]:
     return {index: f"{helper} not {grammar.lemmas_by_pos(text.tokens[index])['VERB']}"}
 
 
 # Pronouns.
 
 POSSESSIVES = {"his": ("her", "hers"), "her": ("his", "him")}
-"""What stands before a noun, and what stands elsewhere."""
+"""Replacements before a noun, and elsewhere."""
 AMBIGUOUS = re.compile(
     r"(?i)\b(?:you|he['’]\w+|she['’]\w+|we['’]\w+|they['’]\w+|i['’]\w+"
     r"|(?:he|she|his|hers?|him|us|we|me|i)\s*(?:or|and|/)\s*\w+)\b|\b(?:his|her)\s*[\"“‘'(]"
 )
-"""Subject or object, "has" or "is", owned or not, or two persons who would only change indices."""
+"""Subject or object, "has" or "is", possessive or not, or two persons who would change places."""
 
 
 def swap_pronouns(text: str, random: Random) -> str | None:
-    """All pronouns swapped, with the verb after "I"; not those in titles."""
+    """Swap all pronouns outside titles, and adapt the verb after "I"."""
     words = Text.parse(text)
     edits: dict[int, str] = {}
     for index in () if AMBIGUOUS.search(text) else words.words:
@@ -332,20 +339,20 @@ def swap_pronouns(text: str, random: Random) -> str | None:
         if word not in PRONOUNS | POSSESSIVES:
             continue
         opens = words.opens_sentence(index)
-        title = words.capitalised(index) and not opens and word != "i"
-        king = word == "i" and (words.capitalised(index - 1) or not _finite(after))
+        title = words.is_capitalised(index) and not opens and word != "i"
+        king = word == "i" and (words.is_capitalised(index - 1) or not _is_finite(after))
         if title or king:
             continue
         possessive = after[:1].isalnum() and after not in FUNCTION_WORDS
         pronoun = POSSESSIVES[word][not possessive] if word in POSSESSIVES else PRONOUNS[word]
-        edits[index] = cased(pronoun, "X" if opens else "x")
+        edits[index] = match_case(pronoun, "X" if opens else "x")
         if word == "i" and after in ("am", "was"):
             edits[index + 1] = "are" if after == "am" else "were"
-    return words.replaced(edits)
+    return words.replace(edits)
 
 
-def _finite(word: str) -> bool:
-    """True for what can be the verb of "I", which is a number after the name of a king."""
+def _is_finite(word: str) -> bool:
+    """Return True for a possible verb after "I", which may also be the number of a king."""
     helper = word in {"am", "was"} | HAVE | DO | MODALS
     return helper or grammar.is_base(word) or grammar.find_tag(word, "VERB") == "VBD"
 
@@ -358,22 +365,22 @@ GROUPS, AMOUNTS = frozenset(WORDS["groups"]), frozenset(WORDS["amounts"])
 
 
 def disagree(text: str, random: Random) -> str | None:
-    """The first finite auxiliary in the other number, else the first verb without its "s".
+    """Change the number of the first finite auxiliary, or else drop the "s" of the first verb.
 
-    Only where the subject is sure to have one number: not for teams, and for no name in the plural.
+    The subject's number must be unambiguous: teams and plural names are skipped.
     """
     words = Text.parse(text)
-    verbs = [index for index in words.words if grammar.third_person(words, index)]
+    verbs = [index for index in words.words if grammar.is_third_person(words, index)]
     partners = {index: PARTNERS.get(words.tokens[index], "") for index in words.words}
     bases = {index: grammar.lemmas_by_pos(words.tokens[index])["VERB"] for index in verbs}
     for index, verb in [*partners.items(), *bases.items()]:
-        if verb and _one_number(words, index):
-            return words.replaced({index: verb})
+        if verb and _has_one_number(words, index):
+            return words.replace({index: verb})
     return None
 
 
-def _one_number(text: Text, index: int) -> bool:
-    """True if the verb is wrong in the other number."""
+def _has_one_number(text: Text, index: int) -> bool:
+    """Return True if the verb would be wrong in the other number."""
     subject, predicate = text.sentence(index)
     groups = GROUPS & {word.lower().removesuffix("s") for word in [*subject, *predicate]}
     if not subject or groups or AMOUNTS & {*subject}:
@@ -387,13 +394,13 @@ def _one_number(text: Text, index: int) -> bool:
 
 @dataclass(frozen=True)
 class Attack:
-    """A way to spoil a text.
+    """A way to perturb a text.
 
     Attributes:
         name: as in `ATTACKS`.
-        kind: "adequacy", which changes what is said, or "fluency", which changes how.
-        rule: gives for a text and a source of random numbers the spoiled text, or None where it
-            does not apply.
+        kind: "adequacy", which changes the meaning, or "fluency", which changes the wording.
+        rule: takes a text and a random number generator; returns the attacked text, or None if the
+            attack does not apply.
     """
 
     name: str
@@ -406,12 +413,12 @@ ATTACKS: dict[str, Attack] = {
     for entry in (
         Attack("add", ADEQUACY, add_noun),
         Attack("drop", ADEQUACY, drop_words),
-        Attack("num", ADEQUACY, other_numbers),
+        Attack("num", ADEQUACY, replace_numbers),
         Attack("neg", ADEQUACY, negate),
-        Attack("name", ADEQUACY, other_name),
-        Attack("noun", ADEQUACY, other_noun),
-        Attack("verb", ADEQUACY, other_verb),
-        Attack("adj", ADEQUACY, other_adjective),
+        Attack("name", ADEQUACY, replace_name),
+        Attack("noun", ADEQUACY, replace_noun),
+        Attack("verb", ADEQUACY, replace_verb),
+        Attack("adj", ADEQUACY, replace_adjective),
         Attack("pron", ADEQUACY, swap_pronouns),
         Attack("jumble", FLUENCY, jumble),
         Attack("typo", FLUENCY, typo),
@@ -421,20 +428,19 @@ ATTACKS: dict[str, Attack] = {
 
 
 def attack(text: str, name: str, seed: int = 0) -> str | None:
-    """The text spoiled by an attack.
+    """Attack a text.
 
     Args:
-        text: in English.
+        text: an English text.
         name: one of `ATTACKS`.
-        seed: a whole number, at least 0; the same text, attack and seed give the same, in any order
-            and on any machine.
+        seed: a whole number >= 0; the result depends only on the text, the attack and the seed.
 
     Returns:
-        The spoiled text, or None if the attack does not apply or changes nothing.
+        The attacked text, or None if the attack does not apply or changes nothing.
 
     Raises:
-        TypeError, ValueError: the text is no string, there is no such attack, or the seed is no
-            whole number of at least 0.
+        TypeError, ValueError: the text is not a string, the attack is unknown, or the seed is not a
+            whole number >= 0.
 
     >>> attack("Alan Bean was born in Wheeler.", "neg")
     'Alan Bean was not born in Wheeler.'
@@ -449,5 +455,5 @@ def attack(text: str, name: str, seed: int = 0) -> str | None:
 
 
 def stable_hash(seed: int, name: str, text: str) -> int:
-    """A number that any machine makes of these, whatever came before."""
+    """Return a hash that is the same on every machine and in every process."""
     return int.from_bytes(hashlib.sha256(f"{seed}\n{name}\n{text}".encode()).digest(), "big")

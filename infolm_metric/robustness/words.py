@@ -1,4 +1,4 @@
-"""The words of a text, and lists of English words, among them those that attacks put in."""
+"""Tokenized texts, and lists of English words, including the words that attacks insert."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from functools import cached_property
 from pathlib import Path
 
 TOKEN = re.compile(r"\w(?:(?:[\w@#&/_–'’.-]|(?<=\d),(?=\d))*\w)?|[^\w\s]")
-"""A word with what is bound to it, as "well-known", "3,400.5", "example.org", or one other mark."""
+"""A word or number, such as "well-known", "3,400.5" and "example.org", or one other character."""
 WORD = re.compile(r"[A-Za-z]+(?:['’][A-Za-z]+)?")
 
 
 @dataclass(frozen=True)
 class Text:
-    """A text as its tokens, each a word, a number or a mark, and the blanks before each of them.
+    """The tokens of a text, each a word, a number or a mark, and the blanks before each token.
 
-    >>> Text.parse("Ann's well-known cat, in 3rd index.").tokens
-    ("Ann's", 'well-known', 'cat', ',', 'in', '3rd', 'index', '.')
+    >>> Text.parse("Ann's well-known cat, in 3rd place.").tokens
+    ("Ann's", 'well-known', 'cat', ',', 'in', '3rd', 'place', '.')
     """
 
     tokens: tuple[str, ...]
@@ -27,17 +27,17 @@ class Text:
 
     @classmethod
     def parse(cls, text: str) -> Text:
-        """The tokens of a text; the blanks at its end come last."""
+        """Split a text into tokens; the blanks at its end come last."""
         matches = list(TOKEN.finditer(text))
         starts = [*(match.start() for match in matches), len(text)]
         ends = [0, *(match.end() for match in matches)]
         blanks = (text[end:start] for end, start in zip(ends, starts, strict=True))
         return cls(tuple(match[0] for match in matches), tuple(blanks))
 
-    def replaced(self, edits: Mapping[int, str]) -> str:
-        """The text with other tokens in some indices; one replaced by nothing takes its blank along.
+    def replace(self, edits: Mapping[int, str]) -> str:
+        """Return the text with some tokens replaced, or removed together with their blanks.
 
-        >>> Text.parse("A cat did n't run.").replaced({1: "dog", 3: ""})
+        >>> Text.parse("A cat did n't run.").replace({1: "dog", 3: ""})
         'A dog did run.'
         """
         tokens = [edits.get(index, token) for index, token in enumerate(self.tokens)]
@@ -45,16 +45,16 @@ class Text:
         return "".join(blank + token for blank, token in pairs if token) + self.blanks[-1]
 
     def lower(self, index: int) -> str:
-        """The token in lower case; nothing before the first and after the last."""
+        """Return the token in lower case; an empty string beyond the ends of the text."""
         return self.tokens[index].lower() if 0 <= index < len(self.tokens) else ""
 
-    def capitalised(self, index: int) -> bool:
-        """True for a token that begins with a capital."""
+    def is_capitalised(self, index: int) -> bool:
+        """Return True for a token that begins with a capital."""
         return 0 <= index < len(self.tokens) and self.tokens[index][0].isupper()
 
     @cached_property
     def words(self) -> list[int]:
-        """The indices of words that stand in no title in quotes."""
+        """The indices of words outside quoted titles."""
         words = (index for index, token in enumerate(self.tokens) if WORD.fullmatch(token))
         return [index for index in words if index not in self.quoted]
 
@@ -69,7 +69,7 @@ class Text:
         return frozenset(indices)
 
     def sentence(self, index: int) -> tuple[list[str], list[str]]:
-        """What the sentence of a token has before it and after it, its first word in lower case.
+        """Return the sentence before and after a token, with its first word in lower case.
 
         >>> Text.parse("He saw St. Ives. Is it in Hull?").sentence(7)
         (['is'], ['in', 'Hull', '?'])
@@ -82,20 +82,20 @@ class Text:
         return tokens[: index - start], tokens[index - start + 1 :]
 
     def opens_sentence(self, index: int) -> bool:
-        """True for the first word of a sentence."""
+        """Return True for the first word of a sentence."""
         return not any(word[0].isalnum() for word in self.sentence(index)[0])
 
     def _ends_sentence(self, index: int) -> bool:
-        """False for the full stop of "St." and of "A.C."."""
+        """Return False for the full stop of "St." and of "A.C."."""
         preceding_word = self.tokens[index - 1] if index else ""
         short = len(preceding_word) <= 3 and preceding_word[:1].isupper() or "." in preceding_word
         return self.tokens[index] in "!?" or (self.tokens[index] == "." and not short)
 
 
-def cased(word: str, model: str) -> str:
-    """The word with the case of another, its model.
+def match_case(word: str, model: str) -> str:
+    """Return the word in the case of another word.
 
-    >>> cased("lamp", "Table"), cased("lamp", "TABLE"), cased("lamp", "table")
+    >>> match_case("lamp", "Table"), match_case("lamp", "TABLE"), match_case("lamp", "table")
     ('Lamp', 'LAMP', 'lamp')
     """
     if len(model) > 1 and model.isupper():
@@ -106,7 +106,7 @@ def cased(word: str, model: str) -> str:
 LISTS = tomllib.loads(Path(__file__).with_name("words.toml").read_text(encoding="utf-8"))
 PRONOUNS: dict[str, str] = LISTS.pop("pronouns")
 WORDS: dict[str, tuple[str, ...]] = {name: tuple(words.split()) for name, words in LISTS.items()}
-"""Lists of words by name; the file says what they are for."""
+"""Lists of words by name; words.toml documents their use."""
 DETERMINERS, PREPOSITIONS = frozenset(WORDS["determiners"]), frozenset(WORDS["prepositions"])
 SUBJECTS, MODALS = frozenset(WORDS["subjects"]), frozenset(WORDS["modals"])
 BE, HAVE, DO = {"is", "are", "was", "were"}, {"has", "have", "had"}, {"do", "does", "did"}

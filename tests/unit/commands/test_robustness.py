@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from infolm_metric.robustness import evaluate_robustness, make_cases, read_items, read_cases
+from infolm_metric.robustness import evaluate_robustness, make_cases, read_cases, read_items
 from tests.random_pairs import write_lines
 from tests.toy import ToyScorer
 
@@ -40,8 +40,9 @@ def test_attack_takes_names_a_seed_and_a_limit_and_writes_to_standard_output(out
 def test_robustness_gives_as_json_what_python_gives(output_of, cases):
     arguments = ("robustness", "cases.jsonl", "--metric", "toy", "--size", "2")
     result = json.loads(output_of(*arguments, "--json"))
-    triples = [triple for _, triple in read_cases("cases.jsonl")]
-    assert result == evaluate_robustness(triples, {"toy": ToyScorer(size=2)}).as_dict()
+    attacked = [case for _, case in read_cases("cases.jsonl")]
+    expected = evaluate_robustness(attacked, {"toy": ToyScorer(size=2)})
+    assert result == {"metrics": {name: entry.as_dict() for name, entry in expected.items()}}
     assert result["metrics"]["toy"]["signature"].startswith("metric:toy|size:2|")
     table = output_of(*arguments, "--markdown")
     assert "| num" in table and "Sensitivity" in table

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from infolm_metric.robustness import ATTACKS, attack
 from infolm_metric.robustness.attacks import stable_hash
-from infolm_metric.robustness.grammar import article_for, forms, inflected, find_tag
+from infolm_metric.robustness.grammar import choose_article, find_forms, find_tag, inflect
 from infolm_metric.robustness.words import WORDS, Text
 
 SEEDS = range(40)
@@ -117,9 +117,9 @@ def test_a_word_is_replaced_by_one_of_the_pool_in_its_form_and_the_article_repai
         indices = [index for index in range(len(words)) if words[index] != tokens[index]]
         (index,) = (index for index in indices if words[index] not in ("a", "an"))
         tag = find_tag(words[index], part)
-        assert tokens[index] in {inflected(lemma, part, tag) for lemma in WORDS[pool]}
+        assert tokens[index] in {inflect(lemma, part, tag) for lemma in WORDS[pool]}
         if tokens[index - 1] in ("a", "an"):
-            assert tokens[index - 1] == article_for(tokens[index])
+            assert tokens[index - 1] == choose_article(tokens[index])
 
 
 def test_a_word_is_never_drawn_for_itself():
@@ -133,12 +133,12 @@ def test_a_word_is_never_drawn_for_itself():
 def test_a_pool_has_150_different_words_that_can_be_inflected(pool, part):
     assert len(WORDS[pool]) == len(set(WORDS[pool])) == 150
     for word in WORDS[pool]:
-        tags = forms(word, part)
+        tags = find_forms(word, part)
         assert {"NOUN": {"NN", "NNS"}, "ADJ": {"JJ"}}.get(part, {"VB", "VBZ", "VBG"}) <= set(tags)
         if part == "VERB":
-            assert inflected(word, part, "VBD") == inflected(word, part, "VBN")
+            assert inflect(word, part, "VBD") == inflect(word, part, "VBN")
         if part == "NOUN":
-            assert inflected(word, part, "NNS") != word
+            assert inflect(word, part, "NNS") != word
 
 
 def test_name_calls_one_person_by_another_name_of_the_same_gender_everywhere():

@@ -5,15 +5,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from infolm_metric.robustness.grammar import (
-    article_for,
-    cardinal,
-    in_words,
-    is_content,
-    is_participle,
+    choose_article,
     find_numbers,
     find_tag,
+    is_content,
+    is_participle,
+    spell_number,
+    spell_numbers,
 )
-from infolm_metric.robustness.words import Text, cased
+from infolm_metric.robustness.words import Text, match_case
 
 ARTICLES = {
     "an": "apple hour honest unimportant umbrella urban",
@@ -31,7 +31,7 @@ TAGS = {
 
 def test_a_word_is_what_it_can_be_nothing_but():
     for article, words in ARTICLES.items():
-        assert {article_for(word) for word in words.split()} == {article}
+        assert {choose_article(word) for word in words.split()} == {article}
     for part, words in TAGS.items():
         assert {word: find_tag(word, part) for word in words} == words
     nouns = ("city", "rock", "City", "ox", "which")
@@ -69,7 +69,7 @@ def test_numbers_are_those_outside_dates_and_names(text, numbers):
 
 @given(st.integers(0, 10**12 - 1))
 def test_a_number_in_words_is_read_back(number):
-    assert _value(cardinal(number)) == number
+    assert _value(spell_number(number)) == number
 
 
 def _value(words: str) -> int:
@@ -105,13 +105,13 @@ IN_WORDS = [
 
 @pytest.mark.parametrize(("text", "words"), IN_WORDS)
 def test_a_text_with_its_numbers_in_words(text, words):
-    assert in_words(text) == words
+    assert spell_numbers(text) == words
 
 
 @given(st.text(st.sampled_from("aZ1 .,-'’\"\n“”%é"), max_size=30))
 def test_a_text_is_its_tokens_and_the_blanks_between(text):
     words = Text.parse(text)
-    assert words.replaced({}) == text
+    assert words.replace({}) == text
     assert all(not blank.strip() for blank in words.blanks)
     assert len(words.blanks) == len(words.tokens) + 1
 
@@ -146,4 +146,4 @@ def test_words_that_open_a_sentence(text, opening):
 
 def test_a_new_word_has_the_case_of_the_old():
     cases = {"Table": "Lamp", "TABLE": "LAMP", "A": "Lamp", "b": "lamp"}
-    assert {word: cased("lamp", word) for word in cases} == cases
+    assert {word: match_case("lamp", word) for word in cases} == cases

@@ -6,14 +6,14 @@ import pytest
 
 from infolm_metric import InfoLMScorer, InfoLMSettings, MENLIScorer
 from infolm_metric.robustness import (
+    AttackCase,
     ExternalScores,
     Item,
     MetricResult,
-    AttackCase,
-    make_cases,
     evaluate_robustness,
-    read_items,
+    make_cases,
     read_cases,
+    read_items,
     wilson_interval,
 )
 from infolm_metric.robustness.suite import CaseScores, summarise
@@ -147,18 +147,19 @@ def test_what_is_wrong_is_refused_where_it_stands(tmp_path, call, word):
 def test_all_that_can_be_refused_is_refused_before_anything_is_scored(monkeypatch):
     monkeypatch.setattr(ToyScorer, "score_chunk", lambda *_: pytest.fail("scored"))
     scores = [(1, 0, NONE)] * len(CASES)
+    infinite = [(1, math.inf, NONE)] * len(CASES)
     toy = {"toy": ToyScorer()}
-    for triples, scorers, columns, word in (
+    for cases, scorers, columns, word in (
         ([], toy, [], "no cases"),
         (CASES, toy, [ExternalScores("toy", scores)], "two metrics are called 'toy'"),
         (CASES, toy, [ExternalScores("bleu", scores)] * 2, "two metrics are called 'bleu'"),
         (CASES, toy, [ExternalScores("bleu", scores[1:])], f"scores of {len(CASES)} cases"),
-        (CASES, toy, [ExternalScores("bleu", [(1, math.inf, NONE)] * len(CASES))], "infinite scores"),
+        (CASES, toy, [ExternalScores("bleu", infinite)], "infinite scores"),
         (CASES, toy | {"mine": InfoLMScorer(idf="separate")}, [], "separate"),
         (CASES, toy | {"mine": MENLIScorer(combine_with=SEPARATE)}, [], "separate"),
     ):
         with pytest.raises(ValueError, match=word):
-            evaluate_robustness(triples, scorers, columns)
+            evaluate_robustness(cases, scorers, columns)
 
 
 # Numbers.
@@ -184,7 +185,7 @@ def test_a_score_is_ahead_by_more_than_float32_can_err_and_a_tie_is_a_miss():
 
 
 def test_sensitivity_takes_the_anchor_where_the_paraphrase_cannot_be_attacked():
-    scores = [CaseScores(NONE, 1, NONE, copy=2), CaseScores(3, 1, NONE, copy=0.5)]
+    scores = [CaseScores(NONE, 1, NONE, anchor=2), CaseScores(3, 1, NONE, anchor=0.5)]
     result = summarise([case()] * 2, scores)["num"]
     assert (result.n, result.accuracy, result.cases, result.sensitivity) == (1, 1.0, 2, 0.5)
     result = summarise([case()], scores[:1])["num"].as_dict()
@@ -193,9 +194,9 @@ def test_sensitivity_takes_the_anchor_where_the_paraphrase_cannot_be_attacked():
 
 
 def test_every_attack_counts_alike_in_the_means_of_its_kind():
-    triples = [case(), case(), case("neg"), case("typo", "fluency"), case("adj")]
+    cases = [case(), case(), case("neg"), case("typo", "fluency"), case("adj")]
     scores = [(1, 0, 2), (0, 1, 2), (1, 0, 0), (0, 1, 0), (NONE, NONE, NONE)]
-    result = MetricResult(None, summarise(triples, [CaseScores(*row) for row in scores]))
+    result = MetricResult(None, summarise(cases, [CaseScores(*row) for row in scores]))
     assert list(result.attacks) == ["num", "neg", "adj", "typo"]
     assert result.macro() == {"all": 0.5, "adequacy": 0.75, "fluency": 0.0}
     means = {"all": 1 / 3, "adequacy": 0.5, "fluency": 0}
@@ -254,7 +255,9 @@ def test_idf_is_counted_on_the_anchors_each_once(tiny_bert):
     with pytest.warns(UserWarning, match="known from 3 distinct texts"):
         evaluate_robustness(CASES, {"infolm": scorer})
     with pytest.warns(UserWarning):
-        single, double = (evaluate_robustness(cases, {"infolm": scorer}) for cases in (CASES, [*CASES, *CASES]))
+        single, double = (
+            evaluate_robustness(cases, {"infolm": scorer}) for cases in (CASES, [*CASES, *CASES])
+        )
     for name, numbers in single["infolm"].attacks.items():
         assert numbers.accuracy == double["infolm"].attacks[name].accuracy
 
