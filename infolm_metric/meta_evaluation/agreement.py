@@ -367,15 +367,10 @@ def notes(table: AgreementTable) -> Iterator[str]:
             "each metric, count as ties."
         )
     if LENGTH in table.names("metric"):
-        yield (
-            "length: the number of characters; given length: Pearson's partial correlation, "
-            "without the linear effect of length."
-        )
+        yield "length: the number of characters; given length: Pearson's partial correlation."
     if table.against:
-        yield (
-            "p: two-sided, for Pearson, not corrected for the number of tests; at the system level "
-            "Williams' test, at the text level the bootstrap."
-        )
+        tests = "Williams' test at the system level, the bootstrap at the text level"
+        yield f"p: two-sided, for Pearson, not corrected for the number of tests; {tests}."
     for criterion, count in table.dropped.items():
         if count:
             lacking = " for one system or more" if table.systems else ""

@@ -6,13 +6,7 @@ attacks the metrics detect.
 
 from .attacks import ATTACKS, Attack, attack
 from .cases import AttackCase, Item, make_cases, read_cases, read_items
-from .suite import (
-    AttackResult,
-    ExternalScores,
-    MetricResult,
-    evaluate_robustness,
-    wilson_interval,
-)
+from .suite import AttackResult, ExternalScores, MetricResult, evaluate_robustness, wilson_interval
 
 __all__ = [
     "ATTACKS",

@@ -39,9 +39,7 @@ KINDS = (ADEQUACY, FLUENCY)
 EXCLUDED_NOUNS, CLAUSE_VERBS = WORDS["no_nouns"], WORDS["clause_verbs"]
 EXCLUDED_ADJECTIVES = FUNCTION_WORDS.union(WORDS["no_adjectives"], WORDS["ones"], WORDS["tens"])
 GOVERNORS = frozenset(WORDS["governing"])
-PARTICIPLE_PREPOSITIONS = PREPOSITIONS.difference(
-    ["of", "out", "off", "over", "up", "down", "to", "into", "like"]
-)
+PARTICIPLE_PREPOSITIONS = PREPOSITIONS.difference(WORDS["particles"])
 """Prepositions that can follow any participle: "painted in", not "painted up"."""
 POOLS = {"NOUN": WORDS["nouns"], "VERB": WORDS["verbs"], "ADJ": WORDS["adjectives"]}
 MAX_DROPPED = 0.2  # fraction of the words
@@ -137,11 +135,7 @@ def _find_adjectives(text: Text) -> list[int]:
 
 
 def _replace_word(
-    text: str,
-    find: Callable[[Text], list[int]],
-    part: str,
-    random: Random,
-    joined: bool = False,
+    text: str, find: Callable[[Text], list[int]], part: str, random: Random, joined: bool = False
 ) -> str | None:
     """Replace a word that `find` returns by another in the same form, or append it with "and"."""
     words = Text.parse(text)
@@ -202,7 +196,7 @@ def jumble(text: str, random: Random) -> str | None:
     return " ".join(permutation)
 
 
-def typo(text: str, random: Random) -> str | None:
+def swap_letters(text: str, random: Random) -> str | None:
     """Swap two different adjacent letters of a word, but not its first letter."""
     words = Text.parse(text)
     swaps = {
@@ -293,9 +287,8 @@ def _allows_negation(text: Text, index: int) -> bool:
     before, after = text.sentence(index)
     words = {*before, *after}
     negation = NEGATIONS & words or any(word.endswith(("n't", "n’t")) for word in words)
-    if "?" in after or negation or not before:
-        return False
-    return before[-1] not in FRONTED_WORDS and not NEGATION_BLOCKERS & {*after[:1]}
+    blocked = "?" in after or negation or NEGATION_BLOCKERS & {*after[:1]}
+    return bool(before) and before[-1] not in FRONTED_WORDS and not blocked
 
 
 def _insert_not(text: Text, index: int) -> dict[int, str]:
@@ -365,10 +358,7 @@ GROUPS, AMOUNTS = frozenset(WORDS["groups"]), frozenset(WORDS["amounts"])
 
 
 def disagree(text: str, random: Random) -> str | None:
-    """Change the number of the first finite auxiliary, or else drop the "s" of the first verb.
-
-    The subject's number must be unambiguous: teams and plural names are skipped.
-    """
+    """Change the number of the first finite auxiliary, or else drop the "s" of the first verb."""
     words = Text.parse(text)
     verbs = [index for index in words.words if grammar.is_third_person(words, index)]
     partners = {index: PARTNERS.get(words.tokens[index], "") for index in words.words}
@@ -380,7 +370,7 @@ def disagree(text: str, random: Random) -> str | None:
 
 
 def _has_one_number(text: Text, index: int) -> bool:
-    """Return True if the verb would be wrong in the other number."""
+    """Return True if the subject has one number, so that the verb is wrong in the other."""
     subject, predicate = text.sentence(index)
     groups = GROUPS & {word.lower().removesuffix("s") for word in [*subject, *predicate]}
     if not subject or groups or AMOUNTS & {*subject}:
@@ -399,8 +389,7 @@ class Attack:
     Attributes:
         name: as in `ATTACKS`.
         kind: "adequacy", which changes the meaning, or "fluency", which changes the wording.
-        rule: takes a text and a random number generator; returns the attacked text, or None if the
-            attack does not apply.
+        rule: attacks a text with random numbers; returns None if the attack does not apply.
     """
 
     name: str
@@ -421,7 +410,7 @@ ATTACKS: dict[str, Attack] = {
         Attack("adj", ADEQUACY, replace_adjective),
         Attack("pron", ADEQUACY, swap_pronouns),
         Attack("jumble", FLUENCY, jumble),
-        Attack("typo", FLUENCY, typo),
+        Attack("typo", FLUENCY, swap_letters),
         Attack("agreement", FLUENCY, disagree),
     )
 }
