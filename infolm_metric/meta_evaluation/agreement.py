@@ -1,4 +1,4 @@
-"""A table of correlations of several metrics with several human criteria, with tests."""
+"""Table of correlations of several metrics with several human criteria, with tests."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from infolm_metric.meta_evaluation.significance import (
 )
 
 LENGTH = "length"
-"""The name of the text length, which serves as a metric."""
+"""Name of the text length, which serves as a metric."""
 TITLES = {
     "pearson": "Pearson",
     "spearman": "Spearman",

@@ -119,11 +119,7 @@ def kendall(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     return taus.reshape(shape)[()]
 
 
-COEFFICIENTS: dict[str, Statistic] = {
-    "pearson": pearson,
-    "spearman": spearman,
-    "kendall": kendall,
-}
+COEFFICIENTS: dict[str, Statistic] = {"pearson": pearson, "spearman": spearman, "kendall": kendall}
 
 
 def order_accuracy(x: np.ndarray, y: np.ndarray) -> np.ndarray:

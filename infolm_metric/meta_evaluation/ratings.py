@@ -27,7 +27,7 @@ from infolm_metric.core.inputs import as_list
 from infolm_metric.core.settings import check_known
 
 SCORE = "score"
-"""The default column of human scores if rows have no systems."""
+"""Default column of human scores if rows have no systems."""
 IS_HUMAN_VALUES = {
     **dict.fromkeys(("true", "1", "1.0"), True),
     **dict.fromkeys(("false", "0", "0.0", "", "none", "nan", "<na>"), False),

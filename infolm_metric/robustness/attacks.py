@@ -1,4 +1,4 @@
-"""The twelve attacks, by name: each perturbs a text so that a metric should detect it.
+"""Twelve attacks, by name: each perturbs a text so that a metric should detect it.
 
 Nine attacks on adequacy change the meaning, three attacks on fluency the wording (Chen and Eger
 2023, MENLI; Sai et al. 2021). Attacks are deterministic: random numbers are seeded by the text.
@@ -384,7 +384,7 @@ def _has_one_number(text: Text, index: int) -> bool:
 
 @dataclass(frozen=True)
 class Attack:
-    """A way to perturb a text.
+    """Way to perturb a text.
 
     Attributes:
         name: as in `ATTACKS`.

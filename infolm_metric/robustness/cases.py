@@ -41,7 +41,7 @@ class Item:
 
 @dataclass(frozen=True)
 class AttackCase:
-    """A text, a paraphrase, and both of them attacked.
+    """Text and paraphrase, and both of them attacked.
 
     Attributes:
         id: the id of the item.
@@ -107,10 +107,7 @@ def read_items(path: str, reference_columns: Sequence[str] = ()) -> list[Item]:
 
 
 def make_cases(
-    items: Iterable[Item],
-    attacks: Sequence[str] = (),
-    seed: int = 0,
-    per_attack: int | None = None,
+    items: Iterable[Item], attacks: Sequence[str] = (), seed: int = 0, per_attack: int | None = None
 ) -> list[AttackCase]:
     """Attack every reference of the items.
 

@@ -30,7 +30,7 @@ TAGS = {
     "VERB": ("VBZ", "VBG", "VBD", "VBN", "VB"),
     "ADJ": ("JJ", "JJR", "JJS"),
 }
-"""The inflections of a part of speech; identical past and participle count as the first."""
+"""Inflections of a part of speech; identical past and participle count as the first."""
 SOUNDS_LIKE_YOU = re.compile(r"(?:eu|ew|one|once|ubiq|uni(?!n|m)|us[aeu]|ut[ei]|ur[aeio]n)")
 SILENT_H = re.compile(r"(?:hour|hono|heir|honest)")
 

@@ -1,4 +1,4 @@
-"""The robustness suite: which attacks do metrics detect?
+"""Robustness suite: which attacks do metrics detect?
 
 `evaluate_robustness` scores the texts of attack cases against their anchors, and reports how often
 a metric prefers the paraphrase to the attacked anchor.
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from infolm_metric.core.scorer import Scorer
 
 SCORED_TEXTS = ("paraphrase", "adversary", "paraphrase_adversary")
-"""The texts of a case that have external scores, in order."""
+"""Texts of a case that have external scores, in order."""
 RELATIVE_TOLERANCE, ABSOLUTE_TOLERANCE = 1e-6, 1e-9  # float32 rounding: closer scores are ties
 GROUPS = ("all", *KINDS)
 

@@ -10,13 +10,13 @@ from functools import cached_property
 from pathlib import Path
 
 TOKEN = re.compile(r"\w(?:(?:[\w@#&/_–'’.-]|(?<=\d),(?=\d))*\w)?|[^\w\s]")
-"""A word or number, such as "well-known", "3,400.5" and "example.org", or one other character."""
+"""Word or number, such as "well-known", "3,400.5" and "example.org", or one other character."""
 WORD = re.compile(r"[A-Za-z]+(?:['’][A-Za-z]+)?")
 
 
 @dataclass(frozen=True)
 class Text:
-    """The tokens of a text, each a word, a number or a mark, and the blanks before each token.
+    """Tokens of a text, each a word, a number or a mark, and the blanks before each token.
 
     >>> Text.parse("Ann's well-known cat, in 3rd place.").tokens
     ("Ann's", 'well-known', 'cat', ',', 'in', '3rd', 'place', '.')
@@ -54,13 +54,13 @@ class Text:
 
     @cached_property
     def words(self) -> list[int]:
-        """The indices of words outside quoted titles."""
+        """Indices of words outside quoted titles."""
         words = (index for index, token in enumerate(self.tokens) if WORD.fullmatch(token))
         return [index for index in words if index not in self.quoted]
 
     @cached_property
     def quoted(self) -> frozenset[int]:
-        """The indices between double quotes."""
+        """Indices between double quotes."""
         indices, quoted = set(), False
         for index, token in enumerate(self.tokens):
             quoted = not quoted if token == '"' else (quoted or token == "“") and token != "”"
