@@ -7,7 +7,7 @@
 20 of those that it applies to. An attack of adequacy is fair if the text says something else and is
 as good English as before; "drop" breaks sentences by its rule, so that of it only the first is
 asked. One of fluency is fair if the English is worse. The verdicts, in
-`results/attacks_read_by_eye.csv`, name a reference by its item and its place there, not its text.
+`results/attacks_read_by_eye.csv`, name a reference by its item and its number there, not its text.
 With --verdicts the exit code is 1 if those are not the drawn cases, or more than one of an
 attack of adequacy is unfair.
 """
@@ -32,9 +32,9 @@ def main() -> int:
     parser.add_argument("--verdicts", action="store_true", help="check those of the table")
     arguments = parser.parse_args()
     texts = {
-        text: (item.id, place)
+        text: (item.id, number)
         for item in read_items(arguments.file)
-        for place, text in enumerate(item.references, 1)
+        for number, text in enumerate(item.references, 1)
     }
     sample = random.Random(SEED).sample(list(texts), TEXTS)
     cases = {}
@@ -44,8 +44,8 @@ def main() -> int:
         for text in random.Random(SEED).sample(applies, min(CASES, len(applies))):
             cases[name, *texts[text]] = text, attack(text, name, SEED)
     if not arguments.verdicts:
-        for (name, identity, place), (text, attacked) in cases.items():
-            print(f"\n{name} {identity}.{place}\n  {text}\n  {attacked}")
+        for (name, identity, number), (text, attacked) in cases.items():
+            print(f"\n{name} {identity}.{number}\n  {text}\n  {attacked}")
         return 0
     with VERDICTS.open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))

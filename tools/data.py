@@ -50,7 +50,7 @@ class DataSet:
         """The rows sample by sample, samples drawn at random by a fixed seed, int [rows]."""
         samples, start = [], 0
         for part in self.parts.values():
-            samples.append(part.places[:, 1] + start)
+            samples.append(part.indices[:, 1] + start)
             start += len(part.samples)
         place = np.random.default_rng(0).permutation(start)
         return np.argsort(place[np.concatenate(samples)], kind="stable")

@@ -42,16 +42,16 @@ def add_options(parser: argparse.ArgumentParser, types: options.SettingsTypes) -
 def run(arguments: argparse.Namespace) -> None:
     """Writes the cases, and says how many there are."""
     options.check_output(arguments, arguments.file)
-    from infolm_metric.robustness import make_triples, read_items
+    from infolm_metric.robustness import make_cases, read_items
 
     items = read_items(arguments.file, arguments.reference_column)
-    triples = make_triples(items, arguments.attack, arguments.seed, arguments.per_attack)
-    if not triples:
+    cases = make_cases(items, arguments.attack, arguments.seed, arguments.per_attack)
+    if not cases:
         names = ", ".join(arguments.attack) or "any kind"
         raise ValueError(f"no attack of {names} applies to a text of {arguments.file}")
-    rows = (json.dumps(triple.as_dict(), ensure_ascii=False) for triple in triples)
+    rows = (json.dumps(case.as_dict(), ensure_ascii=False) for case in cases)
     options.write(rows, arguments.output)
     if arguments.output != options.STANDARD_OUTPUT:
         anchors = sum(len(item.references) for item in items)
-        total = f"{len(triples)} cases of {anchors} references of {len(items)} items"
+        total = f"{len(cases)} cases of {anchors} references of {len(items)} items"
         options.write([total], options.STANDARD_OUTPUT)

@@ -71,18 +71,14 @@ def run(arguments: argparse.Namespace) -> None:
     settings = None if arguments.no_metric else options.read_settings(arguments.metric, arguments)
 
     from infolm_metric.meta_evaluation import agreement, plots
-    from infolm_metric.meta_evaluation.agreement import (
-        comparison_metrics,
-        level_rows,
-        notes,
-        present_levels,
-    )
+    from infolm_metric.meta_evaluation.agreement import comparison_metrics, level_rows, notes
+    from infolm_metric.meta_evaluation.correlations import check_levels
 
     if arguments.plot:
         check_writable(arguments.plot, [arguments.data])
         plots.check_plot(arguments.plot)
     ratings = _read(arguments)
-    levels = present_levels(arguments.level or (), bool(ratings.systems))
+    check_levels(arguments.level or (), bool(ratings.systems))
     names = [settings.label(name) for name in settings.names] if settings else []
     if duplicates := [name for name in names if name in ratings.metrics]:
         raise ValueError(
@@ -95,8 +91,8 @@ def run(arguments: argparse.Namespace) -> None:
         )
     comparison_metrics(arguments.against, [*names, *ratings.metrics], ratings.lengths)
     metrics, signature, remarks = dict(ratings.metrics), None, []
-    if ratings.people:
-        remarks.append(f"{ratings.people} rows of human texts were passed over.")
+    if ratings.human_texts:
+        remarks.append(f"{ratings.human_texts} rows of human texts were passed over.")
     if settings is not None:
         grids, result = _score(settings, ratings, arguments)
         metrics, signature = {**dict(zip(names, grids, strict=True)), **metrics}, result.signature
@@ -109,7 +105,7 @@ def run(arguments: argparse.Namespace) -> None:
         metrics,
         against=arguments.against,
         length=ratings.lengths,
-        levels=levels,
+        levels=arguments.level or (),
         resamples=arguments.resamples,
         seed=arguments.seed,
     )
@@ -120,7 +116,7 @@ def run(arguments: argparse.Namespace) -> None:
         options.write([json.dumps(report, allow_nan=False)], arguments.output)
         return
     lines: list[str] = []
-    for level in levels:
+    for level in table.names("level"):
         scope = f"{table.systems} systems" if table.systems else "all texts together"
         rows = arguments.layout(*level_rows(table, level), left=2)
         lines += [f"{level.capitalize()} level, {scope}", "", *rows, ""]
@@ -157,7 +153,7 @@ def _score(
     import numpy as np
 
     # The texts of a sample together: their references are read once.
-    order = np.argsort(ratings.places[:, 1], kind="stable")
+    order = np.argsort(ratings.indices[:, 1], kind="stable")
     ranks = np.argsort(order)
     side = "sources" if getattr(arguments, "source_column", None) else "references"
     targets = {side: [list(ratings.references[row]) for row in order]}

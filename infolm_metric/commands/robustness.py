@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from infolm_metric import metrics
@@ -20,7 +20,7 @@ from infolm_metric.commands import options
 
 if TYPE_CHECKING:
     from infolm_metric.core.tables import Row
-    from infolm_metric.robustness import Column, MetricResult, Robustness
+    from infolm_metric.robustness import ExternalScores, MetricResult
 
 HEADER = ("kind", "cases", "accuracy", "95% interval", "ties", "sensitivity", "of")
 USAGE = "infolm robustness [options] FILE"
@@ -52,36 +52,37 @@ def run(arguments: argparse.Namespace) -> None:
     names = arguments.metric or ([] if arguments.scores else [metrics.DEFAULT])
     settings = {name: options.read_settings(name, arguments) for name in names}
 
-    from infolm_metric.robustness import measure, read_triples
+    from infolm_metric.robustness import evaluate_robustness, read_cases
 
-    rows, triples = zip(*read_triples(arguments.file), strict=True)
+    rows, cases = zip(*read_cases(arguments.file), strict=True)
     columns = [
         _column(name, rows, name not in arguments.lower_is_better) for name in arguments.scores
     ]
     scorers = {name: options.make_scorer(settings[name]) for name in settings}
-    result = measure(triples, scorers, columns)
+    results = evaluate_robustness(cases, scorers, columns)
     if arguments.json:
-        options.write([json.dumps(result.as_dict(), allow_nan=False)], arguments.output)
+        report = {"metrics": {name: result.as_dict() for name, result in results.items()}}
+        options.write([json.dumps(report, allow_nan=False)], arguments.output)
     else:
-        options.write(_lines(result, arguments.layout), arguments.output)
+        options.write(_lines(results, arguments.layout), arguments.output)
 
 
-def _column(name: str, rows: Sequence[Row], higher_is_better: bool) -> Column:
+def _column(name: str, rows: Sequence[Row], higher_is_better: bool) -> ExternalScores:
     """The scores in the columns NAME.paraphrase, NAME.adversary and NAME.paraphrase_adversary."""
     from infolm_metric.meta_evaluation.ratings import parse_score
-    from infolm_metric.robustness.suite import SCORED, Column
+    from infolm_metric.robustness.suite import SCORED_TEXTS, ExternalScores
 
-    columns = [f"{name}.{text}" for text in SCORED]
+    columns = [f"{name}.{text}" for text in SCORED_TEXTS]
     for column in columns[:2]:
         if not any(column in row for _, row in rows):
             raise ValueError(f"no column {column!r}; outside scores need {', '.join(columns)}")
     scores = [[parse_score(where, key, row.get(key)) for key in columns] for where, row in rows]
-    return Column(name, scores, higher_is_better)
+    return ExternalScores(name, scores, higher_is_better)
 
 
-def _lines(result: Robustness, table: Callable[..., list[str]]) -> Iterator[str]:
+def _lines(results: Mapping[str, MetricResult], table: Callable[..., list[str]]) -> Iterator[str]:
     """A table for each metric, and what the columns are."""
-    for name, metric in result.metrics.items():
+    for name, metric in results.items():
         yield from table([name, *HEADER], list(_rows(metric)), left=2)
         yield ""
     yield (
@@ -89,7 +90,7 @@ def _lines(result: Robustness, table: Callable[..., list[str]]) -> Iterator[str]
         "is a miss. Sensitivity: texts that score better than the same text attacked, an easier "
         "test. Intervals: Wilson. Each attack counts alike in the means."
     )
-    for name, metric in result.metrics.items():
+    for name, metric in results.items():
         yield f"{name}: {metric.signature or 'scores from the file'}"
 
 

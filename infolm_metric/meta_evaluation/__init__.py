@@ -1,8 +1,7 @@
-"""How far a metric agrees with people: ratings, correlations, significance, the table, the figure.
+"""Correlation of metrics with human scores: ratings, statistics, tests, a table and a plot.
 
-`read_ratings` reads rows of texts with human scores. What judges takes plain arrays, NaN where a
-score is missing, higher is better on both sides: [systems, samples], or [texts] where the systems
-are not known.
+`read_ratings` reads rows of texts with human scores. Statistics take plain arrays, NaN for missing
+scores, higher is better: [systems, samples], or [texts] if the systems are unknown.
 """
 
 from .agreement import Agreement, AgreementTable, agreement
@@ -20,7 +19,6 @@ from .ratings import Ratings, read_ratings
 from .significance import (
     WilliamsTest,
     approximate_randomization,
-    bootstrap_interval,
     compare_metrics,
     holm,
     paired_bootstrap,
@@ -35,7 +33,6 @@ __all__ = [
     "WilliamsTest",
     "agreement",
     "approximate_randomization",
-    "bootstrap_interval",
     "calibrated_accuracy",
     "compare_metrics",
     "correlation",

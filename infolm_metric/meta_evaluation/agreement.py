@@ -1,11 +1,11 @@
-"""The agreement of several metrics with people on several criteria, with intervals and tests."""
+"""Table of correlations of several metrics with several human criteria, with tests."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial as bound
+from functools import partial
 from itertools import product
 from typing import Any
 
@@ -21,8 +21,8 @@ from infolm_metric.meta_evaluation.correlations import (
     check_levels,
     common_scores,
     mean_over_samples,
-    partial,
-    same_order,
+    order_accuracy,
+    partial_pearson,
     system_means,
 )
 from infolm_metric.meta_evaluation.ratings import check_varies
@@ -33,12 +33,12 @@ from infolm_metric.meta_evaluation.significance import (
     difference_p_value,
     draw,
     percentile_interval,
-    resampled,
+    resample,
     soft_pairwise_accuracy,
 )
 
 LENGTH = "length"
-"""The metric that stands beside every other: how long the text is."""
+"""Name of the text length, which serves as a metric."""
 TITLES = {
     "pearson": "Pearson",
     "spearman": "Spearman",
@@ -47,27 +47,26 @@ TITLES = {
     "soft_accuracy": "soft accuracy",
     "partial": "given length",
 }
-"""The statistics in the order of the table, and how they are headed."""
+"""Column titles of the statistics, in the order of the table."""
 
 
 @dataclass(frozen=True)
 class Agreement:
-    """How far a metric agrees with people on a criterion, by one statistic.
+    """One statistic of a metric and a human criterion.
 
     Attributes:
-        metric: its name.
-        criterion: its name.
+        metric: the name of the metric.
+        criterion: the name of the criterion.
         level: "system" or "text".
-        statistic: "pearson", "spearman", "kendall" or "partial", Pearson's given length, each from
-            -1 to 1; or "accuracy", which is `pairwise_accuracy` of systems and
-            `calibrated_accuracy` of texts, or "soft_accuracy", `soft_pairwise_accuracy`, each from
-            0 to 1.
-        value: the statistic, NaN where it is not defined.
-        low: the lower end of its bootstrap interval, NaN where no resample has a value, and for the
-            accuracy of texts and the soft one, which are not resampled.
-        high: the upper end, likewise.
-        p_values: metric of `against` -> two-sided p-value of the difference to it, NaN where there
-            is none: Williams' test for coefficients at the system level, else the bootstrap.
+        statistic: "pearson", "spearman", "kendall" or "partial" (Pearson given length), from -1 to
+            1; "accuracy" (`pairwise_accuracy` of systems, `calibrated_accuracy` of texts) or
+            "soft_accuracy" (`soft_pairwise_accuracy`), from 0 to 1.
+        value: the statistic, NaN if it is not defined.
+        low: the lower end of the bootstrap interval; NaN if it is not defined, as for the accuracy
+            of texts and the soft accuracy.
+        high: the upper end.
+        p_values: metric of `against` -> two-sided p-value of the difference, NaN if it is not
+            defined: Williams' test for coefficients at the system level, else the bootstrap.
     """
 
     metric: str
@@ -82,16 +81,16 @@ class Agreement:
 
 @dataclass(frozen=True)
 class AgreementTable:
-    """Every metric on every criterion, and what the figures rest on.
+    """Statistics of all metrics and criteria, and the data they are based on.
 
     Attributes:
-        cells: one for each criterion, level, metric and statistic, in this order.
-        systems: how many there are; 0 where they are not known, and each text is a sample.
-        samples: criterion -> samples that took part.
-        dropped: criterion -> samples left out because of scores that are missing.
+        cells: one per criterion, level, metric and statistic, in this order.
+        systems: the number of systems; 0 if they are unknown, and each text is a sample.
+        samples: criterion -> number of samples used.
+        dropped: criterion -> number of samples dropped because of missing scores.
         against: the metrics that the others are tested against.
-        resamples: how many the intervals and the p-values rest on.
-        seed: what the draws began with.
+        resamples: the number of resamples for intervals and p-values.
+        seed: the seed of the resamples.
     """
 
     cells: tuple[Agreement, ...]
@@ -103,19 +102,19 @@ class AgreementTable:
     seed: int
 
     def find(self, metric: str, criterion: str, level: str, statistic: str) -> Agreement:
-        """The one cell of these names.
+        """Return a cell by its names.
 
         Args:
-            metric: the metric's name.
-            criterion: the criterion's name.
+            metric: the name of the metric.
+            criterion: the name of the criterion.
             level: "system" or "text".
-            statistic: its name, as in `Agreement`.
+            statistic: the name of the statistic, as in `Agreement`.
 
         Returns:
             The cell.
 
         Raises:
-            KeyError: there is none of these names.
+            KeyError: there is no such cell.
         """
         key = (metric, criterion, level, statistic)
         for cell in self.cells:
@@ -124,27 +123,27 @@ class AgreementTable:
         raise KeyError(key)
 
     def names(self, attribute: str) -> list[str]:
-        """The metrics, criteria, levels or statistics of the table.
+        """Return the metrics, criteria, levels or statistics of the table.
 
         Args:
             attribute: "metric", "criterion", "level" or "statistic".
 
         Returns:
-            Each of them once, in the order of the cells.
+            The distinct names, in the order of the cells.
         """
         return list(dict.fromkeys(getattr(cell, attribute) for cell in self.cells))
 
     def as_dict(self) -> dict[str, Any]:
-        """The table as plain values for JSON; a value that is not defined is None."""
-        values = _plain(vars(self) | {"against": list(self.against)})
+        """Return the table for JSON, with None for values that are not defined."""
+        values = _to_plain(vars(self) | {"against": list(self.against)})
         del values["cells"]
-        return {**values, "agreement": [_plain(vars(cell)) for cell in self.cells]}
+        return {**values, "agreement": [_to_plain(vars(cell)) for cell in self.cells]}
 
 
-def _plain(value: Any) -> Any:
-    """The value for JSON, with None for each number in it that is not defined."""
+def _to_plain(value: Any) -> Any:
+    """Replace NaN by None, also inside mappings."""
     if isinstance(value, Mapping):
-        return {key: _plain(entry) for key, entry in value.items()}
+        return {key: _to_plain(entry) for key, entry in value.items()}
     return None if isinstance(value, float) and math.isnan(value) else value
 
 
@@ -159,31 +158,30 @@ def agreement(
     resamples: int = RESAMPLES,
     seed: int = 0,
 ) -> AgreementTable:
-    """The agreement of every metric with every criterion.
+    """Correlate every metric with every human criterion.
 
-    On a criterion all metrics are judged by the same samples, those for which none lacks a score,
-    and by the same resamples.
+    For each criterion, all metrics are compared on the same samples, for which all of them have
+    scores, and on the same resamples.
 
     Args:
-        human: people's scores by criterion, float64 [systems, samples], NaN for missing, higher is
-            better; [texts] where no systems are known: then there is the text level alone, over all
-            texts that lack no score, and no accuracy.
-        metrics: scores by metric, likewise: negate one of which lower is better.
+        human: human scores by criterion, float64 [systems, samples], NaN for missing, higher is
+            better; [texts] if the systems are unknown. Then the only level is "text", over all
+            texts with all scores, and there is no accuracy.
+        metrics: scores by metric, same shape, higher is better: negate other metrics.
         against: names of metrics that the others are tested against.
-        length: a grid of the texts' lengths. Then "length" is a metric that the others are tested
-            against, whether `against` names it or not, and correlations given it are there; if all
-            lengths are equal, it is left out of both.
-        levels: a list of "system", "text" or both (default: those there are).
+        length: the text lengths, same shape. Adds the metric "length", tests against it, and
+            partial correlations given length, unless all lengths are equal.
+        levels: a list of "system", "text" or both (default: all that are defined).
         missing: "drop" or "available", as in `correlation`.
-        resamples: how many times, at least 1.
-        seed: the same gives the same draws.
+        resamples: the number of resamples, >= 1.
+        seed: the seed of the resamples.
 
     Returns:
-        The table of every metric on every criterion, by every statistic at every level.
+        The table of all metrics, criteria, levels and statistics.
 
     Raises:
         TypeError, ValueError: a name, a number or a grid is wrong, the grids differ in shape or
-            hold infinities, there is no criterion or no metric, or the scores of one are all equal.
+            contain infinities, there is no criterion or no metric, or the scores of one are equal.
 
     >>> human = np.arange(5.0)[:, None] + np.random.default_rng(0).normal(size=(5, 30))
     >>> metrics = {"good": human + 1, "bad": np.random.default_rng(1).normal(size=(5, 30))}
@@ -203,39 +201,32 @@ def agreement(
     for name, grid in named_grids.items():
         check_varies(name, grid)
     has_systems = np.ndim(next(iter(human.values()))) > 1
-    levels = present_levels(levels, has_systems)
+    check_levels(levels, has_systems)
+    levels = tuple(levels) or (LEVELS if has_systems else ("text",))
     against = comparison_metrics(against, metrics, length)
     if length is not None and LENGTH in against:
         metrics = {**metrics, LENGTH: length}
     cells: list[Agreement] = []
     samples, dropped, systems = {}, {}, 0
-    for criterion, people in human.items():
-        (people, *grids), dropped[criterion] = common_scores([people, *metrics.values()], missing)
-        rows, columns = people.shape
+    for criterion, human_scores in human.items():
+        common, dropped[criterion] = common_scores([human_scores, *metrics.values()], missing)
+        human_scores, *grids = common
+        rows, columns = human_scores.shape
         systems, samples[criterion] = (rows, columns) if has_systems else (0, rows)
         scores = dict(zip(metrics, grids, strict=True))
         draws = draw(rows, columns, resamples, seed, "both" if has_systems else "systems")
-        cells += _cells(criterion, people, scores, levels, against, draws, has_systems, seed)
+        cells += _compute_cells(
+            criterion, human_scores, scores, levels, against, draws, has_systems, seed
+        )
     return AgreementTable(tuple(cells), systems, samples, dropped, against, resamples, seed)
-
-
-def present_levels(levels: Sequence[str], systems: bool) -> tuple[str, ...]:
-    """The levels asked for, by default all there are; ValueError for one that is not there.
-
-    >>> present_levels([], systems=False)
-    ('text',)
-    """
-    check_levels(levels, systems)
-    return tuple(levels) or (LEVELS if systems else ("text",))
 
 
 def comparison_metrics(
     against: Sequence[str], metrics: Iterable[str], length: np.ndarray | None
 ) -> tuple[str, ...]:
-    """Those whom the metrics of these names are tested against: `against`, and length at the end.
+    """Return the metrics to test against: `against`, then length unless all lengths are equal.
 
-    Without `length`, and where all lengths are equal, length is none of them. Raises ValueError if
-    there is no metric of a name, or length has the name of a metric.
+    Raises ValueError if a metric is unknown, or is named "length" although `length` is passed.
 
     >>> comparison_metrics(["length", "bleu"], ["mine", "bleu"], np.array([[3.0, 4.0]]))
     ('bleu', 'length')
@@ -251,7 +242,7 @@ def comparison_metrics(
     return (*(name for name in against if name in names), *([LENGTH] if varies else []))
 
 
-def _cells(
+def _compute_cells(
     criterion: str,
     human: np.ndarray,
     metrics: Mapping[str, np.ndarray],
@@ -261,9 +252,9 @@ def _cells(
     systems: bool,
     seed: int,
 ) -> Iterator[Agreement]:
-    """Every metric by every statistic at every level, on the same samples.
+    """Compute every statistic of every metric at every level, on the same samples.
 
-    `systems`: False where they are not known, and the texts are those of one sample.
+    `systems`: False if they are unknown, and all texts belong to one sample.
     """
     length = metrics[LENGTH] if LENGTH in against else None
 
@@ -272,17 +263,18 @@ def _cells(
         return [human, metrics[metric], *covariates]
 
     for level in levels:
-        statistics: dict[str, Statistic] = {**COEFFICIENTS}  # those that are resampled
-        values: dict[str, Callable[..., float]] = {}  # those that are not
+        statistics: dict[str, Statistic] = {**COEFFICIENTS}  # resampled
+        values: dict[str, Callable[..., float]] = {}  # not resampled
         if length is not None:
-            statistics["partial"] = partial
+            statistics["partial"] = partial_pearson
         if level == "system":
-            statistics["accuracy"] = same_order
-            values["soft_accuracy"] = bound(soft_pairwise_accuracy, missing="available", seed=seed)
+            statistics["accuracy"] = order_accuracy
+            soft_accuracy = partial(soft_pairwise_accuracy, missing="available", seed=seed)
+            values["soft_accuracy"] = soft_accuracy
         elif systems:
-            values["accuracy"] = bound(calibrated_accuracy, missing="available")
+            values["accuracy"] = partial(calibrated_accuracy, missing="available")
         spread = {
-            (metric, name): resampled(statistic, grids(metric, name), draws, level)
+            (metric, name): resample(statistic, grids(metric, name), draws, level)
             for metric in metrics
             for name, statistic in statistics.items()
         }
@@ -298,25 +290,25 @@ def _cells(
                 p_values = {
                     comparison: difference_p_value(spread[metric, name], spread[comparison, name])
                     if level != "system" or name not in COEFFICIENTS
-                    else _williams([human, metrics[metric], metrics[comparison]], name)
+                    else _williams_p_value([human, metrics[metric], metrics[comparison]], name)
                     for comparison in comparisons
                 }
             yield Agreement(metric, criterion, level, name, value, low, high, p_values)
 
 
-def _williams(grids: Sequence[np.ndarray], coefficient: str) -> float:
-    """The p-value of Williams' test of people and two metrics; NaN for systems too few for it."""
+def _williams_p_value(grids: Sequence[np.ndarray], coefficient: str) -> float:
+    """Return the p-value of Williams' test; NaN for fewer than 4 systems."""
     if len(grids[0]) < 4:
         return math.nan
     human, metric, comparison = map(system_means, grids)
     return compare_metrics(human, metric, comparison, coefficient).p_value
 
 
-# The table in words.
+# Formatting.
 
 
 def level_rows(table: AgreementTable, level: str) -> tuple[list[str], list[list[str]]]:
-    """The header and the rows of one level: criterion, metric, statistics and p-values."""
+    """Return the header and the rows of one level: criterion, metric, statistics and p-values."""
     statistics = {cell.statistic for cell in table.cells if cell.level == level}
     names = [name for name in TITLES if name in statistics]
     header = ["criterion", "metric", *(TITLES[name] for name in names)]
@@ -330,7 +322,7 @@ def level_rows(table: AgreementTable, level: str) -> tuple[list[str], list[list[
 
 
 def format_cell(cell: Agreement) -> str:
-    """The value and its interval, if it has one; a dash where there is no value.
+    """Format the value and its interval, if it has one; a dash if the value is not defined.
 
     >>> format_cell(Agreement("m", "c", "system", "pearson", 0.5, 0.25, 0.75))
     '0.500 [0.25, 0.75]'
@@ -342,7 +334,7 @@ def format_cell(cell: Agreement) -> str:
 
 
 def format_p_value(value: float | None) -> str:
-    """A p-value in words that do not pretend to more than it says.
+    """Format a p-value with three digits.
 
     >>> format_p_value(0.0002), format_p_value(0.0312), format_p_value(None)
     ('<0.001', '0.031', '')
@@ -355,7 +347,7 @@ def format_p_value(value: float | None) -> str:
 
 
 def notes(table: AgreementTable) -> Iterator[str]:
-    """What the figures rest on, a sentence each."""
+    """Yield sentences that explain the table."""
     unit, scope = ("samples", "systems and samples") if table.systems else ("texts", "texts")
     counts = dict.fromkeys(f"{count} {unit}" for count in table.samples.values())
     yield (
@@ -365,28 +357,23 @@ def notes(table: AgreementTable) -> Iterator[str]:
     levels = table.names("level")
     if "system" in levels:
         yield (
-            "accuracy: at the system level the share of pairs of systems in people's order; soft "
-            "accuracy: how alike metric and people are in how sure they are of it."
+            "accuracy: at the system level the fraction of system pairs in the human ranking; soft "
+            "accuracy: how closely the metric's confidence in each pair matches human confidence."
         )
     if "text" in levels and table.systems:
         yield (
-            "accuracy: at the text level the share of pairs of a sample's texts of which the "
-            "metric says what people say, that one is better or neither; differences up to a "
-            "threshold, chosen on these data for each metric, count as neither."
+            "accuracy: at the text level the fraction of pairs of a sample's texts that the metric "
+            "ranks, or ties, as humans do; differences up to a threshold, chosen on these data for "
+            "each metric, count as ties."
         )
     if LENGTH in table.names("metric"):
-        yield (
-            "length: the characters of the text; given length: Pearson's partial correlation, of "
-            "what length does not predict."
-        )
+        yield "length: the number of characters; given length: Pearson's partial correlation."
     if table.against:
-        yield (
-            "p: two-sided, for Pearson, not corrected for the number of tests; at the system level "
-            "Williams' test, at the text level the bootstrap."
-        )
+        tests = "Williams' test at the system level, the bootstrap at the text level"
+        yield f"p: two-sided, for Pearson, not corrected for the number of tests; {tests}."
     for criterion, count in table.dropped.items():
         if count:
             lacking = " for one system or more" if table.systems else ""
             yield f"{criterion}: {count} {unit} left out, because a score is missing{lacking}."
     if any(math.isnan(cell.value) for cell in table.cells):
-        yield "-: not defined, because scores or means are all equal, or too few."
+        yield "-: not defined, because all scores or means are equal, or too few."

@@ -1,4 +1,4 @@
-"""One figure: every metric's agreement with people, with its interval."""
+"""Plot of every metric's correlation with human scores, with its interval."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from pathlib import PurePath
 from infolm_metric.core.settings import check_known
 from infolm_metric.meta_evaluation.agreement import TITLES, AgreementTable
 
-COLOUR = "#0072B2"  # Okabe and Ito 2008: told apart by everyone
+COLOUR = "#0072B2"  # Okabe and Ito 2008: safe for color-blind readers
 PANEL_INCHES = (3.2, 1.2, 0.28)  # width, height without metrics, height of a metric
 
 
 def check_plot(path: str | PathLike[str]) -> None:
-    """Raise an error if no figure can be drawn, or not in the format that the name ends in.
+    """Raise an error if matplotlib is missing or does not support the format of the file.
 
     Raises:
         ImportError: matplotlib is missing.
@@ -32,16 +32,16 @@ def check_plot(path: str | PathLike[str]) -> None:
 def plot_agreement(
     table: AgreementTable, path: str | PathLike[str], statistic: str = "pearson"
 ) -> None:
-    """Draw every metric's agreement with its interval, a panel for each level and criterion.
+    """Plot every metric's statistic with its interval, one panel per level and criterion.
 
     Args:
-        table: what `agreement` gives.
-        path: the file to write, in the format that its name ends in, such as .png, .svg or .pdf.
-        statistic: which one, as in `Agreement`.
+        table: the result of `agreement`.
+        path: the file to write; its extension selects the format, such as .png, .svg or .pdf.
+        statistic: the name of the statistic, as in `Agreement`.
 
     Raises:
         ImportError: matplotlib, of the extra `plots`, is missing.
-        ValueError: an unknown format, or a statistic that the table does not have.
+        ValueError: an unknown format, or a statistic that is not in the table.
         OSError: the file cannot be written.
 
     >>> import numpy as np, tempfile

@@ -1,12 +1,11 @@
-"""Human scores of many systems' texts: read from a file or a dataset, checked, laid out as grids.
+"""Human scores of systems' texts: read from a file or a dataset, checked, arranged as grids.
 
 A row is one system's text for one sample: `system`, `id` (of the sample), `prediction`,
-`references` (a list, or one string), `human` (criterion -> score, higher is better) and, if other
-metrics ride along, `metrics` (name -> score). In a flat table, such as CSV, the scores stand in
-columns `human.fluency` and `metrics.bleu`, or in columns of any name that the caller names. A score
-that is missing is null, an empty cell or not there. Rows marked `is_human` are left out: a person's
-text is no system. Where no row has a `system` each is a sample of its own, and a column `score`
-holds people's unless another is named.
+`references` (a list, or one string), `human` (criterion -> score, higher is better) and optionally
+`metrics` (name -> score of another metric). In a flat table, such as CSV, scores are in columns
+`human.fluency` and `metrics.bleu`, or in columns that the caller names. A missing score is null, an
+empty cell or absent. Rows marked `is_human` are skipped, because human texts are not a system. If
+no row has a `system`, each row is a sample, and human scores are in the column `score` by default.
 """
 
 from __future__ import annotations
@@ -28,29 +27,29 @@ from infolm_metric.core.settings import check_known
 from infolm_metric.core.tables import Row, cell, parse_pair, read_rows
 
 SCORE = "score"
-"""The column of people's scores where rows have no systems, and no other is named."""
-IS_HUMAN = {
+"""Default column of human scores if rows have no systems."""
+IS_HUMAN_VALUES = {
     **dict.fromkeys(("true", "1", "1.0"), True),
     **dict.fromkeys(("false", "0", "0.0", "", "none", "nan", "<na>"), False),
 }
-"""Values of `is_human` in lower case; pandas writes floats where some are missing."""
+"""Values of `is_human` in lower case; pandas writes floats if some are missing."""
 
 
 @dataclass(frozen=True)
 class Ratings:
     """Texts of systems with human scores; grids are float64 [systems, samples], NaN for missing.
 
-    Where no systems are known each text is a sample, and grids are [samples].
+    If the systems are unknown, each text is a sample, and grids are [samples].
 
     Attributes:
-        systems: their names; none where they are not known.
-        samples: their ids.
-        human: criterion -> grid of people's scores, higher is better.
-        metrics: other metric -> grid of its scores.
+        systems: names of the systems; empty if they are unknown.
+        samples: ids of the samples.
+        human: criterion -> grid of human scores, higher is better.
+        metrics: other metric -> grid of scores.
         predictions: the texts, [rows].
-        references: those of each text, [rows].
-        places: index of the system and of the sample of each row, int64 [rows, 2].
-        people: rows that were left out because a person wrote the text.
+        references: references of each text, [rows].
+        indices: index of the system and of the sample of each row, int64 [rows, 2].
+        human_texts: number of rows skipped because a human wrote the text.
     """
 
     systems: tuple[str, ...]
@@ -59,18 +58,18 @@ class Ratings:
     metrics: Mapping[str, np.ndarray] = field(default_factory=dict)
     predictions: tuple[str, ...] = ()
     references: tuple[tuple[str, ...], ...] = ()
-    places: np.ndarray = field(default_factory=lambda: np.zeros((0, 2), dtype=np.int64))
-    people: int = 0
+    indices: np.ndarray = field(default_factory=lambda: np.zeros((0, 2), dtype=np.int64))
+    human_texts: int = 0
 
     def grid(self, values: Sequence[float] | np.ndarray) -> np.ndarray:
-        """The values of the rows, laid out as a grid.
+        """Arrange the values of the rows as a grid.
 
         Args:
-            values: one for each row, [rows].
+            values: one per row, [rows].
 
         Returns:
-            float64 [systems, samples], NaN where a system has no row for a sample; [samples] where
-            no systems are known.
+            float64 [systems, samples], NaN if a system has no row for a sample; [samples] if the
+            systems are unknown.
 
         >>> from infolm_metric.meta_evaluation import read_ratings
         >>> rows = [dict(system=s, id=i, prediction="", references="", human={"fluency": n})
@@ -80,33 +79,33 @@ class Ratings:
                [ 2.,  3.]])
         """
         grid = np.full((len(self.systems) or 1, len(self.samples)), np.nan)
-        grid[self.places[:, 0], self.places[:, 1]] = values
+        grid[self.indices[:, 0], self.indices[:, 1]] = values
         return grid if self.systems else grid[0]
 
     @property
     def lengths(self) -> np.ndarray:
-        """The characters of each text, laid out as a grid."""
+        """Grid of the number of characters of each text."""
         return self.grid([float(len(text)) for text in self.predictions])
 
     def select(self, samples: Iterable[str]) -> Ratings:
-        """The ratings of some samples.
+        """Select samples.
 
         Args:
-            samples: their ids, in any order.
+            samples: ids of the samples, in any order.
 
         Returns:
-            Those of all systems for these samples, which keep their order here.
+            The ratings of all systems for these samples, in their present order.
 
         Raises:
-            ValueError: an id is not here.
+            ValueError: an id is unknown.
         """
-        ids = dict.fromkeys(map(_label, samples))
+        ids = dict.fromkeys(map(_format_name, samples))
         for name in ids:
             check_known("id", name, self.samples)
         columns = np.asarray([name in ids for name in self.samples])
-        rows = np.flatnonzero(columns[self.places[:, 1]])
-        places = self.places[rows]
-        places[:, 1] = (np.cumsum(columns) - 1)[places[:, 1]]
+        rows = np.flatnonzero(columns[self.indices[:, 1]])
+        indices = self.indices[rows]
+        indices[:, 1] = (np.cumsum(columns) - 1)[indices[:, 1]]
         return replace(
             self,
             samples=tuple(name for name in self.samples if name in ids),
@@ -114,7 +113,7 @@ class Ratings:
             metrics={name: grid[..., columns] for name, grid in self.metrics.items()},
             predictions=tuple(self.predictions[row] for row in rows),
             references=tuple(self.references[row] for row in rows),
-            places=places,
+            indices=indices,
         )
 
 
@@ -128,31 +127,31 @@ def read_ratings(
     exclude_systems: Sequence[str] = (),
     exclude_ids: Sequence[str] = (),
 ) -> Ratings:
-    """The ratings in a table file, a `datasets.Dataset` or an iterable of dictionaries.
+    """Read the ratings in a table file, a `datasets.Dataset` or an iterable of dictionaries.
 
     Ids and systems are compared as strings; a whole number is written without a fraction, so that
     1.0 and 1 are the same id.
 
     Args:
-        rows: the name of a file, or what gives a dictionary for each row.
-        criteria: human scores to take, by default every entry of `human`; a name that is no entry
-            there may be a column of its own.
-        metrics: other metrics' scores to take, likewise from `metrics`.
+        rows: the name of a file, or an iterable with a dictionary per row.
+        criteria: human scores to use (default: every entry of `human`); other names are columns.
+        metrics: other metrics' scores to use (default: every entry of `metrics`); other names are
+            columns.
         candidate_column: the name of the column of texts (default: "prediction" or "candidate").
-        reference_columns: those of the columns of references (default: "references" or
+        reference_columns: the names of the columns of references (default: "references" or
             "reference").
-        exclude_systems: systems to leave out, each of which is the system of a row.
-        exclude_ids: samples to leave out, likewise.
+        exclude_systems: systems to skip, each in at least one row.
+        exclude_ids: samples to skip, each in at least one row.
 
     Returns:
-        The ratings; systems and samples are in the order in which they first come. Where rows have
-        no systems the samples are their numbers.
+        The ratings; systems and samples are in the order of their first rows. If rows have no
+        systems, the samples are the row numbers.
 
     Raises:
-        ValueError, TypeError: the row or the column that is wrong is named. Wrong are a missing
-            column, a value that is no finite number, two rows of one system and sample, fewer
-            than two systems or samples, a criterion or metric whose values are all equal, and a
-            name to leave out that no row has.
+        ValueError, TypeError: a column is missing, a value is not a finite number, two rows have
+            the same system and sample, there are fewer than two systems or samples, the values of a
+            criterion or metric are all equal, or a name to exclude is in no row. The message names
+            the row or the column.
 
     >>> rows = [{"system": s, "id": "1", "prediction": "a cat", "references": ["the cat"],
     ...          "human": {"fluency": 80}} for s in ("A", "A")]
@@ -161,27 +160,28 @@ def read_ratings(
     ValueError: row 2: system 'A' has a text for id '1' already, in row 1; keep one of them
     """
     exclusions = {
-        "system": {*map(_label, as_list("exclude_systems", exclude_systems))},
-        "id": {*map(_label, as_list("exclude_ids", exclude_ids))},
+        "system": {*map(_format_name, as_list("exclude_systems", exclude_systems))},
+        "id": {*map(_format_name, as_list("exclude_ids", exclude_ids))},
     }
     file = f"{fspath(rows)}: " if isinstance(rows, str | PathLike) else ""
-    table = list(_located(rows))
+    table = list(_locate_rows(rows))
     has_systems = bool(exclusions["system"]) or any("system" in row for _, row in table)
-    texts, people = _texts(table, has_systems, exclusions)
-    systems = {name: row for row, name in enumerate(dict.fromkeys(place[0] for place in texts))}
-    samples = {name: column for column, name in enumerate(dict.fromkeys(p[1] for p in texts))}
+    texts, human_texts = _index_rows(table, has_systems, exclusions)
+    systems = {name: row for row, name in enumerate(dict.fromkeys(key[0] for key in texts))}
+    samples = {name: column for column, name in enumerate(dict.fromkeys(key[1] for key in texts))}
     for kind, names in (("system", systems), ("id", samples)):
         if len(names) < 2 and (has_systems or kind == "id"):
-            suffix = f" beside {people} human texts" if people else ""
+            suffix = f" besides {human_texts} human texts" if human_texts else ""
             raise ValueError(
                 f"{file}agreement needs at least two of {kind!r}, got {len(names)}{suffix}"
             )
 
     table = list(texts.values())
     pairs = [parse_pair(*row, candidate_column, reference_columns) for row in table]
-    human, metric_scores = _columns(table, "human", criteria), _columns(table, "metrics", metrics)
+    human = _read_columns(table, "human", criteria)
+    metric_scores = _read_columns(table, "metrics", metrics)
     if not (human or has_systems or SCORE in metrics) and any(SCORE in row for _, row in table):
-        human = _columns(table, "human", (SCORE,))
+        human = _read_columns(table, "human", (SCORE,))
     if not human:
         raise ValueError(
             f"{table[0][0]}: no human scores; give 'human': {{criterion: score}} or columns named "
@@ -198,8 +198,8 @@ def read_ratings(
         human={},
         predictions=tuple(prediction for prediction, _ in pairs),
         references=tuple(tuple(references) for _, references in pairs),
-        places=np.asarray([(systems[system], samples[sample]) for system, sample in texts]),
-        people=people,
+        indices=np.asarray([(systems[system], samples[sample]) for system, sample in texts]),
+        human_texts=human_texts,
     )
     return replace(
         ratings,
@@ -209,7 +209,7 @@ def read_ratings(
 
 
 def check_varies(name: str, values: Any) -> None:
-    """Raise ValueError if the values that are there are all equal, or none is there.
+    """Raise ValueError if all values except NaN are equal, or all are NaN.
 
     >>> check_varies("column 'fluency'", [3.0, 3.0, float("nan")])
     Traceback (most recent call last):
@@ -227,7 +227,7 @@ def check_varies(name: str, values: Any) -> None:
 
 
 def parse_score(where: str, column: str, value: Any) -> float:
-    """The score in a cell, or NaN where there is none; a text is read as JSON reads a number.
+    """Return the score in a cell, NaN if it is empty; a string is parsed as a JSON number.
 
     Raises ValueError with the row and the column unless the value is a finite number.
 
@@ -239,7 +239,7 @@ def parse_score(where: str, column: str, value: Any) -> float:
     """
     if value is None or value == "":
         return math.nan
-    remedy = "leave it empty (in JSON: null) where there is no score"
+    remedy = "leave it empty (in JSON: null) if there is no score"
     try:
         number = json.loads(value) if isinstance(value, str) else value
         if isinstance(number, bool) or not isinstance(number, Real):
@@ -253,8 +253,8 @@ def parse_score(where: str, column: str, value: Any) -> float:
     return score
 
 
-def _located(rows: Any) -> Iterator[Row]:
-    """Each row with the words that tell where it stands."""
+def _locate_rows(rows: Any) -> Iterator[Row]:
+    """Yield each row with its location for messages."""
     if isinstance(rows, str | PathLike):
         yield from read_rows(fspath(rows))
         return
@@ -264,70 +264,70 @@ def _located(rows: Any) -> Iterator[Row]:
         yield f"row {number}", row
 
 
-def _texts(
+def _index_rows(
     table: Iterable[Row], has_systems: bool, exclusions: Mapping[str, Collection[str]]
 ) -> tuple[dict[tuple[str, str], Row], int]:
-    """The rows of systems by (system, sample), and how many rows of people were left out.
+    """Return the rows of systems by (system, sample), and the number of human texts.
 
-    `has_systems`: the rows have systems; else each is a sample of its own.
+    `has_systems`: False if each row is a sample.
     """
     names: dict[str, dict[str, None]] = {"system": {}, "id": {}}
     texts: dict[tuple[str, str], Row] = {}
-    people = 0
+    human_texts = 0
     for number, (where, row) in enumerate(table, 1):
-        system = _name(where, row, "system") if has_systems else ""
-        sample = _name(where, row, "id") if has_systems or exclusions["id"] else str(number)
+        system = _parse_name(where, row, "system") if has_systems else ""
+        sample = _parse_name(where, row, "id") if has_systems or exclusions["id"] else str(number)
         names["system"][system] = names["id"][sample] = None
         if _is_human(where, row):
-            people += 1
+            human_texts += 1
         elif system not in exclusions["system"] and sample not in exclusions["id"]:
-            place = (system, sample if has_systems else str(number))
-            if place in texts:
+            key = (system, sample if has_systems else str(number))
+            if key in texts:
                 raise ValueError(
                     f"{where}: system {system!r} has a text for id {sample!r} already, in "
-                    f"{texts[place][0]}; keep one of them"
+                    f"{texts[key][0]}; keep one of them"
                 )
-            texts[place] = where, row
+            texts[key] = where, row
     for column, values in exclusions.items():
         for value in sorted(values):
             check_known(f"{column} to exclude", value, list(names[column]))
-    return texts, people
+    return texts, human_texts
 
 
-def _name(where: str, row: Mapping[str, Any], column: str) -> str:
+def _parse_name(where: str, row: Mapping[str, Any], column: str) -> str:
     value = cell(where, row, column)
     whole = isinstance(value, int) or (isinstance(value, float) and value.is_integer())
     if not (isinstance(value, str) or whole) or isinstance(value, bool) or value == "":
         raise ValueError(f"{where}: {column!r} must be a name or a whole number, got {value!r}")
-    return _label(value)
+    return _format_name(value)
 
 
-def _label(value: Any) -> str:
+def _format_name(value: Any) -> str:
     """Return a name or an id as a string.
 
-    >>> _label("1.0"), _label(1.0), _label(1)
+    >>> _format_name("1.0"), _format_name(1.0), _format_name(1)
     ('1.0', '1', '1')
     """
     return str(int(value) if isinstance(value, float) and value.is_integer() else value)
 
 
 def _is_human(where: str, row: Mapping[str, Any]) -> bool:
-    """Return True for a text that a person wrote."""
+    """Return True for a text that a human wrote."""
     word = str(row.get("is_human", "")).casefold()
-    if word not in IS_HUMAN:
+    if word not in IS_HUMAN_VALUES:
         raise ValueError(f"{where}: 'is_human' must be true or false, got {word!r}")
-    return IS_HUMAN[word]
+    return IS_HUMAN_VALUES[word]
 
 
-def _scores(where: str, row: Mapping[str, Any], group: str) -> dict[str, Any]:
-    """A row's scores of a group by name: entries of the nested mapping, or columns GROUP.NAME."""
-    nested, prefix = _mapping(where, group, row.get(group)), f"{group}."
+def _collect_scores(where: str, row: Mapping[str, Any], group: str) -> dict[str, Any]:
+    """Return a row's scores in a group: entries of the nested mapping, or columns GROUP.NAME."""
+    nested, prefix = _parse_mapping(where, group, row.get(group)), f"{group}."
     flat = {str(key).removeprefix(prefix): row[key] for key in row if str(key).startswith(prefix)}
     return {**flat, **nested}
 
 
-def _mapping(where: str, group: str, value: Any) -> Mapping[str, Any]:
-    """Return the scores in a column: a mapping, or a cell with one as JSON or Python writes it."""
+def _parse_mapping(where: str, group: str, value: Any) -> Mapping[str, Any]:
+    """Return the scores in a column: a mapping, or a cell with a JSON or Python dictionary."""
     if isinstance(value, str) and value.startswith("{"):
         for parse in (json.loads, ast.literal_eval):
             with suppress(SyntaxError, TypeError, ValueError):
@@ -339,9 +339,9 @@ def _mapping(where: str, group: str, value: Any) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {}
 
 
-def _columns(rows: Sequence[Row], group: str, names: Sequence[str]) -> dict[str, list[float]]:
-    """The scores of each name, by default of every name in the group, [rows] each."""
-    groups = [_scores(*row, group) for row in rows]
+def _read_columns(rows: Sequence[Row], group: str, names: Sequence[str]) -> dict[str, list[float]]:
+    """Return the scores of each name (default: all names in the group), [rows] each."""
+    groups = [_collect_scores(*row, group) for row in rows]
     entries = [
         (where, {**row, **scores}) for (where, row), scores in zip(rows, groups, strict=True)
     ]

@@ -1,37 +1,25 @@
-"""Does a metric notice a wrong number, a negation, another name? Attacks on texts, and a report.
+"""Do metrics detect a wrong number, a negation, another name? Attacks on texts, and a report.
 
-`read_items` reads references, `make_triples` attacks them, `measure` says which attacks the metrics
-notice.
+`read_items` reads references, `make_cases` attacks them, and `evaluate_robustness` reports which
+attacks the metrics detect.
 """
 
 from .attacks import ATTACKS, Attack, attack
-from .suite import (
-    AttackResult,
-    Column,
-    Item,
-    MetricResult,
-    Robustness,
-    Triple,
-    make_triples,
-    measure,
-    read_items,
-    read_triples,
-    wilson_interval,
-)
+from .cases import AttackCase, Item, make_cases, read_cases, read_items
+from .suite import AttackResult, ExternalScores, MetricResult, evaluate_robustness, wilson_interval
 
 __all__ = [
     "ATTACKS",
     "Attack",
+    "AttackCase",
     "AttackResult",
-    "Column",
+    "ExternalScores",
     "Item",
     "MetricResult",
-    "Robustness",
-    "Triple",
     "attack",
-    "make_triples",
-    "measure",
+    "evaluate_robustness",
+    "make_cases",
+    "read_cases",
     "read_items",
-    "read_triples",
     "wilson_interval",
 ]

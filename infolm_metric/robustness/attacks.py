@@ -1,15 +1,15 @@
-"""The twelve attacks, by name: each spoils a text so that a metric should notice.
+"""Twelve attacks, by name: each perturbs a text so that a metric should detect it.
 
-Nine of adequacy change what is said, three of fluency how (Chen and Eger 2023, MENLI; Sai et al.
-2021). A text is always attacked in the same way: the random numbers are seeded by what it says.
-Where a rule is not sure of its place, the attack does not apply.
+Nine attacks on adequacy change the meaning, three attacks on fluency the wording (Chen and Eger
+2023, MENLI; Sai et al. 2021). Attacks are deterministic: random numbers are seeded by the text.
+An attack is skipped if its rule cannot be applied unambiguously.
 """
 
 from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from random import Random
 
@@ -27,7 +27,7 @@ from infolm_metric.robustness.words import (
     PRONOUNS,
     WORDS,
     Text,
-    cased,
+    match_case,
 )
 
 ADEQUACY, FLUENCY = "adequacy", "fluency"
@@ -36,130 +36,130 @@ KINDS = (ADEQUACY, FLUENCY)
 
 # Words and numbers.
 
-NO_NOUNS, CLAUSE_VERBS = WORDS["no_nouns"], WORDS["clause_verbs"]
-NO_ADJECTIVES = FUNCTION_WORDS.union(WORDS["no_adjectives"], WORDS["ones"], WORDS["tens"])
-GOVERNING = frozenset(WORDS["governing"])
-PASSIVE_BEFORE = PREPOSITIONS - {"of", "out", "off", "over", "up", "down", "to", "into", "like"}
-"""What may stand after any participle: "painted in", not "painted up"."""
-LARGEST_SHARE = 0.2  # of the words left out
-FEWEST_WORDS = 5  # of a text that loses one
-FEWEST_KINDS = 4  # of different words to shuffle
+EXCLUDED_NOUNS, CLAUSE_VERBS = WORDS["no_nouns"], WORDS["clause_verbs"]
+EXCLUDED_ADJECTIVES = FUNCTION_WORDS.union(WORDS["no_adjectives"], WORDS["ones"], WORDS["tens"])
+GOVERNORS = frozenset(WORDS["governing"])
+PARTICIPLE_PREPOSITIONS = PREPOSITIONS.difference(WORDS["particles"])
+"""Prepositions that can follow any participle: "painted in", not "painted up"."""
+POOLS = {"NOUN": WORDS["nouns"], "VERB": WORDS["verbs"], "ADJ": WORDS["adjectives"]}
+MAX_DROPPED = 0.2  # fraction of the words
+MIN_WORDS = 5  # in a text that loses one
+MIN_DISTINCT_WORDS = 4  # in a text to shuffle
 
 
 def add_noun(text: str, random: Random) -> str | None:
-    """Turns "the city" into "the city and lamp", but no subject of a singular verb."""
-    return _replaced(Text.of(text), _objects, WORDS["nouns"], "NOUN", random, joined=True)
+    """Turn "the city" into "the city and lamp", unless it is the subject of a singular verb."""
+    return _replace_word(text, _find_objects, "NOUN", random, joined=True)
 
 
-def other_noun(text: str, random: Random) -> str | None:
-    """Turns "the city" into "the lamp"."""
-    return _replaced(Text.of(text), _nouns, WORDS["nouns"], "NOUN", random)
+def replace_noun(text: str, random: Random) -> str | None:
+    """Turn "the city" into "the lamp"."""
+    return _replace_word(text, _find_nouns, "NOUN", random)
 
 
-def other_verb(text: str, random: Random) -> str | None:
-    """Turns "was located in" into "was painted in", and "visited the" into "measured the"."""
-    return _replaced(Text.of(text), _verbs, WORDS["verbs"], "VERB", random)
+def replace_verb(text: str, random: Random) -> str | None:
+    """Turn "was located in" into "was painted in", and "visited the" into "measured the"."""
+    return _replace_word(text, _find_verbs, "VERB", random)
 
 
-def other_adjective(text: str, random: Random) -> str | None:
-    """Turns "a large city" into "a wooden city"."""
-    return _replaced(Text.of(text), _adjectives, WORDS["adjectives"], "ADJ", random)
+def replace_adjective(text: str, random: Random) -> str | None:
+    """Turn "a large city" into "a wooden city"."""
+    return _replace_word(text, _find_adjectives, "ADJ", random)
 
 
-def _nouns(text: Text) -> list[int]:
-    """Places of nouns that another noun in the same number can stand for."""
-    nouns = (place for place in text.words if grammar.is_noun(text, place))
-    return [place for place in nouns if text.tokens[place] not in NO_NOUNS]
+def _find_nouns(text: Text) -> list[int]:
+    """Return the indices of nouns that another noun in the same number can replace."""
+    nouns = (index for index in text.words if grammar.is_noun(text, index))
+    return [index for index in nouns if text.tokens[index] not in EXCLUDED_NOUNS]
 
 
-def _objects(text: Text) -> list[int]:
-    """Places of those nouns to which "and lamp" can be added."""
-    return [place for place in _nouns(text) if _is_object(text, place)]
+def _find_objects(text: Text) -> list[int]:
+    """Return the indices of nouns to which "and lamp" can be added."""
+    return [index for index in _find_nouns(text) if _is_object(text, index)]
 
 
-def _is_object(text: Text, place: int) -> bool:
-    """False for a noun in the singular whose verb "and lamp" would put in the plural."""
-    start = grammar.determiner(text, place)
-    if start is None or grammar.tag_of(text.tokens[place], "NOUN") == "NNS":
+def _is_object(text: Text, index: int) -> bool:
+    """Return False for a singular noun if "and lamp" would require a plural verb."""
+    start = grammar.find_determiner(text, index)
+    if start is None or grammar.find_tag(text.tokens[index], "NOUN") == "NNS":
         return True
-    relative = {"which", "who", "that"} & {text.lower(place + 1), text.lower(place + 2)}
+    relative = {"which", "who", "that"} & {text.lower(index + 1), text.lower(index + 2)}
     before = text.lower(start - 1)
-    governed = before in GOVERNING | BE | HAVE or grammar.is_content(before, "VERB")
-    return governed and not relative and not text.capitalised(place + 1)
+    governed = before in GOVERNORS | BE | HAVE or grammar.is_content(before, "VERB")
+    return governed and not relative and not text.is_capitalised(index + 1)
 
 
-def _verbs(text: Text) -> list[int]:
-    """Places of verbs that any transitive verb can stand for: passive, or before an object."""
-    verbs = (place for place in text.words if grammar.is_content(text.tokens[place], "VERB"))
+def _find_verbs(text: Text) -> list[int]:
+    """Return the indices of verbs that any transitive verb can replace."""
     return [
-        place
-        for place in verbs
-        if grammar.readings(text.tokens[place])["VERB"] not in CLAUSE_VERBS
-        if _passive(text, place) or (grammar.object_follows(text, place) and _active(text, place))
+        index
+        for index in text.words
+        if grammar.is_content(text.tokens[index], "VERB")
+        and grammar.lemmas_by_pos(text.tokens[index])["VERB"] not in CLAUSE_VERBS
+        and (_is_passive(text, index) or _is_active(text, index))
     ]
 
 
-def _active(text: Text, place: int) -> bool:
-    """True for a finite verb, an infinitive and "visiting"."""
-    tag = grammar.tag_of(text.tokens[place], "VERB")
-    finite = grammar.third_person(text, place) or grammar.past_tense(text, place)
-    base = tag == "VB" and text.lower(place - 1) in MODALS | {"to"}
-    return finite or base or (tag == "VBG" and text.lower(place - 1) not in DETERMINERS)
+def _is_active(text: Text, index: int) -> bool:
+    """Return True for a finite verb, an infinitive and "visiting" before an object."""
+    tag, before = grammar.find_tag(text.tokens[index], "VERB"), text.lower(index - 1)
+    finite = grammar.is_third_person(text, index) or grammar.is_past_tense(text, index)
+    base = tag == "VB" and before in MODALS | {"to"}
+    active = finite or base or (tag == "VBG" and before not in DETERMINERS)
+    return active and grammar.object_follows(text, index)
 
 
-def _passive(text: Text, place: int) -> bool:
-    """True for "was located in" and "a film directed by"."""
-    after, helper = text.lower(place + 1), grammar.past_adverbs(text, place, -1)
+def _is_passive(text: Text, index: int) -> bool:
+    """Return True for "was located in" and "a film directed by"."""
+    after, helper = text.lower(index + 1), grammar.skip_adverbs(text, index, -1)
     passive = helper in BE | {"been", "being"} and (
-        after in PASSIVE_BEFORE | {"and"} or not after.isalnum()
+        after in PARTICIPLE_PREPOSITIONS | {"and"} or not after.isalnum()
     )
-    participle = grammar.tag_of(text.tokens[place], "VERB") in ("VBD", "VBN")
+    participle = grammar.find_tag(text.tokens[index], "VERB") in ("VBD", "VBN")
     return participle and (passive or after == "by")
 
 
-def _adjectives(text: Text) -> list[int]:
-    """Places of adjectives: before a noun, or after "is" without a complement."""
-    places = []
-    for place in text.words:
-        word, before, after = text.tokens[place], text.lower(place - 1), text.lower(place + 1)
-        adjective = {"ADJ"} <= {*grammar.readings(word)} <= {"ADJ", "NOUN"} and word.islower()
-        noun_follows = "NOUN" in grammar.readings(after) and not text.capitalised(place + 1)
+def _find_adjectives(text: Text) -> list[int]:
+    """Return the indices of adjectives before a noun, or after "is" without a complement."""
+    indices = []
+    for index in text.words:
+        word, before, after = text.tokens[index], text.lower(index - 1), text.lower(index + 1)
+        adjective = {"ADJ"} <= {*grammar.lemmas_by_pos(word)} <= {"ADJ", "NOUN"} and word.islower()
+        noun_follows = "NOUN" in grammar.lemmas_by_pos(after) and not text.is_capitalised(index + 1)
         predicate = before in BE and after in ("", ".", ",", "and", "but")
         age = before in ("year", "years")  # "two years old"
-        if adjective and word not in NO_ADJECTIVES and (noun_follows or predicate) and not age:
-            places.append(place)
-    return places
+        replaceable = adjective and word not in EXCLUDED_ADJECTIVES and not age
+        if replaceable and (noun_follows or predicate):
+            indices.append(index)
+    return indices
 
 
-def _replaced(
-    text: Text,
-    find: Callable[[Text], list[int]],
-    pool: Sequence[str],
-    part: str,
-    random: Random,
-    joined: bool = False,
+def _replace_word(
+    text: str, find: Callable[[Text], list[int]], part: str, random: Random, joined: bool = False
 ) -> str | None:
-    """The text with a word of the pool, in the same form, for one that `find` gives or after it."""
-    places = find(text)
-    if not places:
+    """Replace a word that `find` returns by another in the same form, or append it with "and"."""
+    words = Text.parse(text)
+    indices = find(words)
+    if not indices:
         return None
-    place = random.choice(places)
-    word = text.tokens[place]
-    tag, lemma = grammar.tag_of(word, part), grammar.readings(word)[part]
-    forms = (grammar.inflected(entry, part, tag) for entry in pool if tag and entry != lemma)
+    index = random.choice(indices)
+    word = words.tokens[index]
+    tag, lemma = grammar.find_tag(word, part), grammar.lemmas_by_pos(word)[part]
+    forms = (grammar.inflect(entry, part, tag) for entry in POOLS[part] if tag and entry != lemma)
     choices = [form for form in forms if form]
     if not choices:
         return None
     replacement = random.choice(choices)
-    edits = {place: f"{word} and {replacement}" if joined else replacement}
-    if text.lower(place - 1) in ("a", "an") and not joined:
-        edits[place - 1] = cased(grammar.article_for(replacement), text.tokens[place - 1][0])
-    return text.replaced(edits)
+    edits = {index: f"{word} and {replacement}" if joined else replacement}
+    if words.lower(index - 1) in ("a", "an") and not joined:
+        article = grammar.choose_article(replacement)
+        edits[index - 1] = match_case(article, words.tokens[index - 1][0])
+    return words.replace(edits)
 
 
-def other_name(text: str, random: Random) -> str | None:
-    """One first name replaced by another of the same gender, wherever it occurs."""
-    words = Text.of(text)
+def replace_name(text: str, random: Random) -> str | None:
+    """Replace every occurrence of a first name by another first name of the same gender."""
+    words = Text.parse(text)
     bare = [token.replace("’", "'").removesuffix("'s") for token in words.tokens]
     male, female = WORDS["male"], WORDS["female"]
     names = [name for name in dict.fromkeys(bare) if name in male + female]
@@ -168,27 +168,27 @@ def other_name(text: str, random: Random) -> str | None:
     name = random.choice(names)
     pool = male if name in male else female
     new_name = random.choice([entry for entry in pool if entry not in bare])
-    places = [place for place, token in enumerate(bare) if token == name]
-    return words.replaced({place: new_name + words.tokens[place][len(name) :] for place in places})
+    indices = [index for index, token in enumerate(bare) if token == name]
+    return words.replace({index: new_name + words.tokens[index][len(name) :] for index in indices})
 
 
 def drop_words(text: str, random: Random) -> str | None:
-    """The text without 1% to 20% of its words, at least one of which says something."""
+    """Drop 1% to 20% of the words, at least one of them a content word."""
     words = text.split()
-    targets = [place for place, word in enumerate(words) if word.lower() not in FUNCTION_WORDS]
-    if len(words) < FEWEST_WORDS or not targets:
+    targets = [index for index, word in enumerate(words) if word.lower() not in FUNCTION_WORDS]
+    if len(words) < MIN_WORDS or not targets:
         return None
-    count = max(1, round(random.uniform(0.01, LARGEST_SHARE) * len(words)))
+    count = max(1, round(random.uniform(0.01, MAX_DROPPED) * len(words)))
     target = random.choice(targets)
-    places = [place for place in range(len(words)) if place != target]
-    gaps = {target, *random.sample(places, count - 1)}
-    return " ".join(word for place, word in enumerate(words) if place not in gaps)
+    indices = [index for index in range(len(words)) if index != target]
+    gaps = {target, *random.sample(indices, count - 1)}
+    return " ".join(word for index, word in enumerate(words) if index not in gaps)
 
 
 def jumble(text: str, random: Random) -> str | None:
-    """The words in another order."""
+    """Shuffle the words."""
     words = text.split()
-    if len(set(words)) < FEWEST_KINDS:
+    if len(set(words)) < MIN_DISTINCT_WORDS:
         return None
     permutation = list(words)
     while permutation == words:
@@ -196,38 +196,38 @@ def jumble(text: str, random: Random) -> str | None:
     return " ".join(permutation)
 
 
-def typo(text: str, random: Random) -> str | None:
-    """Two different neighbours among a word's letters swapped; not its first."""
-    words = Text.of(text)
+def swap_letters(text: str, random: Random) -> str | None:
+    """Swap two different adjacent letters of a word, but not its first letter."""
+    words = Text.parse(text)
     swaps = {
-        place: [at for at in range(1, len(word) - 1) if word[at].lower() != word[at + 1].lower()]
-        for place, word in enumerate(words.tokens)
+        index: [at for at in range(1, len(word) - 1) if word[at].lower() != word[at + 1].lower()]
+        for index, word in enumerate(words.tokens)
         if len(word) >= 4 and word.isalpha() and word.isascii()
     }
-    places = [place for place, positions in swaps.items() if positions]
-    if not places:
+    indices = [index for index, positions in swaps.items() if positions]
+    if not indices:
         return None
-    place = random.choice(places)
-    word, at = words.tokens[place], random.choice(swaps[place])
-    return words.replaced({place: word[:at] + word[at + 1] + word[at] + word[at + 2 :]})
+    index = random.choice(indices)
+    word, at = words.tokens[index], random.choice(swaps[index])
+    return words.replace({index: word[:at] + word[at + 1] + word[at] + word[at + 2 :]})
 
 
-def other_numbers(text: str, random: Random) -> str | None:
-    """Every number by another of the same form, the same by the same; "1" before a noun stays."""
+def replace_numbers(text: str, random: Random) -> str | None:
+    """Replace every number consistently by another in the same form; keep "1" before a noun."""
     numbers = [
         number
-        for number in grammar.numbers_of(text)
+        for number in grammar.find_numbers(text)
         if number[0] != "1" or not re.match(r"[\s-]+[a-z]", text[number.end() :])
     ]
     spellings = dict.fromkeys(number[0] for number in numbers)
-    replacements = {number: _other_number(number, random) for number in spellings}
+    replacements = {number: _draw_number(number, random) for number in spellings}
     for number in reversed(numbers):
         text = text[: number.start()] + replacements[number[0]] + text[number.end() :]
     return text if numbers else None
 
 
-def _other_number(number: str, random: Random) -> str:
-    """Other digits in the same places; the first is not 0, and the whole neither 1 nor the same."""
+def _draw_number(number: str, random: Random) -> str:
+    """Draw other digits; the first is not 0, and the number is neither 1 nor the same."""
     replacement = number
     while replacement in (number, "1"):
         digits = [str(random.randrange(10)) if symbol.isdigit() else symbol for symbol in number]
@@ -238,116 +238,116 @@ def _other_number(number: str, random: Random) -> str:
 
 # Negation.
 
-NEGATIVE, POLAR, FRONTED = (frozenset(WORDS[name]) for name in ("negative", "polar", "fronted"))
-ONLY_OR_INVERTED = frozenset(WORDS["only"] + WORDS["inverted"])
-CONTRACTED = {"wo": "will", "ca": "can", "sha": "shall"}
+NEGATIONS, FRONTED_WORDS = frozenset(WORDS["negative"]), frozenset(WORDS["fronted"])
+POLARITY_WORDS = frozenset(WORDS["polar"])
+NEGATION_BLOCKERS = frozenset(WORDS["only"] + WORDS["inverted"])
+CONTRACTIONS = {"wo": "will", "ca": "can", "sha": "shall"}
 
 
 def negate(text: str, random: Random) -> str | None:
-    """A negation taken away if there is one, else one put in, by the first rule that fits."""
-    words = Text.of(text)
+    """Remove the negation if there is one, or else insert one, by the first rule that applies."""
+    words = Text.parse(text)
     for rule, allowed in (
-        (_without_not, _removable),
-        (_with_not, _deniable),
-        (_did_not, _deniable),
-        (_does_not, _deniable),
+        (_remove_not, _allows_removal),
+        (_insert_not, _allows_negation),
+        (_insert_did_not, _allows_negation),
+        (_insert_does_not, _allows_negation),
     ):
-        for place in words.words:
-            if (edits := rule(words, place)) and allowed(words, place):
-                return words.replaced(edits)
+        for index in words.words:
+            if (edits := rule(words, index)) and allowed(words, index):
+                return words.replace(edits)
     return None
 
 
-def _without_not(text: Text, place: int) -> dict[int, str]:
-    """Turns "isn't" and "is not" into "is", and "cannot" into "can"."""
-    word = text.tokens[place]
+def _remove_not(text: Text, index: int) -> dict[int, str]:
+    """Turn "isn't" and "is not" into "is", and "cannot" into "can"."""
+    word = text.tokens[index]
     if word.lower() == "cannot":
-        return {place: word[:3]}
+        return {index: word[:3]}
     short = word.lower().endswith(("n't", "n’t"))
     stem = word[:-3] if short else word
-    helper = CONTRACTED.get(stem.lower(), stem) if short else stem
+    helper = CONTRACTIONS.get(stem.lower(), stem) if short else stem
     if helper.lower() not in BE | HAVE | DO | MODALS | {"am", "shall"}:
         return {}
     if short:
-        return {place: cased(helper, stem)}
-    return {place + 1: ""} if text.lower(place + 1) == "not" else {}
+        return {index: match_case(helper, stem)}
+    return {index + 1: ""} if text.lower(index + 1) == "not" else {}
 
 
-def _removable(text: Text, place: int) -> bool:
-    """True if the sentence is a statement without its "not", too: no "or not", no "not any"."""
-    before, after = text.sentence(place)
+def _allows_removal(text: Text, index: int) -> bool:
+    """Return True if the sentence is also a statement without "not": no "or not" or "not any"."""
+    before, after = text.sentence(index)
     next_words = {word for word in after[:2] if word != "not"}
-    polar = POLAR & {*before, *after} or "or" in before[-1:]
-    return not ("?" in after or polar or ONLY_OR_INVERTED & next_words)
+    polar = POLARITY_WORDS & {*before, *after} or "or" in before[-1:]
+    return not ("?" in after or polar or NEGATION_BLOCKERS & next_words)
 
 
-def _deniable(text: Text, place: int) -> bool:
-    """True if a "not" makes a statement a denial: the subject stands before, and nothing denies."""
-    before, after = text.sentence(place)
+def _allows_negation(text: Text, index: int) -> bool:
+    """Return True if "not" negates a statement that has a subject and no negation yet."""
+    before, after = text.sentence(index)
     words = {*before, *after}
-    negation = NEGATIVE & words or any(word.endswith(("n't", "n’t")) for word in words)
-    if "?" in after or negation or not before:
-        return False
-    return before[-1] not in FRONTED and not ONLY_OR_INVERTED & {*after[:1]}
+    negation = NEGATIONS & words or any(word.endswith(("n't", "n’t")) for word in words)
+    blocked = "?" in after or negation or NEGATION_BLOCKERS & {*after[:1]}
+    return bool(before) and before[-1] not in FRONTED_WORDS and not blocked
 
 
-def _with_not(text: Text, place: int) -> dict[int, str]:
-    """Turns "is" into "is not"."""
-    return {place: f"{text.tokens[place]} not"} if grammar.helps(text, place) else {}
+def _insert_not(text: Text, index: int) -> dict[int, str]:
+    """Turn "is" into "is not"."""
+    return {index: f"{text.tokens[index]} not"} if grammar.takes_not(text, index) else {}
 
 
-def _did_not(text: Text, place: int) -> dict[int, str]:
-    """Turns "wrote" into "did not write", and "had a" into "did not have a"."""
-    owns = text.tokens[place] in ("had", "did") and grammar.object_follows(text, place)
-    return _denied(text, place, "did") if owns or grammar.past_tense(text, place) else {}
+def _insert_did_not(text: Text, index: int) -> dict[int, str]:
+    """Turn "wrote" into "did not write", and "had a" into "did not have a"."""
+    owns = text.tokens[index] in ("had", "did") and grammar.object_follows(text, index)
+    return _deny(text, index, "did") if owns or grammar.is_past_tense(text, index) else {}
 
 
-def _does_not(text: Text, place: int) -> dict[int, str]:
-    """Turns "writes" into "does not write", and "has a" into "does not have a"."""
-    owns = text.tokens[place] in ("has", "does") and grammar.object_follows(text, place)
-    return _denied(text, place, "does") if owns or grammar.third_person(text, place) else {}
+def _insert_does_not(text: Text, index: int) -> dict[int, str]:
+    """Turn "writes" into "does not write", and "has a" into "does not have a"."""
+    owns = text.tokens[index] in ("has", "does") and grammar.object_follows(text, index)
+    return _deny(text, index, "does") if owns or grammar.is_third_person(text, index) else {}
 
 
-def _denied(text: Text, place: int, helper: str) -> dict[int, str]:
-    return {place: f"{helper} not {grammar.readings(text.tokens[place])['VERB']}"}
+def _deny(text: Text, index: int, helper: str) -> dict[int, str]:
+    return {index: f"{helper} not {grammar.lemmas_by_pos(text.tokens[index])['VERB']}"}
 
 
 # Pronouns.
 
-OWNED_OR_NOT = {"his": ("her", "hers"), "her": ("his", "him")}
-"""What stands before a noun, and what stands elsewhere."""
-IN_DOUBT = re.compile(
+POSSESSIVES = {"his": ("her", "hers"), "her": ("his", "him")}
+"""Replacements before a noun, and elsewhere."""
+AMBIGUOUS = re.compile(
     r"(?i)\b(?:you|he['’]\w+|she['’]\w+|we['’]\w+|they['’]\w+|i['’]\w+"
     r"|(?:he|she|his|hers?|him|us|we|me|i)\s*(?:or|and|/)\s*\w+)\b|\b(?:his|her)\s*[\"“‘'(]"
 )
-"""Subject or object, "has" or "is", owned or not, or two persons who would only change places."""
+"""Subject or object, "has" or "is", possessive or not, or two persons who would change places."""
 
 
 def swap_pronouns(text: str, random: Random) -> str | None:
-    """All pronouns swapped, with the verb after "I"; not those in titles."""
-    words = Text.of(text)
+    """Swap all pronouns outside titles, and adapt the verb after "I"."""
+    words = Text.parse(text)
     edits: dict[int, str] = {}
-    for place in () if IN_DOUBT.search(text) else words.words:
-        word, after = words.lower(place), words.lower(place + 1)
-        if word not in PRONOUNS | OWNED_OR_NOT:
+    for index in () if AMBIGUOUS.search(text) else words.words:
+        word, after = words.lower(index), words.lower(index + 1)
+        if word not in PRONOUNS | POSSESSIVES:
             continue
-        opens = words.opens_sentence(place)
-        title = words.capitalised(place) and not opens and word != "i"
-        king = word == "i" and (words.capitalised(place - 1) or not _finite(after))
+        opens = words.opens_sentence(index)
+        title = words.is_capitalised(index) and not opens and word != "i"
+        king = word == "i" and (words.is_capitalised(index - 1) or not _is_finite(after))
         if title or king:
             continue
         possessive = after[:1].isalnum() and after not in FUNCTION_WORDS
-        pronoun = OWNED_OR_NOT[word][not possessive] if word in OWNED_OR_NOT else PRONOUNS[word]
-        edits[place] = cased(pronoun, "X" if opens else "x")
+        pronoun = POSSESSIVES[word][not possessive] if word in POSSESSIVES else PRONOUNS[word]
+        edits[index] = match_case(pronoun, "X" if opens else "x")
         if word == "i" and after in ("am", "was"):
-            edits[place + 1] = "are" if after == "am" else "were"
-    return words.replaced(edits)
+            edits[index + 1] = "are" if after == "am" else "were"
+    return words.replace(edits)
 
 
-def _finite(word: str) -> bool:
-    """True for what can be the verb of "I", which is a number after the name of a king."""
+def _is_finite(word: str) -> bool:
+    """Return True for a possible verb after "I", which may also be the number of a king."""
     helper = word in {"am", "was"} | HAVE | DO | MODALS
-    return helper or grammar.is_base(word) or grammar.tag_of(word, "VERB") == "VBD"
+    return helper or grammar.is_base(word) or grammar.find_tag(word, "VERB") == "VBD"
 
 
 # Agreement.
@@ -358,42 +358,38 @@ GROUPS, AMOUNTS = frozenset(WORDS["groups"]), frozenset(WORDS["amounts"])
 
 
 def disagree(text: str, random: Random) -> str | None:
-    """The first finite auxiliary in the other number, else the first verb without its "s".
-
-    Only where the subject is sure to have one number: not for teams, and for no name in the plural.
-    """
-    words = Text.of(text)
-    verbs = [place for place in words.words if grammar.third_person(words, place)]
-    partners = {place: PARTNERS.get(words.tokens[place], "") for place in words.words}
-    bases = {place: grammar.readings(words.tokens[place])["VERB"] for place in verbs}
-    for place, verb in [*partners.items(), *bases.items()]:
-        if verb and _one_number(words, place):
-            return words.replaced({place: verb})
+    """Change the number of the first finite auxiliary, or else drop the "s" of the first verb."""
+    words = Text.parse(text)
+    verbs = [index for index in words.words if grammar.is_third_person(words, index)]
+    partners = {index: PARTNERS.get(words.tokens[index], "") for index in words.words}
+    bases = {index: grammar.lemmas_by_pos(words.tokens[index])["VERB"] for index in verbs}
+    for index, verb in [*partners.items(), *bases.items()]:
+        if verb and _has_one_number(words, index):
+            return words.replace({index: verb})
     return None
 
 
-def _one_number(text: Text, place: int) -> bool:
-    """True if the verb is wrong in the other number."""
-    subject, predicate = text.sentence(place)
+def _has_one_number(text: Text, index: int) -> bool:
+    """Return True if the subject has one number, so that the verb is wrong in the other."""
+    subject, predicate = text.sentence(index)
     groups = GROUPS & {word.lower().removesuffix("s") for word in [*subject, *predicate]}
     if not subject or groups or AMOUNTS & {*subject}:
         return False
-    if text.tokens[place] in ("are", "were", "have", "do"):
-        before = text.tokens[place - 1]
-        plural = grammar.is_content(before, "NOUN") and grammar.tag_of(before, "NOUN") == "NNS"
+    if text.tokens[index] in ("are", "were", "have", "do"):
+        before = text.tokens[index - 1]
+        plural = grammar.is_content(before, "NOUN") and grammar.find_tag(before, "NOUN") == "NNS"
         return plural or before.lower() in ("they", "we", "these", "those")
     return "and" not in subject
 
 
 @dataclass(frozen=True)
 class Attack:
-    """A way to spoil a text.
+    """Way to perturb a text.
 
     Attributes:
         name: as in `ATTACKS`.
-        kind: "adequacy", which changes what is said, or "fluency", which changes how.
-        rule: gives for a text and a source of random numbers the spoiled text, or None where it
-            does not apply.
+        kind: "adequacy", which changes the meaning, or "fluency", which changes the wording.
+        rule: attacks a text with random numbers; returns None if the attack does not apply.
     """
 
     name: str
@@ -406,35 +402,34 @@ ATTACKS: dict[str, Attack] = {
     for entry in (
         Attack("add", ADEQUACY, add_noun),
         Attack("drop", ADEQUACY, drop_words),
-        Attack("num", ADEQUACY, other_numbers),
+        Attack("num", ADEQUACY, replace_numbers),
         Attack("neg", ADEQUACY, negate),
-        Attack("name", ADEQUACY, other_name),
-        Attack("noun", ADEQUACY, other_noun),
-        Attack("verb", ADEQUACY, other_verb),
-        Attack("adj", ADEQUACY, other_adjective),
+        Attack("name", ADEQUACY, replace_name),
+        Attack("noun", ADEQUACY, replace_noun),
+        Attack("verb", ADEQUACY, replace_verb),
+        Attack("adj", ADEQUACY, replace_adjective),
         Attack("pron", ADEQUACY, swap_pronouns),
         Attack("jumble", FLUENCY, jumble),
-        Attack("typo", FLUENCY, typo),
+        Attack("typo", FLUENCY, swap_letters),
         Attack("agreement", FLUENCY, disagree),
     )
 }
 
 
 def attack(text: str, name: str, seed: int = 0) -> str | None:
-    """The text spoiled by an attack.
+    """Attack a text.
 
     Args:
-        text: in English.
+        text: an English text.
         name: one of `ATTACKS`.
-        seed: a whole number, at least 0; the same text, attack and seed give the same, in any order
-            and on any machine.
+        seed: a whole number >= 0; the result depends only on the text, the attack and the seed.
 
     Returns:
-        The spoiled text, or None if the attack does not apply or changes nothing.
+        The attacked text, or None if the attack does not apply or changes nothing.
 
     Raises:
-        TypeError, ValueError: the text is no string, there is no such attack, or the seed is no
-            whole number of at least 0.
+        TypeError, ValueError: the text is not a string, the attack is unknown, or the seed is not a
+            whole number >= 0.
 
     >>> attack("Alan Bean was born in Wheeler.", "neg")
     'Alan Bean was not born in Wheeler.'
@@ -444,10 +439,10 @@ def attack(text: str, name: str, seed: int = 0) -> str | None:
     check_text("text", text)
     check_known("attack", name, list(ATTACKS))
     check_whole("seed", seed, least=0)
-    adversary = ATTACKS[name].rule(text, Random(number_of(seed, name, text)))
+    adversary = ATTACKS[name].rule(text, Random(stable_hash(seed, name, text)))
     return None if adversary == text else adversary
 
 
-def number_of(seed: int, name: str, text: str) -> int:
-    """A number that any machine makes of these, whatever came before."""
+def stable_hash(seed: int, name: str, text: str) -> int:
+    """Return a hash that is the same on every machine and in every process."""
     return int.from_bytes(hashlib.sha256(f"{seed}\n{name}\n{text}".encode()).digest(), "big")

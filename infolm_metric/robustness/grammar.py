@@ -1,6 +1,6 @@
-"""What English words can be and do where they stand: a dictionary's forms, and their neighbours.
+"""English grammar for attacks: word forms from a dictionary, and their use in a text.
 
-Whatever is in doubt is False or None: attacks leave such a place alone.
+Ambiguous words yield False or None, so that attacks skip them.
 """
 
 from __future__ import annotations
@@ -30,69 +30,69 @@ TAGS = {
     "VERB": ("VBZ", "VBG", "VBD", "VBN", "VB"),
     "ADJ": ("JJ", "JJR", "JJS"),
 }
-"""The inflections of a part of speech; of past and participle the first counts."""
+"""Inflections of a part of speech; identical past and participle count as the first."""
 SOUNDS_LIKE_YOU = re.compile(r"(?:eu|ew|one|once|ubiq|uni(?!n|m)|us[aeu]|ut[ei]|ur[aeio]n)")
 SILENT_H = re.compile(r"(?:hour|hono|heir|honest)")
 
 
 @lru_cache(maxsize=1 << 16)
-def readings(word: str) -> Mapping[str, str]:
-    """The parts of speech that a word can be, each with its lemma.
+def lemmas_by_pos(word: str) -> Mapping[str, str]:
+    """Return the possible parts of speech of a word, each with its lemma.
 
-    >>> readings("ran"), readings("of")
+    >>> lemmas_by_pos("ran"), lemmas_by_pos("of")
     ({'VERB': 'run'}, {})
     """
     return {part: lemmas[0] for part, lemmas in sorted(lemminflect.getAllLemmas(word).items())}
 
 
 @lru_cache(maxsize=1 << 16)
-def forms(lemma: str, part: str) -> Mapping[str, Sequence[str]]:
-    """The forms of a lemma by tag.
+def find_forms(lemma: str, part: str) -> Mapping[str, Sequence[str]]:
+    """Return the forms of a lemma by tag.
 
-    >>> forms("city", "NOUN")["NNS"]
+    >>> find_forms("city", "NOUN")["NNS"]
     ('cities',)
     """
     forms_by_tag: dict[str, Sequence[str]] = lemminflect.getAllInflections(lemma, upos=part)
-    if "VBD" in forms_by_tag:  # the dictionary leaves a participle out that is the past tense
+    if "VBD" in forms_by_tag:  # the dictionary omits a participle that equals the past tense
         forms_by_tag.setdefault("VBN", forms_by_tag["VBD"])
     return forms_by_tag
 
 
-def inflected(lemma: str, part: str, tag: str) -> str | None:
-    """The usual form of a lemma for a tag, or None if the dictionary has none.
+def inflect(lemma: str, part: str, tag: str) -> str | None:
+    """Return the usual form of a lemma for a tag, or None if the dictionary has none.
 
-    >>> inflected("measure", "VERB", "VBD"), inflected("wooden", "ADJ", "JJS")
+    >>> inflect("measure", "VERB", "VBD"), inflect("wooden", "ADJ", "JJS")
     ('measured', None)
     """
-    return next(iter(forms(lemma, part).get(tag, ())), None)
+    return next(iter(find_forms(lemma, part).get(tag, ())), None)
 
 
-def tag_of(word: str, part: str) -> str | None:
-    """Of which tag a word is the usual form; None if of none, or of two, as "sheep" and "become".
+def find_tag(word: str, part: str) -> str | None:
+    """Return the tag of an inflected word; None if it is unknown or ambiguous, as for "sheep".
 
-    >>> tag_of("cities", "NOUN"), tag_of("located", "VERB"), tag_of("city", "VERB")
+    >>> find_tag("cities", "NOUN"), find_tag("located", "VERB"), find_tag("city", "VERB")
     ('NNS', 'VBD', None)
     """
-    lemma = readings(word).get(part)
-    tags = [tag for tag in TAGS[part] if lemma and inflected(lemma, part, tag) == word]
+    lemma = lemmas_by_pos(word).get(part)
+    tags = [tag for tag in TAGS[part] if lemma and inflect(lemma, part, tag) == word]
     return tags[0] if len(tags) == 1 or tags == ["VBD", "VBN"] else None
 
 
 def is_content(word: str, part: str) -> bool:
-    """True if a word in lower case can be nothing but this part of speech.
+    """Return True if a lower-case word can only be this part of speech.
 
     >>> is_content("city", "NOUN"), is_content("rock", "NOUN"), is_content("was", "VERB")
     (True, False, False)
     """
     if len(word) < SHORTEST or not (word.isalpha() and word.islower()) or word in FUNCTION_WORDS:
         return False  # for the dictionary "which" is a noun
-    return list(readings(word)) == [part]
+    return list(lemmas_by_pos(word)) == [part]
 
 
-def article_for(word: str) -> str:
-    """The form of the indefinite article before a word.
+def choose_article(word: str) -> str:
+    """Return the indefinite article before a word.
 
-    >>> [article_for(word) for word in ("umbrella", "university", "hour", "lamp", "one")]
+    >>> [choose_article(word) for word in ("umbrella", "university", "hour", "lamp", "one")]
     ['an', 'a', 'an', 'a', 'a']
     """
     lower = word.lower()
@@ -103,41 +103,43 @@ def article_for(word: str) -> str:
 # Nouns.
 
 
-def is_noun(text: Text, place: int) -> bool:
-    """True for a noun that ends its phrase, in the plural or after a determiner.
+def is_noun(text: Text, index: int) -> bool:
+    """Return True for a noun at the end of its phrase, in the plural or after a determiner.
 
-    >>> text = Text.of("The rock band went to bed with songs; its genre rock music is old.")
-    >>> [text.tokens[place] for place in text.words if is_noun(text, place)]
+    >>> text = Text.parse("The rock band went to bed with songs; its genre rock music is old.")
+    >>> [text.tokens[index] for index in text.words if is_noun(text, index)]
     ['band', 'songs']
     """
-    word = text.tokens[place]
+    word = text.tokens[index]
     if len(word) < SHORTEST or not (word.isalpha() and word.islower()) or word in FUNCTION_WORDS:
         return False
-    if tag_of(word, "NOUN") == "NNS":
-        return is_content(word, "NOUN") and _ends_phrase(text, place)
-    only_noun = not {"ADJ", "ADV"} & {*readings(word)} and tag_of(word, "VERB") in (None, "VB")
-    name_follows = text.capitalised(place + 1)
-    has_determiner = tag_of(word, "NOUN") == "NN" and determiner(text, place) is not None
-    return only_noun and has_determiner and (name_follows or _ends_phrase(text, place))
+    if find_tag(word, "NOUN") == "NNS":
+        return is_content(word, "NOUN") and _ends_phrase(text, index)
+    modifier = {"ADJ", "ADV"} & {*lemmas_by_pos(word)}
+    only_noun = not modifier and find_tag(word, "VERB") in (None, "VB")
+    name_follows = text.is_capitalised(index + 1)
+    has_determiner = find_tag(word, "NOUN") == "NN" and find_determiner(text, index) is not None
+    return only_noun and has_determiner and (name_follows or _ends_phrase(text, index))
 
 
-def _ends_phrase(text: Text, place: int) -> bool:
-    """True if what follows is not a part of the noun's phrase: not for "genre" in "genre rock"."""
-    after = text.lower(place + 1)
+def _ends_phrase(text: Text, index: int) -> bool:
+    """Return False if the phrase continues, as for "genre" in "genre rock"."""
+    after = text.lower(index + 1)
     if after in FUNCTION_WORDS or not after.isalnum():
         return after not in ("that", "to", "'", "’", "-")
-    return bool(readings(after)) and not {"NOUN", "ADJ"} & {*readings(after)}
+    return bool(lemmas_by_pos(after)) and not {"NOUN", "ADJ"} & {*lemmas_by_pos(after)}
 
 
-def determiner(text: Text, place: int) -> int | None:
-    """The place of the "the", "her" or "Ann's" of a noun, only adjectives and nouns between."""
-    while place > 0:
-        place -= 1
-        word = text.lower(place)
+def find_determiner(text: Text, index: int) -> int | None:
+    """Return the index of "the", "her" or "Ann's" before a noun and its modifiers."""
+    while index > 0:
+        index -= 1
+        word = text.lower(index)
         if word in DETERMINERS or word.endswith(("'s", "’s")):
-            return place
-        modifier = tag_of(word, "NOUN") == "NN" or tag_of(word, "ADJ") is not None or word.isdigit()
-        if not text.capitalised(place) and (word in FUNCTION_WORDS or not modifier):
+            return index
+        adjective = find_tag(word, "ADJ") is not None
+        modifier = adjective or find_tag(word, "NOUN") == "NN" or word.isdigit()
+        if not text.is_capitalised(index) and (word in FUNCTION_WORDS or not modifier):
             return None
     return None
 
@@ -146,87 +148,88 @@ def determiner(text: Text, place: int) -> int | None:
 
 
 def is_adverb(word: str) -> bool:
-    """True for what may stand between a helper and its verb."""
-    return word == "also" or (word not in FUNCTION_WORDS and list(readings(word)) == ["ADV"])
+    """Return True for an adverb that can separate an auxiliary from its verb."""
+    return word == "also" or (word not in FUNCTION_WORDS and list(lemmas_by_pos(word)) == ["ADV"])
 
 
-def past_adverbs(text: Text, place: int, step: int) -> str:
-    """The next token that is no adverb, after a place (step 1) or before it (-1), in lower case."""
-    place += step
-    while is_adverb(text.lower(place)):
-        place += step
-    return text.lower(place)
+def skip_adverbs(text: Text, index: int, step: int) -> str:
+    """Return the next (step 1) or previous (-1) token that is not an adverb, in lower case."""
+    index += step
+    while is_adverb(text.lower(index)):
+        index += step
+    return text.lower(index)
 
 
-def object_follows(text: Text, place: int) -> bool:
-    """True for a verb before "the", a name or a number."""
-    after = text.lower(place + 1)
-    return text.capitalised(place + 1) or after in DETERMINERS or after[:1].isdigit()
+def object_follows(text: Text, index: int) -> bool:
+    """Return True for a verb before "the", a name or a number."""
+    after = text.lower(index + 1)
+    return text.is_capitalised(index + 1) or after in DETERMINERS or after[:1].isdigit()
 
 
 def is_participle(word: str) -> bool:
-    """True for a past participle that is nothing else: not "run" as in "has run time"."""
-    lemmas = readings(word)
+    """Return True for an unambiguous past participle: not "run" as in "has run time"."""
+    lemmas = lemmas_by_pos(word)
     verb = lemmas.get("VERB", word)
-    return verb != word and "NOUN" not in lemmas and word in forms(verb, "VERB").get("VBN", ())
+    return verb != word and "NOUN" not in lemmas and word in find_forms(verb, "VERB").get("VBN", ())
 
 
 def is_base(word: str) -> bool:
-    """True for the base form of a verb."""
+    """Return True for the base form of a verb."""
     return word in ("be", "have", "do") or (
-        word not in FUNCTION_WORDS and readings(word).get("VERB") == word
+        word not in FUNCTION_WORDS and lemmas_by_pos(word).get("VERB") == word
     )
 
 
-def helps(text: Text, place: int) -> bool:
-    """True for an auxiliary that "not" can follow; one of "have" needs a participle, "can" a base.
+def takes_not(text: Text, index: int) -> bool:
+    """Return True if "not" can follow: "have" needs a participle, "can" a base form.
 
-    >>> text = Text.of("It has run time; it has grown for years; a can of it will run.")
-    >>> [place for place in text.words if helps(text, place)]
+    >>> text = Text.parse("It has run time; it has grown for years; a can of it will run.")
+    >>> [index for index in text.words if takes_not(text, index)]
     [6, 15]
     """
-    word, verb = text.tokens[place], past_adverbs(text, place, 1)
+    word, verb = text.tokens[index], skip_adverbs(text, index, 1)
     if word in HAVE:
         return is_participle(verb)
     return word in BE or (word in DO | MODALS and is_base(verb))
 
 
-def third_person(text: Text, place: int) -> bool:
-    """True for a finite verb in the third person singular.
+def is_third_person(text: Text, index: int) -> bool:
+    """Return True for a finite verb in the third person singular.
 
-    >>> text = Text.of("Ann plays the old plays that she likes.")
-    >>> [text.tokens[place] for place in text.words if third_person(text, place)]
+    >>> text = Text.parse("Ann plays the old plays that she likes.")
+    >>> [text.tokens[index] for index in text.words if is_third_person(text, index)]
     ['plays', 'likes']
     """
-    word = text.tokens[place]
-    if word in FUNCTION_WORDS or tag_of(word, "VERB") != "VBZ":
+    word = text.tokens[index]
+    if word in FUNCTION_WORDS or find_tag(word, "VERB") != "VBZ":
         return False
-    return is_content(word, "VERB") or _has_subject(text, place)
+    return is_content(word, "VERB") or _has_subject(text, index)
 
 
-def past_tense(text: Text, place: int) -> bool:
-    """True for a finite verb in the past tense, and not for a participle.
+def is_past_tense(text: Text, index: int) -> bool:
+    """Return True for a finite verb in the past tense, but not for a participle.
 
-    >>> text = Text.of("The town founded by Ann grew; she loved a poet.")
-    >>> [text.tokens[place] for place in text.words if past_tense(text, place)]
+    >>> text = Text.parse("The town founded by Ann grew; she loved a poet.")
+    >>> [text.tokens[index] for index in text.words if is_past_tense(text, index)]
     ['grew', 'loved']
     """
-    word = text.tokens[place]
-    if word in FUNCTION_WORDS or tag_of(word, "VERB") != "VBD":
+    word = text.tokens[index]
+    if word in FUNCTION_WORDS or find_tag(word, "VERB") != "VBD":
         return False
-    certain = is_content(word, "VERB") and word not in forms(readings(word)["VERB"], "VERB")["VBN"]
-    return certain or _has_subject(text, place)
+    participles = find_forms(lemmas_by_pos(word)["VERB"], "VERB")["VBN"]
+    certain = is_content(word, "VERB") and word not in participles
+    return certain or _has_subject(text, index)
 
 
-def _has_subject(text: Text, place: int) -> bool:
-    """True for a verb after "she" or "which", or between a name and an object or a preposition."""
-    before, after = text.lower(place - 1), text.lower(place + 1)
+def _has_subject(text: Text, index: int) -> bool:
+    """Return True after "she" or "which", or between a name and an object or a preposition."""
+    before, after = text.lower(index - 1), text.lower(index + 1)
     if before in SUBJECTS:
         return True
-    object_or_place = object_follows(text, place) or (
-        after in PREPOSITIONS - {"of"} and tag_of(text.tokens[place], "VERB") == "VBZ"
+    object_or_place = object_follows(text, index) or (
+        after in PREPOSITIONS - {"of"} and find_tag(text.tokens[index], "VERB") == "VBZ"
     )
-    return text.capitalised(place - 1) and before not in FUNCTION_WORDS and object_or_place
+    return text.is_capitalised(index - 1) and before not in FUNCTION_WORDS and object_or_place
 
 
 # Numbers.
@@ -240,7 +243,7 @@ DATES = re.compile(
     rf"\b{DAYS}\s+(?:of\s+)?{MONTH}(?:\s*,?\s*\d{{3,4}}\b)?"
     rf"|\b{MONTH}\s+{DAYS}\b(?!,\d{{3}}\b)(?:\s*,?\s*\d{{3,4}}\b)?"
     rf"|\b{MONTH}\s*,?\s+(?:of\s+)?\d{{3,4}}\b"
-    r"|\b\d+(?:-\d+){2,}"  # also what a book or a telephone has
+    r"|\b\d+(?:-\d+){2,}"  # also the number of a book or a telephone
     r"|\b\d{1,4}([./])\d{1,2}\1\d{1,4}\b"
     r"|\b\d{1,2}:\d{2}(?::\d{2})?\b"
     r"|\b[12]\d{3}[-–/]\d{2,4}\b"  # a season, as 1985-86
@@ -256,13 +259,13 @@ UNIT = re.compile(
 CURRENCY = ("$", "€", "£", "¥")
 
 
-def numbers_of(text: str) -> list[re.Match[str]]:
-    """The numbers of a text but those in dates and in words such as "A380".
+def find_numbers(text: str) -> list[re.Match[str]]:
+    """Return the numbers of a text, except in dates and in words such as "A380".
 
-    Four digits from 1000 to 2099 are a year, unless a unit or a currency stands beside them.
+    Four digits from 1000 to 2099 are a year, unless they have a unit or a currency.
 
     >>> text = "On 3 May 1999 the B-2 flew 1,250.5 km, in 1850 2000 km, with 3 of 20 on board."
-    >>> [number[0] for number in numbers_of(text)]
+    >>> [number[0] for number in find_numbers(text)]
     ['1,250.5', '2000', '3', '20']
     """
     dates = [date.span() for date in DATES.finditer(text)]
@@ -281,35 +284,36 @@ SCALES = ((10**9, "billion"), (10**6, "million"), (1000, "thousand"), (100, "hun
 READABLE = re.compile(r"(0|[1-9]\d{0,2}(?:,\d{3})+|[1-9]\d{0,11})(?:\.(\d+))?")
 
 
-def cardinal(number: int) -> str:
-    """A whole number from 0 to below 10^12 in words.
+def spell_number(number: int) -> str:
+    """Spell out a whole number from 0 to below 10^12.
 
-    >>> cardinal(21), cardinal(1005), cardinal(2_000_340)
+    >>> spell_number(21), spell_number(1005), spell_number(2_000_340)
     ('twenty-one', 'one thousand and five', 'two million three hundred and forty')
     """
     for size, name in SCALES:
         if number >= size:
             count, remainder = divmod(number, size)
             joint = " and " if remainder < 100 else " "
-            return f"{cardinal(count)} {name}" + (joint + cardinal(remainder) if remainder else "")
+            tail = joint + spell_number(remainder) if remainder else ""
+            return f"{spell_number(count)} {name}{tail}"
     if number < 20:
         return ONES[number]
     tens, ones = divmod(number, 10)
     return TENS[tens - 2] + (f"-{ONES[ones]}" if ones else "")
 
 
-def in_words(text: str) -> str | None:
-    """The text with its numbers in words, those of dates apart; None if there are none to write so.
+def spell_numbers(text: str) -> str | None:
+    """Spell out the numbers of a text, except in dates; None if there are none.
 
-    >>> in_words("12 runways, 3.25 km and 40% of it, since 1999.")
+    >>> spell_numbers("12 runways, 3.25 km and 40% of it, since 1999.")
     'Twelve runways, three point two five km and forty percent of it, since 1999.'
     """
     spelling = text
-    for number in reversed(numbers_of(text)):
+    for number in reversed(find_numbers(text)):
         parts, head = READABLE.fullmatch(number[0]), text[: number.start()]
         if parts is None or head.rstrip().endswith(CURRENCY):
             continue
-        words = cardinal(int(parts[1].replace(",", "")))
+        words = spell_number(int(parts[1].replace(",", "")))
         if parts[2]:
             words += " point " + " ".join(ONES[int(digit)] for digit in parts[2])
         tail = spelling[number.end() :]

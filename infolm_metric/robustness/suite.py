@@ -1,258 +1,53 @@
-"""The suite: references attacked, scored by metrics, and what each metric notices.
+"""Robustness suite: which attacks do metrics detect?
 
-A case is an anchor, a paraphrase of it, and the anchor attacked, which has nearly every word of it:
-a metric should score the paraphrase better. `infolm attack` writes cases as JSON Lines, and
-`infolm robustness` reads them.
+`evaluate_robustness` scores the texts of attack cases against their anchors, and reports how often
+a metric prefers the paraphrase to the attacked anchor.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from difflib import SequenceMatcher
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from scipy.stats import binomtest
 
-from infolm_metric.core.inputs import Pairs, check_text, check_texts
+from infolm_metric.core.inputs import Pairs
 from infolm_metric.core.results import warn
-from infolm_metric.core.settings import check_known, check_whole
-from infolm_metric.core.tables import Row, parse_references, read_rows
-from infolm_metric.robustness.attacks import ATTACKS, KINDS, attack, number_of
-from infolm_metric.robustness.grammar import in_words
+from infolm_metric.robustness.attacks import ATTACKS, KINDS
+from infolm_metric.robustness.cases import AttackCase
 
 if TYPE_CHECKING:
     from infolm_metric.core.scorer import Scorer
 
-SCORED = ("paraphrase", "adversary", "paraphrase_adversary")
-"""The texts of a case that scores made elsewhere have, in their order."""
-RELATIVE, ABSOLUTE = 1e-6, 1e-9  # what float32 cannot tell apart, two scores may not either
+SCORED_TEXTS = ("paraphrase", "adversary", "paraphrase_adversary")
+"""Texts of a case that have external scores, in order."""
+RELATIVE_TOLERANCE, ABSOLUTE_TOLERANCE = 1e-6, 1e-9  # float32 rounding: closer scores are ties
 GROUPS = ("all", *KINDS)
 
 
-# Cases.
-
-
-@dataclass(frozen=True)
-class Item:
-    """What attacks are made on: texts that say the same.
-
-    Attributes:
-        id: its name; the number of its first row where the file gives none.
-        references: its references, each once.
-        paraphrase: another text that says what they say, or None.
-
-    Raises:
-        TypeError, ValueError: the references are a single string, or not all of them are texts.
-    """
-
-    id: str
-    references: tuple[str, ...]
-    paraphrase: str | None = None
-
-    def __post_init__(self) -> None:
-        check_texts("references", self.references)
-
-
-@dataclass(frozen=True)
-class Triple:
-    """A case: a text, what says the same, and both attacked.
-
-    Attributes:
-        id: that of the item.
-        attack: the name of the attack.
-        kind: "adequacy" or "fluency".
-        anchor: the text, a reference of the item.
-        paraphrase: what says the same, or None.
-        adversary: the anchor attacked.
-        paraphrase_adversary: the paraphrase attacked; None where there is no paraphrase, or the
-            attack does not apply to it.
-        seed: what the attack was made with.
-    """
-
-    id: str
-    attack: str
-    kind: str
-    anchor: str
-    paraphrase: str | None
-    adversary: str
-    paraphrase_adversary: str | None
-    seed: int = 0
-
-    def as_dict(self) -> dict[str, Any]:
-        """The row that `infolm attack` writes."""
-        return asdict(self)
-
-
-def read_items(path: str, reference_columns: Sequence[str] = ()) -> list[Item]:
-    """The items of a table.
-
-    The columns `id` and `paraphrase` are read if they are there. Rows of one id, such as the
-    outputs of several systems, are one item, whose references are theirs together; without an id
-    rows with the same references are, in any order.
-
-    Args:
-        path: the name of a JSON Lines, CSV, TSV or Parquet file; "-" is standard input.
-        reference_columns: the names of the columns of references (default: "references" or
-            "reference").
-
-    Returns:
-        The items, in the order in which they first come.
-
-    Raises:
-        TypeError, ValueError: the file cannot be read or has no row, a row has no references or
-            holds what is no text, or an item has two paraphrases.
-    """
-    items: dict[object, Item] = {}
-    for place, (where, row) in enumerate(read_rows(path), 1):
-        references = parse_references(where, row, reference_columns)
-        paraphrase = _text(where, row, "paraphrase", optional=True)
-        name = "" if row.get("id") is None else str(row["id"])
-        key = name or frozenset(references)
-        item = items.get(key, Item(name or str(place), (), paraphrase))
-        if paraphrase and item.paraphrase not in (None, paraphrase):
-            raise ValueError(
-                f"{where}: another paraphrase of id {item.id!r}; give each an id of its own"
-            )
-        texts = tuple(dict.fromkeys([*item.references, *references]))
-        items[key] = Item(item.id, texts, item.paraphrase or paraphrase)
-    if not items:
-        raise ValueError(f"{path} has no rows; give one row for each item")
-    return list(items.values())
-
-
-def make_triples(
-    items: Iterable[Item],
-    attacks: Sequence[str] = (),
-    seed: int = 0,
-    per_attack: int | None = None,
-) -> list[Triple]:
-    """The cases of some attacks on every reference of the items.
-
-    The paraphrase of a reference is the item's own, else the other reference of it that has fewest
-    words in common, else, for "num", the reference with its numbers in words.
-
-    Args:
-        items: what is attacked.
-        attacks: names of `ATTACKS` (default: all).
-        seed: a whole number, at least 0; the same gives the same cases.
-        per_attack: the largest number of cases of each attack, at least 1, drawn by a hash of their
-            texts (default: no limit).
-
-    Returns:
-        The cases, attack by attack in the order of `ATTACKS`. An attack that does not apply to a
-        reference makes no case of it.
-
-    Raises:
-        TypeError, ValueError: an attack is unknown, a text is no string, or a number is no whole
-            one or too small.
-
-    >>> (case,) = make_triples([Item("1", ("It has 12 rooms.",))], ["num"])
-    >>> case.paraphrase, case.paraphrase_adversary
-    ('It has twelve rooms.', None)
-    """
-    for name in attacks:
-        check_known("attack", name, list(ATTACKS))
-    if per_attack is not None:
-        check_whole("per_attack", per_attack)
-    anchors = [(item, anchor) for item in items for anchor in item.references]
-    triples: list[Triple] = []
-    for name in ATTACKS:
-        if not attacks or name in attacks:
-            cases = [case for pair in anchors if (case := _triple(*pair, name, seed)) is not None]
-            if per_attack is not None:
-                cases.sort(key=lambda case: number_of(seed, case.attack, case.anchor))
-            triples += cases[:per_attack]
-    return triples
-
-
-def _triple(item: Item, anchor: str, name: str, seed: int) -> Triple | None:
-    """The case that an attack makes of a reference."""
-    adversary = attack(anchor, name, seed)
-    if adversary is None:
-        return None
-    words = anchor.split()
-    references = sorted(
-        (text for text in item.references if text.strip()),
-        key=lambda text: SequenceMatcher(None, words, text.split()).ratio(),
-    )
-    spelling = in_words(anchor) if name == "num" else None
-    texts = [item.paraphrase, *references, spelling]
-    paraphrase = next((text for text in texts if text not in (None, anchor, adversary)), None)
-    paraphrase_adversary = None if paraphrase is None else attack(paraphrase, name, seed)
-    kind = ATTACKS[name].kind
-    return Triple(item.id, name, kind, anchor, paraphrase, adversary, paraphrase_adversary, seed)
-
-
-def read_triples(path: str) -> list[tuple[Row, Triple]]:
-    """The rows that `infolm attack` wrote.
-
-    Args:
-        path: the name of a JSON Lines, CSV, TSV or Parquet file; "-" is standard input.
-
-    Returns:
-        Each row, with the words that tell where it stands, and the case that it holds.
-
-    Raises:
-        TypeError, ValueError: the file cannot be read or has no row, or a row is none of these.
-    """
-    triples = [(row, _triple_of(*row)) for row in read_rows(path)]
-    if not triples:
-        raise ValueError(f"{path} has no rows; make them with `infolm attack FILE -o {path}`")
-    return triples
-
-
-def _triple_of(where: str, row: Mapping[str, Any]) -> Triple:
-    """The case in a row; `where` it stands is for messages."""
-    if "attack" not in row:
-        raise ValueError(f"{where}: no column 'attack'; `infolm attack FILE` makes such rows")
-    check_known(f"attack of {where}:", row["attack"], list(ATTACKS))
-    return Triple(
-        id=str(row.get("id") or where),
-        attack=row["attack"],
-        kind=ATTACKS[row["attack"]].kind,
-        anchor=str(_text(where, row, "anchor")),
-        paraphrase=_text(where, row, "paraphrase", optional=True),
-        adversary=str(_text(where, row, "adversary")),
-        paraphrase_adversary=_text(where, row, "paraphrase_adversary", optional=True),
-        seed=int(row.get("seed") or 0),
-    )
-
-
-def _text(where: str, row: Mapping[str, Any], column: str, optional: bool = False) -> str | None:
-    """The text of a column; None where it may be missing and is, or holds nothing but blanks."""
-    text = row.get(column)
-    if optional and (text is None or not str(text).strip()):
-        return None
-    check_text(f"{where}: {column!r}", text)
-    return str(text)
-
-
-# Scores.
-
-
 class CaseScores(NamedTuple):
-    """The scores of a case against its anchor, higher is better; NaN where there is no such text.
+    """Scores of a case against its anchor, higher is better; NaN if a text does not exist.
 
-    `copy` is the score of the anchor itself, where the paraphrase cannot be attacked.
+    `anchor` is the score of the anchor itself, used if the paraphrase cannot be attacked.
     """
 
     paraphrase: float
     adversary: float
     paraphrase_adversary: float
-    copy: float = math.nan
+    anchor: float = math.nan
 
 
 @dataclass(frozen=True)
-class Column:
-    """Scores made elsewhere, against the anchor of each case.
+class ExternalScores:
+    """Scores of another metric against the anchor of each case.
 
     Attributes:
-        name: that of the metric.
-        scores: of every case, in order: those of the paraphrase, the adversary and the paraphrase's
-            adversary; NaN where there is none.
-        higher_is_better: False for a metric of which lower is.
+        name: the name of the metric.
+        scores: per case, the scores of the paraphrase, of the adversary and of the paraphrase's
+            adversary; NaN if there is none.
+        higher_is_better: False if lower scores are better.
     """
 
     name: str
@@ -260,24 +55,21 @@ class Column:
     higher_is_better: bool = True
 
 
-# Results.
-
-
 @dataclass(frozen=True)
 class AttackResult:
-    """How a metric does on one attack; shares are from 0 to 1, and None where there is no case.
+    """Results of a metric on one attack; fractions are from 0 to 1, and None without any case.
 
     Attributes:
-        attack: its name.
+        attack: the name of the attack.
         kind: "adequacy" or "fluency".
-        cases: how many have the scores of a text and of the same text attacked.
-        n: how many have the scores of a paraphrase and of the attacked anchor.
-        accuracy: the share of the `n` in which the paraphrase scores better.
-        low: the lower end of its 95% interval after Wilson.
+        cases: the number of cases with scores of a text and of the same text attacked.
+        n: the number of cases with scores of a paraphrase and of the attacked anchor.
+        accuracy: the fraction of the `n` cases in which the paraphrase scores better.
+        low: the lower end of the 95% Wilson interval of the accuracy.
         high: the upper end.
-        ties: the share of the `n` with equal scores, which are misses.
-        sensitivity: the share of the `cases` in which the text scores better than the same text
-            attacked: the paraphrase, or else the anchor.
+        ties: the fraction of the `n` cases with equal scores, which count as misses.
+        sensitivity: the fraction of the `cases` in which the text scores better than the same text
+            attacked. The text is the paraphrase, or else the anchor.
     """
 
     attack: str
@@ -291,42 +83,42 @@ class AttackResult:
     sensitivity: float | None
 
     def as_dict(self) -> dict[str, Any]:
-        """The numbers as `infolm robustness --json` gives them."""
+        """Return the numbers that `infolm robustness --json` writes."""
         names = ("n", "accuracy", "low", "high", "ties", "sensitivity")
         return {name: getattr(self, name) for name in names}
 
 
 @dataclass(frozen=True)
 class MetricResult:
-    """How a metric does on every attack.
+    """Results of a metric on every attack.
 
     Attributes:
-        signature: that of the metric's scores; None for scores made elsewhere.
-        attacks: attack -> result, for those that the cases have, in the order of `ATTACKS`.
+        signature: the signature of the metric's scores; None for external scores.
+        attacks: attack -> result, for the attacks of the cases, in the order of `ATTACKS`.
     """
 
     signature: str | None
     attacks: Mapping[str, AttackResult]
 
-    def macro(self, what: str = "accuracy") -> dict[str, float | None]:
-        """The means over the attacks, of which each counts alike.
+    def macro(self, statistic: str = "accuracy") -> dict[str, float | None]:
+        """Average a statistic over the attacks, with equal weights.
 
         Args:
-            what: "accuracy", "sensitivity" or "ties".
+            statistic: "accuracy", "sensitivity" or "ties".
 
         Returns:
-            The mean over "all", over those of "adequacy" and over those of "fluency"; None where
-            none has a case.
+            The means over "all" attacks, over "adequacy" and over "fluency"; None without any case.
         """
         means: dict[str, float | None] = {}
         for group in GROUPS:
             results = [result for result in self.attacks.values() if group in ("all", result.kind)]
-            values = [value for result in results if (value := getattr(result, what)) is not None]
+            values = [getattr(result, statistic) for result in results]
+            values = [value for value in values if value is not None]
             means[group] = sum(values) / len(values) if values else None
         return means
 
     def as_dict(self) -> dict[str, Any]:
-        """The numbers as `infolm robustness --json` gives them."""
+        """Return the numbers that `infolm robustness --json` writes."""
         return {
             "signature": self.signature,
             "attacks": {name: result.as_dict() for name, result in self.attacks.items()},
@@ -335,27 +127,12 @@ class MetricResult:
         }
 
 
-@dataclass(frozen=True)
-class Robustness:
-    """How several metrics do on the same cases.
-
-    Attributes:
-        metrics: metric -> result.
-    """
-
-    metrics: Mapping[str, MetricResult]
-
-    def as_dict(self) -> dict[str, Any]:
-        """What `infolm robustness --json` gives."""
-        return {"metrics": {name: result.as_dict() for name, result in self.metrics.items()}}
-
-
 def wilson_interval(hits: int, n: int) -> tuple[float, float]:
-    """The 95% score interval of a share (Wilson 1927), within [0, 1] for few cases, too.
+    """Return the 95% score interval of a proportion (Wilson 1927).
 
     Args:
-        hits: how many of the cases count, from 0 to `n`.
-        n: the number of cases, at least 1.
+        hits: the number of successes, from 0 to `n`.
+        n: the number of cases, >= 1.
 
     Returns:
         The lower and the upper end, from 0 to 1.
@@ -371,21 +148,21 @@ def wilson_interval(hits: int, n: int) -> tuple[float, float]:
     return float(interval.low), float(interval.high)
 
 
-def summarise(triples: Sequence[Triple], scores: Sequence[CaseScores]) -> dict[str, AttackResult]:
-    """The result for each attack that the cases have, in the order of `ATTACKS`."""
-    scores_of: dict[str, list[CaseScores]] = {name: [] for name in ATTACKS}
-    for triple, score in zip(triples, scores, strict=True):
-        scores_of[triple.attack].append(score)
-    return {name: _attack_result(name, cases) for name, cases in scores_of.items() if cases}
+def summarise(cases: Sequence[AttackCase], scores: Sequence[CaseScores]) -> dict[str, AttackResult]:
+    """Return the result of each attack of the cases, in the order of `ATTACKS`."""
+    scores_by_attack: dict[str, list[CaseScores]] = {name: [] for name in ATTACKS}
+    for case, case_scores in zip(cases, scores, strict=True):
+        scores_by_attack[case.attack].append(case_scores)
+    return {name: _summarise(name, rows) for name, rows in scores_by_attack.items() if rows}
 
 
-def _attack_result(name: str, scores: Sequence[CaseScores]) -> AttackResult:
-    preferences = _comparisons((score.paraphrase, score.adversary) for score in scores)
-    differences = _comparisons(
-        (score.copy, score.adversary)
-        if math.isnan(score.paraphrase) or math.isnan(score.paraphrase_adversary)
-        else (score.paraphrase, score.paraphrase_adversary)
-        for score in scores
+def _summarise(name: str, scores: Sequence[CaseScores]) -> AttackResult:
+    preferences = _compare((row.paraphrase, row.adversary) for row in scores)
+    differences = _compare(
+        (row.anchor, row.adversary)
+        if math.isnan(row.paraphrase) or math.isnan(row.paraphrase_adversary)
+        else (row.paraphrase, row.paraphrase_adversary)
+        for row in scores
     )
     n, hits = len(preferences), preferences.count(1)
     low, high = wilson_interval(hits, n) if n else (None, None)
@@ -402,56 +179,58 @@ def _attack_result(name: str, scores: Sequence[CaseScores]) -> AttackResult:
     )
 
 
-def _comparisons(pairs: Iterable[tuple[float, float]]) -> list[int]:
-    """1 where the first scores better, 0 for a tie, -1 where it scores worse."""
+def _compare(pairs: Iterable[tuple[float, float]]) -> list[int]:
+    """Return 1 if the first score is better, 0 for a tie, -1 if it is worse; NaN is skipped."""
     return [
-        0 if math.isclose(x, y, rel_tol=RELATIVE, abs_tol=ABSOLUTE) else (x > y) * 2 - 1
+        0
+        if math.isclose(x, y, rel_tol=RELATIVE_TOLERANCE, abs_tol=ABSOLUTE_TOLERANCE)
+        else (x > y) * 2 - 1
         for x, y in pairs
         if not (math.isnan(x) or math.isnan(y))
     ]
 
 
-def measure(
-    triples: Sequence[Triple],
+def evaluate_robustness(
+    cases: Sequence[AttackCase],
     scorers: Mapping[str, Scorer],
-    columns: Sequence[Column] = (),
-) -> Robustness:
-    """How the metrics, and the scores made elsewhere, do on the cases.
+    columns: Sequence[ExternalScores] = (),
+) -> dict[str, MetricResult]:
+    """Evaluate metrics, and external scores, on attack cases.
 
-    Every metric scores each different pair of a text and an anchor once, in one call. What it
-    counts before, as idf="references" does, it counts on the anchors, each once, as it would if
-    they were scored by themselves.
+    Every metric scores each distinct pair of a text and an anchor once, in one call. Corpus
+    statistics, as for idf="references", are collected from the distinct anchors.
 
     Args:
-        triples: the cases.
+        cases: the attack cases.
         scorers: metrics by name.
-        columns: scores made elsewhere.
+        columns: external scores.
 
     Returns:
-        The result of each metric, then of each column, by name. A metric that gives several scores
-        has an entry for each, whose name is the metric's and the score's.
+        The result of each metric, then of each column, by name. A metric with several scores has an
+        entry per score, named after the metric and the score.
 
     Raises:
-        TypeError, ValueError: there are no cases, a name comes twice, a metric counts candidates,
-            or a column does not have finite scores of each case. All that is found before
-            anything is scored.
+        TypeError, ValueError: there are no cases, two metrics have the same name, a metric uses
+            document frequencies of candidates, or a column lacks finite scores of a case. All
+            checks precede the scoring.
         OSError: a model cannot be found.
 
     >>> from infolm_metric import InfoLMScorer
-    >>> cases = make_triples([Item("1", ("It has 12 rooms.",))], ["num"])
+    >>> from infolm_metric.robustness import Item, make_cases
+    >>> cases = make_cases([Item("1", ("It has 12 rooms.",))], ["num"])
     >>> scorer = InfoLMScorer(model_name_or_path="bundled", idf=False)
-    >>> measure(cases, {"infolm": scorer}).metrics["infolm"].attacks["num"].n
+    >>> evaluate_robustness(cases, {"infolm": scorer})["infolm"].attacks["num"].n
     1
     """
-    if not triples:
+    if not cases:
         raise ValueError("there are no cases; no attack applied to the texts")
     names = [*scorers, *(column.name for column in columns)]
     for name in {name for name in names if names.count(name) > 1}:
         raise ValueError(f"two metrics are called {name!r}; rename the column of scores")
     for column in columns:
-        if len(column.scores) != len(triples):
+        if len(column.scores) != len(cases):
             raise ValueError(
-                f"column {column.name!r} must have scores of {len(triples)} cases, got "
+                f"column {column.name!r} must have scores of {len(cases)} cases, got "
                 f"{len(column.scores)}"
             )
         if any(math.isinf(score) for row in column.scores for score in row):
@@ -464,43 +243,42 @@ def measure(
             )
     results: dict[str, MetricResult] = {}
     for name, scorer in scorers.items():
-        results |= _measured(name, scorer, triples)
+        results |= _evaluate(name, scorer, cases)
     for column in columns:
-        rows = [_oriented(row, column.higher_is_better) for row in column.scores]
-        results[column.name] = MetricResult(None, summarise(triples, rows))
-    return Robustness(results)
+        rows = [_orient(row, column.higher_is_better) for row in column.scores]
+        results[column.name] = MetricResult(None, summarise(cases, rows))
+    return results
 
 
-def _oriented(scores: Iterable[float], higher_is_better: bool) -> CaseScores:
+def _orient(scores: Iterable[float], higher_is_better: bool) -> CaseScores:
     return CaseScores(*(score if higher_is_better else -score for score in scores))
 
 
-def _measured(name: str, scorer: Scorer, triples: Sequence[Triple]) -> dict[str, MetricResult]:
-    """The results of a metric, one for each score that it gives."""
-    cases = [
-        (case.paraphrase, case.adversary, case.paraphrase_adversary, case.anchor)
-        for case in triples
+def _evaluate(name: str, scorer: Scorer, cases: Sequence[AttackCase]) -> dict[str, MetricResult]:
+    """Return a metric's results, one per score."""
+    texts = [
+        (case.paraphrase, case.adversary, case.paraphrase_adversary, case.anchor) for case in cases
     ]
     pairs = dict.fromkeys(
-        (text, case.anchor)
-        for case, texts in zip(triples, cases, strict=True)
-        for text in (texts if case.paraphrase_adversary is None else texts[:3])
+        (text, row[3])
+        for row in texts
+        for text in (row if row[2] is None else row[:3])
         if text is not None
     )
     with scorer.lock:
-        anchors = list(dict.fromkeys(case.anchor for case in triples))
+        anchors = list(dict.fromkeys(case.anchor for case in cases))
         corpus = {"candidates": anchors, "references": anchors}
         statistics = scorer.count(corpus, scorer.settings)
         checked = Pairs.of((text, [anchor]) for text, anchor in pairs)
         result = scorer.score_part(checked, scorer.settings, statistics)
     warn(result.counts, scorer.warning_messages)
-    results, higher = {}, result.higher_is_better
-    for kind, column in result.scores.items():
+    results = {}
+    for score_name, column in result.scores.items():
         table: dict[tuple[str | None, str], float] = dict(zip(pairs, column, strict=True))
-        rows = [
-            _oriented((table.get((text, texts[3]), math.nan) for text in texts), higher)
-            for texts in cases
+        scores = [
+            _orient((table.get((text, row[3]), math.nan) for text in row), result.higher_is_better)
+            for row in texts
         ]
-        title = f"{name} {kind}" if result.several else name
-        results[title] = MetricResult(result.signature, summarise(triples, rows))
+        title = f"{name} {score_name}" if result.several else name
+        results[title] = MetricResult(result.signature, summarise(cases, scores))
     return results

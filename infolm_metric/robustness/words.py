@@ -1,4 +1,4 @@
-"""The words of a text, and lists of English words, among them those that attacks put in."""
+"""Tokenized texts, and lists of English words, including the words that attacks insert."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from functools import cached_property
 from pathlib import Path
 
 TOKEN = re.compile(r"\w(?:(?:[\w@#&/_–'’.-]|(?<=\d),(?=\d))*\w)?|[^\w\s]")
-"""A word with what is bound to it, as "well-known", "3,400.5", "example.org", or one other mark."""
+"""Word or number, such as "well-known", "3,400.5" and "example.org", or one other character."""
 WORD = re.compile(r"[A-Za-z]+(?:['’][A-Za-z]+)?")
 
 
 @dataclass(frozen=True)
 class Text:
-    """A text as its tokens, each a word, a number or a mark, and the blanks before each of them.
+    """Tokens of a text, each a word, a number or a mark, and the blanks before each token.
 
-    >>> Text.of("Ann's well-known cat, in 3rd place.").tokens
+    >>> Text.parse("Ann's well-known cat, in 3rd place.").tokens
     ("Ann's", 'well-known', 'cat', ',', 'in', '3rd', 'place', '.')
     """
 
@@ -26,76 +26,76 @@ class Text:
     blanks: tuple[str, ...]
 
     @classmethod
-    def of(cls, text: str) -> Text:
-        """The tokens of a text; the blanks at its end come last."""
+    def parse(cls, text: str) -> Text:
+        """Split a text into tokens; the blanks at its end come last."""
         matches = list(TOKEN.finditer(text))
         starts = [*(match.start() for match in matches), len(text)]
         ends = [0, *(match.end() for match in matches)]
         blanks = (text[end:start] for end, start in zip(ends, starts, strict=True))
         return cls(tuple(match[0] for match in matches), tuple(blanks))
 
-    def replaced(self, edits: Mapping[int, str]) -> str:
-        """The text with other tokens in some places; one replaced by nothing takes its blank along.
+    def replace(self, edits: Mapping[int, str]) -> str:
+        """Return the text with some tokens replaced, or removed together with their blanks.
 
-        >>> Text.of("A cat did n't run.").replaced({1: "dog", 3: ""})
+        >>> Text.parse("A cat did n't run.").replace({1: "dog", 3: ""})
         'A dog did run.'
         """
-        tokens = [edits.get(place, token) for place, token in enumerate(self.tokens)]
+        tokens = [edits.get(index, token) for index, token in enumerate(self.tokens)]
         pairs = zip(self.blanks, tokens, strict=False)
         return "".join(blank + token for blank, token in pairs if token) + self.blanks[-1]
 
-    def lower(self, place: int) -> str:
-        """The token in lower case; nothing before the first and after the last."""
-        return self.tokens[place].lower() if 0 <= place < len(self.tokens) else ""
+    def lower(self, index: int) -> str:
+        """Return the token in lower case; an empty string beyond the ends of the text."""
+        return self.tokens[index].lower() if 0 <= index < len(self.tokens) else ""
 
-    def capitalised(self, place: int) -> bool:
-        """True for a token that begins with a capital."""
-        return 0 <= place < len(self.tokens) and self.tokens[place][0].isupper()
+    def is_capitalised(self, index: int) -> bool:
+        """Return True for a token that begins with a capital."""
+        return 0 <= index < len(self.tokens) and self.tokens[index][0].isupper()
 
     @cached_property
     def words(self) -> list[int]:
-        """The places of words that stand in no title in quotes."""
-        words = (place for place, token in enumerate(self.tokens) if WORD.fullmatch(token))
-        return [place for place in words if place not in self.quoted]
+        """Indices of words outside quoted titles."""
+        words = (index for index, token in enumerate(self.tokens) if WORD.fullmatch(token))
+        return [index for index in words if index not in self.quoted]
 
     @cached_property
     def quoted(self) -> frozenset[int]:
-        """The places between double quotes."""
-        places, quoted = set(), False
-        for place, token in enumerate(self.tokens):
+        """Indices between double quotes."""
+        indices, quoted = set(), False
+        for index, token in enumerate(self.tokens):
             quoted = not quoted if token == '"' else (quoted or token == "“") and token != "”"
             if quoted:
-                places.add(place)
-        return frozenset(places)
+                indices.add(index)
+        return frozenset(indices)
 
-    def sentence(self, place: int) -> tuple[list[str], list[str]]:
-        """What the sentence of a token has before it and after it, its first word in lower case.
+    def sentence(self, index: int) -> tuple[list[str], list[str]]:
+        """Return the sentence before and after a token, with its first word in lower case.
 
-        >>> Text.of("He saw St. Ives. Is it in Hull?").sentence(7)
+        >>> Text.parse("He saw St. Ives. Is it in Hull?").sentence(7)
         (['is'], ['in', 'Hull', '?'])
         """
         ends = [-1, *(index for index in range(len(self.tokens)) if self._ends_sentence(index))]
-        start = max(end for end in ends if end < place) + 1
-        stop = min((end for end in ends if end >= place), default=len(self.tokens) - 1) + 1
+        start = max(end for end in ends if end < index) + 1
+        stop = min((end for end in ends if end >= index), default=len(self.tokens) - 1) + 1
         opening = [token.lower() for token in self.tokens[start : start + 1]]
         tokens = opening + list(self.tokens[start + 1 : stop])
-        return tokens[: place - start], tokens[place - start + 1 :]
+        return tokens[: index - start], tokens[index - start + 1 :]
 
-    def opens_sentence(self, place: int) -> bool:
-        """True for the first word of a sentence."""
-        return not any(word[0].isalnum() for word in self.sentence(place)[0])
+    def opens_sentence(self, index: int) -> bool:
+        """Return True for the first word of a sentence."""
+        return not any(word[0].isalnum() for word in self.sentence(index)[0])
 
-    def _ends_sentence(self, place: int) -> bool:
-        """False for the full stop of "St." and of "A.C."."""
-        preceding_word = self.tokens[place - 1] if place else ""
+    def _ends_sentence(self, index: int) -> bool:
+        """Return False for the full stop of "St." and of "A.C."."""
+        preceding_word = self.tokens[index - 1] if index else ""
         short = len(preceding_word) <= 3 and preceding_word[:1].isupper() or "." in preceding_word
-        return self.tokens[place] in "!?" or (self.tokens[place] == "." and not short)
+        return self.tokens[index] in "!?" or (self.tokens[index] == "." and not short)
 
 
-def cased(word: str, model: str) -> str:
-    """The word with the case of another, its model.
+def match_case(word: str, model: str) -> str:
+    """Return the word in the case of another word.
 
-    >>> cased("lamp", "Table"), cased("lamp", "TABLE"), cased("lamp", "table")
+    >>> match_case("lamp", "Table"), match_case("lamp", "TABLE"), match_case("lamp", "table")
     ('Lamp', 'LAMP', 'lamp')
     """
     if len(model) > 1 and model.isupper():
@@ -106,7 +106,7 @@ def cased(word: str, model: str) -> str:
 LISTS = tomllib.loads(Path(__file__).with_name("words.toml").read_text(encoding="utf-8"))
 PRONOUNS: dict[str, str] = LISTS.pop("pronouns")
 WORDS: dict[str, tuple[str, ...]] = {name: tuple(words.split()) for name, words in LISTS.items()}
-"""Lists of words by name; the file says what they are for."""
+"""Lists of words by name; words.toml documents their use."""
 DETERMINERS, PREPOSITIONS = frozenset(WORDS["determiners"]), frozenset(WORDS["prepositions"])
 SUBJECTS, MODALS = frozenset(WORDS["subjects"]), frozenset(WORDS["modals"])
 BE, HAVE, DO = {"is", "are", "was", "were"}, {"has", "have", "had"}, {"do", "does", "did"}

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from infolm_metric.robustness import make_triples, measure, read_items, read_triples
+from infolm_metric.robustness import evaluate_robustness, make_cases, read_cases, read_items
 from tests.random_pairs import write_lines
 from tests.toy import ToyScorer
 
@@ -26,7 +26,7 @@ def cases(output_of) -> list[dict]:
     output = output_of("attack", "rows.jsonl", "-o", "cases.jsonl")
     assert "3 references of 2 items" in output
     rows = [json.loads(line) for line in Path("cases.jsonl").read_text().splitlines()]
-    assert rows == [case.as_dict() for case in make_triples(read_items("rows.jsonl"))]
+    assert rows == [case.as_dict() for case in make_cases(read_items("rows.jsonl"))]
     return rows
 
 
@@ -40,8 +40,9 @@ def test_attack_takes_names_a_seed_and_a_limit_and_writes_to_standard_output(out
 def test_robustness_gives_as_json_what_python_gives(output_of, cases):
     arguments = ("robustness", "cases.jsonl", "--metric", "toy", "--size", "2")
     result = json.loads(output_of(*arguments, "--json"))
-    triples = [triple for _, triple in read_triples("cases.jsonl")]
-    assert result == measure(triples, {"toy": ToyScorer(size=2)}).as_dict()
+    attacked = [case for _, case in read_cases("cases.jsonl")]
+    expected = evaluate_robustness(attacked, {"toy": ToyScorer(size=2)})
+    assert result == {"metrics": {name: entry.as_dict() for name, entry in expected.items()}}
     assert result["metrics"]["toy"]["signature"].startswith("metric:toy|size:2|")
     table = output_of(*arguments, "--markdown")
     assert "| num" in table and "Sensitivity" in table

@@ -133,7 +133,7 @@ def test_rows_without_systems_are_samples_of_their_own():
 BLEU_OF_PEOPLE = {"criteria": ["bleu"], "metrics": ["score"]}
 
 
-def test_a_column_score_holds_peoples_unless_another_is_named():
+def test_a_column_score_holds_human_scores_by_default():
     table = [{**row, "bleu": 2 * row["score"]} for row in unnamed()]
     for columns, criterion in (({"metrics": ["bleu"]}, "score"), (BLEU_OF_PEOPLE, "bleu")):
         ratings = read_ratings(table, **columns)
@@ -141,11 +141,13 @@ def test_a_column_score_holds_peoples_unless_another_is_named():
 
 
 @pytest.mark.parametrize("mark", [True, "TRUE", "true", 1, "1", np.True_, 1.0, "1.0"])
-def test_texts_of_people_are_left_out_and_counted(mark):
+def test_human_texts_are_skipped_and_counted(mark):
     ratings = read_ratings([{**PERSON, "is_human": mark}, *rows()])
-    assert (ratings.people, len(ratings.predictions)) == (1, 4)
+    assert (ratings.human_texts, len(ratings.predictions)) == (1, 4)
     for machine in (False, "False", 0, "0", "", None, np.False_, 0.0, "0.0", math.nan):
-        assert read_ratings([{**PERSON, "is_human": mark}, *rows(is_human=machine)]).people == 1
+        assert (
+            read_ratings([{**PERSON, "is_human": mark}, *rows(is_human=machine)]).human_texts == 1
+        )
 
 
 def test_systems_and_samples_can_be_left_out():
@@ -154,7 +156,7 @@ def test_systems_and_samples_can_be_left_out():
     third = [{**row, "id": 3} for row in rows()[::2]]
     for number in ("2", 2):
         assert read_ratings(rows() + third, exclude_ids=[number]).samples == ("1", "3")
-    assert read_ratings([PERSON, *rows()], exclude_systems=["people"]).people == 1
+    assert read_ratings([PERSON, *rows()], exclude_systems=["people"]).human_texts == 1
 
 
 @pytest.mark.parametrize("columns", [{}, {"criteria": ["relevance"], "metrics": ["bleu"]}])
@@ -225,7 +227,7 @@ REFUSED = [
     # what is left
     (rows()[:2], {}, "at least two of 'system', got 1$"),
     (rows()[::2], {}, "at least two of 'id', got 1$"),
-    ([PERSON, *rows()[:2]], {}, "got 1 beside 1 human texts"),
+    ([PERSON, *rows()[:2]], {}, "got 1 besides 1 human texts"),
     ([], {}, "at least two of 'id', got 0"),
     (every_row(human={"fluency": 7}), {}, "'fluency': all 4 values are 7"),
     (every_row(metrics={"bleu": None}), {}, "'bleu': no values at all"),

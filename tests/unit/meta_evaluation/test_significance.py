@@ -11,7 +11,6 @@ from scipy import stats
 from infolm_metric.meta_evaluation import (
     WilliamsTest,
     approximate_randomization,
-    bootstrap_interval,
     compare_metrics,
     correlation,
     holm,
@@ -24,16 +23,16 @@ from infolm_metric.meta_evaluation import (
 from infolm_metric.meta_evaluation.correlations import (
     COEFFICIENTS,
     common_scores,
-    partial,
+    order_accuracy,
+    partial_pearson,
     pearson,
-    same_order,
 )
 from infolm_metric.meta_evaluation.significance import (
-    EQUAL,
+    TOLERANCE,
     difference_p_value,
     draw,
     percentile_interval,
-    resampled,
+    resample,
 )
 
 
@@ -45,7 +44,9 @@ def grids(seed=0, systems=6, samples=15):
 
 @pytest.fixture(params=[1, 1 << 23], ids=["many chunks", "one chunk"])
 def elements(request, monkeypatch):
-    monkeypatch.setattr("infolm_metric.meta_evaluation.significance.ELEMENTS", request.param)
+    monkeypatch.setattr(
+        "infolm_metric.meta_evaluation.significance.SCORES_PER_CHUNK", request.param
+    )
 
 
 def written_out(grid, draws, index):
@@ -62,15 +63,15 @@ def test_a_resample_is_what_its_rows_and_columns_written_out_give(level, axes, e
     draws = draw(*human.shape, resamples=30, seed=1, axes=axes)
     statistics = {
         **{name: (function, correlation, (name,)) for name, function in COEFFICIENTS.items()},
-        "accuracy": (same_order, pairwise_accuracy, ()),
-        "partial": (partial, partial_correlation, (length,)),
+        "accuracy": (order_accuracy, pairwise_accuracy, ()),
+        "partial": (partial_pearson, partial_correlation, (length,)),
     }
     for name, (function, statistic, arguments) in statistics.items():
         sides = [human, metric, *(arguments if name == "partial" else ())]
-        values = resampled(function, sides, draws, level)
+        values = resample(function, sides, draws, level)
         for index in range(len(draws.systems)):
-            resample = [written_out(grid, draws, index) for grid in sides]
-            expected = statistic(*resample, *(() if name == "partial" else arguments), level=level)
+            drawn = [written_out(grid, draws, index) for grid in sides]
+            expected = statistic(*drawn, *(() if name == "partial" else arguments), level=level)
             assert values[index] == pytest.approx(expected, abs=1e-9, nan_ok=True), name
 
 
@@ -82,7 +83,7 @@ def test_a_gap_is_drawn_as_a_gap(level):
     sides, _ = common_scores([human, metric], "available")
     draws = draw(*human.shape, resamples=40, seed=2)
     for function in COEFFICIENTS.values():
-        values = resampled(function, sides, draws, level)
+        values = resample(function, sides, draws, level)
         for index in range(len(draws.systems)):
             h, m = (written_out(grid, draws, index) for grid in sides)
             means = [np.nanmean(grid, 1) for grid in (h, m)]
@@ -93,11 +94,12 @@ def test_a_gap_is_drawn_as_a_gap(level):
 def test_texts_of_unknown_systems_are_drawn_by_text():
     human, metric = (grid.ravel() for grid in grids())
     human[3] = np.nan
-    sides = human[~np.isnan(human)], metric[~np.isnan(human)]
+    sides, dropped = common_scores([human, metric])
+    assert dropped == 1
     texts = np.random.default_rng(7).integers(len(sides[0]), size=(50, len(sides[0])))
-    values = [stats.pearsonr(*(side[row] for side in sides))[0] for row in texts]
-    interval = bootstrap_interval(human, metric, level="text", resamples=50, seed=7)
-    assert interval == pytest.approx(np.quantile(values, [0.025, 0.975]))
+    expected = [stats.pearsonr(*(side[row, 0] for side in sides))[0] for row in texts]
+    draws = draw(*sides[0].shape, resamples=50, seed=7, axes="systems")
+    assert resample(pearson, sides, draws, "text") == pytest.approx(expected)
 
 
 def test_resamples_over_one_axis_leave_the_other_as_it_is():
@@ -106,14 +108,17 @@ def test_resamples_over_one_axis_leave_the_other_as_it_is():
 
 
 def test_draws_are_the_same_for_the_same_seed_and_others_for_another():
-    for draws in (bootstrap_interval, soft_pairwise_accuracy):
-        first, second, third = (draws(*grids(), seed=seed) for seed in (0, 0, 1))
+    def means(human, metric, seed):
+        return resample(pearson, [human, metric], draw(*human.shape, seed=seed)).mean()
+
+    for statistic in (means, soft_pairwise_accuracy):
+        first, second, third = (statistic(*grids(), seed=seed) for seed in (0, 0, 1))
         assert first == second != third
 
 
 def test_an_interval_is_of_the_middle_of_the_values_there_are():
     values = np.append(np.arange(101.0), np.nan)
-    assert percentile_interval(values, 0.9) == pytest.approx((5, 95))
+    assert percentile_interval(values) == pytest.approx((2.5, 97.5))
     assert np.isnan(percentile_interval(np.full(3, np.nan))).all()
 
 
@@ -177,7 +182,7 @@ def test_a_difference_is_two_sided_and_leaves_out_what_has_no_value():
     for first, second in ((values, 0 * values), (0 * values, values)):
         assert difference_p_value(first, second) == pytest.approx(2 * 21 / 100)
     assert np.isnan(difference_p_value(np.full(3, np.nan), np.zeros(3)))
-    assert difference_p_value(np.full(99, EQUAL / 2), np.zeros(99)) == 1.0
+    assert difference_p_value(np.full(99, TOLERANCE / 2), np.zeros(99)) == 1.0
 
 
 # Soft pairwise accuracy
@@ -218,7 +223,7 @@ def test_equal_systems_are_as_likely_better_by_either_side():
 
 
 @pytest.mark.parametrize(("better", "accuracy"), [(0, 0.0), (1, 1.0)])
-def test_of_systems_that_people_tie_no_permutation_is_worse(better, accuracy):
+def test_of_systems_with_equal_human_scores_no_permutation_is_worse(better, accuracy):
     human = np.tile(np.arange(60.0), (2, 1))
     metric = human + (np.arange(2) == better)[:, None]
     assert soft_pairwise_accuracy(human, metric) == accuracy
@@ -230,22 +235,14 @@ def test_of_systems_that_people_tie_no_permutation_is_worse(better, accuracy):
 MEANS = np.arange(6.0), np.arange(6.0) ** 2, np.arange(6.0) ** 3
 
 
-def interval(**changes):
-    return lambda: bootstrap_interval(*grids(), **changes)
-
-
 def compared(one=MEANS[1], other=MEANS[2], coefficient="pearson"):
     return lambda: compare_metrics(MEANS[0], one, other, coefficient)
 
 
 REFUSED = [
-    (interval(coefficient="pearsn"), "'pearsn'; did you mean 'pearson'"),
-    (interval(coefficient="accuracy", level="text"), "unknown coefficient"),
-    (interval(resamples=0), "resamples must be at least 1, got 0"),
-    (interval(resamples=1.5), "resamples must be a whole number"),
-    (interval(seed=-1), "seed must be at least 0, got -1"),
-    (interval(confidence=0), "confidence must be above 0 and below 1, got 0"),
-    (interval(confidence=1), "confidence must be above 0 and below 1, got 1"),
+    (lambda: draw(6, 15, resamples=0), "resamples must be at least 1, got 0"),
+    (lambda: draw(6, 15, resamples=1.5), "resamples must be a whole number"),
+    (lambda: draw(6, 15, seed=-1), "seed must be at least 0, got -1"),
     (compared(coefficient="pearsn"), "unknown coefficient 'pearsn'; did you mean 'pearson'"),
     (compared(one=np.append(np.arange(5.0), np.inf)), "one must be finite"),
     (compared(other=np.arange(1.0)), r"human and other .* got \[6\] and \[1\]"),
@@ -254,6 +251,7 @@ REFUSED = [
     (lambda: williams_test(0.5, 0.4, 0.3, 3), "at least 4 systems"),
     (lambda: williams_test(1.5, 0, 0, 9), "r12"),
     (lambda: soft_pairwise_accuracy(*grids(), permutations=0), "permutations must be at least"),
+    (lambda: soft_pairwise_accuracy(*grids(), seed=-1), "seed must be at least 0, got -1"),
     *(
         (lambda test=test, arguments=arguments: test(*arguments), message)
         for test in (paired_bootstrap, approximate_randomization)

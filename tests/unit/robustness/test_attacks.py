@@ -11,8 +11,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from infolm_metric.robustness import ATTACKS, attack
-from infolm_metric.robustness.attacks import number_of
-from infolm_metric.robustness.grammar import article_for, forms, inflected, tag_of
+from infolm_metric.robustness.attacks import stable_hash
+from infolm_metric.robustness.grammar import choose_article, find_forms, find_tag, inflect
 from infolm_metric.robustness.words import WORDS, Text
 
 SEEDS = range(40)
@@ -24,7 +24,7 @@ TEXTS = [
 FILE = Path(__file__).with_name("attacks.jsonl")
 SENTENCES = [json.loads(line) for line in FILE.read_text(encoding="utf-8").splitlines()]
 """What an attack makes of a sentence, null for nothing, or which of its words it ever changes."""
-SURE = [row for row in SENTENCES if "becomes" in row]
+EXACT = [row for row in SENTENCES if "becomes" in row]
 DRAWN = [row for row in SENTENCES if "changes" in row]
 SAID = "the old king is was not 12 1850 city Ann he her saw n't ."
 words = st.lists(st.sampled_from(SAID.split()))
@@ -46,14 +46,14 @@ def changes(text, outcome, name):
     words, outcome_words = (re.findall(r"\S*\w", sentence) for sentence in (text, outcome))
     if name == "add":
         pairs = enumerate(zip_longest(words, outcome_words))
-        place = next(place for place, (word, replacement) in pairs if word != replacement)
-        assert outcome_words[place] == "and"
-        return {words[place - 1]}
+        index = next(index for index, (word, replacement) in pairs if word != replacement)
+        assert outcome_words[index] == "and"
+        return {words[index - 1]}
     pairs = zip(words, outcome_words, strict=True)
     return {word for word, replacement in pairs if word != replacement}
 
 
-@pytest.mark.parametrize("row", SURE, ids=lambda row: f"{row['attack']}: {row['text']}")
+@pytest.mark.parametrize("row", EXACT, ids=lambda row: f"{row['attack']}: {row['text']}")
 def test_a_sentence_becomes_what_the_rule_says(row):
     assert attack(row["text"], row["attack"]) == row["becomes"]
 
@@ -69,7 +69,7 @@ def test_an_attack_depends_on_nothing_but_text_name_and_seed():
     first = [attack(text, name, 3) for name in ATTACKS for text in TEXTS]
     second = [attack(text, name, 3) for name in reversed(ATTACKS) for text in reversed(TEXTS)]
     assert second == first[::-1]
-    assert len({number_of(seed, name, "a") for seed in range(3) for name in ATTACKS}) == 36
+    assert len({stable_hash(seed, name, "a") for seed in range(3) for name in ATTACKS}) == 36
 
 
 @pytest.mark.parametrize("name", ATTACKS)
@@ -92,7 +92,7 @@ def test_add_puts_a_noun_of_the_same_number_after_a_noun(text):
     sentences = outcomes(text, "add")
     nouns = re.findall(r"(?:city|cities) and (\w+)\.", " ".join(sentences))
     assert len(nouns) == len(sentences)
-    assert {tag_of(noun, "NOUN") for noun in nouns} == {"NN" if "city" in text else "NNS"}
+    assert {find_tag(noun, "NOUN") for noun in nouns} == {"NN" if "city" in text else "NNS"}
 
 
 REPLACEMENTS = [
@@ -113,13 +113,13 @@ def test_a_word_is_replaced_by_one_of_the_pool_in_its_form_and_the_article_repai
     sentences = outcomes(text, name)
     assert len(set(sentences)) > 10
     for sentence in sentences:
-        words, tokens = Text.of(text).tokens, Text.of(sentence).tokens
-        places = [place for place in range(len(words)) if words[place] != tokens[place]]
-        (place,) = (place for place in places if words[place] not in ("a", "an"))
-        tag = tag_of(words[place], part)
-        assert tokens[place] in {inflected(lemma, part, tag) for lemma in WORDS[pool]}
-        if tokens[place - 1] in ("a", "an"):
-            assert tokens[place - 1] == article_for(tokens[place])
+        words, tokens = Text.parse(text).tokens, Text.parse(sentence).tokens
+        indices = [index for index in range(len(words)) if words[index] != tokens[index]]
+        (index,) = (index for index in indices if words[index] not in ("a", "an"))
+        tag = find_tag(words[index], part)
+        assert tokens[index] in {inflect(lemma, part, tag) for lemma in WORDS[pool]}
+        if tokens[index - 1] in ("a", "an"):
+            assert tokens[index - 1] == choose_article(tokens[index])
 
 
 def test_a_word_is_never_drawn_for_itself():
@@ -133,12 +133,12 @@ def test_a_word_is_never_drawn_for_itself():
 def test_a_pool_has_150_different_words_that_can_be_inflected(pool, part):
     assert len(WORDS[pool]) == len(set(WORDS[pool])) == 150
     for word in WORDS[pool]:
-        tags = forms(word, part)
+        tags = find_forms(word, part)
         assert {"NOUN": {"NN", "NNS"}, "ADJ": {"JJ"}}.get(part, {"VB", "VBZ", "VBG"}) <= set(tags)
         if part == "VERB":
-            assert inflected(word, part, "VBD") == inflected(word, part, "VBN")
+            assert inflect(word, part, "VBD") == inflect(word, part, "VBN")
         if part == "NOUN":
-            assert inflected(word, part, "NNS") != word
+            assert inflect(word, part, "NNS") != word
 
 
 def test_name_calls_one_person_by_another_name_of_the_same_gender_everywhere():
@@ -172,7 +172,7 @@ def test_num_changes_every_number_to_one_of_as_many_digits(numbers):
 
 @given(st.integers(5, 60), st.integers(0, 10**6))
 def test_drop_leaves_out_up_to_a_fifth_of_the_words_and_one_that_says_something(count, seed):
-    words = ["of" if place % 2 else f"w{place}" for place in range(count)]
+    words = ["of" if index % 2 else f"w{index}" for index in range(count)]
     outcome = attack(" ".join(words), "drop", seed).split()
     assert 1 <= count - len(outcome) <= max(1, round(0.2 * count))
     assert not Counter(outcome) - Counter(words)
@@ -200,7 +200,7 @@ def test_typo_swaps_two_different_neighbours_but_never_the_first_letter():
     words = set()
     for outcome in outcomes(text, "typo"):
         ((word, typo),) = replaced(text, outcome)
-        first, second = (place for place in range(4) if word[place] != typo[place])
+        first, second = (index for index in range(4) if word[index] != typo[index])
         assert 1 <= first == second - 1 and sorted(word) == sorted(typo)
         words.add(typo)
     assert words == {"Rmoe", "Roem", "nono"}

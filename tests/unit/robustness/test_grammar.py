@@ -5,15 +5,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from infolm_metric.robustness.grammar import (
-    article_for,
-    cardinal,
-    in_words,
+    choose_article,
+    find_numbers,
+    find_tag,
     is_content,
     is_participle,
-    numbers_of,
-    tag_of,
+    spell_number,
+    spell_numbers,
 )
-from infolm_metric.robustness.words import Text, cased
+from infolm_metric.robustness.words import Text, match_case
 
 ARTICLES = {
     "an": "apple hour honest unimportant umbrella urban",
@@ -31,9 +31,9 @@ TAGS = {
 
 def test_a_word_is_what_it_can_be_nothing_but():
     for article, words in ARTICLES.items():
-        assert {article_for(word) for word in words.split()} == {article}
+        assert {choose_article(word) for word in words.split()} == {article}
     for part, words in TAGS.items():
-        assert {word: tag_of(word, part) for word in words} == words
+        assert {word: find_tag(word, part) for word in words} == words
     nouns = ("city", "rock", "City", "ox", "which")
     assert [word for word in nouns if is_content(word, "NOUN")] == ["city"]
     participles = ("been", "written", "run", "cut")
@@ -64,12 +64,12 @@ NUMBERS = [
 
 @pytest.mark.parametrize(("text", "numbers"), NUMBERS)
 def test_numbers_are_those_outside_dates_and_names(text, numbers):
-    assert [match[0] for match in numbers_of(text)] == numbers
+    assert [match[0] for match in find_numbers(text)] == numbers
 
 
 @given(st.integers(0, 10**12 - 1))
 def test_a_number_in_words_is_read_back(number):
-    assert _value(cardinal(number)) == number
+    assert _value(spell_number(number)) == number
 
 
 def _value(words: str) -> int:
@@ -105,13 +105,13 @@ IN_WORDS = [
 
 @pytest.mark.parametrize(("text", "words"), IN_WORDS)
 def test_a_text_with_its_numbers_in_words(text, words):
-    assert in_words(text) == words
+    assert spell_numbers(text) == words
 
 
 @given(st.text(st.sampled_from("aZ1 .,-'’\"\n“”%é"), max_size=30))
 def test_a_text_is_its_tokens_and_the_blanks_between(text):
-    words = Text.of(text)
-    assert words.replaced({}) == text
+    words = Text.parse(text)
+    assert words.replace({}) == text
     assert all(not blank.strip() for blank in words.blanks)
     assert len(words.blanks) == len(words.tokens) + 1
 
@@ -126,8 +126,8 @@ WORDS = [
 
 @pytest.mark.parametrize(("text", "words"), WORDS)
 def test_words_are_no_parts_of_names_addresses_and_titles(text, words):
-    parsed = Text.of(text)
-    assert [parsed.tokens[place] for place in parsed.words] == words
+    parsed = Text.parse(text)
+    assert [parsed.tokens[index] for index in parsed.words] == words
 
 
 OPENINGS = [
@@ -139,11 +139,11 @@ OPENINGS = [
 
 @pytest.mark.parametrize(("text", "opening"), OPENINGS)
 def test_words_that_open_a_sentence(text, opening):
-    parsed = Text.of(text)
-    places = [at for at, token in enumerate(parsed.tokens) if token[0].isalpha()]
-    assert [parsed.tokens[at] for at in places if parsed.opens_sentence(at)] == opening
+    parsed = Text.parse(text)
+    indices = [at for at, token in enumerate(parsed.tokens) if token[0].isalpha()]
+    assert [parsed.tokens[at] for at in indices if parsed.opens_sentence(at)] == opening
 
 
 def test_a_new_word_has_the_case_of_the_old():
     cases = {"Table": "Lamp", "TABLE": "LAMP", "A": "Lamp", "b": "lamp"}
-    assert {word: cased("lamp", word) for word in cases} == cases
+    assert {word: match_case("lamp", word) for word in cases} == cases

@@ -6,14 +6,14 @@ import pytest
 
 from infolm_metric import InfoLMScorer, InfoLMSettings, MENLIScorer
 from infolm_metric.robustness import (
-    Column,
+    AttackCase,
+    ExternalScores,
     Item,
     MetricResult,
-    Triple,
-    make_triples,
-    measure,
+    evaluate_robustness,
+    make_cases,
+    read_cases,
     read_items,
-    read_triples,
     wilson_interval,
 )
 from infolm_metric.robustness.suite import CaseScores, summarise
@@ -26,7 +26,7 @@ UNLIKE_IT = "There are twelve rooms with gardens there."
 REFERENCES = (NEAR, "There are 12 rooms and one garden there.")
 NONE = math.nan
 SEPARATE = InfoLMSettings(idf="separate")
-CASES = make_triples([Item("1", REFERENCES), Item("2", ("Ann was born in a small town.",))])
+CASES = make_cases([Item("1", REFERENCES), Item("2", ("Ann was born in a small town.",))])
 
 
 # Items and cases.
@@ -52,35 +52,35 @@ def test_rows_without_an_id_are_one_item_for_the_same_references_and_empty_cells
     assert read_items(str(tmp_path / "rows.csv")) == [Item("1", ("a", "b")), Item("3", ("b",))]
     header = "attack,anchor,adversary,paraphrase,paraphrase_adversary,seed"
     (tmp_path / "cases.csv").write_text(f"{header}\nnum,A 1.,A 2.,, ,3\n")
-    ((_, case),) = read_triples(str(tmp_path / "cases.csv"))
+    ((_, case),) = read_cases(str(tmp_path / "cases.csv"))
     assert (case.paraphrase, case.paraphrase_adversary, case.seed) == (None, None, 3)
     assert case.id.endswith("line 2") and case.kind == "adequacy"
 
 
 def test_the_paraphrase_is_the_columns_then_the_reference_least_alike_then_numbers_in_words():
     references = (NEAR, LIKE_IT, UNLIKE_IT)
-    (first, *_) = make_triples([Item("1", references, "A town of twelve.")], ["neg"])
+    (first, *_) = make_cases([Item("1", references, "A town of twelve.")], ["neg"])
     assert first.paraphrase == "A town of twelve."
-    (second, *_) = make_triples([Item("1", references)], ["num"])
+    (second, *_) = make_cases([Item("1", references)], ["num"])
     assert second.paraphrase == UNLIKE_IT
-    (third,) = make_triples([Item("1", (NEAR,))], ["num"])
+    (third,) = make_cases([Item("1", (NEAR,))], ["num"])
     assert third.paraphrase == NEAR.replace("12", "twelve")
     assert third.paraphrase_adversary is None
-    (fourth,) = make_triples([Item("1", (NEAR,))], ["neg"])
+    (fourth,) = make_cases([Item("1", (NEAR,))], ["neg"])
     assert (fourth.paraphrase, fourth.paraphrase_adversary) == (None, None)
 
 
 def test_a_paraphrase_that_is_the_anchor_or_the_adversary_is_none():
     denied = "The city does not have 12 rooms and a garden."
-    (first, _) = make_triples([Item("1", (NEAR, denied), NEAR)], ["neg"])
+    (first, _) = make_cases([Item("1", (NEAR, denied), NEAR)], ["neg"])
     assert (first.adversary, first.paraphrase) == (denied, None)
-    (first, _) = make_triples([Item("1", (NEAR, "There is a garden."))], ["neg"])
+    (first, _) = make_cases([Item("1", (NEAR, "There is a garden."))], ["neg"])
     assert first.paraphrase_adversary == "There is not a garden."
 
 
 @pytest.mark.parametrize("blank", ["", "  "])
 def test_an_empty_reference_or_paraphrase_says_nothing(blank, tmp_path):
-    (case,) = make_triples([Item("1", (NEAR, LIKE_IT, blank))], ["num"])[:1]
+    (case,) = make_cases([Item("1", (NEAR, LIKE_IT, blank))], ["num"])[:1]
     assert case.paraphrase == LIKE_IT
     rows = [{"references": [NEAR], "paraphrase": blank}]
     assert read_items(str(write_lines(tmp_path / "rows.jsonl", rows))) == [Item("1", (NEAR,))]
@@ -88,21 +88,21 @@ def test_an_empty_reference_or_paraphrase_says_nothing(blank, tmp_path):
 
 def test_cases_do_not_depend_on_the_order_of_items_and_come_in_that_of_the_attacks():
     items = [Item(str(number), (f"The city has {number} rooms.",)) for number in range(10, 30)]
-    cases = make_triples(items, seed=4, per_attack=5)
-    reverse_cases = make_triples(items[::-1], seed=4, per_attack=5)
+    cases = make_cases(items, seed=4, per_attack=5)
+    reverse_cases = make_cases(items[::-1], seed=4, per_attack=5)
     assert sorted(map(repr, cases)) == sorted(map(repr, reverse_cases))
     counts = {name: sum(case.attack == name for case in cases) for name in ("num", "neg", "pron")}
     assert counts == {"num": 5, "neg": 5, "pron": 0}
-    names = [case.attack for case in make_triples(items[:1], ["neg", "num"])]
+    names = [case.attack for case in make_cases(items[:1], ["neg", "num"])]
     assert names == ["num", "neg"]
-    assert len(make_triples(items, ["num"])) == 20
-    assert make_triples(items, ["num"]) == make_triples(items, ["num"], seed=0)
+    assert len(make_cases(items, ["num"])) == 20
+    assert make_cases(items, ["num"]) == make_cases(items, ["num"], seed=0)
 
 
 def test_a_case_survives_writing_and_reading(tmp_path):
-    cases = make_triples([Item("1", (NEAR, UNLIKE_IT))], seed=2)
+    cases = make_cases([Item("1", (NEAR, UNLIKE_IT))], seed=2)
     path = str(write_lines(tmp_path / "cases.jsonl", [case.as_dict() for case in cases]))
-    assert [case for _, case in read_triples(path)] == cases
+    assert [case for _, case in read_cases(path)] == cases
     columns = "id attack kind anchor paraphrase adversary paraphrase_adversary seed"
     assert list(cases[0].as_dict()) == columns.split()
 
@@ -117,12 +117,12 @@ def read_rows(read, rows):
 
 
 REFUSED = [
-    (read_rows(read_triples, [{**ROW, "attack": "nums"}]), "line 1.*'nums'.*mean 'num'"),
-    (read_rows(read_triples, [{**ROW, "attack": ["num"]}]), "line 1"),
-    (read_rows(read_triples, [{**ROW, "adversary": None}]), "line 1.*'adversary'"),
-    (read_rows(read_triples, [{**ROW, "paraphrase": 5}]), "line 1.*'paraphrase'"),
-    (read_rows(read_triples, [{"references": [NEAR]}]), "infolm attack"),
-    (read_rows(read_triples, []), "no rows.*infolm attack"),
+    (read_rows(read_cases, [{**ROW, "attack": "nums"}]), "line 1.*'nums'.*mean 'num'"),
+    (read_rows(read_cases, [{**ROW, "attack": ["num"]}]), "line 1"),
+    (read_rows(read_cases, [{**ROW, "adversary": None}]), "line 1.*'adversary'"),
+    (read_rows(read_cases, [{**ROW, "paraphrase": 5}]), "line 1.*'paraphrase'"),
+    (read_rows(read_cases, [{"references": [NEAR]}]), "infolm attack"),
+    (read_rows(read_cases, []), "no rows.*infolm attack"),
     (read_rows(read_items, [{"prediction": "a"}]), "'references'"),
     (read_rows(read_items, [{"references": []}]), "empty list"),
     (
@@ -132,9 +132,9 @@ REFUSED = [
     (read_rows(read_items, []), "no rows"),
     (lambda _: Item("1", NEAR), "references"),
     (lambda _: Item("1", (NEAR, None)), "references"),
-    (lambda _: make_triples([Item("1", (NEAR,))], ["nun"]), "'nun'"),
-    (lambda _: make_triples([Item("1", (NEAR,))], per_attack=0), "per_attack"),
-    (lambda _: make_triples([Item("1", (NEAR,))], seed=-1), "seed"),
+    (lambda _: make_cases([Item("1", (NEAR,))], ["nun"]), "'nun'"),
+    (lambda _: make_cases([Item("1", (NEAR,))], per_attack=0), "per_attack"),
+    (lambda _: make_cases([Item("1", (NEAR,))], seed=-1), "seed"),
 ]
 
 
@@ -147,25 +147,26 @@ def test_what_is_wrong_is_refused_where_it_stands(tmp_path, call, word):
 def test_all_that_can_be_refused_is_refused_before_anything_is_scored(monkeypatch):
     monkeypatch.setattr(ToyScorer, "score_chunk", lambda *_: pytest.fail("scored"))
     scores = [(1, 0, NONE)] * len(CASES)
+    infinite = [(1, math.inf, NONE)] * len(CASES)
     toy = {"toy": ToyScorer()}
-    for triples, scorers, columns, word in (
+    for cases, scorers, columns, word in (
         ([], toy, [], "no cases"),
-        (CASES, toy, [Column("toy", scores)], "two metrics are called 'toy'"),
-        (CASES, toy, [Column("bleu", scores)] * 2, "two metrics are called 'bleu'"),
-        (CASES, toy, [Column("bleu", scores[1:])], f"scores of {len(CASES)} cases"),
-        (CASES, toy, [Column("bleu", [(1, math.inf, NONE)] * len(CASES))], "infinite scores"),
+        (CASES, toy, [ExternalScores("toy", scores)], "two metrics are called 'toy'"),
+        (CASES, toy, [ExternalScores("bleu", scores)] * 2, "two metrics are called 'bleu'"),
+        (CASES, toy, [ExternalScores("bleu", scores[1:])], f"scores of {len(CASES)} cases"),
+        (CASES, toy, [ExternalScores("bleu", infinite)], "infinite scores"),
         (CASES, toy | {"mine": InfoLMScorer(idf="separate")}, [], "separate"),
         (CASES, toy | {"mine": MENLIScorer(combine_with=SEPARATE)}, [], "separate"),
     ):
         with pytest.raises(ValueError, match=word):
-            measure(triples, scorers, columns)
+            evaluate_robustness(cases, scorers, columns)
 
 
 # Numbers.
 
 
 def case(attack="num", kind="adequacy"):
-    return Triple("1", attack, kind, "a", "b", "c", "d")
+    return AttackCase("1", attack, kind, "a", "b", "c", "d")
 
 
 def test_a_score_is_ahead_by_more_than_float32_can_err_and_a_tie_is_a_miss():
@@ -184,7 +185,7 @@ def test_a_score_is_ahead_by_more_than_float32_can_err_and_a_tie_is_a_miss():
 
 
 def test_sensitivity_takes_the_anchor_where_the_paraphrase_cannot_be_attacked():
-    scores = [CaseScores(NONE, 1, NONE, copy=2), CaseScores(3, 1, NONE, copy=0.5)]
+    scores = [CaseScores(NONE, 1, NONE, anchor=2), CaseScores(3, 1, NONE, anchor=0.5)]
     result = summarise([case()] * 2, scores)["num"]
     assert (result.n, result.accuracy, result.cases, result.sensitivity) == (1, 1.0, 2, 0.5)
     result = summarise([case()], scores[:1])["num"].as_dict()
@@ -193,9 +194,9 @@ def test_sensitivity_takes_the_anchor_where_the_paraphrase_cannot_be_attacked():
 
 
 def test_every_attack_counts_alike_in_the_means_of_its_kind():
-    triples = [case(), case(), case("neg"), case("typo", "fluency"), case("adj")]
+    cases = [case(), case(), case("neg"), case("typo", "fluency"), case("adj")]
     scores = [(1, 0, 2), (0, 1, 2), (1, 0, 0), (0, 1, 0), (NONE, NONE, NONE)]
-    result = MetricResult(None, summarise(triples, [CaseScores(*row) for row in scores]))
+    result = MetricResult(None, summarise(cases, [CaseScores(*row) for row in scores]))
     assert list(result.attacks) == ["num", "neg", "adj", "typo"]
     assert result.macro() == {"all": 0.5, "adequacy": 0.75, "fluency": 0.0}
     means = {"all": 1 / 3, "adequacy": 0.5, "fluency": 0}
@@ -215,7 +216,7 @@ def test_a_metric_scores_every_different_pair_once_as_it_does_alone(monkeypatch)
 
     monkeypatch.setattr(ToyScorer, "score_chunk", spied)
     scorer = ToyScorer(size=3)
-    result = measure(CASES, {"toy": scorer}).metrics["toy"]
+    result = evaluate_robustness(CASES, {"toy": scorer})["toy"]
     assert len(scored_pairs) == len(set(scored_pairs)) and result.signature == scorer.signature()
     pairs = {(case.adversary, case.anchor) for case in CASES}
     pairs |= {(case.paraphrase, case.anchor) for case in CASES if case.paraphrase is not None}
@@ -245,32 +246,34 @@ def test_a_metric_scores_every_different_pair_once_as_it_does_alone(monkeypatch)
 def test_scores_of_which_lower_is_better_are_turned(tiny_bert):
     scorer = InfoLMScorer(model_name_or_path=str(tiny_bert), idf=False)
     cases = [case for case in CASES if case.id == "2"]
-    attacks = measure(cases, {"infolm": scorer}).metrics["infolm"].attacks
+    attacks = evaluate_robustness(cases, {"infolm": scorer})["infolm"].attacks
     assert {numbers.sensitivity for numbers in attacks.values()} == {1}
 
 
 def test_idf_is_counted_on_the_anchors_each_once(tiny_bert):
     scorer = InfoLMScorer(model_name_or_path=str(tiny_bert))
     with pytest.warns(UserWarning, match="known from 3 distinct texts"):
-        measure(CASES, {"infolm": scorer})
+        evaluate_robustness(CASES, {"infolm": scorer})
     with pytest.warns(UserWarning):
-        single, double = (measure(cases, {"infolm": scorer}) for cases in (CASES, [*CASES, *CASES]))
-    for name, numbers in single.metrics["infolm"].attacks.items():
-        assert numbers.accuracy == double.metrics["infolm"].attacks[name].accuracy
+        single, double = (
+            evaluate_robustness(cases, {"infolm": scorer}) for cases in (CASES, [*CASES, *CASES])
+        )
+    for name, numbers in single["infolm"].attacks.items():
+        assert numbers.accuracy == double["infolm"].attacks[name].accuracy
 
 
 def test_a_metric_with_several_scores_has_an_entry_for_each(tiny_bert):
     measures = {"idf": False, "information_measure": ["l1", "l2"]}
     scorer = InfoLMScorer(model_name_or_path=str(tiny_bert), **measures)
     names = ["mine l1_distance", "mine l2_distance"]
-    assert list(measure(CASES, {"mine": scorer}).metrics) == names
+    assert list(evaluate_robustness(CASES, {"mine": scorer})) == names
 
 
 def test_scores_made_elsewhere_ride_along():
     scores = [(0.2, 0.1, NONE) for _ in CASES]
-    lower = Column("ter", scores, higher_is_better=False)
-    result = measure(CASES, {}, [Column("bleu", scores), lower])
-    assert result.metrics["bleu"].macro()["all"] == 1
-    assert result.metrics["ter"].macro()["all"] == 0
-    assert result.metrics["ter"].attacks["num"].sensitivity is None
-    assert result.metrics["ter"].signature is None
+    lower = ExternalScores("ter", scores, higher_is_better=False)
+    result = evaluate_robustness(CASES, {}, [ExternalScores("bleu", scores), lower])
+    assert result["bleu"].macro()["all"] == 1
+    assert result["ter"].macro()["all"] == 0
+    assert result["ter"].attacks["num"].sensitivity is None
+    assert result["ter"].signature is None

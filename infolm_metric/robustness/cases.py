@@ -1,0 +1,212 @@
+"""Attack cases: made from references, written by `infolm attack`, read by `infolm robustness`.
+
+A case is an anchor, a paraphrase of it, and the anchor attacked, which shares nearly every word
+with the anchor. A metric should prefer the paraphrase.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from difflib import SequenceMatcher
+from typing import Any
+
+from infolm_metric.core.files import Row, read_rows
+from infolm_metric.core.inputs import check_text, check_texts
+from infolm_metric.core.settings import check_known, check_whole
+from infolm_metric.robustness.attacks import ATTACKS, attack, stable_hash
+from infolm_metric.robustness.grammar import spell_numbers
+
+
+@dataclass(frozen=True)
+class Item:
+    """Texts with the same meaning, to be attacked.
+
+    Attributes:
+        id: the name of the item, by default the number of its first row.
+        references: the distinct references.
+        paraphrase: another text with the same meaning, or None.
+
+    Raises:
+        TypeError, ValueError: the references are a single string, or are not all texts.
+    """
+
+    id: str
+    references: tuple[str, ...]
+    paraphrase: str | None = None
+
+    def __post_init__(self) -> None:
+        check_texts("references", self.references)
+
+
+@dataclass(frozen=True)
+class AttackCase:
+    """Text and paraphrase, and both of them attacked.
+
+    Attributes:
+        id: the id of the item.
+        attack: the name of the attack.
+        kind: "adequacy" or "fluency".
+        anchor: the text, a reference of the item.
+        paraphrase: a text with the same meaning, or None.
+        adversary: the anchor attacked.
+        paraphrase_adversary: the paraphrase attacked; None if there is no paraphrase, or the attack
+            does not apply to it.
+        seed: the seed of the attack.
+    """
+
+    id: str
+    attack: str
+    kind: str
+    anchor: str
+    paraphrase: str | None
+    adversary: str
+    paraphrase_adversary: str | None
+    seed: int = 0
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the row that `infolm attack` writes."""
+        return asdict(self)
+
+
+def read_items(path: str, reference_columns: Sequence[str] = ()) -> list[Item]:
+    """Read the items of a table.
+
+    The columns `id` and `paraphrase` are optional. Rows with the same id, such as the outputs of
+    several systems, are merged into one item with all their references. Rows without an id are
+    merged if their references are the same, in any order.
+
+    Args:
+        path: the name of a JSON Lines, CSV, TSV or Parquet file; "-" is standard input.
+        reference_columns: the names of the columns of references (default: "references" or
+            "reference").
+
+    Returns:
+        The items, in the order of their first rows.
+
+    Raises:
+        TypeError, ValueError: the file cannot be read or has no row, a row has no references or a
+            value that is not a text, or an item has two paraphrases.
+    """
+    items: dict[object, Item] = {}
+    for index, (where, row) in enumerate(read_rows(path), 1):
+        references = parse_references(where, row, reference_columns)
+        paraphrase = _parse_text(where, row, "paraphrase", optional=True)
+        name = "" if row.get("id") is None else str(row["id"])
+        key = name or frozenset(references)
+        item = items.get(key, Item(name or str(index), (), paraphrase))
+        if paraphrase and item.paraphrase not in (None, paraphrase):
+            raise ValueError(
+                f"{where}: another paraphrase of id {item.id!r}; give each an id of its own"
+            )
+        texts = tuple(dict.fromkeys([*item.references, *references]))
+        items[key] = Item(item.id, texts, item.paraphrase or paraphrase)
+    if not items:
+        raise ValueError(f"{path} has no rows; give one row for each item")
+    return list(items.values())
+
+
+def make_cases(
+    items: Iterable[Item], attacks: Sequence[str] = (), seed: int = 0, per_attack: int | None = None
+) -> list[AttackCase]:
+    """Attack every reference of the items.
+
+    The paraphrase of a reference is the item's paraphrase, or else its other reference with the
+    fewest words in common, or else, for "num", the reference with its numbers spelled out.
+
+    Args:
+        items: the texts to attack.
+        attacks: names of `ATTACKS` (default: all).
+        seed: a whole number >= 0; the same seed makes the same cases.
+        per_attack: the maximum number of cases per attack, >= 1, sampled by a hash of their texts
+            (default: no limit).
+
+    Returns:
+        The cases, attack by attack in the order of `ATTACKS`. An attack that does not apply to a
+        reference makes no case.
+
+    Raises:
+        TypeError, ValueError: an attack is unknown, a text is not a string, or a number is not
+            whole or too small.
+
+    >>> (case,) = make_cases([Item("1", ("It has 12 rooms.",))], ["num"])
+    >>> case.paraphrase, case.paraphrase_adversary
+    ('It has twelve rooms.', None)
+    """
+    for name in attacks:
+        check_known("attack", name, list(ATTACKS))
+    if per_attack is not None:
+        check_whole("per_attack", per_attack)
+    anchors = [(item, anchor) for item in items for anchor in item.references]
+    cases: list[AttackCase] = []
+    for name in ATTACKS:
+        if not attacks or name in attacks:
+            made = (_make_case(item, anchor, name, seed) for item, anchor in anchors)
+            new_cases = [case for case in made if case is not None]
+            if per_attack is not None:
+                new_cases.sort(key=lambda case: stable_hash(seed, case.attack, case.anchor))
+            cases += new_cases[:per_attack]
+    return cases
+
+
+def _make_case(item: Item, anchor: str, name: str, seed: int) -> AttackCase | None:
+    """Return the case of an attack on a reference, or None if the attack does not apply."""
+    adversary = attack(anchor, name, seed)
+    if adversary is None:
+        return None
+    words = anchor.split()
+    references = sorted(
+        (text for text in item.references if text.strip()),
+        key=lambda text: SequenceMatcher(None, words, text.split()).ratio(),
+    )
+    spelling = spell_numbers(anchor) if name == "num" else None
+    texts = [item.paraphrase, *references, spelling]
+    paraphrase = next((text for text in texts if text not in (None, anchor, adversary)), None)
+    attacked = None if paraphrase is None else attack(paraphrase, name, seed)
+    kind = ATTACKS[name].kind
+    return AttackCase(item.id, name, kind, anchor, paraphrase, adversary, attacked, seed)
+
+
+def read_cases(path: str) -> list[tuple[Row, AttackCase]]:
+    """Read the rows that `infolm attack` wrote.
+
+    Args:
+        path: the name of a JSON Lines, CSV, TSV or Parquet file; "-" is standard input.
+
+    Returns:
+        Each row, with its location in the file, and its case.
+
+    Raises:
+        TypeError, ValueError: the file cannot be read or has no row, or a row is not a case.
+    """
+    cases = [(row, _parse_case(*row)) for row in read_rows(path)]
+    if not cases:
+        raise ValueError(f"{path} has no rows; make them with `infolm attack FILE -o {path}`")
+    return cases
+
+
+def _parse_case(where: str, row: Mapping[str, Any]) -> AttackCase:
+    if "attack" not in row:
+        raise ValueError(f"{where}: no column 'attack'; `infolm attack FILE` makes such rows")
+    check_known(f"attack of {where}:", row["attack"], list(ATTACKS))
+    return AttackCase(
+        id=str(row.get("id") or where),
+        attack=row["attack"],
+        kind=ATTACKS[row["attack"]].kind,
+        anchor=str(_parse_text(where, row, "anchor")),
+        paraphrase=_parse_text(where, row, "paraphrase", optional=True),
+        adversary=str(_parse_text(where, row, "adversary")),
+        paraphrase_adversary=_parse_text(where, row, "paraphrase_adversary", optional=True),
+        seed=int(row.get("seed") or 0),
+    )
+
+
+def _parse_text(
+    where: str, row: Mapping[str, Any], column: str, optional: bool = False
+) -> str | None:
+    """Return the text in a column; None if it is optional and missing or blank."""
+    text = row.get(column)
+    if optional and (text is None or not str(text).strip()):
+        return None
+    check_text(f"{where}: {column!r}", text)
+    return str(text)
