@@ -276,7 +276,9 @@ class ReferenceInfoLM:
             for token in range(self.model.config.vocab_size)
         }
 
-    def distinct(self, documents: Sequence[str], max_length: int | None, long_text: str) -> int:
+    def distinct_documents(
+        self, documents: Sequence[str], max_length: int | None, long_text: str
+    ) -> int:
         """How many of the documents are different texts to the model, after the cut."""
         texts = (
             tuple(token for _, _, token in self.positions(document, max_length, long_text))
@@ -321,7 +323,7 @@ class ReferenceInfoLM:
         elif idf:
             documents = [[text for texts in listed for text in texts]]
             documents += [list(candidates)] if idf == "separate" else []
-            if all(self.distinct(side, max_length, long_text) > 1 for side in documents):
+            if all(self.distinct_documents(side, max_length, long_text) > 1 for side in documents):
                 weights_of_p, weights_of_q = table(documents[0]), table(documents[-1])
 
         scores = []

@@ -4,7 +4,7 @@
 
 Texts are of any Unicode and of 0 to 10,000 characters, references and settings as odd as callers
 make them; models are tiny. Each input must give finite scores, or a ValueError or TypeError that
-names one of the arguments, within PATIENCE seconds. What is found is printed with its number:
+names one of the arguments, within HUB_TIMEOUT seconds. What is found is printed with its number:
 `--first NUMBER --inputs 1` makes it again. Prints for each metric how many were scored, refused and
 found; the exit code is 1 if anything was found.
 """
@@ -27,7 +27,7 @@ import numpy as np
 from infolm_metric.metrics import METRICS
 from tools.tables import show
 
-PATIENCE = 120
+HUB_TIMEOUT = 120
 OUTCOMES = ("scored", "refused", "found")
 WORDS = "the a cat dog sat on mat river rose by 3.5 metres in rain, and nobody knows why ."
 ORDINARY = WORDS.split()
@@ -82,12 +82,12 @@ SETTINGS: dict[str, dict[str, list[Any]]] = {
 
 
 class TooLong(BaseException):
-    """An input took more than PATIENCE seconds."""
+    """An input took more than HUB_TIMEOUT seconds."""
 
 
 def stop(*_: object) -> None:
     """What the alarm does."""
-    raise TooLong(f"took longer than {PATIENCE} s")
+    raise TooLong(f"took longer than {HUB_TIMEOUT} s")
 
 
 def text(draw: random.Random) -> str:
@@ -138,7 +138,7 @@ def settings(draw: random.Random, values: dict[str, list[Any]]) -> dict[str, Any
 
 def outcome(scorer: Any, texts: tuple[Any, Any], options: dict[str, Any], names: list[str]) -> str:
     """Whether the texts were scored or refused; raises what a user should not meet."""
-    signal.alarm(PATIENCE)
+    signal.alarm(HUB_TIMEOUT)
     try:
         result = dict(scorer.score(*texts, **options))
     except (ValueError, TypeError) as error:

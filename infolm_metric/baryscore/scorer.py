@@ -33,7 +33,7 @@ from infolm_metric.core.determinism import (
     repeat_texts,
 )
 from infolm_metric.core.encoding import EncodingScorer, Texts
-from infolm_metric.core.idf import Statistics, WeightedText
+from infolm_metric.core.idf import CorpusStatistics, WeightedText
 from infolm_metric.core.inputs import Pairs, check_text
 from infolm_metric.core.models import Architecture, Checkpoint, load_weights, non_finite_error
 from infolm_metric.core.results import warn
@@ -148,7 +148,9 @@ class BaryScorer(EncodingScorer):
         model = load_weights(checkpoint, settings.dtype, settings.device, optional="pooler")
         return Encoder(deterministic_linear(model), checkpoint, model.device)
 
-    def check(self, pairs: Pairs, settings: BaryScoreSettings, statistics: Statistics) -> None:
+    def check(
+        self, pairs: Pairs, settings: BaryScoreSettings, statistics: CorpusStatistics
+    ) -> None:
         """Raise what would keep pairs from being scored: hidden states that are not there."""
         self._indices(settings)
         super().check(pairs, settings, statistics)
@@ -260,7 +262,7 @@ class BaryScorer(EncodingScorer):
         with self.lock:
             statistics = self.count(pairs.texts_by_side, settings)
             result = self.score_part(pairs, settings, statistics)
-            sides = zip((candidate, reference), statistics.weighting(settings), strict=True)
+            sides = zip((candidate, reference), statistics.idf_tables(settings), strict=True)
             texts = [self.tokenize_and_weight([text], table, settings)[0] for text, table in sides]
             encodings = self.encode(texts, settings)
             tokenizer = self.models.checkpoint(settings).tokenizer

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from infolm_metric.core.idf import IDF
-from infolm_metric.core.settings import ModelSettings, check_at_least, idf_of
+from infolm_metric.core.settings import ModelSettings, check_at_least, resolve_idf
 
 GROUND = "sqeuclidean"  # cost of moving a unit of mass: the squared Euclidean distance
 
@@ -39,7 +39,7 @@ class BaryScoreSettings(ModelSettings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "idf", idf_of(self.idf))
+        object.__setattr__(self, "idf", resolve_idf(self.idf))
         object.__setattr__(self, "layers", _layers(self.layers))
 
     def indices(self, states: int) -> tuple[int, ...]:
@@ -69,15 +69,15 @@ class BaryScoreSettings(ModelSettings):
             )
         return self.layers
 
-    def signed(self) -> dict[str, object]:
+    def signature_fields(self) -> dict[str, object]:
         """Return the signature fields.
 
-        >>> BaryScoreSettings(layers=1).signed()["layers"]
+        >>> BaryScoreSettings(layers=1).signature_fields()["layers"]
         'last1'
         """
         label = f"last{self.layers}" if isinstance(self.layers, int) else self.layers
         label = label if isinstance(label, str) else "+".join(map(str, label))
-        fields = {**super().signed(), "layers": label}
+        fields = {**super().signature_fields(), "layers": label}
         rule = fields.pop("multi_reference")
         return {**fields, "ground": GROUND, "multi_reference": rule}
 

@@ -14,7 +14,7 @@ import argparse
 from itertools import cycle
 
 from infolm_metric.commands import options
-from infolm_metric.core.settings import check_at_least, own_fields
+from infolm_metric.core.settings import check_at_least, ordered_fields
 
 LEAST_PAIRS = 20
 USAGE = "infolm baseline [options] CORPUS [CORPUS ...] -o FILE"
@@ -27,7 +27,7 @@ def add_options(parser: argparse.ArgumentParser, types: options.SettingsTypes) -
     text = "for 1 to N references (default: 4)"
     add("--references", type=int, default=4, metavar="N", help=text)
     options.add_metric(parser, types, scores=False)
-    names = {field.name for settings in types for field in own_fields(settings)}
+    names = {field.name for settings in types for field in ordered_fields(settings)}
     options.add_settings(parser, types, names - {settings.names_field for settings in types})
 
 

@@ -51,7 +51,7 @@ def run(arguments: argparse.Namespace) -> None:
     options.check_output(arguments, *paths)
     options.check_resampling(arguments)
     settings = options.read_settings(arguments.metric, arguments)
-    if "candidates" in settings.counted:
+    if "candidates" in settings.idf_sides:
         raise ValueError(
             "--idf separate weighs each system by its own texts, so that systems cannot be "
             "compared; use references, none or a table"
@@ -115,12 +115,14 @@ def _rows(
     """
     import numpy as np
 
-    from infolm_metric.core.results import is_judged
+    from infolm_metric.core.results import is_reliable
     from infolm_metric.meta_evaluation import significance
 
     resamples, seed = arguments.resamples, arguments.seed
     # A system that gives empty texts is worse for it, so that these are no reason.
-    readable = is_judged({name: result.counts.get(name, 0) for name in ("texts", "unread")})
+    readable = is_reliable(
+        {name: result.counts.get(name, 0) for name in ("texts", "out_of_domain")}
+    )
     systems: np.ndarray = np.reshape(scores, (len(names), -1))
     counts = significance.draw(1, systems.shape[1], resamples, seed, "samples").samples
     test = significance.paired_bootstrap

@@ -85,7 +85,7 @@ def _add_fields(group: Group, types: SettingsTypes, names: Container[str] | None
     """Add options for settings; flags that exist already are skipped."""
     actions = group._option_string_actions
     for settings in types:
-        for field in fields.own_fields(settings):
+        for field in fields.ordered_fields(settings):
             flags = [flag for flag in fields.flags(field) if flag not in actions]
             if flags and (names is None or field.name in names):
                 group.add_argument(*flags, **fields.option(settings, field))
@@ -100,7 +100,7 @@ def read_settings(name: str, arguments: argparse.Namespace, **defaults: Any) -> 
     1.5
     """
     settings: type[Settings] = metrics.find(name).settings_type()
-    for field in fields.own_fields(settings):
+    for field in fields.ordered_fields(settings):
         if (value := getattr(arguments, field.name, None)) is not None:
             single = field.name == settings.names_field and len(value) == 1
             defaults[field.name] = value[0] if single else value

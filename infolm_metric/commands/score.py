@@ -146,7 +146,7 @@ def _run_job(request: ScoreRequest) -> None:
 
 def _score_in_memory(request: ScoreRequest) -> None:
     """Score all pairs together, and write the whole result."""
-    from infolm_metric.core.baselines import baseline_of, most_frequent
+    from infolm_metric.core.baselines import most_frequent, resolve_baseline
     from infolm_metric.core.inputs import Pairs
     from infolm_metric.core.results import Summary, mean, warn
     from infolm_metric.jobs import resume
@@ -156,7 +156,7 @@ def _score_in_memory(request: ScoreRequest) -> None:
     pairs = Pairs.of(map(source.pair, rows), source.against_sources)
     if not len(pairs):
         raise ValueError(f"{source.name} has no rows; give one row for each pair")
-    baseline = baseline_of(settings.metric, request.rescale_with_baseline)
+    baseline = resolve_baseline(settings.metric, request.rescale_with_baseline)
     scorer = options.make_scorer(settings)
     if request.format == "table":
         names = [resume.PAIR, *resume.result_columns(settings, baseline)]
@@ -238,11 +238,11 @@ def _meaning(scorer: Scorer, name: str) -> str:
 def _verdict(scorer: Scorer, name: str, result: Summary, stats: BaselineStats) -> str:
     """Describe the baseline, and compare the mean of a score with it."""
     from infolm_metric.core.baselines import VERDICTS
-    from infolm_metric.core.results import is_judged
+    from infolm_metric.core.results import is_reliable
 
     higher = scorer.higher_is_better
     verdict = stats.verdict(result.means[name], scorer.bounds(scorer.settings, name)[int(higher)])
-    if not is_judged(result.counts):
+    if not is_reliable(result.counts):
         verdict = "not to be judged: the model had too little that it can read"
     elif verdict != "a copy":
         # Not for MENLI, because a candidate that follows from its reference tends to be correct.

@@ -26,18 +26,18 @@ from infolm_metric.core.signature import Signature
 FORMAT, VERSION = "infolm baseline", 1
 PACKAGE = "package"
 VERDICTS = {"far closer than": 3, "closer than": 2}  # deviations from what unrelated texts score
-OF_WEIGHTS = ("idf", "weights")  # also those of a metric that is combined
-UNSIGNED = (*OF_WEIGHTS, "against", "baseline", "infolm", "transformers", "torch")
+WEIGHT_FIELDS = ("idf", "weights")  # also those of a metric that is combined
+NOT_IN_KEY = (*WEIGHT_FIELDS, "against", "baseline", "infolm", "transformers", "torch")
 """Fields of a signature that a baseline does not depend on, or that its key holds otherwise."""
-OF_SEVERAL = ("multi_reference",)
+MULTI_REFERENCE_FIELDS = ("multi_reference",)
 """Fields that a baseline for one reference does not depend on either."""
 REMEDY = "make one with `infolm baseline CORPUS -o FILE` and these very settings and give its path"
 
 Key = tuple[Signature, str, int]
-"""A score's signature without UNSIGNED, the weights used, and the number of references."""
+"""A score's signature without NOT_IN_KEY, the weights used, and the number of references."""
 
 
-class NoBaseline(ValueError):
+class BaselineNotFoundError(ValueError):
     """There is no baseline for these settings."""
 
 
@@ -112,7 +112,7 @@ class BaselineStats:
         0.333
         """
         if not math.isfinite(best) or self.mean == best:
-            raise NoBaseline(
+            raise BaselineNotFoundError(
                 f"rescale_with_baseline needs a best score that unrelated texts do not "
                 f"have; it is {best}, and they score {self.mean}"
             )
@@ -129,7 +129,7 @@ class Baseline:
     @cached_property
     def fingerprint(self) -> str:
         """Twelve hexadecimal digits that stand for the contents."""
-        return digest_of(self._records())[:12]
+        return stable_hash(self._records())[:12]
 
     def __eq__(self, other: object) -> bool:
         return self.fingerprint == other.fingerprint if isinstance(other, Baseline) else False
@@ -142,27 +142,31 @@ class Baseline:
         return f"{self.source}-{self.fingerprint}"
 
     def find(self, signature: Signature, weights: str, references: int) -> BaselineStats:
-        """The statistics for a score of this signature; raises NoBaseline if there are none."""
-        key = key_of(signature, weights, references)
+        """Return the statistics for a signature; raise BaselineNotFoundError if there are none."""
+        key = baseline_key(signature, weights, references)
         if key in self.stats:
             return replace(self.stats[key], source=self.source)
         if not self.stats:
-            raise NoBaseline(f"the {self.source} has no baseline for this metric; {REMEDY}")
+            raise BaselineNotFoundError(
+                f"the {self.source} has no baseline for this metric; {REMEDY}"
+            )
         entries = [entry for entry in self.stats if entry[1:] == key[1:]]
-        single = key[0].without(OF_SEVERAL), weights
+        single = key[0].without(MULTI_REFERENCE_FIELDS), weights
         counts = [
             count
             for fields, kind, count in self.stats
-            if (fields.without(OF_SEVERAL), kind) == single
+            if (fields.without(MULTI_REFERENCE_FIELDS), kind) == single
         ]
         if not entries and counts:
             size = "1 reference" if max(counts) == 1 else f"up to {max(counts)} references"
-            raise NoBaseline(
+            raise BaselineNotFoundError(
                 f"the {self.source}'s baseline is for {size}, and a pair has {references}; {REMEDY}"
             )
         problems = (fields.differences(key[0]) for fields, *_ in entries or self.stats)
         problem = min(problems, key=len) or "other weights"
-        raise NoBaseline(f"the {self.source}'s baseline does not fit: {problem}; {REMEDY}")
+        raise BaselineNotFoundError(
+            f"the {self.source}'s baseline does not fit: {problem}; {REMEDY}"
+        )
 
     def sign(self, signature: Signature) -> Signature:
         """Return the signature of scores that this baseline rescales."""
@@ -209,24 +213,26 @@ def _read_record(record: dict[str, Any]) -> tuple[Key, BaselineStats]:
     return key, stats
 
 
-def key_of(signature: Signature, weights: str, references: int) -> Key:
+def baseline_key(signature: Signature, weights: str, references: int) -> Key:
     """Return the key of the statistics for a score.
 
     >>> signature = Signature({"metric": "menli", "infolm.idf": False, "multi_reference": "max"})
-    >>> key_of(signature, "uniform", 1)
+    >>> baseline_key(signature, "uniform", 1)
     ('metric:menli', 'uniform', 1)
     """
-    nested = [name for name in signature.fields if name.rpartition(".")[2] in OF_WEIGHTS]
-    names = (*UNSIGNED, *nested, *(OF_SEVERAL if references == 1 else ()))
+    nested = [name for name in signature.fields if name.rpartition(".")[2] in WEIGHT_FIELDS]
+    names = (*NOT_IN_KEY, *nested, *(MULTI_REFERENCE_FIELDS if references == 1 else ()))
     return signature.without(names), weights, references
 
 
-def baseline_of(metric: str, value: Any, name: str = "rescale_with_baseline") -> Baseline | None:
+def resolve_baseline(
+    metric: str, value: Any, name: str = "rescale_with_baseline"
+) -> Baseline | None:
     """The baseline that an argument asks for: True (the package's), a file's path, or none.
 
     Raises TypeError or ValueError for anything else.
 
-    >>> str(baseline_of("infolm", True))[:8], baseline_of("infolm", False)
+    >>> str(resolve_baseline("infolm", True))[:8], resolve_baseline("infolm", False)
     ('package-', None)
     """
     if value is False or value is None:
@@ -269,7 +275,7 @@ def unrelated_pairs(texts: Sequence[str], pairs: int, references: int) -> Iterat
     >>> [len(part) for part in unrelated_pairs([f"text {i}" for i in range(40)], 500, 2)]
     [360, 360]
     """
-    ring = sorted(set(texts), key=digest_of)[: 2 * pairs]
+    ring = sorted(set(texts), key=stable_hash)[: 2 * pairs]
     size = len(ring)
     if references >= size:
         raise ValueError(
@@ -291,6 +297,6 @@ def unrelated_pairs(texts: Sequence[str], pairs: int, references: int) -> Iterat
         )
 
 
-def digest_of(texts: Any) -> str:
+def stable_hash(texts: Any) -> str:
     """A hash of texts, or of lists of them."""
     return hashlib.sha256(json.dumps(texts).encode()).hexdigest()

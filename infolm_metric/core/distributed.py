@@ -14,8 +14,8 @@ from typing import Any, NamedTuple, TypeVar
 
 import torch.distributed as dist
 
-from infolm_metric.core.baselines import Baseline, baseline_of, digest_of, most_frequent
-from infolm_metric.core.idf import Statistics
+from infolm_metric.core.baselines import Baseline, most_frequent, resolve_baseline, stable_hash
+from infolm_metric.core.idf import CorpusStatistics
 from infolm_metric.core.inputs import Pairs, as_list, check_pairs
 from infolm_metric.core.results import Result, join_results, warn
 from infolm_metric.core.scorer import Scorer, score_corpus
@@ -34,12 +34,12 @@ class Call(NamedTuple):
     verbose: bool = False
 
 
-class _Account(NamedTuple):
+class _RankSummary(NamedTuple):
     """What a rank tells the others of its pairs before any is scored."""
 
     digest: str
     signature: Signature
-    statistics: Statistics
+    statistics: CorpusStatistics
     counts: Counter[int]
     """How many pairs have how many references."""
 
@@ -92,7 +92,7 @@ def distributed_score(
 
     def call() -> Call:
         settings = scorer.settings.replace(**changed)
-        baseline = baseline_of(settings.metric, rescale_with_baseline)
+        baseline = resolve_baseline(settings.metric, rescale_with_baseline)
         return Call(check_rank_pairs(predictions, references), settings, baseline)
 
     result = score_on_ranks(scorer, call, ranks, gather, group)
@@ -117,20 +117,20 @@ def score_on_ranks(
             raise ValueError("predictions and references are empty; give at least one pair")
         return score_corpus(scorer, pairs, settings, baseline, verbose)
 
-    def count() -> tuple[Call, _Account]:
+    def count() -> tuple[Call, _RankSummary]:
         plan = call()
         texts = [plan.pairs.predictions, plan.pairs.references]
-        digest = digest_of(texts) if ranks == "same" else ""
+        digest = stable_hash(texts) if ranks == "same" else ""
         with scorer.lock:
             statistics = scorer.count(plan.pairs.texts_by_side, plan.settings)
             signature = scorer.signature(plan.settings)
         kind = "a list" if plan.settings.several else "one"
         signature = signature.with_fields({"scores asked for": kind, "rescaled": plan.baseline})
         counts = Counter(plan.pairs.counts)
-        return plan, _Account(digest, signature, statistics, counts)
+        return plan, _RankSummary(digest, signature, statistics, counts)
 
-    (pairs, settings, baseline, verbose), accounts = _together(count, group)
-    _check_alike(accounts)
+    (pairs, settings, baseline, verbose), accounts = _run_on_all_ranks(count, group)
+    _check_same_signature(accounts)
     if not any(account.counts for account in accounts):
         raise ValueError(
             "predictions and references are empty on every rank; give at least one pair"
@@ -139,7 +139,7 @@ def score_on_ranks(
         rank, statistics, counts = dist.get_rank(group), accounts[0].statistics, accounts[0].counts
         pairs = pairs.part(*(len(pairs) * number // len(accounts) for number in (rank, rank + 1)))
     else:
-        statistics = sum((account.statistics for account in accounts), Statistics())
+        statistics = sum((account.statistics for account in accounts), CorpusStatistics())
         counts = sum((account.counts for account in accounts), Counter[int]())
 
     def score() -> tuple[None, Result | None]:
@@ -149,7 +149,7 @@ def score_on_ranks(
                 return None, None
             return None, scorer.score_part(pairs, settings, statistics, baseline, verbose)
 
-    _, parts = _together(score, group)
+    _, parts = _run_on_all_ranks(score, group)
     if gather == "main" and dist.get_rank(group):
         return None
     result = join_results([part for part in parts if part is not None])
@@ -189,7 +189,7 @@ def number_of_ranks(group: dist.ProcessGroup | None = None) -> int:
     return 1
 
 
-def _check_alike(accounts: list[_Account]) -> None:
+def _check_same_signature(accounts: list[_RankSummary]) -> None:
     """Raise ValueError unless all ranks sign their scores alike, and hold pairs as they said."""
     first = accounts[0]
     for rank, account in enumerate(accounts):
@@ -207,7 +207,7 @@ def _check_alike(accounts: list[_Account]) -> None:
             )
 
 
-def _together(
+def _run_on_all_ranks(
     step: Callable[[], tuple[Any, Value]], group: dist.ProcessGroup | None
 ) -> tuple[Any, list[Value]]:
     """What `step` gives on this rank alone, and what it gives all ranks of every one.

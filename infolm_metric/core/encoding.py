@@ -11,13 +11,13 @@ from typing import Any, ClassVar
 import numpy as np
 from torch import Tensor
 
-from infolm_metric.core.idf import IDF, Statistics, WeightedText, batches, vocabulary_size
+from infolm_metric.core.idf import IDF, CorpusStatistics, WeightedText, batches, vocabulary_size
 from infolm_metric.core.inputs import Pairs
 from infolm_metric.core.models import Architecture, Checkpoint, ModelHolder, open_model
+from infolm_metric.core.out_of_domain import count_out_of_domain
 from infolm_metric.core.results import ChunkScores
 from infolm_metric.core.scorer import CHUNK, Progress, Scorer, no_progress
 from infolm_metric.core.tokenization import TokenizedText, tokenize
-from infolm_metric.core.unread import count_unread
 
 KEPT_TEXTS = 1 << 14  # tokenized texts that are kept
 SLICE = 1 << 12  # documents that are tokenized at a time
@@ -122,15 +122,17 @@ class EncodingScorer(Scorer):
             empty=int((lengths == 0).sum()),
             zero_weight=sum(text.zero_weight for text in texts),
             unknown_tokens=int((tokens == checkpoint.tokenizer.unk_token_id).sum()),
-            unread=count_unread((text.text.tokens for text in texts), checkpoint.english),
+            out_of_domain=count_out_of_domain(
+                (text.text.tokens for text in texts), checkpoint.english
+            ),
         )
 
     # The steps of a score.
 
-    def count(self, texts: Mapping[str, Iterable[str]], settings: Any) -> Statistics:
+    def count(self, texts: Mapping[str, Iterable[str]], settings: Any) -> CorpusStatistics:
         """Count the document frequencies of each side that the setting `idf` needs."""
         tables = {}
-        for side in settings.counted:
+        for side in settings.idf_sides:
             documents = texts[side]
             if not documents:
                 continue
@@ -154,9 +156,9 @@ class EncodingScorer(Scorer):
                 tables[side] = IDF.from_tokens(
                     tokens, size, checkpoint.fingerprint, checkpoint.name
                 )
-        return Statistics(tables)
+        return CorpusStatistics(tables)
 
-    def check(self, pairs: Pairs, settings: Any, statistics: Statistics) -> None:
+    def check(self, pairs: Pairs, settings: Any, statistics: CorpusStatistics) -> None:
         """Raise errors that would keep pairs from being scored, before the weights are loaded."""
         checkpoint = self.models.checkpoint(settings)
         if isinstance(settings.idf, IDF):
@@ -166,10 +168,10 @@ class EncodingScorer(Scorer):
             self.tokenize(pairs.texts, settings)
 
     def score_chunk(
-        self, pairs: Pairs, settings: Any, statistics: Statistics, progress: Progress
+        self, pairs: Pairs, settings: Any, statistics: CorpusStatistics, progress: Progress
     ) -> ChunkScores:
         """Encode the texts of some pairs, and compare candidates with references."""
-        tables = statistics.weighting(settings)
+        tables = statistics.idf_tables(settings)
         candidates = self.tokenize_and_weight(pairs.predictions, tables[0], settings)
         references = self.tokenize_and_weight(pairs.flat_references, tables[1], settings)
         texts = [*candidates, *references]
@@ -182,7 +184,11 @@ class EncodingScorer(Scorer):
         return ChunkScores(scores, self.count_warnings(texts, settings))
 
     def score_matrix(
-        self, candidates: list[str], references: list[str], settings: Any, statistics: Statistics
+        self,
+        candidates: list[str],
+        references: list[str],
+        settings: Any,
+        statistics: CorpusStatistics,
     ) -> tuple[np.ndarray, Counter[str]]:
         """Score all candidates with all references, and count warnings.
 
@@ -190,7 +196,7 @@ class EncodingScorer(Scorer):
         """
         self.check(Pairs(candidates[:1], [references]), settings, statistics)
         values = np.empty((len(candidates), len(references)))
-        tables = statistics.weighting(settings)
+        tables = statistics.idf_tables(settings)
         rows = self.tokenize_and_weight(candidates, tables[0], settings)
         columns = self.tokenize_and_weight(references, tables[1], settings)
         size = self.block_size(settings)
@@ -204,7 +210,7 @@ class EncodingScorer(Scorer):
                 values[start : start + size, first : first + size] = block
         return values, self.count_warnings([*rows, *columns], settings)
 
-    def model_fields(self, settings: Any, statistics: Statistics | None) -> dict[str, object]:
+    def model_fields(self, settings: Any, statistics: CorpusStatistics | None) -> dict[str, object]:
         """Return the signature fields of the model."""
         checkpoint = self.models.checkpoint(settings)
         return {

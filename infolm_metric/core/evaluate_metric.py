@@ -12,7 +12,7 @@ import datasets
 import evaluate
 from evaluate.utils import is_progress_bar_enabled
 
-from infolm_metric.core.baselines import baseline_of
+from infolm_metric.core.baselines import resolve_baseline
 from infolm_metric.core.distributed import Call, check_rank_pairs, score_on_ranks
 from infolm_metric.core.inputs import Pairs, check_pairs
 from infolm_metric.core.results import Result, warn
@@ -218,7 +218,7 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
             for name, value in flags.items():
                 check_value(name, value, bool)
             call_settings = self.scorer.settings.replace(**settings)
-            baseline = baseline_of(call_settings.metric, rescale_with_baseline)
+            baseline = resolve_baseline(call_settings.metric, rescale_with_baseline)
             parts = list(added)
             targets = self.scorer.settings.targets(references, sources)
             if predictions is not None or targets is not None:

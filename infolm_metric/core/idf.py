@@ -300,7 +300,7 @@ class IDF:
 
 
 @dataclass(frozen=True)
-class Statistics:
+class CorpusStatistics:
     """The table of each side of the pairs that was counted; empty where nothing is counted.
 
     What ties pairs together is only the inverse document frequencies of the corpus. Counts add up:
@@ -309,28 +309,29 @@ class Statistics:
 
     tables: Mapping[str, IDF] = field(default_factory=dict)
 
-    def __add__(self, other: Statistics) -> Statistics:
+    def __add__(self, other: CorpusStatistics) -> CorpusStatistics:
         """The statistics of both parts together.
 
-        >>> half = Statistics({"references": IDF(1, np.array([1, 0]), "5f2e")})
-        >>> (half + Statistics() + half).tables["references"].documents
+        >>> half = CorpusStatistics({"references": IDF(1, np.array([1, 0]), "5f2e")})
+        >>> (half + CorpusStatistics() + half).tables["references"].documents
         2
         """
         total = dict(self.tables)
         for side, table in other.tables.items():
             total[side] = total[side] + table if side in total else table
-        return Statistics(total)
+        return CorpusStatistics(total)
 
     @property
-    def distinct(self) -> int:
+    def distinct_documents(self) -> int:
         """Distinct documents of the side that has fewest; 10 stands for any more, 0 for no count.
 
-        >>> Statistics({"references": IDF(2, np.array([2]), "5f2e", digests=("a0",))}).distinct
+        >>> table = IDF(2, np.array([2]), "5f2e", digests=("a0",))
+        >>> CorpusStatistics({"references": table}).distinct_documents
         1
         """
         return min((len(table.digests) for table in self.tables.values()), default=0)
 
-    def weighting(self, settings: Any) -> tuple[IDF | None, IDF | None]:
+    def idf_tables(self, settings: Any) -> tuple[IDF | None, IDF | None]:
         """What weighs the candidates' tokens and the references': a table, or None: uniformly.
 
         The table that the settings hold, or those counted. A corpus of fewer than two distinct
@@ -338,14 +339,14 @@ class Statistics:
         """
         if isinstance(settings.idf, IDF):
             return settings.idf, settings.idf
-        if not settings.counted or self.distinct < 2:
+        if not settings.idf_sides or self.distinct_documents < 2:
             return None, None
-        tables = [self.tables[side] for side in settings.counted]
+        tables = [self.tables[side] for side in settings.idf_sides]
         return tables[0], tables[-1]
 
-    def weights_used(self, settings: Any) -> str:
+    def weight_scheme(self, settings: Any) -> str:
         """What weighs the tokens of texts: "idf" or "uniform"."""
-        return "uniform" if self.weighting(settings)[0] is None else "idf"
+        return "uniform" if self.idf_tables(settings)[0] is None else "idf"
 
 
 def count_rows(

@@ -41,10 +41,10 @@ from transformers.utils.hub import get_checkpoint_shard_files
 
 from infolm_metric.core.determinism import limit_threads_of_forks, make_products_reproducible
 from infolm_metric.core.idf import IDF, tokenizer_fingerprint
+from infolm_metric.core.out_of_domain import token_weights
 from infolm_metric.core.results import user_stacklevel
 from infolm_metric.core.settings import BUNDLED, BUNDLED_FOLDER, ModelSettings
 from infolm_metric.core.tokenization import Template, find_template
-from infolm_metric.core.unread import token_weights
 
 HASHED = (
     *("*.safetensors", "config.json", "tokenizer*", "vocab*", "merges.txt", "*.model"),
@@ -54,12 +54,12 @@ HASHED = (
 WEIGHTS = (SAFE_WEIGHTS_NAME, SAFE_WEIGHTS_INDEX_NAME, WEIGHTS_NAME, WEIGHTS_INDEX_NAME)
 # Before this version a crafted file could run code despite weights_only=True (CVE-2026-24747).
 SAFE_UNPICKLING = "2.10"
-PATIENCE = 10  # seconds that the Hub has for its first answer
+HUB_TIMEOUT = 10  # seconds that the Hub has for its first answer
 # Beyond its weights a scorer holds a batch of activations and logits, and the readings that it
 # keeps; below this it would compete with a trainer that is about to allocate.
 WORKING_MEMORY = 2 << 30  # bytes
 # Share of a GPU's memory that stays free for whoever else is at work there.
-HEADROOM = 0.1
+GPU_FREE_FRACTION = 0.1
 # To make a model transformers changes what is the whole process's, such as the default dtype: two
 # threads at once would spoil each other's models, and leave the caller another dtype.
 LOADING = threading.RLock()
@@ -217,7 +217,7 @@ def open_checkpoint(name: str, revision: str | None, architecture: Architecture)
                 f"cannot load the model {name!r}: there is no such folder. Check the path, or use "
                 f"the model that ships with infolm: model_name_or_path={BUNDLED!r}"
             )
-        offline = _hub_silence(place, revision)
+        offline = _hub_error(place, revision)
     source = Source(name, place, revision, architecture, offline)
     config = source.fetch(AutoConfig.from_pretrained)
     config._attn_implementation = None  # may name code on the Hub, which would be fetched and run
@@ -297,7 +297,7 @@ def load_weights(
         # A configuration may name another file, which would be loaded unchecked.
         config.update({"transformers_weights": None, **changes})
         # Random numbers that transformers draws for missing weights must not move the caller's.
-        with LOADING, torch.random.fork_rng(devices=[]), _quietly():
+        with LOADING, torch.random.fork_rng(devices=[]), _silenced_transformers():
             model, report = checkpoint.fetch(
                 lambda place, config=config, **options: architecture.auto.from_pretrained(
                     folder,
@@ -341,7 +341,7 @@ def fits_on_gpu(weights: int, free: int, total: int) -> bool:
     >>> fits_on_gpu(weights=440 << 20, free=3 << 30, total=16 << 30)  # a trainer fills the rest
     False
     """
-    return weights + WORKING_MEMORY + HEADROOM * total <= free
+    return weights + WORKING_MEMORY + GPU_FREE_FRACTION * total <= free
 
 
 def choose_device(weights: int) -> torch.device:
@@ -435,7 +435,7 @@ class ModelHolder:
         return self._model[1]
 
 
-def _hub_silence(source: str, revision: str | None) -> str:
+def _hub_error(source: str, revision: str | None) -> str:
     """Why the Hub gives nothing, or "" if it answers or is not needed.
 
     Asked once before its client is, which would ask for every file again for half a minute.
@@ -444,7 +444,7 @@ def _hub_silence(source: str, revision: str | None) -> str:
         return ""
     try:
         url = hf_hub_url(source, "config.json", revision=revision)
-        get_hf_file_metadata(url, timeout=PATIENCE)
+        get_hf_file_metadata(url, timeout=HUB_TIMEOUT)
     except HfHubHTTPError:  # an answer all the same, which loading explains
         return ""
     except Exception as error:  # of the HTTP library, whichever it is, and of the network below it
@@ -487,7 +487,7 @@ def _has_safetensors(folder: str) -> bool:
 
 
 @contextmanager
-def _quietly() -> Iterator[None]:
+def _silenced_transformers() -> Iterator[None]:
     """Loads without transformers' progress bar and table of weights; leaves both as they were."""
     progress_bar, verbosity = logging.is_progress_bar_enabled(), logging.get_verbosity()
     logging.disable_progress_bar()  # type: ignore[no-untyped-call]

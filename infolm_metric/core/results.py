@@ -18,7 +18,7 @@ FEW_DOCUMENTS = 10  # distinct ones
 CALLERS = ("infolm_metric", "evaluate", "torch", "torchmetrics")
 """Packages between a user's line and a warning."""
 _TABLE = "a table of a larger corpus (IDF.from_corpus, infolm idf)"
-SENTENCES = {
+WARNING_MESSAGES = {
     "too_long": "{count} of {texts} texts are longer than the model reads and were cut; "
     "long_text='window' reads texts whole",
     "too_long_pairs": "{count} pairs of texts exceed the maximum length of the model and were "
@@ -31,23 +31,23 @@ SENTENCES = {
     f"token: they are weighed uniformly; {_TABLE} tells their tokens apart",
     "unknown_tokens": "{share:.0%} of the tokens are unknown to the model, as another script or "
     "emoji are: it cannot tell them apart; use a model that knows them",
-    "unread": "{count} of {texts} texts seem to be another language than English, program code or "
-    "random letters: the model was trained on English prose alone, and what it makes of them says "
-    "nothing; use a model of their kind",
+    "out_of_domain": "{count} of {texts} texts look like another language, program code or random "
+    "letters: the model was trained on English prose, and their scores are not meaningful; use a "
+    "model trained on such texts",
     "one_document": "one distinct text does not tell rare tokens from common ones: all are weighed "
     f"alike, as by idf=False; give idf {_TABLE} to tell them apart",
     "few_documents": "which tokens are rare is known from {count} distinct texts only; give idf "
     f"{_TABLE}, or idf=False to weigh all alike",
 }
 """What there is to warn of, by kind."""
-KINDS = tuple(kind for kind in SENTENCES if kind != "one_document")
+KINDS = tuple(kind for kind in WARNING_MESSAGES if kind != "one_document")
 """Counts of texts, tokens or documents that results name, beside "texts" and "tokens" in all."""
 
 
-def occurring(counts: Mapping[str, int]) -> dict[str, int]:
+def nonzero_counts(counts: Mapping[str, int]) -> dict[str, int]:
     """The counts that a result names: of the kinds that occurred.
 
-    >>> occurring(Counter(texts=3, empty=1, few_documents=12))
+    >>> nonzero_counts(Counter(texts=3, empty=1, few_documents=12))
     {'empty': 1}
     """
     occurrences = {kind: counts[kind] for kind in KINDS if counts.get(kind)}
@@ -56,12 +56,16 @@ def occurring(counts: Mapping[str, int]) -> dict[str, int]:
     return occurrences
 
 
-def is_judged(counts: Mapping[str, int]) -> bool:
+def is_reliable(counts: Mapping[str, int]) -> bool:
     """True if the model could read nearly all of the texts, so that a verdict says something."""
     texts, tokens = (TOO_MANY * counts.get(kind, 0) for kind in ("texts", "tokens"))
     short_texts = counts.get("one_token", 0) + counts.get("empty", 0)
-    unread = counts.get("unread", 0)
-    return short_texts <= texts and unread <= texts and counts.get("unknown_tokens", 0) <= tokens
+    out_of_domain = counts.get("out_of_domain", 0)
+    return (
+        short_texts <= texts
+        and out_of_domain <= texts
+        and counts.get("unknown_tokens", 0) <= tokens
+    )
 
 
 def warn(counts: Mapping[str, int], sentences: Mapping[str, str]) -> None:
@@ -69,10 +73,10 @@ def warn(counts: Mapping[str, int], sentences: Mapping[str, str]) -> None:
 
     `sentences` are a metric's own, by kind.
     """
-    sentences = {**SENTENCES, **sentences}
-    for kind, count in occurring(counts).items():
+    sentences = {**WARNING_MESSAGES, **sentences}
+    for kind, count in nonzero_counts(counts).items():
         texts, total = counts["texts"], counts["tokens" if kind == "unknown_tokens" else "texts"]
-        if kind in ("unknown_tokens", "unread") and count <= TOO_MANY * total:
+        if kind in ("unknown_tokens", "out_of_domain") and count <= TOO_MANY * total:
             continue  # a few may be so by mistake
         kind = "one_document" if kind == "few_documents" and count == 1 else kind
         share = count / total if total else 0
@@ -219,7 +223,7 @@ class Result(Mapping[str, Any]):
                 result[key] = unwrap(numbers)
         result["higher_is_better"] = self.higher_is_better
         result["signature"] = self.signature
-        result["warnings"] = occurring(self.counts)
+        result["warnings"] = nonzero_counts(self.counts)
         if self.rescaled and self.baseline:
             result["baseline"] = unwrap(
                 {

@@ -16,11 +16,11 @@ import transformers
 from tqdm import tqdm
 
 from infolm_metric.core import __version__, baselines
-from infolm_metric.core.baselines import Baseline, BaselineStats, NoBaseline
-from infolm_metric.core.idf import Statistics, batches
+from infolm_metric.core.baselines import Baseline, BaselineNotFoundError, BaselineStats
+from infolm_metric.core.idf import CorpusStatistics, batches
 from infolm_metric.core.inputs import Pairs, check_pairs, check_texts, iterate_pairs
 from infolm_metric.core.results import ChunkScores, Result, add_counts, warn
-from infolm_metric.core.settings import check_value, own_fields
+from infolm_metric.core.settings import check_value, ordered_fields
 from infolm_metric.core.signature import Signature
 
 READ_AHEAD = 256  # pairs of a stream
@@ -66,7 +66,7 @@ class Scorer(ABC):
     def __repr__(self) -> str:
         """Return the settings that differ from the defaults."""
         defaults = type(self.settings)()
-        names = (field.name for field in own_fields(type(defaults)))
+        names = (field.name for field in ordered_fields(type(defaults)))
         values = ((name, getattr(self.settings, name)) for name in names)
         labels = (f"{name}={value!r}" for name, value in values if value != getattr(defaults, name))
         return f"{type(self).__name__}({', '.join(labels)})"
@@ -107,7 +107,7 @@ class Scorer(ABC):
             OSError: the model cannot be found.
         """
         settings = self.settings.replace(**changed)
-        baseline = baselines.baseline_of(settings.metric, rescale_with_baseline)
+        baseline = baselines.resolve_baseline(settings.metric, rescale_with_baseline)
         verbose = check_value("verbose", verbose, bool)
         targets = settings.targets(references, sources)
         pairs = check_pairs(predictions, targets, against_sources=sources is not None)
@@ -134,7 +134,7 @@ class Scorer(ABC):
         settings = self.settings.replace(**changed)
         if isinstance(pairs, str | bytes) or not isinstance(pairs, Iterable):
             raise TypeError(f"pairs must be an iterable of (candidate, reference), got {pairs!r}")
-        if isinstance(pairs, Iterator) and settings.counted:
+        if isinstance(pairs, Iterator) and settings.idf_sides:
             raise ValueError(
                 "idf needs to read the pairs twice, once to count documents, and pairs is an "
                 f"iterator ({type(pairs).__name__}); pass idf=False, a table made with "
@@ -143,8 +143,8 @@ class Scorer(ABC):
             )
 
         def scores() -> Iterator[dict[str, float]]:
-            statistics, counts = Statistics(), Counter[str]()
-            for part in batches(iterate_pairs(pairs), COUNTED) if settings.counted else ():
+            statistics, counts = CorpusStatistics(), Counter[str]()
+            for part in batches(iterate_pairs(pairs), COUNTED) if settings.idf_sides else ():
                 with self.lock:
                     statistics += self.count(Pairs.of(part).texts_by_side, settings)
             for part in batches(iterate_pairs(pairs), READ_AHEAD):
@@ -161,7 +161,7 @@ class Scorer(ABC):
     def signature(
         self,
         settings: Any = None,
-        statistics: Statistics | None = None,
+        statistics: CorpusStatistics | None = None,
         against_sources: bool = False,
         **changed: Any,
     ) -> Signature:
@@ -183,10 +183,15 @@ class Scorer(ABC):
         """
         settings = (self.settings if settings is None else settings).replace(**changed)
         fields: dict[str, object] = {"metric": settings.metric}
-        for name, value in settings.signed().items():
+        for name, value in settings.signature_fields().items():
             fields[name] = value
-            if name == "idf" and settings.counted and statistics is not None and statistics.tables:
-                fields["weights"] = statistics.weights_used(settings)
+            if (
+                name == "idf"
+                and settings.idf_sides
+                and statistics is not None
+                and statistics.tables
+            ):
+                fields["weights"] = statistics.weight_scheme(settings)
         if against_sources:
             fields["against"] = "source"
         with self.lock:
@@ -227,7 +232,7 @@ class Scorer(ABC):
             values, counts = self.score_matrix(
                 texts["candidates"], texts["references"], settings, statistics
             )
-        counts = add_counts([counts, {"few_documents": statistics.distinct}])
+        counts = add_counts([counts, {"few_documents": statistics.distinct_documents}])
         warn(counts, self.warning_messages)
         return values
 
@@ -248,7 +253,7 @@ class Scorer(ABC):
             TypeError, ValueError: an argument is wrong; no model was loaded.
             OSError: the model cannot be found.
         """
-        settings = self.settings.replace(**changed).without_counts()
+        settings = self.settings.replace(**changed).with_uniform_weights()
         texts = check_texts("candidates", candidates)
         values = self._matrix(texts, texts, settings)
         sums = values.sum(1) - values.diagonal()
@@ -260,7 +265,7 @@ class Scorer(ABC):
 
     # Parts of a corpus with checked settings: for commands, jobs, ranks and the demo.
 
-    def count(self, texts: Mapping[str, Iterable[str]], settings: Any) -> Statistics:
+    def count(self, texts: Mapping[str, Iterable[str]], settings: Any) -> CorpusStatistics:
         """Collect corpus statistics (document frequencies) from the texts of each side.
 
         Statistics of parts of a corpus can be added.
@@ -269,13 +274,13 @@ class Scorer(ABC):
             texts: "candidates" and "references", all of a part of the corpus.
             settings: of the metric.
         """
-        return Statistics()
+        return CorpusStatistics()
 
     def score_part(
         self,
         pairs: Pairs,
         settings: Any,
-        statistics: Statistics,
+        statistics: CorpusStatistics,
         baseline: Baseline | None = None,
         verbose: bool = False,
     ) -> Result:
@@ -308,7 +313,7 @@ class Scorer(ABC):
             whole.scores,
             signature,
             self.higher_is_better,
-            add_counts([whole.counts, {"few_documents": statistics.distinct}]),
+            add_counts([whole.counts, {"few_documents": statistics.distinct_documents}]),
             settings.several,
             extra=whole.extra,
         )
@@ -329,7 +334,7 @@ class Scorer(ABC):
         )
 
     def check(  # noqa: B027
-        self, pairs: Pairs, settings: Any, statistics: Statistics
+        self, pairs: Pairs, settings: Any, statistics: CorpusStatistics
     ) -> None:
         """Raise errors that would keep pairs from being scored, before the weights are loaded."""
 
@@ -340,7 +345,7 @@ class Scorer(ABC):
     def baseline_stats(
         self,
         settings: Any,
-        statistics: Statistics,
+        statistics: CorpusStatistics,
         baseline: Baseline | None,
         counts: Iterable[int],
     ) -> dict[int, dict[str, BaselineStats]]:
@@ -349,10 +354,10 @@ class Scorer(ABC):
         Without a baseline the package's is used, and the result is empty if it does not fit.
 
         Raises:
-            NoBaseline: the baseline does not fit.
+            BaselineNotFoundError: the baseline does not fit.
         """
         table = baseline or baselines.package_baseline(settings.metric)
-        weights = statistics.weights_used(settings)
+        weights = statistics.weight_scheme(settings)
         try:
             signatures = {name: self.signature(settings.single(name)) for name in settings.names}
             return {
@@ -362,7 +367,7 @@ class Scorer(ABC):
                 }
                 for count in counts
             }
-        except NoBaseline:
+        except BaselineNotFoundError:
             if baseline is not None:
                 raise
             return {}
@@ -377,13 +382,13 @@ class Scorer(ABC):
         for settings in self.settings.baseline_settings():
             with self.lock:
                 statistics = self.count(corpus, settings)
-                weights = statistics.weights_used(settings)
+                weights = statistics.weight_scheme(settings)
                 parts = baselines.unrelated_pairs(texts, pairs, references)
                 for count, part in enumerate(parts, 1):
                     result = self.score_part(part, settings, statistics)
                     for name, scores in result.scores.items():
                         signature = self.signature(settings.single(name))
-                        key = baselines.key_of(signature, weights, count)
+                        key = baselines.baseline_key(signature, weights, count)
                         stats[key] = BaselineStats.of(scores)
         return Baseline(stats)
 
@@ -391,12 +396,16 @@ class Scorer(ABC):
 
     @abstractmethod
     def score_chunk(
-        self, pairs: Pairs, settings: Any, statistics: Statistics, progress: Progress
+        self, pairs: Pairs, settings: Any, statistics: CorpusStatistics, progress: Progress
     ) -> ChunkScores:
         """Score some pairs."""
 
     def score_matrix(
-        self, candidates: list[str], references: list[str], settings: Any, statistics: Statistics
+        self,
+        candidates: list[str],
+        references: list[str],
+        settings: Any,
+        statistics: CorpusStatistics,
     ) -> tuple[np.ndarray, Counter[str]]:
         """Score all candidates with all references, and count warnings."""
         rows = [
@@ -413,7 +422,7 @@ class Scorer(ABC):
         """Return the lower and upper bound of the score of this name."""
         return -math.inf, math.inf
 
-    def model_fields(self, settings: Any, statistics: Statistics | None) -> dict[str, object]:
+    def model_fields(self, settings: Any, statistics: CorpusStatistics | None) -> dict[str, object]:
         """Return the signature fields of the model."""
         return {}
 

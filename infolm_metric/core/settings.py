@@ -62,7 +62,7 @@ class Settings:
     """The metric's name, which its results and signatures carry."""
     names_field: ClassVar[str] = ""
     """The field that names the scores, of which a call can ask for several."""
-    unsigned: ClassVar[frozenset[str]] = frozenset()
+    not_in_signature: ClassVar[frozenset[str]] = frozenset()
     """Fields that cannot change a score."""
     takes_sources: ClassVar[bool] = False
     """True if sources can take the place of references."""
@@ -106,14 +106,14 @@ class Settings:
         return ()
 
     @property
-    def counted(self) -> tuple[str, ...]:
+    def idf_sides(self) -> tuple[str, ...]:
         """The sides of the pairs whose documents are counted for the setting `idf`."""
         sides = {"references": ("references",), "separate": ("candidates", "references")}
         return sides[self.idf] if isinstance(self.idf, str) else ()
 
-    def without_counts(self: AnySettings) -> AnySettings:
+    def with_uniform_weights(self: AnySettings) -> AnySettings:
         """These settings, but that tokens are weighed alike where documents would be counted."""
-        return self.replace(idf=False) if self.counted else self
+        return self.replace(idf=False) if self.idf_sides else self
 
     def without_reuse(self: AnySettings) -> AnySettings:
         """Return these settings without a cache of encodings."""
@@ -137,12 +137,12 @@ class Settings:
             raise TypeError("got both references and sources; give one of them")
         return sources
 
-    def signed(self) -> dict[str, object]:
+    def signature_fields(self) -> dict[str, object]:
         """What can change a score, but for the model and how it reads, which a scorer signs."""
         fields: dict[str, object] = {}
-        for field in own_fields(type(self)):
+        for field in ordered_fields(type(self)):
             name, value = field.metadata.get("signature", field.name), getattr(self, field.name)
-            if name and field.name not in self.unsigned:
+            if name and field.name not in self.not_in_signature:
                 fields[name] = "+".join(self.names) if field.name == self.names_field else value
         return fields
 
@@ -176,7 +176,7 @@ class ModelSettings(Settings):
 
     default_model: ClassVar[str] = "google-bert/bert-base-uncased"
     model_variable: ClassVar[str] = "INFOLM_MODEL"
-    unsigned = frozenset(("batch_size", "device", "tokenize_processes", "reuse_memory"))
+    not_in_signature = frozenset(("batch_size", "device", "tokenize_processes", "reuse_memory"))
 
     model_name_or_path: str | os.PathLike[str] | None = dataclasses.field(
         default=None, metadata={"flags": ("--model",), "signature": ""}
@@ -240,7 +240,7 @@ def field_types(settings: type[Settings]) -> Mapping[str, Any]:
     return {field.name: hints[field.name] for field in dataclasses.fields(settings)}
 
 
-def own_fields(settings: type[Settings]) -> tuple[dataclasses.Field[Any], ...]:
+def ordered_fields(settings: type[Settings]) -> tuple[dataclasses.Field[Any], ...]:
     """The fields, those of the metric itself before those of all metrics."""
     fields = {field.name: field for field in dataclasses.fields(settings)}
     names = [name for base in settings.__mro__ for name in vars(base).get("__annotations__", ())]
@@ -273,7 +273,7 @@ def flags(field: dataclasses.Field[Any]) -> tuple[str, ...]:
 def option(settings: type[Settings], field: dataclasses.Field[Any]) -> dict[str, Any]:
     """The keywords by which argparse reads a field; without the option it has no value.
 
-    >>> option(ModelSettings, own_fields(ModelSettings)[2])["metavar"]
+    >>> option(ModelSettings, ordered_fields(ModelSettings)[2])["metavar"]
     'N'
     """
     kinds = _members(field_types(settings)[field.name])
@@ -429,13 +429,13 @@ def check_whole(name: str, value: Any, least: int = 1) -> int:
     return number
 
 
-def check_share(name: str, value: float, ends: str) -> None:
+def check_fraction(name: str, value: float, ends: str) -> None:
     """Raise ValueError for a number that is not from 0 to 1; `ends` says what those stand for."""
     if not 0 <= value <= 1:
         raise ValueError(f"{name} must lie between 0 and 1{ends}, got {value!r}")
 
 
-def idf_of(value: bool | str | os.PathLike[str] | IDF | None) -> bool | str | IDF:
+def resolve_idf(value: bool | str | os.PathLike[str] | IDF | None) -> bool | str | IDF:
     """What weighs the tokens, from the setting `idf`: "references", "separate", a table or False.
 
     The words of `IDF_WORDS`, True, False and None need no table. "bundled" is the table counted on

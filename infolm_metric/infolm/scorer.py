@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from infolm_metric.core.encoding import EncodingScorer, Texts, reduce_references
-from infolm_metric.core.idf import IDF, Statistics, WeightedText
+from infolm_metric.core.idf import IDF, CorpusStatistics, WeightedText
 from infolm_metric.core.inputs import Pairs, check_pairs, check_text, check_texts
 from infolm_metric.core.results import ChunkScores, Result, add_counts, warn
 from infolm_metric.core.scorer import Progress, no_progress
@@ -223,11 +223,11 @@ class InfoLMScorer(EncodingScorer):
             statistics = self.count(pairs.texts_by_side, settings)
             self.check(pairs, settings, statistics)
             weighted_texts = self.tokenize_and_weight(
-                texts, statistics.weighting(settings)[0], settings
+                texts, statistics.idf_tables(settings)[0], settings
             )
             encodings = self.encode(weighted_texts, settings)
             counts = self.count_warnings(weighted_texts, settings)
-        warn({**counts, "few_documents": statistics.distinct}, self.warning_messages)
+        warn({**counts, "few_documents": statistics.distinct_documents}, self.warning_messages)
         return interpolated(weighted_texts, encodings, settings.interpolation)
 
     def explain(self, candidate: str, reference: str, **changed: Any) -> Explanation:
@@ -264,7 +264,7 @@ class InfoLMScorer(EncodingScorer):
         with self.lock:
             statistics = self.count(pairs.texts_by_side, settings)
             result = self.score_part(pairs, settings, statistics)
-            sides = zip((candidate, reference), statistics.weighting(settings), strict=True)
+            sides = zip((candidate, reference), statistics.idf_tables(settings), strict=True)
             views = [
                 self._view(self.tokenize_and_weight([text], table, settings)[0], settings)
                 for text, table in sides
@@ -359,7 +359,7 @@ class InfoLMScorer(EncodingScorer):
         results = []
         for settings, chunks in zip(plan.grid, parts, strict=True):
             whole, documents = ChunkScores.join(chunks), statistics[settings.idf]
-            counts = add_counts([whole.counts, {"few_documents": documents.distinct}])
+            counts = add_counts([whole.counts, {"few_documents": documents.distinct_documents}])
             signature = self.signature(settings, documents)
             results.append(Result(settings.metric, whole.scores, signature, False, counts))
         return results
@@ -425,7 +425,7 @@ class SweepPlan:
         return list(dict.fromkeys(settings.temperature for settings in self.grid))
 
     def groups(
-        self, statistics: Mapping[Any, Statistics]
+        self, statistics: Mapping[Any, CorpusStatistics]
     ) -> dict[tuple[IDF | None, IDF | None], dict[tuple[float, float], list[int]]]:
         """Group the indices of settings that share encodings.
 
@@ -434,7 +434,7 @@ class SweepPlan:
         """
         groups: dict[Any, dict[tuple[float, float], list[int]]] = {}
         for index, settings in enumerate(self.grid):
-            by_tables = groups.setdefault(statistics[settings.idf].weighting(settings), {})
+            by_tables = groups.setdefault(statistics[settings.idf].idf_tables(settings), {})
             key = (settings.temperature, settings.interpolation)
             by_tables.setdefault(key, []).append(index)
         return groups

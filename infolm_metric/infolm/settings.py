@@ -11,8 +11,8 @@ from infolm_metric.core.idf import IDF
 from infolm_metric.core.settings import (
     ModelSettings,
     check_at_least,
-    check_share,
-    idf_of,
+    check_fraction,
+    resolve_idf,
     score_names,
 )
 from infolm_metric.infolm.measure_table import (
@@ -70,13 +70,13 @@ class InfoLMSettings(ModelSettings):
         choices = {name: name for name in MEASURES} | ALIASES
         names = score_names("information_measure", self.information_measure, choices, every=True)
         object.__setattr__(self, "information_measure", names)
-        object.__setattr__(self, "idf", idf_of(self.idf))
+        object.__setattr__(self, "idf", resolve_idf(self.idf))
         if self.temperature <= 0:
             raise ValueError(
                 f"temperature must be > 0, got {self.temperature!r}; the paper finds the best in "
                 "[1, 2]"
             )
-        check_share("interpolation", self.interpolation, ", 0 being the paper's InfoLM")
+        check_fraction("interpolation", self.interpolation, ", 0 being the paper's InfoLM")
         check_at_least("masks_per_pass", self.masks_per_pass, 0)
         for name in self.names:
             check_parameters(name, self.alpha, self.beta)
@@ -91,7 +91,7 @@ class InfoLMSettings(ModelSettings):
         """Return the upper bound of a measure with these settings, or infinity."""
         return upper_bound(measure, symmetrize=self.symmetrize, alpha=self.alpha, beta=self.beta)
 
-    def signed(self) -> dict[str, object]:
+    def signature_fields(self) -> dict[str, object]:
         """Return the signature fields, without settings that no measure uses."""
         measures = [MEASURES[name] for name in self.names]
         parameters = {parameter.name for measure in measures for parameter in measure.parameters}
@@ -102,7 +102,9 @@ class InfoLMSettings(ModelSettings):
             unused.add("interpolation")
         if self.masks_per_pass == 1:
             unused.add("masks_per_pass")
-        return {name: value for name, value in super().signed().items() if name not in unused}
+        return {
+            name: value for name, value in super().signature_fields().items() if name not in unused
+        }
 
     def baseline_settings(self) -> list[InfoLMSettings]:
         """Return settings of all measures with uniform and IDF weights; default parameters are 1/2.

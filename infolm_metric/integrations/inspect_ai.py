@@ -57,10 +57,10 @@ def sample_scorer(name: str, settings: dict[str, Any]) -> Scorer:
     defaults = {"idf": False} if "idf" in field_types(metric.settings_type()) else {}
     metric_scorer = metric.scorer_type()(**defaults | settings)
     check_one_score(metric_scorer.settings)
-    if metric_scorer.settings.counted:
+    if metric_scorer.settings.idf_sides:
         raise ValueError(
             "idf must be False, 'bundled' or the path of a table, because samples come one by one "
-            f"and are no corpus to count, got {metric_scorer.settings.counted[0]!r}"
+            f"and are no corpus to count, got {metric_scorer.settings.idf_sides[0]!r}"
         )
 
     async def score(state: TaskState, target: Target) -> Score:

@@ -22,9 +22,9 @@ import pyarrow.dataset
 import ray
 
 from infolm_metric import metrics
-from infolm_metric.core.baselines import Baseline, baseline_of, most_frequent
+from infolm_metric.core.baselines import Baseline, most_frequent, resolve_baseline
 from infolm_metric.core.files import check_exists
-from infolm_metric.core.idf import Statistics
+from infolm_metric.core.idf import CorpusStatistics
 from infolm_metric.core.inputs import Pairs
 from infolm_metric.core.results import Summary, add_counts, warn
 from infolm_metric.core.scorer import Scorer
@@ -85,7 +85,7 @@ def score_dataset(
     sources = None if source_column is None else (source_column,)
     targets = scorer.references_or_sources(tuple(reference_columns) or None, sources)
     columns = Columns(candidate_column, targets or (), source_column is not None)
-    baseline = baseline_of(metric, rescale_with_baseline)
+    baseline = resolve_baseline(metric, rescale_with_baseline)
     return _scored(dataset, scorer, columns, workers, batch, baseline)[0]
 
 
@@ -115,7 +115,7 @@ def score_source(
     dataset = _open_files(data) if isinstance(data, str) else ray.data.from_huggingface(data)
     type_of_rows = dict if isinstance(data, str) else row_type(data)
     output = os.path.abspath(output)  # workers have other working folders
-    baseline = baseline_of(scorer.settings.metric, rescale_with_baseline)
+    baseline = resolve_baseline(scorer.settings.metric, rescale_with_baseline)
     names = tuple(source.reference_columns)
     columns = Columns(source.candidate_column, names, source.against_sources, type_of_rows)
     try:
@@ -201,7 +201,7 @@ def _scored(
     batch: int,
     baseline: Baseline | None,
     totals: Any = None,
-) -> tuple[Dataset, Statistics]:
+) -> tuple[Dataset, CorpusStatistics]:
     """Return the data set with its scores, and the statistics of its pairs.
 
     The scorer is sent to the workers as its class and settings. They report warnings to the actor
@@ -228,10 +228,10 @@ def _scored(
     return scored_dataset, statistics
 
 
-def _count(dataset: Dataset, scorer: Scorer, columns: Columns) -> Statistics:
+def _count(dataset: Dataset, scorer: Scorer, columns: Columns) -> CorpusStatistics:
     """Return the corpus statistics of a data set that the scorer's settings require."""
-    if not scorer.settings.counted:
-        return Statistics()
+    if not scorer.settings.idf_sides:
+        return CorpusStatistics()
     counts = dataset.map_batches(
         partial(_count_batch, scorer=scorer, columns=columns),
         batch_size=COUNTED,
@@ -240,7 +240,7 @@ def _count(dataset: Dataset, scorer: Scorer, columns: Columns) -> Statistics:
     )
     # Ray's aggregation is not used, because its actors take longer to start than this addition.
     rows = counts.iter_rows()
-    statistics = sum((pickle.loads(row["counts"]) for row in rows), Statistics())
+    statistics = sum((pickle.loads(row["counts"]) for row in rows), CorpusStatistics())
     if not statistics.tables:
         raise ValueError("the data set has no rows; give one row for each pair")
     return statistics
@@ -258,7 +258,7 @@ class _Worker:
 
     scorer: Scorer
     signature: Signature
-    statistics: Statistics
+    statistics: CorpusStatistics
     columns: Columns
     baseline: Baseline | None
     totals: Any

@@ -27,9 +27,9 @@ from typing import Any
 from filelock import FileLock, Timeout
 from tqdm import tqdm
 
-from infolm_metric.core.baselines import Baseline, baseline_of, most_frequent
+from infolm_metric.core.baselines import Baseline, most_frequent, resolve_baseline
 from infolm_metric.core.files import check_exists, check_writable, put_in_place, write_text
-from infolm_metric.core.idf import Statistics, batches
+from infolm_metric.core.idf import CorpusStatistics, batches
 from infolm_metric.core.inputs import Pairs
 from infolm_metric.core.results import Result, Summary, add_counts, user_stacklevel, warn
 from infolm_metric.core.scorer import Scorer
@@ -150,7 +150,7 @@ def run_job(
     path = Path(os.path.realpath(output))  # a link is kept, and the part is on the target's disk
     part, record = Path(f"{path}.part"), Path(f"{path}.job")
     settings = scorer.settings.without_reuse()  # nothing may cross a chunk
-    baseline = baseline_of(settings.metric, rescale_with_baseline)
+    baseline = resolve_baseline(settings.metric, rescale_with_baseline)
     bar = partial(tqdm, unit="pair", disable=not verbose)
     with _locked(path):
         job = None if restart else JobRecord.read(record)
@@ -284,13 +284,13 @@ def finite(value: Any) -> Any:
 
 def _read(
     source: Source, scorer: Scorer, settings: Any, names: Sequence[str], bar: Any
-) -> tuple[str, Counter[int], Statistics]:
+) -> tuple[str, Counter[int], CorpusStatistics]:
     """Read the input once: check every row and count references and document frequencies.
 
     Returns:
         The digest of all rows, the number of pairs by number of references, and the statistics.
     """
-    digest, references, statistics = hashlib.sha256(), Counter[int](), Statistics()
+    digest, references, statistics = hashlib.sha256(), Counter[int](), CorpusStatistics()
     for part in batches(bar(source.rows(), desc="reading"), COUNTED):
         pairs = [source.pair(row) for row in part]
         for (where, row), pair in zip(part, pairs, strict=True):

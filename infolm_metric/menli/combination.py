@@ -13,11 +13,16 @@ from typing import Any
 
 import numpy as np
 
-from infolm_metric.core.baselines import Baseline, BaselineStats, NoBaseline, package_baseline
-from infolm_metric.core.idf import Statistics
+from infolm_metric.core.baselines import (
+    Baseline,
+    BaselineNotFoundError,
+    BaselineStats,
+    package_baseline,
+)
+from infolm_metric.core.idf import CorpusStatistics
 from infolm_metric.core.inputs import Pairs
 from infolm_metric.core.scorer import Scorer
-from infolm_metric.core.settings import check_share
+from infolm_metric.core.settings import check_fraction
 
 Range = tuple[float, float]
 """The scores that become 0 and 1; if lower is better, 1 and 0."""
@@ -39,16 +44,18 @@ class CombinedMetric:
     settings: Any
     baseline: Baseline | None
 
-    def count(self, texts: Mapping[str, Iterable[str]]) -> Statistics:
+    def count(self, texts: Mapping[str, Iterable[str]]) -> CorpusStatistics:
         """Collect corpus statistics."""
         return self.scorer.count(texts, self.settings)
 
-    def check(self, pairs: Pairs, statistics: Statistics) -> None:
+    def check(self, pairs: Pairs, statistics: CorpusStatistics) -> None:
         """Raise errors that would keep pairs from being scored, before the weights are loaded."""
         self.range(statistics)
         self.scorer.check(pairs, self.settings, statistics)
 
-    def score(self, pairs: Pairs, statistics: Statistics) -> tuple[np.ndarray, Mapping[str, int]]:
+    def score(
+        self, pairs: Pairs, statistics: CorpusStatistics
+    ) -> tuple[np.ndarray, Mapping[str, int]]:
         """Return the scaled scores, float64 [pairs], and the counts of warnings."""
         result = self.scorer.score_part(pairs, self.settings, statistics)
         (scores,) = result.scores.values()
@@ -56,11 +63,11 @@ class CombinedMetric:
         # A text that is farther than unrelated texts is not worse than unrelated.
         return values.clip(0.0, 1.0), result.counts
 
-    def range(self, statistics: Statistics) -> Range:
+    def range(self, statistics: CorpusStatistics) -> Range:
         """Return the scores that become 0 and 1, which do not depend on the call.
 
         Raises:
-            NoBaseline: the metric has neither a baseline nor finite bounds.
+            BaselineNotFoundError: the metric has neither a baseline nor finite bounds.
         """
         (name,) = self.settings.names
         bounds = self.scorer.bounds(self.settings, name)
@@ -68,17 +75,17 @@ class CombinedMetric:
         if (stats := self._stats(statistics)) is not None:
             return min(best, stats.mean), max(best, stats.mean)
         if not all(map(math.isfinite, bounds)):
-            raise NoBaseline(
+            raise BaselineNotFoundError(
                 "combine_with needs a metric with finite bounds or a baseline; "
                 f"{self.settings.label(name)} has neither. Pass as combine_baseline a file made "
                 f"with `infolm baseline CORPUS --metric {self.settings.metric} -o FILE`"
             )
         return bounds
 
-    def signature_fields(self, statistics: Statistics | None) -> dict[str, str]:
+    def signature_fields(self, statistics: CorpusStatistics | None) -> dict[str, str]:
         """Return the fields of the metric's signature with its name as prefix."""
         signature = self.scorer.signature(self.settings, statistics)
-        if self._stats(statistics or Statistics()) is not None:
+        if self._stats(statistics or CorpusStatistics()) is not None:
             signature = self._table.sign(signature)
         return signature.without(SHARED_FIELDS).prefixed(self.settings.metric)
 
@@ -86,7 +93,7 @@ class CombinedMetric:
     def _table(self) -> Baseline:
         return self.baseline or package_baseline(self.settings.metric)
 
-    def _stats(self, statistics: Statistics) -> BaselineStats | None:
+    def _stats(self, statistics: CorpusStatistics) -> BaselineStats | None:
         """Return the statistics of the baseline for one reference; None if bounds set the scale."""
         (name,) = self.settings.names
         by_count = self.scorer.baseline_stats(self.settings, statistics, self.baseline, [1])
@@ -129,7 +136,7 @@ def combine(
         raise ValueError(
             f"nli_scores and other_scores must be as many, got {len(nli)} and {len(other)}"
         )
-    check_share("nli_weight", nli_weight, "")
+    check_fraction("nli_weight", nli_weight, "")
     nli = scaled(nli, (nli.min(), nli.max()))
     other = scaled(other, (other.min(), other.max()), higher_is_better)
     return (nli_weight * nli + (1 - nli_weight) * other).tolist()

@@ -12,13 +12,13 @@ import torch
 
 from infolm_metric import metrics
 from infolm_metric.core.baselines import Baseline
-from infolm_metric.core.idf import Statistics
+from infolm_metric.core.idf import CorpusStatistics
 from infolm_metric.core.inputs import Pairs, check_texts
 from infolm_metric.core.models import Checkpoint, ModelHolder
+from infolm_metric.core.out_of_domain import count_out_of_domain
 from infolm_metric.core.results import ChunkScores
 from infolm_metric.core.scorer import Progress, Scorer, no_progress
 from infolm_metric.core.tokenization import tokenize
-from infolm_metric.core.unread import count_unread
 from infolm_metric.menli.combination import CombinedMetric, scaled
 from infolm_metric.menli.nli import NLIModel, join_pairs, load_nli, open_nli
 from infolm_metric.menli.settings import FORMULAS, Labels, MENLISettings, read_labels
@@ -86,12 +86,14 @@ class MENLIScorer(Scorer):
             tokens = self._tokens(texts, settings)
         return super().select([text for text in texts if len(tokens[text])] or texts, **changed)
 
-    def count(self, texts: Mapping[str, Iterable[str]], settings: MENLISettings) -> Statistics:
+    def count(
+        self, texts: Mapping[str, Iterable[str]], settings: MENLISettings
+    ) -> CorpusStatistics:
         """Collect the corpus statistics of the metric that is combined."""
         combined = self.combined(settings)
-        return combined.count(texts) if combined else Statistics()
+        return combined.count(texts) if combined else CorpusStatistics()
 
-    def check(self, pairs: Pairs, settings: MENLISettings, statistics: Statistics) -> None:
+    def check(self, pairs: Pairs, settings: MENLISettings, statistics: CorpusStatistics) -> None:
         """Raise what would keep pairs from being scored, before time goes into the models."""
         formulas = [name for name in settings.names if name != "e"]
         if formulas and not self.labels(settings).three_way:
@@ -113,7 +115,11 @@ class MENLIScorer(Scorer):
             combined.check(pairs, statistics)
 
     def score_chunk(
-        self, pairs: Pairs, settings: MENLISettings, statistics: Statistics, progress: Progress
+        self,
+        pairs: Pairs,
+        settings: MENLISettings,
+        statistics: CorpusStatistics,
+        progress: Progress,
     ) -> ChunkScores:
         """Score some pairs by every formula, with the probabilities if they were requested."""
         probabilities = self.probabilities(pairs, settings, progress)
@@ -151,7 +157,7 @@ class MENLIScorer(Scorer):
         return ends if settings.combine_with is None else (0.0, 1.0)
 
     def model_fields(
-        self, settings: MENLISettings, statistics: Statistics | None
+        self, settings: MENLISettings, statistics: CorpusStatistics | None
     ) -> dict[str, object]:
         """Return the signature fields of the models."""
         checkpoint, combined = self.models.checkpoint(settings), self.combined(settings)
@@ -268,7 +274,7 @@ class MENLIScorer(Scorer):
             too_long_pairs=sum(1 for _ in self._too_long(pairs, tokens, settings)),
             empty=sizes.count(0),
             unknown_tokens=sum(int((tokens[text] == unknown).sum()) for text in texts),
-            unread=count_unread((tokens[text] for text in texts), checkpoint.english),
+            out_of_domain=count_out_of_domain((tokens[text] for text in texts), checkpoint.english),
         )
 
 

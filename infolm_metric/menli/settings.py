@@ -15,13 +15,13 @@ from functools import cached_property
 from typing import Any, Literal
 
 from infolm_metric import metrics
-from infolm_metric.core.baselines import Baseline, baseline_of
+from infolm_metric.core.baselines import Baseline, resolve_baseline
 from infolm_metric.core.idf import IDF
 from infolm_metric.core.settings import (
     BUNDLED,
     ModelSettings,
     Settings,
-    check_share,
+    check_fraction,
     score_names,
 )
 
@@ -81,7 +81,7 @@ class MENLISettings(ModelSettings):
     names_field = "formula"
     default_model = "microsoft/deberta-large-mnli"  # the authors' NLI-D
     model_variable = "INFOLM_NLI_MODEL"
-    unsigned = ModelSettings.unsigned | {"probabilities"}
+    not_in_signature = ModelSettings.not_in_signature | {"probabilities"}
     takes_sources = True
 
     formula: str | tuple[str, ...] = "e"
@@ -102,7 +102,9 @@ class MENLISettings(ModelSettings):
         object.__setattr__(self, "formula", names)
         if self.labels is not None:
             object.__setattr__(self, "labels", _label_names(self.labels))
-        baseline = baseline_of(str(self.combine_with), self.combine_baseline, "combine_baseline")
+        baseline = resolve_baseline(
+            str(self.combine_with), self.combine_baseline, "combine_baseline"
+        )
         object.__setattr__(self, "combine_baseline", baseline)
         if self.combine_with is None:
             for name in ("nli_weight", "combine_baseline"):
@@ -113,7 +115,7 @@ class MENLISettings(ModelSettings):
                     )
         if self.nli_weight is not None:
             ends = ", 0 the other metric alone and 1 the NLI model alone"
-            check_share("nli_weight", self.nli_weight, ends)
+            check_fraction("nli_weight", self.nli_weight, ends)
         if self.other is not None and (
             len(self.other.names) != 1 or self.other.metric not in ("infolm", "baryscore")
         ):
@@ -164,13 +166,15 @@ class MENLISettings(ModelSettings):
         names = self.names if self.probabilities else ()
         return tuple(f"{name}_probabilities_{letter}" for name in names for letter in "enc")
 
-    def without_counts(self) -> MENLISettings:
+    def with_uniform_weights(self) -> MENLISettings:
         """These settings, but that the other metric weighs tokens alike where it would count."""
-        return self.replace(combine_with=self.other.without_counts()) if self.counted else self
+        return (
+            self.replace(combine_with=self.other.with_uniform_weights()) if self.idf_sides else self
+        )
 
-    def signed(self) -> dict[str, object]:
+    def signature_fields(self) -> dict[str, object]:
         """What can change a score; what belongs to a combination only where there is one."""
-        fields = super().signed()
+        fields = super().signature_fields()
         for name in ("combine_with", "nli_weight", "combine_baseline", "labels"):
             fields.pop(name)  # which the scorer signs as they are used
         if self.other is not None:

@@ -236,7 +236,7 @@ def evaluate_robustness(
         if any(math.isinf(score) for row in column.scores for score in row):
             raise ValueError(f"column {column.name!r} has infinite scores; leave those out (NaN)")
     for scorer in scorers.values():
-        if "candidates" in scorer.settings.counted:
+        if "candidates" in scorer.settings.idf_sides:
             raise ValueError(
                 "idf='separate' weighs candidates by a corpus of attacked texts; use 'references', "
                 "False or a table"

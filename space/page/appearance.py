@@ -52,7 +52,7 @@ WARNINGS = {
     "one_token": "{texts} of one token. InfoLM hides it, so “yes” and “no” look the same to it.",
     "zero_weight": "{texts} of words that stand in every reference: all of them count alike.",
     "unknown_tokens": "Many of these characters are unknown to the model.",
-    "unread": "{texts} that do not look like English prose, the only thing this model can read.",
+    "out_of_domain": "{texts} that do not look like English prose, the only domain of this model.",
 }
 STYLE = Path(__file__).with_name("style.css")
 

@@ -13,7 +13,7 @@ import gradio as gr
 
 from infolm_metric.core.baselines import BaselineStats, most_frequent
 from infolm_metric.core.inputs import Pairs, check_pairs
-from infolm_metric.core.results import add_counts, is_judged, occurring
+from infolm_metric.core.results import add_counts, is_reliable, nonzero_counts
 
 from . import baryscore_view, infolm_view, limits, menli_view
 from .appearance import ExplanationView, shorten
@@ -121,7 +121,7 @@ def compare(
         closest = scores.index((max if result["higher_is_better"] else min)(scores))
         options = settings
         if "idf" in vars(scorer.settings):  # explained with the weights that all references give
-            options = {**settings, "idf": statistics.weighting(metric_settings)[1]}
+            options = {**settings, "idf": statistics.idf_tables(metric_settings)[1]}
         return Answer(
             metric=metric,
             settings=settings,
@@ -130,7 +130,7 @@ def compare(
             score=result[metric],
             higher_is_better=result["higher_is_better"],
             baseline=find_stats(scorer, pairs, metric_settings, statistics),
-            readable=is_judged(result.counts),
+            readable=is_reliable(result.counts),
             warnings=result["warnings"],
             signature=result["signature"],
             closest=closest,
@@ -175,7 +175,7 @@ def score_in_parts(
         "scores": scores,
         "higher_is_better": result["higher_is_better"],
         "unrelated": baseline,
-        "warnings": occurring(warnings),
+        "warnings": nonzero_counts(warnings),
         "signature": result["signature"],
     }
 

@@ -6,7 +6,7 @@ python -m tests.docs.generated        writes the page
 from collections.abc import Mapping
 from pathlib import Path
 
-from infolm_metric.core.settings import ModelSettings, Settings, descriptions, flags, own_fields
+from infolm_metric.core.settings import ModelSettings, Settings, descriptions, flags, ordered_fields
 from infolm_metric.metrics import METRICS
 from tests.project_files import ROOT
 
@@ -35,12 +35,12 @@ def table(title: str, settings: type[Settings], shared: Mapping[str, str]) -> st
         "|---|---|---|---|---|---|",
     ]
     texts = descriptions(settings)
-    for field in own_fields(settings):
+    for field in ordered_fields(settings):
         if shared.get(field.name) == texts[field.name]:
             continue
         kind = str(getattr(field.type, "__name__", field.type)).replace("|", "\\|")
         flag = f"`{flags(field)[-1]}`" if flags(field) else ""
-        signed = "" if field.name in settings.unsigned else "yes"
+        signed = "" if field.name in settings.not_in_signature else "yes"
         cells = (f"`{field.name}`", kind, repr(field.default), flag, signed, texts[field.name])
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"

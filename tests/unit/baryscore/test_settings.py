@@ -20,7 +20,7 @@ LAYERS = [
 @pytest.mark.parametrize(("layers", "indices", "signed"), LAYERS)
 def test_layers_are_a_number_all_or_indices(layers, indices, signed):
     settings = BaryScoreSettings(layers=layers)
-    assert settings.layers == indices and settings.signed()["layers"] == signed
+    assert settings.layers == indices and settings.signature_fields()["layers"] == signed
     assert settings.replace(idf=False) == BaryScoreSettings(layers=indices, idf=False)
 
 

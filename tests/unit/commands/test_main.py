@@ -12,7 +12,7 @@ import pytest
 from infolm_metric.commands import main as program
 from infolm_metric.commands.main import COMMANDS
 from infolm_metric.core import __version__
-from infolm_metric.core.settings import own_fields
+from infolm_metric.core.settings import ordered_fields
 from infolm_metric.infolm.settings import InfoLMSettings
 from tests.project_files import ROOT
 
@@ -51,7 +51,7 @@ def test_the_help_of_score_is_one_screen_and_what_experts_need(infolm):
     for flag in ("TEXT", "-c,", "-r,", "--data", "--metric", "--model", "--measure", "-o,"):
         assert flag in screen
     text = "\n".join(lines)
-    for field in own_fields(InfoLMSettings):
+    for field in ordered_fields(InfoLMSettings):
         for flag in field.metadata.get("flags", ["--" + field.name.replace("_", "-")]):
             assert flag in text
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from infolm_metric import InfoLM, InfoLMScorer
 from infolm_metric.core import baselines
-from infolm_metric.core.baselines import Baseline, BaselineStats, NoBaseline
+from infolm_metric.core.baselines import Baseline, BaselineNotFoundError, BaselineStats
 from infolm_metric.metrics import METRICS, find
 from tests.damage import DAMAGE
 from tests.nearly_equal import assert_nearly_equal
@@ -93,7 +93,7 @@ def test_the_figures_are_those_of_the_scores(scores):
 def test_a_copy_is_1_and_unrelated_texts_are_0_and_words_follow_the_order(scores, score, best):
     stats = BaselineStats.of(scores)
     if stats.mean == best:
-        with pytest.raises(NoBaseline, match="best score"):
+        with pytest.raises(BaselineNotFoundError, match="best score"):
             stats.rescale(score, best)
         return
     assert stats.rescale(best, best) == 1 and stats.rescale(stats.mean, best) == 0
@@ -103,7 +103,7 @@ def test_a_copy_is_1_and_unrelated_texts_are_0_and_words_follow_the_order(scores
     words.append("farther than")
     order = [words.index(stats.verdict(value, best)) for value in (best, middle, score)]
     assert order == sorted(order) and (order[2] == 0) == (score == best)
-    with pytest.raises(NoBaseline, match="best score"):
+    with pytest.raises(BaselineNotFoundError, match="best score"):
         stats.rescale(score, math.inf)
 
 
@@ -173,15 +173,15 @@ def test_a_baseline_that_does_not_fit_is_refused_before_a_model_is_loaded(
 ):
     groups = [[text] for text in REFERENCES[1:]] + [REFERENCES[:references]]
     options = {**changes, "rescale_with_baseline": package or baseline}
-    with pytest.raises(NoBaseline, match=f"{word}.*infolm baseline"):
+    with pytest.raises(BaselineNotFoundError, match=f"{word}.*infolm baseline"):
         InfoLMScorer(scorer.settings).score(CANDIDATES, groups, **options)
 
 
 def test_a_metric_is_rescaled_from_its_best_score_if_it_has_one(monkeypatch):
     toys = ToyScorer().make_baseline(TEXTS, 100, 1)
-    with pytest.raises(NoBaseline, match="best score"):
+    with pytest.raises(BaselineNotFoundError, match="best score"):
         ToyScorer().score(CANDIDATES, REFERENCES, rescale_with_baseline=toys)
-    with pytest.raises(NoBaseline, match="no baseline for this metric"):
+    with pytest.raises(BaselineNotFoundError, match="no baseline for this metric"):
         ToyScorer().score(CANDIDATES, REFERENCES, rescale_with_baseline=True)
     monkeypatch.setattr(ToyScorer, "bounds", lambda self, settings, name: (0.0, 1.0))
     result = ToyScorer().score(CANDIDATES, REFERENCES, rescale_with_baseline=toys)
@@ -199,7 +199,7 @@ def test_a_metric_is_rescaled_from_its_best_score_if_it_has_one(monkeypatch):
 def test_the_packages_baseline_is_of_the_bundled_model_as_it_is(metric, no_model):
     """Whoever retrains the bundled model makes its baseline again."""
     scorer = find(metric).scorer_type()(model_name_or_path="bundled")
-    baseline = baselines.baseline_of(metric, True)
+    baseline = baselines.resolve_baseline(metric, True)
     identity = scorer.models.checkpoint(scorer.settings).identity
     assert all(f"|model:{identity}" in signature for signature, *_ in baseline.stats)
     assert all(stats.is_valid and stats.pairs >= 500 for stats in baseline.stats.values())
@@ -213,7 +213,7 @@ def test_a_file_keeps_a_baseline(baseline, saved):
     assert (loaded, hash(loaded), loaded.stats) == (baseline, hash(baseline), baseline.stats)
     assert str(loaded) == f"file-{baseline.fingerprint}"
     for source in (saved, loaded):
-        assert baselines.baseline_of("infolm", source) == baseline
+        assert baselines.resolve_baseline("infolm", source) == baseline
     assert baseline != Baseline({}) and baseline != "baseline"
 
 

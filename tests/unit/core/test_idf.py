@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from transformers import AutoTokenizer, BertTokenizer, PerceiverTokenizer
 
 from infolm_metric import InfoLMSettings
-from infolm_metric.core.idf import BATCH, DISTINCT, IDF, Statistics, tokenizer_fingerprint
+from infolm_metric.core.idf import BATCH, DISTINCT, IDF, CorpusStatistics, tokenizer_fingerprint
 from infolm_metric.core.inputs import Pairs
 from tests.damage import DAMAGE
 from tests.made_texts import weighted_text
@@ -368,7 +368,7 @@ IDF_FORMS = ["references", "separate", False]
 
 def statistics_of(pairs, sides=("candidates", "references")):
     texts = {"candidates": pairs.predictions, "references": pairs.flat_references}
-    return Statistics({side: IDF.from_corpus(texts[side], TOKENIZER) for side in sides})
+    return CorpusStatistics({side: IDF.from_corpus(texts[side], TOKENIZER) for side in sides})
 
 
 @given(st.lists(st.sampled_from(CORPUS), min_size=1, max_size=30), st.integers(0, 29))
@@ -377,22 +377,22 @@ def test_statistics_of_parts_add_up(texts, cut):
     whole, *parts = (
         statistics_of(part) for part in (pairs, pairs.part(0, cut), pairs.part(cut)) if len(part)
     )
-    total = sum(parts, Statistics())
-    assert total.tables == whole.tables and total.distinct == whole.distinct
+    total = sum(parts, CorpusStatistics())
+    assert total.tables == whole.tables and total.distinct_documents == whole.distinct_documents
     assert total.tables["references"].documents == 2 * len(texts)
 
 
 @given(st.lists(st.tuples(WORD, WORD), min_size=1, max_size=14), st.sampled_from(IDF_FORMS))
 def test_a_corpus_of_one_distinct_document_is_not_used(pairs, idf):
     settings = InfoLMSettings(idf=idf)
-    statistics = statistics_of(Pairs.of((a, [b]) for a, b in pairs), settings.counted)
+    statistics = statistics_of(Pairs.of((a, [b]) for a, b in pairs), settings.idf_sides)
     texts = {"candidates": {a for a, _ in pairs}, "references": {b for _, b in pairs}}
-    distinct = min((len(texts[side]) for side in settings.counted), default=0)
-    assert statistics.distinct == min(distinct, DISTINCT)
-    tables = [statistics.tables[side] for side in settings.counted] if distinct > 1 else [None]
-    assert statistics.weighting(settings) == (tables[0], tables[-1])
-    assert statistics.weights_used(settings) == ("idf" if distinct > 1 else "uniform")
-    assert Statistics().weighting(InfoLMSettings(idf=TABLE)) == (TABLE, TABLE)  # always used
+    distinct = min((len(texts[side]) for side in settings.idf_sides), default=0)
+    assert statistics.distinct_documents == min(distinct, DISTINCT)
+    tables = [statistics.tables[side] for side in settings.idf_sides] if distinct > 1 else [None]
+    assert statistics.idf_tables(settings) == (tables[0], tables[-1])
+    assert statistics.weight_scheme(settings) == ("idf" if distinct > 1 else "uniform")
+    assert CorpusStatistics().idf_tables(InfoLMSettings(idf=TABLE)) == (TABLE, TABLE)  # always used
 
 
 # The weights of a text

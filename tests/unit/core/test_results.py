@@ -130,7 +130,7 @@ def test_the_mean_of_equal_scores_is_that_score(value, count):
 @pytest.mark.parametrize("kind", [kind for kind in results.KINDS if kind != "few_documents"])
 def test_each_kind_is_named_and_warned_of_once_with_its_count(kind):
     counts = Counter({"texts": 4, "tokens": 4, kind: 2})
-    assert results.occurring(counts) == {kind: 2}
+    assert results.nonzero_counts(counts) == {kind: 2}
     words = {"unknown_tokens": "50%", "too_long_pairs": "2 pairs"}.get(kind, "2 of 4")
     with pytest.warns(UserWarning, match=words) as caught:
         results.warn(counts, {})
@@ -142,8 +142,8 @@ def test_each_kind_is_named_and_warned_of_once_with_its_count(kind):
 COUNTED = [  # the word is of the warning, if there is one
     ({"few_documents": 0}, None, True),  # nothing was counted
     ({"few_documents": 1}, "one distinct", True),
-    ({"unread": 2}, None, True),  # a tenth may be so by mistake
-    ({"unread": 3}, "3 of 20", False),
+    ({"out_of_domain": 2}, None, True),  # a tenth may be so by mistake
+    ({"out_of_domain": 3}, "3 of 20", False),
     ({"unknown_tokens": 10}, None, True),
     ({"unknown_tokens": 11}, "11%", False),
     ({"one_token": 2}, "2 of 20", True),
@@ -160,4 +160,4 @@ def test_what_is_worth_a_warning_or_keeps_a_verdict_back(counts, word, judged):
         results.warn(counts, {})
     assert all(word in str(warning.message) for warning in caught)
     assert bool(caught) == (word is not None)
-    assert results.is_judged(counts) is judged
+    assert results.is_reliable(counts) is judged

@@ -49,7 +49,7 @@ class Mine(settings.ModelSettings):
     def __post_init__(self):
         super().__post_init__()
         object.__setattr__(self, "kind", settings.score_names("kind", self.kind, KNOWN))
-        object.__setattr__(self, "idf", settings.idf_of(self.idf))
+        object.__setattr__(self, "idf", settings.resolve_idf(self.idf))
 
 
 REFUSED = [  # the values, and a word of the message
@@ -95,10 +95,10 @@ def test_a_wrong_setting_is_refused_by_name(values, word):
 def test_values_at_their_bounds_are_taken():
     least = dict.fromkeys(("max_length", "batch_size", "tokenize_processes"), 1)
     assert Mine.of(**least, reuse_memory=0).reuse_memory == 0
-    settings.check_share("x", 0, ""), settings.check_share("x", 1, "")
+    settings.check_fraction("x", 0, ""), settings.check_fraction("x", 1, "")
     for value in (-1e-9, 1 + 1e-9, math.nan):
         with pytest.raises(ValueError, match="x must lie between 0 and 1"):
-            settings.check_share("x", value, "")
+            settings.check_fraction("x", value, "")
     assert settings.check_whole("x", 1) == 1 and settings.check_whole("x", 0, least=0) == 0
     with pytest.raises(ValueError, match="x must be at least 2, got 1"):
         settings.check_whole("x", 1, least=2)
@@ -215,13 +215,13 @@ def test_names_are_in_full_and_once_each():
 
 def test_the_sides_that_are_counted_follow_from_idf():
     sides = {False: (), "references": ("references",), "separate": ("candidates", "references")}
-    assert {idf: Mine.of(idf=idf).counted for idf in sides} == sides
-    assert Mine.of(idf=TABLE).counted == ()
+    assert {idf: Mine.of(idf=idf).idf_sides for idf in sides} == sides
+    assert Mine.of(idf=TABLE).idf_sides == ()
 
 
 def test_what_can_change_a_score_is_signed_and_the_model_apart():
     harmless = {"batch_size": 7, "device": "cpu", "tokenize_processes": 2, "reuse_memory": 0}
-    signed = Mine.of(kind=["min", "mean"], size=3, dtype="float16", **harmless).signed()
+    signed = Mine.of(kind=["min", "mean"], size=3, dtype="float16", **harmless).signature_fields()
     expected = {"kind": "minimum+mean", "size": 3, "share": None, "layers": 4, "visible": False}
     assert signed == {**expected, "idf": "references", "multi_reference": "min"}
 
@@ -234,5 +234,5 @@ def test_docstrings_without_their_indentation_describe_the_same(monkeypatch):
 
 
 def test_an_option_reads_what_its_annotation_takes():
-    options = {field.name: settings.option(Mine, field) for field in settings.own_fields(Mine)}
+    options = {field.name: settings.option(Mine, field) for field in settings.ordered_fields(Mine)}
     assert options["kind"]["action"] == "append" and options["visible"]["action"] == "store_true"

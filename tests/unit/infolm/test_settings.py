@@ -65,12 +65,15 @@ def test_interpolation_of_1_is_for_measures_with_a_bound(name, symmetrize):
 
 def test_parameters_that_a_measure_does_not_use_are_ignored_and_not_signed():
     for name in ("kl_divergence", "fisher_rao_distance", "l1_distance"):
-        signed = InfoLMSettings(information_measure=name, alpha=1, beta=-1).signed()
+        signed = InfoLMSettings(information_measure=name, alpha=1, beta=-1).signature_fields()
         assert not {"alpha", "beta"} & signed.keys()
         assert ("symmetrize" in signed) is (name == "kl_divergence")
-    assert InfoLMSettings(information_measure="renyi", alpha=0.5, beta=0).signed()["alpha"] == 0.5
+    assert (
+        InfoLMSettings(information_measure="renyi", alpha=0.5, beta=0).signature_fields()["alpha"]
+        == 0.5
+    )
     labels = {"kl": "kl_divergence", "ab": "ab_divergence(0.5, 2)", "beta": "beta_divergence(2)"}
     for measure, label in labels.items():
         settings = InfoLMSettings(information_measure=measure, alpha=0.5, beta=2)
         assert settings.label(*settings.names) == label
-    assert not {"interpolation", "masks_per_pass"} & InfoLMSettings().signed().keys()
+    assert not {"interpolation", "masks_per_pass"} & InfoLMSettings().signature_fields().keys()

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, precondition, rule, run_state_machine_as_test
 
 from infolm_metric import InfoLMScorer
-from infolm_metric.core.baselines import Baseline, NoBaseline
+from infolm_metric.core.baselines import Baseline, BaselineNotFoundError
 from infolm_metric.core.results import ChunkScores
 from infolm_metric.core.scorer import Scorer
 from infolm_metric.core.tables import Source, read_parallel, read_rows
@@ -111,7 +111,7 @@ def test_rescaled_scores_are_written_and_signed(tiny_bert):
     assert job(scorer, rescale_with_baseline="baseline") == replace(result, resumed=len(ROWS))
     with pytest.raises(ValueError, match="baseline was file-.* and is not given now"):
         job(scorer)
-    with pytest.raises(NoBaseline):
+    with pytest.raises(BaselineNotFoundError):
         job(scorer, output="other.jsonl", rescale_with_baseline=Baseline({}))
     assert not Path("other.jsonl.job").exists()
 

@@ -8,10 +8,10 @@ import pytest
 from safetensors.torch import load_file, save_file
 
 from infolm_metric import MENLI, BaryScorer, InfoLMScorer, MENLIScorer
-from infolm_metric.core.baselines import NoBaseline
-from infolm_metric.core.idf import Statistics
+from infolm_metric.core.baselines import BaselineNotFoundError
+from infolm_metric.core.idf import CorpusStatistics
 from infolm_metric.core.inputs import Pairs
-from infolm_metric.core.results import is_judged, join_results
+from infolm_metric.core.results import is_reliable, join_results
 from infolm_metric.menli.nli import NLIModel
 from infolm_metric.menli.settings import FORMULAS
 from tests.model_families import SENTENCES
@@ -331,13 +331,20 @@ def test_a_baseline_of_ones_own_scales_the_other_metric(scorer, tiny_bert, tmp_p
     expected[EMPTY] = 0
     assert result["scores"] == pytest.approx(expected, abs=1e-6)
     assert "|infolm.baseline:file-" in result.signature
-    with pytest.raises(NoBaseline, match="does not fit: .*temperature was 1.0 and is 2.0"):
+    with pytest.raises(
+        BaselineNotFoundError, match="does not fit: .*temperature was 1.0 and is 2.0"
+    ):
         hot = infolm.settings.replace(temperature=2.0)
         scorer.score(["a"], ["b"], **{**options, "combine_with": hot})
 
 
 OTHERS_REFUSED = [
-    (InfoLMScorer, {"information_measure": "kl"}, NoBaseline, "kl_divergence has neither"),
+    (
+        InfoLMScorer,
+        {"information_measure": "kl"},
+        BaselineNotFoundError,
+        "kl_divergence has neither",
+    ),
     (InfoLMScorer, {"max_length": 2}, ValueError, "max_length must be at least 3"),
     (InfoLMScorer, {"max_length": 5, "long_text": "error"}, ValueError, "more than"),
     (InfoLMScorer, {"idf": "bundled"}, ValueError, "belongs to the tokenizer 'bundled'"),
@@ -367,7 +374,7 @@ def test_what_only_the_other_metric_cuts_or_cannot_read_is_told_of(scorer, bundl
     assert result["warnings"] == {"too_long": 3, "empty": 1} and result.counts["texts"] == 4
     assert sum("exceed the maximum length" in str(warning.message) for warning in caught) == 1
     unknown = scorer.score(["ᏣᎳᎩ ᎦᏬᏂᎯᏍᏗ"], ["ᚠᚢᚦ ᚨᚱᚲ"], combine_with=bundled.settings)
-    assert unknown["warnings"]["unknown_tokens"] and not is_judged(unknown.counts)
+    assert unknown["warnings"]["unknown_tokens"] and not is_reliable(unknown.counts)
 
 
 @pytest.mark.filterwarnings("default:infolm")
@@ -396,7 +403,7 @@ def test_the_package_has_baselines_for_a_combination_by_name():
     combined = MENLIScorer(model_name_or_path="bundled", combine_with="baryscore")
     settings = combined.settings.replace(formula=list(FORMULAS))
     for references in range(1, 5):
-        stats = combined.baseline_stats(settings, Statistics(), None, [references])
+        stats = combined.baseline_stats(settings, CorpusStatistics(), None, [references])
         assert list(stats[references]) == list(FORMULAS)
 
 
@@ -452,7 +459,7 @@ def test_an_empty_text_is_selected_only_if_all_are_empty(scorer, bundled, combin
 
 def test_the_other_metric_counts_for_its_weights(scorer, bundled):
     settings = scorer.settings.replace(combine_with=bundled.settings.replace(idf="references"))
-    assert settings.counted == ("references",)
+    assert settings.idf_sides == ("references",)
     statistics = scorer.count(Pairs(CANDIDATES, GROUPS).texts_by_side, settings)
     assert statistics.tables["references"].documents == 8
     result = scorer.score(CANDIDATES, GROUPS, combine_with=settings.combine_with)

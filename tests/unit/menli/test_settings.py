@@ -68,9 +68,15 @@ def test_beside_the_bundled_model_another_metric_uses_its_own_bundled_one(monkey
 
 
 def test_what_belongs_to_a_combination_is_signed_only_there():
-    assert not {"nli_weight", "combine_baseline", "combine_with"} & MENLISettings().signed().keys()
+    assert (
+        not {"nli_weight", "combine_baseline", "combine_with"}
+        & MENLISettings().signature_fields().keys()
+    )
     combined = MENLISettings(combine_with="infolm")
-    assert combined.signed()["nli_weight"] == 0.2 and combined.signed()["combine_with"] == "infolm"
+    assert (
+        combined.signature_fields()["nli_weight"] == 0.2
+        and combined.signature_fields()["combine_with"] == "infolm"
+    )
     assert MENLISettings().label("e-c") == "e-c" and MENLISettings().weight == 1
     assert combined.label("e-c") == "0.2 e-c + 0.8 infolm"
 

@@ -1,4 +1,4 @@
-"""Statistics against scipy's and slow loops; ties, constants, missing scores and levels."""
+"""CorpusStatistics against scipy's and slow loops; ties, constants, missing scores and levels."""
 
 import itertools
 

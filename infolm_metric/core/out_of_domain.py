@@ -73,7 +73,7 @@ def token_weights(vocabulary: Mapping[str, int], idf: np.ndarray) -> np.ndarray:
     return weights
 
 
-def count_unread(texts: Iterable[np.ndarray], weights: np.ndarray | None) -> int:
+def count_out_of_domain(texts: Iterable[np.ndarray], weights: np.ndarray | None) -> int:
     """How many texts, each int64 [tokens], are of another kind than English prose.
 
     0 where no weights, int64 [vocab], are known.

@@ -6,8 +6,8 @@ import warnings
 import pytest
 
 from infolm_metric import BaryScorer, InfoLMScorer, MENLIScorer
-from infolm_metric.core.results import is_judged
-from infolm_metric.core.unread import count_unread
+from infolm_metric.core.out_of_domain import count_out_of_domain
+from infolm_metric.core.results import is_reliable
 from tests.paraphrases import PARAPHRASES
 from tests.project_files import ROOT
 
@@ -29,7 +29,7 @@ def unread(scorer, texts):
     """How many of some texts are unread."""
     weighted = scorer.tokenize_and_weight(texts, None, scorer.settings)
     english = scorer.models.checkpoint(scorer.settings).english
-    return count_unread((text.text.tokens for text in weighted), english)
+    return count_out_of_domain((text.text.tokens for text in weighted), english)
 
 
 def test_texts_of_another_kind_are_unread(scorer, no_model):
@@ -53,7 +53,7 @@ def test_no_metric_judges_what_its_model_cannot_read(metric):
     texts = ["Le chien dort sur le canapé."], ["Le gouvernement augmente les impôts demain."]
     with pytest.warns(UserWarning) as caught:
         result = scorer.score(*texts)
-    assert result["warnings"]["unread"] == 2 and not is_judged(result.counts)
+    assert result["warnings"]["out_of_domain"] == 2 and not is_reliable(result.counts)
     assert sum("another language" in str(warning.message) for warning in caught) == 1
 
 
@@ -63,7 +63,7 @@ def test_a_few_unread_among_many_texts_are_counted_without_a_warning(scorer):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         result = scorer.score(predictions, references)
-    assert result["warnings"] == {"unread": 1} and is_judged(result.counts)
+    assert result["warnings"] == {"out_of_domain": 1} and is_reliable(result.counts)
 
 
 def test_a_model_with_a_vocabulary_of_its_own_is_taken_to_read_anything(tiny_bert):

@@ -1,6 +1,6 @@
 """How many texts are counted as of another kind than the bundled models' English.
 
-    python -m tools.unread_texts [FILE ...]
+    python -m tools.out_of_domain [FILE ...]
 
 Each FILE is JSON Lines with `prediction` and `references`, or text (also .gz) whose lines are cut
 into sentences. Prints the share of each that is unread, then that of the sentences in
@@ -31,7 +31,7 @@ def main() -> None:
         sets |= {f"{kind}, {part}": texts for kind, texts in kinds.items()}
     for name, texts in sets.items():
         weighted = scorer.tokenize_and_weight(list(dict.fromkeys(texts)), None, scorer.settings)
-        unread = scorer.count_warnings(weighted, scorer.settings)["unread"]
+        unread = scorer.count_warnings(weighted, scorer.settings)["out_of_domain"]
         print(f"{name}: {unread} of {len(weighted)}, {unread / len(weighted):.1%}")
 
 
