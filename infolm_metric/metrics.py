@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
-from infolm_metric.core.settings import nearest
+from infolm_metric.core.checks import nearest
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,9 @@ import os
 from dataclasses import dataclass
 from typing import Literal
 
+from infolm_metric.core.checks import check_at_least
 from infolm_metric.core.idf import IDF
-from infolm_metric.core.settings import ModelSettings, check_at_least, resolve_idf
+from infolm_metric.core.settings import ModelSettings, resolve_idf
 
 GROUND = "sqeuclidean"  # cost of moving a unit of mass: the squared Euclidean distance
 

@@ -14,7 +14,8 @@ import argparse
 from itertools import cycle
 
 from infolm_metric.commands import options
-from infolm_metric.core.settings import check_at_least, ordered_fields
+from infolm_metric.core.checks import check_at_least
+from infolm_metric.core.settings import ordered_fields
 
 LEAST_PAIRS = 20
 USAGE = "infolm baseline [options] CORPUS [CORPUS ...] -o FILE"

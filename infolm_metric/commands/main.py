@@ -24,7 +24,7 @@ from typing import Any, NoReturn
 
 from infolm_metric import core
 from infolm_metric.commands.options import chosen_settings
-from infolm_metric.core.settings import nearest
+from infolm_metric.core.checks import nearest
 from infolm_metric.metrics import METRICS, find
 
 FAILED, WRONG_INPUT, INTERRUPTED, BROKEN_PIPE = 1, 2, 130, 141

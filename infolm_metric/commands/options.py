@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from infolm_metric import metrics
 from infolm_metric.core import files, tables
 from infolm_metric.core import settings as fields
+from infolm_metric.core.checks import check_at_least
 from infolm_metric.core.settings import Settings
 
 if TYPE_CHECKING:
@@ -179,8 +180,8 @@ def add_resampling(group: Group) -> None:
 
 def check_resampling(arguments: argparse.Namespace) -> None:
     """Raise ValueError if --resamples or --seed is out of range."""
-    fields.check_at_least("resamples", arguments.resamples, 1)
-    fields.check_at_least("seed", arguments.seed, 0)
+    check_at_least("resamples", arguments.resamples, 1)
+    check_at_least("seed", arguments.seed, 0)
 
 
 def add_corpus(parser: argparse.ArgumentParser) -> Group:

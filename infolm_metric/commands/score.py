@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 
 from infolm_metric.commands import options, score_input
 from infolm_metric.commands.options import STANDARD_OUTPUT, write
-from infolm_metric.core.settings import check_at_least
+from infolm_metric.core.checks import check_at_least
 from infolm_metric.core.tables import Source
 
 if TYPE_CHECKING:

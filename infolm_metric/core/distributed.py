@@ -15,11 +15,11 @@ from typing import Any, NamedTuple, TypeVar
 import torch.distributed as dist
 
 from infolm_metric.core.baselines import Baseline, most_frequent, resolve_baseline, stable_hash
+from infolm_metric.core.checks import check_known
 from infolm_metric.core.idf import CorpusStatistics
 from infolm_metric.core.inputs import Pairs, as_list, check_pairs
 from infolm_metric.core.results import Result, join_results, warn
 from infolm_metric.core.scorer import Scorer, score_corpus
-from infolm_metric.core.settings import check_known
 from infolm_metric.core.signature import Signature
 
 Value = TypeVar("Value")

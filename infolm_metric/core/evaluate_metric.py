@@ -13,11 +13,12 @@ import evaluate
 from evaluate.utils import is_progress_bar_enabled
 
 from infolm_metric.core.baselines import resolve_baseline
+from infolm_metric.core.checks import check_names, check_value
 from infolm_metric.core.distributed import Call, check_rank_pairs, score_on_ranks
 from infolm_metric.core.inputs import Pairs, check_pairs
 from infolm_metric.core.results import Result, warn
 from infolm_metric.core.scorer import Scorer, score_corpus
-from infolm_metric.core.settings import check_names, check_value, field_types
+from infolm_metric.core.settings import field_types
 
 _TEXT = datasets.Value("string")
 _FEATURES = [  # the two kinds of input: one reference each, or several

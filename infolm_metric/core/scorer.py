@@ -17,10 +17,11 @@ from tqdm import tqdm
 
 from infolm_metric.core import __version__, baselines
 from infolm_metric.core.baselines import Baseline, BaselineNotFoundError, BaselineStats
+from infolm_metric.core.checks import check_value
 from infolm_metric.core.idf import CorpusStatistics, batches
 from infolm_metric.core.inputs import Pairs, check_pairs, check_texts, iterate_pairs
 from infolm_metric.core.results import ChunkScores, Result, add_counts, warn
-from infolm_metric.core.settings import check_value, ordered_fields
+from infolm_metric.core.settings import ordered_fields
 from infolm_metric.core.signature import Signature
 
 READ_AHEAD = 256  # pairs of a stream

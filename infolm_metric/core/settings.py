@@ -6,41 +6,37 @@ Nothing here imports torch, so that help and wrong arguments are answered at onc
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import functools
 import inspect
-import math
 import os
 import re
 import typing
-from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from types import NoneType, UnionType
-from typing import Any, ClassVar, Literal, TypeVar, Union
+from typing import Any, ClassVar, Literal, TypeVar
 
+from infolm_metric.core.checks import (
+    check_at_least,
+    check_device,
+    check_names,
+    check_value,
+    literal_words,
+    members,
+    nearest,
+)
 from infolm_metric.core.idf import IDF
 
 BUNDLED = "bundled"
 BUNDLED_FOLDER = Path(__file__).parents[1] / "bundled"
-LISTED = 50  # names in a message
 REUSED_BYTES = 1 << 30
-PLAIN = (bool, int, float, str)
 IDF_WORDS: dict[str, bool | str] = {
     **dict.fromkeys(("references", "true"), "references"),
     **dict.fromkeys(("none", "false", "no"), False),  # "no" in signatures
     "separate": "separate",
 }
 """Words for idf without a table, as the command line and configuration files give them."""
-INPUTS = ("predictions", "references", "sources")
-NAMES_ELSEWHERE = {
-    **dict.fromkeys(("candidate", "candidates", "cands", "cand", "preds"), "predictions"),
-    **dict.fromkeys(("hypothesis", "hypotheses", "hyps", "hyp", "outputs"), "predictions"),
-    **dict.fromkeys(("refs", "ref", "target", "targets", "label", "labels"), "references"),
-    **dict.fromkeys(("model", "model_name", "model_type", "lang"), "model_name_or_path"),
-}
-"""Names of inputs and settings in other libraries, with ours."""
 
 AnySettings = TypeVar("AnySettings", bound="Settings")
 
@@ -276,8 +272,8 @@ def option(settings: type[Settings], field: dataclasses.Field[Any]) -> dict[str,
     >>> option(ModelSettings, ordered_fields(ModelSettings)[2])["metavar"]
     'N'
     """
-    kinds = _members(field_types(settings)[field.name])
-    words = _words(kinds)
+    kinds = members(field_types(settings)[field.name])
+    words = literal_words(kinds)
     keywords: dict[str, Any] = {
         "dest": field.name,
         "default": None,
@@ -300,139 +296,6 @@ def _number_or_word(word: str) -> int | float | str:
         with suppress(ValueError):
             return kind(word)
     return word
-
-
-# Checks of values.
-
-
-def nearest(value: object, choices: Iterable[str], every: bool = False) -> str:
-    """A hint at the known name most like `value`, or a list of all of them; with `every`, both.
-
-    A mapping from other names to known ones does for `choices`, too.
-
-    >>> nearest("truncated", ["truncate", "window"])
-    "did you mean 'truncate'?"
-    >>> nearest("x", ["truncate", "window"])
-    "known: 'truncate', 'window'"
-    """
-    names = dict(choices) if isinstance(choices, Mapping) else {name: name for name in choices}
-    text = str(value).lower()
-    matches = [name for name in names if len(text) > 2 and text in name.lower()]
-    # A bold guess does no harm beside the whole list.
-    cutoff = 0.4 if every else 0.6
-    matches = matches or difflib.get_close_matches(text, names, n=1, cutoff=cutoff)
-    hints = [f"did you mean {names[matches[0]]!r}?"] if matches else []
-    if every or not matches:
-        labels = [repr(name) for name in dict.fromkeys(names.values())]
-        rest = [f"and {len(labels) - LISTED} more"] if len(labels) > LISTED else []
-        hints.append("known: " + (", ".join([*labels[:LISTED], *rest]) or "none"))
-    return " ".join(hints)
-
-
-def check_names(
-    values: Iterable[str], choices: Collection[str], problem: str = "unknown setting"
-) -> None:
-    """Raise TypeError for an unknown name, with the most similar known name.
-
-    >>> check_names(["lang"], ["model_name_or_path"])
-    Traceback (most recent call last):
-    TypeError: unknown setting 'lang'; did you mean 'model_name_or_path'?
-    """
-    for name in values:
-        if name not in choices:
-            meant = NAMES_ELSEWHERE.get(name)
-            # A call takes inputs in addition to the settings that are checked here.
-            known = meant in choices or meant in INPUTS
-            hint = f"did you mean {meant!r}?" if known else nearest(name, list(choices))
-            raise TypeError(f"{problem} {name!r}; {hint}")
-
-
-def check_known(name: str, value: object, choices: Collection[str], every: bool = False) -> None:
-    """Raise ValueError with the nearest known word if `value` is none of them.
-
-    >>> check_known("level", "sytem", ("system", "text"))
-    Traceback (most recent call last):
-    ValueError: unknown level 'sytem'; did you mean 'system'?
-    """
-    if not isinstance(value, str) or value not in choices:
-        raise ValueError(f"unknown {name} {value!r}; {nearest(value, choices, every)}")
-
-
-def check_at_least(name: str, value: Any, least: float) -> None:
-    """Raise ValueError for a number below `least`; words and None pass.
-
-    >>> check_at_least("seed", -1, 0)
-    Traceback (most recent call last):
-    ValueError: seed must be at least 0, got -1
-    """
-    if isinstance(value, int | float) and not value >= least:
-        raise ValueError(f"{name} must be at least {least}, got {value!r}")
-
-
-def check_device(name: str) -> None:
-    """Raise ValueError unless this machine has the torch device."""
-    import torch
-
-    try:
-        device = torch.device(name)
-        if (device.index or 0) < torch.get_device_module(device).device_count():
-            return
-        reason = "this machine has no such device"
-    except RuntimeError as error:
-        reason = str(error).partition("\n")[0]
-    raise ValueError(
-        f"device must be a torch device such as 'cpu' or 'cuda:0', got {name!r}: {reason}"
-    )
-
-
-def check_value(name: str, value: Any, annotation: Any) -> Any:
-    """The value as its annotation has it; lists become tuples, numpy's numbers Python's.
-
-    Raises:
-        TypeError: it is of another type.
-        ValueError: it is an unknown word, or not finite.
-
-    >>> check_value("layers", [4, 6], int | tuple[int, ...])
-    (4, 6)
-    >>> check_value("temperature", "warm", float)
-    Traceback (most recent call last):
-    TypeError: temperature must be a number, got 'warm'
-    """
-    kinds = _members(annotation)
-    if annotation is Any or (value is None and NoneType in kinds):
-        return value
-    if bool in kinds and type(value).__name__ in ("bool", "bool_"):
-        return bool(value)
-    if isinstance(value, str):
-        words = _words(kinds)
-        if value in words or (value and str in kinds):
-            return value
-        if words and not {bool, int, float} & set(kinds):
-            check_known(name, value, words)
-    elif os.PathLike in map(_origin, kinds) and isinstance(value, os.PathLike):
-        return os.fspath(value)
-    elif (kind := int if int in kinds else float) in kinds and _is_number(value, kind):
-        return _number(name, value, kind)
-    for kind in kinds:
-        if _origin(kind) is tuple and _is_list(value):
-            member = typing.get_args(kind)[0]
-            return tuple(check_value(f"{name}[{i}]", part, member) for i, part in enumerate(value))
-        if isinstance(kind, type) and kind not in PLAIN and isinstance(value, kind):
-            return value
-    raise TypeError(f"{name} must be {_in_words(kinds)}, got {value!r:.100}")
-
-
-def check_whole(name: str, value: Any, least: int = 1) -> int:
-    """The value as an int of at least `least`."""
-    number: int = check_value(name, value, int)
-    check_at_least(name, number, least)
-    return number
-
-
-def check_fraction(name: str, value: float, ends: str) -> None:
-    """Raise ValueError for a number that is not from 0 to 1; `ends` says what those stand for."""
-    if not 0 <= value <= 1:
-        raise ValueError(f"{name} must lie between 0 and 1{ends}, got {value!r}")
 
 
 def resolve_idf(value: bool | str | os.PathLike[str] | IDF | None) -> bool | str | IDF:
@@ -459,73 +322,3 @@ def resolve_idf(value: bool | str | os.PathLike[str] | IDF | None) -> bool | str
             "table with `infolm idf`"
         )
     return IDF.load(path)
-
-
-def score_names(
-    name: str, value: Any, choices: Mapping[str, str], every: bool = False
-) -> str | tuple[str, ...]:
-    """The full name of a score, or those of a list, once each, by a mapping from all names.
-
-    >>> score_names("animals", ["cat", "kitty"], {"cat": "cat", "kitty": "cat"})
-    ('cat',)
-    """
-    if isinstance(value, str):
-        check_known(name, value, choices, every)
-        return choices[value]
-    if not value:
-        raise ValueError(
-            f"{name} is an empty list; name at least one of {sorted(set(choices.values()))}"
-        )
-    return tuple(dict.fromkeys(str(score_names(name, part, choices, every)) for part in value))
-
-
-def _members(annotation: Any) -> tuple[Any, ...]:
-    """The members of a union, or the only one."""
-    union = typing.get_origin(annotation) in (Union, UnionType)
-    return typing.get_args(annotation) if union else (annotation,)
-
-
-def _origin(kind: Any) -> Any:
-    return typing.get_origin(kind) or kind
-
-
-def _words(kinds: Iterable[Any]) -> list[Any]:
-    """The words that literal annotations allow."""
-    return [word for kind in kinds for word in typing.get_args(kind) if _origin(kind) is Literal]
-
-
-def _is_number(value: Any, number: type) -> bool:
-    """True for a Python, numpy or torch scalar that is no bool and no complex number."""
-    kind = type(value).__name__
-    # Arrays have __index__, too.
-    if getattr(value, "ndim", 0) or kind.startswith(("bool", "bytes", "complex")):
-        return False
-    return hasattr(value, "__index__" if number is int else "__float__")
-
-
-def _number(name: str, value: Any, number: type) -> Any:
-    try:
-        scalar = int(value) if number is int else float(value)
-    except (TypeError, ValueError, OverflowError, RuntimeError):
-        raise TypeError(f"{name} must be a single number, got {value!r:.100}") from None
-    if not math.isfinite(scalar):
-        raise ValueError(f"{name} must be finite, got {value!r}")
-    return scalar
-
-
-def _is_list(value: Any) -> bool:
-    ordered = isinstance(value, Sequence) or getattr(value, "ndim", 0) == 1
-    return bool(ordered) and not isinstance(value, str | bytes)
-
-
-def _in_words(kinds: Iterable[Any]) -> str:
-    """What a value may be, for messages."""
-    words: dict[Any, str] = {bool: "True or False", int: "a whole number", float: "a number"}
-    words |= {str: "a name or path", tuple: "a list of these", NoneType: "None"}
-    labels = []
-    for kind in kinds:
-        if _origin(kind) is Literal:
-            labels += [repr(word) for word in typing.get_args(kind)]
-        elif _origin(kind) is not os.PathLike:
-            labels.append(words.get(_origin(kind), getattr(kind, "__name__", str(kind))))
-    return " or ".join(labels)

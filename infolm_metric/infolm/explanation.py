@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from torch import Tensor
 
-from infolm_metric.core.settings import check_whole
+from infolm_metric.core.checks import check_whole
 from infolm_metric.infolm import measures
 from infolm_metric.infolm.settings import InfoLMSettings
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any, Literal
 
-from infolm_metric.core.settings import check_known, check_value
+from infolm_metric.core.checks import check_known, check_value
 
 Symmetrization = Literal["jeffreys", "jensen", "none", "reverse"]
 SYMMETRIZATIONS = {  # directions (x, y): the mean of D(x, y), with m = (p + q) / 2

@@ -7,14 +7,9 @@ import os
 from dataclasses import dataclass, field
 from typing import Literal
 
+from infolm_metric.core.checks import check_at_least, check_fraction, score_names
 from infolm_metric.core.idf import IDF
-from infolm_metric.core.settings import (
-    ModelSettings,
-    check_at_least,
-    check_fraction,
-    resolve_idf,
-    score_names,
-)
+from infolm_metric.core.settings import ModelSettings, resolve_idf
 from infolm_metric.infolm.measure_table import (
     ALIASES,
     MEASURES,

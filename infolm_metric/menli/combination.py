@@ -19,10 +19,10 @@ from infolm_metric.core.baselines import (
     BaselineStats,
     package_baseline,
 )
+from infolm_metric.core.checks import check_fraction
 from infolm_metric.core.idf import CorpusStatistics
 from infolm_metric.core.inputs import Pairs
 from infolm_metric.core.scorer import Scorer
-from infolm_metric.core.settings import check_fraction
 
 Range = tuple[float, float]
 """The scores that become 0 and 1; if lower is better, 1 and 0."""

@@ -16,14 +16,9 @@ from typing import Any, Literal
 
 from infolm_metric import metrics
 from infolm_metric.core.baselines import Baseline, resolve_baseline
+from infolm_metric.core.checks import check_fraction, score_names
 from infolm_metric.core.idf import IDF
-from infolm_metric.core.settings import (
-    BUNDLED,
-    ModelSettings,
-    Settings,
-    check_fraction,
-    score_names,
-)
+from infolm_metric.core.settings import BUNDLED, ModelSettings, Settings
 
 FORMULAS: dict[str, tuple[int, int, int]] = {
     "e": (1, 0, 0),

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from infolm_metric.core.settings import check_known
+from infolm_metric.core.checks import check_known
 from infolm_metric.meta_evaluation.correlations import (
     COEFFICIENTS,
     LEVELS,

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import kendalltau, rankdata
 
-from infolm_metric.core.settings import check_known
+from infolm_metric.core.checks import check_known
 
 LEVELS = ("system", "text")
 MISSING = ("drop", "available")

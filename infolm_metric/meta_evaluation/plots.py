@@ -5,7 +5,7 @@ from __future__ import annotations
 from os import PathLike, fspath
 from pathlib import PurePath
 
-from infolm_metric.core.settings import check_known
+from infolm_metric.core.checks import check_known
 from infolm_metric.meta_evaluation.agreement import TITLES, AgreementTable
 
 COLOUR = "#0072B2"  # Okabe and Ito 2008: safe for color-blind readers

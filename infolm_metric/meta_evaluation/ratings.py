@@ -22,8 +22,8 @@ from typing import Any
 
 import numpy as np
 
+from infolm_metric.core.checks import check_known
 from infolm_metric.core.inputs import as_list
-from infolm_metric.core.settings import check_known
 from infolm_metric.core.tables import Row, cell, parse_pair, read_rows
 
 SCORE = "score"

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import t as student
 
-from infolm_metric.core.settings import check_known, check_whole
+from infolm_metric.core.checks import check_known, check_whole
 from infolm_metric.meta_evaluation.correlations import (
     COEFFICIENTS,
     Statistic,

@@ -13,8 +13,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from random import Random
 
+from infolm_metric.core.checks import check_known, check_whole
 from infolm_metric.core.inputs import check_text
-from infolm_metric.core.settings import check_known, check_whole
 from infolm_metric.robustness import grammar
 from infolm_metric.robustness.words import (
     BE,

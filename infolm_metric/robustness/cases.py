@@ -11,8 +11,8 @@ from dataclasses import asdict, dataclass
 from difflib import SequenceMatcher
 from typing import Any
 
+from infolm_metric.core.checks import check_known, check_whole
 from infolm_metric.core.inputs import check_text, check_texts
-from infolm_metric.core.settings import check_known, check_whole
 from infolm_metric.core.tables import Row, parse_references, read_rows
 from infolm_metric.robustness.attacks import ATTACKS, attack, stable_hash
 from infolm_metric.robustness.grammar import spell_numbers

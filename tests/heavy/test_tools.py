@@ -142,7 +142,7 @@ def test_attacks_are_drawn_to_be_read(run, data, monkeypatch):
 
 
 def test_texts_that_a_model_cannot_read_are_counted(run, data):
-    assert "sfres.jsonl: 0 of 13, 0.0%" in run("unread_texts", data / "sfres.jsonl")
+    assert "sfres.jsonl: 0 of 13, 0.0%" in run("out_of_domain", data / "sfres.jsonl")
 
 
 def test_odd_inputs_are_scored_or_refused(run, monkeypatch):

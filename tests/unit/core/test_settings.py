@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import torch
 
-from infolm_metric.core import settings
+from infolm_metric.core import checks, settings
 from infolm_metric.core.idf import IDF
 
 TABLE = IDF(3, np.array([0, 2, 3]), "5f2e")
@@ -48,7 +48,7 @@ class Mine(settings.ModelSettings):
 
     def __post_init__(self):
         super().__post_init__()
-        object.__setattr__(self, "kind", settings.score_names("kind", self.kind, KNOWN))
+        object.__setattr__(self, "kind", checks.score_names("kind", self.kind, KNOWN))
         object.__setattr__(self, "idf", settings.resolve_idf(self.idf))
 
 
@@ -95,13 +95,13 @@ def test_a_wrong_setting_is_refused_by_name(values, word):
 def test_values_at_their_bounds_are_taken():
     least = dict.fromkeys(("max_length", "batch_size", "tokenize_processes"), 1)
     assert Mine.of(**least, reuse_memory=0).reuse_memory == 0
-    settings.check_fraction("x", 0, ""), settings.check_fraction("x", 1, "")
+    checks.check_fraction("x", 0, ""), checks.check_fraction("x", 1, "")
     for value in (-1e-9, 1 + 1e-9, math.nan):
         with pytest.raises(ValueError, match="x must lie between 0 and 1"):
-            settings.check_fraction("x", value, "")
-    assert settings.check_whole("x", 1) == 1 and settings.check_whole("x", 0, least=0) == 0
+            checks.check_fraction("x", value, "")
+    assert checks.check_whole("x", 1) == 1 and checks.check_whole("x", 0, least=0) == 0
     with pytest.raises(ValueError, match="x must be at least 2, got 1"):
-        settings.check_whole("x", 1, least=2)
+        checks.check_whole("x", 1, least=2)
 
 
 @pytest.mark.parametrize("number", [np.int64(7), np.uint8(7), np.array(7), torch.tensor(7)])
@@ -119,7 +119,7 @@ def test_numbers_of_every_library_become_plain_floats(number):
 @pytest.mark.parametrize("value", [True, np.True_, "0.5", b"1", None, 1j, [1.0, 2.0], np.ones(2)])
 def test_what_is_no_single_number_is_refused(value):
     with pytest.raises(TypeError, match="x must be a (single )?number"):
-        settings.check_value("x", value, float)
+        checks.check_value("x", value, float)
 
 
 IDFS = [
