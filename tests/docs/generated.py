@@ -18,10 +18,10 @@ Every setting can be given to `compute`, to `evaluate.load(...)`, where it becom
 every `compute`, to the scorer, and to its methods. The checks, the command line's options, the
 signature and, by `{COMMAND}`, this page are made from the same fields.
 
-More on [measures](measures.md), [idf](reading_a_score.md#how-tokens-are-weighed),
+More on [measures](measures.md), [idf](reading_a_score.md#token-weights-idf),
 [models](getting_started.md#the-bundled-model-and-others),
-[baselines](reading_a_score.md#the-same-on-a-scale-from-0-to-1) and
-[several masks at once](long_jobs.md#several-masks-at-once-an-approximation).
+[baselines](reading_a_score.md#rescaling-with-a-baseline) and
+[several masks per pass](long_jobs.md#several-masks-per-pass).
 
 """
 
