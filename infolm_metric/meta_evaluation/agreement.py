@@ -52,7 +52,7 @@ TITLES = {
 
 @dataclass(frozen=True)
 class Agreement:
-    """One statistic of a metric and a human criterion.
+    """Statistic of a metric and a human criterion.
 
     Attributes:
         metric: the name of the metric.

@@ -336,7 +336,7 @@ def check_grids(grids: Mapping[str, np.ndarray]) -> None:
 def check_finite(name: str, scores: np.ndarray) -> None:
     """Raise ValueError if a score is infinite."""
     if np.isinf(scores).any():
-        raise ValueError(f"{name} must be finite, or NaN where a score is missing, got infinities")
+        raise ValueError(f"{name} must be finite, or NaN for missing scores, got infinities")
 
 
 def common_scores(
