@@ -97,7 +97,7 @@ def _add_fields(group: Group, types: SettingsTypes, names: Container[str] | None
 def read_settings(name: str, arguments: argparse.Namespace, **defaults: Any) -> Any:
     """Return the settings of a metric from the command line, with `defaults` for options not given.
 
-    >>> read_settings("infolm", argparse.Namespace(temperature=1.5)).temperature
+    >>> read_settings("infolm", argparse.Namespace(metric="infolm", temperature=1.5)).temperature
     1.5
     """
     settings: type[Settings] = metrics.find(name).settings_type()

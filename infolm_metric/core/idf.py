@@ -202,7 +202,20 @@ class IDF:
     def from_tokens(
         cls, documents: Iterable[np.ndarray], size: int, tokenizer: str, tokenizer_name: str
     ) -> IDF:
-        """Count documents that are tokenized, int64 [tokens] each; `size` is the vocabulary's."""
+        """Count tokenized documents.
+
+        Args:
+            documents: token ids, int64 [tokens] each.
+            size: of the vocabulary.
+            tokenizer: fingerprint of the tokenizer.
+            tokenizer_name: for messages.
+
+        Returns:
+            The table.
+
+        Raises:
+            ValueError: there are no documents.
+        """
         rows = (_count_tokens(part) for part in batches(documents, BATCH))
         return cls._from_rows(rows, size, tokenizer, tokenizer_name)
 

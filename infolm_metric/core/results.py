@@ -179,12 +179,11 @@ class Result(Mapping[str, Any]):
         return mean(self.scores[name])
 
     def columns(self) -> dict[str, list[float]]:
-        """All that stands beside a pair, [pairs] each: the scores, then the rescaled ones.
+        """Return all numbers of the pairs by column: scores, rescaled scores, extra numbers.
 
-            >>> rescaled = {"l1_distance": [0.75]}
-            >>> scores = {"l1_distance": [0.5]}
+        >>> scores, rescaled = {"l1_distance": [0.5]}, {"l1_distance": [0.75]}
         >>> Result("infolm", scores, Signature({}), False, rescaled=rescaled).columns()
-            {'l1_distance': [0.5], 'l1_distance_rescaled': [0.75]}
+        {'l1_distance': [0.5], 'l1_distance_rescaled': [0.75]}
         """
         columns = {f"{name}_rescaled": column for name, column in self.rescaled.items()}
         for key, by_name in self.extra.items():
@@ -193,18 +192,18 @@ class Result(Mapping[str, Any]):
         return {**self.scores, **columns}
 
     def as_dict(self, return_scores: bool = True, details: bool = True) -> dict[str, Any]:
-        """The result as `compute` returns it.
+        """Return the result as the dictionary that `compute` returns.
 
         Args:
-                return_scores: whether to give the scores of each pair.
-                details: False for the means alone, for tools that average every value.
+            return_scores: whether to include the scores of the pairs.
+            details: False returns only the means, for tools that average every value.
 
         Returns:
-                Means, scores, direction, signature and warnings, each by its name.
+            Means, scores, direction, signature and warnings, by name.
 
-            >>> scores = {"l1_distance": [0.5, 1.5]}
+        >>> scores = {"l1_distance": [0.5, 1.5]}
         >>> Result("infolm", scores, Signature({}), False).as_dict(details=False)
-            {'infolm': 1.0}
+        {'infolm': 1.0}
         """
         # The only value if one kind was asked for by name.
         unwrap = dict if self.several else lambda by_name: next(iter(by_name.values()))
