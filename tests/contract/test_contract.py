@@ -166,7 +166,7 @@ class Calls(RuleBasedStateMachine):
         self.metric = twin(self.metric)
 
     @invariant()
-    def holds_what_was_added(self):
+    def holds_the_added_pairs(self):
         assert len(self.metric) == len(self.held_rows)
 
 

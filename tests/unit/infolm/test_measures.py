@@ -199,7 +199,7 @@ def test_formulas_are_continuous_through_their_singular_parameters():
     assert measures.alpha_divergence(log_p, log_q, 0.0).item() == pytest.approx(reversed_kl)
     assert measures.renyi_divergence(log_p, log_q, 1.0).item() == pytest.approx(kl, rel=1e-12)
     assert measures.beta_divergence(log_p, log_q, 0.0).item() == pytest.approx(kl, rel=1e-12)
-    # All three nodes meet: half the variance of log(p/q) over the vocabulary.
+    # All three singularities coincide: half the variance of log(p/q) over the vocabulary.
     variance = (log_p - log_q).var(unbiased=False).item()
     value = measures.ab_divergence(log_p, log_q, 0.0, 0.0).item()
     assert value == pytest.approx(variance / 2, rel=1e-12)

@@ -55,7 +55,7 @@ def assert_close(ours, theirs, temperature=1.0, tolerance=3e-5):
         assert abs(score - expected) <= allowed * max(1.0, abs(expected)), (score, expected)
 
 
-def assert_as_literal(ours, theirs, temperature=1.0, floor=1e-9):
+def assert_relatively_close(ours, theirs, temperature=1.0, floor=1e-9):
     """Fail unless scores agree within a tolerance relative to the score, even for small scores.
 
     `floor` covers rounding errors of the literal implementation.
@@ -88,7 +88,7 @@ def test_symmetrization_and_idf_match_the_literal_implementation(scorer, literal
         options["symmetrize"] = symmetrize
         result = scorer.score(CANDIDATES, REFERENCES, information_measure=measure, **options)
         expected = literal.score(CANDIDATES, REFERENCES, measure, **options)
-        assert_as_literal(result.scores[measure], expected, 0.25)
+        assert_relatively_close(result.scores[measure], expected, 0.25)
 
 
 MODES = [(True, "references"), (False, "references"), (False, False)]
@@ -103,7 +103,7 @@ def test_long_texts_match_the_literal_implementation(tiny_models, family, masked
     for long_text, max_length in itertools.product(["truncate", "window"], [None, 17]):
         options = {"idf": idf, "long_text": long_text, "max_length": max_length}
         expected = literal.score(*LONG_TEXTS, "fisher_rao_distance", **options)
-        assert_as_literal(scorer.score(*LONG_TEXTS, **options)["scores"], expected)
+        assert_relatively_close(scorer.score(*LONG_TEXTS, **options)["scores"], expected)
 
 
 @settings(max_examples=40)
@@ -119,7 +119,7 @@ def test_arbitrary_texts_match_the_literal_implementation(scorer, literal, candi
     assert score == pytest.approx(swapped, abs=1e-9) and identical == 0 <= score
     assert score == 0 or not same
     expected = literal.score([candidate], [reference], "fisher_rao_distance")
-    assert_as_literal([score], expected, floor=1e-6)
+    assert_relatively_close([score], expected, floor=1e-6)
 
 
 # Forward passes
