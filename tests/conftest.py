@@ -1,8 +1,8 @@
-"""What every test stands on: no network, caches of its own, and tiny models that are built once.
+"""Common fixtures: no network, separate caches, and tiny models that are built once.
 
 Each worker of pytest-xdist is a process with its own caches, temporary folders, models and Space.
 
-The environment is set before a test module imports the libraries that read it at import.
+The environment is set before test modules import libraries that read it at import.
 """
 
 import functools
@@ -25,25 +25,25 @@ UNSET = (
 )
 
 
-# A busy machine is no fault, and the fixtures of these tests stay as they are between examples.
+# Tests may be slow on a busy machine, and their fixtures do not change between examples.
 hypothesis.settings.register_profile(
     "infolm",
     deadline=None,
-    derandomize=bool(os.environ.get("CI")),  # a landing does not hang on a draw
+    derandomize=bool(os.environ.get("CI")),  # reproducible results
     suppress_health_check=[hypothesis.HealthCheck.function_scoped_fixture],
 )
 hypothesis.settings.load_profile("infolm")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Keeps the libraries off the network, and off the caches and choices of whoever runs this."""
+    """Keep the libraries off the network and away from the user's caches and settings."""
     home = tempfile.mkdtemp(prefix="infolm-tests-")
     config.add_cleanup(functools.partial(shutil.rmtree, home, ignore_errors=True))
     os.environ.update(ENVIRONMENT, HF_HOME=home)
     for name in UNSET:
         os.environ.pop(name, None)
-    # Workers that each took all cores would wait for each other. What starts the workers must not
-    # set this, for they would inherit it.
+    # Workers that each use all cores would slow each other down. The process that starts the
+    # workers must not set this variable, because they would inherit it.
     if workers := os.environ.get("PYTEST_XDIST_WORKER_COUNT"):
         threads = max(1, (os.cpu_count() or 1) // int(workers))
         os.environ.setdefault("OMP_NUM_THREADS", str(threads))
@@ -51,7 +51,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests of one file go to one worker, which makes what they share once."""
+    """Run the tests of a file in the same worker, which builds their shared fixtures once."""
     for item in items:
         if not item.get_closest_marker("xdist_group"):
             item.add_marker(pytest.mark.xdist_group(item.path.as_posix()))
@@ -59,7 +59,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def tiny_models(tmp_path_factory) -> Callable[..., Path]:
-    """A function from a family and overrides of its configuration to the model's folder."""
+    """Function from a family and configuration overrides to the folder of a tiny model."""
     from tests.model_families import build
 
     @functools.cache
@@ -71,13 +71,13 @@ def tiny_models(tmp_path_factory) -> Callable[..., Path]:
 
 @pytest.fixture(scope="session")
 def tiny_bert(tiny_models) -> Path:
-    """The folder of a tiny BERT."""
+    """Folder of a tiny BERT."""
     return tiny_models("bert")
 
 
 @pytest.fixture(scope="module")
 def scorer(tiny_bert) -> Any:
-    """InfoLM's, with a tiny BERT."""
+    """InfoLM scorer with a tiny BERT."""
     from infolm_metric import InfoLMScorer
 
     return InfoLMScorer(model_name_or_path=tiny_bert)
@@ -85,7 +85,7 @@ def scorer(tiny_bert) -> Any:
 
 @pytest.fixture(scope="session")
 def space_url(tmp_path_factory) -> Iterator[str]:
-    """The address of the Space, started once for all tests."""
+    """URL of the Space, which is started once for all tests."""
     from tests.space_process import running_space
 
     with running_space(tmp_path_factory.mktemp("space")) as url:
@@ -94,7 +94,7 @@ def space_url(tmp_path_factory) -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def tiny_nli(tmp_path_factory) -> Callable[..., Path]:
-    """A function from a family and labels to the folder of a tiny model of inference."""
+    """Function from a family and labels to the folder of a tiny NLI model."""
     from tests import nli_models
 
     @functools.cache
@@ -106,7 +106,7 @@ def tiny_nli(tmp_path_factory) -> Callable[..., Path]:
 
 @pytest.fixture
 def page_folder(tmp_path, monkeypatch) -> Iterator[Path]:
-    """The working folder, which looks like the checkout; what a page adds goes with it."""
+    """Working folder that looks like the checkout; changes made by a page are undone."""
     from infolm_metric.infolm.measures import MEASURES
     from infolm_metric.metrics import METRICS
     from tests.project_files import ROOT
@@ -124,7 +124,7 @@ def page_folder(tmp_path, monkeypatch) -> Iterator[Path]:
 
 @pytest.fixture
 def no_model(monkeypatch) -> None:
-    """Fails a test in which weights are loaded."""
+    """Guard that fails the test if weights are loaded."""
     from infolm_metric.baryscore import scorer
     from infolm_metric.core import models
     from infolm_metric.infolm import encoders

@@ -1,4 +1,4 @@
-"""What the model is given to read, counted: that nothing is read twice is not left to a clock."""
+"""Recording of encoded contexts, to detect repeated work without measuring time."""
 
 from contextlib import contextmanager
 
@@ -6,8 +6,8 @@ from infolm_metric.infolm.encoders import MaskedLM
 
 
 @contextmanager
-def counted_contexts(monkeypatch, sizes=None):
-    """A list of the contexts that any model reads meanwhile; `sizes` gets those of the batches."""
+def count_contexts(monkeypatch, sizes=None):
+    """Yield a list of all contexts encoded in the block; append the batch sizes to `sizes`."""
     contexts, sizes = [], [] if sizes is None else sizes
     plain = MaskedLM.logits
 

@@ -1,15 +1,15 @@
-"""What can happen to a file: a byte is changed or lost, more is put in, the rest is cut off."""
+"""Damage to files: changed, lost or inserted bytes, and truncation."""
 
 from hypothesis import strategies as st
 
 
 def _damage(place, put_in, cut_off):
-    def damaged(content):
+    def apply(content):
         at = int(place * len(content))
         return content[:at] + put_in + (b"" if cut_off else content[at + 1 :])
 
-    return damaged
+    return apply
 
 
 DAMAGE = st.builds(_damage, st.floats(0, 1, exclude_max=True), st.binary(max_size=2), st.booleans())
-"""Functions from the content of a file to what is left of it."""
+"""Functions from the content of a file to its damaged content."""

@@ -1,4 +1,4 @@
-"""Tokenised and weighted texts made of given tokens, for tests that need no tokenizer."""
+"""Tokenized and weighted texts of given tokens, for tests without a tokenizer."""
 
 import numpy as np
 
@@ -9,8 +9,8 @@ CLS, SEP, MASK = 2, 3, 4
 BERT = Template((CLS,), (SEP,), MASK)
 
 
-def text_of(tokens, template=BERT):
-    """The text of the given ordinary tokens, special ones around them."""
+def make_text(tokens, template=BERT):
+    """Return the text with these tokens between the special tokens of the template."""
     ids = [*template.prefix, *tokens, *template.suffix]
     maskable = np.zeros(len(ids), dtype=bool)
     maskable[len(template.prefix) : len(template.prefix) + len(tokens)] = True
@@ -18,5 +18,5 @@ def text_of(tokens, template=BERT):
 
 
 def weighted_text(*tokens, table=None):
-    """The same, weighed by a table [vocab], or uniformly."""
-    return WeightedText.of(text_of(tokens), table)
+    """Return the text with the weights of a table [vocab], or with uniform weights."""
+    return WeightedText.of(make_text(tokens), table)

@@ -1,8 +1,8 @@
 """Tiny models with random weights, one per family of masked language models, made offline.
 
-Each has the family's own architecture and kind of tokenizer: the special tokens, where they stand
-in the vocabulary, how words are split, and how positions are numbered. They know no English, but
-their predictions are far from uniform and change with the context, which is all a test needs.
+Each has the architecture and the type of tokenizer of its family: special tokens and their place in
+the vocabulary, splitting of words, and numbering of positions. The models know no English, but
+their predictions are far from uniform and change with the context, which is all that tests need.
 
 >>> import tempfile
 >>> from transformers import AutoTokenizer
@@ -41,8 +41,8 @@ COMMON: dict[str, Any] = {
 }
 
 
-def _trained(backend: Tokenizer, trainer: trainers.Trainer) -> dict[str, Any]:
-    """The model part of the tokenizer's JSON after training on SENTENCES."""
+def _train(backend: Tokenizer, trainer: trainers.Trainer) -> dict[str, Any]:
+    """Return the model part of the tokenizer's JSON after training on SENTENCES."""
     backend.train_from_iterator(SENTENCES, trainer)
     return json.loads(backend.to_str())["model"]
 
@@ -50,23 +50,23 @@ def _trained(backend: Tokenizer, trainer: trainers.Trainer) -> dict[str, Any]:
 def _wordpiece(
     tokenizer_class: Any, first: tuple[str, ...], last: tuple[str, ...] = (), **settings: Any
 ) -> Any:
-    """A lower-casing WordPiece tokenizer, special tokens before and after the words."""
+    """Build a lower-casing WordPiece tokenizer, special tokens before and after the words."""
     backend = tokenizer_class()._tokenizer
     letters = sorted(set(backend.normalizer.normalize_str("".join(SENTENCES))) - {" "})
-    # The trainer numbers what it meets in an order that changes from run to run. Letters that are
-    # declared keep their places, and everything made from them follows.
+    # The trainer numbers letters in an order that changes from run to run. Declared letters have a
+    # fixed order, and so do the pieces made from them.
     declared = [*letters, *("##" + letter for letter in letters)]
     trainer = trainers.WordPieceTrainer(
         vocab_size=300, special_tokens=declared, show_progress=False
     )
-    ids = _trained(backend, trainer)["vocab"]
+    ids = _train(backend, trainer)["vocab"]
     tokens = [*first, *sorted(ids, key=ids.__getitem__), *last]
     vocab = {token: index for index, token in enumerate(tokens)}
     return tokenizer_class(vocab=vocab, **settings)
 
 
 def _byte_level(first: tuple[str, ...] = ()) -> tuple[dict[str, int], Any]:
-    """Vocabulary and merges of a byte-level BPE that starts with the given special tokens."""
+    """Return vocabulary and merges of a byte-level BPE that starts with these special tokens."""
     backend = Tokenizer(models.BPE())
     backend.pre_tokenizer = ByteLevel(add_prefix_space=False)
     trainer = trainers.BpeTrainer(
@@ -75,26 +75,26 @@ def _byte_level(first: tuple[str, ...] = ()) -> tuple[dict[str, int], Any]:
         special_tokens=list(first),
         show_progress=False,
     )
-    trained = _trained(backend, trainer)
+    trained = _train(backend, trainer)
     return trained["vocab"], [tuple(pair) for pair in trained["merges"]]
 
 
 def _roberta_tokenizer(**settings: Any) -> Any:
-    """A byte-level BPE tokenizer with RoBERTa's special tokens, the mask last."""
+    """Build a byte-level BPE tokenizer with RoBERTa's special tokens, the mask last."""
     vocab, merges = _byte_level(_ROBERTA_TOKENS)
     vocab["<mask>"] = len(vocab)
     return transformers.RobertaTokenizer(vocab=vocab, merges=merges, **settings)
 
 
 def _gpt2_tokenizer(**settings: Any) -> Any:
-    """A byte-level BPE tokenizer with one special token, which it never adds, and no mask."""
+    """Build a byte-level BPE tokenizer with one special token, never added, and no mask."""
     vocab, merges = _byte_level()
     vocab["<|endoftext|>"] = len(vocab)
     return transformers.GPT2Tokenizer(vocab=vocab, merges=merges, **settings)
 
 
 def _modernbert_tokenizer(**settings: Any) -> Any:
-    """A byte-level BPE tokenizer with BERT's special tokens after the words."""
+    """Build a byte-level BPE tokenizer with BERT's special tokens after the words."""
     vocab, merges = _byte_level()
     backend = Tokenizer(models.BPE(vocab=vocab, merges=merges))
     backend.normalizer = NFC()
@@ -120,13 +120,13 @@ def _modernbert_tokenizer(**settings: Any) -> Any:
 def _unigram(
     tokenizer_class: Any, first: tuple[str, ...], last: tuple[str, ...] = (), **settings: Any
 ) -> Any:
-    """A SentencePiece-like Unigram tokenizer, special tokens before and after the pieces."""
+    """Build a SentencePiece-like Unigram tokenizer, special tokens before and after the pieces."""
     backend = tokenizer_class()._tokenizer
     unknown = tokenizer_class().unk_token
     trainer = trainers.UnigramTrainer(
         vocab_size=260, special_tokens=[unknown], unk_token=unknown, show_progress=False
     )
-    scores = {piece: score for piece, score in _trained(backend, trainer)["vocab"] if score < 0}
+    scores = {piece: score for piece, score in _train(backend, trainer)["vocab"] if score < 0}
     # Beyond two decimals the scores, and with them the order, change from run to run.
     pieces = sorted((-round(score, 2), piece) for piece, score in scores.items())
     vocab = [
@@ -145,7 +145,7 @@ def _family(
     spare_entries: int = 0,
     **family_settings: Any,
 ) -> Callable[..., tuple[Any, Any]]:
-    """A function from configuration overrides to (tokenizer, model with the library's weights)."""
+    """Return a function from configuration overrides to a tokenizer and an untrained model."""
 
     def make(**overrides: Any) -> tuple[Any, Any]:
         settings = {"max_position_embeddings": 40 + padding_offset, **COMMON, **family_settings}
@@ -184,7 +184,7 @@ FAMILIES: dict[str, Callable[..., tuple[Any, Any]]] = {
         partial(_wordpiece, transformers.DistilBertTokenizer, _BERT_TOKENS),
         hidden_dim=64,
     ),
-    # The two families whose embeddings, and so the head, are narrower than the encoder.
+    # Two families whose embeddings, and therefore the head, are narrower than the encoder.
     "albert": _family(
         transformers.AlbertForMaskedLM,
         partial(_unigram, transformers.AlbertTokenizer, _ALBERT_TOKENS),
@@ -199,7 +199,7 @@ FAMILIES: dict[str, Callable[..., tuple[Any, Any]]] = {
         partial(_wordpiece, transformers.MPNetTokenizer, _MPNET_TOKENS, ("<mask>",)),
         padding_offset=2,
     ),
-    # Relative positions only, and more rows in the head than the tokenizer has tokens, as in the
+    # Only relative positions, and more rows in the head than tokens in the tokenizer, as in
     # published checkpoints of this family and the next.
     "deberta-v2": _family(
         transformers.DebertaV2ForMaskedLM,
@@ -212,7 +212,7 @@ FAMILIES: dict[str, Callable[..., tuple[Any, Any]]] = {
         share_att_key=True,
         norm_rel_ebd="layer_norm",
     ),
-    # By the family's rule the first layer sees the whole text; the second sees 4 tokens either way.
+    # Here the first layer attends to the whole text, and the second to 4 tokens on either side.
     "modernbert": _family(
         transformers.ModernBertForMaskedLM,
         _modernbert_tokenizer,
@@ -222,21 +222,21 @@ FAMILIES: dict[str, Callable[..., tuple[Any, Any]]] = {
 }
 
 TOKENIZER_KINDS = ("bert", "roberta", "albert", "modernbert")
-"""A family for each kind of tokenizer."""
+"""One family per type of tokenizer."""
 
 UNFIT: dict[str, Callable[..., tuple[Any, Any]]] = {
     "gpt2": _family(transformers.GPT2LMHeadModel, _gpt2_tokenizer),
     "bert-without-head": _family(transformers.BertModel, _bert_tokenizer),
 }
-"""What people try and cannot use: no mask token in the tokenizer; no masked-LM head in the file."""
+"""Unusable models: no mask token in the tokenizer; no masked-LM head in the file."""
 
 
 def draw_weights(model: torch.nn.Module, scale: float, seed: int) -> None:
-    """Replaces every parameter, norms and biases included, by seeded random numbers.
+    """Replace every parameter, including norms and biases, with seeded random numbers.
 
-    Embeddings get the full scale, as the head is tied to them and sharpness comes from there. The
-    rest gets less: attention that picks a single token would make float32 errors grow, and large
-    biases would drown what the context says.
+    Embeddings get the full scale, because the head is tied to them and they determine how peaked
+    the predictions are. The rest gets less: attention to a single token would amplify float32
+    errors, and large biases would outweigh the context.
     """
     embeddings = {
         id(part.weight) for part in model.modules() if isinstance(part, torch.nn.Embedding)
@@ -256,11 +256,11 @@ def draw_weights(model: torch.nn.Module, scale: float, seed: int) -> None:
 
 
 def build(family: str, folder: Path, seed: int = 0, **config_overrides: Any) -> Path:
-    """`folder`, with a model and tokenizer of the family that the Auto classes load from it.
+    """Save a model and tokenizer of a family in `folder`, for the Auto classes; return `folder`.
 
     `family` is a key of FAMILIES or UNFIT; `config_overrides` go to the model's configuration
     (`initializer_range` is the scale of the weights, `dtype` the type they are saved in). The same
-    arguments give the same weights, and torch's global random state is left as it was.
+    arguments give the same weights, and torch's global random state does not change.
     """
     with torch.random.fork_rng(devices=[]):
         tokenizer, model = {**FAMILIES, **UNFIT}[family](**config_overrides)
@@ -300,8 +300,8 @@ class FolderMaker:
         return os.mkdir, (str(self.folder),)
 
 
-def edited(source: Path, target: Path, file: str, **changes: Any) -> Path:
-    """`target`, a copy of a model's folder with entries of a JSON file changed; None removes."""
+def edit_copy(source: Path, target: Path, file: str, **changes: Any) -> Path:
+    """Copy a model's folder to `target` and change entries of a JSON file; None removes one."""
     shutil.copytree(source, target)
     entries = json.loads((target / file).read_text()) | changes
     entries = {name: value for name, value in entries.items() if value is not None}

@@ -1,7 +1,7 @@
-"""Tiny models of natural language inference with random weights, one per family, made offline.
+"""Tiny NLI models with random weights, one per family, made offline.
 
-They know nothing of inference; their probabilities change with the texts and with their order,
-which is all a test needs.
+They know nothing about inference, but their probabilities change with the texts and their order,
+which is all that tests need.
 """
 
 from collections.abc import Sequence
@@ -23,14 +23,14 @@ def _name_outputs(config: Any, names: Sequence[str]) -> None:
     config.label2id = {name: index for index, name in enumerate(names)}
 
 
-def _saved(folder: Path, model: Any, tokenizer: Any) -> Path:
+def _save(folder: Path, model: Any, tokenizer: Any) -> Path:
     model.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return folder
 
 
 def build(folder: Path, family: str = "bert", labels: Sequence[str] = LABELS) -> Path:
-    """`folder`, with a classifier and tokenizer of the family that the Auto classes load from it.
+    """Save a classifier and tokenizer of a family in `folder`, for the Auto classes.
 
     The same arguments give the same weights.
     """
@@ -39,13 +39,13 @@ def build(folder: Path, family: str = "bert", labels: Sequence[str] = LABELS) ->
         _name_outputs(masked.config, labels)
         model = transformers.AutoModelForSequenceClassification.from_config(masked.config)
     model_families.draw_weights(model, masked.config.initializer_range, 0)
-    return _saved(folder, model, tokenizer)
+    return _save(folder, model, tokenizer)
 
 
 def build_bart(
     folder: Path, kind: Any = transformers.BartForSequenceClassification, scale: float = 0.4
 ) -> Path:
-    """`folder`, with a BART, by default a classifier of the states at the last end token."""
+    """Save a BART in `folder`, by default a classifier of the states at the last end token."""
     with torch.random.fork_rng(devices=[]):
         tokenizer, _ = model_families.FAMILIES["roberta"]()
         sizes = {"layers": 2, "attention_heads": 4, "ffn_dim": 64}
@@ -62,13 +62,13 @@ def build_bart(
         _name_outputs(config, LABELS)
         model = kind(config)
     model_families.draw_weights(model, scale, 0)
-    return _saved(folder, model, tokenizer)
+    return _save(folder, model, tokenizer)
 
 
-def reordered(source: Path, folder: Path, order: Sequence[int], names: Sequence[str]) -> Path:
-    """`folder`, with the BERT of `source` whose outputs are in another order, under these names."""
+def reorder_outputs(source: Path, folder: Path, order: Sequence[int], names: Sequence[str]) -> Path:
+    """Save the BERT of `source` in `folder`, with reordered and renamed outputs."""
     model = transformers.BertForSequenceClassification.from_pretrained(source)
     for parameter in (model.classifier.weight, model.classifier.bias):
         parameter.data = parameter.data[list(order)]
     _name_outputs(model.config, names)
-    return _saved(folder, model, transformers.AutoTokenizer.from_pretrained(source))
+    return _save(folder, model, transformers.AutoTokenizer.from_pretrained(source))

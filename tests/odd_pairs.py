@@ -1,4 +1,4 @@
-"""Pairs of texts of which one has no tokens, one has digits and one is a copy; and a long text."""
+"""Unusual pairs, with empty texts, digits and identical texts, and a long text."""
 
 PAIRS = [
     ("the cat sat on the mat", "the cat is on the mat"),

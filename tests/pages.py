@@ -1,17 +1,17 @@
-"""Runs what a page of Markdown shows, in order, and compares what it prints with what is shown.
+"""Runner of the examples on a Markdown page, which compares their output with the page.
 
-The convention, for whoever writes a page:
+Conventions for pages:
 
-- ```python blocks run in one namespace. With `>>>` prompts a block is a doctest: what each
-  statement prints is compared. Without prompts it is plain code, and must print nothing; if its
-  first line is a comment that names a file (`# overlap.py`), it is written there instead, for
-  later blocks to import or run.
-- ```console blocks hold commands, each after `$ ` and continued after a backslash, and under each
-  what it prints: to standard output, and if it fails to standard error as well. Of the parts that
-  `&&` joins, those that install or test the project do not run.
-- Blocks in any other language (```bash, ```text, ...) are for the reader alone.
+- ```python blocks share a namespace. A block with `>>>` prompts is a doctest: the output of each
+  statement is compared. A block without prompts is plain code and must print nothing; if its first
+  line is a comment with a file name (`# overlap.py`), the block is written to that file instead,
+  so that later blocks can import or run it.
+- ```console blocks contain commands, each after `$ ` and continued after a backslash, followed by
+  their output: standard output and, if the command fails, standard error. Parts of a command,
+  joined by `&&`, that install or test the project are skipped.
+- Blocks in other languages (```bash, ```text, ...) are not run.
 
-White space may differ, and `...` stands for anything; numbers are compared as they are written.
+White space may differ, and `...` matches any text; numbers are compared as text.
 """
 
 import contextlib
@@ -31,11 +31,11 @@ from infolm_metric.commands.main import main as infolm
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 FILE = re.compile(r"# (?P<file>\w+\.py)\n")
 COMMAND = re.compile(r"^\$ (?P<command>(?:.*\\\n)*.*)\n(?P<output>(?:(?!\$ ).*\n)*)", re.MULTILINE)
-NOT_RUN = {"git", "pip", "pytest"}
+SKIPPED = {"git", "pip", "pytest"}
 
 
 def python_blocks(document: Document) -> Iterator[Region]:
-    """Doctests, plain code, and files."""
+    """Yield doctests, plain code, and files."""
     for region in PythonCodeBlockParser(doctest_optionflags=OPTIONS)(document):
         if isinstance(region.parsed, str) and FILE.match(region.parsed):
             region.evaluator = write
@@ -43,12 +43,12 @@ def python_blocks(document: Document) -> Iterator[Region]:
 
 
 def write(example: Example) -> None:
-    """Put a module into the working folder."""
+    """Write a module into the working folder."""
     Path(FILE.match(example.parsed)["file"]).write_text(example.parsed, encoding="utf-8")
 
 
 def run_commands(example: Example) -> str | None:
-    """What a command printed, if it is not what is shown."""
+    """Return the first command whose output differs from the page, with its output."""
     for example_command in COMMAND.finditer(f"{example.parsed}\n"):
         output = shell(example_command["command"])
         if not doctest.OutputChecker().check_output(example_command["output"], output, OPTIONS):
@@ -57,8 +57,8 @@ def run_commands(example: Example) -> str | None:
 
 
 def shell(command: str) -> str:
-    """What the command prints; `infolm` alone, its streams as they are, answers in this process."""
-    run = "&&".join(part for part in command.split("&&") if part.split()[0] not in NOT_RUN)
+    """Return the output of a command; run `infolm` in this process if no shell is needed."""
+    run = "&&".join(part for part in command.split("&&") if part.split()[0] not in SKIPPED)
     words = shlex.split(run.replace("\\\n", ""))
     if words[:1] != ["infolm"] or set("|&;<>") & set(run):
         process = subprocess.run(["bash", "-c", run], capture_output=True, text=True)
@@ -75,5 +75,5 @@ PAGES = Sybil([python_blocks, CodeBlockParser("console", run_commands)])
 
 
 def check(page: Path) -> int:
-    """How many examples a page has; an exception tells of one that prints something else."""
+    """Run and count the examples of a page; fail if an example prints something else."""
     return sum(example.evaluate() is None for example in PAGES.parse(page))

@@ -1,4 +1,4 @@
-"""A hundred sentences and what each says in other words; no two lines are about the same thing."""
+"""A hundred sentences with a paraphrase each; no two sentences have the same topic."""
 
 from pathlib import Path
 

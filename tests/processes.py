@@ -1,4 +1,4 @@
-"""Python in a process of its own, which finds the package and the tests of this checkout."""
+"""Separate Python processes that import the package and the tests of this checkout."""
 
 import os
 import signal
@@ -11,9 +11,9 @@ TWO_RANKS = ("-m", "torch.distributed.run", "--standalone", "--nproc-per-node", 
 
 
 def started(*arguments: object, **options: object) -> subprocess.Popen[str]:
-    """The process of `python ARGUMENTS`; `env` is added to the environment.
+    """Start `python ARGUMENTS` with `env` added to the environment.
 
-    It hears interrupts, which what a shell runs in the background ignores, and so would this.
+    The process handles interrupts, although background jobs of a shell ignore them by default.
     """
     environment = {**os.environ, "PYTHONPATH": str(ROOT), **options.pop("env", {})}
     command = [options.pop("python", sys.executable), *map(str, arguments)]
@@ -27,7 +27,7 @@ def started(*arguments: object, **options: object) -> subprocess.Popen[str]:
 
 
 def printed(*arguments: object, **options: object) -> str:
-    """What `python ARGUMENTS` printed; fails with what it complained of if it did not end well."""
+    """Run `python ARGUMENTS` and return its output; fail with all output if the process fails."""
     with started(*arguments, **options) as process:
         output, errors = process.communicate()
     assert process.returncode == 0, output + errors

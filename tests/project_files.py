@@ -1,4 +1,4 @@
-"""Where the project's own files are, for tests that look at the project as a whole."""
+"""Files of the project, for tests that examine the project as a whole."""
 
 import subprocess
 from pathlib import Path
@@ -7,7 +7,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 def project_files() -> list[Path]:
-    """The files of the project, relative to ROOT: what git tracks, or would if asked to."""
+    """List the files of the project relative to ROOT: tracked, or untracked and not ignored."""
     listing = subprocess.run(
         ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
         cwd=ROOT,

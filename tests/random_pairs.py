@@ -1,4 +1,4 @@
-"""Pairs of made-up sentences, as many as wanted and always the same ones."""
+"""Reproducible pairs of made-up sentences."""
 
 import json
 import random
@@ -12,7 +12,7 @@ WORDS = TEXT.split()
 
 
 def random_pairs(count: int, seed: int = 0, longest: int = 9) -> list[dict[str, object]]:
-    """Rows with a prediction and one or two references, of 1 to `longest` words each.
+    """Return rows with a prediction and one or two references of 1 to `longest` words each.
 
     >>> random_pairs(1) == random_pairs(1)
     True
@@ -29,6 +29,6 @@ def random_pairs(count: int, seed: int = 0, longest: int = 9) -> list[dict[str, 
 
 
 def write_lines(path: Path, rows: list[dict[str, object]]) -> Path:
-    """`path`, with a JSON object on a line for each row."""
+    """Write each row as a line of JSON to `path`, and return `path`."""
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     return path

@@ -1,7 +1,7 @@
-"""BaryScore spelled out, slowly: the definition, the authors' algorithm, and the linear program.
+"""Literal implementation of BaryScore: definition, authors' algorithm, linear program.
 
-Nothing here is shared with the package but the model's and the tokenizer's files, and POT, as the
-authors use it.
+It is slow, and shares nothing with the package except the files of the model and the tokenizer,
+and POT, which the authors use.
 """
 
 import itertools
@@ -16,21 +16,21 @@ from transformers import AutoModel, AutoTokenizer
 
 
 class ReferenceBaryScore:
-    """A model in float64, which reads one text at a time."""
+    """BaryScore with a float64 model that encodes one text at a time."""
 
     def __init__(self, folder):
         self.tokenizer = AutoTokenizer.from_pretrained(folder)
         self.model = AutoModel.from_pretrained(folder, dtype=torch.float64).eval()
 
     def tokens(self, text, special=False):
-        """The ids of a text, and where the tokens stand that have points."""
+        """Return the ids of a text and the positions of the tokens that become points."""
         encoded = self.tokenizer(text, return_special_tokens_mask=True)
         ids, flags = encoded["input_ids"], encoded["special_tokens_mask"]
         positions = [i for i, flag in enumerate(flags) if special or not flag]
         return ids, positions or list(range(len(ids)))
 
     def layers(self, text, layers=5, special=False):
-        """The normalised states of the last layers, [layers, tokens, hidden]."""
+        """Return the normalised states of the last layers, [layers, tokens, hidden]."""
         ids, positions = self.tokens(text, special)
         rows = torch.tensor([ids])
         with torch.no_grad():
@@ -45,7 +45,7 @@ class ReferenceBaryScore:
         )
 
     def weights(self, text, documents=None):
-        """The weights of a text's tokens; uniform without documents."""
+        """Return the token weights of a text, uniform without documents."""
         ids, positions = self.tokens(text)
         values = np.ones(len(positions))
         special = not any(self.tokenizer(text, return_special_tokens_mask=True)["input_ids"][1:-1])
@@ -57,28 +57,28 @@ class ReferenceBaryScore:
         return values / values.sum() if values.any() else np.full(len(values), 1 / len(values))
 
     def score(self, candidate, reference, layers=5, documents=None):
-        """The least cost of moving one text's mean points onto the other's."""
+        """Return the minimum cost of moving the mean points of one text to the other's."""
         x, y = (self.layers(text, layers).mean(0) for text in (candidate, reference))
         a, b = (self.weights(text, documents) for text in (candidate, reference))
-        return transport_cost(a, b, squared(x, y))
+        return transport_cost(a, b, squared_distances(x, y))
 
     def authors_score(self, candidate, reference, layers=5):
-        """What the authors' code gives: special tokens kept, uniform, barycentres from zeros."""
+        """Score as the authors' code: special tokens, uniform weights, barycentres from zeros."""
         points = [
             literal_barycentre(self.layers(text, layers, special=True))
             for text in (candidate, reference)
         ]
         sizes = list(map(len, points))
-        return transport_cost(*(np.full(n, 1 / n) for n in sizes), squared(*points))
+        return transport_cost(*(np.full(n, 1 / n) for n in sizes), squared_distances(*points))
 
 
-def squared(x, y):
-    """Squared distances, [n, m], by differences."""
+def squared_distances(x, y):
+    """Compute squared distances [n, m] from differences."""
     return ((x[:, None] - y[None]) ** 2).sum(-1)
 
 
 def transport_plan(a, b, cost):
-    """The cheapest way to move masses a [n] onto b [m], [n, m], by HiGHS."""
+    """Compute the optimal plan [n, m] from masses a [n] to b [m] with HiGHS."""
     n, m = cost.shape
     i, j = np.divmod(np.arange(n * m), m)
     equations = np.concatenate([i, n + j]), np.tile(np.arange(n * m), 2)
@@ -89,13 +89,14 @@ def transport_plan(a, b, cost):
 
 
 def transport_cost(a, b, cost):
-    """The least cost, by HiGHS."""
+    """Compute the minimum cost with HiGHS."""
     return float((transport_plan(a, b, cost) * cost).sum())
 
 
 def literal_barycentre(layers, start=None):
-    """The free-support barycentre of layers [layers, tokens, hidden], as the authors' code asks POT
-    for it: with uniform weights, from zeros. Their layers are float32.
+    """Compute the free-support barycentre of layers [layers, tokens, hidden] as the authors do.
+
+    They call POT with float32 layers, uniform weights, and zeros as initial points.
     """
     count = layers.shape[1]
     uniform = np.full(count, 1 / count)
@@ -108,16 +109,16 @@ def literal_barycentre(layers, start=None):
     )
 
 
-def iterated_barycentre(layers, weights, start, steps=100):
-    """The iteration of Cuturi and Doucet (2014), written out, and how far its first step goes.
+def iterate_barycentre(layers, weights, start, steps=100):
+    """Iterate as Cuturi and Doucet (2014); return the points and the size of the first step.
 
-    Each point goes to the mean over the layers of what its mass is moved onto.
+    Each point moves to the mean, over the layers, of the points that receive its mass.
     """
     points, first = start, None
     for _ in range(steps):
         moved = np.zeros_like(points)
         for layer in layers:
-            plan = transport_plan(weights, weights, squared(points, layer))
+            plan = transport_plan(weights, weights, squared_distances(points, layer))
             moved += plan @ layer / weights[:, None] / len(layers)
         step = float(((moved - points) ** 2).sum())
         first = step if first is None else first
@@ -128,13 +129,15 @@ def iterated_barycentre(layers, weights, start, steps=100):
 
 
 def objective(points, layers):
-    """What a barycentre minimises: the mean squared distance to the layers, uniform weights."""
+    """Compute the objective of a barycentre: the mean transport cost to the layers."""
     uniform = np.full(len(points), 1 / len(points))
-    return np.mean([ot.emd2(uniform, uniform, squared(points, layer)) for layer in layers])
+    return np.mean(
+        [ot.emd2(uniform, uniform, squared_distances(points, layer)) for layer in layers]
+    )
 
 
-def least_cost_by_hand(a, b, cost):
-    """The least cost over all vertices of the transport polytope, for few points."""
+def brute_force_cost(a, b, cost):
+    """Minimise the cost over all vertices of the transport polytope, for few points."""
     n, m = cost.shape
     rows = [[float(i == k) for i in range(n) for _ in range(m)] for k in range(n)]
     columns = [[float(j == k) for _ in range(n) for j in range(m)] for k in range(m - 1)]

@@ -1,7 +1,7 @@
-"""InfoLM written out literally in float64, slow on purpose: what the package is checked against.
+"""Literal float64 implementation of InfoLM, slow on purpose, to check the package against.
 
-Nothing here is shared with the package. Every masked copy of a text goes through the model alone,
-so there is no batching, no padding, no reuse and no shortcut that could hide a mistake.
+It shares no code with the package. Every masked context goes through the model alone, without
+batching, padding, caching or any other shortcut that could hide a mistake.
 """
 
 import math
@@ -14,13 +14,13 @@ from torch import Tensor
 from transformers import AutoModelForMaskedLM, AutoTokenizer
 
 Position = tuple[list[int], int, int]
-"""A masked context's token ids, where its mask stands, and the token id that stood there."""
+"""Token ids of a masked context, index of its mask, and original token id."""
 
 Measure = Callable[[Tensor, Tensor, float | None, float | None], float]
 
 
 def _log_power_sum(log_p: Tensor, log_q: Tensor, s: float, t: float) -> Tensor:
-    """log S(s, t), where S(s, t) = sum p^s q^t."""
+    """Compute log S(s, t), S(s, t) = sum p^s q^t."""
     return torch.logsumexp(s * log_p + t * log_q, -1)
 
 
@@ -42,10 +42,10 @@ def _renyi(log_p: Tensor, log_q: Tensor, alpha: float | None, beta: float | None
 def _ab(log_p: Tensor, log_q: Tensor, alpha: float | None, beta: float | None) -> float:
     assert alpha is not None and beta is not None
     total = alpha + beta
-    of_p = _log_power_sum(log_p, log_q, total, 0).item() / (beta * total)
-    of_q = _log_power_sum(log_p, log_q, 0, total).item() / (alpha * total)
-    of_both = _log_power_sum(log_p, log_q, alpha, beta).item() / (alpha * beta)
-    return of_p + of_q - of_both
+    p_term = _log_power_sum(log_p, log_q, total, 0).item() / (beta * total)
+    q_term = _log_power_sum(log_p, log_q, 0, total).item() / (alpha * total)
+    cross_term = _log_power_sum(log_p, log_q, alpha, beta).item() / (alpha * beta)
+    return p_term + q_term - cross_term
 
 
 def _beta(log_p: Tensor, log_q: Tensor, alpha: float | None, beta: float | None) -> float:
@@ -82,13 +82,13 @@ REFERENCE_MEASURES: dict[str, Measure] = {
 }
 """Name -> function of (log p of the reference, log q of the candidate, alpha, beta).
 
-Float64 log-probabilities of shape [vocab], everywhere finite. The formulas are as printed in the
-design: they lose digits near their singular parameters, `fisher_rao_distance` has an error of up
-to 3e-8 near 0, and equal distributions may give a tiny number of either sign.
+Log-probabilities are finite float64 tensors [vocab]. The formulas are not stabilized: they lose
+digits near their singular parameters, `fisher_rao_distance` has an error of up to 3e-8 near 0, and
+equal distributions may give a tiny number of either sign.
 """
 
 
-def symmetrised(
+def symmetrize_measure(
     name: str,
     log_p: Tensor,
     log_q: Tensor,
@@ -96,14 +96,14 @@ def symmetrised(
     beta: float | None = None,
     symmetrize: str = "jeffreys",
 ) -> float:
-    """The named measure of reference p and candidate q, both [vocab], made symmetric as asked.
+    """Compute a measure of reference p and candidate q, both [vocab], symmetrized as requested.
 
     >>> p, q = torch.tensor([0.5, 0.5]).double().log(), torch.tensor([0.25, 0.75]).double().log()
-    >>> round(symmetrised("kl_divergence", p, q, symmetrize="none"), 4)
+    >>> round(symmetrize_measure("kl_divergence", p, q, symmetrize="none"), 4)
     0.1438
-    >>> round(symmetrised("kl_divergence", p, q, symmetrize="reverse"), 4)
+    >>> round(symmetrize_measure("kl_divergence", p, q, symmetrize="reverse"), 4)
     0.1308
-    >>> round(symmetrised("kl_divergence", p, q), 4)
+    >>> round(symmetrize_measure("kl_divergence", p, q), 4)
     0.1373
     """
     measure = REFERENCE_MEASURES[name]
@@ -123,7 +123,7 @@ def symmetrised(
 
 
 def window_starts(length: int, window: int) -> list[int]:
-    """Where the windows over `length` tokens start.
+    """Return the starts of the windows over `length` tokens.
 
     >>> window_starts(length=10, window=4)
     [0, 2, 4, 6]
@@ -135,21 +135,21 @@ def window_starts(length: int, window: int) -> list[int]:
 
 
 def nearest_window(index: int, starts: Sequence[int], window: int) -> int:
-    """The start of the window whose centre is nearest to token `index`; the earlier of two.
+    """Return the start of the window with the centre nearest to token `index`, ties to the earlier.
 
     >>> [nearest_window(index, [0, 2, 4, 6], 4) for index in range(10)]
     [0, 0, 0, 2, 2, 4, 4, 6, 6, 6]
     >>> [nearest_window(index, [0, 2, 4], 5) for index in range(9)]
     [0, 0, 0, 0, 2, 2, 4, 4, 4]
     """
-    # Twice the distance, so that centres between two tokens stay whole numbers.
+    # Distances are doubled, so that centres between two tokens are integers.
     return min(starts, key=lambda start: (abs(2 * index - (2 * start + window - 1)), start))
 
 
 class ReferenceInfoLM:
-    """The metric of one model: positions, distributions and scores, as the design states them.
+    """InfoLM with a model from a folder: positions, distributions and scores.
 
-    `masked` False reads every token in sight, as with masks_per_pass=0.
+    `masked=False` leaves all tokens visible, as with masks_per_pass=0.
     """
 
     def __init__(self, folder: str | Path, masked: bool = True) -> None:
@@ -161,10 +161,10 @@ class ReferenceInfoLM:
         self.max_length = min(self.tokenizer.model_max_length, self._model_positions())
 
     def _model_positions(self) -> int:
-        """How many tokens the model has positions for.
+        """Return the number of tokens for which the model has positions.
 
-        RoBERTa-like models keep the rows up to the padding index for padding, which shows in
-        their table of positions having a padding index at all.
+        RoBERTa-like models reserve the rows up to the padding index for padding. Only these models
+        have a padding index in their position embeddings.
         """
         offset = 0
         for name, module in self.model.named_modules():
@@ -174,7 +174,7 @@ class ReferenceInfoLM:
         return self.model.config.max_position_embeddings - offset
 
     def _encode(self, text: str, **options: object) -> tuple[list[int], list[int]]:
-        """Token ids with special tokens, and the indices of those that the text itself gave."""
+        """Return token ids with special tokens, and the indices of the text's own tokens."""
         encoded = self.tokenizer(text, return_special_tokens_mask=True, verbose=False, **options)
         flags = encoded["special_tokens_mask"]
         return encoded["input_ids"], [index for index, flag in enumerate(flags) if not flag]
@@ -182,9 +182,9 @@ class ReferenceInfoLM:
     def positions(
         self, text: str, max_length: int | None = None, long_text: str = "truncate"
     ) -> list[Position]:
-        """Every masked context of a text, in the order of its tokens.
+        """Return every masked context of a text, in the order of its tokens.
 
-        A text without maskable tokens has one: a lone mask, which stands for itself.
+        A text without maskable tokens has a single context with a mask as its only token.
         """
         max_length = self.max_length if max_length is None else max_length
         mask_id = self.tokenizer.mask_token_id
@@ -207,7 +207,7 @@ class ReferenceInfoLM:
         ]
 
     def _windowed_positions(self, tokens: list[int], max_length: int) -> list[Position]:
-        """Every token masked once, in the window whose centre is nearest to it."""
+        """Mask every token once, in the window with the nearest centre."""
         window = max_length - len(self.prefix) - len(self.suffix)
         starts = window_starts(len(tokens), window)
         positions = []
@@ -229,10 +229,10 @@ class ReferenceInfoLM:
         long_text: str = "truncate",
         interpolation: float = 0.0,
     ) -> Tensor:
-        """log p(. | text), float64 [vocab], mixed with the text's own tokens.
+        """Compute log p(. | text), float64 [vocab], interpolated with the text's own tokens.
 
-        `weights` gives each token id its weight (None: uniform); if all of the text's tokens weigh
-        0, they are weighed uniformly.
+        `weights` maps token ids to weights (None: uniform). If all tokens of the text have weight
+        0, the weights are uniform.
         """
         log_predictions, gammas = [], []
         for context, position, token in self.positions(text, max_length, long_text):
@@ -260,10 +260,10 @@ class ReferenceInfoLM:
         max_length: int | None = None,
         long_text: str = "truncate",
     ) -> dict[int, float]:
-        """log((N + 1) / (df + 1)) of every token id that the model knows, seen or not.
+        """Compute log((N + 1) / (df + 1)) for every token id of the model.
 
-        A document contains the tokens that scoring it would mask, not the special tokens that the
-        tokenizer adds around them.
+        A document contains the tokens that scoring would mask, without the special tokens that
+        the tokenizer adds.
         """
         contents = [
             {token for _, _, token in self.positions(document, max_length, long_text)}
@@ -279,7 +279,7 @@ class ReferenceInfoLM:
     def distinct_documents(
         self, documents: Sequence[str], max_length: int | None, long_text: str
     ) -> int:
-        """How many of the documents are different texts to the model, after the cut."""
+        """Count the documents that are distinct after tokenization and truncation."""
         texts = (
             tuple(token for _, _, token in self.positions(document, max_length, long_text))
             if self._encode(document)[1]
@@ -303,7 +303,7 @@ class ReferenceInfoLM:
         long_text: str = "truncate",
         interpolation: float = 0.0,
     ) -> list[float]:
-        """One score for each candidate, against its reference or references.
+        """Score each candidate against its reference or references.
 
         `idf` is False, True or "references", "separate", or a table as idf_table returns it.
         """
@@ -316,23 +316,23 @@ class ReferenceInfoLM:
             long_text=long_text,
             interpolation=interpolation,
         )
-        weights_of_p: Mapping[int, float] | None = None
-        weights_of_q: Mapping[int, float] | None = None
+        reference_weights: Mapping[int, float] | None = None
+        candidate_weights: Mapping[int, float] | None = None
         if isinstance(idf, Mapping):
-            weights_of_p = weights_of_q = idf
+            reference_weights = candidate_weights = idf
         elif idf:
             documents = [[text for texts in listed for text in texts]]
             documents += [list(candidates)] if idf == "separate" else []
             if all(self.distinct_documents(side, max_length, long_text) > 1 for side in documents):
-                weights_of_p, weights_of_q = table(documents[0]), table(documents[-1])
+                reference_weights, candidate_weights = table(documents[0]), table(documents[-1])
 
         scores = []
         for candidate, texts in zip(candidates, listed, strict=True):
-            log_q = log_distribution(candidate, weights=weights_of_q)
+            log_q = log_distribution(candidate, weights=candidate_weights)
             values = []
             for text in texts:
-                log_p = log_distribution(text, weights=weights_of_p)
-                values.append(symmetrised(measure, log_p, log_q, alpha, beta, symmetrize))
+                log_p = log_distribution(text, weights=reference_weights)
+                values.append(symmetrize_measure(measure, log_p, log_q, alpha, beta, symmetrize))
             combined = {"min": min(values), "mean": sum(values) / len(values)}
             scores.append(combined[multi_reference])
         return scores

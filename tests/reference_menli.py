@@ -1,7 +1,7 @@
-"""MENLI as its authors' program computes it, one pair at a time, written anew from its description.
+"""Literal implementation of MENLI from its description, one pair at a time.
 
-Chen and Eger, TACL 2023; cyr19/MENLI: softmax of the model for one pair, a formula of the mean of
-both directions' probabilities, and a combination of min-max scaled scores.
+Chen and Eger, TACL 2023; cyr19/MENLI: softmax of the model for one pair, a formula of the
+probabilities averaged over both directions, and a combination of min-max scaled scores.
 """
 
 from pathlib import Path
@@ -20,7 +20,7 @@ FORMULAS = {
 
 
 class ReferenceMENLI:
-    """The model of a folder, whose outputs are entailment, neutrality and contradiction."""
+    """MENLI with a model whose outputs are entailment, neutral and contradiction."""
 
     def __init__(self, folder: Path, max_length: int) -> None:
         self.tokenizer = AutoTokenizer.from_pretrained(folder)
@@ -28,8 +28,8 @@ class ReferenceMENLI:
         self.max_length = max_length
 
     def probabilities(self, premise: str, hypothesis: str) -> np.ndarray:
-        """e, n and c."""
-        encoded = self.tokenizer(  # as a batch, for an empty text alone would be no text
+        """Return the probabilities of entailment, neutral and contradiction."""
+        encoded = self.tokenizer(  # as a batch, because a single empty text would be omitted
             [premise],
             [hypothesis],
             truncation=True,
@@ -40,18 +40,18 @@ class ReferenceMENLI:
             return self.model(**encoded).logits[0].double().softmax(-1).numpy()
 
     def score(self, reference: str, candidate: str, formula: str, direction: str) -> float:
-        """The score of one pair."""
+        """Score one pair."""
         rh = self.probabilities(reference, candidate)
         hr = self.probabilities(candidate, reference)
         return FORMULAS[formula](*{"rh": rh, "hr": hr, "avg": (rh + hr) / 2}[direction])
 
 
 def min_max(scores: list[float]) -> np.ndarray:
-    """Scores scaled to [0, 1]."""
+    """Scale scores to [0, 1]."""
     array = np.asarray(scores)
     return (array - array.min()) / (array.max() - array.min())
 
 
 def combine(nli: list[float], metric: list[float], weight: float) -> np.ndarray:
-    """The combination, where higher is better in both."""
+    """Combine scores of two metrics in which higher is better."""
     return weight * min_max(nli) + (1 - weight) * min_max(metric)

@@ -1,4 +1,4 @@
-"""The Space as a process of its own, as a user starts it."""
+"""The Space in a separate process, started as a user would."""
 
 import os
 import signal
@@ -23,9 +23,9 @@ def running_space(
     python: str | Path = sys.executable,
     imported: Path | None = ROOT,
 ) -> Iterator[str]:
-    """The address of the Space, started by `python app.py` in the folder `home` and ended after.
+    """Run `python app.py` in the folder `home` and yield the URL of the Space.
 
-    `imported` is where the package comes from, if it is not beside the page.
+    `imported` is the folder of the package, unless the package is next to the app.
     """
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -55,6 +55,6 @@ def running_space(
 
 
 def answers(port: int) -> bool:
-    """Whether something listens there."""
+    """Return whether a server listens on the port."""
     with socket.socket() as client:
         return client.connect_ex(("127.0.0.1", port)) == 0

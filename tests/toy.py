@@ -1,4 +1,4 @@
-"""A whole metric in a few lines, to prove that nothing above the core knows the others."""
+"""Minimal metric, which shows that all code above the core works for any metric."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -11,15 +11,15 @@ from infolm_metric.core.settings import Settings
 from infolm_metric.metrics import Metric
 
 TOY = Metric("toy", "tests.toy:ToySettings", "tests.toy:ToyScorer", "tests.toy:Toy")
-"""Its entry for the table of metrics."""
+"""Entry for the table of metrics."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ToySettings(Settings):
-    """Settings of the toy.
+    """Settings of the toy metric.
 
     Args:
-        size: characters of a piece.
+        size: number of characters per piece.
     """
 
     metric = "toy"
@@ -31,7 +31,7 @@ class ToySettings(Settings):
 
 
 class ToyScorer(Scorer):
-    """The share of pieces of so many characters that two texts have in common."""
+    """Fraction of pieces of `size` characters that two texts have in common."""
 
     settings_type = ToySettings
     higher_is_better = True
@@ -48,6 +48,6 @@ class ToyScorer(Scorer):
 
 
 class Toy(EvaluateMetric):
-    """The same for `evaluate`."""
+    """Toy metric for `evaluate`."""
 
     scorer_type = ToyScorer

@@ -1,4 +1,4 @@
-"""What every metric does alike: evaluate's protocol, scores, streams, copies, what is kept."""
+"""Contract of all metrics: `evaluate` protocol, scores, streams, copies, warnings, caching."""
 
 import copy
 import json
@@ -34,13 +34,13 @@ from tests.toy import TOY
 
 pytestmark = pytest.mark.filterwarnings("ignore:infolm:UserWarning")
 
-SETTINGS = {  # of each metric: such as its small models need, and a change of the scores
+SETTINGS = {  # settings for the tiny model of each metric, and a change of settings
     "infolm": ({}, {"temperature": 2.0}),
     "baryscore": ({"layers": 2}, {"layers": 1}),
     "menli": ({}, {"formula": "e-c"}),
     "toy": ({}, {"size": 2}),
 }
-ODD = {  # what is warned of in the odd texts
+EXPECTED_WARNINGS = {  # for unusual texts
     "infolm": {"too_long": 1, "empty": 2, "one_token": 2, "zero_weight": 2},
     "baryscore": {"too_long": 1, "empty": 2, "zero_weight": 2},
     "menli": {"too_long_pairs": 1, "empty": 2},
@@ -58,13 +58,13 @@ WITH_MODEL = pytest.mark.parametrize("metric", METRICS, indirect=True)
 
 @pytest.fixture(params=SETTINGS)
 def metric(request):
-    """The entry of a metric in the table, with its name."""
+    """Entry of a metric in the table of metrics."""
     return {**METRICS, "toy": TOY}[request.param]
 
 
 @pytest.fixture
 def tiny_settings(metric, tiny_bert, tiny_nli):
-    """The settings by which it reads with a small model."""
+    """Settings of the metric for a tiny model."""
     settings, _ = SETTINGS[metric.name]
     model = tiny_nli() if metric.name == "menli" else tiny_bert
     return settings if metric.name == "toy" else {"model_name_or_path": str(model), **settings}
@@ -72,7 +72,7 @@ def tiny_settings(metric, tiny_bert, tiny_nli):
 
 @pytest.fixture
 def change(metric):
-    """A setting that changes its scores."""
+    """Setting that changes the scores of the metric."""
     return SETTINGS[metric.name][1]
 
 
@@ -83,7 +83,7 @@ def scorer(metric, tiny_settings):
 
 @pytest.fixture
 def make(metric, scorer):
-    """The class for evaluate, with the settings of the scorer."""
+    """Function that creates the metric for `evaluate` with the settings of the scorer."""
     metric_type = pkgutil.resolve_name(metric.evaluate)
     values = {name: getattr(scorer.settings, name) for name in field_types(type(scorer.settings))}
     return lambda **settings: metric_type(**{**values, **settings})
@@ -91,25 +91,25 @@ def make(metric, scorer):
 
 @pytest.fixture
 def uniform(scorer):
-    """Settings by which scores depend on nothing else in the call."""
+    """Settings for scores that do not depend on the other pairs."""
     return {"idf": False} if "idf" in field_types(type(scorer.settings)) else {}
 
 
-# Evaluate's protocol
+# The `evaluate` protocol
 
 
-def columns(rows, several):
-    """The arguments of a call, with a reference each or with lists of them."""
+def call_arguments(rows, several):
+    """Return the arguments of a call, with one reference or a list of references per pair."""
     references = [row["references"] if several else row["references"][0] for row in rows]
     return {"predictions": [row["prediction"] for row in rows], "references": references}
 
 
-def unpickled(pickled):
+def pickle_and_unpickle(pickled):
     return pickle.loads(pickle.dumps(pickled))
 
 
 class Calls(RuleBasedStateMachine):
-    """A metric called in any order, beside the pairs that it has to hold."""
+    """Random sequences of calls, compared with a list of the pairs that the metric must hold."""
 
     rows = st.lists(st.sampled_from([*ROWS, {"prediction": "", "references": ["a cat"]}]))
     mistakes = [{"sise": 1}, {"predictions": [None]}, {"model_name_or_path": "./none"}]
@@ -118,36 +118,36 @@ class Calls(RuleBasedStateMachine):
         super().__init__()
         self.metric, self.scorer, self.held_rows, self.several = metric, scorer, [], False
 
-    def refuses(self, rows, several, call):
-        """True if strings and lists would be mixed, or there is nothing, and that is refused."""
+    def rejects(self, rows, several, call):
+        """Return whether the call mixes strings and lists or has no pairs; it must fail if so."""
         mixed = bool(self.held_rows and rows) and several != self.several
         if mixed or not (self.held_rows or rows):
             with pytest.raises(ValueError, match="strings .*lists" if mixed else "nothing|empty"):
-                call(**columns(rows, several))
+                call(**call_arguments(rows, several))
             return True
         self.several = self.several if self.held_rows else several
         return False
 
     @rule(rows=rows, several=st.booleans(), singly=st.booleans())
     def add(self, rows, several, singly):
-        if not rows or self.refuses(rows, several, self.metric.add_batch):
+        if not rows or self.rejects(rows, several, self.metric.add_batch):
             return
         if singly:
             for row in rows:
-                pair = columns([row], several)
+                pair = call_arguments([row], several)
                 self.metric.add(**{name[:-1]: values[0] for name, values in pair.items()})
         else:
-            self.metric.add_batch(**columns(rows, several))
+            self.metric.add_batch(**call_arguments(rows, several))
         self.held_rows = self.held_rows + rows
 
     @rule(rows=rows, several=st.booleans(), strict=st.booleans())
     def compute(self, rows, several, strict):
-        if self.refuses(rows, several, self.metric.compute):
+        if self.rejects(rows, several, self.metric.compute):
             return
-        expected = self.scorer.score(**columns(self.held_rows + rows, self.several))
-        arguments = columns(rows, several) if rows else {}
+        expected = self.scorer.score(**call_arguments(self.held_rows + rows, self.several))
+        arguments = call_arguments(rows, several) if rows else {}
         with warnings.catch_warnings():
-            if strict:  # where warnings are errors what was added remains
+            if strict:  # pairs are kept if a warning is raised as an error
                 warnings.filterwarnings("error", message="infolm: .* no token")
             if strict and expected["warnings"].get("empty"):
                 with pytest.raises(UserWarning):
@@ -159,28 +159,28 @@ class Calls(RuleBasedStateMachine):
     @rule(rows=rows.filter(bool), several=st.booleans(), mistake=st.sampled_from(mistakes))
     def fail(self, rows, several, mistake):
         with pytest.raises((TypeError, ValueError, OSError)):
-            self.metric.compute(**{**columns(rows, several), **mistake})
+            self.metric.compute(**{**call_arguments(rows, several), **mistake})
 
-    @rule(twin=st.sampled_from([copy.copy, copy.deepcopy, unpickled]))
-    def copied(self, twin):
+    @rule(twin=st.sampled_from([copy.copy, copy.deepcopy, pickle_and_unpickle]))
+    def replace_by_copy(self, twin):
         self.metric = twin(self.metric)
 
     @invariant()
-    def holds_what_was_added(self):
+    def holds_the_added_pairs(self):
         assert len(self.metric) == len(self.held_rows)
 
 
-def test_any_order_of_adding_computing_failing_and_copying_keeps_the_pairs(make, scorer):
+def test_added_pairs_survive_calls_errors_and_copies_in_any_order(make, scorer):
     limits = hypothesis.settings(max_examples=12, stateful_step_count=10, derandomize=True)
     run_state_machine_as_test(lambda: Calls(make(), scorer), settings=limits)
 
 
-def test_a_list_of_one_reference_is_that_reference(make):
+def test_a_list_with_one_reference_equals_the_reference(make):
     nested = {**PAIRS, "references": [[text] for text in REFERENCES]}
     assert_nearly_equal(make().compute(**nested), make().compute(**PAIRS))
 
 
-def test_a_result_is_plain_and_as_short_as_asked(metric, make):
+def test_results_are_json_serializable_and_as_short_as_requested(metric, make):
     result = make().compute(**PAIRS)
     keys = [metric.name, "scores", "higher_is_better", "signature", "warnings"]
     assert [key for key in result if key != "probabilities"] == keys
@@ -194,7 +194,7 @@ def test_a_result_is_plain_and_as_short_as_asked(metric, make):
     assert_nearly_equal(plain, {metric.name: result[metric.name]})
 
 
-def test_settings_of_the_class_are_defaults_that_a_call_can_change(make, change):
+def test_calls_can_override_the_settings_of_a_metric(make, change):
     evaluated = make()
     result, changed_result = evaluated.compute(**PAIRS), make(**change).compute(**PAIRS)
     assert all(result[name] != changed_result[name] for name in ("scores", "signature"))
@@ -202,9 +202,7 @@ def test_settings_of_the_class_are_defaults_that_a_call_can_change(make, change)
     assert_nearly_equal(evaluated.compute(**PAIRS), result)
 
 
-def test_what_is_wrong_is_refused_before_a_model_is_loaded_and_what_was_added_remains(
-    make, scorer, no_model
-):
+def test_invalid_calls_are_rejected_without_loading_a_model_or_losing_pairs(make, scorer, no_model):
     evaluated, pairs = make(), {"predictions": ["a", None], "references": ["b", "c"]}
     evaluated.add(prediction="a", reference="b")
     checks = [
@@ -242,7 +240,7 @@ class LengthRatio(evaluate.Metric):
         return {"length_ratio": sum(map(len, predictions)) / sum(map(len, references))}
 
 
-def test_it_combines_with_a_metric_of_someone_elses(make, tmp_path):
+def test_metrics_can_be_combined_with_third_party_metrics(make, tmp_path):
     ratio = LengthRatio(cache_dir=str(tmp_path))
     combination = evaluate.combine([make(), ratio])
     expected = {**make().compute(**PAIRS), **ratio.compute(**PAIRS)}
@@ -254,14 +252,14 @@ def test_it_combines_with_a_metric_of_someone_elses(make, tmp_path):
     assert_nearly_equal(combination.compute(), expected)
 
 
-def test_what_datasets_sees_of_a_metric_is_small_and_does_not_change(make, scorer):
+def test_metrics_have_a_small_pickle_and_a_stable_fingerprint(make, scorer):
     evaluated = make()
     untouched = Hasher.hash(evaluated)
     expected = evaluated.compute(**PAIRS)
-    assert Hasher.hash(evaluated) == untouched  # so that datasets finds what it has mapped before
+    assert Hasher.hash(evaluated) == untouched  # lets datasets reuse its cache
     assert len(pickle.dumps(evaluated)) < 50_000
     scorer.score(**PAIRS)
-    twin = unpickled(scorer)
+    twin = pickle_and_unpickle(scorer)
     assert twin.settings == scorer.settings
     assert_nearly_equal(twin.score(**PAIRS), expected)
 
@@ -269,7 +267,7 @@ def test_what_datasets_sees_of_a_metric_is_small_and_does_not_change(make, score
 # Scorers
 
 
-def test_scores_lie_within_the_bounds_and_a_copy_scores_best(metric, scorer):
+def test_scores_lie_within_the_bounds_and_identical_texts_score_best(metric, scorer):
     (name,) = scorer.settings.names
     least, largest = scorer.bounds(scorer.settings, name)
     assert all(least <= score <= largest for score in scorer.score(**SEVERAL)["scores"])
@@ -277,20 +275,20 @@ def test_scores_lie_within_the_bounds_and_a_copy_scores_best(metric, scorer):
         assert scorer.score(CANDIDATES, CANDIDATES)["scores"] == [0.0] * len(CANDIDATES)
 
 
-def test_a_stream_gives_the_scores_of_a_list(scorer):
+def test_a_stream_gives_the_same_scores_as_a_list(scorer):
     (name,) = scorer.settings.names
     for pairs in (PAIRS, SEVERAL):
         rows = list(scorer.stream(list(zip(*pairs.values(), strict=True))))
         assert_nearly_equal([row[name] for row in rows], scorer.score(**pairs)["scores"])
 
 
-# Patched to be small: what is read, and what is compared, at a time.
-AT_ONCE = {"infolm": ("CHUNK_TEXTS", "COMPARED_ELEMENTS"), "baryscore": ("CHUNK_TEXTS",)}
+# Limits of the size of a chunk, patched in the test below.
+CHUNK_LIMITS = {"infolm": ("CHUNK_TEXTS", "COMPARED_ELEMENTS"), "baryscore": ("CHUNK_TEXTS",)}
 
 
 @WITH_MODEL
 @pytest.mark.parametrize("family", MODELS)
-def test_a_score_has_the_same_bits_in_any_company_order_batch_or_chunk(
+def test_scores_do_not_depend_on_other_pairs_order_batch_size_or_chunks(
     metric, family, tiny_models, tiny_nli, monkeypatch
 ):
     settings, options = SETTINGS[metric.name][0], {"reuse_memory": 0, "max_length": 15}
@@ -320,13 +318,13 @@ def test_a_score_has_the_same_bits_in_any_company_order_batch_or_chunk(
     assert agree(singles) and agree(scores(candidates[::-1], references[::-1])[::-1])
     assert agree(scores([*candidates, "rain"], [*references, ["a dog"]])[:-1])
     assert all(agree(scores(candidates, references, batch_size=size)) for size in (1, 3, "auto"))
-    for name in AT_ONCE.get(metric.name, ()):
+    for name in CHUNK_LIMITS.get(metric.name, ()):
         monkeypatch.setattr(f"infolm_metric.{metric.name}.scorer.{name}", 1)
     assert agree(scores(candidates, references))
 
 
 @WITH_MODEL
-def test_several_references_are_scored_each_and_combined(scorer, uniform):
+def test_multiple_references_are_scored_separately_and_reduced(scorer, uniform):
     flat = [text for group in LISTS for text in group]
     repeated = [row["prediction"] for row in ROWS for _ in row["references"]]
     flat_scores = iter(scorer.score(repeated, flat, **uniform)["scores"])
@@ -339,13 +337,13 @@ def test_several_references_are_scored_each_and_combined(scorer, uniform):
 
 @WITH_MODEL
 @pytest.mark.parametrize(("dtype", "allowed"), [("bfloat16", 0.02), ("float16", 0.002)])
-def test_half_precision_is_close_and_named_in_the_signature(scorer, dtype, allowed):
+def test_half_precision_scores_are_close_and_named_in_the_signature(scorer, dtype, allowed):
     full, half = scorer.score(**PAIRS), scorer.score(**PAIRS, dtype=dtype)
     assert f"|dtype:{dtype}|" in half["signature"] and half["scores"] != full["scores"]
     assert half["scores"] == pytest.approx(full["scores"], abs=allowed)
 
 
-def test_a_matrix_is_what_score_gives_pair_by_pair(scorer, uniform, monkeypatch):
+def test_a_matrix_equals_pairwise_scores(scorer, uniform, monkeypatch):
     candidates = [*CANDIDATES, *REFERENCES[:2], "", "rain"]
     repeated = [text for text in candidates for _ in REFERENCES]
     result = scorer.score(repeated, REFERENCES * len(candidates), **uniform)
@@ -360,7 +358,7 @@ def test_a_matrix_is_what_score_gives_pair_by_pair(scorer, uniform, monkeypatch)
         assert scorer.higher_is_better or not matrix[copies].any()
         np.testing.assert_allclose(matrix, expected, rtol=1e-6, atol=1e-6)
         twin.unload()
-    if uniform:  # otherwise the references are the corpus
+    if uniform:  # with IDF, the references are the corpus
         table = IDF.from_corpus(REFERENCES, scorer.tokenizer)
         idf_matrix = twin.matrix(candidates, REFERENCES, idf="references")
         by_table = twin.matrix(candidates, REFERENCES, idf=table)
@@ -368,18 +366,18 @@ def test_a_matrix_is_what_score_gives_pair_by_pair(scorer, uniform, monkeypatch)
         assert np.abs(idf_matrix - matrix).max() > 1e-3
 
 
-def test_the_choice_is_the_first_candidate_with_the_best_mean(scorer, uniform):
+def test_select_returns_the_first_candidate_with_the_best_mean(scorer, uniform):
     samples = ["the cat sat on a mat", "a cat sat on the mat", "it was cold", "a cat sat on a mat"]
     values = scorer.matrix(samples, samples, **uniform)
     means = [np.delete(row, index).mean() for index, row in enumerate(values)]
     best = int(np.argmax(means) if scorer.higher_is_better else np.argmin(means))
-    for texts in (samples, pyarrow.chunked_array([samples])):  # tokens are weighed alike
+    for texts in (samples, pyarrow.chunked_array([samples])):  # uniform weights
         assert scorer.select(texts) == samples[best] and type(scorer.select(texts)) is str
     assert scorer.select(["rain fell"] * 3) == "rain fell"
     assert scorer.select(["it was cold"]) == "it was cold"
 
 
-def test_parts_scored_with_what_all_parts_tell_are_the_whole(scorer):
+def test_parts_scored_with_combined_statistics_equal_the_whole(scorer):
     settings, pairs = scorer.settings, check_pairs(**SEVERAL)
     parts = [pairs.part(0, 3), pairs.part(3)]
     first, second = (scorer.count(part.texts_by_side, settings) for part in parts)
@@ -390,7 +388,7 @@ def test_parts_scored_with_what_all_parts_tell_are_the_whole(scorer):
     assert {result.signature for result in results} == {expected.signature}
 
 
-def test_the_signature_is_that_of_the_scores_and_of_what_can_change_them(scorer, change, no_model):
+def test_the_signature_covers_the_settings_that_can_change_scores(scorer, change, no_model):
     signature = scorer.signature()
     names = [part.partition(":")[0] for part in signature.split("|")]
     assert names[0] == "metric" and names[-3:] == ["infolm", "transformers", "torch"]
@@ -403,7 +401,7 @@ def test_the_signature_is_that_of_the_scores_and_of_what_can_change_them(scorer,
             assert scorer.signature(**{name: value}) != signature
 
 
-def test_a_score_does_not_change_what_the_caller_set(metric, scorer):
+def test_scoring_neither_changes_nor_depends_on_global_state(metric, scorer):
     def state():
         generators = torch.get_rng_state().tolist(), repr(np.random.get_state()), random.getstate()
         precision = torch.get_float32_matmul_precision(), torch.get_default_dtype()
@@ -420,13 +418,13 @@ def test_a_score_does_not_change_what_the_caller_set(metric, scorer):
         torch.set_float32_matmul_precision("highest")
         torch.set_default_dtype(torch.float32)
     options = {} if metric.name == "toy" else {"reuse_memory": 0}
-    # The device "meta" stands for a GPU: what is made there has no numbers.
+    # The device "meta" simulates a GPU: tensors created there have no data.
     with torch.device("meta"), torch.autocast("cpu", torch.bfloat16), torch.no_grad():
         assert_nearly_equal(scorer.score(**PAIRS, **options)["scores"], expected)
         assert not torch.is_grad_enabled() and torch.get_default_device().type == "meta"
 
 
-def test_several_threads_score_with_one_scorer(scorer, change):
+def test_several_threads_can_share_a_scorer(scorer, change):
     expected = [scorer.score(**PAIRS)["scores"], scorer.score(**PAIRS, **change)["scores"]]
     scorer.unload()
     with ThreadPoolExecutor(4) as pool:
@@ -435,10 +433,10 @@ def test_several_threads_score_with_one_scorer(scorer, change):
 
 
 @WITH_MODEL
-def test_each_kind_is_counted_and_warned_of_once_at_the_callers_line(metric, scorer, make):
+def test_each_category_triggers_a_single_warning_at_the_line_of_the_caller(metric, scorer, make):
     candidates = ["the cat sat", "cat", "", "東京 は 雨 rain", "a cat " * 40]
     references = [["a dog ran", "dog"], ["the dog"], [" "], ["a dog"], ["the cat"]]
-    counts = ODD[metric.name]
+    counts = EXPECTED_WARNINGS[metric.name]
     table = IDF.from_corpus(["the cat", "the cat"], scorer.tokenizer)
     options = {"idf": table} if "zero_weight" in counts else {}
     for score in (scorer.score, make().compute):
@@ -452,7 +450,7 @@ def test_each_kind_is_counted_and_warned_of_once_at_the_callers_line(metric, sco
 
 
 @WITH_MODEL
-def test_every_method_warns_at_the_callers_line(scorer, make):
+def test_every_method_warns_at_the_line_of_the_caller(scorer, make):
     texts = ["the cat sat", "a cat " * 40, "a dog ran"]
     calls = {
         "matrix": lambda: scorer.matrix(texts, texts),
@@ -469,18 +467,18 @@ def test_every_method_warns_at_the_callers_line(scorer, make):
 
 
 @WITH_MODEL
-def test_the_callers_default_device_changes_no_score(scorer, make, uniform):
+def test_the_default_device_does_not_change_scores(scorer, make, uniform):
     expected = scorer.score(**PAIRS, **uniform)["scores"]
     with torch.device("meta"):
         scores = make().compute(**PAIRS, **uniform)["scores"]
     assert scores == pytest.approx(expected, rel=1e-6, abs=1e-6)
 
 
-# What is kept
+# Caching
 
 
-def passes(call):
-    """How many layers ran while something was called."""
+def count_layer_calls(call):
+    """Count the layers that run during a call."""
     layers = []
     hook = torch.nn.modules.module.register_module_forward_hook(lambda *_: layers.append(1))
     try:
@@ -491,19 +489,19 @@ def passes(call):
 
 
 @WITH_MODEL
-def test_texts_that_come_again_are_not_read_again_unless_memory_forbids(scorer):
+def test_repeated_texts_are_encoded_once_unless_caching_is_disabled(scorer):
     expected = scorer.score(**PAIRS)
     results = []
-    assert passes(lambda: results.append(scorer.score(**PAIRS))) == 0
-    assert passes(lambda: results.append(scorer.score(**PAIRS, reuse_memory=0))) > 0
-    assert passes(lambda: results.append(scorer.score(**PAIRS))) > 0
+    assert count_layer_calls(lambda: results.append(scorer.score(**PAIRS))) == 0
+    assert count_layer_calls(lambda: results.append(scorer.score(**PAIRS, reuse_memory=0))) > 0
+    assert count_layer_calls(lambda: results.append(scorer.score(**PAIRS))) > 0
     scorer.unload()
     results.append(scorer.score(**PAIRS))
     assert_nearly_equal(results, [expected] * 4)
 
 
 @pytest.mark.parametrize("metric", ["infolm", "baryscore"], indirect=True)
-def test_a_table_of_another_tokenizer_is_refused(scorer, no_model):
+def test_idf_tables_of_other_tokenizers_are_rejected(scorer, no_model):
     table = IDF.from_corpus(CANDIDATES, scorer.tokenizer)
     foreign = replace(table, tokenizer="5f2e")
     assert f"|idf:{table}|" in scorer.signature(idf=table)

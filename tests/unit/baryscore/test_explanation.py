@@ -1,4 +1,4 @@
-"""The transport plan of a score: all mass moves, and its cost is the score."""
+"""Explanations of BaryScore: transport plans that move all mass at the cost of the score."""
 
 import numpy as np
 import pytest
@@ -13,10 +13,10 @@ def scorer():
     return BaryScorer(model_name_or_path="bundled")
 
 
-@pytest.mark.parametrize("weighed", [False, True])
-def test_the_plan_moves_every_weight_and_costs_the_score(scorer, weighed):
+@pytest.mark.parametrize("use_idf", [False, True])
+def test_the_plan_moves_all_weights_and_its_cost_is_the_score(scorer, use_idf):
     corpus = ["The dog sat on the mat.", "A cat.", "The rain fell."]
-    idf = IDF.from_corpus(corpus, scorer.tokenizer) if weighed else False
+    idf = IDF.from_corpus(corpus, scorer.tokenizer) if use_idf else False
     pair = "A dog was lying on the rug.", "The cat sat on the mat."
     explanation = scorer.explain(*pair, idf=idf)
     candidate, reference = explanation.candidate, explanation.reference
@@ -34,7 +34,7 @@ def test_the_plan_moves_every_weight_and_costs_the_score(scorer, weighed):
     assert candidate.tokens[:2] == ["a", "dog"] and reference.tokens[1] == "cat"
 
 
-def test_a_copy_stays_where_it_is(scorer):
+def test_tokens_of_identical_texts_are_not_moved(scorer):
     explanation = scorer.explain("The cat sat.", "the CAT sat.")
     assert explanation.score == 0 == sum(move.share for move in explanation.moves())
     assert all(move.candidate == move.reference for move in explanation.moves())
@@ -44,7 +44,7 @@ def test_a_copy_stays_where_it_is(scorer):
             scorer.explain(*pair)
 
 
-def test_an_empty_text_is_its_special_tokens(scorer):
+def test_an_empty_text_is_represented_by_its_special_tokens(scorer):
     candidate = scorer.explain("", "a cat", idf=False).candidate
     assert candidate.tokens == ["[CLS]", "[SEP]"]
     assert candidate.weights == pytest.approx([0.5, 0.5])
@@ -54,7 +54,7 @@ REORDERED = [(" cat cat", " cat"), (" dog cat", " cat dog")]
 
 
 @pytest.mark.parametrize(("candidate", "reference"), REORDERED)
-def test_without_places_other_tokens_of_the_same_points_move_for_nothing(
+def test_equal_tokens_match_at_no_cost_without_position_embeddings(
     tiny_models, candidate, reference
 ):
     scorer = BaryScorer(model_name_or_path=tiny_models("modernbert"), layers=[0], idf=False)

@@ -1,4 +1,4 @@
-"""BaryScorer against the literal float64 implementation, and what a score must not depend on."""
+"""BaryScorer, compared with a literal float64 implementation and the authors' algorithm."""
 
 import itertools
 import operator
@@ -13,15 +13,15 @@ from infolm_metric.baryscore.scorer import TOKEN_BYTES
 from infolm_metric.core.inputs import Pairs
 from infolm_metric.core.settings import BUNDLED_FOLDER
 from tests import odd_pairs
-from tests.model_families import FAMILIES, edited
+from tests.model_families import FAMILIES, edit_copy
 from tests.odd_pairs import LONG
 from tests.paraphrases import PARAPHRASES
 from tests.reference_baryscore import (
     ReferenceBaryScore,
-    iterated_barycentre,
+    iterate_barycentre,
     literal_barycentre,
     objective,
-    squared,
+    squared_distances,
     transport_cost,
 )
 
@@ -53,11 +53,11 @@ def bundled():
 
 @pytest.fixture(scope="module")
 def literal():
-    """The bundled model, read by the literal implementation."""
+    """Literal implementation with the bundled model."""
     return ReferenceBaryScore(BUNDLED_FOLDER)
 
 
-# Values.
+# Values
 
 
 VALUES = [
@@ -69,11 +69,11 @@ VALUES = [
 ]
 
 
-def test_a_chunk_holds_the_points_of_as_many_texts_as_there_is_room_for(scorer, monkeypatch):
+def test_chunks_hold_as_many_pairs_as_fit_into_memory(scorer, monkeypatch):
     texts = [f"{number} {'word ' * number}" for number in range(40)]
     pairs = Pairs(texts, [[text + "more"] for text in texts])
     point = 8 * scorer.models.checkpoint(scorer.settings).config.hidden_size
-    room = 100 * point  # of about 100 tokens
+    room = 100 * point  # for about 100 tokens
     monkeypatch.setattr(baryscore_scorer, "CHUNK_BYTES", room)
     for limit in (12, 40):
         settings = scorer.settings.replace(max_length=limit)
@@ -90,15 +90,15 @@ def test_a_chunk_holds_the_points_of_as_many_texts_as_there_is_room_for(scorer, 
 
 
 @pytest.mark.parametrize(("idf", "layers", "expected"), VALUES)
-def test_the_bundled_model_gives_known_values(bundled, idf, layers, expected):
-    """They were found before this was written, by other code; another model gives others."""
+def test_the_bundled_model_reproduces_known_scores(bundled, idf, layers, expected):
+    """Compare with values of an independent implementation, valid only for this model."""
     sides = map(list, zip(*KNOWN[: len(expected)], strict=True))
     result = bundled.score(*sides, idf=idf, layers=layers)
     assert result["scores"] == pytest.approx(expected, abs=1e-5)
 
 
 @pytest.mark.parametrize("family", [*FAMILIES, "bert-without-head"])
-def test_scores_equal_the_literal_implementation_for_every_family(tiny_models, family):
+def test_scores_match_the_literal_implementation_for_every_family(tiny_models, family):
     folder = tiny_models(family)
     scorer, literal = BaryScorer(model_name_or_path=folder), ReferenceBaryScore(folder)
     for layers, count in ((2, 2), ("all", 3)):
@@ -108,18 +108,18 @@ def test_scores_equal_the_literal_implementation_for_every_family(tiny_models, f
         assert scores == pytest.approx(expected, abs=3e-5)
 
 
-def test_weights_equal_the_literal_implementation(bundled, literal):
+def test_idf_weighted_scores_match_the_literal_implementation(bundled, literal):
     texts, references = map(list, zip(*PARAPHRASES[:6], strict=True))
     pairs = zip(texts, references, strict=True)
     expected = [literal.score(*pair, documents=references) for pair in pairs]
     assert bundled.score(texts, references)["scores"] == pytest.approx(expected, abs=1e-5)
 
 
-# What the authors do.
+# The authors' algorithm
 
 
 def test_the_closed_form_is_a_fixed_point_of_the_authors_iteration(literal):
-    """From the mean the first step leads nowhere, in our words and in POT's; with idf, too."""
+    """Check that the first step does not move the mean: written out, with POT, and with IDF."""
     documents = [text for text, _ in PARAPHRASES]
     for text in documents[:8]:
         layers, idf_weights = literal.layers(text), literal.weights(text, documents)
@@ -127,31 +127,31 @@ def test_the_closed_form_is_a_fixed_point_of_the_authors_iteration(literal):
         for weights in (literal.weights(text), idf_weights):
             heavy = weights > 0
             start = layers[:, heavy], weights[heavy], mean[heavy]
-            barycentre, step = iterated_barycentre(*start)
+            barycentre, step = iterate_barycentre(*start)
             assert step < 1e-20
             np.testing.assert_allclose(barycentre, mean[heavy], atol=1e-12)
         np.testing.assert_allclose(literal_barycentre(layers, mean), mean, atol=1e-12)
 
 
-def test_the_authors_algorithm_is_reproduced_where_its_first_step_is_determined(bundled, literal):
-    """From zeros every point of a layer is as far as any other: only one token leaves no choice."""
+def test_the_authors_algorithm_is_reproduced_for_single_tokens(bundled, literal):
+    """Use single tokens, because all points of a layer are equally far from the initial zeros."""
     for candidate, reference in [("cats", "dogs"), ("rain", "snow"), ("water", "wine")]:
         points = [literal_barycentre(literal.layers(text)) for text in (candidate, reference)]
-        expected = transport_cost(np.ones(1), np.ones(1), squared(*points))
+        expected = transport_cost(np.ones(1), np.ones(1), squared_distances(*points))
         score = bundled.score([candidate], [reference], idf=False)["baryscore"]
         assert score == pytest.approx(expected, abs=1e-6)
 
 
-def test_the_authors_algorithm_spelled_out_gives_the_values_of_their_code(literal):
-    """In float64 the costs of its first step are equal to the solver, which keeps the tokens apart.
+def test_the_literal_algorithm_reproduces_values_of_the_authors_code(literal):
+    """Compare with values of the authors' float32 code with POT 0.9.5.
 
-    The values were found by the authors' own code, float32, with POT 0.9.5.
+    In float64 the solver sees equal costs in the first step, and keeps the tokens apart.
     """
     scores = [literal.authors_score(candidate, reference) for candidate, reference in KNOWN[:5]]
     assert scores == pytest.approx([0, 0.409393, 0.279621, 0.144364, 0.186239], abs=1e-5)
 
 
-def test_no_barycentre_of_the_authors_is_better_than_the_closed_form(literal):
+def test_the_closed_form_is_at_least_as_good_as_the_authors_barycentres(literal):
     gains = []
     for text, _ in PARAPHRASES:
         layers = literal.layers(text, special=True).astype(np.float32)
@@ -159,13 +159,13 @@ def test_no_barycentre_of_the_authors_is_better_than_the_closed_form(literal):
         closed_form = objective(layers.astype(np.float64).mean(0), layers)
         assert closed_form <= authors + 1e-9
         gains.append(authors - closed_form)
-    assert len(gains) == 100 and max(gains) > 1e-6  # rounding chose another barycentre somewhere
+    assert len(gains) == 100 and max(gains) > 1e-6  # rounding changes some barycentres
 
 
-# Texts.
+# Texts
 
 
-def test_states_that_overflow_are_refused_by_the_settings_name(tiny_bert):
+def test_overflowing_states_are_rejected_with_a_remedy(tiny_bert):
     options = {"layers": 2, "idf": False, "dtype": "float16", "reuse_memory": 0}
     scorer = BaryScorer(model_name_or_path=tiny_bert, **options)
     encoder_layers = scorer.models.model(scorer.settings).model.encoder.layer
@@ -175,8 +175,8 @@ def test_states_that_overflow_are_refused_by_the_settings_name(tiny_bert):
         scorer.score([""], ["a"])
 
 
-def test_tokens_of_weight_zero_take_no_part(scorer):
-    documents = ["the cat", "the dog", "the rain"]  # "the" says nothing
+def test_tokens_with_zero_weight_are_ignored(scorer):
+    documents = ["the cat", "the dog", "the rain"]  # "the" has weight 0
     table = IDF.from_corpus(documents, scorer.tokenizer)
     explanation = scorer.explain("the cat the", "dog", idf=table)
     assert explanation.candidate.weights == pytest.approx([0, 1, 0])
@@ -186,7 +186,7 @@ def test_tokens_of_weight_zero_take_no_part(scorer):
     assert weightless["scores"] == pytest.approx(expected, abs=1e-6)
 
 
-def test_every_token_of_a_window_has_the_states_that_window_gives(scorer):
+def test_each_token_gets_its_states_from_the_nearest_window(scorer):
     settings = scorer.settings.replace(max_length=12, long_text="window", layers=[2])
     (text,) = scorer.tokenize_and_weight([LONG], None, settings)
     points = scorer.encode([text], settings)[text.key[0]]
@@ -202,10 +202,10 @@ def test_every_token_of_a_window_has_the_states_that_window_gives(scorer):
         torch.testing.assert_close(points[position], expected, atol=1e-6, rtol=0)
 
 
-# What is refused.
+# Errors
 
 
-REFUSED = [
+INVALID = [
     ("bert", {"layers": 5}, "layers must be at most 3, .* got 5"),
     ("bert", {"layers": [0, 3]}, "from 0, the embeddings, to 2, .* got 3"),
     ("bert", {"layers": 2, "long_text": "error"}, "more than max_length=40"),
@@ -214,21 +214,21 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("family", "options", "word"), REFUSED)
-def test_what_cannot_be_read_is_refused_before_weights_are(
+@pytest.mark.parametrize(("family", "options", "word"), INVALID)
+def test_unusable_models_and_texts_are_rejected_before_weights_are_loaded(
     family, options, word, tiny_models, no_model
 ):
     with pytest.raises(ValueError, match=word):
         BaryScorer(model_name_or_path=tiny_models(family), **options).score([LONG], ["b"])
 
 
-def test_a_model_whose_layers_are_missing_is_refused(tiny_bert, tmp_path):
-    deeper = edited(tiny_bert, tmp_path / "deeper", "config.json", num_hidden_layers=3)
+def test_models_with_missing_layers_are_rejected(tiny_bert, tmp_path):
+    deeper = edit_copy(tiny_bert, tmp_path / "deeper", "config.json", num_hidden_layers=3)
     with pytest.raises(ValueError, match=r"lacks \d+ weights of BertModel \(encoder\.layer\.2"):
         BaryScorer(model_name_or_path=deeper, layers=2).score(["a"], ["b"])
 
 
-def test_a_model_without_its_hidden_states_is_refused(tiny_bert, monkeypatch):
+def test_models_that_return_no_hidden_states_are_rejected(tiny_bert, monkeypatch):
     scorer = BaryScorer(model_name_or_path=tiny_bert, layers=2)
     model = scorer.models.model(scorer.settings).model
     monkeypatch.setattr(model, "forward", lambda **inputs: object())
@@ -236,10 +236,10 @@ def test_a_model_without_its_hidden_states_is_refused(tiny_bert, monkeypatch):
         scorer.score(["a"], ["b"])
 
 
-# The result, and more.
+# Results
 
 
-def test_the_result_says_what_was_done_and_paraphrases_are_closer_than_other_texts(bundled):
+def test_paraphrases_are_closer_than_other_texts_and_the_signature_is_complete(bundled):
     texts, paraphrases = map(list, zip(*PARAPHRASES, strict=True))
     near = bundled.score(paraphrases, texts, rescale_with_baseline=True)
     assert near.signature.startswith(

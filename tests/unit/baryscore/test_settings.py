@@ -1,4 +1,4 @@
-"""The settings of BaryScore: which layers, and what the signature says of them."""
+"""Settings of BaryScore: layers and their signature field."""
 
 import numpy as np
 import pytest
@@ -17,14 +17,14 @@ LAYERS = [
 ]
 
 
-@pytest.mark.parametrize(("layers", "indices", "signed"), LAYERS)
-def test_layers_are_a_number_all_or_indices(layers, indices, signed):
+@pytest.mark.parametrize(("layers", "indices", "signature_field"), LAYERS)
+def test_layers_may_be_a_number_all_or_indices(layers, indices, signature_field):
     settings = BaryScoreSettings(layers=layers)
-    assert settings.layers == indices and settings.signature_fields()["layers"] == signed
+    assert settings.layers == indices and settings.signature_fields()["layers"] == signature_field
     assert settings.replace(idf=False) == BaryScoreSettings(layers=indices, idf=False)
 
 
-WRONG_LAYERS = [
+INVALID_LAYERS = [
     (0, "layers must be at least 1, got 0"),
     (2.5, "layers must be a whole number"),
     ("al", "layers must be a number of last hidden states, 'all', or indices .*'al'"),
@@ -36,8 +36,8 @@ WRONG_LAYERS = [
 ]
 
 
-@pytest.mark.parametrize(("layers", "word"), WRONG_LAYERS)
-def test_wrong_layers_are_refused(layers, word):
+@pytest.mark.parametrize(("layers", "word"), INVALID_LAYERS)
+def test_invalid_layers_are_rejected(layers, word):
     with pytest.raises((TypeError, ValueError), match=word):
         BaryScoreSettings(layers=layers)
 
@@ -46,5 +46,5 @@ INDICES = [(2, 4, (2, 3)), (4, 4, (0, 1, 2, 3)), ("all", 3, (0, 1, 2)), ((0, 6),
 
 
 @pytest.mark.parametrize(("layers", "states", "indices"), INDICES)
-def test_layers_are_indices_of_a_models_hidden_states(layers, states, indices):
+def test_layers_are_resolved_to_indices_of_hidden_states(layers, states, indices):
     assert BaryScoreSettings(layers=layers).indices(states) == indices

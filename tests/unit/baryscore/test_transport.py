@@ -1,4 +1,4 @@
-"""The cost of moving one weighted set of points onto another: exact, symmetric, a distance."""
+"""Exact optimal transport between weighted points, compared with other solvers."""
 
 import os
 from collections import Counter
@@ -11,22 +11,22 @@ from hypothesis.extra.numpy import arrays
 
 from infolm_metric.baryscore import transport
 from infolm_metric.baryscore.transport import WeightedPoints, best_plan, costs, squared_distance
-from tests.reference_baryscore import least_cost_by_hand, squared, transport_cost
+from tests.reference_baryscore import brute_force_cost, squared_distances, transport_cost
 
 
 def random_points(draw, count, hidden=3):
-    """Points in the unit ball, with weights."""
+    """Draw weighted points in the unit ball."""
     points = draw.normal(size=(count, hidden))
     points /= 1.0001 * np.linalg.norm(points, axis=1, keepdims=True)
     return WeightedPoints.of(points, np.log(draw.random(count) + 1e-3))
 
 
 def least_cost(left, right):
-    """By another solver."""
-    return transport_cost(left.weights, right.weights, squared(left.points, right.points))
+    """Compute the cost with an independent solver."""
+    return transport_cost(left.weights, right.weights, squared_distances(left.points, right.points))
 
 
-def test_a_thousand_random_problems_agree_with_another_solver():
+def test_random_problems_agree_with_another_solver():
     draw = np.random.default_rng(0)
     for sizes in [*draw.integers(1, 9, (1000, 2)).tolist(), (30, 36), (60, 66)]:
         pair = [random_points(draw, count) for count in sizes]
@@ -34,7 +34,7 @@ def test_a_thousand_random_problems_agree_with_another_solver():
 
 
 def test_tied_costs_agree_with_another_solver():
-    """Points of a coarse grid, many of them at one place, of equal and of unequal weights."""
+    """Use points on a coarse grid, many of them identical, with equal and unequal weights."""
     draw = np.random.default_rng(3)
     for equal in (True, False) * 20:
         pair = []
@@ -46,22 +46,22 @@ def test_tied_costs_agree_with_another_solver():
 
 
 @pytest.mark.parametrize("shape", [(1, 1), (1, 4), (2, 2), (2, 3), (3, 3), (4, 3), (4, 4)])
-def test_few_points_agree_with_every_vertex_tried(shape):
+def test_small_problems_agree_with_exhaustive_search(shape):
     draw = np.random.default_rng(sum(shape))
     for _ in range(5):
         left, right = (random_points(draw, count) for count in shape)
-        costs = squared(left.points, right.points)
-        expected = least_cost_by_hand(left.weights, right.weights, costs)
+        costs = squared_distances(left.points, right.points)
+        expected = brute_force_cost(left.weights, right.weights, costs)
         assert squared_distance(left, right) == pytest.approx(expected, abs=1e-12)
 
 
-def test_equal_numbers_of_equal_weights_are_assigned_one_to_one():
+def test_uniform_point_sets_of_equal_size_are_matched_one_to_one():
     from scipy.optimize import linear_sum_assignment
 
     draw = np.random.default_rng(2)
     x, y = draw.normal(size=(2, 7, 3)) / 10
     left, right = (WeightedPoints.of(points, np.log(np.full(7, 1 / 7))) for points in (x, y))
-    cost = squared(x, y)
+    cost = squared_distances(x, y)
     expected = cost[linear_sum_assignment(cost)].mean()
     assert squared_distance(left, right) == pytest.approx(expected, abs=1e-15)
 
@@ -76,7 +76,7 @@ POINTS = st.integers(1, 5).flatmap(
 
 
 def masses(weighted_points):
-    """The mass at every place."""
+    """Return the total mass of each distinct point."""
     masses = Counter()
     for point, weight in zip(weighted_points.points, weighted_points.weights, strict=True):
         masses[tuple(point + 0.0)] += weight
@@ -85,21 +85,21 @@ def masses(weighted_points):
 
 @settings(max_examples=150)
 @given(POINTS, POINTS)
-def test_it_is_symmetric_and_zero_only_for_equal_masses_at_equal_places(left, right):
+def test_the_cost_is_symmetric_and_zero_only_for_equal_distributions(left, right):
     value = squared_distance(left, right)
     assert 0 <= value <= transport.LARGEST
     assert value == pytest.approx(squared_distance(right, left), abs=1e-12)
-    # HiGHS takes costs that differ by 1e-7 for equal.
+    # HiGHS treats costs that differ by 1e-7 as equal.
     assert -1e-7 < value - least_cost(left, right) < 1e-9
     sources, targets = masses(left), masses(right)
     gap = max(abs(sources[place] - targets[place]) for place in {**sources, **targets})
     if gap < 1e-15:
         assert value < 1e-14
-    else:  # the grid of places bounds how little any mass can cost
+    else:  # the grid gives a lower bound for the cost of any mass
         assert value > 0 or gap < 1e-6
 
 
-def test_a_plan_moves_all_mass_and_points_of_no_weight_take_no_part():
+def test_a_plan_moves_all_mass_and_ignores_points_without_weight():
     points = np.eye(4)
     with np.errstate(divide="ignore"):
         left = WeightedPoints.of(points, np.log([0.0, 0.25, 0.0, 0.75]))
@@ -116,15 +116,15 @@ def test_costs_lie_between_0_and_4():
     points = np.array([[1.0, 0.0], [1.0 - 1e-16, 1e-9], [-1.0, 0.0]])
     distances = costs(points, points)
     assert distances.min() >= 0 and 4 - 1e-12 < distances.max() <= 4
-    np.testing.assert_allclose(distances, squared(points, points), atol=1e-15)
+    np.testing.assert_allclose(distances, squared_distances(points, points), atol=1e-15)
 
 
-def test_where_the_solver_reports_trouble_another_one_answers(monkeypatch, recwarn):
+def test_a_second_solver_is_used_if_the_first_does_not_converge(monkeypatch, recwarn):
     draw = np.random.default_rng(4)
     left, right = random_points(draw, 20), random_points(draw, 25)
     expected = squared_distance(left, right)
     monkeypatch.setattr(transport, "ITERATIONS", 1)
-    cost = squared(left.points, right.points)
+    cost = squared_distances(left.points, right.points)
     _, log = transport.solver().emd(left.weights, right.weights, cost, numItermax=1, log=True)
     assert log["warning"]
     recwarn.clear()
@@ -132,9 +132,9 @@ def test_where_the_solver_reports_trouble_another_one_answers(monkeypatch, recwa
     assert not recwarn.list
 
 
-def test_the_environment_is_the_callers_own_again(monkeypatch):
+def test_the_environment_is_restored(monkeypatch):
     monkeypatch.setenv("POT_BACKEND_DISABLE_JAX", "0")
     monkeypatch.delenv("POT_BACKEND_DISABLE_CUPY", raising=False)
     before = dict(os.environ)
-    transport.solver.cache_clear()  # as if it had not been asked for yet
+    transport.solver.cache_clear()  # as before the first call
     assert transport.solver() is not None and dict(os.environ) == before

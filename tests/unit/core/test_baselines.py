@@ -1,4 +1,4 @@
-"""What unrelated texts score, and scores rescaled by it."""
+"""Baselines of unrelated texts, and scores rescaled with them."""
 
 import itertools
 import json
@@ -37,8 +37,8 @@ def saved(baseline, tmp_path_factory):
     return path
 
 
-def stats_of(baseline, measure, weights, count):
-    """The statistics of a measure in a baseline."""
+def find_stats(baseline, measure, weights, count):
+    """Return the statistics of a measure in a baseline."""
     (stats,) = (
         stats
         for (signature, *rest), stats in baseline.stats.items()
@@ -47,12 +47,12 @@ def stats_of(baseline, measure, weights, count):
     return stats
 
 
-# Making one
+# Construction
 
 
 @given(number=st.integers(2, 200), pairs=st.integers(1, 120), count=st.integers(1, 4))
-def test_the_pairs_are_of_different_texts_and_come_once(number, pairs, count):
-    number = min(number, 2 * pairs)  # no more are read
+def test_unrelated_pairs_combine_distinct_texts_without_repeats(number, pairs, count):
+    number = min(number, 2 * pairs)  # further texts are not used
     texts = [f"text {i}" for i in range(number)]
     if count >= number:
         with pytest.raises(ValueError, match=f"references must be fewer .*are {number}, got"):
@@ -65,22 +65,24 @@ def test_the_pairs_are_of_different_texts_and_come_once(number, pairs, count):
         assert len(rows) >= min(pairs, number, 2 * pairs)
 
 
-def test_a_file_holds_every_measure_both_weights_and_numbers_of_references(baseline):
+def test_a_baseline_covers_all_measures_weight_schemes_and_reference_counts(baseline):
     kinds = {tuple(kind) for _, *kind in baseline.stats}
     assert kinds == set(itertools.product(("uniform", "idf"), (1, 2)))
     assert len(baseline.stats) == 9 * 4
     assert {stats.pairs for stats in baseline.stats.values()} == {60}
-    of_one, of_two = (stats_of(baseline, "l1_distance", "idf", count).mean for count in (1, 2))
-    assert of_two < of_one  # the closest of two is closer
+    one_reference, two_references = (
+        find_stats(baseline, "l1_distance", "idf", count).mean for count in (1, 2)
+    )
+    assert two_references < one_reference  # the closer of two references counts
 
 
-# Its figures
+# Statistics
 
 SCORES = st.lists(st.floats(0, 10), min_size=2, max_size=30)
 
 
 @given(SCORES)
-def test_the_figures_are_those_of_the_scores(scores):
+def test_baseline_statistics_describe_the_scores(scores):
     stats = BaselineStats.of(scores)
     assert stats.mean == pytest.approx(math.fsum(scores) / len(scores))
     assert stats.deviation == pytest.approx(statistics.stdev(scores), abs=1e-9)
@@ -90,14 +92,14 @@ def test_the_figures_are_those_of_the_scores(scores):
 
 
 @given(SCORES, st.floats(0, 10), st.sampled_from([0.0, 10.0]))
-def test_a_copy_is_1_and_unrelated_texts_are_0_and_words_follow_the_order(scores, score, best):
+def test_rescaling_maps_the_mean_to_0_and_the_best_to_1_with_ordered_verdicts(scores, score, best):
     stats = BaselineStats.of(scores)
     if stats.mean == best:
         with pytest.raises(BaselineNotFoundError, match="best score"):
             stats.rescale(score, best)
         return
     assert stats.rescale(best, best) == 1 and stats.rescale(stats.mean, best) == 0
-    middle = (score + best) / 2  # closer
+    middle = (score + best) / 2  # closer to the best score
     assert stats.rescale(middle, best) >= stats.rescale(score, best)
     words = ["a copy", "far closer than", "closer than", "hardly closer than", "about as far as"]
     words.append("farther than")
@@ -115,21 +117,21 @@ GAINS = [
 
 
 @pytest.mark.parametrize(("gain", "words"), GAINS)
-def test_words_change_at_two_and_three_deviations_and_at_nine_in_ten(gain, words):
+def test_verdicts_change_at_two_and_three_deviations_and_at_the_outer_deciles(gain, words):
     stats = BaselineStats(0.0, 1.0, (-1.25, *[0.0] * 7, 1.25), 50)
     assert [stats.verdict(sign * gain, best=9 * sign) for sign in (-1, 1)] == [words] * 2
 
 
-# Rescaling by it
+# Rescaling
 
 
 @pytest.mark.filterwarnings("ignore:infolm:UserWarning")
 @pytest.mark.parametrize("idf", [False, "references"])
-def test_every_way_to_score_is_rescaled_by_a_file(scorer, baseline, saved, idf):
+def test_a_baseline_file_rescales_scores_with_and_without_idf(scorer, baseline, saved, idf):
     options = {"idf": idf, "rescale_with_baseline": saved}
     result = scorer.score(CANDIDATES, REFERENCES, **options)
     weights = "idf" if idf else "uniform"
-    mean = stats_of(baseline, "fisher_rao_distance", weights, 1).mean
+    mean = find_stats(baseline, "fisher_rao_distance", weights, 1).mean
     expected = [1 - score / mean for score in result["scores"]]
     assert result["rescaled_scores"] == pytest.approx(expected, rel=1e-12)
     assert result["rescaled"] == pytest.approx(statistics.fmean(expected))
@@ -143,22 +145,20 @@ def test_every_way_to_score_is_rescaled_by_a_file(scorer, baseline, saved, idf):
     assert_nearly_equal(computed, result)
 
 
-def test_measures_are_rescaled_by_name_and_pairs_by_the_number_of_their_references(
-    scorer, baseline
-):
+def test_rescaling_depends_on_the_measure_and_the_number_of_references(scorer, baseline):
     groups = [[text] if i < 8 else [text, TEXTS[i - 15]] for i, text in enumerate(REFERENCES)]
     options = {"information_measure": ["l1", "ab"], "alpha": 0.5, "beta": 0.5, "idf": False}
     result = scorer.score(CANDIDATES, groups, **options, rescale_with_baseline=baseline)
     for name, scores in result["scores"].items():
-        means = [stats_of(baseline, name, "uniform", count).mean for count in (1, 2)]
+        means = [find_stats(baseline, name, "uniform", count).mean for count in (1, 2)]
         expected = [
             1 - score / means[len(group) - 1] for score, group in zip(scores, groups, strict=True)
         ]
         assert result["rescaled_scores"][name] == pytest.approx(expected, rel=1e-12)
-        assert result["baseline"][name]["mean"] == means[1]  # what most pairs are rescaled by
+        assert result["baseline"][name]["mean"] == means[1]  # of most pairs
 
 
-UNFIT = [  # the settings, how many references, whether it is the package's, and a word
+UNFIT = [  # settings, number of references, whether to use the packaged baseline, pattern
     ({"temperature": 2.0}, 1, False, "temperature was 1.0 and is 2.0 now"),
     ({"information_measure": "ab", "alpha": 1, "beta": 1}, 1, False, "alpha was 0.5 and is 1.0"),
     ({"model_name_or_path": "bundled"}, 1, False, "model was"),
@@ -168,7 +168,7 @@ UNFIT = [  # the settings, how many references, whether it is the package's, and
 
 
 @pytest.mark.parametrize(("changes", "references", "package", "word"), UNFIT, ids=str)
-def test_a_baseline_that_does_not_fit_is_refused_before_a_model_is_loaded(
+def test_unsuitable_baselines_are_rejected_before_a_model_is_loaded(
     scorer, baseline, changes, references, package, word, no_model
 ):
     groups = [[text] for text in REFERENCES[1:]] + [REFERENCES[:references]]
@@ -177,7 +177,7 @@ def test_a_baseline_that_does_not_fit_is_refused_before_a_model_is_loaded(
         InfoLMScorer(scorer.settings).score(CANDIDATES, groups, **options)
 
 
-def test_a_metric_is_rescaled_from_its_best_score_if_it_has_one(monkeypatch):
+def test_rescaling_requires_a_finite_best_score(monkeypatch):
     toys = ToyScorer().make_baseline(TEXTS, 100, 1)
     with pytest.raises(BaselineNotFoundError, match="best score"):
         ToyScorer().score(CANDIDATES, REFERENCES, rescale_with_baseline=toys)
@@ -192,12 +192,12 @@ def test_a_metric_is_rescaled_from_its_best_score_if_it_has_one(monkeypatch):
     assert copies["rescaled"] == 1.0
 
 
-# The package's
+# The packaged baseline
 
 
 @pytest.mark.parametrize("metric", METRICS)
-def test_the_packages_baseline_is_of_the_bundled_model_as_it_is(metric, no_model):
-    """Whoever retrains the bundled model makes its baseline again."""
+def test_the_packaged_baseline_matches_the_bundled_model(metric, no_model):
+    """Fail if the bundled model was retrained without updating its baseline."""
     scorer = find(metric).scorer_type()(model_name_or_path="bundled")
     baseline = baselines.resolve_baseline(metric, True)
     identity = scorer.models.checkpoint(scorer.settings).identity
@@ -205,10 +205,10 @@ def test_the_packages_baseline_is_of_the_bundled_model_as_it_is(metric, no_model
     assert all(stats.is_valid and stats.pairs >= 500 for stats in baseline.stats.values())
 
 
-# The file
+# Files
 
 
-def test_a_file_keeps_a_baseline(baseline, saved):
+def test_a_saved_baseline_can_be_loaded(baseline, saved):
     loaded = Baseline.load(saved)
     assert (loaded, hash(loaded), loaded.stats) == (baseline, hash(baseline), baseline.stats)
     assert str(loaded) == f"file-{baseline.fingerprint}"
@@ -217,7 +217,7 @@ def test_a_file_keeps_a_baseline(baseline, saved):
     assert baseline != Baseline({}) and baseline != "baseline"
 
 
-WRONG = [
+INVALID = [
     *({"mean": wrong} for wrong in (math.nan, "0.6", True)),
     *({"deviation": wrong} for wrong in (10**400, -0.1)),
     *({"deciles": wrong} for wrong in ([0.1] * 8, 0.1, [0.2] + [0.1] * 8)),
@@ -225,10 +225,10 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize("changes", WRONG, ids=str)
-def test_statistics_that_cannot_be_are_refused_without_a_fingerprint_too(saved, tmp_path, changes):
+@pytest.mark.parametrize("changes", INVALID, ids=str)
+def test_impossible_statistics_are_rejected_even_without_a_fingerprint(saved, tmp_path, changes):
     record = json.loads(saved.read_text())
-    del record["fingerprint"]  # as older files have none
+    del record["fingerprint"]  # older files have none
     (tmp_path / "b").write_text(json.dumps(record))
     assert Baseline.load(tmp_path / "b") == Baseline.load(saved)
     record["spreads"][1] |= changes
@@ -238,7 +238,7 @@ def test_statistics_that_cannot_be_are_refused_without_a_fingerprint_too(saved, 
 
 
 @given(damage=DAMAGE)
-def test_a_file_with_other_bytes_is_refused_or_says_the_same(baseline, saved, tmp_path, damage):
+def test_a_damaged_file_is_rejected_or_loads_the_same_baseline(baseline, saved, tmp_path, damage):
     (tmp_path / "b").write_bytes(damage(saved.read_bytes()))
     try:
         assert Baseline.load(tmp_path / "b") == baseline

@@ -1,4 +1,4 @@
-"""Rows of matrix products do not depend on the other rows, nor precision on other threads."""
+"""Batch-invariant matrix products, and float32 precision shared by threads."""
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -27,7 +27,7 @@ def test_rows_of_a_linear_layer_are_bitwise_batch_invariant(threads, number, sha
     torch.manual_seed(0)
     layer, rows = torch.nn.Linear(*shape), torch.randn(300, shape[0])
     if determinism.row_rule(layer.weight) == determinism.RowRule():
-        determinism.probe_rows.cache_clear()  # a rule without padding holds for the plain layer
+        determinism.probe_rows.cache_clear()  # without padding the plain layer is batch-invariant
     else:
         determinism.deterministic_linear(layer)
     with torch.inference_mode():
@@ -41,7 +41,7 @@ RULES = (determinism.RowRule(16), determinism.RowRule(block=64))
 
 @pytest.mark.parametrize("rule", RULES, ids=str)
 @pytest.mark.parametrize("count", [1, 15, 16, 64, 65, 150])
-def test_padding_and_blocks_leave_a_product_as_it_is(rule, count):
+def test_padding_and_blocks_do_not_change_matrix_products(rule, count):
     weight, rows = torch.randn(5, 32), torch.randn(count, 32)
     memory, sizes = torch.empty(256, 5), []
 
@@ -69,7 +69,7 @@ print(determinism.probe_rows(384, 1536, torch.float32, 2))
 
 
 @pytest.mark.parametrize("mode", [None, "COMPATIBLE"])
-def test_the_environment_is_left_as_it_was(mode):
+def test_the_environment_is_not_changed(mode):
     env = {} if mode is None else {"MKL_CBWR": mode}
     assert "RowRule" in printed("-c", PRODUCTS, env=env)
 
@@ -106,7 +106,7 @@ def test_scores_are_bitwise_batch_invariant_with_two_threads():
     assert names == ["InfoLM", "one pass", "BaryScore", "MENLI", ""]
 
 
-def test_only_linear_layers_are_changed_and_in_place():
+def test_linear_layers_are_converted_in_place_and_others_are_unchanged():
     model = torch.nn.Sequential(
         torch.nn.Linear(4, 4), torch.nn.LayerNorm(4), torch.nn.Bilinear(4, 4, 2)
     )
@@ -117,7 +117,7 @@ def test_only_linear_layers_are_changed_and_in_place():
     assert model.state_dict().keys() == weights.keys()
 
 
-def test_two_threads_share_the_precision_until_both_are_done():
+def test_precision_is_restored_when_the_last_thread_finishes():
     before = torch.get_float32_matmul_precision()
     both_are_in, first_is_out = threading.Barrier(2, timeout=60), threading.Event()
 
@@ -147,13 +147,13 @@ def test_two_threads_share_the_precision_until_both_are_done():
     not hasattr(torch.backends, "fp32_precision"), reason="torch before 2.9 has one precision"
 )
 @pytest.mark.parametrize("place", [torch.backends, torch.backends.cuda.matmul])
-def test_a_precision_that_was_set_by_backend_is_put_aside_and_back(place):
+def test_backend_specific_precision_is_overridden_and_restored(place):
     products = [torch.backends.cuda.matmul, torch.backends.mkldnn.matmul]
     places = [torch.backends, *products]
     precisions = [backend.fp32_precision for backend in places]
     for backend in places:
         backend.fp32_precision = "none"
-    place.fp32_precision = "tf32"  # of torch.backends this is what a Trainer's tf32=True does
+    place.fp32_precision = "tf32"  # a Trainer with tf32=True sets it on torch.backends
     try:
         before = [backend.fp32_precision for backend in products]
         assert "tf32" in before

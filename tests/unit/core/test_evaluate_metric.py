@@ -1,4 +1,4 @@
-"""Evaluate's side of any metric, shown on one that has no model."""
+"""The interface to `evaluate`, tested with a metric that has no model."""
 
 import datasets
 import evaluate
@@ -17,10 +17,10 @@ def toy():
 
 
 @pytest.mark.parametrize("computed", [False, True])
-def test_what_is_added_or_computed_while_pairs_are_scored_takes_nothing_else_away(computed):
+def test_concurrent_calls_during_scoring_do_not_lose_pairs(computed):
     class Busy(ToyScorer):
         def score_chunk(self, *arguments):
-            if len(toy) == 1:  # as another thread would
+            if len(toy) == 1:  # simulates another thread
                 toy.add(prediction=PREDICTIONS[1], reference=REFERENCES[1])
                 if computed:
                     toy.compute()
@@ -34,7 +34,7 @@ def test_what_is_added_or_computed_while_pairs_are_scored_takes_nothing_else_awa
     assert [toy.compute()["scores"] for _ in range(2)] == [[3 / 5], later]
 
 
-REFUSED = [  # the method, its arguments, the error and a word of its message
+INVALID = [  # method, arguments, error, pattern of its message
     ("compute", {"size": 0}, ValueError, "size must be at least 1"),
     *(("compute", {flag: 1}, TypeError, flag) for flag in ("return_scores", "details", "verbose")),
     ("compute", {"rescale_with_baseline": 3}, TypeError, "rescale_with_baseline"),
@@ -57,8 +57,8 @@ REFUSED = [  # the method, its arguments, the error and a word of its message
 ]
 
 
-@pytest.mark.parametrize(("method", "arguments", "error", "word"), REFUSED)
-def test_a_wrong_argument_is_refused_and_what_was_added_remains(
+@pytest.mark.parametrize(("method", "arguments", "error", "word"), INVALID)
+def test_invalid_arguments_are_rejected_and_added_pairs_are_kept(
     toy, method, arguments, error, word
 ):
     toy.add(prediction="ab", reference="a")
@@ -76,7 +76,7 @@ def test_empty_batches_are_accepted_but_not_scored(toy):
     assert len(toy) == 3 == len(toy.compute()["scores"])
 
 
-def test_what_evaluate_load_gives_every_metric_is_taken_and_no_file_written(tmp_path):
+def test_standard_evaluate_arguments_are_accepted_and_no_file_is_written(tmp_path):
     processes = {"num_process": 1, "process_id": 0, "experiment_id": "mine"}
     more = {"timeout": 1, "max_concurrent_cache_files": 2, "seed": 3, "keep_in_memory": True}
     toy = Toy(**processes, **more, cache_dir=str(tmp_path))
@@ -87,7 +87,7 @@ def test_what_evaluate_load_gives_every_metric_is_taken_and_no_file_written(tmp_
     assert list(tmp_path.iterdir()) == []
 
 
-def test_its_name_is_the_prefix_where_results_of_combined_metrics_clash():
+def test_clashing_keys_of_combined_metrics_are_prefixed_with_the_metric_name():
     pairs = {"predictions": PREDICTIONS, "references": REFERENCES}
     small, large = (Toy(size=size) for size in (1, 2))
     by_number = evaluate.combine([small, large]).compute(**pairs)
@@ -97,7 +97,7 @@ def test_its_name_is_the_prefix_where_results_of_combined_metrics_clash():
     assert by_number["toy_0_scores"] == by_name["small_scores"] != by_name["large_scores"]
 
 
-def test_evaluate_shows_settings_inputs_and_the_software():
+def test_metric_info_describes_settings_inputs_and_citations():
     metric = InfoLM()
     assert all(f"\n    {name}: " in metric.inputs_description for name in ("temperature", "idf"))
     for method in (metric.compute, metric.add, metric.add_batch):

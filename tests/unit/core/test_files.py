@@ -1,4 +1,4 @@
-"""Files: what ends a line, what a cell holds, what is said about a bad file, what is written."""
+"""Reading and writing of files: line ends, table cells, errors, data sets, outputs."""
 
 import codecs
 import errno
@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 from infolm_metric.core import files, tables
 
 ODD = "a\u2028b\u2029c\u0085d\x0be\x0cf\x1cg\rh"
-"""Every character but the line feed at which str.splitlines splits."""
+"""All characters at which str.splitlines splits, except the line feed."""
 
 
 @pytest.fixture
 def file(tmp_path):
-    """A function that writes bytes or text to a named file and gives its path."""
+    """Function that writes bytes or text to a named file and returns its path."""
 
     def write(name: str, content: bytes | str) -> str:
         path = tmp_path / name
@@ -42,7 +42,7 @@ LINES = [
 
 
 @pytest.mark.parametrize(("content", "texts"), LINES)
-def test_a_line_feed_alone_or_after_a_carriage_return_ends_a_text(file, content, texts):
+def test_only_lf_and_crlf_end_a_text(file, content, texts):
     assert list(files.read_texts(file("a.txt", content))) == texts
     assert list(files.read_texts(file("a.txt.gz", gzip.compress(content.encode())))) == texts
 
@@ -56,7 +56,7 @@ TABLES = [
 
 
 @pytest.mark.parametrize(("name", "content"), TABLES)
-def test_a_table_gives_its_cells_as_they_are(file, name, content):
+def test_cells_of_a_table_are_read_unchanged(file, name, content):
     compressed = file(f"{name}.GZ", gzip.compress(content.encode()))
     for path in (file(name, content), compressed):
         assert list(tables.read_documents(path, "text")) == [f'{ODD}\n"x", y', "", "NA"]
@@ -64,12 +64,12 @@ def test_a_table_gives_its_cells_as_they_are(file, name, content):
         list(tables.read_documents(compressed, "target"))
 
 
-def test_a_cell_may_be_long(file):
+def test_long_cells_are_accepted(file):
     text = "word " * 40_000
     assert list(tables.read_documents(file("a.csv", f"text\n{text}\n"), "text")) == [text]
 
 
-def test_references_may_be_a_text_or_a_list_and_come_from_several_columns(file):
+def test_reference_columns_may_mix_strings_and_lists(file):
     rows = (
         {"candidate": "a", "x": ["b", "c"], "y": "d"},
         {"candidate": "e", "x": "f", "y": ["g", "h"]},
@@ -121,32 +121,32 @@ BAD_TABLES = [
 
 
 @pytest.mark.parametrize(("name", "content", "problem"), BAD_TABLES)
-def test_a_bad_table_is_refused_by_name_and_line(file, name, content, problem):
+def test_malformed_tables_are_rejected_with_their_path(file, name, content, problem):
     path = file(name, content)
     with pytest.raises((ValueError, TypeError)) as refusal:
         list(tables.Source(path, lambda: tables.read_rows(path)))
     assert problem in str(refusal.value) and path in str(refusal.value)
 
 
-def test_plain_files_of_different_lengths_are_refused_with_both_counts(file):
+def test_plain_files_of_different_lengths_are_rejected_with_both_counts(file):
     short, long = file("a.txt", "a\n"), file("b.txt", "a\nb\nc\n")
     with pytest.raises(ValueError) as refusal:
         list(tables.read_parallel(short, [short, long]))
     assert f"{short} has 1, {long} has 3" in str(refusal.value)
 
 
-def test_a_table_is_not_taken_for_plain_text(file):
+def test_a_table_is_not_read_as_plain_text(file):
     table, plain = file("a.jsonl", "{}"), file("b.txt", "a")
     with pytest.raises(ValueError, match="a.jsonl is a table, .*infolm score --data"):
         list(tables.read_parallel(plain, [table]))
 
 
-def test_what_cannot_be_opened_is_refused(tmp_path):
+def test_missing_files_are_rejected(tmp_path):
     with pytest.raises(ValueError, match="cannot read .*nothing.txt: .*; check its name"):
         list(files.read_texts(str(tmp_path / "nothing.txt")))
 
 
-def test_what_can_be_read_once_cannot_be_read_more_often():
+def test_stdin_and_devices_can_be_read_only_once():
     files.check_exists(["-", __file__, __file__])
     for paths, again in ((["-", "-"], False), (["-"], True), ([os.devnull], True)):
         with pytest.raises(ValueError, match="can be read once"):
@@ -156,7 +156,7 @@ def test_what_can_be_read_once_cannot_be_read_more_often():
 @pytest.mark.parametrize("start", ["", "sep={}\n", "sep={}\r\n"])
 @pytest.mark.parametrize("header", [["id", "text"], ['"id, or number"', "text"], ["id", "t, u"]])
 @pytest.mark.parametrize("separator", ";\t")
-def test_the_semicolons_of_a_spreadsheet_and_tabs_separate_cells(file, separator, header, start):
+def test_csv_cells_may_be_separated_by_semicolons_or_tabs(file, separator, header, start):
     header = [*header, "n"]
     content = "".join(separator.join(row) + "\n" for row in (header, ("1,5", "a cat", "2")))
     ((where, row),) = tables.read_rows(file("a.csv", start.format(separator) + content))
@@ -165,14 +165,14 @@ def test_the_semicolons_of_a_spreadsheet_and_tabs_separate_cells(file, separator
     assert where.endswith(f"line {3 if start else 2}")
 
 
-def test_cells_with_line_ends_and_separators_are_warned_of_once(file):
+def test_cells_with_line_ends_and_separators_trigger_a_single_warning(file):
     content = 'prediction,reference\na,b\n"c\nd","e\nf, g"\nh,"i\nj, k"\n'
     with pytest.warns(UserWarning, match="a.csv: .* 2, the first in line 3") as warned:
         rows = [row for _, row in tables.read_rows(file("a.csv", content))]
     assert len(warned) == 1 and rows[1] == {"prediction": "c\nd", "reference": "e\nf, g"}
 
 
-def test_line_ends_without_tabs_are_read_from_quoted_cells_of_a_tsv(file):
+def test_quoted_tsv_cells_may_contain_line_ends(file):
     path = file("a.tsv", 'prediction\treference\na\t"b\nc"\n')
     assert list(tables.Source(path, lambda: tables.read_rows(path))) == [("a", ["b\nc"])]
 
@@ -180,28 +180,28 @@ def test_line_ends_without_tabs_are_read_from_quoted_cells_of_a_tsv(file):
 TEXT_LISTS = st.lists(st.text(st.characters(codec="utf-8")), min_size=1)
 
 
-def references_in(cell):
-    """The references in a cell of CSV or TSV."""
+def parse_cell(cell):
+    """Return the references in a cell of CSV or TSV."""
     return tables.parse_references("line 2", tables.Cells(reference=cell))
 
 
 @given(TEXT_LISTS, st.sampled_from(["", " ", "\n"]))
-def test_a_cell_of_json_or_of_python_is_the_list_that_was_written(texts, blank):
+def test_json_and_python_lists_in_cells_are_parsed(texts, blank):
     numpy_list = f"[{', '.join(f'np.str_({text!r})' for text in texts)}]"  # as NumPy 2 prints it
     for form in (str(texts), str(tuple(texts)), numpy_list):
-        assert references_in(blank + form + blank) == texts
+        assert parse_cell(blank + form + blank) == texts
     for escaped in (True, False):
-        assert references_in(json.dumps(texts, ensure_ascii=escaped)) == texts
+        assert parse_cell(json.dumps(texts, ensure_ascii=escaped)) == texts
 
 
 @given(st.lists(st.text(st.characters(codec="utf-8")), min_size=2).map(tuple))
-def test_arrays_are_rejected_because_python_would_join_their_texts(texts):
+def test_printed_arrays_are_rejected_because_python_would_join_their_texts(texts):
     for blank in (" ", "\n "):
         with pytest.raises(ValueError, match="line 2: 'reference' .* without commas"):
-            references_in(f"[{blank.join(map(repr, texts))}]")
+            parse_cell(f"[{blank.join(map(repr, texts))}]")
 
 
-NO_LISTS_OF_TEXTS = [
+INVALID_LISTS = [
     ("[]", "empty list"),
     ("()", "empty list"),
     (" [ ] ", "empty list"),
@@ -217,10 +217,10 @@ NO_LISTS_OF_TEXTS = [
 ]
 
 
-@pytest.mark.parametrize(("cell", "problem"), NO_LISTS_OF_TEXTS)
-def test_a_cell_with_anything_but_a_text_or_a_list_of_texts_is_rejected(cell, problem):
+@pytest.mark.parametrize(("cell", "problem"), INVALID_LISTS)
+def test_cells_with_other_json_or_python_values_are_rejected(cell, problem):
     with pytest.raises((TypeError, ValueError), match=f"line 2: 'reference' .*{problem}"):
-        references_in(cell)
+        parse_cell(cell)
 
 
 TEXT_CELLS = ["[sic] a 'cat'", "[UNK]", "(a cat)", "(5)", "('a cat')", "{curly", "['a", "[" * 9999]
@@ -228,12 +228,12 @@ TEXT_CELLS += ["(see '\\d')", "", " ", "a ['cat']", "[np.str_(a)]", "[nan] bread
 
 
 @pytest.mark.parametrize("cell", TEXT_CELLS)
-def test_other_cells_are_texts_as_they_are(cell, recwarn):
-    assert references_in(cell) == [cell] and not recwarn
+def test_other_cells_are_read_as_plain_texts(cell, recwarn):
+    assert parse_cell(cell) == [cell] and not recwarn
 
 
 @pytest.mark.parametrize("cell", ["['a', 'b']", "[]", "{'a': 1}", "('a',)"])
-def test_a_candidate_is_always_a_text(cell):
+def test_candidate_cells_are_never_parsed_as_lists(cell):
     row = tables.Cells(prediction=cell, reference="b")
     assert tables.parse_pair("line 2", row) == (cell, ["b"])
 
@@ -243,7 +243,7 @@ def test_a_candidate_is_always_a_text(cell):
 
 @pytest.fixture
 def folder(tmp_path):
-    """A data set in a folder, in two splits, and the same saved to disk."""
+    """Folder with a data set of two splits, as JSON Lines and saved to disk."""
     import datasets
 
     rows = {"train": [{"text": "a"}], "test": [{"text": "b"}, {"text": "c"}]}
@@ -259,7 +259,7 @@ def folder(tmp_path):
 
 @pytest.mark.parametrize("name", ["data", "saved", "single"])
 @pytest.mark.parametrize("streaming", [False, True])
-def test_a_data_set_is_read_split_by_split_and_again(folder, name, streaming):
+def test_a_split_of_a_data_set_can_be_read_twice(folder, name, streaming):
     split = None if name == "single" else "test"
     dataset = tables.load_dataset(str(folder / name), split=split, streaming=streaming)
     for _ in range(2):
@@ -269,7 +269,7 @@ def test_a_data_set_is_read_split_by_split_and_again(folder, name, streaming):
 
 @pytest.mark.parametrize("ending", ["csv", "tsv"])
 @pytest.mark.parametrize("streaming", [False, True])
-def test_a_data_set_of_csv_has_the_rows_of_its_file(tmp_path, ending, streaming):
+def test_csv_data_sets_have_the_same_rows_as_their_file(tmp_path, ending, streaming):
     mark = "," if ending == "csv" else "\t"
     path = tmp_path / f"a.{ending}"
     rows = ["prediction reference", "NA null", " nan", """a "['b',_'c']\""""]
@@ -280,7 +280,7 @@ def test_a_data_set_of_csv_has_the_rows_of_its_file(tmp_path, ending, streaming)
     assert pairs == [("NA", ["null"]), ("", ["nan"]), ("a", ["b", "c"])]
 
 
-NO_SPLITS = [
+MISSING_SPLITS = [
     ("data", "dev", "dev"),
     ("saved", "dev", "the splits train, test; there is no split 'dev'"),
     ("saved", None, "the splits train, test; give one with --split"),
@@ -289,8 +289,8 @@ NO_SPLITS = [
 ]
 
 
-@pytest.mark.parametrize(("name", "split", "words"), NO_SPLITS)
-def test_a_data_set_or_split_that_is_not_there_is_refused(folder, name, split, words):
+@pytest.mark.parametrize(("name", "split", "words"), MISSING_SPLITS)
+def test_missing_data_sets_and_splits_are_rejected(folder, name, split, words):
     with pytest.raises((ValueError, OSError), match=words):
         tables.load_dataset(str(folder / name), split=split)
 
@@ -302,7 +302,7 @@ PROBLEMS = [OSError(errno.ENOSPC, "No space left on device"), KeyboardInterrupt(
 
 
 @pytest.mark.parametrize("problem", PROBLEMS, ids=repr)
-def test_what_fails_leaves_the_older_file_and_nothing_else(tmp_path, monkeypatch, problem):
+def test_a_failed_write_leaves_only_the_previous_file(tmp_path, monkeypatch, problem):
     def fail(_):
         raise problem
 
@@ -318,7 +318,7 @@ def test_what_fails_leaves_the_older_file_and_nothing_else(tmp_path, monkeypatch
 
 @pytest.mark.parametrize("names", [1, 2])
 @pytest.mark.parametrize("way", ["whole", "draft"])
-def test_a_file_that_is_there_keeps_its_links(tmp_path, names, way):
+def test_overwriting_a_file_preserves_its_links(tmp_path, names, way):
     target, link, draft = (tmp_path / name for name in ("target", "link", "draft"))
     target.write_text("older")
     target.chmod(0o600)
@@ -336,19 +336,19 @@ def test_a_file_that_is_there_keeps_its_links(tmp_path, names, way):
     assert not draft.exists()
 
 
-def test_what_is_no_file_or_takes_no_draft_is_written_into(tmp_path, monkeypatch):
+def test_devices_and_files_in_read_only_folders_are_written_directly(tmp_path, monkeypatch):
     files.write_text(os.devnull, "text")
     assert not os.path.isfile(os.devnull)
     path = tmp_path / "scores.json"
     path.write_text("older")
-    # Whoever may write anywhere, as root does, cannot be kept out of a folder.
+    # Patched because permissions do not restrict root.
     monkeypatch.setattr(files.os, "access", lambda *_: False)
-    monkeypatch.setattr(files.os, "replace", lambda *_: pytest.fail("a draft took its place"))
+    monkeypatch.setattr(files.os, "replace", lambda *_: pytest.fail("a draft replaced the file"))
     files.write_text(path, "newer")
     assert path.read_text() == "newer"
 
 
-def test_an_open_file_is_added_to_and_a_pipe_is_written_into(tmp_path):
+def test_open_files_are_appended_to_and_pipes_are_written(tmp_path):
     with open(tmp_path / "log", "w+") as log:
         print("HEADER", file=log, flush=True)
         files.write_text(f"/dev/fd/{log.fileno()}", "text\n")
@@ -373,7 +373,7 @@ OUTPUTS = [
 
 
 @pytest.mark.parametrize(("output", "words"), OUTPUTS)
-def test_an_output_that_cannot_be_made_is_refused(tmp_path, monkeypatch, output, words):
+def test_unwritable_outputs_are_rejected(tmp_path, monkeypatch, output, words):
     monkeypatch.chdir(tmp_path)
     Path("data").mkdir()
     Path("input.txt").touch()

@@ -1,4 +1,4 @@
-"""The corpus IDF: counts, the corpora it accepts, what is kept in files, weights, whose table."""
+"""IDF: document frequencies, accepted corpora, caches, saved tables, token weights."""
 
 import json
 import math
@@ -27,7 +27,7 @@ MANY = [CORPUS[index % len(CORPUS)] for index in range(2 * BATCH)]
 
 
 class CountingTokenizer(BertTokenizer):
-    """A tokenizer that counts the texts it was given."""
+    """Tokenizer that counts the texts passed to it."""
 
     texts = 0
 
@@ -37,7 +37,7 @@ class CountingTokenizer(BertTokenizer):
 
 
 def word_tokenizer(words=WORDS, kind=BertTokenizer, **options):
-    """A tokenizer that knows these words, numbered in order."""
+    """Return a tokenizer with these words as its vocabulary, numbered in order."""
     return kind(vocab={word: index for index, word in enumerate(words)}, **options)
 
 
@@ -45,14 +45,14 @@ TOKENIZER = word_tokenizer()
 TABLE = IDF.from_corpus(CORPUS, TOKENIZER)
 
 
-def frequency(table):
-    """Word -> number of documents, for the words of WORDS that were met."""
+def frequencies(table):
+    """Return the nonzero document frequencies of WORDS."""
     counts = table.document_frequency.tolist()
     return {word: count for word, count in zip(WORDS, counts, strict=True) if count}
 
 
-def on_disk(folder, texts=CORPUS, **columns):
-    """A data set that lies in files in the folder."""
+def dataset_on_disk(folder, texts=CORPUS, **columns):
+    """Return a data set whose files are in the folder."""
     Dataset.from_dict({"text": texts, **columns}).save_to_disk(folder)
     return datasets.load_from_disk(folder)
 
@@ -63,7 +63,7 @@ DOCUMENTS = st.lists(st.lists(st.sampled_from("abcde"), max_size=5).map(" ".join
 
 
 @given(DOCUMENTS, DOCUMENTS)
-def test_counts_are_those_of_a_literal_count_and_add_up(first, second):
+def test_document_frequencies_match_a_literal_count_and_add_up(first, second):
     tables = [IDF.from_corpus(part, TOKENIZER) for part in (first, second)]
     whole, corpus = tables[0] + tables[1], first + second
     for word in "abcde":
@@ -77,12 +77,12 @@ def test_counts_are_those_of_a_literal_count_and_add_up(first, second):
     assert len(whole.digests) == min(DISTINCT, len({tuple(text.split()) for text in corpus}))
 
 
-def test_special_tokens_count_only_where_someone_typed_them():
+def test_special_tokens_count_only_if_the_text_contains_them():
     table = IDF.from_corpus(["a [SEP] b", "zzz"], TOKENIZER)
-    assert frequency(table) == {"[UNK]": 1, "[SEP]": 1, "a": 1, "b": 1}
+    assert frequencies(table) == {"[UNK]": 1, "[SEP]": 1, "a": 1, "b": 1}
 
 
-def test_nothing_is_cut_and_nothing_said_without_max_length(tiny_bert, capfd):
+def test_without_max_length_documents_are_not_truncated_and_nothing_is_printed(tiny_bert, capfd):
     tokenizer = AutoTokenizer.from_pretrained(tiny_bert)
     text = " ".join(SENTENCES)
     ids = IDF.from_corpus([text], tokenizer).document_frequency.nonzero()[0].tolist()
@@ -91,7 +91,7 @@ def test_nothing_is_cut_and_nothing_said_without_max_length(tiny_bert, capfd):
     assert capfd.readouterr().err == ""
 
 
-def test_a_tokenizer_written_in_python_counts_too():
+def test_slow_tokenizers_are_supported():
     tokenizer = PerceiverTokenizer()
     table = IDF.from_corpus(["ab", "b"], tokenizer)
     assert table.document_frequency[tokenizer.convert_tokens_to_ids(["a", "b"])].tolist() == [1, 2]
@@ -99,7 +99,7 @@ def test_a_tokenizer_written_in_python_counts_too():
     assert table.tokenizer == tokenizer_fingerprint(PerceiverTokenizer())
 
 
-def test_tables_are_values():
+def test_tables_are_immutable_and_compare_by_value():
     same = IDF.from_corpus(CORPUS, word_tokenizer())
     assert (TABLE, hash(TABLE), str(TABLE)) == (same, hash(same), str(same))
     assert TABLE != IDF(TABLE.documents + 1, TABLE.document_frequency, TABLE.tokenizer) != "table"
@@ -138,13 +138,13 @@ CORPORA = {
 
 
 @pytest.mark.parametrize("kind", CORPORA)
-def test_every_kind_of_corpus_gives_the_table_of_the_list(kind):
+def test_every_type_of_corpus_gives_the_same_table_as_a_list(kind):
     table = IDF.from_corpus(CORPORA[kind](CORPUS), TOKENIZER)
     assert table == TABLE and table.digests == TABLE.digests
 
 
 @pytest.mark.parametrize("kind", ["tuple", "data set", "stream"])
-def test_several_references_are_several_documents(kind):
+def test_each_reference_counts_as_a_document(kind):
     table = IDF.from_corpus(CORPORA[kind](NESTED), TOKENIZER)
     assert table == IDF.from_corpus([text for group in NESTED for text in group], TOKENIZER)
     assert table.documents == 6
@@ -160,21 +160,21 @@ def test_a_stream_is_read_once():
 
     table = IDF.from_corpus(IterableDataset.from_generator(rows), TOKENIZER)
     assert read == list(range(2 * BATCH + 1))
-    assert table.documents == 2 * BATCH + 1 and frequency(table)["c"] == 2 * BATCH / len(CORPUS)
+    assert table.documents == 2 * BATCH + 1 and frequencies(table)["c"] == 2 * BATCH / len(CORPUS)
 
 
 LATE = Dataset.from_dict({"text": ["a"] * BATCH + [None]})
 TWO_COLUMNS = Dataset.from_dict({"x": ["a"], "y": ["b"], "n": [0]})
 UNKNOWN_COLUMN = IterableDataset.from_generator(lambda: iter([{"x": "a"}]))
-REFUSED = {
-    "nothing": ([], ValueError, "empty"),
+INVALID = {
+    "empty list": ([], ValueError, "empty"),
     "None": (["a", None], ValueError, r"corpus\[1\]"),
     "None in a list": ([["a"], ["b", None]], ValueError, r"corpus\[1\]\[1\]"),
     "None in a column": (LATE, ValueError, rf"corpus\[{BATCH}\]"),
     "None in a stream": (LATE.to_iterable_dataset(), ValueError, rf"corpus\[{BATCH}\]"),
-    "half a character": (["a", "\ud800"], ValueError, r"corpus\[1\].*surrogate"),
+    "lone surrogate": (["a", "\ud800"], ValueError, r"corpus\[1\].*surrogate"),
     "a string": ("a b", TypeError, "bare string"),
-    "no list": (5, TypeError, "list of strings"),
+    "number": (5, TypeError, "list of strings"),
     "splits": (datasets.DatasetDict(train=LATE), TypeError, "DatasetDict"),
     "a data frame": (pd.DataFrame({"text": ["a"]}), TypeError, "DataFrame"),
     "two text columns": (TWO_COLUMNS, ValueError, r"column=.*: 'x', 'y'\)"),
@@ -182,25 +182,25 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("case", REFUSED)
-def test_what_is_no_corpus_is_refused_by_name_and_position(case):
-    corpus, error, word = REFUSED[case]
+@pytest.mark.parametrize("case", INVALID)
+def test_invalid_corpora_are_rejected(case):
+    corpus, error, word = INVALID[case]
     with pytest.raises(error, match=word):
         IDF.from_corpus(corpus, TOKENIZER)
 
 
-def test_a_column_that_was_asked_for_is_the_one_read():
+def test_the_requested_column_is_read():
     data = Dataset.from_dict({"text": ["a"], "other": ["b"]})
-    assert frequency(IDF.from_corpus(data, TOKENIZER, column="other")) == {"b": 1}
+    assert frequencies(IDF.from_corpus(data, TOKENIZER, column="other")) == {"b": 1}
     with pytest.raises(ValueError, match="no column 'othr'"):
         IDF.from_corpus(data.select_columns("other"), TOKENIZER, column="othr")
 
 
-WRONG_OPTIONS = {"max_length": 2, "processes": 0, "tokenizer": "bundled"}
+INVALID_OPTIONS = {"max_length": 2, "processes": 0, "tokenizer": "bundled"}
 
 
-@pytest.mark.parametrize(("name", "value"), WRONG_OPTIONS.items())
-def test_options_without_sense_are_refused(name, value):
+@pytest.mark.parametrize(("name", "value"), INVALID_OPTIONS.items())
+def test_invalid_options_are_rejected(name, value):
     with pytest.raises((TypeError, ValueError), match=f"{name} .*got {value!r}"):
         IDF.from_corpus(CORPUS, **{"tokenizer": TOKENIZER, name: value})
     IDF.from_corpus(CORPUS, TOKENIZER, max_length=3, processes=1)
@@ -209,7 +209,7 @@ def test_options_without_sense_are_refused(name, value):
 # Processes and files
 
 
-def test_two_processes_count_the_same_and_leave_no_trace(tmp_path, monkeypatch):
+def test_two_processes_give_the_same_counts_and_leave_no_files(tmp_path, monkeypatch):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     tokenizer = word_tokenizer(kind=CountingTokenizer)
     for corpus in (MANY, Dataset.from_dict({"text": MANY})):
@@ -219,16 +219,19 @@ def test_two_processes_count_the_same_and_leave_no_trace(tmp_path, monkeypatch):
     assert list(tmp_path.rglob("*.arrow")) == []
 
 
-def test_counts_of_files_are_kept_whoever_counted_them(tmp_path):
-    data, tokenizer = on_disk(tmp_path / "data", MANY), word_tokenizer(kind=CountingTokenizer)
+def test_counts_made_by_worker_processes_are_cached(tmp_path):
+    data, tokenizer = (
+        dataset_on_disk(tmp_path / "data", MANY),
+        word_tokenizer(kind=CountingTokenizer),
+    )
     table = IDF.from_corpus(data, tokenizer, processes=2)
     assert IDF.from_corpus(data, tokenizer) == table == IDF.from_corpus(MANY, TOKENIZER)
     assert tokenizer.texts == 0  # in this process
 
 
-def test_a_data_set_in_files_is_counted_once(tmp_path):
+def test_a_data_set_on_disk_is_counted_once(tmp_path):
     tokenizer = word_tokenizer(kind=CountingTokenizer)
-    data = on_disk(tmp_path / "data", other=["c"] * len(CORPUS))
+    data = dataset_on_disk(tmp_path / "data", other=["c"] * len(CORPUS))
     assert IDF.from_corpus(data, tokenizer) == TABLE
     assert tokenizer.texts == len(CORPUS)
     tokenizer(["a b c", "d"], padding=True, truncation=True, max_length=4)  # changes its state
@@ -241,8 +244,8 @@ def test_a_data_set_in_files_is_counted_once(tmp_path):
     assert len(list(tmp_path.rglob("cache-*.arrow"))) == 1
 
 
-def test_counts_that_would_differ_are_counted_again(tmp_path):
-    data = on_disk(tmp_path / "data", other=["c"] * len(CORPUS))
+def test_cached_counts_are_reused_only_if_they_would_be_equal(tmp_path):
+    data = dataset_on_disk(tmp_path / "data", other=["c"] * len(CORPUS))
     tokenizer, left, larger = (
         word_tokenizer(words, CountingTokenizer, truncation_side=side)
         for words, side in ((WORDS, "right"), (WORDS, "left"), ([*WORDS, "zzz"], "right"))
@@ -255,7 +258,7 @@ def test_counts_that_would_differ_are_counted_again(tmp_path):
         (data, tokenizer, {"column": "other"}),
         (data, larger, {}),
         (data.select(range(3)), tokenizer, {}),
-        (on_disk(tmp_path / "more", [*CORPUS, "e"]), tokenizer, {}),
+        (dataset_on_disk(tmp_path / "more", [*CORPUS, "e"]), tokenizer, {}),
     ]
     tables = []
     for corpus, reader, options in changes:
@@ -265,20 +268,20 @@ def test_counts_that_would_differ_are_counted_again(tmp_path):
     assert len(set(tables)) == len(tables)
 
 
-def test_nothing_is_kept_where_caching_is_switched_off_or_impossible(tmp_path):
-    data = on_disk(tmp_path / "data")
+def test_nothing_is_cached_if_caching_is_disabled_or_impossible(tmp_path):
+    data = dataset_on_disk(tmp_path / "data")
     datasets.disable_caching()
     try:
         assert IDF.from_corpus(data, TOKENIZER) == TABLE
     finally:
         datasets.enable_caching()
     assert list(tmp_path.rglob("cache-*.arrow")) == []
-    shutil.rmtree(tmp_path / "data")  # the files are still open, but have no folder any more
+    shutil.rmtree(tmp_path / "data")  # the files are still open, but their folder is gone
     assert IDF.from_corpus(data, TOKENIZER) == TABLE
     assert list(tmp_path.iterdir()) == []
 
 
-# The saved table
+# Saved tables
 
 
 @pytest.fixture(scope="module")
@@ -288,7 +291,7 @@ def saved(tmp_path_factory):
     return path
 
 
-def test_a_saved_table_comes_back_whole(tiny_models, tmp_path):
+def test_saving_and_loading_preserves_a_table(tiny_models, tmp_path):
     tokenizer = AutoTokenizer.from_pretrained(tiny_models("roberta"))
     table = IDF.from_corpus(SENTENCES, tokenizer)
     table.save(tmp_path / "idf.json")
@@ -299,14 +302,14 @@ def test_a_saved_table_comes_back_whole(tiny_models, tmp_path):
     assert repr(loaded) == repr(table) and "[" not in repr(table)
 
 
-def test_equal_tables_give_equal_files_that_can_be_read(saved, tmp_path):
+def test_equal_tables_are_saved_as_identical_readable_files(saved, tmp_path):
     IDF.from_corpus(CORPUS[::-1], TOKENIZER).save(tmp_path / "reversed")
     assert (tmp_path / "reversed").read_bytes() == saved.read_bytes()
     record = json.loads(saved.read_text())
     assert (record["documents"], record["vocabulary"]) == (5, len(WORDS))
     counts = {WORDS[i]: count for i, count in zip(record["token_ids"], record["counts"])}  # noqa: B905
     assert counts == {"[UNK]": 1, "a": 4, "b": 2, "c": 1, "d": 1}
-    del record["digests"]  # as tables were saved before
+    del record["digests"]  # older files have none
     (tmp_path / "old").write_text(json.dumps(record))
     assert IDF.load(tmp_path / "old") == TABLE
 
@@ -317,11 +320,11 @@ WRONG = st.sampled_from([None, "five", 6, -1, 0.5, [], [1], [1, 5, 6, 7, 99], {}
 
 
 @given(damage=DAMAGE | st.dictionaries(st.sampled_from(ENTRIES), WRONG, min_size=1, max_size=2))
-def test_a_damaged_file_is_refused_or_says_the_same(saved, tmp_path, damage):
+def test_a_damaged_file_is_rejected_or_loads_the_same_table(saved, tmp_path, damage):
     content = saved.read_bytes()
     if callable(damage):
         content = damage(content)
-    else:  # other entries
+    else:  # replace entries
         content = json.dumps(json.loads(content) | damage).encode()
     path = tmp_path / "changed"
     path.write_bytes(content)
@@ -331,28 +334,28 @@ def test_a_damaged_file_is_refused_or_says_the_same(saved, tmp_path, damage):
         assert str(path) in str(error) and "count it again" in str(error)
 
 
-def test_a_place_that_is_not_there_is_named(tmp_path):
+def test_errors_name_the_missing_path(tmp_path):
     with pytest.raises(FileNotFoundError, match=r"no idf table '.*nowhere.json'"):
         IDF.load(tmp_path / "nowhere.json")
     with pytest.raises(OSError, match="nowhere"):
         TABLE.save(tmp_path / "nowhere" / "idf.json")
 
 
-# Whose table it is
+# Tokenizer fingerprints
 
 
 @pytest.mark.parametrize("family", TOKENIZER_KINDS)
-def test_use_and_storage_do_not_change_a_fingerprint(family, tiny_models, tmp_path):
+def test_using_or_saving_a_tokenizer_does_not_change_its_fingerprint(family, tiny_models, tmp_path):
     tokenizer = AutoTokenizer.from_pretrained(tiny_models(family))
     fingerprint = tokenizer_fingerprint(tokenizer)
     tokenizer(list(SENTENCES), padding=True, truncation=True, max_length=9)
     assert tokenizer_fingerprint(tokenizer) == fingerprint
-    assert tokenizer.backend_tokenizer.truncation["max_length"] == 9  # left as it was
+    assert tokenizer.backend_tokenizer.truncation["max_length"] == 9  # unchanged
     tokenizer.save_pretrained(tmp_path)
     assert tokenizer_fingerprint(AutoTokenizer.from_pretrained(tmp_path)) == fingerprint
 
 
-def test_whatever_changes_the_ids_changes_the_fingerprint():
+def test_tokenizers_with_different_ids_have_different_fingerprints():
     extended = word_tokenizer()
     extended.add_tokens(["new"])
     tokenizers = [TOKENIZER, word_tokenizer(WORDS[:-1]), word_tokenizer(WORDS[::-1]), extended]
@@ -360,13 +363,13 @@ def test_whatever_changes_the_ids_changes_the_fingerprint():
     assert len({tokenizer_fingerprint(tokenizer) for tokenizer in tokenizers}) == len(tokenizers)
 
 
-# What a corpus says
+# Corpus statistics
 
 WORD = st.sampled_from([*"abcde", "a b", "a c", "b d", "c d", "d e", "a e", "b e"])
 IDF_FORMS = ["references", "separate", False]
 
 
-def statistics_of(pairs, sides=("candidates", "references")):
+def corpus_statistics(pairs, sides=("candidates", "references")):
     texts = {"candidates": pairs.predictions, "references": pairs.flat_references}
     return CorpusStatistics({side: IDF.from_corpus(texts[side], TOKENIZER) for side in sides})
 
@@ -375,7 +378,9 @@ def statistics_of(pairs, sides=("candidates", "references")):
 def test_statistics_of_parts_add_up(texts, cut):
     pairs = Pairs.of((text, [text, f"{text} e"]) for text in texts)
     whole, *parts = (
-        statistics_of(part) for part in (pairs, pairs.part(0, cut), pairs.part(cut)) if len(part)
+        corpus_statistics(part)
+        for part in (pairs, pairs.part(0, cut), pairs.part(cut))
+        if len(part)
     )
     total = sum(parts, CorpusStatistics())
     assert total.tables == whole.tables and total.distinct_documents == whole.distinct_documents
@@ -383,9 +388,9 @@ def test_statistics_of_parts_add_up(texts, cut):
 
 
 @given(st.lists(st.tuples(WORD, WORD), min_size=1, max_size=14), st.sampled_from(IDF_FORMS))
-def test_a_corpus_of_one_distinct_document_is_not_used(pairs, idf):
+def test_idf_is_not_used_with_a_single_distinct_document(pairs, idf):
     settings = InfoLMSettings(idf=idf)
-    statistics = statistics_of(Pairs.of((a, [b]) for a, b in pairs), settings.idf_sides)
+    statistics = corpus_statistics(Pairs.of((a, [b]) for a, b in pairs), settings.idf_sides)
     texts = {"candidates": {a for a, _ in pairs}, "references": {b for _, b in pairs}}
     distinct = min((len(texts[side]) for side in settings.idf_sides), default=0)
     assert statistics.distinct_documents == min(distinct, DISTINCT)
@@ -395,14 +400,14 @@ def test_a_corpus_of_one_distinct_document_is_not_used(pairs, idf):
     assert CorpusStatistics().idf_tables(InfoLMSettings(idf=TABLE)) == (TABLE, TABLE)  # always used
 
 
-# The weights of a text
+# Token weights
 
 
 IDFS = st.lists(st.sampled_from([0.0, 0.3, 1.0, 5.0]), min_size=20, max_size=20).map(np.array)
 
 
 @given(st.lists(st.integers(0, 19), max_size=8), IDFS)
-def test_weights_are_the_tables_normalised_or_uniform_where_all_are_zero(tokens, table):
+def test_token_weights_are_normalised_and_uniform_if_all_are_zero(tokens, table):
     raw = table[tokens] if table[tokens].any() else np.ones(len(tokens))
     for weights, expected in ((table, raw), (None, np.ones(len(tokens)))):
         normalised = np.exp(weighted_text(*tokens, table=weights).log_weights)

@@ -1,4 +1,4 @@
-"""Pairs of texts: whatever is no text is refused where it stands, and whatever is one is kept."""
+"""Validation of pairs of texts, and their division into chunks and parts."""
 
 from collections import UserList
 from itertools import zip_longest
@@ -16,26 +16,26 @@ from infolm_metric.core.inputs import Pairs, check_pairs, iterate_pairs
 
 TEXTS = st.text(max_size=5)
 GROUPS = st.lists(TEXTS, min_size=1, max_size=3)
-NO_TEXTS = st.one_of(
+NON_TEXTS = st.one_of(
     st.sampled_from([None, pandas.NA, np.int64(5), {"text": "a"}, b"a", True, {"a"}]),
     st.integers(),
     st.floats(),
 )
-HALVES = st.builds(
+LONE_SURROGATES = st.builds(
     lambda before, half, after: before + half + after,
     TEXTS,
-    st.characters(categories=["Cs"]),  # lone surrogates, which TEXTS have none of
+    st.characters(categories=["Cs"]),  # TEXTS contain no surrogates
     TEXTS,
 )
 
 
-def with_item(items, index, item):
-    """The items with one of them replaced."""
+def replace_item(items, index, item):
+    """Return the items with one of them replaced."""
     return [*items[:index], item, *items[index + 1 :]]
 
 
 @given(st.lists(st.tuples(TEXTS, GROUPS), min_size=1, max_size=5))
-def test_any_valid_texts_are_kept_as_they_are(pairs):
+def test_valid_texts_are_kept_unchanged(pairs):
     predictions, references = map(list, zip(*pairs, strict=True))
     checked = check_pairs(predictions, references)
     assert list(checked) == list(iterate_pairs(pairs)) == pairs and checked.several is True
@@ -43,44 +43,44 @@ def test_any_valid_texts_are_kept_as_they_are(pairs):
     single = check_pairs(tuple(predictions), [first for _, first in firsts])
     assert list(single) == list(iterate_pairs(firsts)) and single.several is False
     predictions[0], references[0] = "changed", ["changed"]
-    assert list(checked) == pairs  # a copy
+    assert list(checked) == pairs  # copied
 
 
-@given(st.data(), st.one_of(NO_TEXTS, HALVES))
-def test_what_is_no_text_is_refused_where_it_stands(data, wrong):
+@given(st.data(), st.one_of(NON_TEXTS, LONE_SURROGATES))
+def test_invalid_texts_are_rejected_with_their_position(data, wrong):
     pairs = data.draw(st.lists(st.tuples(TEXTS, GROUPS), min_size=1, max_size=4))
     predictions, groups = map(list, zip(*pairs, strict=True))
     index = data.draw(st.integers(0, len(pairs) - 1))
     inner = data.draw(st.integers(0, len(groups[index]) - 1))
     error = ValueError if isinstance(wrong, str) else TypeError
 
-    def refused(name, check):
+    def assert_rejected(name, check):
         with pytest.raises(error) as refusal:
             check()
         assert str(refusal.value).startswith(f"{name} ")
 
-    wrongs = with_item(predictions, index, wrong)
-    nested = with_item(groups, index, with_item(groups[index], inner, wrong))
-    refused(f"predictions[{index}]", lambda: check_pairs(wrongs, groups))
-    refused(f"references[{index}]", lambda: check_pairs(predictions, wrongs))
-    refused(f"references[{index}][{inner}]", lambda: check_pairs(predictions, nested))
-    refused(f"texts[{index}]", lambda: inputs.check_texts("texts", wrongs))
+    wrongs = replace_item(predictions, index, wrong)
+    nested = replace_item(groups, index, replace_item(groups[index], inner, wrong))
+    assert_rejected(f"predictions[{index}]", lambda: check_pairs(wrongs, groups))
+    assert_rejected(f"references[{index}]", lambda: check_pairs(predictions, wrongs))
+    assert_rejected(f"references[{index}][{inner}]", lambda: check_pairs(predictions, nested))
+    assert_rejected(f"texts[{index}]", lambda: inputs.check_texts("texts", wrongs))
     streamed = list(zip(predictions, nested, strict=True))
-    refused(f"pairs[{index}][1][{inner}]", lambda: list(iterate_pairs(streamed)))
+    assert_rejected(f"pairs[{index}][1][{inner}]", lambda: list(iterate_pairs(streamed)))
 
 
-REFUSED = {  # predictions, references, the error and a word of its message
+INVALID = {  # predictions, references, error, pattern of its message
     "a bare prediction": ("abc", ["a", "b", "c"], TypeError, "predictions .*bare string"),
     "bytes": (b"ab", ["a", "b"], TypeError, "predictions .*bare string"),
     "no predictions": (None, ["a"], TypeError, "predictions .*None"),
     "a dictionary": ({"a": "b"}, ["a"], TypeError, "predictions .*dict"),
     "a set": (["a"], {"a"}, TypeError, "references .*set"),
     "a generator": ((text for text in "a"), ["a"], TypeError, "predictions .*generator"),
-    "an array without an axis": (np.array("a"), ["a"], TypeError, "predictions .*ndarray"),
+    "a zero-dimensional array": (np.array("a"), ["a"], TypeError, "predictions .*ndarray"),
     "a data frame": (pandas.DataFrame({"a": ["x"]}), ["x"], TypeError, r"\(DataFrame\)"),
     "fewer predictions": (["a"], ["b", "c"], ValueError, "1 prediction and 2 references"),
     "fewer references": (["a", "b"], [["c"]], ValueError, "2 predictions and 1 reference"),
-    "nothing": ([], [], ValueError, "empty"),
+    "no pairs": ([], [], ValueError, "empty"),
     "no reference": (["a", "b"], [["c"], []], ValueError, r"references\[1\] is an empty"),
     "no reference in an array": (["a"], [np.array([])], ValueError, r"references\[0\] is an empty"),
     "strings, then a list": (["a", "b"], ["c", ["d"]], ValueError, r"mixes .*references\[1\] a l"),
@@ -89,14 +89,14 @@ REFUSED = {  # predictions, references, the error and a word of its message
 }
 
 
-@pytest.mark.parametrize("case", REFUSED)
-def test_what_is_no_list_of_pairs_is_refused(case):
-    predictions, references, error, word = REFUSED[case]
+@pytest.mark.parametrize("case", INVALID)
+def test_invalid_lists_of_pairs_are_rejected(case):
+    predictions, references, error, word = INVALID[case]
     with pytest.raises(error, match=word):
         check_pairs(predictions, references)
 
 
-def test_references_in_the_shape_of_sacrebleu_are_rejected_with_the_transposition():
+def test_references_in_sacrebleu_layout_are_rejected_with_a_remedy():
     streams = [["a", "b", "c"], ["d", "e", "f"]]
     for references in (streams, streams[:1], np.array(streams)):
         with pytest.raises(ValueError, match=r"3 predictions .*list\(zip\(\*references\)\)"):
@@ -118,21 +118,21 @@ def test_empty_batches_are_accepted_on_request():
         check_pairs(None, None, allow_empty=True)
 
 
-NO_PAIRS = [
+INVALID_PAIRS = [
     *(("ab", TypeError), (("a",), TypeError), (("a", "b", "c"), TypeError), (5, TypeError)),
     *((("a", []), ValueError), (("a", 5), TypeError), ({"a": 1, "b": 2}, TypeError)),
 ]
 
 
-@pytest.mark.parametrize(("pair", "error"), NO_PAIRS)
-def test_what_is_no_pair_of_a_stream_is_refused_by_its_number(pair, error):
+@pytest.mark.parametrize(("pair", "error"), INVALID_PAIRS)
+def test_invalid_pairs_in_a_stream_are_rejected_with_their_index(pair, error):
     pairs = iterate_pairs([("a", "b"), pair])
     assert next(pairs) == ("a", ["b"])
     with pytest.raises(error, match=r"pairs\[1\]"):
         next(pairs)
 
 
-def test_a_long_value_is_shown_in_brief():
+def test_long_values_are_abbreviated_in_messages():
     for check in (
         lambda: check_pairs("x" * 10**6, ["a"]),
         lambda: inputs.check_text("text", [["x" * 10**6] * 1000] * 1000),
@@ -161,7 +161,7 @@ NESTED = [
 
 
 @pytest.mark.parametrize("number", range(len(FLAT)))
-def test_columns_of_every_kind_are_read_in_order(number):
+def test_columns_of_all_supported_types_are_read_in_order(number):
     flat, nested = FLAT[number % len(FLAT)], NESTED[number % len(NESTED)]
     single = check_pairs(flat(["a cat", "a dog"]), flat(["the cat", ""]))
     assert list(single) == [("a cat", ["the cat"]), ("a dog", [""])]
@@ -171,14 +171,14 @@ def test_columns_of_every_kind_are_read_in_order(number):
     assert {type(text) for pairs in (single, several) for text in pairs.texts} == {str}
 
 
-# Pairs in parts
+# Chunks and parts
 
 WORDS = st.sampled_from(["", "a", "b", "c", "dd", "eee"])
 SMALL = st.lists(st.tuples(WORDS, st.lists(WORDS, min_size=1, max_size=4)), max_size=15)
 
 
 @given(pairs=SMALL, most=st.integers(2, 8), size=st.sampled_from([lambda text: 1, len]))
-def test_chunks_cover_the_pairs_in_order_and_are_as_large_as_fits(pairs, most, size):
+def test_chunks_preserve_order_and_are_as_large_as_possible(pairs, most, size):
     chunks = list(Pairs.of(pairs).chunks(most, size))
     assert [pair for chunk in chunks for pair in chunk] == pairs
 
@@ -188,12 +188,12 @@ def test_chunks_cover_the_pairs_in_order_and_are_as_large_as_fits(pairs, most, s
 
     for chunk, following in zip_longest(chunks, chunks[1:]):
         assert fits(list(chunk)) or len(chunk) == 1
-        if following is not None:  # no chunk ends before it must
+        if following is not None:  # the next pair does not fit
             assert not fits([*chunk, next(iter(following))])
 
 
 @given(pairs=SMALL, cuts=st.lists(st.integers(0, 15), max_size=3))
-def test_parts_join_to_the_whole(pairs, cuts):
+def test_joined_parts_equal_the_whole(pairs, cuts):
     whole, edges = Pairs.of(pairs), [0, *sorted(cuts), len(pairs)]
     parts = [whole.part(start, stop) for start, stop in zip(edges, edges[1:], strict=False)]
     assert list(Pairs.joined(parts)) == pairs

@@ -1,4 +1,4 @@
-"""Texts of another kind than the bundled models' English: told by their tokens, never judged."""
+"""Detection of texts that are out of domain for the bundled English models."""
 
 import json
 import warnings
@@ -25,30 +25,30 @@ def scorer():
     return InfoLMScorer(model_name_or_path="bundled", idf=False)
 
 
-def unread(scorer, texts):
-    """How many of some texts are unread."""
+def count(scorer, texts):
+    """Return the number of texts that are out of domain."""
     weighted = scorer.tokenize_and_weight(texts, None, scorer.settings)
     english = scorer.models.checkpoint(scorer.settings).english
     return count_out_of_domain((text.text.tokens for text in weighted), english)
 
 
-def test_texts_of_another_kind_are_unread(scorer, no_model):
+def test_other_languages_and_code_are_out_of_domain(scorer, no_model):
     by_kind = {kind: [text for part in PARTS.values() for text in part[kind]] for kind in KINDS}
     for kind, texts in by_kind.items():
-        assert unread(scorer, texts) >= 0.9 * len(texts), kind
+        assert count(scorer, texts) >= 0.9 * len(texts), kind
     texts = sum(by_kind.values(), [])
-    assert unread(scorer, texts) >= 0.97 * len(texts)
+    assert count(scorer, texts) >= 0.97 * len(texts)
 
 
-def test_english_is_read(scorer, no_model):
-    assert unread(scorer, [text for pair in PARAPHRASES for text in pair]) == 0
-    assert unread(scorer, ENTITIES) == 0
+def test_english_is_in_domain(scorer, no_model):
+    assert count(scorer, [text for pair in PARAPHRASES for text in pair]) == 0
+    assert count(scorer, ENTITIES) == 0
     hard = [text for part in PARTS.values() for text in part["English"]]  # rare names and words
-    assert unread(scorer, hard) <= 0.1 * len(hard)
+    assert count(scorer, hard) <= 0.1 * len(hard)
 
 
 @pytest.mark.parametrize("metric", [InfoLMScorer, BaryScorer, MENLIScorer])
-def test_no_metric_judges_what_its_model_cannot_read(metric):
+def test_every_metric_reports_out_of_domain_texts_as_unreliable(metric):
     scorer = metric(model_name_or_path="bundled")
     texts = ["Le chien dort sur le canapé."], ["Le gouvernement augmente les impôts demain."]
     with pytest.warns(UserWarning) as caught:
@@ -57,7 +57,7 @@ def test_no_metric_judges_what_its_model_cannot_read(metric):
     assert sum("another language" in str(warning.message) for warning in caught) == 1
 
 
-def test_a_few_unread_among_many_texts_are_counted_without_a_warning(scorer):
+def test_a_small_fraction_of_out_of_domain_texts_is_counted_without_a_warning(scorer):
     predictions = [*(text for text, _ in PARAPHRASES[:9]), "asdf qwer zxcv uiop"]
     references = [paraphrase for _, paraphrase in PARAPHRASES[:10]]
     with warnings.catch_warnings():
@@ -66,6 +66,6 @@ def test_a_few_unread_among_many_texts_are_counted_without_a_warning(scorer):
     assert result["warnings"] == {"out_of_domain": 1} and is_reliable(result.counts)
 
 
-def test_a_model_with_a_vocabulary_of_its_own_is_taken_to_read_anything(tiny_bert):
+def test_texts_are_never_out_of_domain_for_other_vocabularies(tiny_bert):
     scorer = InfoLMScorer(model_name_or_path=tiny_bert, idf=False)
-    assert unread(scorer, [*PARTS["reported"]["German"], *PARTS["reported"]["program code"]]) == 0
+    assert count(scorer, [*PARTS["reported"]["German"], *PARTS["reported"]["program code"]]) == 0

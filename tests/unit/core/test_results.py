@@ -1,4 +1,4 @@
-"""What a scorer returns: means, views for users, warnings, and what tells signatures apart."""
+"""Results of scorers: views for users, joined parts, means, warnings."""
 
 import json
 import math
@@ -24,20 +24,20 @@ COUNTS = Counter(texts=4, tokens=12, empty=1, few_documents=10)
 REST = {"higher_is_better": False, "signature": "idf:no", "warnings": {"empty": 1}}
 
 
-def result_of(scores, **more):
-    """A result with the signature and the counts of REST."""
+def make_result(scores, **more):
+    """Return a result with the signature and the counts of REST."""
     return results.Result("infolm", scores, SIGNATURE, False, COUNTS, **more)
 
 
 VIEWS = [
-    (result_of(ONE), {"return_scores": False}, {"infolm": 1.0, **REST}),
+    (make_result(ONE), {"return_scores": False}, {"infolm": 1.0, **REST}),
     (
-        result_of(SCORES, several=True),
+        make_result(SCORES, several=True),
         {},
         {"infolm": {"l1_distance": 1.0, "kl_divergence": 0.125}, "scores": SCORES, **REST},
     ),
     (
-        result_of(ONE, rescaled=RESCALED, baseline=BASELINE, extra=EXTRA),
+        make_result(ONE, rescaled=RESCALED, baseline=BASELINE, extra=EXTRA),
         {},
         {
             **{"infolm": 1.0, "rescaled": 0.5, "scores": [0.5, 1.5]},
@@ -48,8 +48,8 @@ VIEWS = [
             },
         },
     ),
-    (  # a list of one
-        result_of(ONE, several=True, rescaled=RESCALED),
+    (  # a list with one measure
+        make_result(ONE, several=True, rescaled=RESCALED),
         {"details": False},
         {"infolm": {"l1_distance": 1.0}, "rescaled": {"l1_distance": 0.5}},
     ),
@@ -57,7 +57,7 @@ VIEWS = [
 
 
 @pytest.mark.parametrize(("result", "arguments", "expected"), VIEWS)
-def test_a_result_is_shown_with_these_keys_in_this_order(result, arguments, expected):
+def test_results_have_fixed_keys_in_a_fixed_order(result, arguments, expected):
     view = result.as_dict(**arguments)
     assert view == json.loads(json.dumps(view)) == expected
     assert list(view) == list(expected)
@@ -68,15 +68,15 @@ def test_a_result_is_shown_with_these_keys_in_this_order(result, arguments, expe
         result["nothing"]
 
 
-def test_a_result_merges_with_dictionaries_and_converts_to_one():
-    result = result_of(ONE)
+def test_results_merge_with_dictionaries_and_convert_to_them():
+    result = make_result(ONE)
     assert result | {"seed": 3} == {**result.as_dict(), "seed": 3}
     assert {"seed": 3, "infolm": 0} | result == {"seed": 3, **result.as_dict()}
     assert json.loads(json.dumps(dict(result))) == result.as_dict()
 
 
-def test_columns_stand_side_by_side_by_name():
-    assert result_of(ONE, rescaled=RESCALED, extra=EXTRA).columns() == {
+def test_columns_contain_scores_rescaled_scores_and_extra_values():
+    assert make_result(ONE, rescaled=RESCALED, extra=EXTRA).columns() == {
         **ONE,
         "l1_distance_rescaled": [0.75, 0.25],
         "l1_distance_probabilities_e": [0.1, 0.2],
@@ -84,7 +84,7 @@ def test_columns_stand_side_by_side_by_name():
 
 
 @given(st.data(), st.lists(st.floats(0, 100), min_size=2, max_size=8))
-def test_results_of_consecutive_parts_join_to_that_of_the_whole(data, scores):
+def test_joined_results_of_parts_equal_the_result_of_the_whole(data, scores):
     cut = data.draw(st.integers(1, len(scores) - 1))
     kinds = (*results.KINDS, "texts", "tokens")
     numbers = st.fixed_dictionaries(dict.fromkeys(kinds, st.integers(0, 30)))
@@ -104,7 +104,7 @@ def test_results_of_consecutive_parts_join_to_that_of_the_whole(data, scores):
         assert whole.counts[kind] == combine(part.counts[kind] for part in parts)
 
 
-def test_parts_that_were_scored_otherwise_are_not_joined():
+def test_results_with_different_signatures_are_not_joined():
     signatures = (Signature({"temperature": value}) for value in (1, 2))
     parts = [results.Result("infolm", ONE, signature, False) for signature in signatures]
     with pytest.raises(ValueError, match="temperature was 1 and is 2"):
@@ -112,7 +112,7 @@ def test_parts_that_were_scored_otherwise_are_not_joined():
 
 
 @given(st.lists(st.floats(-1e300, 1e300, allow_subnormal=False), min_size=1, max_size=60))
-def test_the_mean_is_the_mean_and_lies_among_the_scores(values):
+def test_the_mean_is_accurate_and_lies_between_the_extremes(values):
     assert min(values) <= results.mean(values) <= max(values)
     expected = math.fsum(value / len(values) for value in values)
     largest = max(map(abs, values))
@@ -128,7 +128,7 @@ def test_the_mean_of_equal_scores_is_that_score(value, count):
 
 
 @pytest.mark.parametrize("kind", [kind for kind in results.KINDS if kind != "few_documents"])
-def test_each_kind_is_named_and_warned_of_once_with_its_count(kind):
+def test_each_category_triggers_a_single_warning_with_its_count(kind):
     counts = Counter({"texts": 4, "tokens": 4, kind: 2})
     assert results.nonzero_counts(counts) == {kind: 2}
     words = {"unknown_tokens": "50%", "too_long_pairs": "2 pairs"}.get(kind, "2 of 4")
@@ -139,10 +139,10 @@ def test_each_kind_is_named_and_warned_of_once_with_its_count(kind):
         results.warn(counts, {kind: "mine"})
 
 
-COUNTED = [  # the word is of the warning, if there is one
+COUNTED = [  # counts, pattern of the warning or None, whether the result is reliable
     ({"few_documents": 0}, None, True),  # nothing was counted
     ({"few_documents": 1}, "one distinct", True),
-    ({"out_of_domain": 2}, None, True),  # a tenth may be so by mistake
+    ({"out_of_domain": 2}, None, True),  # up to a tenth may be false positives
     ({"out_of_domain": 3}, "3 of 20", False),
     ({"unknown_tokens": 10}, None, True),
     ({"unknown_tokens": 11}, "11%", False),
@@ -152,12 +152,12 @@ COUNTED = [  # the word is of the warning, if there is one
 ]
 
 
-@pytest.mark.parametrize(("counts", "word", "judged"), COUNTED)
-def test_what_is_worth_a_warning_or_keeps_a_verdict_back(counts, word, judged):
+@pytest.mark.parametrize(("counts", "word", "reliable"), COUNTED)
+def test_counts_determine_warnings_and_reliability(counts, word, reliable):
     counts = Counter(texts=20, tokens=100, **counts)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         results.warn(counts, {})
     assert all(word in str(warning.message) for warning in caught)
     assert bool(caught) == (word is not None)
-    assert results.is_reliable(counts) is judged
+    assert results.is_reliable(counts) is reliable

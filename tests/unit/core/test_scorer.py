@@ -1,4 +1,4 @@
-"""What is the same for every scorer: chunks, streams, what is kept, what corpora and texts tell."""
+"""Common behaviour of scorers: settings, chunks, streams, model loading, corpus size."""
 
 import warnings
 from concurrent.futures import ThreadPoolExecutor
@@ -19,24 +19,24 @@ ROWS = random_pairs(40)
 CANDIDATES, REFERENCES = [row["prediction"] for row in ROWS], [row["references"] for row in ROWS]
 
 
-VALUES = st.just(0.0) | st.floats(1e-300, 1e300)  # smaller ones have few digits
-ALIKE = st.builds(lambda value, count: [value] * count, VALUES, st.integers(1, 60))
+VALUES = st.just(0.0) | st.floats(1e-300, 1e300)  # subnormal numbers have fewer digits
+EQUAL_VALUES = st.builds(lambda value, count: [value] * count, VALUES, st.integers(1, 60))
 
 
-@given(st.lists(ALIKE | st.lists(VALUES, min_size=1, max_size=9), min_size=1, max_size=5))
-def test_several_references_give_the_closest_or_the_mean(groups):
+@given(st.lists(EQUAL_VALUES | st.lists(VALUES, min_size=1, max_size=9), min_size=1, max_size=5))
+def test_references_are_reduced_to_the_minimum_or_the_mean(groups):
     values, counts = np.array(sum(groups, [])), list(map(len, groups))
     assert reduce_references(values, counts, "min").tolist() == list(map(min, groups))
     means = reduce_references(values, counts, "mean")
     np.testing.assert_allclose(means, [sum(g) / len(g) for g in groups], rtol=1e-14)
     for mean, group in zip(means, groups, strict=True):
-        assert min(group) <= mean <= max(group)  # to the last bit, where all are equal
+        assert min(group) <= mean <= max(group)  # exact if all are equal
 
 
 # Settings, chunks and streams
 
 
-def test_a_scorer_holds_its_settings_and_shows_those_that_were_chosen():
+def test_a_scorer_shows_the_settings_that_differ_from_the_defaults():
     assert repr(ToyScorer()) == "ToyScorer()"
     assert repr(ToyScorer(ToySettings(size=3))) == "ToyScorer(size=3)"
     assert ToyScorer(ToySettings(size=3), size=2).settings == ToySettings(size=2)
@@ -46,7 +46,7 @@ def test_a_scorer_holds_its_settings_and_shows_those_that_were_chosen():
         ToyScorer().score(["a"], ["b"], verbose=1)
 
 
-def test_a_signature_shows_floats_with_all_digits_and_words_for_no_and_none():
+def test_signatures_show_floats_in_full_and_false_and_none_as_words():
     class Signed(ToyScorer):
         def model_fields(self, settings, statistics):
             return {"a": 1 / 3, "b": False, "c": None, "d": "x"}
@@ -59,7 +59,7 @@ def test_a_signature_shows_floats_with_all_digits_and_words_for_no_and_none():
 
 
 @pytest.mark.parametrize("size", [1, 7, 39, 40])
-def test_chunks_and_what_is_read_ahead_change_nothing(size, monkeypatch, capfd):
+def test_chunk_size_and_read_ahead_do_not_change_scores(size, monkeypatch, capfd):
     expected = ToyScorer().score(CANDIDATES, REFERENCES)
     monkeypatch.setattr(core_scorer, "CHUNK", size)
     monkeypatch.setattr(core_scorer, "READ_AHEAD", size)
@@ -72,7 +72,7 @@ def test_chunks_and_what_is_read_ahead_change_nothing(size, monkeypatch, capfd):
     assert "40/40" in capfd.readouterr().err
 
 
-def test_a_stream_reads_no_further_than_it_must_and_names_a_wrong_pair():
+def test_a_stream_is_read_lazily_and_invalid_pairs_are_named():
     read = []
 
     def pairs():
@@ -89,7 +89,7 @@ def test_a_stream_reads_no_further_than_it_must_and_names_a_wrong_pair():
 
 
 @pytest.mark.filterwarnings("ignore:infolm:UserWarning")
-def test_a_stream_that_is_counted_must_be_readable_twice(scorer):
+def test_a_stream_for_corpus_idf_must_be_readable_twice(scorer):
     pairs = list(zip(CANDIDATES, REFERENCES, strict=True))
     for idf in ("references", "separate"):
         with pytest.raises(ValueError, match="an iterator.*idf=False"):
@@ -101,10 +101,10 @@ def test_a_stream_that_is_counted_must_be_readable_twice(scorer):
         assert_nearly_equal([row["fisher_rao_distance"] for row in rows], plain["scores"])
 
 
-# What is kept
+# Model loading
 
 
-def test_a_checkpoint_is_opened_and_a_model_loaded_once(tiny_bert, tiny_models, monkeypatch):
+def test_a_checkpoint_is_opened_once_and_its_model_loaded_once(tiny_bert, tiny_models, monkeypatch):
     opened, loaded = [], []
 
     class Counting(InfoLMScorer):
@@ -126,7 +126,7 @@ def test_a_checkpoint_is_opened_and_a_model_loaded_once(tiny_bert, tiny_models, 
     scorer.score(["a cat"], ["a dog"], dtype="bfloat16")
     scorer.score(["a cat"], ["a dog"])  # one model at a time
     assert (len(opened), loaded) == (1, ["float32", "bfloat16", "float32"])
-    scorer.signature(model_name_or_path=other)  # opens another, and loads nothing
+    scorer.signature(model_name_or_path=other)  # opens another checkpoint without loading it
     scorer.score(["a cat"], ["a dog"])
     assert (len(opened), len(loaded)) == (3, 3)
     scorer.unload()
@@ -134,7 +134,7 @@ def test_a_checkpoint_is_opened_and_a_model_loaded_once(tiny_bert, tiny_models, 
     assert (len(opened), len(loaded)) == (4, 4)
 
 
-def test_what_is_in_use_is_freed_after_the_pass(scorer):
+def test_unloading_waits_for_the_current_call(scorer):
     scorer.score(["a cat"], ["a dog"], idf=False)
     with ThreadPoolExecutor() as pool:
         with scorer.lock:
@@ -144,7 +144,7 @@ def test_what_is_in_use_is_freed_after_the_pass(scorer):
         freed.result()
 
 
-# What corpora tell
+# Corpus size
 
 CORPUS = [
     *("the cat sat on the mat", "a dog ran in the garden", "rain fell", "it was cold outside"),
@@ -154,7 +154,7 @@ CORPUS = [
 
 
 def score_corpus(scorer, number, references=CORPUS, **changes):
-    """The result for the first pairs, and the warnings about the corpus that idf rests on."""
+    """Return the result for the first pairs and the warnings about the corpus size."""
     candidates = [f"{text} outside" for text in CORPUS[:number]]
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -163,35 +163,38 @@ def score_corpus(scorer, number, references=CORPUS, **changes):
     return result, [message for message in messages if "distinct text" in message]
 
 
-def weights(result):
-    """What the signature says of the weights asked for and used."""
+def signature_weights(result):
+    """Return the requested and the actual weights according to the signature."""
     entries = dict(entry.split(":", 1) for entry in result.signature.split("|"))
     return entries["idf"], entries.get("weights")
 
 
 @pytest.mark.parametrize("references", [CORPUS[:1], [CORPUS[0]] * 5, [CORPUS[0], CORPUS[0] + " "]])
 @pytest.mark.parametrize("idf", ["references", "separate"])
-def test_one_distinct_document_weighs_all_tokens_alike(scorer, references, idf):
+def test_a_single_distinct_document_gives_uniform_weights(scorer, references, idf):
     result, messages = score_corpus(scorer, len(references), references, idf=idf)
     assert len(messages) == 1 and "one distinct" in messages[0]
     uniform, _ = score_corpus(scorer, len(references), references, idf=False)
     assert_nearly_equal(result.scores, uniform.scores)
-    assert (weights(result), weights(uniform)) == ((idf, "uniform"), ("no", None))
+    assert (signature_weights(result), signature_weights(uniform)) == (
+        (idf, "uniform"),
+        ("no", None),
+    )
     assert result["warnings"]["few_documents"] == 1
 
 
 @pytest.mark.parametrize("number", [2, 9, 10, 11])
-def test_a_corpus_of_few_documents_is_used_and_warned_of(scorer, number):
+def test_a_small_corpus_is_used_with_a_warning(scorer, number):
     result, messages = score_corpus(scorer, number)
-    assert weights(result) == ("references", "idf")
+    assert signature_weights(result) == ("references", "idf")
     assert result.scores != score_corpus(scorer, number, idf=False)[0].scores
     assert result["warnings"].get("few_documents", 10) == min(number, 10)
     assert [f"from {number} distinct" in message for message in messages] == [True] * (number < 10)
 
 
-def test_documents_are_distinct_by_what_is_left_of_them_after_the_cut(scorer):
+def test_distinct_documents_are_counted_after_truncation(scorer):
     references = [f"the cat sat {word}" for word in ("outside", "on the mat", "in the river")]
-    short = {"max_length": 5}  # in windows nothing is cut
+    short = {"max_length": 5}  # windows truncate nothing
     for changes, number in (({}, 3), (short, 1), ({**short, "long_text": "window"}, 3)):
         result, _ = score_corpus(scorer, 3, references, **changes)
         assert result["warnings"]["few_documents"] == number

@@ -1,4 +1,4 @@
-"""Settings: checked by their annotations, resolved once, declared once."""
+"""Settings: validation, accepted types, model paths, derived values."""
 
 import inspect
 import math
@@ -20,21 +20,21 @@ KNOWN = {"minimum": "minimum", "mean": "mean", "min": "minimum"}
 
 
 @dataclass(frozen=True, kw_only=True)
-class Mine(settings.ModelSettings):
-    """A metric's settings: some of its own beside those that the core has.
+class Example(settings.ModelSettings):
+    """Settings of an example metric, in addition to the core settings.
 
     Args:
-        kind: which scores,
+        kind: score names,
             one or several.
-        size: how large, in % of the usual.
-        share: how much.
-        layers: which are read.
-        idf: what weighs the tokens.
-        multi_reference: of several.
+        size: size in % of the default.
+        share: fraction.
+        layers: hidden states to use.
+        idf: token weights.
+        multi_reference: reduction over references.
         visible: whether to show it.
     """
 
-    metric = "mine"
+    metric = "example"
     names_field = "kind"
     default_model = "some-one/some-model"
 
@@ -52,7 +52,7 @@ class Mine(settings.ModelSettings):
         object.__setattr__(self, "idf", settings.resolve_idf(self.idf))
 
 
-REFUSED = [  # the values, and a word of the message
+INVALID = [  # values, pattern of the message
     ({"sise": 3}, "'size'"),
     ({"size": 1.5}, "whole number"),
     ({"share": "0.5"}, "number"),
@@ -85,16 +85,16 @@ REFUSED = [  # the values, and a word of the message
 ]
 
 
-@pytest.mark.parametrize(("values", "word"), REFUSED, ids=lambda value: str(value)[:40])
-def test_a_wrong_setting_is_refused_by_name(values, word):
+@pytest.mark.parametrize(("values", "word"), INVALID, ids=lambda value: str(value)[:40])
+def test_invalid_settings_are_rejected_by_name(values, word):
     with pytest.raises((TypeError, ValueError), match=word) as refusal:
-        Mine().replace(**values)
+        Example().replace(**values)
     assert next(iter(values)) in str(refusal.value)
 
 
-def test_values_at_their_bounds_are_taken():
+def test_values_at_their_bounds_are_accepted():
     least = dict.fromkeys(("max_length", "batch_size", "tokenize_processes"), 1)
-    assert Mine.of(**least, reuse_memory=0).reuse_memory == 0
+    assert Example.of(**least, reuse_memory=0).reuse_memory == 0
     checks.check_fraction("x", 0, ""), checks.check_fraction("x", 1, "")
     for value in (-1e-9, 1 + 1e-9, math.nan):
         with pytest.raises(ValueError, match="x must lie between 0 and 1"):
@@ -105,19 +105,19 @@ def test_values_at_their_bounds_are_taken():
 
 
 @pytest.mark.parametrize("number", [np.int64(7), np.uint8(7), np.array(7), torch.tensor(7)])
-def test_whole_numbers_of_every_library_become_plain_ints(number):
-    mine = Mine.of(size=number, layers=[number, 3], batch_size=number)
-    assert {type(size) for size in (mine.size, *mine.layers)} == {int}
-    assert (mine.size, mine.layers, mine.batch_size) == (7, (7, 3), 7)
+def test_integers_of_every_library_are_converted_to_int(number):
+    example = Example.of(size=number, layers=[number, 3], batch_size=number)
+    assert {type(size) for size in (example.size, *example.layers)} == {int}
+    assert (example.size, example.layers, example.batch_size) == (7, (7, 3), 7)
 
 
 @pytest.mark.parametrize("number", [np.float32(7), np.array(7.0), torch.tensor(7.0), Decimal(7)])
-def test_numbers_of_every_library_become_plain_floats(number):
-    assert type(Mine.of(share=number).share) is float and Mine.of(share=number).share == 7.0
+def test_numbers_of_every_library_are_converted_to_float(number):
+    assert type(Example.of(share=number).share) is float and Example.of(share=number).share == 7.0
 
 
 @pytest.mark.parametrize("value", [True, np.True_, "0.5", b"1", None, 1j, [1.0, 2.0], np.ones(2)])
-def test_what_is_no_single_number_is_refused(value):
+def test_values_other_than_single_numbers_are_rejected(value):
     with pytest.raises(TypeError, match="x must be a (single )?number"):
         checks.check_value("x", value, float)
 
@@ -130,109 +130,114 @@ IDFS = [
 
 
 @pytest.mark.parametrize(("value", "expected"), IDFS)
-def test_idf_takes_every_form(value, expected):
-    idf = Mine.of(idf=value).idf
+def test_idf_accepts_all_documented_forms(value, expected):
+    idf = Example.of(idf=value).idf
     assert idf == expected and type(idf) is type(expected)
 
 
-def test_a_name_of_another_library_is_not_suggested_to_a_metric_without_a_model():
+def test_model_settings_are_not_suggested_for_a_metric_without_a_model():
     with pytest.raises(TypeError, match="unknown setting 'model_type'; known: none"):
         settings.Settings.of(model_type="x")
 
 
-def test_idf_takes_the_path_of_a_saved_table(tmp_path, monkeypatch):
+def test_idf_accepts_the_path_of_a_saved_table(tmp_path, monkeypatch):
     TABLE.save(tmp_path / "table.json")
     monkeypatch.setenv("HOME", str(tmp_path))
     for path in (tmp_path / "table.json", str(tmp_path / "table.json"), "~/table.json"):
-        assert Mine.of(idf=path).idf == TABLE
-    assert Mine.of(idf="bundled").idf.documents > 1000
+        assert Example.of(idf=path).idf == TABLE
+    assert Example.of(idf="bundled").idf.documents > 1000
     (tmp_path / "table.json").write_text("{}")
     with pytest.raises(ValueError, match="idf table"):
-        Mine.of(idf=tmp_path / "table.json")
+        Example.of(idf=tmp_path / "table.json")
 
 
-def test_devices_and_dtypes_come_by_name_or_as_torch_has_them():
-    assert Mine.of(device=torch.device("cpu", 0)).device == "cpu:0"
-    assert (Mine.of(device="cpu").device, Mine.of(device=None).device) == ("cpu", None)
+def test_devices_and_dtypes_may_be_names_or_torch_objects():
+    assert Example.of(device=torch.device("cpu", 0)).device == "cpu:0"
+    assert Example.of(device="cpu").device == "cpu" and Example.of(device=None).device is None
     for name in ("float32", "bfloat16", "float16"):
-        assert Mine.of(dtype=name).dtype == Mine.of(dtype=getattr(torch, name)).dtype == name
+        assert Example.of(dtype=name).dtype == Example.of(dtype=getattr(torch, name)).dtype == name
 
 
 # The model
 
 
-def test_the_environment_names_the_model_unless_the_settings_do(monkeypatch):
+def test_settings_override_the_model_named_in_the_environment(monkeypatch):
     @dataclass(frozen=True, kw_only=True)
-    class Other(Mine):
+    class Other(Example):
         model_variable = "INFOLM_NLI_MODEL"
 
-    assert Mine().model_name_or_path == "some-one/some-model"
+    assert Example().model_name_or_path == "some-one/some-model"
     monkeypatch.setenv("INFOLM_MODEL", "other/model")
-    mine = Mine()
-    assert mine.model_name_or_path == "other/model"
-    assert Mine.of(model_name_or_path="some/model").model_name_or_path == "some/model"
+    example = Example()
+    assert example.model_name_or_path == "other/model"
+    assert Example.of(model_name_or_path="some/model").model_name_or_path == "some/model"
     assert Other().model_name_or_path == "some-one/some-model"
-    monkeypatch.setenv("INFOLM_MODEL", "bundled")  # stands for each metric's own
-    assert Mine().model_name_or_path == Other().model_name_or_path == "bundled"
-    assert mine.replace(size=3).model_name_or_path == "other/model"
+    monkeypatch.setenv("INFOLM_MODEL", "bundled")  # each metric's own bundled model
+    assert Example().model_name_or_path == Other().model_name_or_path == "bundled"
+    assert example.replace(size=3).model_name_or_path == "other/model"
     monkeypatch.setenv("INFOLM_MODEL", "")
-    assert Mine().model_name_or_path == "some-one/some-model"
+    assert Example().model_name_or_path == "some-one/some-model"
 
 
 @pytest.mark.parametrize("way", ["setting", "environment"])
 @pytest.mark.parametrize("path", ["model", "./model", "../{folder}/model", "~/model"])
-def test_the_path_of_a_folder_becomes_absolute_where_the_settings_are_made(
-    way, path, tmp_path, monkeypatch
-):
+def test_paths_of_model_folders_become_absolute(way, path, tmp_path, monkeypatch):
     (tmp_path / "model").mkdir()
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.chdir(tmp_path)
     path = path.format(folder=tmp_path.name)
     monkeypatch.setenv("INFOLM_MODEL", path)
-    mine = Mine() if way == "environment" else Mine.of(model_name_or_path=Path(path))
+    example = Example() if way == "environment" else Example.of(model_name_or_path=Path(path))
     monkeypatch.chdir("/")
     absolute = str(tmp_path / "model")
-    assert mine.model_name_or_path == mine.replace(size=3).model_name_or_path == absolute
+    assert example.model_name_or_path == example.replace(size=3).model_name_or_path == absolute
 
 
 @pytest.mark.parametrize("name", ["bundled", "some-one/model", "./none"])
-def test_what_is_no_folder_stays_as_it_was_given(name, tmp_path, monkeypatch):
-    (tmp_path / "bundled").mkdir()  # "bundled" is always the one in the package
+def test_model_names_that_are_not_folders_are_unchanged(name, tmp_path, monkeypatch):
+    (tmp_path / "bundled").mkdir()  # "bundled" always means the model in the package
     monkeypatch.chdir(tmp_path)
-    assert Mine.of(model_name_or_path=name).model_name_or_path == name
+    assert Example.of(model_name_or_path=name).model_name_or_path == name
 
 
-# What comes from the fields
+# Derived values
 
 
-def test_names_are_in_full_and_once_each():
-    assert (Mine().names, Mine().several) == (("minimum",), False)
-    assert (Mine.of(kind="min").names, Mine.of(kind="min").several) == (("minimum",), False)
-    several = Mine.of(kind=["min", "mean", "minimum"])
+def test_score_names_are_full_and_unique():
+    assert (Example().names, Example().several) == (("minimum",), False)
+    assert (Example.of(kind="min").names, Example.of(kind="min").several) == (
+        ("minimum",),
+        False,
+    )
+    several = Example.of(kind=["min", "mean", "minimum"])
     assert (several.names, several.several) == (("minimum", "mean"), True)
-    assert Mine.of(kind=["mean"]).several is True
+    assert Example.of(kind=["mean"]).several is True
 
 
-def test_the_sides_that_are_counted_follow_from_idf():
+def test_idf_determines_the_sides_to_count():
     sides = {False: (), "references": ("references",), "separate": ("candidates", "references")}
-    assert {idf: Mine.of(idf=idf).idf_sides for idf in sides} == sides
-    assert Mine.of(idf=TABLE).idf_sides == ()
+    assert {idf: Example.of(idf=idf).idf_sides for idf in sides} == sides
+    assert Example.of(idf=TABLE).idf_sides == ()
 
 
-def test_what_can_change_a_score_is_signed_and_the_model_apart():
+def test_signature_fields_are_the_settings_that_can_change_scores():
     harmless = {"batch_size": 7, "device": "cpu", "tokenize_processes": 2, "reuse_memory": 0}
-    signed = Mine.of(kind=["min", "mean"], size=3, dtype="float16", **harmless).signature_fields()
+    signed = Example.of(
+        kind=["min", "mean"], size=3, dtype="float16", **harmless
+    ).signature_fields()
     expected = {"kind": "minimum+mean", "size": 3, "share": None, "layers": 4, "visible": False}
     assert signed == {**expected, "idf": "references", "multi_reference": "min"}
 
 
-def test_docstrings_without_their_indentation_describe_the_same(monkeypatch):
-    expected = settings.descriptions(Mine)
-    for base in Mine.__mro__[:-1]:  # as Python 3.13 keeps them
+def test_descriptions_do_not_depend_on_docstring_indentation(monkeypatch):
+    expected = settings.descriptions(Example)
+    for base in Example.__mro__[:-1]:  # as in Python 3.13
         monkeypatch.setattr(base, "__doc__", inspect.cleandoc(base.__doc__))
-    assert settings.descriptions(Mine) == expected
+    assert settings.descriptions(Example) == expected
 
 
-def test_an_option_reads_what_its_annotation_takes():
-    options = {field.name: settings.option(Mine, field) for field in settings.ordered_fields(Mine)}
+def test_command_line_options_follow_annotations():
+    options = {
+        field.name: settings.option(Example, field) for field in settings.ordered_fields(Example)
+    }
     assert options["kind"]["action"] == "append" and options["visible"]["action"] == "store_true"

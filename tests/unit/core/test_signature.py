@@ -21,13 +21,13 @@ def test_parsing_restores_the_fields_of_a_signature(fields):
         assert other == signature and other.fields == fields
 
 
-def test_values_are_formatted_with_all_digits_and_words_for_false_and_none():
+def test_values_are_formatted_in_full_and_false_and_none_as_words():
     signature = Signature({"a": 1 / 3, "b": False, "c": None, "d": True, "e": "a|b%"})
     assert signature == f"a:{1 / 3!r}|b:no|c:none|d:True|e:a%7Cb%25"
 
 
 @given(FIELDS, FIELDS)
-def test_differences_name_every_field_that_changed(then, now):
+def test_differences_list_every_changed_field(then, now):
     old, new = Signature(then), Signature(now)
     changed = [name for name in {**then, **now} if then.get(name) != now.get(name)]
     assert old.differences(new) == "; ".join(

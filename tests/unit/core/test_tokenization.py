@@ -1,4 +1,4 @@
-"""Texts as a model reads them: the special tokens around them, and the cut of long ones."""
+"""Tokenized texts: special tokens, truncation, batches of equal length, windows."""
 
 from itertools import zip_longest
 
@@ -10,7 +10,7 @@ from transformers import AutoTokenizer
 
 from infolm_metric.core import tokenization
 from infolm_metric.core.tokenization import tokenize
-from tests.made_texts import BERT, CLS, SEP, text_of
+from tests.made_texts import BERT, CLS, SEP, make_text
 from tests.model_families import SENTENCES, TOKENIZER_KINDS
 
 
@@ -20,7 +20,7 @@ def tokenizer(tiny_bert):
 
 
 @pytest.mark.parametrize("family", TOKENIZER_KINDS)
-def test_the_template_is_what_the_tokenizer_puts_around_a_text(family, tiny_models):
+def test_the_template_consists_of_the_special_tokens_around_a_text(family, tiny_models):
     tokenizer = AutoTokenizer.from_pretrained(tiny_models(family))
     template = tokenization.find_template(tokenizer)
     ids = tokenizer("The dog ran in the garden.")["input_ids"]
@@ -32,7 +32,7 @@ def test_the_template_is_what_the_tokenizer_puts_around_a_text(family, tiny_mode
 
 
 @pytest.mark.parametrize("family", TOKENIZER_KINDS)
-def test_special_and_unknown_tokens_that_someone_typed_are_maskable(family, tiny_models):
+def test_special_and_unknown_tokens_within_a_text_are_maskable(family, tiny_models):
     tokenizer = AutoTokenizer.from_pretrained(tiny_models(family))
     typed = [tokenizer.mask_token, tokenizer.sep_token, tokenizer.cls_token, tokenizer.pad_token]
     (text,) = tokenize(tokenizer, ["the cat " + " ".join(typed) + " 猫"], None, "truncate")
@@ -42,10 +42,11 @@ def test_special_and_unknown_tokens_that_someone_typed_are_maskable(family, tiny
         assert tokenizer.unk_token_id in text.tokens
 
 
-def test_texts_come_in_order_as_the_tokenizer_reads_them(tokenizer, monkeypatch):
+def test_texts_are_tokenized_in_order_regardless_of_earlier_calls(tokenizer, monkeypatch):
     monkeypatch.setattr(tokenization, "SLICE", 7)
     tokenizer("a cat sat on the mat", truncation=True, max_length=4, padding="max_length")
-    texts = tokenize(tokenizer, SENTENCES, None, "truncate")  # what it was told before leaks not in
+    # The options of the call above must not leak into this one.
+    texts = tokenize(tokenizer, SENTENCES, None, "truncate")
     for sentence, text in zip(SENTENCES, texts, strict=True):
         assert text.ids.tolist() == tokenizer(sentence)["input_ids"]
         assert text.tokens.tolist() == tokenizer(sentence, add_special_tokens=False)["input_ids"]
@@ -54,7 +55,7 @@ def test_texts_come_in_order_as_the_tokenizer_reads_them(tokenizer, monkeypatch)
 
 @pytest.mark.parametrize("side", ["right", "left"])
 @pytest.mark.parametrize("family", TOKENIZER_KINDS)
-def test_a_text_is_cut_as_its_tokenizer_would_cut_it(family, side, tiny_models):
+def test_truncation_matches_the_tokenizer(family, side, tiny_models):
     tokenizer = AutoTokenizer.from_pretrained(tiny_models(family), truncation_side=side)
     sentences = [SENTENCES[0], "a cat", "", " ".join(SENTENCES[:4])]
     for limit in (3, 4, 9, 17, 40):
@@ -68,7 +69,7 @@ def test_a_text_is_cut_as_its_tokenizer_would_cut_it(family, side, tiny_models):
             assert text.too_long is (len(tokenizer(sentence, verbose=False)["input_ids"]) > limit)
 
 
-def test_a_text_that_is_too_long_can_be_an_error_or_stay_whole(tokenizer):
+def test_long_texts_can_be_rejected_or_kept_whole(tokenizer):
     length = len(tokenizer(SENTENCES[0])["input_ids"])
     (fits,) = tokenize(tokenizer, [SENTENCES[0]], length, "error")
     (whole,) = tokenize(tokenizer, [SENTENCES[0]], length - 1, "window")
@@ -83,7 +84,7 @@ def test_a_text_that_is_too_long_can_be_an_error_or_stay_whole(tokenizer):
     rows=st.none() | st.integers(1, 5),
     most=st.integers(1, 30),
 )
-def test_batches_hold_every_text_once_and_only_of_one_length(lengths, rows, most):
+def test_batches_contain_every_text_once_and_only_texts_of_equal_length(lengths, rows, most):
     batches = list(tokenization.equal_length_batches(lengths, rows, most))
     assert sorted(index for batch in batches for index in batch) == list(range(len(lengths)))
     longest = [lengths[batch[0]] for batch in batches]
@@ -91,21 +92,21 @@ def test_batches_hold_every_text_once_and_only_of_one_length(lengths, rows, most
     for batch, length, following in zip_longest(batches, longest, longest[1:]):
         assert {lengths[index] for index in batch} == {length}
         room = rows or max(1, most // length)
-        assert len(batch) <= room  # no batch ends before it must
+        assert len(batch) <= room  # batches are as large as possible
         assert len(batch) == room or length != following
 
 
 @given(length=st.integers(1, 60), width=st.integers(1, 24))
-def test_each_token_is_read_once_in_the_window_whose_centre_is_nearest(length, width):
-    readings = {}
-    text = text_of(range(100, 100 + length))
+def test_each_token_is_encoded_once_in_the_window_with_the_nearest_centre(length, width):
+    encodings = {}
+    text = make_text(range(100, 100 + length))
     for window in tokenization.windows(text, BERT, width + BERT.overhead):
         for index, position in zip(window.indices.tolist(), window.positions, strict=True):
-            assert index not in readings
-            readings[index] = (window.ids[position], window.ids.tolist())
+            assert index not in encodings
+            encodings[index] = (window.ids[position], window.ids.tolist())
     starts = [*range(0, length - width, max(1, width // 2)), max(0, length - width)]
-    for index in range(length):  # of two that are as near, the earlier
+    for index in range(length):  # ties go to the earlier window
         start = min(starts, key=lambda start: (abs(2 * (index - start) - (width - 1)), start))
         inner = range(100 + start, 100 + min(start + width, length))
-        assert readings[index] == (100 + index, [CLS, *inner, SEP])
-    assert len(readings) == length
+        assert encodings[index] == (100 + index, [CLS, *inner, SEP])
+    assert len(encodings) == length

@@ -1,4 +1,4 @@
-"""From tokens to distributions, against literal rules: windows, masks, batches, weighted means."""
+"""Windows, masks and batches of contexts, and the weighted means of their predictions."""
 
 import math
 
@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from infolm_metric.core.idf import WeightedText
 from infolm_metric.infolm import distributions
 from infolm_metric.infolm.distributions import Accumulator, batches, split
-from tests.made_texts import BERT, MASK, text_of
+from tests.made_texts import BERT, MASK, make_text
 
 VOCABULARY = 17
 WEIGHTINGS = 2
@@ -22,34 +22,34 @@ def uniform(text):
     return WeightedText.of(text, None).log_weights[:, None]
 
 
-# Several masks a context
+# Multiple masks per context
 
 
 @settings(max_examples=150)
 @given(length=st.integers(1, 60), masks=st.integers(1, 70), width=st.integers(1, 80))
-def test_several_masks_a_context_read_each_position_once_in_as_few_contexts_as_they_can(
-    length, masks, width
-):
-    text = text_of(list(range(100, 100 + length)))
+def test_multiple_masks_cover_each_position_once_using_the_fewest_contexts(length, masks, width):
+    text = make_text(list(range(100, 100 + length)))
     single = split(0, text, uniform(text), BERT, width + 2)
     windows = split(0, text, uniform(text), BERT, width + 2, masks)
     assert len(windows) == len(single)
-    for window, alone in zip(windows, single, strict=True):
-        count = len(alone.positions)
+    for window, single_window in zip(windows, single, strict=True):
+        count = len(single_window.positions)
         assert window.positions.shape == (math.ceil(count / masks), min(masks, count))
         log_weights = window.log_weights[..., 0]
         real = log_weights > -math.inf
-        assert sorted(window.positions[real]) == alone.positions[:, 0].tolist()
-        weights = dict(zip(alone.positions[:, 0], alone.log_weights[:, 0, 0], strict=True))
+        assert sorted(window.positions[real]) == single_window.positions[:, 0].tolist()
+        weights = dict(
+            zip(single_window.positions[:, 0], single_window.log_weights[:, 0, 0], strict=True)
+        )
         for position, log_weight in zip(window.positions[real], log_weights[real], strict=True):
             assert weights[position] == log_weight
-        # What fills a context up masks nothing that it did not mask already.
+        # Padding repeats positions that the context masks already.
         for positions, weighted in zip(window.positions, real, strict=True):
             assert set(positions) == set(positions[weighted])
 
 
-def test_a_text_of_no_tokens_is_a_lone_mask():
-    (window,) = split(0, text_of([]), np.zeros((0, WEIGHTINGS)), BERT, None)
+def test_an_empty_text_is_encoded_as_a_single_mask():
+    (window,) = split(0, make_text([]), np.zeros((0, WEIGHTINGS)), BERT, None)
     assert window.ids.tolist() == [*BERT.prefix, BERT.mask, *BERT.suffix]
     assert window.positions.tolist() == [[1]] and window.log_weights.shape == (1, 1, WEIGHTINGS)
 
@@ -57,7 +57,7 @@ def test_a_text_of_no_tokens_is_a_lone_mask():
 # Batches
 
 
-def test_a_batch_left_to_us_holds_as_many_tokens_as_the_device_takes(monkeypatch):
+def test_automatic_batches_hold_as_many_tokens_as_the_device_allows(monkeypatch):
     monkeypatch.setattr(distributions, "TOKENS_PER_BATCH", {"cpu": 40, "cuda": 90})
     masks = np.arange(9)[:, None], np.zeros((9, 1, 1))
     windows = [distributions.MaskedWindow(i, np.full(9, 50 + i), *masks) for i in range(4)]
@@ -66,14 +66,14 @@ def test_a_batch_left_to_us_holds_as_many_tokens_as_the_device_takes(monkeypatch
         assert sizes[:-1] == [largest] * (len(sizes) - 1) and sum(sizes) == 36
 
 
-def test_a_batch_left_to_us_holds_no_more_logits_than_memory_is_meant_for():
+def test_automatic_batches_limit_the_memory_of_the_logits():
     most = distributions.LOGITS_PER_BATCH["cpu"]
     vocabulary = most // 5
-    (window,) = split(0, text_of([10] * 23), np.zeros((23, 1)), BERT, None)
+    (window,) = split(0, make_text([10] * 23), np.zeros((23, 1)), BERT, None)
     sizes = [len(batch.ids) for batch in batches([window], MASK, None, vocabulary, "cpu")]
     assert sizes == [5, 5, 5, 5, 3]
-    # However large the vocabulary and the text, one context at a time goes through.
-    (long,) = split(0, text_of([10] * 9000), np.zeros((9000, 1)), BERT, None)
+    # A single context is always allowed, regardless of its size.
+    (long,) = split(0, make_text([10] * 9000), np.zeros((9000, 1)), BERT, None)
     first = next(batches([long], MASK, None, 10 * most, "cpu"))
     assert first.ids.shape == (1, 9002)
 
@@ -89,7 +89,7 @@ def add(sums, logits, log_weights, texts, sizes):
 
 
 def contexts(sizes, seed=0, scale=3.0):
-    """Logits [contexts, vocab] in float32, and log weights [contexts, weightings].
+    """Return float32 logits [contexts, vocab] and log weights [contexts, weightings].
 
     Weights sum to 1 per text and weighting.
     """
@@ -101,14 +101,14 @@ def contexts(sizes, seed=0, scale=3.0):
 
 
 def aggregate(logits, log_weights, sizes, temperatures):
-    """The log distributions of texts whose contexts come in one batch."""
+    """Return the log distributions of texts from a single batch of contexts."""
     sums = Accumulator(temperatures)
     add(sums, logits[:, None], log_weights[:, None], range(len(sizes)), sizes)
     return torch.stack([sums.log_sums(text) for text in range(len(sizes))])
 
 
 def literal_mixture(logits, log_weights, temperature):
-    """log sum_j w_j softmax(z_j / T) with Python's own floats, [vocab]."""
+    """Compute log sum_j w_j softmax(z_j / T) in Python floats, [vocab]."""
     mixture = [0.0] * logits.shape[1]
     for row, log_weight in zip(logits.tolist(), log_weights.tolist(), strict=True):
         peak = max(row)
@@ -130,7 +130,7 @@ def test_a_distribution_is_the_weighted_mean_of_the_predictions(temperature):
         torch.testing.assert_close(mixtures, torch.stack(expected), rtol=1e-12, atol=1e-12)
 
 
-def test_nothing_underflows_at_a_temperature_of_a_hundredth():
+def test_low_temperatures_do_not_underflow():
     # The rarest token's probability is exp(-6000), far below the smallest float64.
     logits = torch.tensor([[0.0, -30.0, -60.0], [0.0, -60.0, -50.0]])
     log_weights = torch.tensor([[0.25], [0.75]], dtype=torch.float64).log()
@@ -148,7 +148,7 @@ def test_very_small_weights_do_not_underflow():
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16, torch.float64])
-def test_predictions_are_float64_whatever_the_model_computes_in(dtype):
+def test_predictions_are_float64_for_every_dtype_of_the_model(dtype):
     logits = torch.tensor([[0.5, -1.25, 4.0]], dtype=dtype)
     log_p = distributions.log_predictions(logits, 0.5)
     assert log_p.dtype == torch.float64
@@ -161,13 +161,13 @@ def test_predictions_are_float64_whatever_the_model_computes_in(dtype):
     sizes=st.lists(st.integers(1, 6), min_size=1, max_size=5),
     cut=st.integers(1, 7),
     order=st.none() | st.randoms(use_true_random=False),
-    left_out=st.integers(0, 2),
+    excluded=st.integers(0, 2),
 )
-def test_it_does_not_matter_how_the_contexts_are_spread_over_batches(sizes, cut, order, left_out):
-    """Nor, to the last bit, where they are cut; one weighting may leave a whole batch out."""
-    sizes[0] += left_out
+def test_distributions_do_not_depend_on_the_division_into_batches(sizes, cut, order, excluded):
+    """Batches in order give bitwise identical results, even if a weighting excludes a batch."""
+    sizes[0] += excluded
     logits, log_weights = contexts(sizes)
-    log_weights[:left_out, 1] = -math.inf
+    log_weights[:excluded, 1] = -math.inf
     whole = aggregate(logits, log_weights, sizes, TEMPERATURES)
     owners = [text for text, size in enumerate(sizes) for _ in range(size)]
     batches = [list(range(len(owners)))[i : i + cut] for i in range(0, len(owners), cut)]
@@ -185,7 +185,7 @@ def test_it_does_not_matter_how_the_contexts_are_spread_over_batches(sizes, cut,
 
 @pytest.mark.parametrize("elements", [1, 3 * VOCABULARY, 1 << 20])
 @pytest.mark.parametrize("scale", [3.0, 300.0])
-def test_the_two_ways_to_mix_agree_however_the_rows_are_cut(elements, scale, monkeypatch):
+def test_direct_and_log_space_sums_agree_for_every_block_size(elements, scale, monkeypatch):
     monkeypatch.setattr(distributions, "ELEMENTS", {"cpu": elements})
     sizes = [3, 1, 5, 2]
     logits, log_weights = contexts(sizes, scale=scale)
@@ -195,7 +195,7 @@ def test_the_two_ways_to_mix_agree_however_the_rows_are_cut(elements, scale, mon
     torch.testing.assert_close(quick, careful, rtol=1e-12, atol=1e-12)
 
 
-def test_what_is_kept_of_a_text_does_not_keep_its_batch_alive():
+def test_a_distribution_does_not_keep_its_batch_alive():
     sizes = [1] * 50
     logits, log_weights = contexts(sizes)
     sums = Accumulator((1.0, 2.0))

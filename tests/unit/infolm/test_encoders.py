@@ -1,4 +1,4 @@
-"""Masked language models of every family, loaded and asked, against transformers' own way."""
+"""Masked language models of every family, compared with transformers."""
 
 import shutil
 
@@ -16,12 +16,12 @@ from infolm_metric.core.tokenization import tokenize
 from infolm_metric.infolm import distributions, encoders
 from infolm_metric.infolm.distributions import split
 from infolm_metric.infolm.settings import InfoLMSettings
-from tests.model_families import FAMILIES, SENTENCES, edited
+from tests.model_families import FAMILIES, SENTENCES, edit_copy
 
 FAST = [family for family in FAMILIES if family in encoders.FAMILIES]
 TEXTS = [*SENTENCES[:8], "the cat", "rain", ""]
 TOLERANCE = 5e-5  # of logits that reach 20, in float32
-# What differs within a family and changes how its layers are read.
+# Configurations within a family that change the computation of its layers.
 VARIANTS = [
     *((family, {}) for family in FAMILIES),
     ("bert", {"num_hidden_layers": 1}),
@@ -42,7 +42,7 @@ def bert(tiny_bert):
     return load(tiny_bert)
 
 
-def batches_of(model, texts=TEXTS, masks=1, size=None):
+def make_batches(model, texts=TEXTS, masks=1, size=None):
     checkpoint, limit = model.checkpoint, model.checkpoint.limit
     windows = []
     for index, text in enumerate(tokenize(checkpoint.tokenizer, texts, limit, "truncate")):
@@ -52,13 +52,13 @@ def batches_of(model, texts=TEXTS, masks=1, size=None):
     return list(distributions.batches(windows, mask, size, checkpoint.size, "cpu"))
 
 
-def ask(model, batch):
-    """The model's logits at the masks of a batch, [positions, vocab]."""
+def masked_logits(model, batch):
+    """Return the model's logits at the masks of a batch, [positions, vocab]."""
     return torch.cat(list(model.logits(batch.ids, batch.positions)))
 
 
 def literal_model(folder):
-    """A function from a batch to the logits of the whole model on whole contexts, in float64."""
+    """Return a function from a batch to logits of a full float64 forward pass."""
     model = AutoModelForMaskedLM.from_pretrained(folder, dtype=torch.float64).eval()
 
     def logits(batch):
@@ -70,9 +70,12 @@ def literal_model(folder):
 
 
 def largest_difference(model, other, batches):
-    """Between the logits of a model and those of another, or of a function of batches."""
-    answer = other if callable(other) else lambda batch: ask(other, batch)
-    gaps = [(ask(model, batch).double() - answer(batch).double()).abs().max() for batch in batches]
+    """Return the largest difference of logits between a model and a model or function."""
+    answer = other if callable(other) else lambda batch: masked_logits(other, batch)
+    gaps = [
+        (masked_logits(model, batch).double() - answer(batch).double()).abs().max()
+        for batch in batches
+    ]
     return max(map(float, gaps))
 
 
@@ -81,38 +84,38 @@ def largest_difference(model, other, batches):
 
 @pytest.mark.parametrize("masks", [1, 3])
 @pytest.mark.parametrize(("family", "changes"), VARIANTS)
-def test_logits_are_those_of_a_full_forward_pass(family, changes, masks, tiny_models):
+def test_logits_equal_the_logits_of_a_full_forward_pass(family, changes, masks, tiny_models):
     folder = tiny_models(family, **changes)
     literal = literal_model(folder)
     for fast in (True, False):
         model = load(folder, fast=fast)
         assert isinstance(model.model, encoders.FastMaskedLM) is (fast and family in FAST)
         for size in (None, 1, 5) if fast else (None,):
-            batches = batches_of(model, masks=masks, size=size)
-            assert ask(model, batches[0]).shape[1] == model.checkpoint.size
+            batches = make_batches(model, masks=masks, size=size)
+            assert masked_logits(model, batches[0]).shape[1] == model.checkpoint.size
             assert largest_difference(model, literal, batches) < TOLERANCE
 
 
 @pytest.mark.parametrize("family", FAST)
-def test_attention_over_long_texts_is_the_same(family, tiny_models, monkeypatch):
+def test_attention_for_long_texts_gives_the_same_logits(family, tiny_models, monkeypatch):
     monkeypatch.setattr(encoders, "SHORT", 0)
     model = load(tiny_models(family))
     literal = literal_model(tiny_models(family))
-    assert largest_difference(model, literal, batches_of(model)) < TOLERANCE
+    assert largest_difference(model, literal, make_batches(model)) < TOLERANCE
 
 
 @pytest.mark.parametrize("family", ["roberta", "xlm-roberta", "mpnet"])
-def test_a_typed_padding_token_shifts_positions_as_in_the_familys_own(family, tiny_models):
+def test_padding_tokens_within_a_text_shift_positions_as_in_transformers(family, tiny_models):
     folder = tiny_models(family)
     padding, model = AutoTokenizer.from_pretrained(folder).pad_token, load(folder)
-    batches = batches_of(model, [f"the cat {padding} sat on {padding} the mat and slept"])
+    batches = make_batches(model, [f"the cat {padding} sat on {padding} the mat and slept"])
     assert largest_difference(model, literal_model(folder), batches) < TOLERANCE
 
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_the_vocabulary_head_runs_at_masked_positions_only(family, tiny_models):
     model = load(tiny_models(family))
-    batch = max(batches_of(model, size=7), key=lambda batch: batch.ids.numel())
+    batch = max(make_batches(model, size=7), key=lambda batch: batch.ids.numel())
     assert batch.ids.numel() > FEW and len(batch.ids) == 7
     over_vocabulary = []
 
@@ -121,31 +124,31 @@ def test_the_vocabulary_head_runs_at_masked_positions_only(family, tiny_models):
             over_vocabulary.append(output.numel() // output.shape[-1])
 
     hook = register_module_forward_hook(note)
-    ask(model, batch)
+    masked_logits(model, batch)
     hook.remove()
     # A product of fewer rows than FEW may be padded.
     assert over_vocabulary and 7 <= max(over_vocabulary) <= FEW
 
 
-def test_asking_leaves_no_hook_and_no_gradient_behind_even_after_an_error(tiny_models):
+def test_inference_leaves_no_hooks_or_gradients_even_after_an_error(tiny_models):
     for model in (load(tiny_models("bert"), fast=fast) for fast in (True, False)):
-        batch = batches_of(model)[0]
-        before = ask(model, batch)
+        batch = make_batches(model)[0]
+        before = masked_logits(model, batch)
         with pytest.raises(IndexError):
             list(model.logits(torch.full_like(batch.ids, 10**6), batch.positions))
         assert not any(module._forward_hooks for module in model.model.modules())
-        torch.testing.assert_close(ask(model, batch), before, rtol=0, atol=TOLERANCE)
+        torch.testing.assert_close(masked_logits(model, batch), before, rtol=0, atol=TOLERANCE)
         assert not before.requires_grad
         assert torch.is_grad_enabled() and not torch.is_inference_mode_enabled()
 
 
-def test_a_decoder_keeps_its_own_encoder(tiny_models):
+def test_a_decoder_does_not_use_the_fast_encoder(tiny_models):
     model = load(tiny_models("bert", is_decoder=True)).model
     assert not isinstance(model, encoders.FastMaskedLM)
 
 
 @pytest.mark.parametrize("family", FAST)
-def test_every_parameter_is_counted_and_moves_with_the_model(family, tiny_models):
+def test_all_parameters_are_registered_in_the_fast_model(family, tiny_models):
     fast, plain = (load(tiny_models(family), fast=fast).model for fast in (True, False))
     sizes = [part.numel() for name, part in plain.named_parameters() if "pooler" not in name]
     assert sum(part.numel() for part in fast.parameters()) == sum(sizes)
@@ -156,29 +159,27 @@ def test_every_parameter_is_counted_and_moves_with_the_model(family, tiny_models
 
 
 @pytest.mark.parametrize("saved", ["float16", "bfloat16"])
-def test_a_checkpoint_in_half_precision_is_computed_in_float32(saved, tiny_models):
+def test_half_precision_checkpoints_are_computed_in_float32(saved, tiny_models):
     model = load(tiny_models("bert", dtype=saved))
     assert {parameter.dtype for parameter in model.model.parameters()} == {torch.float32}
-    assert ask(model, batches_of(model)[0]).dtype == torch.float32
+    assert masked_logits(model, make_batches(model)[0]).dtype == torch.float32
 
 
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
 @pytest.mark.parametrize("family", FAST)
-def test_half_precision_is_used_where_asked_for_and_as_near_as_the_familys_own(
-    family, dtype, tiny_models
-):
+def test_half_precision_is_as_accurate_as_in_transformers(family, dtype, tiny_models):
     folder = tiny_models(family)
     exact, plain = (load(folder, precision, fast=False) for precision in ("float32", dtype))
-    fast, batches = load(folder, dtype), batches_of(exact)
-    assert ask(fast, batches[0]).dtype == getattr(torch, dtype)
+    fast, batches = load(folder, dtype), make_batches(exact)
+    assert masked_logits(fast, batches[0]).dtype == getattr(torch, dtype)
     gap = largest_difference(plain, exact, batches)
     assert 0 < largest_difference(fast, exact, batches) < 2 * gap < 1
 
 
-# What cannot be used
+# Unusable checkpoints
 
 
-def without_weight(folder, target, name):
+def remove_weight(folder, target, name):
     shutil.copytree(folder, target)
     weights = load_file(target / "model.safetensors")
     del weights[name]
@@ -191,31 +192,33 @@ NO_MASK = {"file": "tokenizer_config.json", "mask_token": None}
 NO_MASK |= {"tokenizer_class": "PreTrainedTokenizerFast"}
 NARROW = {"file": "config.json", "intermediate_size": 48}
 UNFIT = {
-    "has no mask token": lambda models, to: edited(models("bert"), to, **NO_MASK),
+    "has no mask token": lambda models, to: edit_copy(models("bert"), to, **NO_MASK),
     "is a gpt2 model, which has no masked-LM head": lambda models, to: models("gpt2"),
     "lacks 6 weights .*masked-LM head is missing": lambda models, to: models("bert-without-head"),
-    f"lacks 2 weights of .*{BIAS}": lambda models, to: without_weight(models("bert"), to, BIAS),
-    "dense.* is missing or does not fit": lambda models, to: edited(models("bert"), to, **NARROW),
+    f"lacks 2 weights of .*{BIAS}": lambda models, to: remove_weight(models("bert"), to, BIAS),
+    "dense.* is missing or does not fit": lambda models, to: edit_copy(
+        models("bert"), to, **NARROW
+    ),
 }
 
 
 @pytest.mark.parametrize("word", UNFIT)
-def test_what_is_no_whole_masked_language_model_is_refused(word, tiny_models, tmp_path):
+def test_checkpoints_that_are_not_complete_masked_lms_are_rejected(word, tiny_models, tmp_path):
     with pytest.raises(ValueError, match=f'(?s){word}.*"bundled"'):
         load(UNFIT[word](tiny_models, tmp_path / "m"))
 
 
-def test_a_deberta_checkpoint_as_it_was_published_finds_its_head(tiny_models, tmp_path):
+def test_published_deberta_checkpoints_load_their_head(tiny_models, tmp_path):
     source = tiny_models("deberta-v2", legacy=False)
-    model = load(edited(source, tmp_path / "m", "config.json", legacy=None))
-    assert largest_difference(model, literal_model(source), batches_of(model)) < TOLERANCE
+    model = load(edit_copy(source, tmp_path / "m", "config.json", legacy=None))
+    assert largest_difference(model, literal_model(source), make_batches(model)) < TOLERANCE
 
 
-# A good neighbour
+# Side effects
 
 
 @pytest.mark.parametrize("enabled", [True, False])
-def test_loading_leaves_the_progress_bars_of_transformers_as_they_were(enabled, tiny_bert, capfd):
+def test_loading_does_not_change_the_progress_bars_of_transformers(enabled, tiny_bert, capfd):
     before = logging.is_progress_bar_enabled()
     try:
         (logging.enable_progress_bar if enabled else logging.disable_progress_bar)()

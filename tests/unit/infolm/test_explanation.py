@@ -1,4 +1,4 @@
-"""What drives a score: shares that add up to it, and the predictions that they come from."""
+"""Explanations: shares of a score, and the predictions behind them."""
 
 import pytest
 import torch
@@ -11,7 +11,7 @@ PARAMETERS = {"alpha": 0.3, "beta": 0.9}
 pytestmark = pytest.mark.filterwarnings("ignore:infolm")
 
 
-def test_an_explanation_adds_up_to_the_score_that_compute_gives(scorer):
+def test_the_shares_of_an_explanation_add_up_to_the_score(scorer):
     candidate, reference = "a dog ran in the park", "the cat is on the mat"
     for name, measure in MEASURES.items():
         options = {p.name: PARAMETERS[p.name] for p in measure.parameters}
@@ -28,7 +28,7 @@ OPTIONS = [{}, {"interpolation": 0.3}, WINDOWS, {**WINDOWS, "masks_per_pass": 0}
 
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
 @pytest.mark.parametrize("text", ["the cat is on the mat and a dog ran in the park", "a cat", ""])
-def test_the_views_hold_every_position_and_mix_to_the_distribution(scorer, text, options):
+def test_views_contain_every_position_and_reproduce_the_distribution(scorer, text, options):
     options["idf"] = IDF.from_corpus(["the dog", "on the mat", "a park"], scorer.tokenizer)
     explanation = scorer.explain(text, "the cat", **options)
     view, weight = explanation.candidate, options.get("interpolation", 0) if text else 0
@@ -44,7 +44,7 @@ def test_the_views_hold_every_position_and_mix_to_the_distribution(scorer, text,
     assert explanation.score == pytest.approx(score, abs=1e-6)
 
 
-def test_top_names_the_entries_with_the_largest_shares(scorer):
+def test_top_returns_the_entries_with_the_largest_shares(scorer):
     explanation = scorer.explain("a dog", "the cat", information_measure="l1")
     with pytest.raises(ValueError, match="count must be at least 1, got 0"):
         explanation.top(0)

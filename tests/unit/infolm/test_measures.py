@@ -18,7 +18,7 @@ from infolm_metric.infolm import measures
 from infolm_metric.infolm.measures import MEASURES, SYMMETRIZATIONS, compare, upper_bound
 
 LARGEST = torch.finfo(torch.float64).max
-PARAMETERS = {  # one ordinary choice for each measure that needs one
+PARAMETERS = {  # a typical choice for each measure with parameters
     "alpha_divergence": {"alpha": 0.5},
     "renyi_divergence": {"alpha": 2.0},
     "beta_divergence": {"beta": 0.7},
@@ -48,18 +48,18 @@ CASES = [
 
 
 def logs(*probabilities: float) -> torch.Tensor:
-    """The logarithms of `probabilities`, float64, [vocab]."""
+    """Return the logarithms of `probabilities`, float64, [vocab]."""
     return torch.tensor(probabilities, dtype=torch.float64).log()
 
 
 def noise(*shape: int, scale: float = 1.0, seed: int = 0) -> torch.Tensor:
-    """Normal noise, float64: logits of random distributions, [*shape]."""
+    """Draw normal noise as logits of random distributions, float64 [*shape]."""
     generator = torch.Generator().manual_seed(seed)
     return scale * torch.randn(*shape, generator=generator, dtype=torch.float64)
 
 
 def logits(reach: float) -> st.SearchStrategy[list[torch.Tensor]]:
-    """Two rows of one vocabulary of 2 to 8 entries, within +-reach."""
+    """Draw two rows of logits within +-reach for a vocabulary of 2 to 8 entries."""
     entries = st.floats(-reach, reach, allow_subnormal=False)
     shapes = st.tuples(st.just(2), st.integers(2, 8))
     rows = arrays(np.float64, shapes, elements=entries, fill=st.nothing())
@@ -67,7 +67,7 @@ def logits(reach: float) -> st.SearchStrategy[list[torch.Tensor]]:
 
 
 def log_s(log_p: Sequence[mpf], log_q: Sequence[mpf], s: mpf, t: mpf) -> mpf:
-    """log sum p^s q^t."""
+    """Compute log sum p^s q^t."""
     powers = (mpmath.exp(s * x + t * y) for x, y in zip(log_p, log_q, strict=True))
     return mpmath.log(mpmath.fsum(powers))
 
@@ -86,9 +86,9 @@ def literal_alpha(log_p: Sequence[mpf], log_q: Sequence[mpf], alpha: mpf) -> mpf
 
 def literal_ab(log_p: Sequence[mpf], log_q: Sequence[mpf], alpha: mpf, beta: mpf) -> mpf:
     both = alpha + beta
-    of_p = log_s(log_p, log_q, both, 0) / (beta * both)
-    of_q = log_s(log_p, log_q, 0, both) / (alpha * both)
-    return of_p + of_q - log_s(log_p, log_q, alpha, beta) / (alpha * beta)
+    p_term = log_s(log_p, log_q, both, 0) / (beta * both)
+    q_term = log_s(log_p, log_q, 0, both) / (alpha * both)
+    return p_term + q_term - log_s(log_p, log_q, alpha, beta) / (alpha * beta)
 
 
 def literal_fisher_rao(log_p: Sequence[mpf], log_q: Sequence[mpf]) -> mpf:
@@ -96,7 +96,7 @@ def literal_fisher_rao(log_p: Sequence[mpf], log_q: Sequence[mpf]) -> mpf:
     return 2 / mp.pi * mpmath.acos(min(overlap, 1))  # rounding can leave 1 + 1e-50
 
 
-LITERAL = {  # each formula as it is printed, with 50 digits, on lists of log-probabilities
+LITERAL = {  # published formulas in 50 digits, on lists of log-probabilities
     "kl_divergence": literal_kl,
     "alpha_divergence": literal_alpha,
     "renyi_divergence": lambda p, q, alpha: log_s(p, q, alpha, 1 - alpha) / (alpha - 1),
@@ -112,7 +112,7 @@ LITERAL = {  # each formula as it is printed, with 50 digits, on lists of log-pr
 def literal(
     name: str, x: torch.Tensor, y: torch.Tensor, symmetrize: str, parameters: dict[str, float]
 ) -> mpf:
-    """The measure by its printed formula with 50 digits; x and y are rows of logits, [vocab]."""
+    """Compute a measure by its published formula in 50 digits; x and y are logits [vocab]."""
     with mp.workdps(50):
         rows = []
         for row in (x, y):
@@ -151,7 +151,7 @@ FAMILIES = {
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_values_agree_with_the_printed_formulas_in_50_digits(family):
+def test_values_agree_with_the_published_formulas_in_50_digits(family):
     x, y = FAMILIES[family]
     for name, symmetrize, parameters in CASES:
         value = compare(name, x, y, symmetrize=symmetrize, **parameters).item()
@@ -165,8 +165,8 @@ AWAY = st.floats(-4.0, 4.0).filter(lambda x: min(abs(x), abs(x - 1), abs(x + 1))
 
 @given(logits(30.0), st.sampled_from(CASES), AWAY, AWAY)
 @settings(max_examples=120)
-def test_values_agree_with_the_printed_formulas_for_any_pair(pair, case, alpha, beta):
-    """At the parameters of the grid, among them all limits, and at any others."""
+def test_values_agree_with_the_published_formulas_for_any_pair(pair, case, alpha, beta):
+    """Use parameters of the grid, which includes all limits, and random parameters."""
     name, symmetrize, grid_parameters = case
     values = {"alpha": abs(alpha) if name == "renyi_divergence" else alpha, "beta": beta}
     any_values = {parameter.name: values[parameter.name] for parameter in MEASURES[name].parameters}
@@ -179,7 +179,7 @@ def test_values_agree_with_the_printed_formulas_for_any_pair(pair, case, alpha, 
         assert saturated or abs(mpf(value) - exact) <= mpf("1e-10") * max(exact, 1)
 
 
-def test_fisher_rao_keeps_its_digits_for_close_distributions():
+def test_fisher_rao_is_accurate_for_close_distributions():
     x = noise(50, seed=1)
     for distance in (1e-3, 1e-6, 1e-9):
         y = x + distance * noise(50, seed=2)
@@ -199,7 +199,7 @@ def test_formulas_are_continuous_through_their_singular_parameters():
     assert measures.alpha_divergence(log_p, log_q, 0.0).item() == pytest.approx(reversed_kl)
     assert measures.renyi_divergence(log_p, log_q, 1.0).item() == pytest.approx(kl, rel=1e-12)
     assert measures.beta_divergence(log_p, log_q, 0.0).item() == pytest.approx(kl, rel=1e-12)
-    # All three nodes meet: half the variance of log(p/q) over the vocabulary.
+    # All three singularities coincide: half the variance of log(p/q) over the vocabulary.
     variance = (log_p - log_q).var(unbiased=False).item()
     value = measures.ab_divergence(log_p, log_q, 0.0, 0.0).item()
     assert value == pytest.approx(variance / 2, rel=1e-12)
@@ -212,8 +212,8 @@ def test_formulas_are_continuous_through_their_singular_parameters():
 @pytest.mark.parametrize("name", MEASURES)
 @given(pair=logits(40.0))
 @settings(max_examples=10)
-def test_the_printed_formula_is_never_negative_nor_above_the_upper_bound(name, symmetrize, pair):
-    """In 50 digits and without the bounds that `compare` holds its values to."""
+def test_the_published_formulas_lie_between_zero_and_the_upper_bound(name, symmetrize, pair):
+    """Use 50 digits, because `compare` clips its values to the bounds."""
     parameters = PARAMETERS.get(name, {})
     sides = "none" if MEASURES[name].symmetric else symmetrize
     exact = literal(name, *pair, sides, parameters)
@@ -224,7 +224,7 @@ def test_the_printed_formula_is_never_negative_nor_above_the_upper_bound(name, s
 @pytest.mark.parametrize("name", MEASURES)
 @given(pair=logits(20.0))
 @settings(max_examples=15)
-def test_equal_distributions_alone_score_zero(name, pair):
+def test_only_equal_distributions_score_zero(name, pair):
     p, q = (row.softmax(-1) for row in pair)
     assume((p - q).abs().max() > 1e-5)
     for symmetrize in SYMMETRIZATIONS:
@@ -236,7 +236,7 @@ def test_equal_distributions_alone_score_zero(name, pair):
 @pytest.mark.parametrize("name", MEASURES)
 @given(pair=logits(20.0))
 @settings(max_examples=10)
-def test_symmetrisations_are_symmetric_to_the_last_bit(name, pair):
+def test_symmetrized_measures_are_bitwise_symmetric(name, pair):
     def both_ways(symmetrize):
         options = {"symmetrize": symmetrize, **PARAMETERS.get(name, {})}
         return [compare(name, *rows, **options).item() for rows in (pair, pair[::-1])]
@@ -275,10 +275,10 @@ def test_disjoint_distributions_reach_the_upper_bound(name, symmetrize, paramete
     assert value == pytest.approx(bound, rel=1e-7)
 
 
-def test_fisher_rao_itself_keeps_within_one():
+def test_fisher_rao_never_exceeds_one():
     # 4/pi arcsin(sqrt(1/2)) is 1 + 2e-16 in float64.
-    apart = torch.tensor([0.0, measures.LOWEST_LOG])
-    assert 1 - 1e-12 < measures.fisher_rao_distance(apart, apart.flip(0)) <= 1
+    disjoint = torch.tensor([0.0, measures.LOWEST_LOG])
+    assert 1 - 1e-12 < measures.fisher_rao_distance(disjoint, disjoint.flip(0)) <= 1
 
 
 @given(
@@ -295,12 +295,12 @@ def test_jensen_bounds_hold_before_they_are_enforced(pair, alpha, name):
     assert value.item() <= upper_bound(name, symmetrize="jensen", alpha=alpha) * (1 + 1e-12)
 
 
-def test_values_beyond_float64_become_its_largest_number():
+def test_values_beyond_float64_saturate_at_its_maximum():
     p, q, near = (torch.tensor(row) for row in ([0.0, -1e4], [-1e4, 0.0], [0.0, 0.0]))
     for symmetrize in ("none", "reverse", "jeffreys"):
         assert compare("alpha", p, q, symmetrize=symmetrize, alpha=3).item() == LARGEST
     assert measures.alpha_divergence(p, q, 3).item() == LARGEST
-    # A mean with one saturated side is saturated.
+    # A mean is saturated if either direction is.
     sides = [compare("alpha", near, p, symmetrize=s, alpha=3) for s in ("reverse", "jeffreys")]
     assert sides[0] < 1.0 and sides[1] == LARGEST
 
@@ -314,7 +314,7 @@ def test_widely_spread_logits_give_finite_values(scale):
         assert (value > 0.0).all(), (name, symmetrize, parameters)
 
 
-def test_a_probability_of_zero_is_taken_as_very_small():
+def test_zero_probabilities_are_treated_as_very_small():
     p, q = logs(0.5, 0.5, 0.0), logs(1.0, 0.0, 0.0)
     assert compare("l1", p, q).item() == pytest.approx(1.0)
     assert compare("fisher_rao", p, q).item() == pytest.approx(0.5)
@@ -330,7 +330,7 @@ def test_a_probability_of_zero_is_taken_as_very_small():
 
 @pytest.mark.parametrize("symmetrize", SYMMETRIZATIONS)
 @pytest.mark.parametrize("name", MEASURES)
-def test_shares_name_the_entries_that_differ_and_add_up(name, symmetrize):
+def test_shares_are_largest_for_differing_entries_and_add_up(name, symmetrize):
     options = {"symmetrize": symmetrize, **PARAMETERS.get(name, {})}
     p, q = logs(0.5, 0.3, 0.1, 0.1), logs(0.5, 0.1, 0.3, 0.1)
     parts = measures.shares(name, p, q, **options).tolist()
@@ -345,7 +345,7 @@ def test_shares_name_the_entries_that_differ_and_add_up(name, symmetrize):
         torch.testing.assert_close(parts.sum(), value, rtol=1e-9, atol=1e-12)
 
 
-def test_kl_shares_are_the_terms_of_its_sum_less_what_cancels():
+def test_kl_shares_are_the_terms_of_the_generalized_kl_divergence():
     p, q = logs(0.5, 0.3, 0.2), logs(0.1, 0.3, 0.6)
     expected = p.exp() * (p - q) - p.exp() + q.exp()
     torch.testing.assert_close(measures.shares("kl", p, q, symmetrize="none"), expected)
@@ -355,7 +355,7 @@ def test_kl_shares_are_the_terms_of_its_sum_less_what_cancels():
 
 
 @pytest.mark.parametrize("name", MEASURES)
-def test_leading_axes_are_kept_and_broadcast(name):
+def test_leading_axes_are_preserved_and_broadcast(name):
     parameters = PARAMETERS.get(name, {})
     x, y = noise(2, 1, 7, seed=1), noise(3, 7, seed=2)
     value = compare(name, x, y, **parameters)
@@ -369,8 +369,8 @@ def test_leading_axes_are_kept_and_broadcast(name):
     assert getattr(measures, name)(x, y, **parameters).shape == (2, 3)
 
 
-def test_a_pair_scores_the_same_in_any_batch():
-    vocab = measures.CHUNK["cpu"] // 2  # two rows at a time: five rows end in a chunk of one
+def test_scores_of_a_pair_do_not_depend_on_the_batch():
+    vocab = measures.CHUNK["cpu"] // 2  # two rows per chunk, so that the last of five rows is alone
     x, y = noise(5, vocab, seed=1).float(), noise(5, vocab, seed=2).float()
     for name in ("fisher_rao", "ab"):
         parameters = PARAMETERS.get(measures.resolve(name).name, {})
@@ -382,7 +382,7 @@ def test_a_pair_scores_the_same_in_any_batch():
 
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16])
-def test_results_are_float64_and_inputs_are_left_alone(dtype):
+def test_results_are_float64_and_inputs_are_not_modified(dtype):
     x, y = noise(4, 9, seed=1).to(dtype), noise(4, 9, seed=2).to(dtype)
     before = x.clone(), y.clone()
     for name in MEASURES:
@@ -395,11 +395,11 @@ def test_results_are_float64_and_inputs_are_left_alone(dtype):
     assert torch.equal(x, before[0]) and torch.equal(y, before[1])
 
 
-def test_a_vocabulary_of_a_quarter_million_is_summed_without_loss():
+def test_sums_over_large_vocabularies_are_accurate():
     vocab = 250_000
     p = torch.full((1, vocab), -math.log(vocab), dtype=torch.float64)
     q = torch.arange(vocab, dtype=torch.float64).remainder(2).mul(math.log(3)).unsqueeze(0)
-    # q is 1/2 and 3/2 times p by turns.
+    # q is alternately 1/2 and 3/2 times p.
     assert compare("kl", p, q, symmetrize="none").item() == pytest.approx(-math.log(0.75) / 2)
     assert compare("l1", p, q).item() == pytest.approx(0.5)
     assert compare("alpha", p, q, symmetrize="none", alpha=2).item() == pytest.approx(1 / 6)
@@ -418,17 +418,17 @@ def test_the_table_describes_every_measure():
         assert measures.resolve(measure) is measures.resolve(name) is measure
 
 
-# What is refused: by the name of the argument, with what would do.
+# Invalid arguments
 
 
 X, Y = FAMILIES["random"]
 ZEROS = torch.zeros(2, 5)
-NO_NUMBERS = [None, True, torch.tensor(True), math.nan, math.inf, 10**400, "0.5", 0.5j, [0.5]]
-NO_NUMBERS += [torch.tensor([0.5]), np.array([0.5]), np.array("2")]
-OUTSIDE = [  # a measure, parameters, and what its refusal says that it needs
+NON_NUMBERS = [None, True, torch.tensor(True), math.nan, math.inf, 10**400, "0.5", 0.5j, [0.5]]
+NON_NUMBERS += [torch.tensor([0.5]), np.array([0.5]), np.array("2")]
+OUTSIDE = [  # measure, parameters, pattern of the stated requirement
     ("alpha", {"alpha": 0}, "alpha: any number but 0 and 1.*got 0"),
     ("alpha", {"alpha": 1}, "alpha: any number but 0 and 1.*got 1"),
-    *(("renyi", {"alpha": w}, "alpha: any number > 0 but 1") for w in (0, -0.5, 1, *NO_NUMBERS)),
+    *(("renyi", {"alpha": w}, "alpha: any number > 0 but 1") for w in (0, -0.5, 1, *NON_NUMBERS)),
     ("beta", {"beta": 0}, "beta: any number but 0 and -1.*got 0"),
     ("beta", {"beta": -1}, "beta: any number but 0 and -1.*got -1"),
     ("beta", {}, "beta: .* got None"),
@@ -440,14 +440,14 @@ OUTSIDE = [  # a measure, parameters, and what its refusal says that it needs
 
 
 @pytest.mark.parametrize(("name", "parameters", "word"), OUTSIDE, ids=repr)
-def test_a_parameter_outside_its_domain_is_refused_by_name(name, parameters, word):
+def test_parameters_outside_their_domain_are_rejected_by_name(name, parameters, word):
     for check in (measures.check_parameters, upper_bound, partial(compare, log_p=X, log_q=Y)):
         with pytest.raises(ValueError, match=f"^{name}_divergence needs {word}"):
             check(measure=name, **parameters)
 
 
 NAMES = {"fisher": "'fisher_rao_distance'", "KL": "'kl_divergence'", "gamma": "'beta_divergence'"}
-REFUSED = [  # names, tensors
+INVALID = [  # function, arguments, options, pattern of the message
     *((measures.resolve, (name,), {}, f"did you mean {hint}") for name, hint in NAMES.items()),
     *((measures.resolve, (name,), {}, "known: ") for name in ("xyzzy", None, ["kl"], "")),
     *(
@@ -470,13 +470,13 @@ REFUSED = [  # names, tensors
 ]
 
 
-@pytest.mark.parametrize(("function", "arguments", "options", "word"), REFUSED)
-def test_what_cannot_be_compared_is_refused(function, arguments, options, word):
+@pytest.mark.parametrize(("function", "arguments", "options", "word"), INVALID)
+def test_invalid_names_and_tensors_are_rejected(function, arguments, options, word):
     with pytest.raises((TypeError, ValueError), match=word):
         function(*arguments, **options)
 
 
-def test_the_value_that_a_refusal_suggests_is_accepted_by_every_measure():
+def test_suggested_parameters_are_accepted_by_every_measure():
     for name, measure in measures.MEASURES.items():
         for number in (0.5, 1e50):
             parameters = {parameter.name: number for parameter in measure.parameters}
@@ -486,7 +486,7 @@ def test_the_value_that_a_refusal_suggests_is_accepted_by_every_measure():
         assert type(checked) is float and checked == 2.0
 
 
-def test_a_grid_leaves_out_what_lies_outside_the_domain():
+def test_a_grid_omits_parameters_outside_the_domain():
     grid = measures.parameter_grid
     assert grid("alpha", [0, 0.5, 1, 2], [7, 8]) == [(0.5, None), (2.0, None)]
     assert grid("beta", [None], [-1, 0, 1]) == [(None, 1.0)]
@@ -495,7 +495,7 @@ def test_a_grid_leaves_out_what_lies_outside_the_domain():
     assert grid("renyi", [2, 2.0, np.float64(2)], [None]) == [(2.0, None)]
 
 
-def test_parameters_that_a_measure_does_not_use_are_ignored():
+def test_unused_parameters_are_ignored():
     assert measures.check_parameters("kl", "nonsense", math.nan) == {}
     assert measures.check_parameters("renyi", 2, "nonsense") == {"alpha": 2.0}
     assert measures.check_parameters("beta", 1.0, 2) == {"beta": 2.0}

@@ -1,4 +1,4 @@
-"""InfoLMScorer against the literal float64 implementation, and what a score must not depend on."""
+"""InfoLMScorer, compared with a literal float64 implementation: scores, sweeps, caching."""
 
 import itertools
 import math
@@ -14,13 +14,13 @@ from transformers import AutoModelForMaskedLM
 from infolm_metric import IDF, InfoLMScorer
 from infolm_metric.infolm import encoders
 from infolm_metric.infolm.measures import MEASURES, SYMMETRIZATIONS
-from tests.counted_contexts import counted_contexts
+from tests.counted_contexts import count_contexts
 from tests.model_families import FAMILIES
 from tests.nearly_equal import assert_nearly_equal
 from tests.odd_pairs import CANDIDATES, LONG, REFERENCES
 from tests.reference_infolm import ReferenceInfoLM
 
-# Every measure, with the parameters that the project is judged by.
+# Every measure, with typical parameters.
 PARAMETERS = [
     *((name, None, None) for name, measure in MEASURES.items() if not measure.parameters),
     *(("alpha_divergence", alpha, None) for alpha in (0.3, 2.0, -0.5)),
@@ -34,31 +34,31 @@ pytestmark = pytest.mark.filterwarnings("ignore:infolm")
 
 
 class Literal(ReferenceInfoLM):
-    """The literal implementation; remembers distributions, because many measures compare them."""
+    """Literal implementation with a cache of distributions, which many measures share."""
 
     def __init__(self, folder, masked=True):
         super().__init__(folder, masked)
-        self.remembered = {}
+        self.cache = {}
 
     def log_distribution(self, text, temperature=1.0, weights=None, **cut):
         key = (text, temperature, weights and tuple(weights.items()), *cut.items())
-        if key not in self.remembered:
-            self.remembered[key] = super().log_distribution(text, temperature, weights, **cut)
-        return self.remembered[key]
+        if key not in self.cache:
+            self.cache[key] = super().log_distribution(text, temperature, weights, **cut)
+        return self.cache[key]
 
 
 def assert_close(ours, theirs, temperature=1.0, tolerance=3e-5):
-    """Within tolerance x max(1, 1/T), relative above 1, as the design states it."""
+    """Fail unless scores agree within tolerance x max(1, 1/T), relative above 1."""
     allowed = tolerance * max(1.0, 1.0 / temperature)
     for score, expected in zip(ours, theirs, strict=True):
         assert math.isfinite(score)
         assert abs(score - expected) <= allowed * max(1.0, abs(expected)), (score, expected)
 
 
-def assert_as_literal(ours, theirs, temperature=1.0, floor=1e-9):
-    """Within the design's bound taken relative to the score itself, however small the score.
+def assert_relatively_close(ours, theirs, temperature=1.0, floor=1e-9):
+    """Fail unless scores agree within a tolerance relative to the score, even for small scores.
 
-    Below `floor` the literal implementation rounds, too.
+    `floor` covers rounding errors of the literal implementation.
     """
     assert_close(ours, theirs, temperature)
     allowed = 3e-5 * max(1.0, 1.0 / temperature)
@@ -67,8 +67,8 @@ def assert_as_literal(ours, theirs, temperature=1.0, floor=1e-9):
 
 
 @pytest.fixture
-def fresh(tiny_bert):
-    """One that has read nothing yet, and keeps what it reads."""
+def fresh_scorer(tiny_bert):
+    """Scorer with an empty cache."""
     return InfoLMScorer(model_name_or_path=tiny_bert, idf=False)
 
 
@@ -82,30 +82,28 @@ def literal(tiny_bert):
 
 @pytest.mark.parametrize("idf", [False, "references", "separate"])
 @pytest.mark.parametrize("symmetrize", SYMMETRIZATIONS)
-def test_every_symmetrisation_and_idf_form_equals_the_literal_implementation(
-    scorer, literal, idf, symmetrize
-):
+def test_symmetrization_and_idf_match_the_literal_implementation(scorer, literal, idf, symmetrize):
     for measure, alpha, beta in [("kl_divergence", None, None), ("ab_divergence", 2.0, -0.5)]:
         options = {"alpha": alpha, "beta": beta, "temperature": 0.25, "idf": idf}
         options["symmetrize"] = symmetrize
         result = scorer.score(CANDIDATES, REFERENCES, information_measure=measure, **options)
         expected = literal.score(CANDIDATES, REFERENCES, measure, **options)
-        assert_as_literal(result.scores[measure], expected, 0.25)
+        assert_relatively_close(result.scores[measure], expected, 0.25)
 
 
-READINGS = [(True, "references"), (False, "references"), (False, False)]
+MODES = [(True, "references"), (False, "references"), (False, False)]
 LONG_TEXTS = [LONG, "a boat", "", "yes"], ["a small red boat", LONG + " again", "rain fell", "no"]
 
 
-@pytest.mark.parametrize(("masked", "idf"), READINGS)
+@pytest.mark.parametrize(("masked", "idf"), MODES)
 @pytest.mark.parametrize("family", FAMILIES)
-def test_long_texts_equal_the_literal_implementation(tiny_models, family, masked, idf):
+def test_long_texts_match_the_literal_implementation(tiny_models, family, masked, idf):
     scorer = InfoLMScorer(model_name_or_path=tiny_models(family), masks_per_pass=int(masked))
     literal = Literal(tiny_models(family), masked)
     for long_text, max_length in itertools.product(["truncate", "window"], [None, 17]):
         options = {"idf": idf, "long_text": long_text, "max_length": max_length}
         expected = literal.score(*LONG_TEXTS, "fisher_rao_distance", **options)
-        assert_as_literal(scorer.score(*LONG_TEXTS, **options)["scores"], expected)
+        assert_relatively_close(scorer.score(*LONG_TEXTS, **options)["scores"], expected)
 
 
 @settings(max_examples=40)
@@ -114,17 +112,17 @@ def test_long_texts_equal_the_literal_implementation(tiny_models, family, masked
 @example("\x00\x01\x1b[31m", "e\u0301" * 50)
 @example("\u2028\u2029\ufeff", "a" * 100_000)
 @example("The  CAT", "the cat")
-def test_any_text_scores_as_the_literal_implementation_does(scorer, literal, candidate, reference):
+def test_arbitrary_texts_match_the_literal_implementation(scorer, literal, candidate, reference):
     sides = [candidate, reference, candidate], [reference, candidate, candidate]
-    score, swapped, of_copy = scorer.score(*sides, idf=False)["scores"]
+    score, swapped, identical = scorer.score(*sides, idf=False)["scores"]
     same = scorer.tokenizer(candidate)["input_ids"] == scorer.tokenizer(reference)["input_ids"]
-    assert score == pytest.approx(swapped, abs=1e-9) and of_copy == 0 <= score
+    assert score == pytest.approx(swapped, abs=1e-9) and identical == 0 <= score
     assert score == 0 or not same
     expected = literal.score([candidate], [reference], "fisher_rao_distance")
-    assert_as_literal([score], expected, floor=1e-6)
+    assert_relatively_close([score], expected, floor=1e-6)
 
 
-# What is read, and how often
+# Forward passes
 
 
 @settings(max_examples=60)
@@ -134,79 +132,79 @@ def test_any_text_scores_as_the_literal_implementation_does(scorer, literal, can
     ),
     size=st.integers(1, 9) | st.just("auto"),
     limit=st.none() | st.integers(3, 14),
-    weighed=st.booleans(),
+    use_idf=st.booleans(),
 )
-def test_each_masked_context_of_each_text_is_read_once_without_padding_in_full_batches(
-    scorer, literal, monkeypatch, texts, size, limit, weighed
+def test_each_masked_context_is_encoded_once_without_padding_in_full_batches(
+    scorer, literal, monkeypatch, texts, size, limit, use_idf
 ):
     cut, sizes = {"max_length": limit, "long_text": "window"}, []
     table = IDF.from_corpus(["the cat", "the dog", "sat on the mat"], scorer.tokenizer)
-    weights = dict(enumerate(table.weights)) if weighed else None
-    options = {"idf": weighed and table, "batch_size": size, "reuse_memory": 0, **cut}
-    with counted_contexts(monkeypatch, sizes) as contexts:
+    weights = dict(enumerate(table.weights)) if use_idf else None
+    options = {"idf": use_idf and table, "batch_size": size, "reuse_memory": 0, **cut}
+    with count_contexts(monkeypatch, sizes) as contexts:
         distributions = scorer.distributions(texts, **options)
-    different = {tuple(scorer.tokenizer(text)["input_ids"]): text for text in texts}
+    distinct = {tuple(scorer.tokenizer(text)["input_ids"]): text for text in texts}
     expected = []
-    for text in different.values():
+    for text in distinct.values():
         positions = literal.positions(text, **cut)
         weighted = [position for position in positions if not weights or weights[position[2]]]
         expected += [tuple(ids) for ids, *_ in weighted or positions]
     assert sorted(contexts) == sorted(expected)
-    alike = Counter(map(len, expected)).values()
-    assert size == "auto" or len(sizes) == sum(math.ceil(count / size) for count in alike)
-    assert max(sizes) <= (max(alike) if size == "auto" else size)
+    equal_lengths = Counter(map(len, expected)).values()
+    assert size == "auto" or len(sizes) == sum(math.ceil(count / size) for count in equal_lengths)
+    assert max(sizes) <= (max(equal_lengths) if size == "auto" else size)
     for text, log_p in zip(texts, distributions, strict=True):
         exact = literal.log_distribution(text, weights=weights, **cut)
         torch.testing.assert_close(log_p, exact, rtol=0, atol=1e-4)
 
 
-def test_one_hundred_thousand_words_are_cut_to_what_the_model_reads(scorer, monkeypatch):
-    with counted_contexts(monkeypatch) as contexts:
+def test_a_hundred_thousand_words_are_truncated_to_the_maximum_length(scorer, monkeypatch):
+    with count_contexts(monkeypatch) as contexts:
         (cut,) = scorer.score(["the cat " * 50_000], ["the cat"])["scores"]
     (same,) = scorer.score(["the cat " * 19], ["the cat"])["scores"]
     assert cut == pytest.approx(same, rel=1e-6) and same > 0
     assert max(map(len, contexts)) == 40 and len(contexts) <= 38 + 2
 
 
-def test_the_progress_grows_to_the_whole_of_what_is_not_kept(fresh):
-    settings = fresh.settings.replace(batch_size=1)
-    texts = fresh.tokenize_and_weight(CANDIDATES, None, settings)
-    fresh.encode(texts[:1], settings)
+def test_progress_covers_only_texts_that_are_not_cached(fresh_scorer):
+    settings = fresh_scorer.settings.replace(batch_size=1)
+    texts = fresh_scorer.tokenize_and_weight(CANDIDATES, None, settings)
+    fresh_scorer.encode(texts[:1], settings)
     progress = []
-    fresh.encode(texts, settings, progress.append)
-    masks = [max(1, len(text.log_weights)) for text in texts]  # an empty one is a mask alone
+    fresh_scorer.encode(texts, settings, progress.append)
+    masks = [max(1, len(text.log_weights)) for text in texts]  # an empty text is a single mask
     assert progress == sorted(progress) and progress[-1] == 1.0
     assert progress[0] == pytest.approx(1 / sum(masks[1:]))
-    assert len(set(progress)) == sum(masks[1:])  # a mask in each batch
+    assert len(set(progress)) == sum(masks[1:])  # one mask per batch
 
 
-# Every candidate with every reference
+# Matrices
 
 SAMPLES = [*REFERENCES[:2], "the cat sat on a mat", "the rain in Spain", "a dog", "1 2 3", ""]
-NEAR = [*(f"{text}." for text in SAMPLES), *SAMPLES[:3], "mat a on sat cat the"]
+SIMILAR = [*(f"{text}." for text in SAMPLES), *SAMPLES[:3], "mat a on sat cat the"]
 LIMITS = [(symmetrize, 1.0, 0.5) for symmetrize in SYMMETRIZATIONS] + [("jeffreys", 1000.0, 0.5)]
 LIMITS += [("jeffreys", 1.0, alpha) for alpha in (1e-6, 1 - 1e-4, 1 + 1e-4, 2.0)]
 
 
 @pytest.mark.parametrize(("symmetrize", "temperature", "alpha"), LIMITS)
-def test_every_measure_has_its_matrix(symmetrize, temperature, alpha):
-    """Also of texts that are nearer than 1e-6, and where a parameter is at a limit."""
+def test_matrices_of_all_measures_equal_pairwise_scores(symmetrize, temperature, alpha):
+    """Include texts with scores below 1e-6 and parameters close to singular values."""
     options = {"symmetrize": symmetrize, "temperature": temperature, "alpha": alpha, "beta": 0.75}
     options |= {"model_name_or_path": "bundled", "masks_per_pass": 0, "idf": False}
     scorer = InfoLMScorer(**options)
     names = [name for name in MEASURES if alpha == 0.5 or MEASURES[name].parameters]
-    repeated = [text for text in NEAR for _ in SAMPLES]
-    expected = scorer.score(repeated, SAMPLES * len(NEAR), information_measure=names)["scores"]
+    repeated = [text for text in SIMILAR for _ in SAMPLES]
+    expected = scorer.score(repeated, SAMPLES * len(SIMILAR), information_measure=names)["scores"]
     for name in names:
-        scores = scorer.matrix(NEAR, SAMPLES, information_measure=name).ravel()
+        scores = scorer.matrix(SIMILAR, SAMPLES, information_measure=name).ravel()
         np.testing.assert_allclose(scores, expected[name], rtol=1e-9, atol=1e-9, err_msg=name)
 
 
-# Several masks a pass, and none
+# Multiple masks per pass, and no masks
 
 
 @pytest.mark.parametrize("masks", [2, 5, 100])
-def test_several_masks_a_pass_are_what_a_literal_reading_gives(scorer, masks):
+def test_multiple_masks_per_pass_match_a_literal_implementation(scorer, masks):
     model = AutoModelForMaskedLM.from_pretrained(scorer.settings.model_name_or_path).eval()
     tokenizer = scorer.tokenizer
     texts = [*CANDIDATES, ""]
@@ -228,29 +226,29 @@ def test_several_masks_a_pass_are_what_a_literal_reading_gives(scorer, masks):
         torch.testing.assert_close(log_p, total.log(), rtol=0, atol=2e-5)
 
 
-def test_several_masks_a_pass_need_fewer_passes_and_do_not_mix_with_others(fresh, monkeypatch):
-    with counted_contexts(monkeypatch) as contexts:
-        exact = fresh.score(CANDIDATES, REFERENCES)
+def test_multiple_masks_per_pass_need_fewer_passes_and_are_cached_separately(
+    fresh_scorer, monkeypatch
+):
+    with count_contexts(monkeypatch) as contexts:
+        exact = fresh_scorer.score(CANDIDATES, REFERENCES)
         passes = len(contexts)
-        quick = fresh.score(CANDIDATES, REFERENCES, masks_per_pass=4)
+        quick = fresh_scorer.score(CANDIDATES, REFERENCES, masks_per_pass=4)
     assert passes / 4 <= len(contexts) - passes < passes / 2
     assert quick.scores != exact.scores
-    assert_nearly_equal(fresh.score(CANDIDATES, REFERENCES), exact)
+    assert_nearly_equal(fresh_scorer.score(CANDIDATES, REFERENCES), exact)
 
 
-def test_without_masks_a_text_is_read_once_and_scores_do_not_depend_on_the_batch(
-    scorer, monkeypatch
-):
+def test_without_masks_texts_are_encoded_once_and_batch_invariant(scorer, monkeypatch):
     texts = [*CANDIDATES, *REFERENCES, LONG]
     options = {"masks_per_pass": 0, "idf": False, "reuse_memory": 0}
-    with counted_contexts(monkeypatch) as contexts:
+    with count_contexts(monkeypatch) as contexts:
         together = scorer.distributions(texts, **options)
     assert len(contexts) == len({*texts})
     for text, log_p in zip(texts, together, strict=True):
         assert torch.equal(scorer.distributions([text], **options)[0], log_p)
     for size in (1, 3, 64):
         assert torch.equal(scorer.distributions(texts, batch_size=size, **options), together)
-    # Nor on how many positions the head reads at once.
+    # Scores do not depend on the number of positions per pass of the head either.
     monkeypatch.setattr(encoders, "LOGITS_PER_BATCH", {"cpu": 5 * together.shape[1]})
     assert torch.equal(scorer.distributions(texts, **options), together)
 
@@ -260,7 +258,7 @@ def test_without_masks_a_text_is_read_once_and_scores_do_not_depend_on_the_batch
 
 @pytest.mark.parametrize("family", ["bert", "roberta"])
 @pytest.mark.parametrize("weight", [0.1, 0.5])
-def test_interpolated_scores_equal_the_literal_implementation(tiny_models, family, weight):
+def test_interpolated_scores_match_the_literal_implementation(tiny_models, family, weight):
     folder = tiny_models(family)
     reference, ours = Literal(folder), InfoLMScorer(model_name_or_path=folder)
     for temperature in (0.25, 1.0):
@@ -282,8 +280,8 @@ BOUNDED = [
 ]
 
 
-def from_counts(measure, p, q, alpha=None, beta=None, symmetrize="jeffreys"):
-    """A measure of two distributions that may hold zeros, as its definition has it."""
+def count_measure(measure, p, q, alpha=None, beta=None, symmetrize="jeffreys"):
+    """Compute a measure of two distributions that may contain zeros, by its definition."""
     m, gap = (p + q) / 2, np.abs(p - q)
 
     def power_sum(x, y, a):
@@ -298,15 +296,15 @@ def from_counts(measure, p, q, alpha=None, beta=None, symmetrize="jeffreys"):
         "kl_divergence": lambda x, y: (x[x > 0] * np.log(x[x > 0] / y[x > 0])).sum(),
         "alpha_divergence": lambda x, y: (power_sum(x, y, alpha) - 1) / (alpha * (alpha - 1)),
         "renyi_divergence": lambda x, y: np.log(power_sum(x, y, alpha)) / (alpha - 1),
-        # With a + b = 1, Renyi's divergence over a.
+        # If a + b = 1, this is Renyi's divergence divided by a.
         "ab_divergence": lambda x, y: np.log(power_sum(x, y, alpha)) / (alpha - 1) / alpha,
     }
     sides = [(p, m), (q, m)] if symmetrize == "jensen" else [(p, q), (q, p)]
     return np.mean([formulas[measure](x, y) for x, y in sides])
 
 
-def counted(text, tokenizer, table):
-    """The weights of a text's own tokens, [vocab]."""
+def token_weights(text, tokenizer, table):
+    """Return the total weight of each vocabulary entry in a text, [vocab]."""
     ids = tokenizer(text, add_special_tokens=False)["input_ids"]
     weights = np.ones(len(ids)) if table is None or not table[ids].any() else table[ids]
     size = max(tokenizer.get_vocab().values()) + 1
@@ -315,52 +313,50 @@ def counted(text, tokenizer, table):
 
 @pytest.mark.parametrize(("measure", "parameters"), BOUNDED)
 @pytest.mark.parametrize("idf", [False, "references"])
-def test_wholly_interpolated_scores_are_those_of_the_tokens_counts(
-    scorer, measure, parameters, idf
-):
+def test_full_interpolation_compares_only_token_counts(scorer, measure, parameters, idf):
     candidates = ["the cat sat on the mat", "a dog ran", "rain", "the cat"]
     references = ["the cat is on the mat", "hello world", "rain rain", "a dog"]
     options = {"information_measure": measure, "interpolation": 1, "idf": idf, **parameters}
     result = scorer.score(candidates, references, **options)
     table = IDF.from_corpus(references, scorer.tokenizer).weights if idf else None
     for candidate, reference, score in zip(candidates, references, result["scores"], strict=True):
-        p, q = (counted(text, scorer.tokenizer, table) for text in (reference, candidate))
-        assert score == pytest.approx(from_counts(measure, p, q, **parameters), abs=1e-9)
+        p, q = (token_weights(text, scorer.tokenizer, table) for text in (reference, candidate))
+        assert score == pytest.approx(count_measure(measure, p, q, **parameters), abs=1e-9)
 
 
 @pytest.mark.parametrize("measure", ["fisher_rao", "kl", "linf"])
-def test_an_interpolated_token_is_heard(scorer, measure):
+def test_interpolation_makes_single_tokens_distinguishable(scorer, measure):
     options = {"information_measure": measure, "idf": False, "interpolation": 0.1}
     result = scorer.score(["cat", "cat"], ["dog", "cat"], **options)
     assert result["scores"][0] > 0.01 and result["scores"][1] == 0.0
     assert result["warnings"] == {}
 
 
-def test_a_text_without_tokens_keeps_its_distribution_when_interpolated(scorer):
+def test_interpolation_does_not_change_a_text_without_tokens(scorer):
     plain, mixed = (scorer.distributions([""], interpolation=weight) for weight in (0, 0.5))
     torch.testing.assert_close(plain, mixed, rtol=1e-9, atol=0)
 
 
-def test_another_interpolation_needs_no_pass(fresh, monkeypatch):
-    fresh.score(CANDIDATES, REFERENCES)
-    with counted_contexts(monkeypatch) as contexts:
-        mixed = fresh.score(CANDIDATES, REFERENCES, interpolation=0.3)
+def test_changing_the_interpolation_needs_no_forward_pass(fresh_scorer, monkeypatch):
+    fresh_scorer.score(CANDIDATES, REFERENCES)
+    with count_contexts(monkeypatch) as contexts:
+        mixed = fresh_scorer.score(CANDIDATES, REFERENCES, interpolation=0.3)
     assert contexts == []
-    rows = fresh.sweep(CANDIDATES, REFERENCES, interpolations=[0, 0.3], temperatures=[1, 2])
+    rows = fresh_scorer.sweep(CANDIDATES, REFERENCES, interpolations=[0, 0.3], temperatures=[1, 2])
     combinations = [(settings.temperature, settings.interpolation) for settings, _ in rows]
     assert combinations == [(1.0, 0.0), (1.0, 0.3), (2.0, 0.0), (2.0, 0.3)]
     assert_nearly_equal(rows[1][1], mixed)
     assert "|interpolation:0.3|" in mixed.signature
 
 
-# Many settings from one pass
+# Sweeps
 
 
-def test_sweep_equals_score_for_each_of_its_settings(scorer):
+def test_sweep_equals_score_for_each_combination_of_settings(scorer):
     grid = {"temperatures": [0.5, 2.0], "alphas": [0.5, 1.0], "betas": [0.3, -0.5]}
     names = ["fisher_rao", "alpha", "ab"]
     rows = scorer.sweep(CANDIDATES, REFERENCES, information_measure=names, **grid)
-    # Fisher-Rao once, alpha without its singular 1, AB without alpha + beta = 0.
+    # Fisher-Rao once; alpha without its singularity 1; AB without alpha + beta = 0.
     assert len(rows) == 2 * (1 + 1 + 3)
     for combination, result in rows:
         alone = InfoLMScorer(combination.replace(reuse_memory=0)).score(CANDIDATES, REFERENCES)
@@ -368,16 +364,18 @@ def test_sweep_equals_score_for_each_of_its_settings(scorer):
         assert_nearly_equal(result.scores, alone.scores)
 
 
-def test_a_sweep_over_idf_equals_score_and_reads_each_text_once(scorer, tiny_bert, monkeypatch):
-    # "the" is in every document: it has no weight, and its mask is read for the others' sake.
+def test_a_sweep_over_idf_equals_score_and_encodes_each_text_once(scorer, tiny_bert, monkeypatch):
+    # "the" is in every document and has weight 0, but other IDF forms need its predictions.
     table = IDF.from_corpus(["the cat", "the dog sat", "the river"], scorer.tokenizer)
     forms = ["references", False, table, "separate"]
     for masks in (1, 3):
-        fresh = InfoLMScorer(model_name_or_path=tiny_bert, masks_per_pass=masks, batch_size=2)
-        with counted_contexts(monkeypatch) as contexts:
-            rows = fresh.sweep(CANDIDATES, REFERENCES, idfs=forms, temperatures=[0.5, 2.0])
-        with counted_contexts(monkeypatch) as needed:
-            fresh.score(CANDIDATES, REFERENCES, idf=False, reuse_memory=0)
+        fresh_scorer = InfoLMScorer(
+            model_name_or_path=tiny_bert, masks_per_pass=masks, batch_size=2
+        )
+        with count_contexts(monkeypatch) as contexts:
+            rows = fresh_scorer.sweep(CANDIDATES, REFERENCES, idfs=forms, temperatures=[0.5, 2.0])
+        with count_contexts(monkeypatch) as needed:
+            fresh_scorer.score(CANDIDATES, REFERENCES, idf=False, reuse_memory=0)
         assert len(contexts) == len(needed) or masks > 1
         combinations = [(settings.idf, settings.temperature) for settings, _ in rows]
         assert combinations == list(itertools.product(forms, (0.5, 2.0)))
@@ -387,18 +385,18 @@ def test_a_sweep_over_idf_equals_score_and_reads_each_text_once(scorer, tiny_ber
             assert_close(result["scores"], alone["scores"], tolerance=1e-6)
 
 
-# What is warned of
+# Warnings
 
 
-@pytest.mark.parametrize(("masks", "hidden"), [(0, 0), (1, 1), (2, 3), (3, 4)])
-def test_texts_whose_tokens_are_all_masked_at_once_are_counted(scorer, masks, hidden):
+@pytest.mark.parametrize(("masks", "fully_masked"), [(0, 0), (1, 1), (2, 3), (3, 4)])
+def test_fully_masked_texts_are_counted(scorer, masks, fully_masked):
     texts = ["the cat", "the cat sat", "the cat sat on", ""]
     references = ["a dog", "a dog ran", "a dog ran in", "cat"]
     result = scorer.score(texts, references, idf=False, masks_per_pass=masks)
-    assert result["warnings"].get("one_token", 0) == hidden
+    assert result["warnings"].get("one_token", 0) == fully_masked
 
 
-def test_a_sweep_and_distributions_warn_like_scores(scorer):
+def test_sweep_and_distributions_warn_like_score(scorer):
     grid = {"idfs": [False, "references"], "interpolations": [0.5, 0.0]}
     with pytest.warns(UserWarning) as caught:
         scorer.sweep(["cat", "the cat sat"], ["dog", "a dog"], **grid)
@@ -410,14 +408,14 @@ def test_a_sweep_and_distributions_warn_like_scores(scorer):
     assert len(caught) == 1
 
 
-# What is refused
+# Errors
 
 
 SCORE, SWEEP = ("score", ["a"], ["b"]), ("sweep", ["a"], ["b"])
 EXPLAIN, DISTRIBUTIONS = ("explain", "a cat", "the cat"), ("distributions",)
 
 
-REFUSED = [
+INVALID = [
     (SWEEP, {"alphas": 0.5}, "alphas must be a list"),
     (SWEEP, {"temperatures": []}, "temperatures must be a list of at least one"),
     (SWEEP, {"information_measure": "alpha", "alphas": [0, 1]}, "alphas=.0, 1."),
@@ -431,13 +429,13 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("method", "options", "word"), REFUSED)
-def test_what_is_wrong_is_refused_before_a_model_is_looked_for(method, options, word):
+@pytest.mark.parametrize(("method", "options", "word"), INVALID)
+def test_invalid_arguments_are_rejected_before_a_model_is_loaded(method, options, word):
     name, *arguments = method
     with pytest.raises((TypeError, ValueError), match=word):
         getattr(InfoLMScorer(model_name_or_path="./none"), name)(*arguments, **options)
 
 
-def test_predictions_that_overflow_are_told_with_what_to_change(scorer):
+def test_overflowing_predictions_are_rejected_with_a_remedy(scorer):
     with pytest.raises(ValueError, match="dtype=.float32. and temperature.1e-310; give"):
         scorer.score(CANDIDATES, REFERENCES, temperature=1e-310)

@@ -1,4 +1,4 @@
-"""InfoLM's settings are checked when they are made: by name, with the value, and what to do."""
+"""Settings of InfoLM: validation, measure names, interpolation, signature fields."""
 
 import math
 
@@ -7,7 +7,7 @@ import pytest
 from infolm_metric.infolm import measures
 from infolm_metric.infolm.settings import InfoLMSettings
 
-REFUSED = [
+INVALID = [
     ({"temprature": 2.0}, "did you mean 'temperature'?"),
     ({"information_measure": "fisher"}, "'fisher'; did you mean 'fisher_rao_distance'"),
     ({"information_measure": ["kl", "l4"]}, "information_measure 'l4'; did you mean 'l"),
@@ -23,13 +23,13 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("values", "word"), REFUSED)
-def test_a_wrong_setting_is_refused_by_its_name_with_its_value(values, word):
+@pytest.mark.parametrize(("values", "word"), INVALID)
+def test_invalid_settings_are_rejected_with_name_and_value(values, word):
     with pytest.raises((TypeError, ValueError), match=word):
         InfoLMSettings.of(**values)
 
 
-def test_the_names_of_measures_are_kept_in_order_in_full_and_once_each():
+def test_measure_names_are_expanded_and_unique_and_keep_their_order():
     assert set(measures.ALIASES) == {
         *("kl", "alpha", "beta", "ab", "renyi", "l1", "l2", "linf", "fisher_rao"),
         "gamma_divergence",
@@ -45,7 +45,7 @@ def test_the_names_of_measures_are_kept_in_order_in_full_and_once_each():
 
 @pytest.mark.parametrize("symmetrize", measures.SYMMETRIZATIONS)
 @pytest.mark.parametrize("name", measures.MEASURES)
-def test_interpolation_of_1_is_for_measures_with_a_bound(name, symmetrize):
+def test_full_interpolation_requires_a_bounded_measure(name, symmetrize):
     bounded = set()
     for alpha in (0.5, 3.0):
         options = {"symmetrize": symmetrize, "alpha": alpha, "beta": 0.7}
@@ -63,7 +63,7 @@ def test_interpolation_of_1_is_for_measures_with_a_bound(name, symmetrize):
     assert bounded == ({0.5, 3.0} if always else {0.5} if name == "alpha_divergence" else set())
 
 
-def test_parameters_that_a_measure_does_not_use_are_ignored_and_not_signed():
+def test_unused_parameters_are_ignored_and_omitted_from_the_signature():
     for name in ("kl_divergence", "fisher_rao_distance", "l1_distance"):
         signed = InfoLMSettings(information_measure=name, alpha=1, beta=-1).signature_fields()
         assert not {"alpha", "beta"} & signed.keys()

@@ -1,4 +1,4 @@
-"""Scores of MENLI combined with any metric's, as the authors scale them."""
+"""Combination of MENLI with scores of another metric, scaled as the authors do."""
 
 import numpy as np
 import pytest
@@ -12,17 +12,17 @@ SCORES = st.lists(st.floats(-100, 100).map(lambda x: round(x, 6)), min_size=2, m
 
 
 @given(st.data(), SCORES, st.sampled_from([0.0, 0.2, 0.8, 1.0]))
-def test_it_is_that_of_a_literal_implementation(data, nli, weight):
+def test_combinations_match_the_literal_implementation(data, nli, weight):
     other = data.draw(st.lists(st.floats(0, 1), min_size=len(nli), max_size=len(nli)))
     if len(set(nli)) == 1 or max(other) - min(other) < 1e-9:
-        return  # where the authors' program divides by 0
+        return  # the authors' program divides by 0
     expected = reference_menli.combine(nli, other, weight)
     assert combine(nli, other, weight) == pytest.approx(expected, abs=1e-9)
     lower = combine(nli, [-score for score in other], weight, higher_is_better=False)
     assert lower == pytest.approx(expected, abs=1e-9)
 
 
-def test_constant_scores_are_in_the_middle_and_arrays_are_lists_of_scores():
+def test_constant_scores_are_scaled_to_one_half_and_arrays_are_accepted():
     assert combine([0.9, 0.9], [1.0, 3.0], 0.5) == pytest.approx([0.25, 0.75])
     half = combine([0.9, 0.9], [7, 7], 0.2, higher_is_better=False)
     assert half == pytest.approx([0.5, 0.5])
@@ -33,7 +33,7 @@ def test_constant_scores_are_in_the_middle_and_arrays_are_lists_of_scores():
 NAN, INFINITY = float("nan"), float("inf")
 
 
-REFUSED = [
+INVALID = [
     ([0.5], [0.5], 0.2, "nli_scores must be a list of at least 2"),
     (0.5, 0.5, 0.2, "nli_scores must be a list of at least 2"),
     ([0.5, 0.1], [[0.5], [0.1]], 0.2, "other_scores must be a list of at least 2"),
@@ -44,7 +44,7 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("nli", "other", "weight", "word"), REFUSED)
-def test_what_cannot_be_combined_is_refused(nli, other, weight, word):
+@pytest.mark.parametrize(("nli", "other", "weight", "word"), INVALID)
+def test_invalid_scores_and_weights_are_rejected(nli, other, weight, word):
     with pytest.raises(ValueError, match=word):
         combine(nli, other, weight)

@@ -1,4 +1,4 @@
-"""MENLI's scores: against a literal implementation, in any company, and combined."""
+"""MENLIScorer: literal implementation, models, combinations, empty texts."""
 
 import functools
 from itertools import product
@@ -16,11 +16,11 @@ from infolm_metric.menli.nli import NLIModel
 from infolm_metric.menli.settings import FORMULAS
 from tests.model_families import SENTENCES
 from tests.nearly_equal import assert_nearly_equal
-from tests.nli_models import LABELS, MODELS, build_bart, reordered
+from tests.nli_models import LABELS, MODELS, build_bart, reorder_outputs
 from tests.reference_menli import ReferenceMENLI
 
 CANDIDATES = [SENTENCES[0], "The dog ran.", "", SENTENCES[5], SENTENCES[0]]
-EMPTY = 2  # the position of the empty one
+EMPTY = 2  # index of the empty candidate
 GROUPS = [
     [SENTENCES[1], SENTENCES[0]],
     ["The cat sat."],
@@ -47,13 +47,13 @@ def scorer(folder):
 
 @pytest.fixture(scope="module")
 def bundled():
-    """The settings of another metric, whose weights no call changes."""
+    """InfoLM scorer with uniform weights, for combinations."""
     return InfoLMScorer(model_name_or_path="bundled", idf=False)
 
 
 @pytest.fixture
-def read(monkeypatch):
-    """How many pairs any model reads, call by call."""
+def pair_counts(monkeypatch):
+    """Number of pairs in each call of an NLI model."""
     counts = []
     plain = NLIModel.probabilities
 
@@ -65,16 +65,19 @@ def read(monkeypatch):
     return counts
 
 
-# Values.
+# Values
 
 
 @pytest.mark.parametrize("family", MODELS)
 @pytest.mark.parametrize("rule", ["max", "mean"])
-def test_scores_are_those_of_a_literal_implementation(tiny_nli, family, rule):
+def test_scores_match_the_literal_implementation(tiny_nli, family, rule):
     scorer = MENLIScorer(model_name_or_path=tiny_nli(family), formula=list(FORMULAS))
     reference, combine = ReferenceMENLI(tiny_nli(family), 20), {"max": max, "mean": np.mean}[rule]
     reference.probabilities = functools.cache(reference.probabilities)
-    sides = [*CANDIDATES, LONG, "A cat."], [*GROUPS, [LONG + " Rain."], [LONG]]  # some are cut
+    sides = (
+        [*CANDIDATES, LONG, "A cat."],
+        [*GROUPS, [LONG + " Rain."], [LONG]],
+    )  # some are truncated
     for direction in ("rh", "hr", "avg"):
         options = {"direction": direction, "multi_reference": rule, "max_length": 20}
         result = scorer.score(*sides, **options)
@@ -99,8 +102,8 @@ ORDERS = [
 
 
 @pytest.mark.parametrize(("order", "names"), ORDERS)
-def test_a_head_in_another_order_gives_the_same_scores(scorer, folder, tmp_path, order, names):
-    other = reordered(folder, tmp_path / "other", order, names)
+def test_the_order_of_the_outputs_does_not_change_scores(scorer, folder, tmp_path, order, names):
+    other = reorder_outputs(folder, tmp_path / "other", order, names)
     labels = ("neutral", "contradiction", "entailment") if "LABEL_0" in names else None
     scorers = MENLIScorer(model_name_or_path=other, labels=labels), scorer
     sides = CANDIDATES, GROUPS
@@ -111,7 +114,7 @@ def test_a_head_in_another_order_gives_the_same_scores(scorer, folder, tmp_path,
     assert f"|labels:{letters}|" in result.signature and "|labels:enc|" in expected.signature
 
 
-def test_a_typed_end_token_is_read_in_company_by_a_model_like_bart(tmp_path):
+def test_bart_supports_batches_of_texts_with_end_tokens(tmp_path):
     scorer = MENLIScorer(model_name_or_path=build_bart(tmp_path), reuse_memory=0)
     texts = ["the </s> cat", "the cat sat", "a dog", "</s>", "the cat </s> </s> sat"]
     together = scorer.score(texts, ["the dog"] * len(texts)).scores["e"]
@@ -119,19 +122,19 @@ def test_a_typed_end_token_is_read_in_company_by_a_model_like_bart(tmp_path):
     assert together == pytest.approx(alone, abs=1e-6) and len(set(alone)) == len(texts)
 
 
-def test_equal_pairs_are_read_once_and_kept(scorer, read):
+def test_equal_pairs_are_encoded_once_and_cached(scorer, pair_counts):
     scorer.unload()
     scorer.score(["The Cat sat.", "the cat sat.", "A dog."], ["A dog.", "a dog.", "The cat sat."])
-    assert read == [2, 2]  # the probes, and one pair in both directions
+    assert pair_counts == [2, 2]  # the probes, and one pair in both directions
     scorer.score(["A dog."], ["the cat sat."], formula=["e", "-c"])
-    assert read == [2, 2, 0]
+    assert pair_counts == [2, 2, 0]
     progress = []
     settings = scorer.settings.replace(batch_size=3, reuse_memory=0)
     scorer.probabilities(Pairs(CANDIDATES, GROUPS), settings, progress.append)
     assert progress == sorted(set(progress)) and 0 < progress[0] < progress[-1] == 1
 
 
-def test_probabilities_are_those_behind_the_scores(scorer):
+def test_returned_probabilities_are_consistent_with_the_scores(scorer):
     options = {"formula": "e-c", "probabilities": True}
     result = scorer.score(CANDIDATES, GROUPS, **options)
     columns = result["probabilities"]
@@ -139,7 +142,9 @@ def test_probabilities_are_those_behind_the_scores(scorer):
     assert np.sum(list(columns.values()), axis=0) == pytest.approx(np.ones(5))
     differences = np.subtract(columns["e"], columns["c"])
     assert np.delete(differences, EMPTY) == pytest.approx(np.delete(result["scores"], EMPTY))
-    assert result["scores"][EMPTY] == -1 < differences[EMPTY]  # the model's, as for any other text
+    assert (
+        result["scores"][EMPTY] == -1 < differences[EMPTY]
+    )  # probabilities of empty texts are the model's
     both = scorer.score(CANDIDATES, GROUPS, formula=["e", "-c"], probabilities=True)
     negated = np.negative(both["scores"]["-c"])
     assert np.delete(both["probabilities"]["-c"]["c"], EMPTY) == pytest.approx(
@@ -151,7 +156,7 @@ def test_probabilities_are_those_behind_the_scores(scorer):
     assert "probabilities" not in result.as_dict(return_scores=False)
 
 
-def test_sources_stand_in_the_place_of_references(scorer):
+def test_sources_can_replace_references(scorer):
     result, expected = scorer.score(CANDIDATES, sources=GROUPS), scorer.score(CANDIDATES, GROUPS)
     assert_nearly_equal(result.scores, expected.scores)
     assert "|against:source|" in result.signature
@@ -160,7 +165,7 @@ def test_sources_stand_in_the_place_of_references(scorer):
         scorer.score(CANDIDATES, GROUPS, sources=GROUPS)
 
 
-def test_sources_can_be_added_and_computed_but_not_mixed_with_references(folder):
+def test_added_sources_cannot_be_mixed_with_references(folder):
     metric = MENLI(model_name_or_path=str(folder))
     metric.add(prediction=CANDIDATES[0], source=GROUPS[0])
     metric.add_batch(predictions=CANDIDATES[1:3], sources=GROUPS[1:3])
@@ -174,7 +179,7 @@ def test_sources_can_be_added_and_computed_but_not_mixed_with_references(folder)
     assert "|against:" not in expected["signature"]
 
 
-def test_a_baseline_of_a_corpus_serves_every_formula(scorer):
+def test_a_baseline_covers_every_formula(scorer):
     texts = [*CORPUS, *(text.upper() + " again" for text in SENTENCES), *SENTENCES]
     baseline = scorer.make_baseline(texts, 40, 1)
     assert len(baseline.stats) == 5
@@ -188,7 +193,7 @@ def test_a_baseline_of_a_corpus_serves_every_formula(scorer):
         assert result["rescaled_scores"] == pytest.approx(expected)
 
 
-def test_a_baseline_of_a_combination_belongs_to_the_weights_of_the_other_metric(scorer, bundled):
+def test_the_baseline_of_a_combination_depends_on_the_weights_of_the_other_metric(scorer, bundled):
     plain = bundled.settings.replace(masks_per_pass=0, temperature=2.0)
     table = plain.replace(idf="bundled")
     other_baseline = InfoLMScorer(table).make_baseline(CORPUS, 20, 1)
@@ -204,10 +209,10 @@ def test_a_baseline_of_a_combination_belongs_to_the_weights_of_the_other_metric(
     assert len(means) == 2
 
 
-# Models, and texts that they cannot read whole.
+# Models and length limits
 
 
-def test_a_model_of_two_labels_does_for_entailment_alone(tiny_nli):
+def test_models_with_two_labels_support_only_entailment(tiny_nli):
     folder = tiny_nli(labels=("not_entailment", "entailment"))
     texts = [text or "A cat." for text in CANDIDATES]
     result = MENLIScorer(model_name_or_path=folder, probabilities=True).score(texts, FIRST)
@@ -215,8 +220,8 @@ def test_a_model_of_two_labels_does_for_entailment_alone(tiny_nli):
     assert "|labels:-e|" in result.signature
 
 
-def test_a_model_without_its_classifier_is_refused(folder, tmp_path):
-    headless = reordered(folder, tmp_path / "headless", (0, 1, 2), LABELS)
+def test_models_without_a_classifier_are_rejected(folder, tmp_path):
+    headless = reorder_outputs(folder, tmp_path / "headless", (0, 1, 2), LABELS)
     weights = load_file(headless / "model.safetensors")
     encoder = {name: tensor for name, tensor in weights.items() if "classifier" not in name}
     save_file(encoder, headless / "model.safetensors", metadata={"format": "pt"})
@@ -224,7 +229,7 @@ def test_a_model_without_its_classifier_is_refused(folder, tmp_path):
         MENLIScorer(model_name_or_path=headless).score(["a"], ["b"])
 
 
-REFUSED = [
+INVALID = [
     (("not_entailment", "entailment"), {"formula": ["e", "e-c"]}, "'e-c' .* two labels"),
     (("LABEL_0", "LABEL_1", "LABEL_2"), {}, "give their names in the order of the outputs"),
     (LABELS, {"labels": ("entailment", "not_entailment")}, "must name the 3 outputs"),
@@ -234,21 +239,21 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("labels", "options", "word"), REFUSED)
-def test_what_cannot_be_scored_is_refused_before_weights_are_read(
+@pytest.mark.parametrize(("labels", "options", "word"), INVALID)
+def test_unusable_models_and_texts_are_rejected_before_weights_are_loaded(
     tiny_nli, labels, options, word, no_model
 ):
     with pytest.raises(ValueError, match=word):
         MENLIScorer(model_name_or_path=tiny_nli(labels=labels), **options).score([LONG], ["b"])
 
 
-def test_every_pair_of_a_matrix_must_fit_where_none_may_be_cut(scorer):
+def test_a_matrix_with_long_pairs_is_rejected_if_truncation_is_not_allowed(scorer):
     with pytest.raises(ValueError, match="long_text"):
         scorer.matrix(["a", SENTENCES[0]], ["a dog"], max_length=10, long_text="error")
 
 
-def test_the_limit_is_what_the_model_can_read_of_two_texts(tiny_nli, tiny_models):
-    for family in ("bert", "roberta"):  # of RoBERTa's 42 positions two are of padding
+def test_the_length_limit_applies_to_both_texts_together(tiny_nli, tiny_models):
+    for family in ("bert", "roberta"):  # two of RoBERTa's 42 positions are for padding
         scorer = MENLIScorer(model_name_or_path=tiny_nli(family))
         assert scorer.limit(scorer.settings) == 40
         for limit in (6, 40):
@@ -259,7 +264,7 @@ def test_the_limit_is_what_the_model_can_read_of_two_texts(tiny_nli, tiny_models
 
 
 @pytest.mark.filterwarnings("default:infolm")
-def test_a_model_that_is_not_what_its_labels_say_is_warned_of_once(folder):
+def test_a_model_that_contradicts_its_labels_triggers_a_single_warning(folder):
     scorer = MENLIScorer(model_name_or_path=folder)
     with pytest.warns(UserWarning) as caught:
         for _ in range(2):
@@ -269,7 +274,7 @@ def test_a_model_that_is_not_what_its_labels_say_is_warned_of_once(folder):
     assert "'entailment': 0, 'neutral': 1, 'contradiction': 2" in message
 
 
-def test_outputs_that_overflow_are_refused_by_the_settings_name(scorer):
+def test_overflowing_outputs_are_rejected_with_a_remedy(scorer):
     half = MENLIScorer(scorer.settings, dtype="float16", reuse_memory=0)
     for parameter in half.models.model(half.settings).model.classifier.parameters():
         parameter.data.fill_(6e4)
@@ -277,12 +282,10 @@ def test_outputs_that_overflow_are_refused_by_the_settings_name(scorer):
         half.score(["a cat"], ["a dog"])
 
 
-# Combinations.
+# Combinations
 
 
-def test_a_combination_is_made_of_both_metrics_alone_and_of_nothing_else_in_the_call(
-    scorer, bundled
-):
+def test_a_combination_depends_only_on_the_scores_of_both_metrics(scorer, bundled):
     options = {"combine_with": bundled.settings, "nli_weight": 0.3}
     result = scorer.score(CANDIDATES, GROUPS, **options)
     alone = bundled.score(CANDIDATES, GROUPS)
@@ -299,7 +302,7 @@ def test_a_combination_is_made_of_both_metrics_alone_and_of_nothing_else_in_the_
     assert "|infolm.baseline:package-" in result.signature
     assert scorer.bounds(scorer.settings.replace(**options), "e") == (0, 1)
     counted = options | {"combine_with": bundled.settings.replace(idf="references")}
-    assert scorer.select(FIRST, **counted) == scorer.select(FIRST, **options)  # weighs alike
+    assert scorer.select(FIRST, **counted) == scorer.select(FIRST, **options)  # uniform weights
 
 
 def test_every_formula_is_scaled_by_its_range(scorer, bundled):
@@ -311,7 +314,7 @@ def test_every_formula_is_scaled_by_its_range(scorer, bundled):
         assert nli[name] == pytest.approx(expected, abs=1e-6)
 
 
-def test_without_a_baseline_the_bounds_fix_the_range(scorer, tiny_bert):
+def test_without_a_baseline_scores_are_scaled_by_their_bounds(scorer, tiny_bert):
     infolm = InfoLMScorer(model_name_or_path=tiny_bert, idf=False)
     baryscore = BaryScorer(model_name_or_path=tiny_bert, idf=False, layers=2)
     for other, largest in ((infolm, 1), (baryscore, 4)):
@@ -321,7 +324,7 @@ def test_without_a_baseline_the_bounds_fix_the_range(scorer, tiny_bert):
         assert result["scores"] == pytest.approx(expected, abs=1e-6)
 
 
-def test_a_baseline_of_ones_own_scales_the_other_metric(scorer, tiny_bert, tmp_path):
+def test_a_custom_baseline_scales_the_other_metric(scorer, tiny_bert, tmp_path):
     infolm = InfoLMScorer(model_name_or_path=tiny_bert, idf=False, information_measure="kl")
     infolm.make_baseline(CORPUS, 20, 1).save(tmp_path / "kl.baseline")
     options = {"combine_with": infolm.settings, "combine_baseline": tmp_path / "kl.baseline"}
@@ -338,7 +341,7 @@ def test_a_baseline_of_ones_own_scales_the_other_metric(scorer, tiny_bert, tmp_p
         scorer.score(["a"], ["b"], **{**options, "combine_with": hot})
 
 
-OTHERS_REFUSED = [
+INVALID_METRICS = [
     (
         InfoLMScorer,
         {"information_measure": "kl"},
@@ -353,19 +356,19 @@ OTHERS_REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("scorer_type", "options", "error", "word"), OTHERS_REFUSED)
-def test_what_the_other_metric_refuses_is_refused_before_the_model_reads(
-    scorer, tiny_bert, read, scorer_type, options, error, word
+@pytest.mark.parametrize(("scorer_type", "options", "error", "word"), INVALID_METRICS)
+def test_errors_of_the_other_metric_are_raised_before_inference(
+    scorer, tiny_bert, pair_counts, scorer_type, options, error, word
 ):
     scorer.unload()
     other = scorer_type(**{"model_name_or_path": tiny_bert, **options}).settings
     with pytest.raises(error, match=word):
         scorer.score(CANDIDATES, FIRST, combine_with=other)
-    assert read == []
+    assert pair_counts == []
 
 
 @pytest.mark.filterwarnings("default:infolm")
-def test_what_only_the_other_metric_cuts_or_cannot_read_is_told_of(scorer, bundled):
+def test_warnings_of_the_other_metric_are_reported(scorer, bundled):
     long = "The cat sat on the mat in the "
     texts = ([long + "sun."] * 2, [long + "rain.", ""])
     other = bundled.settings.replace(max_length=8)
@@ -378,9 +381,7 @@ def test_what_only_the_other_metric_cuts_or_cannot_read_is_told_of(scorer, bundl
 
 
 @pytest.mark.filterwarnings("default:infolm")
-def test_texts_that_the_other_metric_truncates_and_truncated_pairs_are_counted_apart(
-    scorer, bundled
-):
+def test_truncated_texts_and_truncated_pairs_are_counted_separately(scorer, bundled):
     other = bundled.settings.replace(max_length=8)
     candidates, groups = [LONG, "A cat."], [["A dog.", "Rain fell.", LONG], ["A dog."]]
     with pytest.warns(UserWarning) as caught:
@@ -399,7 +400,7 @@ def test_a_combination_by_name_does_not_depend_on_the_other_pairs(name):
     assert together == alone
 
 
-def test_the_package_has_baselines_for_a_combination_by_name():
+def test_the_package_contains_baselines_for_combinations_by_name():
     combined = MENLIScorer(model_name_or_path="bundled", combine_with="baryscore")
     settings = combined.settings.replace(formula=list(FORMULAS))
     for references in range(1, 5):
@@ -407,10 +408,10 @@ def test_the_package_has_baselines_for_a_combination_by_name():
         assert list(stats[references]) == list(FORMULAS)
 
 
-# Empty texts.
+# Empty texts
 
 
-def test_a_pair_with_one_empty_text_gets_the_lower_bound_and_with_two_the_upper_bound(scorer):
+def test_one_empty_text_scores_the_lower_bound_and_two_score_the_upper_bound(scorer):
     candidates, references = ["", "  ", "A cat.", ""], ["A cat.", "A dog.", "", " "]
     for direction, name in product(("rh", "hr", "avg"), FORMULAS):
         low, high = scorer.bounds(scorer.settings, name)
@@ -422,14 +423,14 @@ def test_a_pair_with_one_empty_text_gets_the_lower_bound_and_with_two_the_upper_
 
 
 @pytest.mark.filterwarnings("default:infolm")
-def test_empty_texts_are_warned_of_once(scorer):
+def test_empty_texts_trigger_a_single_warning(scorer):
     with pytest.warns(UserWarning, match="lower bound") as caught:
         result = scorer.score(["", "A cat."], ["A dog.", ""])
     assert result["warnings"] == {"empty": 2}
     assert sum("no tokens" in str(warning.message) for warning in caught) == 1
 
 
-def test_an_empty_reference_does_not_count_beside_another_of_a_text_that_is_not_empty(scorer):
+def test_empty_references_are_reduced_like_other_references(scorer):
     candidates, groups = ["A cat.", "", "A cat."], [["", "A dog."], ["A dog.", ""], ["", " "]]
     scores = scorer.score(candidates, groups)["scores"]
     assert scores == [scorer.score(["A cat."], ["A dog."])["scores"][0], 1, 0]
@@ -438,7 +439,7 @@ def test_an_empty_reference_does_not_count_beside_another_of_a_text_that_is_not_
 
 
 @pytest.mark.parametrize("weight", [0.0, 0.3, 1.0])
-def test_a_combination_of_one_empty_text_is_0_and_of_two_is_1(scorer, bundled, weight):
+def test_a_combination_is_0_for_one_empty_text_and_1_for_two(scorer, bundled, weight):
     candidates = ["", "A cat.", "A cat.", "", ""]
     groups = [["A cat."], [""], ["", " "], [""], ["A dog.", ""]]
     options = {"combine_with": bundled.settings, "nli_weight": weight}
@@ -457,7 +458,7 @@ def test_an_empty_text_is_selected_only_if_all_are_empty(scorer, bundled, combin
         assert scorer.select(empty, **options) == empty[0]
 
 
-def test_the_other_metric_counts_for_its_weights(scorer, bundled):
+def test_corpus_statistics_include_the_weights_of_the_other_metric(scorer, bundled):
     settings = scorer.settings.replace(combine_with=bundled.settings.replace(idf="references"))
     assert settings.idf_sides == ("references",)
     statistics = scorer.count(Pairs(CANDIDATES, GROUPS).texts_by_side, settings)

@@ -1,4 +1,4 @@
-"""MENLI's settings, the formulas of its probabilities, and what a model's outputs stand for."""
+"""Settings of MENLI, formulas of its probabilities, and labels of its models."""
 
 from pathlib import Path
 
@@ -17,7 +17,7 @@ BASELINE = Path(infolm_metric.__file__).parent / "bundled/infolm_baseline.json"
 TWO_SCORES = InfoLMSettings(information_measure=["l1", "l2"])
 
 
-REFUSED = [
+INVALID = [
     ({"formula": "c-e"}, "unknown formula 'c-e'; known: 'e', '-c'"),
     ({"formula": ["e", 1]}, r"formula\[1\] must be .* got 1"),
     ({"nli_weight": 1.5, "combine_with": "infolm"}, "nli_weight must lie between .* got 1.5"),
@@ -38,13 +38,13 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("values", "word"), REFUSED)
-def test_a_wrong_setting_is_refused_with_its_value(values, word):
+@pytest.mark.parametrize(("values", "word"), INVALID)
+def test_invalid_settings_are_rejected_with_their_value(values, word):
     with pytest.raises((TypeError, ValueError), match=word):
         MENLISettings.of(**values)
 
 
-def test_another_metric_runs_as_this_one_does(monkeypatch):
+def test_the_other_metric_inherits_device_dtype_and_batch_size(monkeypatch):
     monkeypatch.delenv("INFOLM_NLI_MODEL", raising=False)
     monkeypatch.setenv("INFOLM_MODEL", "mine")
     settings = MENLISettings(combine_with="infolm", device="cpu", dtype="bfloat16", batch_size=3)
@@ -57,7 +57,7 @@ def test_another_metric_runs_as_this_one_does(monkeypatch):
 
 
 @pytest.mark.parametrize("variable", ["INFOLM_NLI_MODEL", "INFOLM_MODEL"])
-def test_beside_the_bundled_model_another_metric_uses_its_own_bundled_one(monkeypatch, variable):
+def test_the_other_metric_uses_its_own_bundled_model(monkeypatch, variable):
     monkeypatch.setenv(variable, "bundled")
     for name in ("infolm", "baryscore"):
         settings = MENLISettings(combine_with=name)
@@ -67,7 +67,7 @@ def test_beside_the_bundled_model_another_metric_uses_its_own_bundled_one(monkey
     assert MENLISettings(combine_with=infolm).other == infolm  # used unchanged
 
 
-def test_what_belongs_to_a_combination_is_signed_only_there():
+def test_combination_settings_are_in_the_signature_only_for_combinations():
     assert (
         not {"nli_weight", "combine_baseline", "combine_with"}
         & MENLISettings().signature_fields().keys()
@@ -81,7 +81,7 @@ def test_what_belongs_to_a_combination_is_signed_only_there():
     assert combined.label("e-c") == "0.2 e-c + 0.8 infolm"
 
 
-# Formulas.
+# Formulas
 
 RANGES = {"e": (0, 1), "-c": (-1, 0), "e-n": (-1, 1), "e-c": (-1, 1), "e-n-2c": (-2, 1)}
 PROBABILITIES = st.lists(st.floats(-30, 30), min_size=3, max_size=3).map(
@@ -90,7 +90,7 @@ PROBABILITIES = st.lists(st.floats(-30, 30), min_size=3, max_size=3).map(
 
 
 @given(PROBABILITIES, PROBABILITIES)
-def test_formulas_are_what_they_are_called_and_linear(row, other):
+def test_formulas_match_their_names_and_are_linear(row, other):
     assert list(FORMULAS) == list(RANGES) == list(reference_menli.FORMULAS)
     for name, (low, high) in RANGES.items():
         values = formula_values(name, np.array([row, other, (row + other) / 2]))
@@ -100,16 +100,16 @@ def test_formulas_are_what_they_are_called_and_linear(row, other):
         assert values[2] == pytest.approx(values[:2].mean(), abs=1e-12)
 
 
-def test_blanks_in_a_formula_do_no_harm():
+def test_spaces_in_a_formula_are_ignored():
     assert MENLISettings(formula="e - n - 2c").formula == "e-n-2c"
 
 
-# Labels.
+# Labels
 
 E_N_C = ("entailment", "neutral", "contradiction")
 
 
-NAMED = [
+RECOGNIZED = [
     (E_N_C, Labels(0, 1, 2)),  # ynie/roberta-large-snli_mnli_fever_anli..., mDeBERTa
     (("CONTRADICTION", "NEUTRAL", "ENTAILMENT"), Labels(2, 1, 0)),  # microsoft/deberta-large
     (("Entails", "Neutral", "Contradicts"), Labels(0, 1, 2)),
@@ -119,12 +119,12 @@ NAMED = [
 ]
 
 
-@pytest.mark.parametrize(("names", "labels"), NAMED)
-def test_labels_are_read_by_their_names(names, labels):
+@pytest.mark.parametrize(("names", "labels"), RECOGNIZED)
+def test_labels_are_recognized_by_their_names(names, labels):
     assert read_labels("m", dict(enumerate(names)), None) == labels
 
 
-NAMELESS = [
+AMBIGUOUS = [
     ("LABEL_0", "LABEL_1", "LABEL_2"),
     ("entailment", "neutral", "neutral"),
     ("entailment", "contradiction"),
@@ -133,13 +133,13 @@ NAMELESS = [
 ]
 
 
-@pytest.mark.parametrize("names", NAMELESS)
-def test_names_that_do_not_say_what_is_what_are_refused_with_the_remedy(names):
+@pytest.mark.parametrize("names", AMBIGUOUS)
+def test_ambiguous_label_names_are_rejected_with_a_remedy(names):
     with pytest.raises(ValueError, match="does not say which one is entailment.*give.*labels="):
         read_labels("m", dict(enumerate(names)), None)
 
 
-def test_given_labels_stand_for_those_of_the_model():
+def test_labels_in_the_settings_override_the_labels_of_the_model():
     nameless = {index: f"LABEL_{index}" for index in range(3)}
     labels = MENLISettings(labels="contradiction,entailment,neutral").labels
     assert read_labels("m", nameless, labels) == Labels(1, 2, 0)
