@@ -132,7 +132,7 @@ def score_on_ranks(
     _check_same_signature(accounts)
     if not any(account.counts for account in accounts):
         raise ValueError(
-            "predictions and references are empty on all ranks; give at least one pair"
+            "predictions and references are empty on every rank; give at least one pair"
         )
     if ranks == "same":
         rank, statistics, counts = dist.get_rank(group), accounts[0].statistics, accounts[0].counts
@@ -196,8 +196,8 @@ def _check_same_signature(accounts: list[_RankSummary]) -> None:
     for rank, account in enumerate(accounts):
         if difference := first.signature.differences(account.signature):
             raise ValueError(
-                f"rank {rank} would score differently from rank 0: {difference}; use the same "
-                "settings, model and versions on all ranks"
+                f"rank {rank} would score differently from rank 0: {difference}; give all ranks "
+                "the same settings, model and versions"
             )
         if account.digest != first.digest:
             raise ValueError(

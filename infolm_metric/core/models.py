@@ -250,9 +250,9 @@ def open_checkpoint(name: str, revision: str | None, architecture: Architecture)
     # If the files of a tokenizer are missing, transformers creates one with an empty vocabulary.
     if not size / 10 <= len(tokenizer) <= size:
         raise ValueError(
-            f"the tokenizer of {name!r} has {len(tokenizer)} tokens, but the model has {size}: files "
-            "are missing, or the tokenizer belongs to a different model; use the tokenizer that the "
-            "model was trained with"
+            f"the tokenizer of {name!r} has {len(tokenizer)} tokens, but the model has {size}: "
+            "files are missing, or the tokenizer belongs to a different model; use the tokenizer "
+            "that the model was trained with"
         )
     template = find_template(tokenizer)
     if architecture.masks and template.mask < 0:
@@ -309,7 +309,7 @@ def load_weights(
                 lambda place, config=config, **options: architecture.auto.from_pretrained(
                     folder,
                     config=config,
-                    # Explicit for float32, because transformers 5 would keep the checkpoint's dtype.
+                    # Explicit, because transformers 5 would otherwise keep the checkpoint's dtype.
                     dtype=getattr(torch, dtype),
                     attn_implementation=architecture.attention,
                     use_safetensors=safetensors,
@@ -326,8 +326,8 @@ def load_weights(
     names = ", ".join(missing_weights[:3]) + (", ..." if len(missing_weights) > 3 else "")
     raise ValueError(
         f"the checkpoint {checkpoint.name!r} lacks {len(missing_weights)} weights of "
-        f"{type(model).__name__} ({names}): its {architecture.part} is missing or does not fit; "
-        f"{architecture.remedy}"
+        f"{type(model).__name__} ({names}): its {architecture.part} is missing or does not fit, "
+        f"and random weights would give random scores; {architecture.remedy}"
     )
 
 

@@ -328,7 +328,7 @@ def test_a_damaged_file_is_refused_or_says_the_same(saved, tmp_path, damage):
     try:
         assert IDF.load(path) == TABLE
     except ValueError as error:
-        assert str(path) in str(error) and "count it again" in str(error)
+        assert str(path) in str(error) and "create it again" in str(error)
 
 
 def test_a_place_that_is_not_there_is_named(tmp_path):

@@ -133,7 +133,7 @@ DAMAGES = {  # what is done to the folder, and a word of the message
     "a damaged pickle": (damaged_pickle, OSError, "pytorch_model.bin is damaged"),
     "damaged weights": (damaged_weights, OSError, "deserializing"),
     "no tokenizer": (no_tokenizer, (OSError, ValueError), "tokenizer"),
-    "a larger tokenizer": (larger_tokenizer, ValueError, "307 entries and the model 305"),
+    "a larger tokenizer": (larger_tokenizer, ValueError, "307 tokens, but the model has 305"),
     "a newer tokenizer": (newer_tokenizer, OSError, "PreTokenizer"),
     "half a configuration": (half_a_configuration, OSError, "config"),
     "no such activation": (config_of(hidden_act="zzz"), OSError, "KeyError: 'zzz'"),

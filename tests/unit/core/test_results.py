@@ -107,7 +107,7 @@ def test_results_of_consecutive_parts_join_to_that_of_the_whole(data, scores):
 def test_parts_that_were_scored_otherwise_are_not_joined():
     signatures = (Signature({"temperature": value}) for value in (1, 2))
     parts = [results.Result("infolm", ONE, signature, False) for signature in signatures]
-    with pytest.raises(ValueError, match="temperature was 1 and is 2"):
+    with pytest.raises(ValueError, match="temperature is 2 instead of 1"):
         results.join_results(parts)
 
 
