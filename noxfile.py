@@ -1,12 +1,12 @@
-"""Runs the unit tests with the lowest versions of setup.cfg and those that requirements.txt pins.
+"""Test sessions with different versions of the dependencies.
 
-    nox -s lowest          # the lowest that infolm runs with
-    nox -s pinned          # what .ci/run has
-    nox -s transport       # BaryScore with each release of POT that it is promised for
-    nox -s integrations    # the harnesses of docs/integrations.md, as new as they come
+    nox -s lowest          # minimum versions of setup.cfg
+    nox -s pinned          # versions of requirements.txt, as in .ci/run
+    nox -s transport       # BaryScore with each supported release of POT
+    nox -s integrations    # latest releases of the harnesses in docs/integrations.md
 
-A session needs a few gigabytes for torch, whose CPU wheels are enough: set PIP_INDEX_URL or
-PIP_EXTRA_INDEX_URL to where yours come from. Give pytest's own arguments after `--`.
+A session needs a few gigabytes of disk space for torch. CPU wheels are sufficient: set
+PIP_INDEX_URL or PIP_EXTRA_INDEX_URL to an index that has them. Pass arguments of pytest after `--`.
 """
 
 import re
@@ -19,16 +19,16 @@ import nox
 nox.options.sessions = ["lowest", "pinned"]
 LEAST = re.compile(r"([\w-]+)>=([\d.]+)")
 POT = ["0.9.6", "0.9.7"]
-# What the unit tests need beside the package; the page's gradio wants newer versions than it.
+# Extras for the unit tests; gradio, which the demo needs, requires newer versions.
 NEEDED = ".[plots,ray]"
 WITH = ["accelerate", "hypothesis", "import-linter", "mpmath", "pytest>=8.4", "pytest-xdist>=3.8"]
 WITH += ["pytest-timeout>=2.3", "torchmetrics==1.9.0"]
-# What Inspect allows of fsspec is older than requirements.txt has it.
+# Inspect needs an older fsspec than requirements.txt.
 HARNESSES = ["lm-eval[hf]>=0.4.9", "inspect-ai>=0.3.200"]
 
 
 def lowest() -> list[str]:
-    """The lowest versions of what infolm runs with that setup.cfg allows, pinned.
+    """Return requirements that pin the minimum versions of setup.cfg.
 
     >>> [pin for pin in lowest() if pin.startswith("numpy")]
     ['numpy==2']
@@ -40,18 +40,18 @@ def lowest() -> list[str]:
 
 @nox.session(name="lowest")
 def with_lowest(session: nox.Session) -> None:
-    """The lowest versions of setup.cfg."""
+    """Test with the minimum versions of setup.cfg."""
     with tempfile.NamedTemporaryFile("w", suffix=".txt") as constraints:
         constraints.write("\n".join(lowest()))
         constraints.flush()
         session.install("-c", constraints.name, "-e", NEEDED, *WITH)
-    # Without the tests of the page, for want of its gradio.
+    # Without the tests of the demo, because gradio is not installed.
     session.run("pytest", *(session.posargs or ["tests/unit", "--ignore=tests/unit/space"]))
 
 
 @nox.session(name="pinned")
 def with_pinned(session: nox.Session) -> None:
-    """The versions of requirements.txt."""
+    """Test with the versions of requirements.txt."""
     session.install("-c", "requirements.txt", "-e", ".[test]")
     session.run("pytest", *(session.posargs or ["tests/unit"]))
 
@@ -59,7 +59,7 @@ def with_pinned(session: nox.Session) -> None:
 @nox.session(name="transport")
 @nox.parametrize("pot", POT)
 def with_pot(session: nox.Session, pot: str) -> None:
-    """The pinned versions, with another release of POT."""
+    """Test with the pinned versions and another release of POT."""
     session.install("-c", "requirements.txt", "-e", ".[test]")
     session.install(f"POT=={pot}")
     session.run("pytest", *(session.posargs or ["tests/unit/baryscore"]))
@@ -67,7 +67,7 @@ def with_pot(session: nox.Session, pot: str) -> None:
 
 @nox.session(name="integrations")
 def with_harnesses(session: nox.Session) -> None:
-    """The pinned torch and transformers, with lm-evaluation-harness and Inspect."""
+    """Test lm-evaluation-harness and Inspect with the pinned torch and transformers."""
     lines = Path(__file__).with_name("requirements.txt").read_text().splitlines()
     pins = [line for line in lines if line.startswith(("torch==", "transformers=="))]
     session.install("-e", ".", *WITH, *HARNESSES, *pins)

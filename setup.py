@@ -1,7 +1,7 @@
-"""The long description: the README, with links that work on the page of a package index.
+"""Setup with a long description: the README with links that work on a package index.
 
-They are relative, as the repository needs them. An index gets them in full, at the version's tag
-below the address that setup.cfg has as `Source`; without one it gets their words alone.
+Relative links are replaced by links to the tag of the version below the URL `Source` in setup.cfg.
+Without this URL, only the text of the links is kept.
 """
 
 import re
@@ -14,7 +14,7 @@ RELATIVE = re.compile(r"(!?)\[([^\]]*)\]\((?!\w+:)([^)]+)\)")
 
 
 def long_description(readme: str, source: str | None, version: str) -> str:
-    """The README with its relative links in full, or without them.
+    """Return the README with absolute links, or without relative links if there is no source.
 
     >>> long_description("[Use](docs/use.md), ![a cat](cat.svg)", "https://example.org/it", "1.0")
     '[Use](https://example.org/it/blob/v1.0/docs/use.md), ![a cat](https://example.org/it/raw/v1.0/cat.svg)'

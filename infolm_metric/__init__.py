@@ -1,4 +1,4 @@
-"""Metrics that compare texts by what a language model makes of them, for `evaluate`."""
+"""InfoLM, BaryScore and MENLI: metrics for generated text, based on language models."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def __dir__() -> list[str]:
 
 
 def __getattr__(name: str) -> Any:
-    # On demand: the command line answers --help without waiting for torch.
+    # Imported on demand, so that the command line answers --help without loading torch.
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     module, _, member = _HOMES[name].partition(":")

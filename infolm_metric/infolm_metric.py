@@ -1,19 +1,19 @@
-"""InfoLM as `evaluate` loads it: the class and its documentation.
+"""InfoLM for `evaluate`: the metric class and its documentation.
 
-`evaluate.load("./infolm_metric")` copies this file away and imports the copy: so imports are
-absolute, and nothing is kept here. It takes the first metric class it finds among the names of the
-module: so other metric classes are named through their modules.
+`evaluate.load("./infolm_metric")` imports a copy of this file, so imports are absolute and the
+module has no state. It uses the first metric class among the names of the module, so other metric
+classes are accessed through their modules.
 """
 
 from infolm_metric.core import evaluate_metric
 from infolm_metric.infolm.scorer import InfoLMScorer
 
 _DESCRIPTION = """\
-InfoLM compares a text with a reference through a masked language model. Each token is masked in
-turn; what the model predicts in its place, averaged over the text, is a distribution over the
-vocabulary; an information measure compares the distribution of the text with that of its
-reference. A score is 0 for equal texts, and lower is better. It rewards the same meaning in other
-words, and was made for summaries and for texts written from data.
+InfoLM compares a text with a reference by means of a masked language model. Each token is masked in
+turn, and the predicted distributions over the vocabulary are averaged over the text. An information
+measure compares the distributions of candidate and reference. Identical texts score 0, and lower is
+better. InfoLM rewards the same meaning in different words. It was proposed for summarization and
+data-to-text generation.
 """
 
 _CITATION = r"""
@@ -41,7 +41,7 @@ _EXAMPLES = """
     >>> results["scores"][0], results["scores"][1] > 0
     (0.0, True)
 
-    Several references, two measures in one pass, other settings:
+    Several references, two measures in one pass and other settings:
 
     >>> results = infolm.compute(
     ...     predictions=["It rained all day."],
@@ -52,7 +52,7 @@ _EXAMPLES = """
     >>> results["scores"]
     {'l1_distance': [0.0], 'kl_divergence': [0.0]}
 
-    Pair by pair, or batch by batch:
+    Pairs added one by one:
 
     >>> for prediction, reference in [("A dog barks.", "A dog barks."), ("Rain.", "Rain.")]:
     ...     infolm.add(prediction=prediction, reference=reference)
@@ -64,14 +64,14 @@ __test__ = {"examples": _EXAMPLES}  # doctests
 
 
 class InfoLM(evaluate_metric.EvaluateMetric):
-    """The metric: `compute(predictions=[...], references=[...])` gives scores, lower is better.
+    """InfoLM for `evaluate`: `compute(predictions=[...], references=[...])`, lower is better.
 
     Args:
         config_name: None; there are no configurations.
-        **settings: those of `InfoLMSettings`, which become the defaults of every `compute`, and
-            what `evaluate.load` gives every metric.
+        **settings: settings of `InfoLMSettings`, the defaults for `compute`, and the arguments that
+            `evaluate.load` passes to every metric.
 
-    Raises TypeError or ValueError if a setting is unknown or wrong. No model is loaded yet.
+    Raises TypeError or ValueError if a setting is unknown or invalid. No model is loaded yet.
 
     >>> InfoLM(temperature=0)
     Traceback (most recent call last):

@@ -1,6 +1,6 @@
-"""The metrics there are, each imported when it is asked for.
+"""Registry of metrics, which are imported on demand.
 
-A new metric is a folder of its own and an entry here.
+A new metric needs a folder and an entry here.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from infolm_metric.core.checks import nearest
 
 @dataclass(frozen=True)
 class Metric:
-    """A metric as the places of its classes, each "module:Class".
+    """Locations ("module:Class") of the classes of a metric.
 
-    `settings` holds its choices and needs no model library; `scorer` is what scores, and
-    `evaluate` what `evaluate.load` gives.
+    `settings` is importable without torch, `scorer` computes scores, and `evaluate` is the class
+    for `evaluate.load`.
     """
 
     name: str
@@ -26,11 +26,11 @@ class Metric:
     evaluate: str
 
     def settings_type(self) -> Any:
-        """The class of its settings."""
+        """Import the class of the settings."""
         return _import(self.settings)
 
     def scorer_type(self) -> Any:
-        """The class of its scorer, a `core.scorer.Scorer`."""
+        """Import the class of the scorer, a `core.scorer.Scorer`."""
         return _import(self.scorer)
 
 
@@ -58,7 +58,7 @@ DEFAULT = "infolm"
 
 
 def find(name: str) -> Metric:
-    """The metric of that name; ValueError with the nearest known one if there is none.
+    """Return a metric by name; raise ValueError with a suggestion for an unknown name.
 
     >>> find("infoml")
     Traceback (most recent call last):

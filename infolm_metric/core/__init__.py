@@ -1,3 +1,3 @@
-"""What every metric stands on."""
+"""Functions and base classes shared by all metrics."""
 
 __version__ = "0.3.0"

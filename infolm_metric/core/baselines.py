@@ -1,8 +1,9 @@
-"""What unrelated texts score: the foot of the scale on which a copy is 1 and they are 0.
+"""Baselines: scores of unrelated texts, for verdicts and rescaled scores.
 
-A baseline comes from a file that `infolm baseline` made, or from the package. It belongs to all
-that can change a score: the measure, the model, how texts are read, the kind of weights, and the
-number of references, of which the closest is closer where there are more.
+On the rescaled scale, identical texts score 1 and unrelated texts 0 on average. A baseline is part
+of the package or a file written by `infolm baseline`. It is specific to everything that can change
+a score: the measure, the model, its settings, the kind of token weights, and the number of
+references (with more references, the closest one is closer by chance).
 """
 
 from __future__ import annotations
@@ -25,25 +26,28 @@ from infolm_metric.core.signature import Signature
 
 FORMAT, VERSION = "infolm baseline", 1
 PACKAGE = "package"
-VERDICTS = {"far closer than": 3, "closer than": 2}  # deviations from what unrelated texts score
-WEIGHT_FIELDS = ("idf", "weights")  # also those of a metric that is combined
+VERDICTS = {
+    "far closer than": 3,
+    "closer than": 2,
+}  # standard deviations from the mean of unrelated texts
+WEIGHT_FIELDS = ("idf", "weights")  # also with the prefix of a combined metric
 NOT_IN_KEY = (*WEIGHT_FIELDS, "against", "baseline", "infolm", "transformers", "torch")
-"""Fields of a signature that a baseline does not depend on, or that its key holds otherwise."""
+"""Signature fields that a baseline does not depend on, or that are separate parts of its key."""
 MULTI_REFERENCE_FIELDS = ("multi_reference",)
-"""Fields that a baseline for one reference does not depend on either."""
-REMEDY = "make one with `infolm baseline CORPUS -o FILE` and these very settings and give its path"
+"""Signature fields that matter only with several references."""
+REMEDY = "create one with `infolm baseline CORPUS -o FILE` and the same settings and pass its path"
 
 Key = tuple[Signature, str, int]
-"""A score's signature without NOT_IN_KEY, the weights used, and the number of references."""
+"""Signature of a score without NOT_IN_KEY, kind of token weights, number of references."""
 
 
 class BaselineNotFoundError(ValueError):
-    """There is no baseline for these settings."""
+    """Error for settings without a matching baseline."""
 
 
 @dataclass(frozen=True)
 class BaselineStats:
-    """How the scores of unrelated texts lie: the nine deciles divide them into ten equal parts."""
+    """Mean, standard deviation and nine deciles of the scores of unrelated texts."""
 
     mean: float
     deviation: float
@@ -53,25 +57,25 @@ class BaselineStats:
 
     @classmethod
     def of(cls, scores: Sequence[float]) -> BaselineStats:
-        """The statistics of at least two scores.
+        """Compute the statistics of at least two scores.
 
         >>> BaselineStats.of([0.5, 0.75, 1.0]).mean
         0.75
         """
         mean = statistics.fmean(scores)
-        # In order, because rounding can turn those of equal scores round.
+        # Sorted, because rounding can swap deciles of equal scores.
         deciles = sorted(statistics.quantiles(scores, n=10, method="inclusive"))
         return cls(mean, statistics.stdev(scores, mean), tuple(deciles), len(scores))
 
     @property
     def numbers(self) -> dict[str, Any]:
-        """The statistics without their source, as JSON has them."""
+        """Statistics without their source, as in JSON files."""
         numbers = {name: getattr(self, name) for name in ("mean", "deviation", "deciles", "pairs")}
         return {**numbers, "deciles": list(self.deciles)}
 
     @property
     def is_valid(self) -> bool:
-        """True if these can be the figures of some scores."""
+        """True if the statistics are consistent."""
         numbers = (self.mean, self.deviation, *self.deciles)
         return (
             all(type(number) in (int, float) and math.isfinite(number) for number in numbers)
@@ -82,10 +86,11 @@ class BaselineStats:
         )
 
     def verdict(self, score: float, best: float) -> str:
-        """How close two texts of this score are, in words; `best` is what a copy scores.
+        """Describe how close two texts with this score are, compared with unrelated texts.
 
-        Closer is better than the mean of unrelated texts by two deviations, far closer by three;
-        hardly closer is better than nine in ten of them, farther is worse than nine in ten.
+        "closer" means more than two standard deviations better than the mean of unrelated texts,
+        "far closer" more than three. "hardly closer" means better than nine in ten unrelated
+        texts, "farther" worse than nine in ten. `best` is the score of identical texts.
 
         >>> stats = BaselineStats.of([0.5, 0.55, 0.6, 0.65, 0.7])
         >>> [stats.verdict(score, best=0.0) for score in (0.0, 0.2, 0.4, 0.5, 0.6)]
@@ -106,29 +111,31 @@ class BaselineStats:
         return "about as far as" if gain >= min(nine_in_ten) else "farther than"
 
     def rescale(self, score: float, best: float) -> float:
-        """1 for the best score, 0 for what unrelated texts score, below 0 for a worse one.
+        """Rescale a score so that 1 is the best score and 0 the mean of unrelated texts.
+
+        A score worse than the mean is rescaled to a negative value.
 
         >>> BaselineStats.of([0.5, 1.0]).rescale(0.5, best=0.0).__round__(3)
         0.333
         """
         if not math.isfinite(best) or self.mean == best:
             raise BaselineNotFoundError(
-                f"rescale_with_baseline needs a best score that unrelated texts do not "
-                f"have; it is {best}, and they score {self.mean}"
+                "rescale_with_baseline needs a finite best score that differs from the mean of "
+                f"unrelated texts, got best score {best} and mean {self.mean}; score without it"
             )
         return (self.mean - score) / (self.mean - best)
 
 
 @dataclass(frozen=True, eq=False)
 class Baseline:
-    """The statistics of unrelated texts' scores by `Key`, and where they come from."""
+    """Statistics of the scores of unrelated texts by `Key`, and their source."""
 
     stats: Mapping[Key, BaselineStats] = field(repr=False)
     source: str = "file"
 
     @cached_property
     def fingerprint(self) -> str:
-        """Twelve hexadecimal digits that stand for the contents."""
+        """Hash of the contents, twelve hexadecimal digits."""
         return stable_hash(self._records())[:12]
 
     def __eq__(self, other: object) -> bool:
@@ -138,17 +145,17 @@ class Baseline:
         return hash(self.fingerprint)
 
     def __str__(self) -> str:
-        """What a signature shows."""
+        """Return the label in signatures."""
         return f"{self.source}-{self.fingerprint}"
 
     def find(self, signature: Signature, weights: str, references: int) -> BaselineStats:
-        """Return the statistics for a signature; raise BaselineNotFoundError if there are none."""
+        """Return the statistics for a signature; raise BaselineNotFoundError if none match."""
         key = baseline_key(signature, weights, references)
         if key in self.stats:
             return replace(self.stats[key], source=self.source)
         if not self.stats:
             raise BaselineNotFoundError(
-                f"the {self.source} has no baseline for this metric; {REMEDY}"
+                f"the {self.source} contains no baseline for this metric; {REMEDY}"
             )
         entries = [entry for entry in self.stats if entry[1:] == key[1:]]
         single = key[0].without(MULTI_REFERENCE_FIELDS), weights
@@ -160,16 +167,16 @@ class Baseline:
         if not entries and counts:
             size = "1 reference" if max(counts) == 1 else f"up to {max(counts)} references"
             raise BaselineNotFoundError(
-                f"the {self.source}'s baseline is for {size}, and a pair has {references}; {REMEDY}"
+                f"the {self.source}'s baseline covers {size} per pair, got {references}; {REMEDY}"
             )
         problems = (fields.differences(key[0]) for fields, *_ in entries or self.stats)
         problem = min(problems, key=len) or "other weights"
         raise BaselineNotFoundError(
-            f"the {self.source}'s baseline does not fit: {problem}; {REMEDY}"
+            f"the {self.source}'s baseline does not match: {problem}; {REMEDY}"
         )
 
     def sign(self, signature: Signature) -> Signature:
-        """Return the signature of scores that this baseline rescales."""
+        """Return the signature of scores rescaled with this baseline."""
         return signature.with_fields({"baseline": str(self)}, before="model")
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -181,7 +188,7 @@ class Baseline:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], source: str = "file") -> Baseline:
-        """The baseline that `save` wrote; raises ValueError if the file is something else."""
+        """Load a baseline that `save` wrote; raise ValueError for other and damaged files."""
         try:
             record = json.loads(Path(path).read_bytes())
             baseline = cls(dict(map(_read_record, record["spreads"])), source)
@@ -193,7 +200,7 @@ class Baseline:
             return baseline
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
             raise ValueError(
-                f"{os.fspath(path)!r} is not a baseline, or a damaged one; make it again with "
+                f"{os.fspath(path)!r} is not a baseline file or is damaged; create it again with "
                 "`infolm baseline`"
             ) from None
 
@@ -228,9 +235,9 @@ def baseline_key(signature: Signature, weights: str, references: int) -> Key:
 def resolve_baseline(
     metric: str, value: Any, name: str = "rescale_with_baseline"
 ) -> Baseline | None:
-    """The baseline that an argument asks for: True (the package's), a file's path, or none.
+    """Resolve an argument: True is the package's baseline, a path is loaded, False is None.
 
-    Raises TypeError or ValueError for anything else.
+    Raises TypeError or ValueError for other values.
 
     >>> str(resolve_baseline("infolm", True))[:8], resolve_baseline("infolm", False)
     ('package-', None)
@@ -242,19 +249,19 @@ def resolve_baseline(
     if isinstance(value, Baseline):
         return value
     if not isinstance(value, str | os.PathLike):
-        raise TypeError(f"{name} must be True, False or the path of a baseline, got {value!r}")
+        raise TypeError(f"{name} must be True, False or the path of a baseline file, got {value!r}")
     path = Path(value).expanduser()
     if not path.is_file():
         raise ValueError(
-            f"{name} must be True, False or the path of a baseline; there is no file "
-            f"{str(path)!r}; make one with `infolm baseline`"
+            f"{name} must be True, False or the path of a baseline file, but there is no file "
+            f"{str(path)!r}; create one with `infolm baseline`"
         )
     return Baseline.load(path)
 
 
 @cache
 def package_baseline(metric: str) -> Baseline:
-    """The baseline that the package has for a metric, an empty one where it has none."""
+    """Return the package's baseline for a metric, or an empty one."""
     path = BUNDLED_FOLDER / f"{metric}_baseline.json"
     return Baseline.load(path, PACKAGE) if path.is_file() else Baseline({}, PACKAGE)
 
@@ -262,15 +269,16 @@ def package_baseline(metric: str) -> Baseline:
 def most_frequent(
     stats: Mapping[int, Mapping[str, BaselineStats]], counts: Mapping[int, int]
 ) -> Mapping[str, BaselineStats] | None:
-    """Return the statistics for the number of references that most pairs have, or None."""
+    """Return the statistics for the most frequent number of references, or None."""
     return stats.get(max(counts, key=lambda count: counts[count])) if stats else None
 
 
 def unrelated_pairs(texts: Sequence[str], pairs: int, references: int) -> Iterator[Pairs]:
-    """Up to `pairs` pairs of different texts, for each number of references up to `references`.
+    """Yield up to `pairs` pairs of different texts for each number of references.
 
-    They are drawn by a hash. At most 2 * `pairs` texts are read; where there are fewer, each is
-    paired with several others. Raises ValueError if there are not more texts than references.
+    The numbers are 1, ..., `references`. A hash selects the texts, at most 2 * `pairs`. With fewer
+    texts, each of them is used in several pairs. Raises ValueError unless there are more distinct
+    texts than references.
 
     >>> [len(part) for part in unrelated_pairs([f"text {i}" for i in range(40)], 500, 2)]
     [360, 360]
@@ -279,24 +287,24 @@ def unrelated_pairs(texts: Sequence[str], pairs: int, references: int) -> Iterat
     size = len(ring)
     if references >= size:
         raise ValueError(
-            f"references must be fewer than the distinct texts, which are {size}, got "
-            f"{references}; give a larger corpus"
+            f"references must be smaller than the number of distinct texts ({size}), got "
+            f"{references}; use a larger corpus"
         )
     laps = min(-(-pairs // size), max(1, (size - 1) // (2 * references)))
     stride = max(1, size // (laps * references + 1))
 
-    def references_of(position: int, count: int) -> list[str]:
-        """The references of a pair, all of them away from its candidate and its other pairs'."""
+    def select_references(position: int, count: int) -> list[str]:
+        """Select references other than the candidate and the references of its other pairs."""
         first = position // size * references + 1
         return [ring[(position + (first + step) * stride) % size] for step in range(count)]
 
     for count in range(1, references + 1):
         yield Pairs.of(
-            (ring[position % size], references_of(position, count))
+            (ring[position % size], select_references(position, count))
             for position in range(min(pairs, laps * size))
         )
 
 
 def stable_hash(texts: Any) -> str:
-    """A hash of texts, or of lists of them."""
+    """Return a hash of texts or nested lists of texts."""
     return hashlib.sha256(json.dumps(texts).encode()).hexdigest()

@@ -1,4 +1,4 @@
-"""Checks of names and values, with hints at the nearest known name."""
+"""Validation of names and values, with suggestions for misspelled names."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from types import NoneType, UnionType
 from typing import Any, Literal, Union
 
-LISTED = 50  # names in a message
+LISTED = 50  # maximum number of names in a message
 PLAIN = (bool, int, float, str)
 INPUTS = ("predictions", "references", "sources")
 NAMES_ELSEWHERE = {
@@ -19,13 +19,13 @@ NAMES_ELSEWHERE = {
     **dict.fromkeys(("refs", "ref", "target", "targets", "label", "labels"), "references"),
     **dict.fromkeys(("model", "model_name", "model_type", "lang"), "model_name_or_path"),
 }
-"""Names of inputs and settings in other libraries, with ours."""
+"""Names of inputs and settings in other libraries -> names in infolm."""
 
 
 def nearest(value: object, choices: Iterable[str], every: bool = False) -> str:
-    """A hint at the known name most like `value`, or a list of all of them; with `every`, both.
+    """Suggest the most similar known name, or list all of them if none is similar.
 
-    A mapping from other names to known ones does for `choices`, too.
+    With `every` the message contains both. `choices` may map aliases to known names.
 
     >>> nearest("truncated", ["truncate", "window"])
     "did you mean 'truncate'?"
@@ -35,7 +35,7 @@ def nearest(value: object, choices: Iterable[str], every: bool = False) -> str:
     names = dict(choices) if isinstance(choices, Mapping) else {name: name for name in choices}
     text = str(value).lower()
     matches = [name for name in names if len(text) > 2 and text in name.lower()]
-    # A bold guess does no harm beside the whole list.
+    # A weak match is harmless if the list follows.
     cutoff = 0.4 if every else 0.6
     matches = matches or difflib.get_close_matches(text, names, n=1, cutoff=cutoff)
     hints = [f"did you mean {names[matches[0]]!r}?"] if matches else []
@@ -49,7 +49,7 @@ def nearest(value: object, choices: Iterable[str], every: bool = False) -> str:
 def check_names(
     values: Iterable[str], choices: Collection[str], problem: str = "unknown setting"
 ) -> None:
-    """Raise TypeError for an unknown name, with the most similar known name.
+    """Raise TypeError for an unknown name and suggest the most similar known name.
 
     >>> check_names(["lang"], ["model_name_or_path"])
     Traceback (most recent call last):
@@ -57,15 +57,15 @@ def check_names(
     """
     for name in values:
         if name not in choices:
-            meant = NAMES_ELSEWHERE.get(name)
+            equivalent = NAMES_ELSEWHERE.get(name)
             # A call takes inputs in addition to the settings that are checked here.
-            known = meant in choices or meant in INPUTS
-            hint = f"did you mean {meant!r}?" if known else nearest(name, list(choices))
+            known = equivalent in choices or equivalent in INPUTS
+            hint = f"did you mean {equivalent!r}?" if known else nearest(name, list(choices))
             raise TypeError(f"{problem} {name!r}; {hint}")
 
 
 def check_known(name: str, value: object, choices: Collection[str], every: bool = False) -> None:
-    """Raise ValueError with the nearest known word if `value` is none of them.
+    """Raise ValueError for an unknown word and suggest the most similar known word.
 
     >>> check_known("level", "sytem", ("system", "text"))
     Traceback (most recent call last):
@@ -87,7 +87,7 @@ def check_at_least(name: str, value: Any, least: float) -> None:
 
 
 def check_device(name: str) -> None:
-    """Raise ValueError unless this machine has the torch device."""
+    """Raise ValueError if `name` is not a torch device of this machine."""
     import torch
 
     try:
@@ -103,11 +103,13 @@ def check_device(name: str) -> None:
 
 
 def check_value(name: str, value: Any, annotation: Any) -> Any:
-    """The value as its annotation has it; lists become tuples, numpy's numbers Python's.
+    """Check a value against a type annotation and return it as a Python type.
+
+    Lists become tuples, and NumPy and torch scalars become Python numbers.
 
     Raises:
-        TypeError: it is of another type.
-        ValueError: it is an unknown word, or not finite.
+        TypeError: the value has a different type.
+        ValueError: the value is an unknown word or not finite.
 
     >>> check_value("layers", [4, 6], int | tuple[int, ...])
     (4, 6)
@@ -140,22 +142,24 @@ def check_value(name: str, value: Any, annotation: Any) -> Any:
 
 
 def check_whole(name: str, value: Any, least: int = 1) -> int:
-    """The value as an int of at least `least`."""
+    """Return the value as an int; raise an error if it is smaller than `least`."""
     number: int = check_value(name, value, int)
     check_at_least(name, number, least)
     return number
 
 
 def check_fraction(name: str, value: float, ends: str) -> None:
-    """Raise ValueError for a number that is not from 0 to 1; `ends` says what those stand for."""
+    """Raise ValueError for a number outside [0, 1]; `ends` explains both ends in the message."""
     if not 0 <= value <= 1:
-        raise ValueError(f"{name} must lie between 0 and 1{ends}, got {value!r}")
+        raise ValueError(f"{name} must be between 0 and 1{ends}, got {value!r}")
 
 
 def score_names(
     name: str, value: Any, choices: Mapping[str, str], every: bool = False
 ) -> str | tuple[str, ...]:
-    """The full name of a score, or those of a list, once each, by a mapping from all names.
+    """Return the full name of a score, or the distinct full names of a list of scores.
+
+    `choices` maps all names and aliases to full names.
 
     >>> score_names("animals", ["cat", "kitty"], {"cat": "cat", "kitty": "cat"})
     ('cat',)
@@ -165,13 +169,13 @@ def score_names(
         return choices[value]
     if not value:
         raise ValueError(
-            f"{name} is an empty list; name at least one of {sorted(set(choices.values()))}"
+            f"{name} is an empty list; give at least one of {sorted(set(choices.values()))}"
         )
     return tuple(dict.fromkeys(str(score_names(name, part, choices, every)) for part in value))
 
 
 def members(annotation: Any) -> tuple[Any, ...]:
-    """The members of a union, or the only one."""
+    """Return the members of a union, or the annotation itself."""
     union = typing.get_origin(annotation) in (Union, UnionType)
     return typing.get_args(annotation) if union else (annotation,)
 
@@ -181,14 +185,14 @@ def _origin(kind: Any) -> Any:
 
 
 def literal_words(kinds: Iterable[Any]) -> list[Any]:
-    """The words that literal annotations allow."""
+    """Return the words that literal annotations allow."""
     return [word for kind in kinds for word in typing.get_args(kind) if _origin(kind) is Literal]
 
 
 def _is_number(value: Any, number: type) -> bool:
-    """True for a Python, numpy or torch scalar that is no bool and no complex number."""
+    """Return True for a real scalar of Python, NumPy or torch, except a bool."""
     kind = type(value).__name__
-    # Arrays have __index__, too.
+    # Arrays also have __index__.
     if getattr(value, "ndim", 0) or kind.startswith(("bool", "bytes", "complex")):
         return False
     return hasattr(value, "__index__" if number is int else "__float__")
@@ -210,7 +214,7 @@ def _is_list(value: Any) -> bool:
 
 
 def _in_words(kinds: Iterable[Any]) -> str:
-    """What a value may be, for messages."""
+    """Describe the allowed types for messages."""
     words: dict[Any, str] = {bool: "True or False", int: "a whole number", float: "a number"}
     words |= {str: "a name or path", tuple: "a list of these", NoneType: "None"}
     labels = []

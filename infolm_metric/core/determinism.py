@@ -18,10 +18,10 @@ from torch import Tensor, nn
 PRECISION = "fp32_precision"
 MKL_MODE = "MKL_CBWR"
 
-# Rows of the products that a probe tries; for some, libraries divide the work differently.
+# Numbers of rows to probe, including some for which libraries divide the work differently.
 PROBED_ROWS = (1, 2, 3, 7, 11, 15, 16, 24, 48, 57, 64, 100, 128, 160, 192, 256)
-PROBE_FLOPS = 6e9  # of the products of one shape; a vocabulary head is tried with fewer rows
-FEW = 16  # rows to which a product is padded at little cost
+PROBE_FLOPS = 6e9  # maximum per shape; large shapes such as a vocabulary head get fewer rows
+FEW = 16  # rows; padding to this number is cheap
 BLOCK = 64  # rows
 SHIFT = 7  # rows by which a block is moved in the probe
 
@@ -31,15 +31,15 @@ class RowRule:
     """Numbers of rows for which a matrix product computes each row independently of the others.
 
     Attributes:
-        least: fewest rows; a product of fewer is padded with zeros.
-        block: rows of every product, the last one padded; None: any number from `least` on.
+        least: minimum number of rows; smaller products are padded with zeros.
+        block: rows per product, with padding of the last one; None: any number >= `least`.
     """
 
     least: int = 1
     block: int | None = None
 
     def pad(self, rows: Tensor) -> Tensor:
-        """Return `rows` [rows, in], followed by rows of zeros if they are too few."""
+        """Pad `rows` [rows, in] with zeros to the minimum number of rows."""
         padding = self.least - len(rows)
         return F.pad(rows, (0, 0, 0, padding)) if padding > 0 else rows
 
@@ -50,18 +50,18 @@ class RowRule:
         blocks = F.pad(rows, (0, 0, 0, -len(rows) % self.block)).view(
             -1, self.block, rows.shape[-1]
         )
-        # Cloned, because a product may write to memory that the next one uses as well.
+        # Cloned, because consecutive products may share memory for their output.
         return torch.cat([product(block).clone() for block in blocks])[: len(rows)]
 
 
 @functools.cache
 def make_products_reproducible() -> None:
-    """Make Intel's MKL compute a row of a product in the same way for every number of rows.
+    """Make Intel's MKL compute each row of a product the same way for every number of rows.
 
-    By default MKL divides the sums of a row among threads for some numbers of rows. It reads
-    MKL_CBWR at the first product of the process, so that the mode stays in effect although the
-    environment is restored, and has no effect on a process that has computed products before. A
-    value set by the user is kept.
+    By default, MKL divides the sums of a row among threads for some numbers of rows. It reads
+    MKL_CBWR at the first product of the process: the mode stays in effect after the environment is
+    restored, but has no effect if the process has already computed products. A value set by the
+    user is kept.
     """
     if MKL_MODE in os.environ:
         return
@@ -77,7 +77,7 @@ def probe_rows(inputs: int, outputs: int, dtype: torch.dtype, threads: int) -> R
     """Return the rule for products [rows, inputs] -> [rows, outputs] on a CPU with `threads`.
 
     Products of up to 256 rows are compared with the same rows of a larger product. If no rule
-    makes rows bitwise identical, products are left as they are.
+    makes rows bitwise identical, products are not changed.
     """
     most_rows = PROBE_FLOPS / (2 * inputs * outputs)
     totals = itertools.accumulate(PROBED_ROWS)
@@ -119,7 +119,7 @@ def row_rule(weight: Tensor) -> RowRule:
 
 @functools.cache
 def limit_threads_of_forks() -> None:
-    """Limit future forks to one thread; OpenMP waits forever for threads that a fork lacks."""
+    """Limit forked processes to one thread; OpenMP would wait forever for missing threads."""
     if hasattr(os, "register_at_fork"):  # not on Windows
         os.register_at_fork(after_in_child=functools.partial(torch.set_num_threads, 1))
 
@@ -134,7 +134,7 @@ class DeterministicLinear(nn.Linear):
 
 
 def deterministic_linear(model: nn.Module) -> nn.Module:
-    """Replace the linear layers of a model, so that its output does not depend on the batch.
+    """Replace the linear layers of a model so that its output does not depend on the batch.
 
     >>> layer = deterministic_linear(nn.Linear(64, 64))
     >>> rows = torch.randn(40, 64)
@@ -148,9 +148,9 @@ def deterministic_linear(model: nn.Module) -> nn.Module:
 
 
 def repeat_texts(ids: Tensor) -> Tensor:
-    """Repeat few short texts, int64 [texts, tokens], until they have enough tokens.
+    """Repeat a small batch, int64 [texts, tokens], until it has at least 16 tokens.
 
-    The attention of a single short text is computed in another order than in a batch.
+    Attention for a single short text is computed in a different order than for a batch.
 
     >>> len(repeat_texts(torch.zeros(1, 7, dtype=torch.int64)))
     3
@@ -174,7 +174,7 @@ def to_float64(tensor: Tensor) -> Tensor:
 
 @dataclass
 class _Precision:
-    """Precision of torch's products, which threads share: restored when the last one is done."""
+    """Precision of torch's matrix products before inference; the last thread restores it."""
 
     lock: threading.Lock = field(default_factory=threading.Lock)
     threads: int = 0
@@ -191,7 +191,7 @@ def deterministic_inference(device: torch.device) -> Iterator[None]:
     backends: list[Any] = [torch.backends.cuda, torch.backends.mkldnn]
     # Since torch 2.9 each backend has its own precision.
     products = [backend.matmul for backend in backends if hasattr(torch.backends, PRECISION)]
-    # Skipped if it is the default already, because it slows down every call of torch.
+    # Skipped if it is already the default, because it slows down every torch call.
     default = nullcontext() if torch.get_default_device().type == device.type else device
     with _precision.lock:
         if not _precision.threads:

@@ -1,7 +1,7 @@
-"""One evaluation on the ranks of `torch.distributed`: torchrun, accelerate launch, a Trainer.
+"""Evaluation on the ranks of `torch.distributed` (torchrun, accelerate launch, a Trainer).
 
-Ranks exchange three things: what went wrong, the counts of documents, and the scores. All of them
-are small; texts and readings stay where they are.
+Ranks exchange only errors, document frequencies and scores, which are small. Texts and encodings
+are not exchanged.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Value = TypeVar("Value")
 
 
 class Call(NamedTuple):
-    """What a rank is to score, and how."""
+    """Pairs that a rank scores, and the settings."""
 
     pairs: Pairs
     settings: Any
@@ -35,13 +35,13 @@ class Call(NamedTuple):
 
 
 class _RankSummary(NamedTuple):
-    """What a rank tells the others of its pairs before any is scored."""
+    """Facts that ranks exchange before scoring."""
 
     digest: str
     signature: Signature
     statistics: CorpusStatistics
     counts: Counter[int]
-    """How many pairs have how many references."""
+    """Number of pairs by number of references."""
 
 
 def distributed_score(
@@ -55,34 +55,33 @@ def distributed_score(
     rescale_with_baseline: Any = False,
     **changed: Any,
 ) -> Result | None:
-    """The result for the pairs of all ranks, each of which scores its part.
+    """Score pairs on all ranks and return the result of the whole corpus.
 
-    Every rank of `group` must call it. Scores equal those of one process that holds all the pairs,
-    and so does the signature. Without `torch.distributed` it is `scorer.score`. Ranks wait for the
-    slowest; `torch.distributed` ends them all where that takes longer than the `timeout` that it
-    was initialised with.
+    Every rank of `group` must call this function. Scores and signature equal the result of a single
+    process that scores all pairs. Without `torch.distributed` the function is equivalent to
+    `scorer.score`. Ranks wait for the slowest one, for at most the `timeout` with which
+    `torch.distributed` was initialized.
 
     Args:
-        scorer: this rank's scorer.
-        predictions: as for `Scorer.score`; empty on a rank that has none.
-        references: likewise, as many.
-        ranks: "share" (default): every rank was given pairs of its own, and the result holds those
-            of rank 0, then those of rank 1, and so on; `accelerator.split_between_processes` and
-            plain slices keep the order of a list. "same": every rank was given all the pairs, as
-            a Trainer does, and the ranks divide the work.
-        gather: "all" ranks get the result (default), or the "main" one, rank 0, and the others
-            None.
-        group: the ranks that take part (default: all).
+        scorer: scorer of this rank.
+        predictions: as for `Scorer.score`; may be empty on some ranks.
+        references: as for `Scorer.score`; may be empty on some ranks.
+        ranks: "share" (default) if each rank passes different pairs; the result contains the pairs
+            of rank 0, then the pairs of rank 1, and so on, so that slices and
+            `accelerator.split_between_processes` keep the order of a list. "same" if each rank
+            passes all pairs, as a Trainer does; the ranks divide the work.
+        gather: "all" (default) returns the result on every rank, "main" only on rank 0.
+        group: participating ranks (default: all).
         rescale_with_baseline: as for `Scorer.score`.
-        **changed: override the scorer's own settings for this call; the same on all ranks.
+        **changed: override the scorer's settings for this call; equal on all ranks.
 
     Returns:
-        The result of the whole, or None on a rank that `gather` leaves out.
+        The result of the whole corpus; None on ranks other than 0 with `gather="main"`.
 
     Raises:
-        TypeError, ValueError: an argument is wrong; found before a model is loaded.
-        RuntimeError: another rank failed, which the message names; or `torch.distributed` is not
-            initialised although this is one of several processes.
+        TypeError, ValueError: an argument is invalid; no model was loaded.
+        RuntimeError: another rank failed, which the message names; or there are several processes,
+            but `torch.distributed` is not initialized.
 
     >>> from infolm_metric import InfoLMScorer
     >>> scorer = InfoLMScorer(model_name_or_path="bundled")
@@ -108,7 +107,7 @@ def score_on_ranks(
     gather: str = "all",
     group: dist.ProcessGroup | None = None,
 ) -> Result | None:
-    """What `distributed_score` gives, for what `call` returns; all raise if it does on one rank."""
+    """Score the pairs that `call` returns; if it fails on one rank, raise an error on all."""
     check_known("ranks", ranks, ("share", "same"))
     check_known("gather", gather, ("all", "main"))
     if number_of_ranks(group) == 1:
@@ -160,7 +159,7 @@ def score_on_ranks(
 
 
 def check_rank_pairs(predictions: Any, references: Any) -> Pairs:
-    """The checked pairs of a rank, possibly none.
+    """Return the checked pairs of a rank, possibly none.
 
     >>> len(check_rank_pairs([], [])), len(check_rank_pairs(["a cat"], ["the cat"]))
     (0, 1)
@@ -172,7 +171,9 @@ def check_rank_pairs(predictions: Any, references: Any) -> Pairs:
 
 
 def number_of_ranks(group: dist.ProcessGroup | None = None) -> int:
-    """How many ranks score together; raises RuntimeError if there are others out of reach.
+    """Return the number of ranks.
+
+    Raises RuntimeError if there are other processes, but `torch.distributed` is not initialized.
 
     >>> number_of_ranks()
     1
@@ -182,37 +183,36 @@ def number_of_ranks(group: dist.ProcessGroup | None = None) -> int:
     processes = os.environ.get("WORLD_SIZE", "1")  # set by torchrun and by accelerate launch
     if processes not in ("", "1"):
         raise RuntimeError(
-            f"this is one of {processes} processes, but torch.distributed is not initialised, so "
-            "they cannot exchange anything; make an accelerate.Accelerator, or call "
-            "torch.distributed.init_process_group, first"
+            f"there are {processes} processes (WORLD_SIZE), but torch.distributed is not "
+            "initialized to exchange scores; first create an accelerate.Accelerator or call "
+            "torch.distributed.init_process_group"
         )
     return 1
 
 
 def _check_same_signature(accounts: list[_RankSummary]) -> None:
-    """Raise ValueError unless all ranks sign their scores alike, and hold pairs as they said."""
+    """Raise ValueError if the signatures of ranks differ, or the pairs with `ranks="same"`."""
     first = accounts[0]
     for rank, account in enumerate(accounts):
         if difference := first.signature.differences(account.signature):
             raise ValueError(
-                f"rank {rank} would score otherwise than rank 0: {difference}; give all ranks the "
-                "same settings, model and versions"
+                f"rank {rank} would score differently from rank 0: {difference}; give all ranks "
+                "the same settings, model and versions"
             )
         if account.digest != first.digest:
             raise ValueError(
-                f'ranks="same" needs the same pairs on every rank, but those of rank {rank} '
-                f"({account.counts.total()} pairs) differ from those of rank 0 "
-                f'({first.counts.total()} pairs); use ranks="share" if each rank holds pairs of '
-                "its own"
+                f'ranks="same" needs the same pairs on every rank, but the '
+                f"{account.counts.total()} pairs of rank {rank} differ from the "
+                f'{first.counts.total()} pairs of rank 0; use ranks="share" for different pairs'
             )
 
 
 def _run_on_all_ranks(
     step: Callable[[], tuple[Any, Value]], group: dist.ProcessGroup | None
 ) -> tuple[Any, list[Value]]:
-    """What `step` gives on this rank alone, and what it gives all ranks of every one.
+    """Run `step` on every rank; return its local value and the shared values of all ranks.
 
-    Raises on all ranks if the step fails on one, so that none waits for another in vain.
+    If the step fails on one rank, all ranks raise an error, so that none of them waits forever.
     """
     failure: Exception | None = None
     try:

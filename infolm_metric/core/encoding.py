@@ -19,7 +19,7 @@ from infolm_metric.core.results import ChunkScores
 from infolm_metric.core.scorer import CHUNK, Progress, Scorer, no_progress
 from infolm_metric.core.tokenization import TokenizedText, tokenize
 
-KEPT_TEXTS = 1 << 14  # tokenized texts that are kept
+KEPT_TEXTS = 1 << 14  # tokenized texts in the cache
 SLICE = 1 << 12  # documents that are tokenized at a time
 
 Texts = Sequence[WeightedText]
@@ -27,7 +27,7 @@ Encodings = Mapping[Hashable, Tensor]
 
 
 class EncodingScorer(Scorer):
-    """Scores encodings of texts: distributions of InfoLM, points of BaryScore.
+    """Base class of scorers that compare encodings: distributions (InfoLM) or points (BaryScore).
 
     A metric implements `load`, `encode` and `compare`. Its settings extend `ModelSettings` and
     have a field `idf`.
@@ -43,7 +43,7 @@ class EncodingScorer(Scorer):
 
     @property
     def tokenizer(self) -> Any:
-        """The tokenizer of the model in the settings; `IDF.from_corpus` needs it."""
+        """Tokenizer of the model, for `IDF.from_corpus`."""
         with self.lock:
             return self.models.checkpoint(self.settings).tokenizer
 
@@ -79,13 +79,13 @@ class EncodingScorer(Scorer):
         return np.stack(rows)
 
     def block_size(self, settings: Any) -> int:
-        """Return the number of texts of each side whose encodings `score_matrix` holds."""
+        """Return the number of texts per side whose encodings `score_matrix` keeps in memory."""
         return CHUNK
 
     # Texts.
 
     def tokenize(self, texts: Iterable[str], settings: Any) -> Iterator[TokenizedText]:
-        """Tokenize texts, and truncate them to the maximum length."""
+        """Tokenize texts and truncate them to the maximum length."""
         checkpoint = self.models.checkpoint(settings)
         limit = checkpoint.text_limit(settings.max_length)
         options = checkpoint.name, checkpoint.revision, limit, settings.long_text
@@ -100,7 +100,7 @@ class EncodingScorer(Scorer):
     def tokenize_and_weight(
         self, texts: Sequence[str], table: IDF | None, settings: Any
     ) -> list[WeightedText]:
-        """Tokenize texts and weight their tokens by a table, or uniformly for None."""
+        """Tokenize texts and weight their tokens with a table, or uniformly for None."""
         weights = None if table is None else table.weights
         tokenized = self.tokenize(texts, settings)
         weighted: dict[str, WeightedText] = {}
@@ -110,7 +110,7 @@ class EncodingScorer(Scorer):
         return [weighted[text] for text in texts]
 
     def count_warnings(self, texts: Texts, settings: Any) -> Counter[str]:
-        """Count texts, tokens, and texts by kind of warning."""
+        """Count texts and tokens, and texts by kind of warning."""
         checkpoint = self.models.checkpoint(settings)
         tokens = np.concatenate([text.text.tokens for text in texts])
         lengths = np.asarray([len(text.log_weights) for text in texts])
@@ -130,7 +130,7 @@ class EncodingScorer(Scorer):
     # The steps of a score.
 
     def count(self, texts: Mapping[str, Iterable[str]], settings: Any) -> CorpusStatistics:
-        """Count the document frequencies of each side that the setting `idf` needs."""
+        """Count the document frequencies of the sides that the setting `idf` needs."""
         tables = {}
         for side in settings.idf_sides:
             documents = texts[side]
@@ -159,7 +159,7 @@ class EncodingScorer(Scorer):
         return CorpusStatistics(tables)
 
     def check(self, pairs: Pairs, settings: Any, statistics: CorpusStatistics) -> None:
-        """Raise errors that would keep pairs from being scored, before the weights are loaded."""
+        """Raise an error if the pairs cannot be scored, before weights are loaded."""
         checkpoint = self.models.checkpoint(settings)
         if isinstance(settings.idf, IDF):
             settings.idf.check_tokenizer(checkpoint.fingerprint, checkpoint.name)
@@ -170,7 +170,7 @@ class EncodingScorer(Scorer):
     def score_chunk(
         self, pairs: Pairs, settings: Any, statistics: CorpusStatistics, progress: Progress
     ) -> ChunkScores:
-        """Encode the texts of some pairs, and compare candidates with references."""
+        """Encode the texts of some pairs and compare candidates with references."""
         tables = statistics.idf_tables(settings)
         candidates = self.tokenize_and_weight(pairs.predictions, tables[0], settings)
         references = self.tokenize_and_weight(pairs.flat_references, tables[1], settings)
@@ -192,7 +192,8 @@ class EncodingScorer(Scorer):
     ) -> tuple[np.ndarray, Counter[str]]:
         """Score all candidates with all references, and count warnings.
 
-        Texts are encoded in blocks; references are encoded again if they do not fit the memory.
+        Texts are encoded in blocks. Candidates are encoded once per block of references, unless
+        their encodings are cached.
         """
         self.check(Pairs(candidates[:1], [references]), settings, statistics)
         values = np.empty((len(candidates), len(references)))
@@ -222,7 +223,7 @@ class EncodingScorer(Scorer):
 
 
 def reduce_references(values: np.ndarray, counts: Sequence[int], rule: str) -> np.ndarray:
-    """Reduce the scores of references to one per pair, [references] -> [pairs], "min" or "mean".
+    """Reduce the scores of references to their "min" or "mean" per pair, [references] -> [pairs].
 
     >>> reduce_references(np.array([0.5, 0.25, 1.0]), [2, 1], "min")
     array([0.25, 1.  ])
@@ -231,6 +232,6 @@ def reduce_references(values: np.ndarray, counts: Sequence[int], rule: str) -> n
     closest: np.ndarray = np.minimum.reduceat(values, starts)
     if rule == "min":
         return closest
-    # Clipped, because rounding could carry a mean beyond its values.
+    # Clipped, because rounding can move a mean outside the range of its values.
     mean = np.add.reduceat(values / np.repeat(counts, counts), starts)
     return np.clip(mean, closest, np.maximum.reduceat(values, starts))

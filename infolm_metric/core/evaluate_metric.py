@@ -1,4 +1,4 @@
-"""A metric as `evaluate` knows it, over any scorer: the buffer, add, add_batch and compute."""
+"""Base class of the metrics for `evaluate`: add, add_batch and compute for any scorer."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from infolm_metric.core.scorer import Scorer, score_corpus
 from infolm_metric.core.settings import field_types
 
 _TEXT = datasets.Value("string")
-_FEATURES = [  # the two kinds of input: one reference each, or several
+_FEATURES = [  # one reference per prediction, or a list of references
     datasets.Features({"predictions": _TEXT, "references": references})
     for references in (_TEXT, datasets.List(_TEXT))
 ]
 _INPUTS = ("predictions", "references", "sources")
 _ARGUMENTS = ("ranks", "gather", "return_scores", "details", "rescale_with_baseline", "verbose")
-_PROCESSES = {"num_process": 1, "process_id": 0}  # by default of evaluate.load
+_PROCESSES = {"num_process": 1, "process_id": 0}  # defaults of evaluate.load
 _SOFTWARE = """\
 @software{infolm_metric,
   title = {infolm: {InfoLM}, {BaryScore} and {MENLI} for {Hugging Face} evaluate},
@@ -38,35 +38,35 @@ _SOFTWARE = """\
 """
 _INPUTS_DESCRIPTION = """
 Args:
-    predictions (list of str): the texts to judge, at least one.
-    references (list of str, or list of lists of str): for each prediction its reference, or its
-        references, at least one each.
+    predictions (list of str): the texts to score, at least one.
+    references (list of str, or list of lists of str): one reference per prediction, or a non-empty
+        list of references per prediction.
 
-Settings can be given to `compute`, and to `evaluate.load` or the class, where they become the
-defaults of every `compute`.
+`compute` accepts settings as keyword arguments. Settings passed to `evaluate.load` or the class are
+the defaults for `compute`.
 """
 
 
 class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
-    """A metric of `evaluate` whose scores come from `scorer_type`.
+    """Base class of metrics for `evaluate`, which compute scores with `scorer_type`.
 
-    A metric is a subclass that names its scorer and holds its documentation. Pairs wait in memory,
-    and nothing is written to disk; several processes meet through `compute(ranks=...)`.
+    A metric is a subclass that sets its scorer and documentation. Added pairs are kept in memory,
+    and nothing is written to disk. Several processes exchange scores with `compute(ranks=...)`.
 
     Args:
         config_name: None; there are no configurations.
-        **settings: settings, by name, which become the defaults of every `compute`, and what
-            `evaluate.load` gives every metric: keep_in_memory, cache_dir, seed, hash,
-            experiment_id, max_concurrent_cache_files, timeout, and the defaults of num_process
-            and process_id.
+        **settings: settings as keyword arguments, the defaults for `compute`; and the arguments
+            that `evaluate.load` passes to every metric: keep_in_memory, cache_dir, seed, hash,
+            experiment_id, max_concurrent_cache_files, timeout, num_process and process_id (the
+            last two only with their default values).
 
     Raises:
-        TypeError, ValueError: a setting is unknown or wrong. No model is loaded yet.
+        TypeError, ValueError: a setting is unknown or invalid. No model is loaded yet.
     """
 
     scorer_type: ClassVar[type[Scorer]]
     description: ClassVar[str] = ""
-    paper: ClassVar[str] = ""  # evaluate's `citation` also names the software
+    paper: ClassVar[str] = ""  # BibTeX; the software is added to it
     examples: ClassVar[str] = ""
     reference_urls: ClassVar[list[str]] = []
 
@@ -74,17 +74,17 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
         if config_name not in (None, "default"):
             raise ValueError(
                 f"{type(self).__name__} has no configurations, got config_name={config_name!r}; "
-                'give settings by name, such as model_name_or_path="bundled"'
+                'pass settings as keyword arguments, such as model_name_or_path="bundled"'
             )
         parameters = inspect.getfullargspec(evaluate.Metric.__init__).args
         options = {name: settings.pop(name) for name in parameters if name in settings}
         for name, default in _PROCESSES.items():
             if options.get(name, default) != default:
                 raise ValueError(
-                    f"{name} must be {default}, got {options[name]!r}: processes do not exchange "
-                    "pairs through files; start them with torchrun or accelerate launch, and "
-                    'give compute ranks="share" (each has pairs of its own) or ranks="same" (each '
-                    "has all pairs)"
+                    f"{name} must be {default}, got {options[name]!r}, because processes do not "
+                    "exchange pairs through files; start them with torchrun or accelerate launch, "
+                    'and call compute with ranks="share" (each process has different pairs) or '
+                    'ranks="same" (each process has all pairs)'
                 )
         self.scorer = self.scorer_type(**settings)
         self._added: list[Pairs] = []
@@ -93,28 +93,28 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
 
     @property
     def name(self) -> str:
-        """The metric's name: "infolm", where evaluate would make "info_lm" of the class's."""
+        """Name of the metric ("infolm"; evaluate would derive "info_lm" from the class)."""
         return str(self.scorer_type.settings_type.metric)
 
     def unload(self) -> None:
-        """Free the model and what is kept; the next `compute` loads the model again."""
+        """Free the model and the cache; the next `compute` loads the model again."""
         self.scorer.unload()
 
     def __len__(self) -> int:
-        """The number of pairs added since the last `compute`."""
+        """Return the number of pairs added since the last `compute`."""
         return sum(map(len, self._added))
 
     def __getstate__(self) -> dict[str, Any]:
-        """What copies and pickles carry; the scorer among it loads its model itself.
+        """Return the state for copies and pickles, whose scorer loads its own model.
 
-        `datasets` pickles what a mapped function refers to, to fingerprint it. Methods that
-        evaluate has bound to this very metric stay here.
+        `datasets` pickles the objects that a mapped function refers to for its fingerprint.
+        Methods that evaluate has bound to this instance are omitted.
         """
         state = {**self.__dict__, "_added": list(self._added)}
         return {name: value for name, value in state.items() if not inspect.ismethod(value)}
 
     def _info(self) -> evaluate.MetricInfo:
-        """What evaluate knows of a metric: its documentation, and the kinds of input."""
+        """Return documentation and input types for evaluate."""
         settings = inspect.getdoc(self.scorer_type.settings_type)
         return evaluate.MetricInfo(
             description=self.description,
@@ -126,30 +126,30 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
         )
 
     def _build_data_dir(self) -> str:
-        """Where evaluate would write; nothing is written, so nothing is made."""
+        """Return the folder for evaluate's files without creating it, because it is not used."""
         return os.path.join(self._data_dir_root, self.name, self.config_name)
 
-    # evaluate extends the docstrings of the next three by the inputs description.
+    # evaluate appends the inputs description to the docstrings of the next three methods.
 
     def add(
         self, *, prediction: Any = None, reference: Any = None, source: Any = None, **inputs: Any
     ) -> None:
-        """Keep one prediction and its reference, or references, for `compute`.
+        """Add one prediction and its reference or references for `compute`.
 
         Args:
             prediction: a string.
             reference: a string, or a list of strings.
-            source: in place of a reference, for a metric that takes sources.
-            **inputs: `predictions` and `references` in their place: so calls `evaluate.combine`.
+            source: source text instead of a reference, for metrics that take sources.
+            **inputs: `predictions` and `references`, the argument names of `evaluate.combine`.
 
         Raises:
-            TypeError, ValueError: an argument is wrong, or strings and lists would be mixed.
+            TypeError, ValueError: an argument is invalid, or does not fit the pairs added before.
         """
         pair = {"predictions": prediction, "references": reference, "sources": source}
         check_names(inputs, _INPUTS, "add got an unknown argument")
         for name, value in inputs.items():
             if pair[name] is not None:
-                raise TypeError(f"add got both {name.removesuffix('s')} and {name}; give one")
+                raise TypeError(f"add got both {name.removesuffix('s')} and {name}; give only one")
             pair[name] = value
         references = self.scorer.settings.targets(pair["references"], pair["sources"])
         pairs = check_pairs([pair["predictions"]], [references])
@@ -158,16 +158,16 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
     def add_batch(
         self, *, predictions: Any = None, references: Any = None, sources: Any = None, **inputs: Any
     ) -> None:
-        """Keep predictions and their references for `compute`.
+        """Add predictions and their references for `compute`.
 
         Args:
             predictions: a list of strings, possibly empty.
-            references: for each its reference, or a list of its references.
-            sources: in place of references, for a metric that takes sources.
-            **inputs: refused, with the name that may have been meant.
+            references: one reference per prediction, or a list of references per prediction.
+            sources: source texts instead of references, for metrics that take sources.
+            **inputs: rejected with a suggestion.
 
         Raises:
-            TypeError, ValueError: an argument is wrong, or strings and lists would be mixed.
+            TypeError, ValueError: an argument is invalid, or does not fit the pairs added before.
         """
         check_names(inputs, _INPUTS, "add_batch got an unknown argument")
         references = self.scorer.settings.targets(references, sources)
@@ -188,29 +188,30 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
         verbose: bool = False,
         **settings: Any,
     ) -> dict[str, Any] | None:
-        """Scores of the pairs added before and of those given here; forgets them if all went well.
+        """Score the added pairs and the given pairs; on success, remove the added pairs.
 
         Args:
-            predictions: a list of strings, or None if all pairs were added before.
-            references: for each its reference, or a list of its references; likewise.
-            sources: in place of references, for a metric that takes sources.
+            predictions: a list of strings; None if all pairs were added before.
+            references: one reference per prediction, or a list of references per prediction; None
+                if all pairs were added before.
+            sources: source texts instead of references, for metrics that take sources.
             ranks: None, "share" or "same", as for `distributed_score`.
-            gather: "all" or "main", likewise.
-            return_scores: whether to give the scores of each pair.
-            details: False for the means alone, for tools that average every value.
-            rescale_with_baseline: True, False or a file of `infolm baseline`.
-            verbose: show progress.
-            **settings: hold for this call.
+            gather: "all" or "main", as for `distributed_score`.
+            return_scores: whether to return the score of each pair.
+            details: if False, return only the means, for tools that average every value.
+            rescale_with_baseline: True, False or a file written by `infolm baseline`.
+            verbose: show a progress bar.
+            **settings: settings for this call.
 
         Returns:
-            The scores as a dictionary, or None on a rank that `gather` leaves out.
+            The scores as a dictionary, or None on ranks other than 0 with `gather="main"`.
 
         Raises:
-            TypeError, ValueError: an argument is wrong; nothing was loaded, and what was added is
+            TypeError, ValueError: an argument is invalid; no model was loaded, and added pairs are
                 kept.
             OSError: the model cannot be found.
         """
-        added = list(self._added)  # another thread may go on adding
+        added = list(self._added)  # another thread may add more pairs meanwhile
 
         def call() -> Call:
             names = (*_INPUTS[:2], *_ARGUMENTS, *field_types(type(self.scorer.settings)))
@@ -237,35 +238,35 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
             pairs, call_settings, baseline, progress = call()
             if not len(pairs):
                 raise ValueError(
-                    "there is nothing to compute; give predictions and references, "
-                    "or add them before with add or add_batch"
+                    "compute needs at least one pair; give predictions and references, or add "
+                    "them first with add or add_batch"
                 )
             result = score_corpus(self.scorer, pairs, call_settings, baseline, progress)
         if result is not None:
-            # May raise, if warnings are errors.
+            # Raises if warnings are errors; the added pairs are then kept.
             warn(result.counts, self.scorer.warning_messages)
         for part in added:
-            with suppress(ValueError):  # gone where another thread computed it, too
+            with suppress(ValueError):  # another thread may have computed and removed it
                 self._added.remove(part)
         return None if result is None else result.as_dict(return_scores, details)
 
     def _alike(self, pairs: Pairs, sources: Any) -> Pairs:
-        """Return the pairs; raise ValueError if they do not fit the pairs that were added before.
+        """Return the pairs; raise ValueError if they do not fit the pairs added before.
 
-        Strings and lists cannot be mixed, nor references and `sources`.
+        Strings and lists cannot be mixed, and neither can references and `sources`.
         """
         pairs = replace(pairs, against_sources=sources is not None)
         if self._added and len(pairs) and self._added[0].against_sources != pairs.against_sources:
             names = ("references", "sources")
             raise ValueError(
                 f"{names[pairs.against_sources]} cannot be mixed with the "
-                f"{names[not pairs.against_sources]} that were added before; compute those first"
+                f"{names[not pairs.against_sources]} added before; first call compute for these"
             )
         if self._added and len(pairs) and self._added[0].several != pairs.several:
             kinds = ("strings", "lists of strings")
             raise ValueError(
-                f"references were {kinds[not pairs.several]} in what was added before and are "
-                f"{kinds[pairs.several]} now; give all of them as {kinds[not pairs.several]}, "
-                "or compute what was added first"
+                f"references must be {kinds[not pairs.several]} like the references added "
+                f"before, got {kinds[pairs.several]}; convert them, or first call compute for the "
+                "pairs added before"
             )
         return pairs

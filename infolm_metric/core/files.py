@@ -1,9 +1,9 @@
-"""Plain text files, read line by line, and files written as a whole.
+"""Reading of text files line by line, and atomic writing of files.
 
-Only a line feed ends a line. The other characters that Unicode counts as line ends (U+2028, U+0085,
-a lone carriage return) are part of a line, because splitting at them would shift every later pair.
-A byte order mark at the start is dropped, "-" is standard input, and a name that ends in .gz is
-decompressed. Every error is a ValueError that names the file, the line and the remedy.
+Only a line feed ends a line. Other line separators of Unicode (U+2028, U+0085, a lone carriage
+return) are part of the line, because splitting at them would shift every later pair. A byte order
+mark at the start is removed, "-" is standard input, and files whose names end in .gz are
+decompressed. Errors in files are ValueErrors that name the file, the line and the remedy.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from typing import IO
 
 STANDARD_INPUT = "-"
 LONGEST = 1 << 24
-"""Maximum bytes of a line and characters of a cell, against compressed files that explode."""
+"""Maximum bytes of a line and characters of a cell, as protection from decompression bombs."""
 
 
 # Reading.
 
 
 def check_exists(paths: Sequence[str], again: bool = False) -> None:
-    """Raise ValueError if a file does not exist, or cannot be read as often as it must be.
+    """Raise ValueError if a file does not exist, or is a stream that must be read repeatedly.
 
     With `again` every file is read more than once.
 
@@ -45,8 +45,8 @@ def check_exists(paths: Sequence[str], again: bool = False) -> None:
         stream = path == STANDARD_INPUT or not (os.path.isfile(path) or os.path.isdir(path))
         if stream and (again or path in paths[:number]):
             raise ValueError(
-                f"{label(path)} can be read once, and has to be read more often here; write it to "
-                "a file first"
+                f"{label(path)} can be read only once, but is needed more than once; write it to a "
+                "file first"
             )
 
 
@@ -56,16 +56,16 @@ def label(path: str) -> str:
 
 
 def read_lines(path: str) -> Iterator[tuple[int, str]]:
-    """Yield the number of each line, from 1, and the line with its line end."""
+    """Yield the number of each line, starting at 1, and the line including its line end."""
     number = 0
     try:
         with _open(path) as stream:
-            # Bytes split at line feeds only, which no other UTF-8 character contains.
+            # Lines of bytes end only at line feeds, and no other UTF-8 character contains one.
             for number, raw in enumerate(iter(partial(stream.readline, LONGEST + 1), b""), 1):
                 if len(raw) > LONGEST:
                     raise ValueError(
-                        f"{label(path)}, line {number}: longer than {LONGEST} bytes; put one text "
-                        "on a line"
+                        f"{label(path)}, line {number}: longer than {LONGEST} bytes; write one "
+                        "text per line"
                     )
                 line = raw.removeprefix(codecs.BOM_UTF8) if number == 1 else raw
                 if line:
@@ -108,18 +108,18 @@ def read_texts(path: str) -> Iterator[str]:
 def check_writable(path: str | os.PathLike[str], inputs: Iterable[str] = ()) -> None:
     """Raise ValueError if the file cannot be created, or is one of the inputs.
 
-    >>> check_writable("missing/scores.txt")
+    >>> check_writable("new/scores.txt")
     Traceback (most recent call last):
-    ValueError: cannot write missing/scores.txt: no folder 'missing'; name a file in one that exists
+    ValueError: cannot write new/scores.txt: no folder 'new'; choose a file in an existing folder
     """
-    target = Path(os.path.realpath(path))  # a link is followed to a folder that may not be there
+    target = Path(os.path.realpath(path))  # follows links, possibly to a missing folder
     if target.is_dir() or not target.parent.is_dir():
         folder = Path(path).parent if not Path(path).is_symlink() else target.parent
         problem = "it is a folder" if target.is_dir() else f"no folder {str(folder)!r}"
-        raise ValueError(f"cannot write {path}: {problem}; name a file in one that exists")
+        raise ValueError(f"cannot write {path}: {problem}; choose a file in an existing folder")
     if not os.access(target if target.exists() else target.parent, os.W_OK):
         raise ValueError(
-            f"cannot write {path}: permission denied; name a file in a folder that you may write to"
+            f"cannot write {path}: permission denied; choose a folder with write permission"
         )
     for source in map(Path, map(os.path.expanduser, inputs)):
         if (target.is_file() and source.is_file() and source.samefile(target)) or (
@@ -131,7 +131,7 @@ def check_writable(path: str | os.PathLike[str], inputs: Iterable[str] = ()) -> 
 
 
 def open_descriptor(path: str | os.PathLike[str]) -> int | None:
-    """Return the file descriptor that a path names, such as 1 for /dev/stdout, or None.
+    """Return the file descriptor for a path such as /dev/stdout, or None.
 
     >>> open_descriptor("/dev/stderr"), open_descriptor("/dev/fd/5"), open_descriptor("scores.txt")
     (2, 5, None)
@@ -143,34 +143,34 @@ def open_descriptor(path: str | os.PathLike[str]) -> int | None:
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:
-    """Write a file as `write_whole` does."""
+    """Write a text to a file atomically, see `write_whole`."""
     write_whole(path, [text.encode()])
 
 
 def write_whole(path: str | os.PathLike[str], parts: Iterable[bytes]) -> None:
-    """Write a file atomically; an existing file keeps its mode and its links.
+    """Write a file atomically; an existing file keeps its mode and links.
 
-    The content goes to a draft in the same folder, which replaces the file once all of it is on
-    the disk. Special files, files with several hard links and files in folders without write
+    The content is written to a draft in the same folder, which replaces the file when it is
+    complete. Special files, files with several hard links and files in folders without write
     permission are overwritten in place. Raises OSError if writing fails.
     """
     number, target = open_descriptor(path), Path(os.path.realpath(path))
     draft = target.with_name(f".infolm-{secrets.token_hex(8)}.tmp")
     try:
         if number is not None or not _replaceable(target):
-            # Opening a descriptor's path again would overwrite the file from its start.
+            # Opening the path of a descriptor would overwrite the file from its start.
             with open(target if number is None else os.dup(number), "wb") as file:
                 file.writelines(parts)
         else:
             with draft.open("wb") as file:
-                if target.exists():  # before there is anything to read
+                if target.exists():  # before the draft contains any data
                     shutil.copymode(target, draft)
                 file.writelines(parts)
             put_in_place(draft, target)
     except BrokenPipeError:
         raise
     except OSError as error:
-        message = f"cannot write {os.fspath(path)}: {error.strerror}; see that it has room"
+        message = f"cannot write {os.fspath(path)}: {error.strerror}; check the free disk space"
         raise OSError(message) from error
     finally:
         with suppress(OSError):  # a read-only disk refuses even to unlink a missing file
@@ -178,7 +178,7 @@ def write_whole(path: str | os.PathLike[str], parts: Iterable[bytes]) -> None:
 
 
 def put_in_place(draft: Path, target: Path) -> None:
-    """Replace the target by a finished draft; the target keeps its links."""
+    """Replace the target with a complete draft; the target keeps its links."""
     with draft.open("rb") as file:
         os.fsync(file.fileno())
         if not _replaceable(target):
@@ -187,14 +187,14 @@ def put_in_place(draft: Path, target: Path) -> None:
             draft.unlink()
             return
     os.replace(draft, target)
-    if os.name == "posix":  # the new name must be on the disk as well
+    if os.name == "posix":  # flushes the new name to the disk
         names = os.open(target.parent, os.O_RDONLY)
         os.fsync(names)
         os.close(names)
 
 
 def _replaceable(path: Path) -> bool:
-    """Return True for a new file, or one without further links in a writable folder."""
+    """Return True if the file can be replaced: it is new, or has one link in a writable folder."""
     if not path.exists():
         return True
     return path.is_file() and path.stat().st_nlink == 1 and os.access(path.parent, os.W_OK)

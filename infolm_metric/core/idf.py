@@ -1,4 +1,4 @@
-"""Inverse document frequencies: the table, its counting with `datasets`, the weights of a text."""
+"""Inverse document frequencies: tables, document counts with `datasets`, token weights."""
 
 from __future__ import annotations
 
@@ -21,32 +21,32 @@ from infolm_metric.core.inputs import as_list, check_text
 from infolm_metric.core.tokenization import TokenizedText, tokenize
 
 FORMAT, VERSION = "infolm idf table", 1
-COUNTS_VERSION = 3  # of the counts that datasets keeps in files
-REMEDY = "count it again with IDF.from_corpus and save it"
+COUNTS_VERSION = 3  # of the counts that datasets caches in files
+REMEDY = "create it again with IDF.from_corpus and save it"
 PROBE = "The cat's 3rd CAFÉ, naïve   in 東京: ½ #tag 🙂\n[MASK]"
-BATCH = 1000  # documents that become one row of counts
-SLICE = 100  # documents tokenised at a time: bounds memory where documents are long
-DISTINCT = 10  # documents; whether there are more makes no difference
+BATCH = 1000  # documents per row of counts
+SLICE = 100  # documents tokenized at a time; limits memory for long documents
+DISTINCT = 10  # maximum number of distinct documents that are recorded
 
-_sizes: dict[str, int] = {}  # by fingerprint; listing a large vocabulary takes most of a second
+_sizes: dict[str, int] = {}  # by fingerprint; listing a large vocabulary takes up to a second
 
 
 @dataclass(frozen=True, eq=False)
 class IDF:
-    """The document frequencies of one tokenizer's tokens in a corpus, and their inverses.
+    """Document frequencies of tokens in a corpus, and their IDF weights.
 
-    Tables are equal if documents, frequencies and tokenizer are.
+    Tables are equal if their documents, frequencies and tokenizers are equal.
 
     Attributes:
-        documents: how many were counted, at least 1.
-        document_frequency: for each token id the number of documents that contain it, int64
-            [vocab], from 0 to `documents`.
-        tokenizer: the fingerprint of the tokenizer that the ids belong to.
-        tokenizer_name: what to call it in messages.
-        digests: stand for distinct documents, ten at most; they tell if a corpus says anything.
+        documents: number of documents, at least 1.
+        document_frequency: number of documents that contain each token id, int64 [vocab], from 0
+            to `documents`.
+        tokenizer: fingerprint of the tokenizer.
+        tokenizer_name: name of the tokenizer for messages.
+        digests: hashes of up to ten distinct documents, to detect corpora that are too small.
 
     Raises:
-        ValueError: a frequency is not between 0 and `documents`, or no whole number.
+        ValueError: a frequency is not an integer between 0 and `documents`.
 
     >>> table = IDF(3, np.array([0, 2, 3]), "5f2e")
     >>> table.weights.round(4).tolist()
@@ -63,7 +63,7 @@ class IDF:
         frequency = np.asarray(self.document_frequency)
         if frequency.ndim != 1 or not np.issubdtype(frequency.dtype, np.integer):
             raise ValueError(
-                "document_frequency must be a one-dimensional array of whole numbers, "
+                "document_frequency must be a one-dimensional array of integers, "
                 f"got {frequency.dtype} of shape {frequency.shape}"
             )
         object.__setattr__(self, "documents", operator.index(self.documents))
@@ -72,7 +72,7 @@ class IDF:
         frequency = frequency.astype(np.int64)
         if frequency.size and not 0 <= frequency.min() <= frequency.max() <= self.documents:
             raise ValueError(
-                f"document_frequency must lie between 0 and documents={self.documents}, "
+                f"document_frequency must be between 0 and documents={self.documents}, "
                 f"got values from {frequency.min()} to {frequency.max()}"
             )
         frequency.setflags(write=False)
@@ -85,25 +85,25 @@ class IDF:
         return hash(self.fingerprint)
 
     def __str__(self) -> str:
-        """What a signature shows."""
+        """Return the label in signatures."""
         return f"table-{self.fingerprint}"
 
     @cached_property
     def weights(self) -> np.ndarray:
-        """log((N + 1) / (df + 1)), float64 [vocab]: 0 for a token that every document contains."""
+        """IDF weights log((N + 1) / (df + 1)), float64 [vocab]; 0 for tokens of every document."""
         weights: np.ndarray = np.log((self.documents + 1) / (self.document_frequency + 1))
         weights.setflags(write=False)
         return weights
 
     @cached_property
     def fingerprint(self) -> str:
-        """Twelve hexadecimal digits that stand for the contents: tokenizer, documents, counts."""
+        """Hash of tokenizer, number of documents and frequencies, twelve hexadecimal digits."""
         head = [VERSION, self.tokenizer, self.documents, len(self.document_frequency)]
         counts = self.document_frequency.astype("<i8").tobytes()
         return hashlib.sha256(json.dumps(head).encode() + counts).hexdigest()[:12]
 
     def __add__(self, other: IDF) -> IDF:
-        """The table of both corpora together; raises ValueError if the tokenizers differ.
+        """Return the table of both corpora together; raise ValueError if the tokenizers differ.
 
         >>> half = IDF(1, np.array([1, 0]), "5f2e")
         >>> (half + half).document_frequency.tolist()
@@ -113,8 +113,8 @@ class IDF:
             return NotImplemented
         if self.tokenizer != other.tokenizer:
             raise ValueError(
-                f"cannot add idf tables of two tokenizers, {self._owner} and {other._owner}; "
-                "count both with the same one"
+                f"cannot add idf tables of different tokenizers, {self._label} and {other._label}; "
+                "create both with the same tokenizer"
             )
         return IDF(
             self.documents + other.documents,
@@ -125,25 +125,25 @@ class IDF:
         )
 
     def check_tokenizer(self, fingerprint: str, name: str) -> None:
-        """Raise ValueError unless the table was counted with the tokenizer of this fingerprint.
+        """Raise ValueError unless the table belongs to the tokenizer with this fingerprint.
 
         Args:
-            fingerprint: of the tokenizer that is to be used.
-            name: what to call it.
+            fingerprint: fingerprint of the tokenizer.
+            name: name of the tokenizer for messages.
 
         Raises:
-            ValueError: it is another than the table's.
+            ValueError: the fingerprints differ.
         """
         if fingerprint != self.tokenizer:
             raise ValueError(
-                f"this idf table belongs to the tokenizer {self._owner}, not to "
-                f"{_owner(name, fingerprint)}; count it again with IDF.from_corpus and this "
-                "tokenizer, or use the model that the table belongs to"
+                f"this idf table belongs to the tokenizer {self._label}, not to "
+                f"{_tokenizer_label(name, fingerprint)}; create a table with IDF.from_corpus and "
+                "this tokenizer, or use the model of the table"
             )
 
     @property
-    def _owner(self) -> str:
-        return _owner(self.tokenizer_name, self.tokenizer)
+    def _label(self) -> str:
+        return _tokenizer_label(self.tokenizer_name, self.tokenizer)
 
     @classmethod
     def from_corpus(
@@ -155,28 +155,31 @@ class IDF:
         column: str = "text",
         processes: int | None = None,
     ) -> IDF:
-        """The table of a corpus, in which every string as given is one document, repeats included.
+        """Count the document frequencies of a corpus; each string is a document.
 
-        The counts of a `Dataset` that lies in files are kept beside it, where `datasets` keeps
-        its own: the second call reads no text.
+        Repeated strings count repeatedly. The counts of a `Dataset` stored in files are cached by
+        `datasets`, so that the next call does not read the texts again.
 
         Args:
-            corpus: a list of strings or anything like it, a `datasets.Dataset`, one of its columns,
-                or a stream (`datasets.IterableDataset`). A cell that is a list of strings is as
-                many documents.
-            tokenizer: one of `transformers`; tokens that it flags as special do not count.
-            max_length: how many tokens of a document are read, special ones included; None: all.
-            column: which to read where there are columns; without one named "text", the only one
-                that holds text.
-            processes: share the work on a `Dataset` or a list; None: the tokenizer's threads do.
+            corpus: a list of strings or another sequence of strings, a `datasets.Dataset`, one of
+                its columns, or a stream (`datasets.IterableDataset`). Each string in a cell with a
+                list of strings is a document.
+            tokenizer: a tokenizer of `transformers`; tokens that it flags as special are not
+                counted.
+            max_length: maximum tokens of a document, including special tokens; longer ones are
+                truncated. None: no limit.
+            column: column of a data set to read. If there is no column "text", the default is the
+                only column that contains text.
+            processes: number of processes for a `Dataset` or a list; None: the threads of the
+                tokenizer.
 
         Returns:
-            The table, of as many entries as the tokenizer has ids.
+            The table, with one entry per token id.
 
         Raises:
-            TypeError: `corpus` is nothing of the above.
-            ValueError: it is empty or something in it is not a string; it has no such column;
-                `max_length` leaves no room for a token; `processes` is less than 1.
+            TypeError: `corpus` has a different type.
+            ValueError: `corpus` is empty, contains something other than strings or lacks the
+                column; `max_length` is too small for one token; `processes` is less than 1.
 
         >>> from transformers import BertTokenizer
         >>> words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "a", "cat", "sat"]
@@ -189,8 +192,8 @@ class IDF:
         overhead = tokenizer.num_special_tokens_to_add()
         if max_length is not None and max_length <= overhead:
             raise ValueError(
-                f"max_length must be more than the {overhead} special tokens around a text, "
-                f"got {max_length!r}; None sets no limit"
+                f"max_length must be at least {overhead + 1} (one token and {overhead} special "
+                f"tokens), got {max_length!r}; use None for no limit"
             )
         if processes is not None and processes < 1:
             raise ValueError(f"processes must be at least 1, got {processes!r}")
@@ -206,9 +209,9 @@ class IDF:
 
         Args:
             documents: token ids, int64 [tokens] each.
-            size: of the vocabulary.
+            size: vocabulary size.
             tokenizer: fingerprint of the tokenizer.
-            tokenizer_name: for messages.
+            tokenizer_name: name of the tokenizer for messages.
 
         Returns:
             The table.
@@ -234,13 +237,13 @@ class IDF:
         return cls(documents, frequency, tokenizer, tokenizer_name, sample)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the table to one JSON file, which takes the place of an older one whole.
+        """Write the table to a JSON file atomically.
 
         Args:
-            path: where to.
+            path: path of the file; an existing file is replaced.
 
         Raises:
-            OSError: nothing can be written there; an older file is then as it was.
+            OSError: writing failed; an existing file is unchanged.
 
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
@@ -269,61 +272,61 @@ class IDF:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> IDF:
-        """The table that `save` wrote to `path`.
+        """Load a table that `save` wrote.
 
         Args:
-            path: of the file.
+            path: path of the file.
 
         Returns:
-            The table, equal to the one that was saved.
+            The table.
 
         Raises:
-            FileNotFoundError: there is no such file.
-            ValueError: it is not a table, is damaged, or has a format that is not known here.
+            FileNotFoundError: the file does not exist.
+            ValueError: the file is not a table, is damaged or has an unsupported version.
         """
         name = repr(os.fspath(path))
         try:
             record = json.loads(Path(path).read_bytes())
         except FileNotFoundError:
             raise FileNotFoundError(
-                f"there is no idf table {name}; check the path, or make one with IDF.from_corpus "
-                "and save it"
+                f"there is no idf table {name}; check the path, or create a table with "
+                "IDF.from_corpus and save it"
             ) from None
         except ValueError:
             record = None
         if not isinstance(record, dict) or record.get("format") != FORMAT:
-            raise ValueError(f"{name} is not an idf table, or a damaged one; {REMEDY}")
+            raise ValueError(f"{name} is not an idf table or is damaged; {REMEDY}")
         if record.get("version") != VERSION:
             raise ValueError(
-                f"{name} is an idf table of version {record.get('version')!r}, and this release "
-                f"reads version {VERSION}; update infolm-metric, or {REMEDY}"
+                f"{name} is an idf table of version {record.get('version')!r}, but this release "
+                f"supports version {VERSION}; update infolm-metric, or {REMEDY}"
             )
         with suppress(ArithmeticError, LookupError, MemoryError, TypeError, ValueError):
             frequency = np.zeros(record["vocabulary"], dtype=np.int64)
             frequency[np.asarray(record["token_ids"], dtype=np.int64)] = record["counts"]
-            owner = (record["tokenizer"], record["tokenizer_name"])
+            tokenizer = (record["tokenizer"], record["tokenizer_name"])
             digests = tuple(map(str, record.get("digests", ())))
-            table = cls(record["documents"], frequency, *owner, digests)
+            table = cls(record["documents"], frequency, *tokenizer, digests)
             if table.fingerprint == record["fingerprint"]:
                 return table
         raise ValueError(f"the idf table {name} is damaged; {REMEDY}")
 
 
-# What a corpus says about its tokens.
+# Statistics of a corpus.
 
 
 @dataclass(frozen=True)
 class CorpusStatistics:
-    """The table of each side of the pairs that was counted; empty where nothing is counted.
+    """Document frequencies of each side of the pairs that was counted.
 
-    What ties pairs together is only the inverse document frequencies of the corpus. Counts add up:
-    each part of a corpus is counted, the counts are added, and every part is scored with the sums.
+    Scores of a pair depend on other pairs only through these statistics. To score a corpus in
+    parts, count each part, add the statistics, and score every part with the sum.
     """
 
     tables: Mapping[str, IDF] = field(default_factory=dict)
 
     def __add__(self, other: CorpusStatistics) -> CorpusStatistics:
-        """The statistics of both parts together.
+        """Return the statistics of both parts together.
 
         >>> half = CorpusStatistics({"references": IDF(1, np.array([1, 0]), "5f2e")})
         >>> (half + CorpusStatistics() + half).tables["references"].documents
@@ -336,7 +339,7 @@ class CorpusStatistics:
 
     @property
     def distinct_documents(self) -> int:
-        """Distinct documents of the side that has fewest; 10 stands for any more, 0 for no count.
+        """Smallest number of distinct documents of a side, at most 10; 0 if none is counted.
 
         >>> table = IDF(2, np.array([2]), "5f2e", digests=("a0",))
         >>> CorpusStatistics({"references": table}).distinct_documents
@@ -345,10 +348,10 @@ class CorpusStatistics:
         return min((len(table.digests) for table in self.tables.values()), default=0)
 
     def idf_tables(self, settings: Any) -> tuple[IDF | None, IDF | None]:
-        """What weighs the candidates' tokens and the references': a table, or None: uniformly.
+        """Return the tables that weight candidates and references, None for uniform weights.
 
-        The table that the settings hold, or those counted. A corpus of fewer than two distinct
-        documents says nothing of its tokens, and is not used.
+        Tables come from the settings or these statistics. Weights are uniform for a corpus with
+        fewer than two distinct documents.
         """
         if isinstance(settings.idf, IDF):
             return settings.idf, settings.idf
@@ -358,7 +361,7 @@ class CorpusStatistics:
         return tables[0], tables[-1]
 
     def weight_scheme(self, settings: Any) -> str:
-        """What weighs the tokens of texts: "idf" or "uniform"."""
+        """Return the kind of token weights, "idf" or "uniform"."""
         return "uniform" if self.idf_tables(settings)[0] is None else "idf"
 
 
@@ -370,11 +373,11 @@ def count_rows(
     max_length: int | None,
     column: str,
 ) -> dict[str, list[Any]]:
-    """One row of counts for rows of text: documents, token ids, in how many each is, digests."""
+    """Count rows of text; return documents, token ids, their frequencies and digests."""
     if column not in rows:
         raise ValueError(
             f"corpus has no column {column!r}, only {', '.join(map(repr, rows))}; "
-            "name one with column="
+            "select one with column="
         )
     texts = list(_documents(zip(positions, rows[column], strict=True)))
     slices = (texts[start : start + SLICE] for start in range(0, len(texts), SLICE))
@@ -407,7 +410,7 @@ def _count(
     column: str,
     processes: int,
 ) -> Iterator[Mapping[str, Any]]:
-    """Rows of counts: of an iterator or a short list in this process, of others by `datasets`."""
+    """Yield rows of counts; `datasets` counts all but iterators and short lists."""
     count = partial(count_rows, tokenizer=tokenizer, max_length=max_length)
     in_memory = isinstance(corpus, list | tuple)
     if isinstance(corpus, Iterator) or (in_memory and (processes == 1 or len(corpus) <= BATCH)):
@@ -426,7 +429,7 @@ def _count(
             yield count(rows, range(start, stop), column=column)
             start = stop
         return
-    # Left to itself, datasets makes it from the tokenizer object, which use changes.
+    # Explicit, because datasets would hash the tokenizer object, which changes with use.
     side = tokenizer.truncation_side if max_length is not None else None
     state = [COUNTS_VERSION, dataset._fingerprint, fingerprint, column, max_length, side]
     numbers = List(Value("int32"))
@@ -436,7 +439,7 @@ def _count(
         "counts": numbers,
         "digests": List(Value("string")),
     }
-    processes = min(processes, -(-len(dataset) // BATCH))  # none without a batch of its own
+    processes = min(processes, -(-len(dataset) // BATCH))  # at least one batch per process
     counts = dataset.map(
         partial(count, column=column),
         with_indices=True,
@@ -455,7 +458,7 @@ def _count(
 def vocabulary_size(tokenizer: Any, fingerprint: str) -> int:
     """Return the number of token ids of a tokenizer with this fingerprint."""
     if fingerprint not in _sizes:
-        # The largest id, because a vocabulary with repeated lines has more ids than tokens.
+        # From the largest id, because a vocabulary with repeated lines has more ids than tokens.
         _sizes[fingerprint] = 1 + max(tokenizer.get_vocab().values())
     return _sizes[fingerprint]
 
@@ -472,7 +475,7 @@ def batches(items: Iterable[Any], size: int) -> Iterator[list[Any]]:
 
 
 def _documents(rows: Iterable[tuple[int, Any]]) -> Iterator[str]:
-    """The checked documents of numbered rows, each a string or a list of strings."""
+    """Yield the checked documents of numbered rows, which are strings or lists of strings."""
     for position, row in rows:
         several = isinstance(row, list | tuple | np.ndarray)
         for index, text in enumerate(row if several else [row]):
@@ -487,7 +490,7 @@ def _documents(rows: Iterable[tuple[int, Any]]) -> Iterator[str]:
 
 
 def _as_dataset(corpus: Any, column: str) -> tuple[Any, str]:
-    """The corpus as a data set with no more than the column of its texts, and that column."""
+    """Return the corpus as a data set with only its text column, and the name of the column."""
     from datasets import Column, Dataset, Features, IterableColumn, IterableDataset, Value
 
     sources = Dataset | IterableDataset
@@ -496,7 +499,7 @@ def _as_dataset(corpus: Any, column: str) -> tuple[Any, str]:
     if not isinstance(corpus, sources):
         texts = list(_documents(enumerate(as_list("corpus", corpus))))
         return Dataset.from_dict({"text": texts}, Features({"text": Value("string")})), "text"
-    # A transform of the user's makes columns of its own, and a stream may not know them yet.
+    # A transform can create other columns, and the columns of a stream can be unknown.
     if corpus.features is None or (
         isinstance(corpus, Dataset) and corpus.format["type"] == "custom"
     ):
@@ -505,7 +508,7 @@ def _as_dataset(corpus: Any, column: str) -> tuple[Any, str]:
     if column not in corpus.features:
         if column != "text" or len(text_columns) != 1:
             raise ValueError(
-                f"corpus has no column {column!r}; name one with column= (those that hold text: "
+                f"corpus has no column {column!r}; select one with column= (columns with text: "
                 f"{', '.join(map(repr, text_columns)) or 'none'})"
             )
         (column,) = text_columns
@@ -518,7 +521,7 @@ def _holds_text(feature: Any) -> bool:
 
 
 def _can_keep(dataset: Any) -> bool:
-    """True if counts can be kept beside the data set: it lies in files, in an open folder."""
+    """Return True if counts can be cached next to the files of the data set."""
     from datasets import is_caching_enabled
 
     files = dataset.cache_files
@@ -526,24 +529,24 @@ def _can_keep(dataset: Any) -> bool:
     return is_caching_enabled() and os.access(folder, os.W_OK)
 
 
-# The weights of a text.
+# Token weights of a text.
 
 
 @dataclass(frozen=True)
 class WeightedText:
-    """A text as it is to be scored: its tokens and their weights."""
+    """Tokens of a text and their weights."""
 
     key: tuple[bytes, bytes]  # equal for equal tokens with equal weights
     text: TokenizedText
     log_weights: np.ndarray  # float64 [maskable]
-    zero_weight: bool = False  # its weights were all 0, so they are uniform: worth a warning
+    zero_weight: bool = False  # all IDF weights are 0, so the weights are uniform (a warning)
 
     @classmethod
     def of(cls, text: TokenizedText, table: np.ndarray | None) -> WeightedText:
-        """The text with the inverse document frequencies of a table [vocab], or None for uniform.
+        """Weight the tokens of a text with a table [vocab], or uniformly for None.
 
-        Weights sum to 1 over the maskable positions. They are uniform, too, where all would be 0;
-        the logarithm of a single 0 is -inf.
+        Weights sum to 1 over the maskable positions. They are also uniform if all would be 0. The
+        logarithm of a weight 0 is -inf.
         """
         tokens = text.tokens
         weights = np.ones(len(tokens)) if table is None else table[tokens]
@@ -555,14 +558,14 @@ class WeightedText:
         return cls((text.ids.tobytes(), log_weights.tobytes()), text, log_weights, zero)
 
 
-# The tokenizer that a table belongs to.
+# Tokenizer of a table.
 
 
 def tokenizer_fingerprint(tokenizer: Any) -> str:
-    """Sixteen hexadecimal digits that stand for all that decides a tokenizer's ids.
+    """Return a hash of everything that determines the ids of a tokenizer, 16 hexadecimal digits.
 
-    Use, saving and loading do not change it; another vocabulary, normalisation or way to split
-    words does. It can also change with a new release of the `tokenizers` library.
+    It changes with the vocabulary, normalization or word splitting, and possibly with new releases
+    of the `tokenizers` library, but not with use, saving and loading.
 
     >>> from transformers import BertTokenizer
     >>> words = {"[UNK]": 0, "[CLS]": 1, "[SEP]": 2, "[PAD]": 3, "[MASK]": 4, "cat": 5}
@@ -572,23 +575,23 @@ def tokenizer_fingerprint(tokenizer: Any) -> str:
     """
     if not hasattr(tokenizer, "all_special_ids"):
         raise TypeError(
-            "tokenizer must be one of transformers, such as InfoLMScorer(...).tokenizer, "
+            "tokenizer must be a tokenizer of transformers, such as InfoLMScorer(...).tokenizer, "
             f"got {tokenizer!r}"
         )
     if tokenizer.is_fast:
         backend = tokenizer.backend_tokenizer
-        if backend.truncation is not None or backend.padding is not None:  # of its last call
-            # On a copy: to change the user's own, even for a moment, would disturb other threads.
+        if backend.truncation is not None or backend.padding is not None:  # from its last call
+            # On a copy, because changing the user's tokenizer could affect other threads.
             backend = type(backend).from_str(backend.to_str())
             backend.no_truncation()
             backend.no_padding()
         rules = backend.to_str()
-    else:  # written in Python: its vocabulary, and how it reads PROBE
+    else:  # written in Python: hash its vocabulary and the ids of PROBE
         vocabulary = sorted(tokenizer.get_vocab().items())
         rules = json.dumps([type(tokenizer).__name__, vocabulary, tokenizer(PROBE)["input_ids"]])
     special = json.dumps(sorted(tokenizer.all_special_ids))
     return hashlib.sha256((special + rules).encode()).hexdigest()[:16]
 
 
-def _owner(name: str, fingerprint: str) -> str:
+def _tokenizer_label(name: str, fingerprint: str) -> str:
     return f"{name or 'unnamed'!r} (fingerprint {fingerprint})"

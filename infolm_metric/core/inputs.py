@@ -1,4 +1,4 @@
-"""Candidates with their references: checked once, passed whole, divided into chunks that fit."""
+"""Input: candidates with their references, checked once and divided into chunks."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ Pair = tuple[str, list[str]]
 
 @dataclass(frozen=True)
 class Pairs:
-    """Candidates, each with its references.
+    """Candidates with their references.
 
-    `several` is true if lists of references were given, `against_sources` if sources take the place
-    of references.
+    `several` is true if lists of references were given, `against_sources` if the references are
+    sources.
     """
 
     predictions: list[str]
@@ -31,7 +31,7 @@ class Pairs:
 
     @classmethod
     def of(cls, pairs: Iterable[Pair], against_sources: bool = False) -> Pairs:
-        """The pairs, which were checked one by one.
+        """Collect pairs that are already checked.
 
         >>> Pairs.of([("a cat", ["the cat"])]).references
         [['the cat']]
@@ -48,7 +48,7 @@ class Pairs:
 
     @classmethod
     def joined(cls, parts: Iterable[Pairs]) -> Pairs:
-        """All pairs, one part after the other.
+        """Concatenate parts.
 
         >>> len(Pairs.joined([Pairs(["a"], [["b"]]), Pairs([], [])]))
         1
@@ -62,18 +62,18 @@ class Pairs:
         )
 
     def part(self, start: int, stop: int | None = None) -> Pairs:
-        """The pairs from position `start` on, up to `stop`.
+        """Return the pairs from `start` up to `stop`, exclusive.
 
         >>> Pairs(["a", "b"], [["c"], ["d"]]).part(1).predictions
         ['b']
         """
-        where = slice(start, stop)
-        predictions, references = self.predictions[where], self.references[where]
+        part = slice(start, stop)
+        predictions, references = self.predictions[part], self.references[part]
         return Pairs(predictions, references, self.several, self.against_sources)
 
     @property
     def counts(self) -> list[int]:
-        """The number of references of each pair, [pairs]."""
+        """Number of references of each pair, [pairs]."""
         return [len(group) for group in self.references]
 
     @property
@@ -88,16 +88,15 @@ class Pairs:
 
     @property
     def texts(self) -> Iterator[str]:
-        """Every text, pair by pair, the candidate before its references."""
+        """All texts, pair by pair, each candidate before its references."""
         return (text for candidate, group in self for text in (candidate, *group))
 
     def chunks(
         self, most_texts: int, size: Callable[[str], float] = lambda text: 1.0
     ) -> Iterator[Pairs]:
-        """The pairs in order, in parts of at most `most_texts` pairs, whose distinct texts fit.
+        """Divide the pairs into parts of at most `most_texts` pairs and distinct texts.
 
-        `size` tells how much of `most_texts` a text takes. A pair with larger texts than that is a
-        part of its own.
+        Each text counts as `size` texts. A pair that exceeds `most_texts` is a separate part.
 
         >>> pairs = Pairs.of([("a", ["b"]), ("b", ["a"]), ("c", ["d"])])
         >>> [len(part) for part in pairs.chunks(2)]
@@ -120,14 +119,14 @@ class Pairs:
 def check_pairs(
     predictions: Any, references: Any, *, allow_empty: bool = False, against_sources: bool = False
 ) -> Pairs:
-    """Return the checked pairs: equally many texts and references, at least one.
+    """Return checked pairs; predictions and references have equal lengths of at least one.
 
-    `predictions` is a list of strings and `references` a list of strings, or a list of lists of
-    strings with at least one in each. Tuples, numpy arrays, pandas series and columns of a
-    `datasets.Dataset` do as well as lists. With `allow_empty` both may be empty, as a batch may be.
+    `predictions` is a list of strings and `references` a list of strings, or a list of non-empty
+    lists of strings. Tuples, NumPy arrays, pandas series and columns of a `datasets.Dataset` are
+    also accepted. With `allow_empty` both may be empty.
 
     Raises:
-        TypeError: something is not a string or not a list.
+        TypeError: a value is not a string or not a list.
         ValueError: lengths differ, a list is empty, strings and lists are mixed, or a text is not
             valid Unicode.
 
@@ -143,8 +142,8 @@ def check_pairs(
         remedy = ""
         if groups and all(_is_list(group) and len(group) == len(candidates) for group in groups):
             remedy = (
-                f"; if these are lists of {len(candidates)} references each, as sacreBLEU takes "
-                "them, give list(zip(*references))"
+                f"; if references has one list of {len(candidates)} texts per reference, as in "
+                "sacreBLEU, pass list(zip(*references))"
             )
         raise ValueError(
             "predictions and references must be equally long, "
@@ -161,8 +160,8 @@ def check_pairs(
         if _is_list(group) != several and (_is_list(group) or isinstance(group, str)):
             kinds = ("a string", "a list")
             raise ValueError(
-                f"references mixes strings and lists: references[0] is {kinds[several]}, {name} "
-                f"{kinds[not several]}; give all as strings or all as lists of strings"
+                f"references must be all strings or all lists of strings, but references[0] is "
+                f"{kinds[several]} and {name} is {kinds[not several]}; convert them"
             )
         if not several or not _is_list(group):
             check_text(name, group)
@@ -170,16 +169,14 @@ def check_pairs(
         elif texts := check_texts(name, group):
             checked_groups.append(texts)
         else:
-            raise ValueError(
-                f"{name} is an empty list; give each prediction at least one reference"
-            )
+            raise ValueError(f"{name} is an empty list; give at least one reference per prediction")
     return Pairs(candidates, checked_groups, several, against_sources)
 
 
 def iterate_pairs(pairs: Iterable[Any]) -> Iterator[Pair]:
-    """Each pair, checked as it comes: a candidate with its reference or its list of references.
+    """Check and yield each pair of a candidate with its reference or list of references.
 
-    Raises TypeError or ValueError, which names the pair by its number, as `check_pairs` does.
+    Raises TypeError or ValueError with the index of the invalid pair.
 
     >>> list(iterate_pairs([("a cat", "the cat"), ("a dog", ["the dog", "one dog"])]))
     [('a cat', ['the cat']), ('a dog', ['the dog', 'one dog'])]
@@ -201,7 +198,7 @@ def iterate_pairs(pairs: Iterable[Any]) -> Iterator[Pair]:
 
 
 def check_texts(name: str, texts: Any) -> list[str]:
-    """The checked list of strings, possibly empty.
+    """Return a checked list of strings, possibly empty.
 
     >>> check_texts("texts", ("a", "b"))
     ['a', 'b']
@@ -213,49 +210,49 @@ def check_texts(name: str, texts: Any) -> list[str]:
 
 
 def check_text(name: str, text: Any) -> None:
-    """Raise TypeError or ValueError unless `text` is a string that can be encoded.
+    """Raise TypeError or ValueError unless `text` is a string of valid Unicode.
 
     >>> check_text("predictions[3]", None)
     Traceback (most recent call last):
-    TypeError: predictions[3] must be a string, got None; drop the pair or give an empty string
+    TypeError: predictions[3] must be a string, got None; remove the pair or use an empty string
     """
     if not isinstance(text, str):
-        # NaN is the missing text of pandas, and differs from itself.
+        # pandas represents missing texts as NaN.
         missing = text is None or type(text).__name__ == "NAType" or isinstance(text, float)
         label = "None" if text is None else f"{_brief.repr(text)} ({type(text).__name__})"
-        remedy = "drop the pair or give an empty string" if missing else "give its text"
+        remedy = "remove the pair or use an empty string" if missing else "convert it"
         raise TypeError(f"{name} must be a string, got {label}; {remedy}")
     if not text.isascii():
         try:
             text.encode()
         except UnicodeEncodeError as error:
             raise ValueError(
-                f"{name} has a lone surrogate ({text[error.start]!a}) at character {error.start}, "
-                "which is not valid Unicode; decode the text properly or remove it"
+                f"{name} must be valid Unicode, got a lone surrogate ({text[error.start]!a}) at "
+                f"character {error.start}; decode the text correctly or remove the character"
             ) from None
 
 
 def as_list(name: str, values: Any) -> list[Any]:
-    """The values as a list; raises TypeError for a bare string and for what is no list at all."""
+    """Convert a sequence to a list; raise TypeError for strings and other values."""
     if isinstance(values, str | bytes):
         raise TypeError(
-            f"{name} must be a list of strings, got the bare string {_brief.repr(values)}; "
-            f"wrap it in a list: [{_brief.repr(values)}]"
+            f"{name} must be a list of strings, got the string {_brief.repr(values)}; wrap it in a "
+            f"list: [{_brief.repr(values)}]"
         )
     if not _is_list(values):
         raise TypeError(
             f"{name} must be a list of strings, got {_brief.repr(values)} ({type(values).__name__})"
         )
-    for convert in ("tolist", "to_pylist"):  # of arrays and series, and of Arrow's columns
+    for convert in ("tolist", "to_pylist"):  # arrays and series; Arrow columns
         if hasattr(values, convert):
             return list(getattr(values, convert)())
     return list(values)
 
 
 def _is_list(values: Any) -> bool:
-    """True for what has a length and an order: lists, tuples, arrays, series, dataset columns.
+    """Return True for sequences other than strings: lists, tuples, arrays, series, columns.
 
-    Not for arrays without an axis, nor for data frames, whose items are their columns.
+    Scalars of NumPy and data frames, whose items are columns, are not sequences.
     """
     if isinstance(values, str | bytes | dict | set | frozenset) or not isinstance(values, Iterable):
         return False

@@ -1,4 +1,4 @@
-"""A checkpoint of a folder, the Hub or the package: tokenizer, weights, identity, device."""
+"""Checkpoints from a folder, the Hub or the package: tokenizer, weights, identity, device."""
 
 from __future__ import annotations
 
@@ -50,29 +50,35 @@ HASHED = (
     *("*.safetensors", "config.json", "tokenizer*", "vocab*", "merges.txt", "*.model"),
     *("added_tokens.json", "special_tokens_map.json", "*.index.json", "bpe.codes"),
 )
-# Files that hold all weights or list the shards that do; earlier ones are preferred.
+# Names of files with all weights or an index of shards, in order of preference.
 WEIGHTS = (SAFE_WEIGHTS_NAME, SAFE_WEIGHTS_INDEX_NAME, WEIGHTS_NAME, WEIGHTS_INDEX_NAME)
-# Before this version a crafted file could run code despite weights_only=True (CVE-2026-24747).
+# In earlier versions a crafted file can run code despite weights_only=True (CVE-2026-24747).
 SAFE_UNPICKLING = "2.10"
-HUB_TIMEOUT = 10  # seconds that the Hub has for its first answer
-# Beyond its weights a scorer holds a batch of activations and logits, and the readings that it
-# keeps; below this it would compete with a trainer that is about to allocate.
+HUB_TIMEOUT = 10  # seconds to wait for the first response of the Hub
+# In addition to weights a scorer needs memory for a batch of activations and logits, and for the
+# cache. With less, it would compete for memory with a training process on the same GPU.
 WORKING_MEMORY = 2 << 30  # bytes
-# Share of a GPU's memory that stays free for whoever else is at work there.
+# Fraction of a GPU's memory that is left to other processes.
 GPU_FREE_FRACTION = 0.1
-# To make a model transformers changes what is the whole process's, such as the default dtype: two
-# threads at once would spoil each other's models, and leave the caller another dtype.
+# Creating a model changes global state of the process, such as the default dtype. Concurrent
+# threads would corrupt each other's models and leave a different default dtype behind.
 LOADING = threading.RLock()
 
 
 @dataclass(frozen=True)
 class Architecture:
-    """What a metric needs of a model: the class that loads it, and how others are refused.
+    """Requirements of a metric for its model, with the messages for other models.
 
-    `fits` tells by the configuration if the class loads such a model, and `unfit` says of one that
-    does not what it is not; `remedy` what to choose instead. `part` is what a checkpoint of another
-    class lacks. "bundled" stands for the model in `folder`, and `variable` of the environment names
-    another.
+    Attributes:
+        auto: class of transformers that loads the model.
+        fits: returns True if the class can load a model with this configuration.
+        unfit: completes "this is a ... model, " in the message for a model that does not fit.
+        remedy: which model to choose instead.
+        part: the part that checkpoints of other classes lack, such as the head.
+        masks: True if the tokenizer needs a mask token.
+        folder: folder of the model "bundled".
+        variable: environment variable that names the default model.
+        attention: attention implementation of transformers; None for its default.
     """
 
     auto: Any
@@ -80,74 +86,73 @@ class Architecture:
     unfit: str
     remedy: str
     part: str
-    masks: bool = False  # True: the tokenizer must have a mask token
+    masks: bool = False
     folder: Path = BUNDLED_FOLDER
     variable: str = ModelSettings.model_variable
-    attention: str | None = None  # one of transformers' implementations
+    attention: str | None = None
 
 
 @dataclass(frozen=True)
 class Source:
-    """Where the files of a model are."""
+    """Location of the files of a model."""
 
     name: str
     place: str  # a folder, or a name on the Hub
     revision: str | None
     architecture: Architecture
-    offline: str  # why the Hub is not asked for files, if it is not
+    offline: str  # reason for using only local files; "" if the Hub can be reached
 
     def fetch(self, loader: Callable[..., Any]) -> Any:
-        """What `loader` makes of the model's files, with errors that say what to do."""
+        """Call `loader` for the model's files; raise OSError with a remedy if it fails."""
         options: dict[str, Any] = {} if self.revision is None else {"revision": self.revision}
         if self.offline:
             options["local_files_only"] = True
         try:
-            # Said outright, because transformers would otherwise ask at the terminal if to run it.
+            # Explicit, because transformers would otherwise ask for permission at the terminal.
             return loader(self.place, trust_remote_code=False, **options)
-        except Exception as error:  # tokenizers raises just that for a file that it cannot read
+        except Exception as error:  # tokenizers raises a plain Exception for an invalid file
             at = "" if self.revision is None else f" at revision {self.revision!r}"
             reason = str(error).strip().partition("\n")[0].rstrip(" .:")
-            if isinstance(error, LookupError):  # which tells the key alone
+            if isinstance(error, LookupError):  # its message is only the key
                 reason = f"{type(error).__name__}: {reason}"
-            elif isinstance(error, pickle.UnpicklingError):  # which recommends weights_only=False
+            elif isinstance(error, pickle.UnpicklingError):  # torch suggests weights_only=False
                 reason = (
-                    f"{WEIGHTS_NAME} is damaged or contains objects other than tensors, "
-                    "which could run code and are not loaded"
+                    f"{WEIGHTS_NAME} is damaged, or contains objects other than tensors, "
+                    "which are not loaded because they could run code"
                 )
             if self.offline:
-                reason += f" (the Hub: {self.offline})"
+                reason += f" (connection to the Hub: {self.offline})"
             raise OSError(
-                f"cannot load the model {self.name!r}{at}: {reason}. Check the name or path; "
-                f"weights must be in {SAFE_WEIGHTS_NAME}, which `save_pretrained` of transformers "
-                f"writes, or in {WEIGHTS_NAME}: {self.architecture.remedy}. Without a "
-                "connection to the Hub use a folder or the model that ships with infolm, "
-                f"model_name_or_path={BUNDLED!r}, for every call with "
-                f"{self.architecture.variable}={BUNDLED}; HF_HUB_OFFLINE=1 saves the wait for the "
-                "Hub"
+                f"cannot load the model {self.name!r}{at}: {reason}. Check the name or path. The "
+                f"weights must be in {SAFE_WEIGHTS_NAME} (written by save_pretrained()) or "
+                f"{WEIGHTS_NAME}; {self.architecture.remedy}. Without a connection to the Hub, use "
+                f"a local folder or the bundled model (model_name_or_path={BUNDLED!r}, or "
+                f"{self.architecture.variable}={BUNDLED} for all calls), and set HF_HUB_OFFLINE=1 "
+                "to skip the connection attempt"
             ) from error
 
 
 @dataclass(frozen=True)
 class Checkpoint(Source):
-    """A model's tokenizer with the facts that turn texts into what it reads; needs no weights."""
+    """Tokenizer and configuration of a model, without its weights."""
 
     tokenizer: Any
-    fingerprint: str  # what stands for all that decides the tokenizer's ids; idf tables record it
+    fingerprint: str  # of the tokenizer, see `tokenizer_fingerprint`
     template: Template
-    size: int  # entries of the model's vocabulary, V
-    limit: int | None  # tokens a text may have by default, special ones included; None: any
-    positions: int | None  # tokens the model can read at most; None: any
+    size: int  # of the vocabulary
+    limit: int | None  # default maximum length in tokens, including special tokens; None: none
+    positions: int | None  # maximum length that the model supports; None: no limit
     config: Any
 
     @property
     def states(self) -> int | None:
-        """Number of hidden states: the embeddings and every layer's; None: not known."""
+        """Number of hidden states, embeddings included; None if unknown."""
         depth = getattr(self.config, "num_hidden_layers", None)
         return None if depth is None else depth + 1
 
     @cached_property
     def identity(self) -> str:
-        """The model's name with its commit on the Hub, or with a hash of the files for a folder."""
+        """Name with the commit on the Hub, or folder name with a hash of the files."""
         folder = Path(self.place)
         if not folder.is_dir():
             return f"{self.name}@{self.commit}"
@@ -164,16 +169,16 @@ class Checkpoint(Source):
 
     @cached_property
     def commit(self) -> str | None:
-        """The commit on the Hub that the configuration is of."""
+        """Commit of the configuration on the Hub."""
         file = try_to_load_from_cache(self.place, "config.json", revision=self.revision)
-        # Downloads lie in snapshots/<commit>; what the Hub's client does not keep has none.
+        # Downloaded files are in snapshots/<commit>; files outside the cache have no known commit.
         return Path(file).parent.name if isinstance(file, str) else self.revision
 
     @cached_property
     def english(self) -> np.ndarray | None:
-        """What each token says against English, [vocab]; None for another vocabulary.
+        """Weights of tokens against English, int64 [vocab]; None for an unknown vocabulary.
 
-        Known of that of the bundled models alone, BERT's uncased English one.
+        Only the vocabulary of the bundled models, BERT's uncased English one, is known.
         """
         table = IDF.load(BUNDLED_FOLDER / "idf.json")
         if self.fingerprint != table.tokenizer:
@@ -181,52 +186,53 @@ class Checkpoint(Source):
         return token_weights(self.tokenizer.get_vocab(), table.weights)
 
     def text_limit(self, max_length: int | None) -> int | None:
-        """Tokens a text may have, special ones included: `max_length`, or else the model's limit.
+        """Return the maximum length in tokens: `max_length` if given, else the model's limit.
 
-        Raises ValueError if `max_length` leaves no room for a token or exceeds the model's limit.
+        Raises ValueError if `max_length` is too small for one token or exceeds the model's limit.
         """
         if max_length is None:
             return self.limit
         if max_length <= self.template.overhead:
             raise ValueError(
-                f"max_length must be at least {self.template.overhead + 1}, because "
-                f"the tokenizer adds {self.template.overhead} special tokens, got {max_length}"
+                f"max_length must be at least {self.template.overhead + 1} (one token and "
+                f"{self.template.overhead} special tokens), got {max_length}"
             )
         if self.positions is not None and max_length > self.positions:
             raise ValueError(
-                f"max_length must be at most {self.positions}, the positions this "
-                f"model has, got {max_length}; long_text='window' reads longer texts"
+                f"max_length must be at most {self.positions}, the maximum length of the model, "
+                f"got {max_length}; use long_text='window' for longer texts"
             )
         return max_length
 
 
 def open_checkpoint(name: str, revision: str | None, architecture: Architecture) -> Checkpoint:
-    """The tokenizer of a model and what its configuration says, without its weights.
+    """Load the tokenizer and configuration of a model, without its weights.
 
     Raises:
-        OSError: the model is not there, is damaged or cannot be reached.
-        ValueError: it has no such architecture, or its tokenizer no mask token or no words.
+        OSError: the model does not exist, is damaged or cannot be downloaded.
+        ValueError: the architecture does not fit, or the tokenizer lacks a mask token or its
+            vocabulary.
     """
     if name == BUNDLED and revision is not None:
-        raise ValueError(f"model_name_or_path={name!r} has no revisions, got {revision!r}")
+        raise ValueError(f"model_name_or_path={name!r} has no revisions, got {revision!r}; omit it")
     place, offline = str(architecture.folder) if name == BUNDLED else os.path.expanduser(name), ""
     if not os.path.isdir(place):
-        # A name on the Hub has one slash at most and does not begin like a path.
+        # Names on the Hub have at most one slash and do not start like a path.
         if place.startswith((".", os.sep)) or place.count("/") > 1:
             raise OSError(
-                f"cannot load the model {name!r}: there is no such folder. Check the path, or use "
-                f"the model that ships with infolm: model_name_or_path={BUNDLED!r}"
+                f"cannot load the model {name!r}: there is no such folder; check the path, or use "
+                f"the bundled model (model_name_or_path={BUNDLED!r})"
             )
         offline = _hub_error(place, revision)
     source = Source(name, place, revision, architecture, offline)
     config = source.fetch(AutoConfig.from_pretrained)
-    config._attn_implementation = None  # may name code on the Hub, which would be fetched and run
+    config._attn_implementation = None  # could name code on the Hub that would be executed
     tokenizer = source.fetch(AutoTokenizer.from_pretrained)
     if not architecture.fits(config):
         raise ValueError(
             f"{name!r} is a {config.model_type} model, {architecture.unfit}; {architecture.remedy}"
         )
-    with LOADING, torch.device("meta"):  # modules without memory for weights
+    with LOADING, torch.device("meta"):  # allocates no memory for weights
         skeleton = source.fetch(lambda place, **options: architecture.auto.from_config(config))
     positions = _positions(skeleton, config)
     model_max_length = tokenizer.model_max_length or positions
@@ -234,24 +240,24 @@ def open_checkpoint(name: str, revision: str | None, architecture: Architecture)
         isinstance(model_max_length, int | float) and model_max_length > 0
     ):
         raise ValueError(
-            f"the tokenizer of {name!r} says model_max_length {model_max_length!r}; set it to the "
-            "number of tokens that the model can read"
+            f"model_max_length of the tokenizer of {name!r} must be a positive number, got "
+            f"{model_max_length!r}; set it to the maximum length of the model in tokens"
         )
     limits = [int(limit) for limit in (positions, model_max_length) if limit]
-    # Tokenizers without a limit of their own report a number near 1e30.
+    # Tokenizers without a limit report a number near 1e30.
     limit = min(limits) if min(limits, default=1e30) < 1e29 else None
     size = config.vocab_size
-    # Where a tokenizer's files are missing, transformers makes one that knows no words.
+    # If the files of a tokenizer are missing, transformers creates one with an empty vocabulary.
     if not size / 10 <= len(tokenizer) <= size:
         raise ValueError(
-            f"the tokenizer of {name!r} has {len(tokenizer)} entries and the model {size}: its "
-            "files are missing, or it is another model's; use the tokenizer that the model was "
-            "trained with"
+            f"the tokenizer of {name!r} has {len(tokenizer)} tokens, but the model has {size}: "
+            "files are missing, or the tokenizer belongs to a different model; use the tokenizer "
+            "that the model was trained with"
         )
     template = find_template(tokenizer)
     if architecture.masks and template.mask < 0:
         raise ValueError(
-            f"the tokenizer of {name!r} has no mask token, so its model cannot predict masked "
+            f"the tokenizer of {name!r} has no mask token, so the model cannot predict masked "
             f"tokens; {architecture.remedy}"
         )
     return Checkpoint(
@@ -267,7 +273,7 @@ def open_checkpoint(name: str, revision: str | None, architecture: Architecture)
 
 
 def open_model(settings: ModelSettings, architecture: Architecture) -> Checkpoint:
-    """Open the checkpoint of the model that settings name, as `open_checkpoint`."""
+    """Open the checkpoint that settings name."""
     name = str(settings.model_name_or_path)
     return open_checkpoint(name, settings.model_revision, architecture)
 
@@ -275,39 +281,40 @@ def open_model(settings: ModelSettings, architecture: Architecture) -> Checkpoin
 def load_weights(
     checkpoint: Checkpoint, dtype: str, device: str | None, optional: str | None = None
 ) -> Any:
-    """The model of a checkpoint in evaluation mode on its device, by default a GPU that has room.
+    """Load the model of a checkpoint in evaluation mode.
 
-    Weights whose name holds `optional` may be missing.
+    The default device is a GPU if it has enough free memory. Weights whose name contains
+    `optional` may be missing.
 
     Raises:
-        OSError: the weights are not there, are damaged, or could run code.
-        ValueError: some of them are missing from the checkpoint.
+        OSError: the weights do not exist, are damaged, or could run code.
+        ValueError: the checkpoint lacks some weights.
     """
     if device is None or torch.device(device).type == "cpu":
         make_products_reproducible()
-    # From a folder, because transformers would look in pull requests on the Hub for other weights.
+    # From a folder, because transformers would also search pull requests on the Hub for weights.
     folder, architecture = checkpoint.place, checkpoint.architecture
     if not os.path.isdir(folder):
         folder = checkpoint.fetch(partial(_weights_folder, commit=checkpoint.commit))
     safetensors = checkpoint.fetch(lambda place, **options: _has_safetensors(folder))
-    # DeBERTa checkpoints as Microsoft published them name their masked-LM head differently.
+    # Microsoft's DeBERTa checkpoints use a different name for the masked-LM head.
     legacy = getattr(checkpoint.config, "legacy", False)
     for changes in ({}, {"legacy": False}) if legacy else ({},):
         config = copy.deepcopy(checkpoint.config)
-        # A configuration may name another file, which would be loaded unchecked.
+        # A configuration can name another file, which would be loaded without these checks.
         config.update({"transformers_weights": None, **changes})
-        # Random numbers that transformers draws for missing weights must not move the caller's.
+        # Random initialization of missing weights must not change the caller's random state.
         with LOADING, torch.random.fork_rng(devices=[]), _silenced_transformers():
             model, report = checkpoint.fetch(
                 lambda place, config=config, **options: architecture.auto.from_pretrained(
                     folder,
                     config=config,
-                    # Given even for float32: transformers 5 otherwise keeps a checkpoint's dtype.
+                    # Explicit, because transformers 5 would otherwise keep the checkpoint's dtype.
                     dtype=getattr(torch, dtype),
                     attn_implementation=architecture.attention,
                     use_safetensors=safetensors,
-                    weights_only=True,  # other weights are pickles, and must not run code
-                    ignore_mismatched_sizes=True,  # reported all the same
+                    weights_only=True,  # pickled weights must not run code
+                    ignore_mismatched_sizes=True,  # they are in the report
                     output_loading_info=True,
                 )
             )
@@ -320,44 +327,43 @@ def load_weights(
     raise ValueError(
         f"the checkpoint {checkpoint.name!r} lacks {len(missing_weights)} weights of "
         f"{type(model).__name__} ({names}): its {architecture.part} is missing or does not fit, "
-        f"and a random one would give random scores; {architecture.remedy}"
+        f"and random weights would give random scores; {architecture.remedy}"
     )
 
 
 def non_finite_error(output: str, dtype: str, cause: str = "", remedy: str = "") -> ValueError:
-    """The error where what a model gave is infinite or NaN; `cause` may be to blame, too."""
-    weights = "see if the model's weights are damaged"
-    first = weights if dtype == "float32" else "give dtype='float32'"
+    """Return the error for infinite or NaN output; `cause` names another possible reason."""
+    weights = "check that the model's weights are not damaged"
+    first = weights if dtype == "float32" else "use dtype='float32'"
     return ValueError(
-        f"the model's {output} are no finite numbers with dtype={dtype!r}{cause}; {remedy}{first}"
+        f"the model's {output} are not finite with dtype={dtype!r}{cause}; {remedy}{first}"
     )
 
 
 def fits_on_gpu(weights: int, free: int, total: int) -> bool:
-    """True if a GPU with `free` of `total` bytes can take a model of `weights` bytes.
+    """Return True if a model of `weights` bytes fits on a GPU with `free` of `total` bytes.
 
     >>> fits_on_gpu(weights=440 << 20, free=8 << 30, total=16 << 30)
     True
-    >>> fits_on_gpu(weights=440 << 20, free=3 << 30, total=16 << 30)  # a trainer fills the rest
+    >>> fits_on_gpu(weights=440 << 20, free=3 << 30, total=16 << 30)  # the rest is in use
     False
     """
     return weights + WORKING_MEMORY + GPU_FREE_FRACTION * total <= free
 
 
 def choose_device(weights: int) -> torch.device:
-    """The current GPU if it has room for a model of `weights` bytes, else the CPU, with a warning.
+    """Return the current GPU if a model of `weights` bytes fits, else the CPU with a warning.
 
-    The current GPU is the one that accelerate and torchrun scripts give each rank. Memory that
-    PyTorch has reserved for a trainer counts as taken, for its next step will want it.
+    Scripts started by accelerate or torchrun set the current GPU of each rank. Memory that PyTorch
+    has reserved counts as used, because the next training step needs it.
     """
     if torch.cuda.is_available():
         free, total = torch.cuda.mem_get_info()
         if fits_on_gpu(weights, free, total):
             return torch.device("cuda", torch.cuda.current_device())
         warnings.warn(
-            f"infolm: the GPU has {free >> 20} of {total >> 20} MiB free, too little beside other "
-            "work: the CPU is used, which is slower; give device='cuda' to use the GPU all the "
-            "same",
+            f"infolm: only {free >> 20} of {total >> 20} MiB of GPU memory are free; falling back "
+            "to the CPU (slower); set device='cuda' to use the GPU anyway",
             stacklevel=user_stacklevel(),
         )
     return torch.device("cpu")
@@ -365,7 +371,7 @@ def choose_device(weights: int) -> torch.device:
 
 @dataclass
 class TensorCache:
-    """Tensors by key, the longest unused dropped beyond `limit` bytes."""
+    """Least recently used cache of tensors, at most `limit` bytes."""
 
     limit: int = 0
     size: int = 0
@@ -375,23 +381,23 @@ class TensorCache:
         return len(self._tensors)
 
     def get(self, key: Hashable) -> Tensor | None:
-        """What is kept under `key`, or None."""
+        """Return the tensor under `key`, or None."""
         tensor = self._tensors.get(key)
         if tensor is not None:
             self._tensors.move_to_end(key)
         return tensor
 
     def put(self, key: Hashable, value: Tensor) -> None:
-        """Keep a value as long as there is room; it counts as used just now."""
+        """Add a tensor unless it exceeds the limit by itself."""
         if self.get(key) is None and value.nbytes <= self.limit:
-            # A copy: a view would keep more alive than is counted, and what was made in the midst
-            # of a pass would keep the memory around it from being given back.
+            # Cloned, because a view would keep its whole base tensor in memory, and a tensor
+            # allocated during a pass would prevent surrounding memory from being released.
             self._tensors[key] = value.clone()
             self.size += value.nbytes
             self.shrink(self.limit)
 
     def shrink(self, limit: int) -> None:
-        """Set the limit and drop what exceeds it."""
+        """Set the limit and remove the tensors that exceed it."""
         self.limit = limit
         while self.size > limit:
             _, tensor = self._tensors.popitem(last=False)
@@ -399,11 +405,11 @@ class TensorCache:
 
 
 class ModelHolder:
-    """One checkpoint with its model, loaded at the first use, and the cache of its encodings.
+    """A checkpoint, its model, which is loaded on first use, and the cache of its encodings.
 
     Args:
-        open: returns the checkpoint that settings name.
-        load: returns the model of a checkpoint for settings.
+        open: opens the checkpoint that settings name.
+        load: loads the model of a checkpoint with settings.
     """
 
     def __init__(
@@ -415,14 +421,14 @@ class ModelHolder:
         self.cache = TensorCache()
 
     def checkpoint(self, settings: ModelSettings) -> Checkpoint:
-        """Return the checkpoint, opened unless the last call used it."""
+        """Return the checkpoint that settings name; open it if it differs from the last one."""
         key = settings.model_name_or_path, settings.model_revision
         if self._checkpoint is None or self._checkpoint[0] != key:
             self._checkpoint = key, self._open(settings)
         return self._checkpoint[1]
 
     def model(self, settings: ModelSettings) -> Any:
-        """Return the model, loaded unless the last call used it; then the cache is emptied."""
+        """Return the model for settings; if it differs, load it and clear the cache."""
         checkpoint = self.checkpoint(settings)
         key = self._checkpoint and self._checkpoint[0], settings.device, settings.dtype
         if self._model is None or self._model[0] != key:
@@ -436,28 +442,28 @@ class ModelHolder:
 
 
 def _hub_error(source: str, revision: str | None) -> str:
-    """Why the Hub gives nothing, or "" if it answers or is not needed.
+    """Return the reason that the Hub cannot be reached, or "" if it responds or is not needed.
 
-    Asked once before its client is, which would ask for every file again for half a minute.
+    One request up front, because the client of the Hub would retry each file for half a minute.
     """
     if is_offline_mode():
         return ""
     try:
         url = hf_hub_url(source, "config.json", revision=revision)
         get_hf_file_metadata(url, timeout=HUB_TIMEOUT)
-    except HfHubHTTPError:  # an answer all the same, which loading explains
+    except HfHubHTTPError:  # a response; loading reports the error
         return ""
-    except Exception as error:  # of the HTTP library, whichever it is, and of the network below it
+    except Exception as error:  # of any HTTP library or the network
         return str(error) or type(error).__name__
     return ""
 
 
 def _weights_folder(source: str, commit: str | None, **options: Any) -> str:
-    """The folder that holds the weights, which are downloaded from the Hub at the commit."""
+    """Download the weights at a commit and return their folder."""
     options["revision"] = commit
     find: Callable[..., Any] = partial(cached_file, source, **options)
     files = (find(name, _raise_exceptions_for_missing_entries=False) for name in WEIGHTS)
-    # If there is none, asking once more raises the error that says so.
+    # If there is none, a request for the preferred file raises the error.
     file: str = next(filter(None, files), None) or find(SAFE_WEIGHTS_NAME)
     if file.endswith(".index.json"):
         get_checkpoint_shard_files(source, file, **options)  # type: ignore[no-untyped-call]
@@ -465,7 +471,7 @@ def _weights_folder(source: str, commit: str | None, **options: Any) -> str:
 
 
 def _weight_files(place: str, **_: Any) -> list[Path]:
-    """Return the files of a folder that transformers loads weights from."""
+    """Return the files in a folder from which transformers loads weights."""
     folder = Path(place)
     file = next((folder / name for name in WEIGHTS if (folder / name).is_file()), None)
     if file is None or file.suffix != ".json":
@@ -475,20 +481,20 @@ def _weight_files(place: str, **_: Any) -> list[Path]:
 
 
 def _has_safetensors(folder: str) -> bool:
-    """Return whether the weights are safetensors; reject pickles that torch cannot load safely."""
+    """Return True for safetensors; reject pickles that this torch cannot load safely."""
     files = _weight_files(folder)
     pickles = [file.name for file in files if file.suffix != ".safetensors"]
     if pickles and TorchVersion(torch.__version__) < SAFE_UNPICKLING:
         raise OSError(
-            f"{pickles[0]} is loaded safely only by torch >= {SAFE_UNPICKLING} (CVE-2026-24747), "
-            f"this is {torch.__version__}; upgrade torch or choose a model with {SAFE_WEIGHTS_NAME}"
+            f"loading {pickles[0]} safely needs torch >= {SAFE_UNPICKLING} (CVE-2026-24747), got "
+            f"{torch.__version__}; upgrade torch or choose a model with {SAFE_WEIGHTS_NAME}"
         )
     return bool(files) and not pickles
 
 
 @contextmanager
 def _silenced_transformers() -> Iterator[None]:
-    """Loads without transformers' progress bar and table of weights; leaves both as they were."""
+    """Hide the progress bar and loading report of transformers."""
     progress_bar, verbosity = logging.is_progress_bar_enabled(), logging.get_verbosity()
     logging.disable_progress_bar()  # type: ignore[no-untyped-call]
     logging.set_verbosity(max(verbosity, logging.ERROR))
@@ -501,11 +507,11 @@ def _silenced_transformers() -> Iterator[None]:
 
 
 def _positions(skeleton: nn.Module, config: Any) -> int | None:
-    """Number of positions the model has, less the padding offset of RoBERTa-like models."""
+    """Return the number of positions, without the padding offset of RoBERTa-like models."""
     limit = getattr(config, "max_position_embeddings", None)
     for module_name, module in skeleton.named_modules():
         if module_name.endswith("position_embeddings") and isinstance(module, nn.Embedding):
             offset = 0 if module.padding_idx is None else module.padding_idx + 1
-            # Some families keep spare rows, so what the configuration declares counts too.
+            # Some families have spare rows, so the configuration also limits the number.
             return min(module.num_embeddings - offset, limit or module.num_embeddings)
     return limit

@@ -1,9 +1,9 @@
-"""Which texts are of another kind than the English that the bundled models were trained on.
+"""Detection of texts other than English prose, the domain of the bundled models.
 
-A vocabulary of pieces spells nearly anything, so that unknown tokens do not show another language,
-program code or random letters. Here each token speaks for English or against it, and a text is
-unread where the sum is against it, as in naive Bayes. The weights are a logistic regression's on
-kinds of tokens, rounded; docs/reading_a_score.md has the figures.
+A subword vocabulary can spell nearly any text, so unknown tokens do not reveal other languages,
+program code or random letters. As in naive Bayes, each token has a weight for or against English,
+and a text is out of domain if the sum exceeds a limit. The weights are rounded coefficients of a
+logistic regression on classes of tokens; docs/reading_a_score.md reports the accuracy.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
-LIMIT = 4  # of the sum of a text's weights
-FEWEST = 6  # tokens; fewer, such as a foreign name alone, do not tell
-COMMON = 2.0  # idf of words that one paragraph in eight or more contains: the, of, in, is
+LIMIT = 4  # maximum sum of weights of an English text
+FEWEST = 6  # tokens; shorter texts, such as a foreign name, cannot be classified
+COMMON = 2.0  # maximum idf of common words (the, of, in, is), one paragraph in eight
 UNKNOWN = "[UNK]"
 BRACKETS = frozenset('():"')
 SYMBOLS = frozenset("={}[]<>_;|\\+*#@&^~`/")
-# Common words of other languages, and of program code, as the vocabulary spells them: without
-# accents. Those that are common in English as well are left out.
+# Common words of other languages and of program code, without accents, as in the vocabulary. Words
+# that are also common in English are omitted.
 WORDS = {
     "German": "der das und ist nicht ein eine einen den dem des mit auf von zu wir sie er ich im "
     "fur sich auch nach bei uber aus wird sind um zum zur vor oder haben wie werden als wenn "
@@ -41,14 +41,14 @@ ELSEWHERE = frozenset(" ".join(WORDS.values()).split())
 
 
 def token_weights(vocabulary: Mapping[str, int], idf: np.ndarray) -> np.ndarray:
-    """How far each token speaks against English, int64 [vocab]; below 0 for it.
+    """Return the weight of each token against English, int64 [vocab]; negative for English.
 
     Args:
-        vocabulary: the ids of BERT's uncased English WordPiece tokens.
+        vocabulary: token ids of BERT's uncased English WordPiece vocabulary.
         idf: inverse document frequencies of the ids in English paragraphs, [vocab].
 
     Returns:
-        A weight for each id.
+        The weight of each id.
     """
     weights = np.zeros(len(idf), dtype=np.int64)
     for entry, token in vocabulary.items():
@@ -74,9 +74,9 @@ def token_weights(vocabulary: Mapping[str, int], idf: np.ndarray) -> np.ndarray:
 
 
 def count_out_of_domain(texts: Iterable[np.ndarray], weights: np.ndarray | None) -> int:
-    """How many texts, each int64 [tokens], are of another kind than English prose.
+    """Count the texts, int64 [tokens] each, that are not English prose.
 
-    0 where no weights, int64 [vocab], are known.
+    The count is 0 without weights, int64 [vocab].
     """
     if weights is None:
         return 0

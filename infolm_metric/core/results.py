@@ -1,4 +1,4 @@
-"""What a scorer returns: scores, the signature that says how they were made, and warnings."""
+"""Results of a scorer: scores, signature and warnings."""
 
 from __future__ import annotations
 
@@ -13,39 +13,39 @@ from typing import Any
 from infolm_metric.core.baselines import BaselineStats
 from infolm_metric.core.signature import Signature
 
-TOO_MANY = 0.1  # share of the tokens, or texts, beyond which scores say little
-FEW_DOCUMENTS = 10  # distinct ones
+TOO_MANY = 0.1  # fraction of tokens or texts above which scores are not meaningful
+FEW_DOCUMENTS = 10  # fewer distinct documents cause a warning
 CALLERS = ("infolm_metric", "evaluate", "torch", "torchmetrics")
-"""Packages between a user's line and a warning."""
+"""Packages whose frames are skipped, so that a warning points to the user's line."""
 _TABLE = "a table of a larger corpus (IDF.from_corpus, infolm idf)"
 WARNING_MESSAGES = {
-    "too_long": "{count} of {texts} texts are longer than the model reads and were cut; "
-    "long_text='window' reads texts whole",
+    "too_long": "{count} of {texts} texts exceed the maximum length of the model and were "
+    "truncated; set long_text='window' to score them in full",
     "too_long_pairs": "{count} pairs of texts exceed the maximum length of the model and were "
-    "truncated, the longer text of a pair first; shorten them",
-    "empty": "{count} of {texts} texts have no token of their own: they are scored by what the "
-    "model makes of no text",
-    "one_token": "{count} of {texts} texts have no more tokens than are masked at once: the model "
-    "reads masks alone, so that 'yes' and 'no' score as copies",
-    "zero_weight": "{count} of {texts} texts have an inverse document frequency of 0 for every "
-    f"token: they are weighed uniformly; {_TABLE} tells their tokens apart",
-    "unknown_tokens": "{share:.0%} of the tokens are unknown to the model, as another script or "
-    "emoji are: it cannot tell them apart; use a model that knows them",
+    "truncated, the longer text of each pair first; shorten them",
+    "empty": "{count} of {texts} texts are empty (no tokens except special tokens) and were scored "
+    "by the model's prediction for a single mask; check the input",
+    "one_token": "{count} of {texts} texts were fully masked, so that the model cannot distinguish "
+    "texts such as 'yes' and 'no'; set interpolation > 0 or score longer texts",
+    "zero_weight": "{count} of {texts} texts contain only tokens with an inverse document "
+    f"frequency of 0 and were weighted uniformly; set idf to {_TABLE}",
+    "unknown_tokens": "{fraction:.0%} of the tokens are unknown to the model, for example another "
+    "script or emoji; the model cannot distinguish them; use a model with a suitable vocabulary",
     "out_of_domain": "{count} of {texts} texts look like another language, program code or random "
-    "letters: the model was trained on English prose, and their scores are not meaningful; use a "
-    "model trained on such texts",
-    "one_document": "one distinct text does not tell rare tokens from common ones: all are weighed "
-    f"alike, as by idf=False; give idf {_TABLE} to tell them apart",
-    "few_documents": "which tokens are rare is known from {count} distinct texts only; give idf "
-    f"{_TABLE}, or idf=False to weigh all alike",
+    "letters; their scores are not meaningful, because the model was trained on English prose; use "
+    "a model trained on such texts",
+    "one_document": "IDF needs at least two distinct documents; using uniform weights (as with "
+    f"idf=False); set idf to {_TABLE} for other weights",
+    "few_documents": "IDF weights are unreliable, because the corpus has only {count} distinct "
+    f"documents; set idf to {_TABLE}, or to False for uniform weights",
 }
-"""What there is to warn of, by kind."""
+"""Warnings by kind."""
 KINDS = tuple(kind for kind in WARNING_MESSAGES if kind != "one_document")
-"""Counts of texts, tokens or documents that results name, beside "texts" and "tokens" in all."""
+"""Keys of the warning counts in a result. The totals are counted as "texts" and "tokens"."""
 
 
 def nonzero_counts(counts: Mapping[str, int]) -> dict[str, int]:
-    """The counts that a result names: of the kinds that occurred.
+    """Return the counts of the warnings that occurred.
 
     >>> nonzero_counts(Counter(texts=3, empty=1, few_documents=12))
     {'empty': 1}
@@ -57,7 +57,7 @@ def nonzero_counts(counts: Mapping[str, int]) -> dict[str, int]:
 
 
 def is_reliable(counts: Mapping[str, int]) -> bool:
-    """True if the model could read nearly all of the texts, so that a verdict says something."""
+    """Return True if few enough texts are short, unknown or out of domain for a verdict."""
     texts, tokens = (TOO_MANY * counts.get(kind, 0) for kind in ("texts", "tokens"))
     short_texts = counts.get("one_token", 0) + counts.get("empty", 0)
     out_of_domain = counts.get("out_of_domain", 0)
@@ -68,24 +68,24 @@ def is_reliable(counts: Mapping[str, int]) -> bool:
     )
 
 
-def warn(counts: Mapping[str, int], sentences: Mapping[str, str]) -> None:
-    """Warn once for each kind that is worth it, at the user's line.
+def warn(counts: Mapping[str, int], messages: Mapping[str, str]) -> None:
+    """Warn once per kind, at the user's line.
 
-    `sentences` are a metric's own, by kind.
+    `messages` by kind of warning replace the common ones.
     """
-    sentences = {**WARNING_MESSAGES, **sentences}
+    messages = {**WARNING_MESSAGES, **messages}
     for kind, count in nonzero_counts(counts).items():
         texts, total = counts["texts"], counts["tokens" if kind == "unknown_tokens" else "texts"]
         if kind in ("unknown_tokens", "out_of_domain") and count <= TOO_MANY * total:
-            continue  # a few may be so by mistake
+            continue  # a few may be false alarms
         kind = "one_document" if kind == "few_documents" and count == 1 else kind
-        share = count / total if total else 0
-        sentence = sentences[kind].format(count=count, texts=texts, share=share)
-        warnings.warn(f"infolm: {sentence}", stacklevel=user_stacklevel())
+        fraction = count / total if total else 0
+        message = messages[kind].format(count=count, texts=texts, fraction=fraction)
+        warnings.warn(f"infolm: {message}", stacklevel=user_stacklevel())
 
 
 def user_stacklevel() -> int:
-    """Return the stacklevel with which the calling function warns at the user's line."""
+    """Return the `stacklevel` that attributes a warning of the caller to the user's line."""
     frame, level = sys._getframe(1), 1
     while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] in CALLERS:
         frame, level = frame.f_back, level + 1
@@ -93,7 +93,7 @@ def user_stacklevel() -> int:
 
 
 Extra = Mapping[str, Mapping[str, Mapping[str, list[float]]]]
-"""Further numbers of each pair: key -> score name -> part -> [pairs]."""
+"""Additional values per pair: key -> score name -> part -> [pairs]."""
 
 
 @dataclass(frozen=True)
@@ -101,9 +101,9 @@ class ChunkScores:
     """Scores of the pairs of a chunk.
 
     Attributes:
-        scores: by score name, [pairs] each.
-        counts: of texts, tokens, and texts by kind of warning.
-        extra: further numbers of each pair.
+        scores: scores by name, [pairs] each.
+        counts: numbers of texts and tokens, and of texts by kind of warning.
+        extra: additional values per pair.
     """
 
     scores: dict[str, list[float]]
@@ -112,7 +112,7 @@ class ChunkScores:
 
     @classmethod
     def join(cls, parts: Sequence[ChunkScores]) -> ChunkScores:
-        """Join consecutive chunks, at least one."""
+        """Concatenate one or more consecutive chunks."""
         if len(parts) == 1:
             return parts[0]
         extra = {
@@ -125,22 +125,23 @@ class ChunkScores:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Result(Mapping[str, Any]):
-    """Scores of every pair, by the full name of each kind of score that was asked for.
+    """Scores of all pairs.
 
-    Reads like the dictionary that `compute` returns. `dict(result)` and `as_dict()` return that
-    dictionary, for `json.dumps` and other functions that accept only a `dict`.
+    A result is a mapping with the keys of the dictionary that `compute` returns. Use
+    `dict(result)` or `as_dict()` for functions that accept only a `dict`, such as `json.dumps`.
 
     Attributes:
-        metric: its name, under which the mean stands.
-        scores: those of every pair, by the kind of score.
-        signature: all that can change them, with the versions.
-        higher_is_better: the direction.
-        counts: of texts, tokens, and those that are not scored quite as they were written.
-        several: True if a list of kinds was asked for, even of one.
-        rescaled: the scores with 1 for the best possible and 0 for unrelated texts, if asked for.
-        baseline: statistics of unrelated texts by score name, for the number of references that
-            most pairs have; None if no baseline fits.
-        extra: more numbers of each pair, by their key in the dictionary and the kind of score.
+        metric: name of the metric and key of the mean.
+        scores: scores by full name, [pairs] each.
+        signature: everything that can change the scores, including versions.
+        higher_is_better: direction of the scores.
+        counts: numbers of texts and tokens, and of texts by kind of warning.
+        several: True if a list of score names was requested, even a list of one.
+        rescaled: scores rescaled so that 1 is the best possible score and 0 the mean score of
+            unrelated texts, by name; empty without a baseline.
+        baseline: statistics of unrelated texts by score name, for the most frequent number of
+            references; None if no baseline matches.
+        extra: additional values per pair, by key of the dictionary and score name.
 
     >>> scores = {"l1_distance": [0.5, 1.5]}
     >>> result = Result("infolm", scores, Signature({"idf": False}), higher_is_better=False)
@@ -168,18 +169,18 @@ class Result(Mapping[str, Any]):
         return f"<Result of {pairs} {noun}: {means} ({better} is better), {self.signature!r}>"
 
     def mean(self, name: str) -> float:
-        """The corpus score: the mean of the pairs' scores.
+        """Return the corpus score, the mean of the scores of all pairs.
 
         Args:
-            name: of the kind of score.
+            name: full name of the score.
 
         Returns:
-            A number between the smallest and the largest score.
+            The mean, which rounding never moves outside the range of the scores.
         """
         return mean(self.scores[name])
 
     def columns(self) -> dict[str, list[float]]:
-        """Return all numbers of the pairs by column: scores, rescaled scores, extra numbers.
+        """Return all values per pair by column: scores, rescaled scores, additional values.
 
         >>> scores, rescaled = {"l1_distance": [0.5]}, {"l1_distance": [0.75]}
         >>> Result("infolm", scores, Signature({}), False, rescaled=rescaled).columns()
@@ -196,16 +197,16 @@ class Result(Mapping[str, Any]):
 
         Args:
             return_scores: whether to include the scores of the pairs.
-            details: False returns only the means, for tools that average every value.
+            details: if False, return only the means, for tools that average every value.
 
         Returns:
-            Means, scores, direction, signature and warnings, by name.
+            Means, scores, direction, signature and warnings by key.
 
         >>> scores = {"l1_distance": [0.5, 1.5]}
         >>> Result("infolm", scores, Signature({}), False).as_dict(details=False)
         {'infolm': 1.0}
         """
-        # The only value if one kind was asked for by name.
+        # A single score requested by name is returned without its name.
         unwrap = dict if self.several else lambda by_name: next(iter(by_name.values()))
         means = {name: mean(column) for name, column in self.scores.items()}
         result = {self.metric: unwrap(means)}
@@ -254,15 +255,15 @@ class Result(Mapping[str, Any]):
 
 @dataclass(frozen=True)
 class Summary:
-    """Means of a whole corpus, without the scores of its pairs.
+    """Means of a corpus, without the scores of its pairs.
 
     Attributes:
         pairs: number of pairs.
-        means: by column of scores.
+        means: mean per column of scores.
         signature: everything that can change the scores.
-        counts: of texts, tokens, and texts by kind of warning.
-        baseline: statistics of unrelated texts by score name, or None if no baseline fits.
-        resumed: pairs that an earlier run of the job had scored.
+        counts: numbers of texts and tokens, and of texts by kind of warning.
+        baseline: statistics of unrelated texts by score name; None if no baseline matches.
+        resumed: number of pairs that an earlier run of the job scored.
     """
 
     pairs: int
@@ -274,9 +275,9 @@ class Summary:
 
 
 def join_results(parts: Sequence[Result]) -> Result:
-    """The results of consecutive parts of a corpus as one.
+    """Join the results of consecutive parts of a corpus.
 
-    Raises ValueError if they were not scored alike.
+    Raises ValueError if their signatures differ.
 
     >>> counts = Counter(texts=2)
     >>> half = Result("infolm", {"l1_distance": [0.5]}, Signature({}), False, counts)
@@ -287,14 +288,14 @@ def join_results(parts: Sequence[Result]) -> Result:
     first = parts[0]
     for part in parts:
         if difference := first.signature.differences(part.signature):
-            raise ValueError(f"the parts were not scored alike: {difference}; score them again")
+            raise ValueError(f"the signatures of the parts differ: {difference}; score them again")
     whole = ChunkScores.join([ChunkScores(part.scores, part.counts, part.extra) for part in parts])
     rescaled = _appended([part.rescaled for part in parts])
     return replace(first, rescaled=rescaled, **vars(whole))
 
 
 def add_counts(parts: Iterable[Mapping[str, int]]) -> Counter[str]:
-    """The counts of consecutive parts of a corpus together, on which idf rests as a whole.
+    """Add the counts of parts of a corpus, except few_documents, which is counted per corpus.
 
     >>> add_counts([Counter(texts=3, empty=1), Counter(texts=5, few_documents=2)])
     Counter({'texts': 8, 'few_documents': 2, 'empty': 1})
@@ -308,7 +309,7 @@ def add_counts(parts: Iterable[Mapping[str, int]]) -> Counter[str]:
 
 
 def mean(values: Sequence[float]) -> float:
-    """The mean, which rounding does not carry beyond the values."""
+    """Return the mean, clipped to the range of the values because of rounding."""
     average = sum(value / len(values) for value in values)
     return min(max(average, min(values)), max(values))
 

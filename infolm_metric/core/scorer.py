@@ -24,35 +24,35 @@ from infolm_metric.core.results import ChunkScores, Result, add_counts, warn
 from infolm_metric.core.settings import ordered_fields
 from infolm_metric.core.signature import Signature
 
-READ_AHEAD = 256  # pairs of a stream
+READ_AHEAD = 256  # pairs of a stream that are read ahead
 COUNTED = 10_000  # pairs of a stream whose documents are counted at a time
 CHUNK = 1024  # pairs scored at a time
 
 Progress = Callable[[float], object]
-"""Called with the fraction of a chunk that is done."""
+"""Function that is called with the completed fraction of a chunk."""
 
 
 class Scorer(ABC):
-    """Scores candidates against references.
+    """Base class of scorers, which score candidates against references.
 
-    A metric is a subclass that implements `score_chunk` and, if it has them, `bounds` and
+    A metric is a subclass that implements `score_chunk` and, if applicable, `bounds` and
     `model_fields`. A metric that encodes each text once and compares encodings extends
-    `core.encoding.EncodingScorer` instead. A model is loaded at the first use and kept.
+    `core.encoding.EncodingScorer` instead. The model is loaded on first use and kept.
 
     Args:
-        settings: the metric's settings, or None for the defaults.
-        **changed: settings as keyword arguments; every method takes them for one call.
+        settings: settings of the metric; None for the defaults.
+        **changed: settings as keyword arguments; every method accepts them for one call.
 
     Raises:
-        TypeError, ValueError: a setting is unknown or wrong.
+        TypeError, ValueError: a setting is unknown or invalid.
     """
 
     settings_type: ClassVar[type[Any]]
     higher_is_better: ClassVar[bool] = False
     perfect_score_label: ClassVar[str] = ""
-    """Meaning of the best score, if a few words can express it."""
+    """Short description of the best score."""
     warning_messages: ClassVar[Mapping[str, str]] = {}
-    """Messages of the metric by kind of warning, in addition to the common ones."""
+    """Messages by kind of warning that replace the common ones."""
 
     def __init__(self, settings: Any = None, **changed: Any) -> None:
         if settings is None:
@@ -61,7 +61,7 @@ class Scorer(ABC):
             self.settings = settings.replace(**changed)
         else:
             raise TypeError(f"settings must be {self.settings_type.__name__}, got {settings!r:.80}")
-        self.lock = threading.RLock()  # one call at a time, because the model and cache are shared
+        self.lock = threading.RLock()  # one call at a time, because calls share the model and cache
         self.unload()
 
     def __repr__(self) -> str:
@@ -73,7 +73,7 @@ class Scorer(ABC):
         return f"{type(self).__name__}({', '.join(labels)})"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Copy and pickle the settings; copies load the model themselves."""
+        """Copy and pickle only the settings; each copy loads its own model."""
         return type(self), (self.settings,)
 
     def score(
@@ -90,21 +90,21 @@ class Scorer(ABC):
 
         Args:
             predictions: the candidates, a list of strings.
-            references: for each candidate its reference, or a list of its references.
-            sources: the texts that the predictions were made from, in place of references, for
-                metrics that take sources (MENLI).
-            rescale_with_baseline: add scores on a scale on which the best possible score is 1 and
-                the mean of unrelated texts 0: True (by the package's baseline) or a file made by
-                `infolm baseline`.
-            verbose: show progress.
-            **changed: override the scorer's own settings for this call.
+            references: one reference per candidate, or a list of references per candidate.
+            sources: source texts to score against instead of references, for metrics that take
+                sources (MENLI).
+            rescale_with_baseline: True to add scores rescaled with the package's baseline, so that
+                1 is the best possible score and 0 the mean score of unrelated texts; or a file
+                written by `infolm baseline`.
+            verbose: show a progress bar.
+            **changed: override the scorer's settings for this call.
 
         Returns:
-            A mapping: the mean under the metric's name, "scores" of each pair,
+            A mapping: the mean under the metric's name, "scores" of the pairs,
             "higher_is_better", "signature" and "warnings".
 
         Raises:
-            TypeError, ValueError: an argument is wrong; no model was loaded.
+            TypeError, ValueError: an argument is invalid; no model was loaded.
             OSError: the model cannot be found.
         """
         settings = self.settings.replace(**changed)
@@ -117,29 +117,29 @@ class Scorer(ABC):
         return result
 
     def stream(self, pairs: Iterable[Any], **changed: Any) -> Iterator[dict[str, float]]:
-        """Score pairs as they come, in order, for any number of pairs.
+        """Score a stream of any number of pairs, in order.
 
         A few hundred pairs are read ahead. With idf "references" or "separate" the pairs are read
-        twice, so that they must not be an iterator; `idf=False` or a table needs one pass.
+        twice, so they cannot be an iterator; `idf=False` or a table needs only one pass.
 
         Args:
             pairs: an iterable of (candidate, reference) or (candidate, list of references).
-            **changed: override the scorer's own settings for this call.
+            **changed: override the scorer's settings for this call.
 
         Returns:
-            An iterator of dictionaries, the scores of a pair by name.
+            An iterator over the pairs that yields their scores by name.
 
         Raises:
-            TypeError, ValueError: an argument is wrong, or, later, a pair.
+            TypeError, ValueError: an argument is invalid, or, during iteration, a pair.
         """
         settings = self.settings.replace(**changed)
         if isinstance(pairs, str | bytes) or not isinstance(pairs, Iterable):
             raise TypeError(f"pairs must be an iterable of (candidate, reference), got {pairs!r}")
         if isinstance(pairs, Iterator) and settings.idf_sides:
             raise ValueError(
-                "idf needs to read the pairs twice, once to count documents, and pairs is an "
-                f"iterator ({type(pairs).__name__}); pass idf=False, a table made with "
-                "IDF.from_corpus or `infolm idf`, or pairs that can be read again, such as a list "
+                f"pairs is an iterator ({type(pairs).__name__}), which can be read only once, but "
+                f"idf={settings.idf!r} reads the pairs twice, first to count documents; pass "
+                "idf=False, a table (IDF.from_corpus, infolm idf), or an iterable such as a list "
                 "or a data set"
             )
 
@@ -166,21 +166,22 @@ class Scorer(ABC):
         against_sources: bool = False,
         **changed: Any,
     ) -> Signature:
-        """Return the signature of scores with these settings: everything that can change them.
+        """Return the signature of scores, which contains everything that can change them.
+
+        Scores with equal signatures are equal for the same inputs, within float32 tolerance. The
+        weights of the model are not loaded.
 
         Args:
-            settings: in place of the scorer's own.
-            statistics: of the corpus; the signature then contains the weights used.
-            against_sources: True if sources take the place of references.
+            settings: replace the scorer's settings.
+            statistics: corpus statistics; they add the token weights used to the signature.
+            against_sources: True if scores are computed against sources.
             **changed: override the settings.
 
         Returns:
-            "name:value" for each field, joined by "|", versions included, floats with all their
-            digits. Equal signatures mean equal scores for the same inputs, within float32's
-            tolerance. No weights are loaded for it.
+            "name:value" fields joined by "|", including versions, with floats in full precision.
 
         Raises:
-            TypeError, ValueError: a setting is unknown or wrong.
+            TypeError, ValueError: a setting is unknown or invalid.
         """
         settings = (self.settings if settings is None else settings).replace(**changed)
         fields: dict[str, object] = {"metric": settings.metric}
@@ -201,21 +202,21 @@ class Scorer(ABC):
         return Signature(fields | {"infolm": __version__} | versions)
 
     def matrix(self, candidates: Any, references: Any, **changed: Any) -> np.ndarray:
-        """Score every candidate with every reference; each text is encoded once.
+        """Score every candidate with every reference; encode each text once.
 
-        The scores equal those of `score` for single pairs within 1e-9 if idf is False or a table;
-        with idf "references" the references are the corpus.
+        If idf is False or a table, the values equal the scores of single pairs within 1e-9. With
+        idf "references" the references are the corpus.
 
         Args:
             candidates: a list of strings.
             references: a list of strings.
-            **changed: override the scorer's own settings for this call; one score name.
+            **changed: override the scorer's settings for this call; only one score name.
 
         Returns:
             float64 [candidates, references].
 
         Raises:
-            TypeError, ValueError: an argument is wrong; no model was loaded.
+            TypeError, ValueError: an argument is invalid; no model was loaded.
             OSError: the model cannot be found.
         """
         return self._matrix(candidates, references, self.settings.replace(**changed))
@@ -238,20 +239,19 @@ class Scorer(ABC):
         return values
 
     def select(self, candidates: Any, **changed: Any) -> str:
-        """Return the candidate that agrees most with the others: minimum Bayes risk.
+        """Select the candidate with the best mean score against the others (minimum Bayes risk).
 
-        Each candidate is scored against all others as its references; the best mean wins, and the
-        first of equals. Token weights are uniform unless a table is given.
+        The first one is selected among equals. Token weights are uniform unless idf is a table.
 
         Args:
             candidates: a list of strings, such as samples for one input.
-            **changed: override the scorer's own settings for this call; one score name.
+            **changed: override the scorer's settings for this call; only one score name.
 
         Returns:
             One of the candidates.
 
         Raises:
-            TypeError, ValueError: an argument is wrong; no model was loaded.
+            TypeError, ValueError: an argument is invalid; no model was loaded.
             OSError: the model cannot be found.
         """
         settings = self.settings.replace(**changed).with_uniform_weights()
@@ -264,7 +264,7 @@ class Scorer(ABC):
     def unload(self) -> None:  # noqa: B027
         """Free the model and the cache; the next call loads the model again."""
 
-    # Parts of a corpus with checked settings: for commands, jobs, ranks and the demo.
+    # Methods for commands, jobs, ranks and the demo; arguments are already checked.
 
     def count(self, texts: Mapping[str, Iterable[str]], settings: Any) -> CorpusStatistics:
         """Collect corpus statistics (document frequencies) from the texts of each side.
@@ -272,8 +272,8 @@ class Scorer(ABC):
         Statistics of parts of a corpus can be added.
 
         Args:
-            texts: "candidates" and "references", all of a part of the corpus.
-            settings: of the metric.
+            texts: all "candidates" and all "references" of a part of the corpus.
+            settings: settings of the metric.
         """
         return CorpusStatistics()
 
@@ -285,9 +285,9 @@ class Scorer(ABC):
         baseline: Baseline | None = None,
         verbose: bool = False,
     ) -> Result:
-        """Score a corpus, or part of one, given the statistics of the whole.
+        """Score a corpus or a part of it, with the statistics of the whole corpus.
 
-        Scores are rescaled if a baseline is given, which must fit.
+        Scores are also rescaled if a baseline is given; it must match the settings.
         """
         counts = Counter(pairs.counts)
         stats = self.baseline_stats(settings, statistics, baseline, counts) if baseline else {}
@@ -337,10 +337,10 @@ class Scorer(ABC):
     def check(  # noqa: B027
         self, pairs: Pairs, settings: Any, statistics: CorpusStatistics
     ) -> None:
-        """Raise errors that would keep pairs from being scored, before the weights are loaded."""
+        """Raise an error if the pairs cannot be scored, before weights are loaded."""
 
     def chunks(self, pairs: Pairs, settings: Any) -> Iterator[Pairs]:
-        """Divide pairs into the chunks that are scored one after the other."""
+        """Divide pairs into chunks, which are scored one by one."""
         return (pairs.part(start, start + CHUNK) for start in range(0, len(pairs), CHUNK))
 
     def baseline_stats(
@@ -352,10 +352,10 @@ class Scorer(ABC):
     ) -> dict[int, dict[str, BaselineStats]]:
         """Look up the statistics of unrelated texts, by number of references and score name.
 
-        Without a baseline the package's is used, and the result is empty if it does not fit.
+        Without a baseline, use the package's; if it does not match, return an empty dictionary.
 
         Raises:
-            BaselineNotFoundError: the baseline does not fit.
+            BaselineNotFoundError: the given baseline does not match the settings.
         """
         table = baseline or baselines.package_baseline(settings.metric)
         weights = statistics.weight_scheme(settings)
@@ -374,9 +374,10 @@ class Scorer(ABC):
             return {}
 
     def make_baseline(self, texts: Sequence[str], pairs: int, references: int) -> Baseline:
-        """Score unrelated texts of a corpus, for every score name and kind of token weights.
+        """Compute a baseline from pairs of unrelated texts of a corpus.
 
-        Each text is compared with other texts, for every number of references up to `references`.
+        It covers every score name, kind of token weights and number of references up to
+        `references`.
         """
         corpus = {"candidates": texts, "references": texts}
         stats = {}
@@ -420,7 +421,7 @@ class Scorer(ABC):
         return values, add_counts(part.counts for part in parts)
 
     def bounds(self, settings: Any, name: str) -> tuple[float, float]:
-        """Return the lower and upper bound of the score of this name."""
+        """Return the lower and upper bound of a score."""
         return -math.inf, math.inf
 
     def model_fields(self, settings: Any, statistics: CorpusStatistics | None) -> dict[str, object]:

@@ -1,6 +1,6 @@
-"""Settings: a frozen dataclass a metric, from whose fields come checks, options and signatures.
+"""Settings: one frozen dataclass per metric, whose fields define checks, options and signatures.
 
-Nothing here imports torch, so that help and wrong arguments are answered at once.
+This module does not import torch, so that help and error messages appear without delay.
 """
 
 from __future__ import annotations
@@ -36,34 +36,35 @@ IDF_WORDS: dict[str, bool | str] = {
     **dict.fromkeys(("none", "false", "no"), False),  # "no" in signatures
     "separate": "separate",
 }
-"""Words for idf without a table, as the command line and configuration files give them."""
+"""Values of the setting `idf` by word, for command lines and configuration files."""
 
 AnySettings = TypeVar("AnySettings", bound="Settings")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """Settings of a metric, checked when they are made.
+    """Settings of a metric, checked on creation.
 
-    A metric's own are a subclass with ordinary fields, described under "Args:" in its docstring.
-    Types and words are checked by the annotations; what these cannot say is an `if` in
-    `__post_init__`. A field's metadata may hold `flags` of the command line (by default the name
-    with dashes; none for no option) and `signature`, its name there ("": a scorer signs it).
+    A metric defines its settings in a subclass with ordinary dataclass fields, described under
+    "Args:" in the docstring. Annotations define the allowed types and words; `__post_init__` checks
+    further conditions. The metadata of a field may contain `flags` of the command line (default:
+    the name with dashes; an empty tuple for no option) and `signature`, the name of the field in
+    signatures ("" if the scorer adds it).
 
     Raises:
-        TypeError, ValueError: a value is wrong; the message names it.
+        TypeError, ValueError: a value is invalid; the message names the setting.
     """
 
     metric: ClassVar[str] = ""
-    """The metric's name, which its results and signatures carry."""
+    """Name of the metric in results and signatures."""
     names_field: ClassVar[str] = ""
-    """The field that names the scores, of which a call can ask for several."""
+    """Field that selects one score or several."""
     not_in_signature: ClassVar[frozenset[str]] = frozenset()
     """Fields that cannot change a score."""
     takes_sources: ClassVar[bool] = False
-    """True if sources can take the place of references."""
+    """True if the metric can score against sources instead of references."""
     idf = typing.cast(Any, False)
-    """Token weights; a metric that weights tokens makes this a field."""
+    """Token weights; a field of metrics that weight tokens."""
 
     def __post_init__(self) -> None:
         for name, annotation in field_types(type(self)).items():
@@ -71,7 +72,7 @@ class Settings:
 
     @classmethod
     def of(cls: type[AnySettings], **values: Any) -> AnySettings:
-        """The settings with these values; an unknown name is refused with the nearest one.
+        """Return settings with these values; raise TypeError for an unknown name.
 
         >>> Settings.of(temprature=2)
         Traceback (most recent call last):
@@ -81,34 +82,34 @@ class Settings:
         return cls(**values)
 
     def replace(self: AnySettings, **values: Any) -> AnySettings:
-        """These settings with some values changed; an unknown name is refused."""
+        """Return a copy with changed values; raise TypeError for an unknown name."""
         check_names(values, field_types(type(self)))
         return dataclasses.replace(self, **values) if values else self
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Full names of the scores that a pair gets."""
+        """Full names of the scores of a pair."""
         value = getattr(self, self.names_field) if self.names_field else self.metric
         return (value,) if isinstance(value, str) else tuple(value)
 
     @property
     def several(self) -> bool:
-        """True if a list of scores was asked for, even of one."""
+        """True if a list of score names was requested, even a list of one."""
         return bool(self.names_field) and not isinstance(getattr(self, self.names_field), str)
 
     @property
     def extra_columns(self) -> tuple[str, ...]:
-        """Names of the columns that a result has in addition to scores."""
+        """Names of the columns of a result in addition to scores."""
         return ()
 
     @property
     def idf_sides(self) -> tuple[str, ...]:
-        """The sides of the pairs whose documents are counted for the setting `idf`."""
+        """Sides of the pairs whose document frequencies the setting `idf` needs."""
         sides = {"references": ("references",), "separate": ("candidates", "references")}
         return sides[self.idf] if isinstance(self.idf, str) else ()
 
     def with_uniform_weights(self: AnySettings) -> AnySettings:
-        """These settings, but that tokens are weighed alike where documents would be counted."""
+        """Return these settings with uniform weights instead of weights counted on the pairs."""
         return self.replace(idf=False) if self.idf_sides else self
 
     def without_reuse(self: AnySettings) -> AnySettings:
@@ -116,25 +117,25 @@ class Settings:
         return self
 
     def single(self: AnySettings, name: str) -> AnySettings:
-        """Return these settings for the score of this name alone."""
+        """Return these settings with a single score name."""
         return self.replace(**{self.names_field: name}) if self.names_field else self
 
     def targets(self, references: Any, sources: Any) -> Any:
-        """Return the references, or the sources that take their place.
+        """Return the references, or the sources if these are given instead.
 
         Raises:
-            TypeError: both are given, or the metric takes no sources.
+            TypeError: both are given, or the metric does not take sources.
         """
         if sources is None:
             return references
         if not self.takes_sources:
-            raise TypeError(f"{self.metric} takes no sources; give references")
+            raise TypeError(f"{self.metric} does not take sources; give references")
         if references is not None:
             raise TypeError("got both references and sources; give one of them")
         return sources
 
     def signature_fields(self) -> dict[str, object]:
-        """What can change a score, but for the model and how it reads, which a scorer signs."""
+        """Return the settings that can change a score; the scorer adds the fields of the model."""
         fields: dict[str, object] = {}
         for field in ordered_fields(type(self)):
             name, value = field.metadata.get("signature", field.name), getattr(self, field.name)
@@ -143,11 +144,11 @@ class Settings:
         return fields
 
     def label(self, name: str) -> str:
-        """What to call the score of this name, with the parameters that belong to it."""
+        """Return the name of a score with its parameters, for display."""
         return name
 
     def baseline_settings(self: AnySettings) -> list[AnySettings]:
-        """The settings whose scores a baseline file holds, for every kind of weights."""
+        """Return the settings that a baseline file covers, one per kind of token weights."""
         if "idf" not in field_types(type(self)):
             return [self]
         return [self.replace(idf=form) for form in (False, self.idf or "references")]
@@ -155,19 +156,20 @@ class Settings:
 
 @dataclass(frozen=True, kw_only=True)
 class ModelSettings(Settings):
-    """Settings of metrics that read texts with a model.
+    """Settings of metrics that encode texts with a model.
 
     Args:
-        model_name_or_path: a folder, a name on the Hub, or "bundled", small, English and offline;
-            None: ${model_variable}, else {default_model}.
+        model_name_or_path: a folder, a name on the Hub, or "bundled" (small, English, offline);
+            default: ${model_variable} if set, else {default_model}.
         model_revision: branch, tag or commit of a model on the Hub.
-        max_length: tokens of the longest text, special ones too; None: the model's limit.
-        long_text: longer texts: truncate, window (read them whole, in windows) or error.
-        batch_size: rows in one forward pass, or "auto".
-        device: cpu, cuda, cuda:1 ...; None: a GPU that has room.
+        max_length: maximum tokens of a text, including special tokens; default: the model's limit.
+        long_text: handling of longer texts: truncate, window (encode all of it in overlapping
+            windows) or error.
+        batch_size: rows per forward pass, or "auto".
+        device: cpu, cuda, cuda:1, ...; default: a GPU with enough free memory, else the CPU.
         dtype: float32, bfloat16 or float16.
-        tokenize_processes: processes that tokenise a large corpus to count its documents.
-        reuse_memory: bytes kept of texts that come again.
+        tokenize_processes: number of processes that tokenize a large corpus for IDF counts.
+        reuse_memory: maximum bytes of cached encodings.
     """
 
     default_model: ClassVar[str] = "google-bert/bert-base-uncased"
@@ -193,13 +195,13 @@ class ModelSettings(Settings):
     reuse_memory: int = dataclasses.field(default=REUSED_BYTES, metadata={"flags": ()})
 
     def __post_init__(self) -> None:
-        for name in ("device", "dtype"):  # torch's own are names, too
+        for name in ("device", "dtype"):  # torch.device and torch.dtype
             if type(getattr(self, name)).__module__ == "torch":
                 object.__setattr__(self, name, str(getattr(self, name)).removeprefix("torch."))
         if isinstance(self.device, int):
             raise TypeError(
                 f"device must be a name such as 'cpu' or 'cuda:0', got {self.device!r}; "
-                f"give device='cuda:{self.device:d}' for the GPU of this number"
+                f"use device='cuda:{self.device:d}' for this GPU"
             )
         super().__post_init__()
         for name in ("max_length", "batch_size", "tokenize_processes"):
@@ -214,13 +216,13 @@ class ModelSettings(Settings):
         return self.replace(reuse_memory=0)
 
     def _model(self) -> str:
-        """The model's name or the absolute path of its folder, also from the environment."""
+        """Return the name of the model, or the absolute path of its folder."""
         name = self.model_name_or_path or os.environ.get(self.model_variable)
-        if not name:  # the bundled model stands for each metric's own
+        if not name:  # "bundled" is a different model for each metric
             everywhere = os.environ.get(ModelSettings.model_variable) == BUNDLED
             name = BUNDLED if everywhere else self.default_model
         path = os.path.expanduser(name)
-        # Absolute, because workers have other working folders.
+        # Absolute, because workers have different working directories.
         return os.path.abspath(path) if name != BUNDLED and os.path.isdir(path) else str(name)
 
 
@@ -231,27 +233,27 @@ _type_hints = functools.cache(typing.get_type_hints)
 
 
 def field_types(settings: type[Settings]) -> Mapping[str, Any]:
-    """The annotation of every field, by name."""
+    """Return the annotation of every field by name."""
     hints = _type_hints(typing.cast(Hashable, settings))
     return {field.name: hints[field.name] for field in dataclasses.fields(settings)}
 
 
 def ordered_fields(settings: type[Settings]) -> tuple[dataclasses.Field[Any], ...]:
-    """The fields, those of the metric itself before those of all metrics."""
+    """Return the fields, starting with the most specific class."""
     fields = {field.name: field for field in dataclasses.fields(settings)}
     names = [name for base in settings.__mro__ for name in vars(base).get("__annotations__", ())]
     return tuple(fields[name] for name in dict.fromkeys(names) if name in fields)
 
 
 def descriptions(settings: type[Settings]) -> Mapping[str, str]:
-    """What each field is, from the docstrings of the class and its bases.
+    """Return the description of each field, from the docstrings of the class and its bases.
 
     >>> descriptions(ModelSettings)["model_revision"]
     'branch, tag or commit of a model on the Hub.'
     """
     entries: dict[str, str] = {}
     for base in reversed(settings.__mro__):
-        # From Python 3.13 on a docstring comes without its indentation.
+        # Python 3.13 and later remove the indentation of docstrings.
         documentation = inspect.cleandoc(base.__doc__ or "")
         for word in ("model_variable", "default_model"):
             documentation = documentation.replace(f"{{{word}}}", getattr(settings, word, ""))
@@ -262,12 +264,12 @@ def descriptions(settings: type[Settings]) -> Mapping[str, str]:
 
 
 def flags(field: dataclasses.Field[Any]) -> tuple[str, ...]:
-    """The flags of a field on the command line, none for a setting that is no option."""
+    """Return the flags of a field on the command line; empty if it is not an option."""
     return tuple(field.metadata.get("flags", ("--" + field.name.replace("_", "-"),)))
 
 
 def option(settings: type[Settings], field: dataclasses.Field[Any]) -> dict[str, Any]:
-    """The keywords by which argparse reads a field; without the option it has no value.
+    """Return the keyword arguments of `add_argument` for a field, with the default None.
 
     >>> option(ModelSettings, ordered_fields(ModelSettings)[2])["metavar"]
     'N'
@@ -291,7 +293,7 @@ def option(settings: type[Settings], field: dataclasses.Field[Any]) -> dict[str,
 
 
 def _number_or_word(word: str) -> int | float | str:
-    """A word of the command line as a number, if it is one."""
+    """Convert a word of the command line to a number if possible."""
     for kind in (int, float):
         with suppress(ValueError):
             return kind(word)
@@ -299,13 +301,13 @@ def _number_or_word(word: str) -> int | float | str:
 
 
 def resolve_idf(value: bool | str | os.PathLike[str] | IDF | None) -> bool | str | IDF:
-    """What weighs the tokens, from the setting `idf`: "references", "separate", a table or False.
+    """Resolve the setting `idf` to "references", "separate", False or a table.
 
     The words of `IDF_WORDS`, True, False and None need no table. "bundled" is the table counted on
-    the bundled model's corpus; a path is loaded.
+    the corpus of the bundled model. A path is loaded.
 
     Raises:
-        ValueError: there is no table at the path.
+        ValueError: the file does not exist.
     """
     if isinstance(value, IDF):
         return value
@@ -318,7 +320,7 @@ def resolve_idf(value: bool | str | os.PathLike[str] | IDF | None) -> bool | str
         words = ("references", "separate", "none", BUNDLED)
         raise ValueError(
             "idf must be 'references', 'separate', 'none', 'bundled', an IDF or the path of a "
-            f"saved table; there is no file {str(path)!r}; {nearest(value, words)}, or make a "
-            "table with `infolm idf`"
+            f"saved table, but there is no file {str(path)!r}; {nearest(value, words)}, or create "
+            "a table with `infolm idf`"
         )
     return IDF.load(path)

@@ -9,10 +9,10 @@ _ESCAPES = str.maketrans({"%": "%25", "|": "%7C"})
 
 
 class Signature(str):
-    """A signature, which is formatted once, with its fields.
+    """Signature string `name:value|name:value`, with the values by name as `fields`.
 
-    As a string it reads `name:value|name:value`. `|` and `%` in a value are written as %7C and
-    %25, False as "no" and None as "none".
+    In the string, `|` and `%` in a value are escaped as %7C and %25. False is written as "no" and
+    None as "none".
 
     Args:
         fields: values by name, in order.
@@ -36,12 +36,12 @@ class Signature(str):
         return signature
 
     def __getnewargs__(self) -> tuple[Any, ...]:
-        """Copies and pickles carry the fields."""
+        """Return the fields for copies and pickles."""
         return (dict(self.fields),)
 
     @classmethod
     def parse(cls, text: str) -> Signature:
-        """Return the signature that a file holds as text.
+        """Parse a signature string.
 
         Raises:
             ValueError: a field has no value.
@@ -53,12 +53,12 @@ class Signature(str):
         for field in text.split("|") if text else ():
             name, mark, word = field.partition(":")
             if not mark:
-                raise ValueError(f"a signature has fields name:value, got {field!r}")
+                raise ValueError(f"fields of a signature must be name:value, got {field!r}")
             fields[name] = word.replace("%7C", "|").replace("%25", "%")
         return cls(fields)
 
     def without(self, names: Container[str]) -> Signature:
-        """Return the signature without the fields of these names.
+        """Return the signature without some fields.
 
         >>> Signature({"measure": "l1_distance", "idf": False}).without(["idf"])
         'measure:l1_distance'
@@ -66,7 +66,7 @@ class Signature(str):
         return Signature({name: word for name, word in self.fields.items() if name not in names})
 
     def with_fields(self, fields: Mapping[str, object], before: str = "") -> Signature:
-        """Return the signature with more fields, before the field `before` or at the end.
+        """Return the signature with additional fields, before the field `before` or at the end.
 
         >>> Signature({"metric": "infolm", "model": "m"}).with_fields({"baseline": "b"}, "model")
         'metric:infolm|baseline:b|model:m'
@@ -76,7 +76,7 @@ class Signature(str):
         return Signature(dict([*items[:index], *fields.items(), *items[index:]]))
 
     def prefixed(self, prefix: str) -> dict[str, str]:
-        """Return the fields with a prefix, for the signature of a metric that combines this one.
+        """Return the fields with a prefix, for the signature of a combined metric.
 
         >>> Signature({"idf": False}).prefixed("infolm")
         {'infolm.idf': 'no'}
@@ -84,14 +84,14 @@ class Signature(str):
         return {f"{prefix}.{name}": word for name, word in self.fields.items()}
 
     def differences(self, other: Signature) -> str:
-        """Return the differences of another signature, "" if there are none.
+        """Describe the differences of another signature; "" if there are none.
 
         >>> Signature({"temperature": 1.0}).differences(Signature({"temperature": 2.0}))
-        'temperature was 1.0 and is 2.0 now'
+        'temperature is 2.0 instead of 1.0'
         """
         old, new = self.fields, other.fields
         return "; ".join(
-            f"{name} was {old.get(name, 'not given')} and is {new.get(name, 'not given')} now"
+            f"{name} is {new.get(name, 'unset')} instead of {old.get(name, 'unset')}"
             for name in dict.fromkeys([*old, *new])
             if old.get(name) != new.get(name)
         )

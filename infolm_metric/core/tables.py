@@ -1,6 +1,6 @@
-"""Tables of texts: CSV, TSV, JSON Lines, Parquet and data sets, as rows with their positions.
+"""Tables of texts (CSV, TSV, JSON Lines, Parquet, data sets) as rows with their positions.
 
-Every error is a ValueError or TypeError that names the file, the line and the remedy.
+Errors in files are ValueErrors or TypeErrors that name the file, the line and the remedy.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from infolm_metric.core.files import LONGEST, STANDARD_INPUT, label, read_lines,
 from infolm_metric.core.inputs import Pair, check_text
 
 PARQUET_BATCH = 1024
-"""Rows read at a time."""
+"""Number of rows read at a time."""
 CANDIDATE_COLUMNS = ("prediction", "candidate")
 REFERENCE_COLUMNS = ("references", "reference")
 
@@ -42,16 +42,16 @@ class Cells(dict[str, str]):
 
 @dataclass(frozen=True)
 class Source:
-    """Rows with a candidate and its references each, readable any number of times.
+    """Pairs of candidates and references that can be read any number of times.
 
     Attributes:
-        name: for messages.
+        name: name for messages.
         rows: returns an iterator over all rows.
-        candidate_column: by default the one of CANDIDATE_COLUMNS that the row has.
-        reference_columns: by default the one of REFERENCE_COLUMNS that the row has.
-        files: the files that are read, and must not be overwritten.
-        against_sources: True if the columns of references hold sources.
-        load: returns the path of the table, or the data set; None for texts and plain text files.
+        candidate_column: default: the only column among CANDIDATE_COLUMNS.
+        reference_columns: default: the only column among REFERENCE_COLUMNS.
+        files: input files, which must not be overwritten.
+        against_sources: True if the reference columns contain sources.
+        load: returns the path of the table or the data set; None for plain texts and text files.
 
     >>> row = {"prediction": "a cat", "references": ["the cat", "cats"]}
     >>> list(Source("two texts", lambda: iter([("row 1", row)])))
@@ -89,7 +89,7 @@ def read_rows(path: str) -> Iterator[Row]:
     reader = _json_rows if path == STANDARD_INPUT else TABLES.get(_ending(path))
     if reader is None:
         raise ValueError(
-            f"{path}: the name of a table ends in {', '.join(TABLES)} (or one of these and .gz); "
+            f"{path}: the name of a table must end in {', '.join(TABLES)}, optionally with .gz; "
             + (JSON_LINES if _ending(path) == ".json" else "rename it")
             + "; for plain text use infolm score with --candidates and --references"
         )
@@ -106,7 +106,7 @@ def is_table_path(path: str) -> bool:
 
 
 def resembles_file(text: str) -> bool:
-    """Return True for an existing file, or one word with the ending of a text or table file.
+    """Return True for an existing file, or a single word that ends like a text or table file.
 
     >>> resembles_file("missing.txt"), resembles_file("See missing.txt"), resembles_file("a cat")
     (True, False, False)
@@ -142,9 +142,9 @@ def _delimited_rows(path: str, delimiters: str) -> Iterator[Row]:
     lines = (line for _, line in read_lines(path))
     first_line, skipped = next(lines, ""), 0
     separator = _separator(first_line, delimiters)
-    if declared := re.fullmatch(r"sep=(.)\r?\n?", first_line):  # as Excel reads and writes
+    if declared := re.fullmatch(r"sep=(.)\r?\n?", first_line):  # as written by Excel
         first_line, skipped, separator = next(lines, ""), 1, declared[1]
-    # Without `strict` a stray quote would silently swallow the lines up to the next one.
+    # Without `strict` a stray quote would silently join all lines up to the next quote.
     reader = csv.reader(chain([first_line], lines), delimiter=separator, strict=True)
     header: list[str] = []
     suspects: list[int] = []
@@ -156,24 +156,24 @@ def _delimited_rows(path: str, delimiters: str) -> Iterator[Row]:
                 header = cells
                 if duplicates := {name for name in header if header.count(name) > 1}:
                     raise ValueError(
-                        f"{where}: more than one column is called {min(duplicates)!r}; rename one, "
-                        "or add a header if there is none"
+                        f"{where}: duplicate column name {min(duplicates)!r}; rename one column, "
+                        "or add a header if it is missing"
                     )
                 continue
             if len(cells) != len(header):
                 raise ValueError(
-                    f"{where}: {len(cells)} cells where the header has {len(header)}, separated by "
-                    f"{separator!r}; put cells that contain separators, quotes or line ends in "
-                    "double quotes"
+                    f"{where}: expected {len(header)} cells separated by {separator!r}, as in the "
+                    f"header, got {len(cells)}; put cells that contain separators, quotes or line "
+                    "breaks in double quotes"
                 )
             if any("\n" in cell and separator in cell for cell in cells):
                 suspects.append(number - sum(cell.count("\n") for cell in cells))
                 if separator == "\t":
                     raise ValueError(
-                        f"{label(path)}, line {suspects[0]}: a cell in double quotes holds a tab "
-                        "and a line end, as if a quotation joined two rows; put cells that contain "
-                        'quotes in double quotes and write each quote inside as "", or use JSON '
-                        "Lines"
+                        f"{label(path)}, line {suspects[0]}: a quoted cell contains a tab and a "
+                        "line break, so a stray quote may have joined two rows; put cells that "
+                        'contain quotes in double quotes and write each quote inside as "", or use '
+                        "JSON Lines"
                     )
             yield where, Cells(zip(header, cells, strict=True))
     except csv.Error as error:
@@ -189,9 +189,9 @@ def _delimited_rows(path: str, delimiters: str) -> Iterator[Row]:
         raise ValueError(f"{where}: not valid CSV ({problem}); {remedy}") from None
     if suspects:
         warnings.warn(
-            f"infolm: {label(path)}: rows with a cell that holds a line end and {separator!r}: "
-            f"{len(suspects)}, the first in line {suspects[0]}; check that no stray double quote "
-            "joined lines there",
+            f"infolm: {label(path)}: {len(suspects)} rows have a cell with a line break and "
+            f"{separator!r}, the first in line {suspects[0]}; check that no stray double quote "
+            "joined lines",
             stacklevel=2,
         )
 
@@ -231,13 +231,13 @@ TEXT_ENDINGS = (".txt", ".text", ".json", ".xlsx")
 
 
 def read_parallel(candidates: str, references: Sequence[str]) -> Iterator[Row]:
-    """Yield a row per line of plain text files with equally many lines."""
+    """Yield a row per line of plain text files with equal numbers of lines."""
     paths = [candidates, *references]
     for path in paths:
         if is_table_path(path):
             raise ValueError(
-                f"{path} is a table, but plain text with one text per line is expected here; "
-                f"for a table of candidates and references use: infolm score --data {path}"
+                f"{path} must be plain text with one text per line, not a table; for a table of "
+                f"candidates and references use: infolm score --data {path}"
             )
     streams = [read_texts(path) for path in paths]
     for number, (candidate, *group) in enumerate(zip_longest(*streams), 1):
@@ -248,7 +248,7 @@ def read_parallel(candidates: str, references: Sequence[str]) -> Iterator[Row]:
             ]
             index = next(i for i, count in enumerate(counts) if count != counts[0])
             raise ValueError(
-                "the files must have equally many lines, one text on each: "
+                "the files must have the same number of lines, with one text per line; "
                 f"{label(candidates)} has {counts[0]}, {label(paths[index])} has {counts[index]}"
             )
         yield f"{label(candidates)}, line {number}", {"prediction": candidate, "references": group}
@@ -278,9 +278,9 @@ def load_dataset(
 ) -> Any:
     """Load a `datasets.Dataset` or IterableDataset from the Hub or a folder.
 
-    The folder holds data files or the output of save_to_disk. `split` is optional if there is only
-    one. With `streaming` nothing is downloaded in advance. Raises ValueError if the split does not
-    exist, and OSError if the data set does not.
+    The folder contains data files or the output of `save_to_disk`. `split` is optional if there is
+    only one. With `streaming` nothing is downloaded in advance. Raises ValueError if the split does
+    not exist, and OSError if the data set cannot be loaded.
     """
     import datasets
 
@@ -295,28 +295,30 @@ def load_dataset(
             dataset = datasets.load_from_disk(name)
         else:
             try:
-                dataset = load(keep_default_na=False)  # or texts such as NA in CSV are missing
+                dataset = load(
+                    keep_default_na=False
+                )  # otherwise texts such as NA in CSV are missing values
             except (TypeError, ValueError) as error:
                 if "keep_default_na" not in str(error):
                     raise
-                dataset = load()  # the other formats do not have the option
+                dataset = load()  # other formats do not have the option
     except (OSError, ValueError, datasets.exceptions.DatasetGenerationError) as error:
         reason = str(error.__cause__ or error).strip().partition("\n")[0].rstrip(" .")
         kind = ValueError if isinstance(error, ValueError) else OSError
         raise kind(
-            f"cannot load the data set {name!r}: {reason}. Check --dataset, --dataset-config and "
+            f"cannot load the data set {name!r}: {reason}; check --dataset, --dataset-config and "
             "--split"
         ) from error
     if isinstance(dataset, Mapping):
         if split not in dataset and (split or len(dataset) > 1):
-            hint = f"there is no split {split!r}" if split else "give one with --split"
+            hint = f"got {split!r}" if split else "select one with --split"
             raise ValueError(f"the data set {name!r} has the splits {', '.join(dataset)}; {hint}")
         dataset = dataset[split or next(iter(dataset))]
     elif saved and split:
-        raise ValueError(f"the data set {name!r} was saved without splits; leave --split out")
+        raise ValueError(f"the data set {name!r} was saved without splits; omit --split")
     if streaming and saved:
         dataset = dataset.to_iterable_dataset()
-    # Formats such as tensors would cost time, and rows must hold Python's own types.
+    # Rows must contain Python types, and formats such as tensors would be slower.
     return dataset.with_format(None)
 
 
@@ -328,7 +330,7 @@ def dataset_rows(name: str, load: Callable[[], Any]) -> Iterator[Row]:
 
 
 def row_type(dataset: Any) -> type[dict[str, Any]]:
-    """Return the type of a data set's rows: Cells if it was read from CSV, else dict."""
+    """Return the type of the rows of a data set: Cells if it was read from CSV, else dict."""
     return Cells if dataset.info.builder_name == "csv" else dict
 
 
@@ -341,7 +343,7 @@ def parse_pair(
     candidate_column: str | None = None,
     reference_columns: Sequence[str] = (),
 ) -> Pair:
-    """Return the checked candidate and references of a row; `where` is its position for messages.
+    """Return the checked candidate and references of a row; `where` is its position in messages.
 
     >>> parse_pair("line 1", {"candidate": "a cat", "reference": "the cat"})
     ('a cat', ['the cat'])
@@ -357,8 +359,8 @@ def parse_references(
 ) -> list[str]:
     """Return the checked references of a row.
 
-    A column may hold a list of strings, in CSV and TSV in the notation of Python or JSON. An empty
-    cell of CSV is an empty text.
+    A column may contain lists of strings, in CSV and TSV as Python or JSON literals. An empty cell
+    of CSV is an empty text.
 
     >>> parse_references("line 1", {"references": ["the cat", "cats"]})
     ['the cat', 'cats']
@@ -370,7 +372,7 @@ def parse_references(
 
 
 def cell(where: str, row: Mapping[str, Any], column: str) -> Any:
-    """Return a row's value in a column; raise ValueError with its columns if it is missing.
+    """Return a value of a row; raise ValueError if the column is missing.
 
     >>> cell("line 1", {"reference": "the cat"}, "text")
     Traceback (most recent call last):
@@ -387,7 +389,7 @@ def _find_column(where: str, row: Mapping[str, Any], names: Sequence[str], optio
     """Return the only one of `names` that is a column of the row."""
     columns = [name for name in names if name in row]
     if len(columns) != 1:
-        problem = "both of the columns" if columns else "none of the columns"
+        problem = "expected only one of the columns" if columns else "found none of the columns"
         check = "; check the header and its separator" if isinstance(row, Cells) else ""
         raise ValueError(
             f"{where}: {problem} {' and '.join(map(repr, names))}; name the column with {option} "
@@ -399,7 +401,9 @@ def _find_column(where: str, row: Mapping[str, Any], names: Sequence[str], optio
 def _texts(where: str, row: Mapping[str, Any], column: str) -> list[str]:
     """Return the checked texts in a column."""
     value = cell(where, row, column)
-    value = value.tolist() if hasattr(value, "tolist") else value  # an array, as of pandas
+    value = (
+        value.tolist() if hasattr(value, "tolist") else value
+    )  # an array, for example from pandas
     if isinstance(row, Cells) and isinstance(value, str):
         value = _parse_cell(f"{where}: {column!r}", value)
     texts = list(value) if isinstance(value, list | tuple) else [value]
@@ -416,9 +420,9 @@ PYTHON = re.compile(rf"({QUOTED})|np\.str_\(({QUOTED})\)|\bnan\b")
 
 
 def _parse_cell(name: str, cell: str) -> Any:
-    r"""Return the list that a cell holds, as JSON or Python writes it, or else the cell as a text.
+    r"""Parse a cell that contains a list as a JSON or Python literal; return other cells unchanged.
 
-    Raises ValueError for a dictionary, a set and a list without commas; `name` is for the message.
+    Raises ValueError for dictionaries, sets and lists without commas; `name` is used in messages.
 
     >>> _parse_cell("x", "['a cat', \"it's\"]"), _parse_cell("x", "[sic] a cat")
     (['a cat', "it's"], '[sic] a cat')
@@ -430,19 +434,19 @@ def _parse_cell(name: str, cell: str) -> Any:
     except (ValueError, RecursionError):
         python = PYTHON.sub(lambda match: match[1] or match[2] or "None", cell.strip())
         try:
-            with warnings.catch_warnings(action="ignore"):  # about unknown escapes
+            with warnings.catch_warnings(action="ignore"):  # unknown escape sequences
                 value = ast.literal_eval(python)
         except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
             return cell
-        # Python joins adjacent strings, so that an array would be read as one reference.
+        # Python joins adjacent strings, so an array would be parsed as a single reference.
         if isinstance(value, list) and re.search(r'"\s*"', re.sub(QUOTED, '"', python)):
             raise ValueError(
-                f"{name} holds strings without commas between them, as NumPy prints an array: "
+                f"{name} must be a list with commas, not a printed NumPy array, got "
                 f"{reprlib.repr(cell)}; write a list, for example with array.tolist()"
             ) from None
     if isinstance(value, dict | set):
         raise ValueError(
-            f"{name} holds a {type(value).__name__}, {reprlib.repr(cell)}; give a text or a list "
-            "of texts (in JSON Lines any text can be given)"
+            f"{name} must be a text or a list of texts, got the {type(value).__name__} "
+            f"{reprlib.repr(cell)}; use JSON Lines for a text that looks like one"
         )
     return value if isinstance(value, list | tuple) else cell

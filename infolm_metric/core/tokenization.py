@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 
 SLICE = 1000  # texts tokenized at a time
-# Tokens of one forward pass by device type, if the user leaves the batch size to the metric.
+# Maximum tokens per forward pass by device type, for batch_size="auto".
 TOKENS_PER_BATCH = {"cpu": 4096, "cuda": 65_536}
 
-Progress = Callable[[float], object]  # called with the fraction that is done
+Progress = Callable[[float], object]  # called with the completed fraction
 
 
 @dataclass(frozen=True)
 class Template:
-    """Special tokens that a tokenizer puts around a text, and the id of its mask token."""
+    """Special tokens that a tokenizer adds around a text, and the id of its mask token."""
 
     prefix: tuple[int, ...]
     suffix: tuple[int, ...]
@@ -31,11 +31,11 @@ class Template:
 
 @dataclass(frozen=True)
 class TokenizedText:
-    """Token ids of a text, including special tokens, truncated to the allowed length."""
+    """Token ids of a text, including special tokens, after truncation."""
 
     ids: np.ndarray  # int64 [tokens]
     maskable: np.ndarray  # bool [tokens]
-    too_long: bool = False  # longer than the model allows, before truncation
+    too_long: bool = False  # exceeded the maximum length before truncation
 
     @property
     def tokens(self) -> np.ndarray:
@@ -46,10 +46,11 @@ class TokenizedText:
 
 @dataclass(frozen=True)
 class Window:
-    """A part of a text that fits the model, and the maskable tokens that are encoded in it.
+    """Part of a long text that fits the model.
 
-    Each maskable token of the text belongs to one window. `indices` are the numbers of its tokens
-    among the maskable tokens of the text, `positions` their positions in `ids`.
+    Windows overlap, but each maskable token of the text is encoded in only one of them. `indices`
+    are the indices of these tokens among the maskable tokens of the text, `positions` their
+    positions in `ids`.
     """
 
     ids: np.ndarray  # int64 [tokens]
@@ -58,7 +59,7 @@ class Window:
 
 
 def device_limit(limits: Mapping[str, int], device: str) -> int:
-    """Return the limit of a device type; devices without one get the limit of the CPU.
+    """Return the limit of a device type, by default the limit of the CPU.
 
     >>> device_limit(TOKENS_PER_BATCH, "mps")
     4096
@@ -86,7 +87,7 @@ def equal_length_batches(
 
 
 def find_template(tokenizer: Any) -> Template:
-    """Find the special tokens that `tokenizer` puts around a text by tokenizing a probe."""
+    """Tokenize a probe to find the special tokens that `tokenizer` adds around a text."""
     probe = tokenizer("a", return_special_tokens_mask=True)
     ids, special = probe["input_ids"], np.asarray(probe["special_tokens_mask"], dtype=bool)
     positions = np.flatnonzero(~special)
@@ -99,9 +100,9 @@ def tokenize(
 ) -> Iterator[TokenizedText]:
     """Tokenize texts; `max_length` includes special tokens.
 
-    Positions that the tokenizer flags as special are not maskable; unknown tokens and special
-    strings typed by the user are. Texts that are too long are truncated with "truncate", unchanged
-    with "window" and a ValueError with "error".
+    Positions that the tokenizer flags as special are not maskable, in contrast to unknown tokens
+    and special strings in the text. Texts longer than `max_length` are truncated ("truncate"), kept
+    ("window") or raise a ValueError ("error").
     """
     for start in range(0, len(texts), SLICE):
         encoded = tokenizer(
@@ -109,7 +110,7 @@ def tokenize(
             return_special_tokens_mask=True,
             return_attention_mask=False,
             return_token_type_ids=False,
-            # Truncated below, because the tokenizer would change state that threads share.
+            # Truncated below, because truncation by the tokenizer changes state that threads share.
             truncation=False,
             padding=False,
             verbose=False,
@@ -123,8 +124,8 @@ def tokenize(
             )
             if text.too_long and long_text == "error":
                 raise ValueError(
-                    f"a text has {len(ids)} tokens, more than max_length={max_length!r}: "
-                    f"{texts[start + offset][:60]!r}...; shorten it, or give "
+                    f"texts must have at most max_length={max_length!r} tokens, got {len(ids)}: "
+                    f"{texts[start + offset][:60]!r}...; shorten the text, or set "
                     f"long_text='truncate' or long_text='window'"
                 )
             if text.too_long and long_text == "truncate":
@@ -134,7 +135,7 @@ def tokenize(
 
 
 def _truncate(text: TokenizedText, max_length: int, side: str) -> TokenizedText:
-    """Remove the surplus tokens on the side on which the tokenizer truncates."""
+    """Truncate a text on the truncation side of the tokenizer."""
     positions = np.flatnonzero(text.maskable)
     first, last = positions[0], positions[-1] + 1
     surplus = len(text.ids) - max_length
@@ -143,7 +144,7 @@ def _truncate(text: TokenizedText, max_length: int, side: str) -> TokenizedText:
 
 
 def windows(text: TokenizedText, template: Template, max_length: int | None) -> list[Window]:
-    """Return the windows of a text with a maskable token: one if it fits, else overlapping ones."""
+    """Divide a text with maskable tokens into overlapping windows, or one window if it fits."""
     positions = np.flatnonzero(text.maskable)
     if max_length is None or len(text.ids) <= max_length:
         return [Window(text.ids, np.arange(len(positions)), positions)]
@@ -152,8 +153,8 @@ def windows(text: TokenizedText, template: Template, max_length: int | None) -> 
     width = max_length - template.overhead
     final = len(body) - width
     starts = np.append(np.arange(0, final, max(1, width // 2)), final)
-    # Nearest window centre; searching the midpoints between centres from the left gives ties to
-    # the earlier window.
+    # Each token belongs to the window with the nearest centre. A search from the left assigns ties
+    # to the earlier window.
     centres = starts + (width - 1) / 2
     owner = np.searchsorted((centres[1:] + centres[:-1]) / 2, positions - first, side="left")
     pieces = []

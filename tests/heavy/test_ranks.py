@@ -80,21 +80,21 @@ WRONG = {
     "a model that is not there": case(0, 4, 7, **MISSING),
     "a model that is not there, without idf": case(0, 4, 7, settings={"idf": False}, **MISSING),
 }
-OTHERWISE = "rank 1 would score otherwise than rank 0: "
+OTHERWISE = "rank 1 would score differently from rank 0: "
 REFUSED = {  # by what is said
     "empty on every rank": {"shares": [[[], []], [[], []]]},
-    "those of rank 1 (3 pairs) differ from those of rank 0 (4": case(0, 4, 7, **SAME),
-    f"{OTHERWISE}temperature was 1.0 and is 2.0 now": case(
+    "the 3 pairs of rank 1 differ from the 4 pairs of rank 0": case(0, 4, 7, **SAME),
+    f"{OTHERWISE}temperature is 2.0 instead of 1.0": case(
         0, 4, 7, on_rank={1: {"temperature": 2.0}}
     ),
-    f"{OTHERWISE}idf was references and is no now": case(0, 4, 7, on_rank={1: {"idf": False}}),
-    f"{OTHERWISE}rescaled was None and is package-": case(
+    f"{OTHERWISE}idf is no instead of references": case(0, 4, 7, on_rank={1: {"idf": False}}),
+    f"{OTHERWISE}rescaled is package-": case(
         0, 4, 7, **METRIC, **SHARE, ways_on_rank={1: {"rescale_with_baseline": True}}
     ),
-    f"{OTHERWISE}scores asked for was one and is a list now": case(
+    f"{OTHERWISE}scores asked for is a list instead of one": case(
         0, 4, 7, on_rank={1: {"information_measure": ["fisher_rao"]}}
     ),
-    f"{OTHERWISE}size was 1 and is 2 now": case(0, 4, 7, of="toy", on_rank={1: {"size": 2}}),
+    f"{OTHERWISE}size is 2 instead of 1": case(0, 4, 7, of="toy", on_rank={1: {"size": 2}}),
 }
 
 
@@ -181,5 +181,5 @@ def test_without_ranks_one_process_scores(folder):
 
 def test_ranks_that_cannot_talk_are_an_error_and_not_a_partial_score(monkeypatch):
     monkeypatch.setenv("WORLD_SIZE", "2")
-    with pytest.raises(RuntimeError, match="one of 2 processes, but torch.distributed is not init"):
+    with pytest.raises(RuntimeError, match="2 processes .*, but torch.distributed is not init"):
         distributed_score(InfoLMScorer(), ["a"], ["b"])

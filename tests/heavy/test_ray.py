@@ -99,7 +99,7 @@ def test_sources_are_read_from_a_column_of_a_data_set(cluster, tiny_nli, capsys)
 def test_a_worker_that_would_score_otherwise_is_refused(cluster, toy, monkeypatch):
     signature = ToyScorer().signature().replace("size:1", "size:9")
     monkeypatch.setattr(ToyScorer, "signature", lambda *_: signature)  # of this process alone
-    with pytest.raises(ValueError, match="than the driver: size was 9 and is 1 now; give all"):
+    with pytest.raises(ValueError, match="than the driver: size is 1 instead of 9; give all"):
         score_rows(ROWS, ToyScorer())
 
 
@@ -154,7 +154,7 @@ def test_a_wrong_row_is_named(cluster, capsys):
 REFUSED = [
     (["pairs.jsonl", "-o", "scores.jsonl"], "the output is a folder whose name ends in .parq"),
     (["pairs.csv", "-o", "scores.parquet"], "with --engine ray tables are .parquet, .jsonl"),
-    (["--data", "pipe.jsonl", "-o", "scores.parquet"], "pipe.jsonl can be read once"),
+    (["--data", "pipe.jsonl", "-o", "scores.parquet"], "pipe.jsonl can be read only once"),
 ]
 
 

@@ -171,7 +171,7 @@ def test_overflowing_states_are_rejected_with_a_remedy(tiny_bert):
     encoder_layers = scorer.models.model(scorer.settings).model.encoder.layer
     with torch.inference_mode():
         encoder_layers[-1].output.dense.weight.fill_(6e4)
-    with pytest.raises(ValueError, match="no finite numbers with dtype=.float16.; give"):
+    with pytest.raises(ValueError, match="not finite with dtype=.float16.; use"):
         scorer.score([""], ["a"])
 
 

@@ -141,7 +141,7 @@ def test_sources_are_read_from_a_column_of_a_table(infolm, tiny_nli, form):
     if form == "job":
         scores = [json.loads(line)["e"] for line in Path("scores.jsonl").read_text().splitlines()]
         code, _, errors = infolm(*arguments[:-4], "--reference-column", "article", *options)
-        assert code == 2 and "against was source and is not given now" in errors
+        assert code == 2 and "against is unset instead of source" in errors
     else:
         scores = json.loads(output)["scores"]
     assert scores == pytest.approx(expected["scores"], abs=1e-6)
@@ -294,7 +294,7 @@ def test_a_job_scores_and_goes_on_where_it_was(infolm):
     repeat = infolm(*arguments)
     assert repeat == (0, output, "infolm: 3 pairs were there already\n")
     code, _, errors = infolm(*arguments, "--size", "2")
-    assert code == 2 and "size was 1 and is 2 now" in errors and "--restart" in errors
+    assert code == 2 and "size is 2 instead of 1" in errors and "--restart" in errors
     assert infolm(*arguments, "--size", "2", "--restart")[0] == 0
 
 
@@ -339,7 +339,7 @@ def test_the_scores_are_rescaled_if_asked(infolm, tmp_path):
     assert lines[-1].startswith(f"{FISHER_RAO} rescaled: 1 (1 = the best possible score, ")
     assert infolm(*arguments, "--per-pair")[1].splitlines()[1] == "1\t0\t1"
     code, _, errors = infolm(*arguments, "-t", 2)
-    assert code == 2 and "temperature was 1.0 and is 2.0 now" in errors
+    assert code == 2 and "temperature is 2.0 instead of 1.0" in errors
 
 
 def test_menli_does_not_claim_that_identical_texts_score_1(output_of):
@@ -368,7 +368,7 @@ def test_nothing_is_scored_that_was_not_asked_for(infolm, monkeypatch):
 REFUSED = [
     ([], "nothing to score; give texts as arguments, -c FILE and -r FILE, or --data FILE"),
     (["a cat"], "got one text; give the candidate, then at least one reference"),
-    (["sys.txt"], "sys.txt: the name of a table ends in .jsonl, .ndjson, .csv, .tsv"),
+    (["sys.txt"], "sys.txt: the name of a table must end in .jsonl, .ndjson, .csv, .tsv"),
     (["no.jsonl"], "cannot read no.jsonl: there is no such file"),
     (["no.txt"], "cannot read no.txt: there is no such file"),
     (["array.json"], "jq -c '.[]' FILE"),
@@ -379,8 +379,8 @@ REFUSED = [
     (["-c", "no.txt", "-r", "ref.txt"], "cannot read no.txt: there is no such file"),
     (["-c", "sys.txt", "-r", "short.txt"], "sys.txt has 3, short.txt has 1"),
     (["-c", "data.csv", "-r", "ref.txt"], "error: data.csv is a table"),
-    (["--data", "-", "-o", "s.jsonl"], "standard input can be read once"),
-    (["--data", "sys.txt"], "sys.txt: the name of a table ends in .jsonl, .ndjson, .csv, .tsv"),
+    (["--data", "-", "-o", "s.jsonl"], "standard input can be read only once"),
+    (["--data", "sys.txt"], "sys.txt: the name of a table must end in .jsonl, .ndjson, .csv, .tsv"),
     (["-c", "empty.txt", "-r", "empty.txt"], "empty.txt has no rows; give one row for each"),
     ([*FILES, "-o", "no/scores"], "cannot write no/scores: no folder 'no'"),
     *(

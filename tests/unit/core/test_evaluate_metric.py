@@ -69,7 +69,7 @@ def test_invalid_arguments_are_rejected_and_added_pairs_are_kept(
 
 def test_empty_batches_are_accepted_but_not_scored(toy):
     toy.add_batch(predictions=[], references=[])
-    with pytest.raises(ValueError, match="nothing to compute"):
+    with pytest.raises(ValueError, match="at least one pair"):
         toy.compute()
     for references in ([["abce"], ["abab"], ["x"]], []):
         toy.add_batch(predictions=PREDICTIONS[: len(references)], references=references)

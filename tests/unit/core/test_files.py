@@ -88,23 +88,23 @@ BAD_TABLES = [
     ("a.jsonl", '\n{"candidate": 5, "reference": "b"}', "line 2: 'candidate' must be a string"),
     ("a.jsonl", '{"candidate": "a", "reference": ["b", 1]}', "line 1: 'reference' must be a"),
     ("a.jsonl", '{"candidate": "a", "references": []}', "line 1: 'references' is an empty"),
-    ("a.jsonl", r'{"candidate": "\ud800", "reference": "b"}', "line 1: 'candidate' has a lone"),
-    ("a.jsonl", '{"text": "a"}', "line 1: none of the columns 'prediction' and 'candidate'; "),
-    ("a.csv", "prediction,candidate,reference\na,b,c", "both of the columns 'prediction' and"),
+    ("a.jsonl", r'{"candidate": "\ud800", "reference": "b"}', "line 1: 'candidate' must be valid"),
+    ("a.jsonl", '{"text": "a"}', "line 1: found none of the columns 'prediction'"),
+    ("a.csv", "prediction,candidate,reference\na,b,c", "only one of the columns 'prediction' and"),
     ("a.csv", "prediction\na", "--reference-column (there are 'prediction')"),
-    ("a.csv", "candidate,reference,reference\n", "line 1: more than one column is called 'ref"),
-    ("a.csv", "candidate,reference\na,b\nc\n", "line 3: 1 cells where the header has 2"),
+    ("a.csv", "candidate,reference,reference\n", "line 1: duplicate column name 'ref"),
+    ("a.csv", "candidate,reference\na,b\nc\n", "line 3: expected 2 cells"),
     ("a.csv", 'candidate,reference\n"a" b,c\n', "line 2: not valid CSV"),
     ("a.tsv", 'candidate\treference\na\t"b\nc\n', "not valid CSV"),
     ("a.csv", b"candidate,reference\na,\xe9\n", "line 2: not valid UTF-8 (byte 0xe9)"),
-    ("a.tsv", 'prediction\treference\na\tb\nc\t"d\ne\tf"\n', "line 3: a cell in double quotes"),
-    ("a.csv", 'prediction\treference\na\t"b\nc\td"\n', "line 2: a cell in double quotes"),
+    ("a.tsv", 'prediction\treference\na\tb\nc\t"d\ne\tf"\n', "line 3: a quoted cell"),
+    ("a.csv", 'prediction\treference\na\t"b\nc\td"\n', "line 2: a quoted cell"),
     ("a.csv", "prediction,reference\ra,b\r", "line 1: not valid CSV (a carriage return"),
     ("a.csv", "the cat,the cat\na,b\n", "add a header"),
     ("a.csv", "the cat,a cat\na,b\n", "check the header and its separator"),
     ("a.tsv", "prediction,reference\na,b\n", "check the header and its separator"),
-    ("a.csv", "candidate;reference\na,b\n", "header has 2, separated by ';'"),
-    ("a.csv", "sep=;\ncandidate;reference\na\n", "line 3: 1 cells where the header has 2"),
+    ("a.csv", "candidate;reference\na,b\n", "expected 2 cells separated by ';'"),
+    ("a.csv", "sep=;\ncandidate;reference\na\n", "line 3: expected 2 cells"),
     ("a.jsonl", '[{"candidate": "a"}]', "line 1: not a JSON object; write one JSON object per"),
     ("a.jsonl", '[\n{"candidate": "a"}]', "jq -c '.[]' FILE"),
     ("a.jsonl", '{\n"candidate": "a"}', "jq -c . FILE"),
@@ -116,7 +116,7 @@ BAD_TABLES = [
     ("a.csv.gz", b"candidate", "Not a gzipped file"),
     ("a.jsonl.gz", gzip.compress(b"candidate", mtime=0)[:-9], "cannot read"),
     ("a.parquet", b"no", "cannot read"),
-    ("a.json", "{}", "the name of a table ends in .jsonl, .ndjson, .csv, .tsv"),
+    ("a.json", "{}", "the name of a table must end in .jsonl, .ndjson, .csv, .tsv"),
 ]
 
 
@@ -149,7 +149,7 @@ def test_missing_files_are_rejected(tmp_path):
 def test_stdin_and_devices_can_be_read_only_once():
     files.check_exists(["-", __file__, __file__])
     for paths, again in ((["-", "-"], False), (["-"], True), ([os.devnull], True)):
-        with pytest.raises(ValueError, match="can be read once"):
+        with pytest.raises(ValueError, match="can be read only once"):
             files.check_exists(paths, again)
 
 
@@ -282,9 +282,9 @@ def test_csv_data_sets_have_the_same_rows_as_their_file(tmp_path, ending, stream
 
 MISSING_SPLITS = [
     ("data", "dev", "dev"),
-    ("saved", "dev", "the splits train, test; there is no split 'dev'"),
-    ("saved", None, "the splits train, test; give one with --split"),
-    ("single", "test", "saved without splits; leave --split out"),
+    ("saved", "dev", "the splits train, test; got 'dev'"),
+    ("saved", None, "the splits train, test; select one"),
+    ("single", "test", "saved without splits; omit --split"),
     ("nothing", None, "cannot load the data set"),
 ]
 

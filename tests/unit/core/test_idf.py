@@ -331,7 +331,7 @@ def test_a_damaged_file_is_rejected_or_loads_the_same_table(saved, tmp_path, dam
     try:
         assert IDF.load(path) == TABLE
     except ValueError as error:
-        assert str(path) in str(error) and "count it again" in str(error)
+        assert str(path) in str(error) and "create it again" in str(error)
 
 
 def test_errors_name_the_missing_path(tmp_path):

@@ -133,7 +133,7 @@ DAMAGES = {  # change of the folder, error, pattern of its message
     "a damaged pickle": (damaged_pickle, OSError, "pytorch_model.bin is damaged"),
     "damaged weights": (damaged_weights, OSError, "deserializing"),
     "no tokenizer": (no_tokenizer, (OSError, ValueError), "tokenizer"),
-    "a larger tokenizer": (larger_tokenizer, ValueError, "307 entries and the model 305"),
+    "a larger tokenizer": (larger_tokenizer, ValueError, "307 tokens, but the model has 305"),
     "a newer tokenizer": (newer_tokenizer, OSError, "PreTokenizer"),
     "a truncated configuration": (truncate_config, OSError, "config"),
     "an unknown activation": (edit_config(hidden_act="zzz"), OSError, "KeyError: 'zzz'"),

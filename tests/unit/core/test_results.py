@@ -107,7 +107,7 @@ def test_joined_results_of_parts_equal_the_result_of_the_whole(data, scores):
 def test_results_with_different_signatures_are_not_joined():
     signatures = (Signature({"temperature": value}) for value in (1, 2))
     parts = [results.Result("infolm", ONE, signature, False) for signature in signatures]
-    with pytest.raises(ValueError, match="temperature was 1 and is 2"):
+    with pytest.raises(ValueError, match="temperature is 2 instead of 1"):
         results.join_results(parts)
 
 

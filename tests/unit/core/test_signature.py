@@ -31,7 +31,7 @@ def test_differences_list_every_changed_field(then, now):
     old, new = Signature(then), Signature(now)
     changed = [name for name in {**then, **now} if then.get(name) != now.get(name)]
     assert old.differences(new) == "; ".join(
-        f"{name} was {then.get(name, 'not given')} and is {now.get(name, 'not given')} now"
+        f"{name} is {now.get(name, 'unset')} instead of {then.get(name, 'unset')}"
         for name in changed
     )
     assert old.without(changed).differences(new.without(changed)) == ""

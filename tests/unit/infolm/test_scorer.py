@@ -401,8 +401,8 @@ def test_sweep_and_distributions_warn_like_score(scorer):
     with pytest.warns(UserWarning) as caught:
         scorer.sweep(["cat", "the cat sat"], ["dog", "a dog"], **grid)
     messages = [str(warning.message) for warning in caught]
-    assert sum("2 of 4 texts have no more tokens" in message for message in messages) == 1
-    assert sum("2 distinct texts only" in message for message in messages) == 1
+    assert sum("2 of 4 texts were fully masked" in message for message in messages) == 1
+    assert sum("only 2 distinct documents" in message for message in messages) == 1
     with pytest.warns(UserWarning, match="1 of 2 texts") as caught:
         scorer.distributions(["", "the cat"], idf=False)
     assert len(caught) == 1

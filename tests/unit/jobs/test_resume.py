@@ -109,7 +109,7 @@ def test_rescaled_scores_are_written_and_signed(tiny_bert):
     assert result.means.keys() == {"fisher_rao_distance", "fisher_rao_distance_rescaled"}
     assert "|baseline:file-" in result.signature and result.baseline
     assert job(scorer, rescale_with_baseline="baseline") == replace(result, resumed=len(ROWS))
-    with pytest.raises(ValueError, match="baseline was file-.* and is not given now"):
+    with pytest.raises(ValueError, match="baseline is unset instead of file-"):
         job(scorer)
     with pytest.raises(BaselineNotFoundError):
         job(scorer, output="other.jsonl", rescale_with_baseline=Baseline({}))
@@ -124,7 +124,7 @@ def rows_source(rows):
 
 
 OTHERWISE = [  # another job than the one that was begun, and a word of the refusal
-    ({"scorer": ToyScorer(size=2)}, "begun otherwise: size was 1 and is 2 now"),
+    ({"scorer": ToyScorer(size=2)}, "begun otherwise: size is 2 instead of 1"),
     ({"source": rows_source([*ROWS, ROWS[0]])}, "it had 50 rows .* and has 51 now"),
     ({"source": rows_source([*ROWS[:-1], {**ROWS[-1], "id": ""}])}, "50 rows .* and has 50 now"),
 ]
@@ -324,7 +324,7 @@ REFUSED = [
     (lambda: os.mkfifo(OUTPUT), OUTPUT, None, "no job has written it"),
     (None, "pairs.jsonl", None, "it is also an input"),
     (None, "no/scores.jsonl", None, "no folder"),
-    (None, OUTPUT, Source("-", lambda: iter(()), files=("-",)), "can be read once"),
+    (None, OUTPUT, Source("-", lambda: iter(()), files=("-",)), "can be read only once"),
     (None, OUTPUT, Source("nothing", lambda: iter(())), "nothing has no rows"),
     (None, OUTPUT, Source("rows", lambda: iter([("row 1", {"prediction": "a"})])), "row 1: no"),
     (

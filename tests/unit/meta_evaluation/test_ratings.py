@@ -211,7 +211,7 @@ REFUSED = [
     (rows(prediction=None), {}, "row 4: 'prediction' must be a string, got None"),
     (rows(system=None), {}, "row 4: 'system' must be a name"),
     (rows(id=1.5), {}, "row 4: 'id' must be a name"),
-    (rows(reference="x"), {}, "row 4: both of the columns"),
+    (rows(reference="x"), {}, "row 4: expected only one of the columns"),
     (rows(is_human="maybe"), {}, "row 4: 'is_human' .* got 'maybe'"),
     (unnamed(system="A", id=1), {}, "row 1: no column 'system'"),
     ([{"system": "A", "id": 1, "human": {"f": 1}}] * 2, {}, "a text for id '1' already"),

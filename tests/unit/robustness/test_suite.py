@@ -252,7 +252,7 @@ def test_scores_of_which_lower_is_better_are_turned(tiny_bert):
 
 def test_idf_is_counted_on_the_anchors_each_once(tiny_bert):
     scorer = InfoLMScorer(model_name_or_path=str(tiny_bert))
-    with pytest.warns(UserWarning, match="known from 3 distinct texts"):
+    with pytest.warns(UserWarning, match="only 3 distinct documents"):
         evaluate_robustness(CASES, {"infolm": scorer})
     with pytest.warns(UserWarning):
         single, double = (
