@@ -1,7 +1,7 @@
-"""BaryScore as a metric of Hugging Face evaluate.
+"""BaryScore for `evaluate`: the metric class and its documentation.
 
 `evaluate.load("./infolm_metric/baryscore")` imports a copy of this file, so imports are absolute
-and the module has no state. It uses the first metric class among the module's names, so other
+and the module has no state. It uses the first metric class among the names of the module, so other
 metric classes are accessed through their modules.
 """
 

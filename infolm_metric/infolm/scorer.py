@@ -20,7 +20,7 @@ from infolm_metric.core.scorer import Progress, no_progress
 from infolm_metric.infolm import measures
 from infolm_metric.infolm.distributions import (
     distributions,
-    interpolated,
+    interpolate,
     log_predictions,
     predictions,
 )
@@ -115,7 +115,7 @@ class InfoLMScorer(EncodingScorer):
     ) -> np.ndarray:
         """Compare all candidates with all references, float64 [candidates, references]."""
         log_q, log_p = (
-            interpolated(texts, encodings, settings.interpolation)
+            interpolate(texts, encodings, settings.interpolation)
             for texts in (candidates, references)
         )
         (name,) = settings.names
@@ -230,7 +230,7 @@ class InfoLMScorer(EncodingScorer):
             encodings = self.encode(weighted_texts, settings)
             counts = self.count_warnings(weighted_texts, settings)
         warn({**counts, "few_documents": statistics.distinct_documents}, self.warning_messages)
-        return interpolated(weighted_texts, encodings, settings.interpolation)
+        return interpolate(weighted_texts, encodings, settings.interpolation)
 
     def explain(self, candidate: str, reference: str, **changed: Any) -> Explanation:
         """Explain a score by the predictions at each position and the contributions of tokens.
@@ -303,7 +303,7 @@ class InfoLMScorer(EncodingScorer):
         for start in range(0, len(references), step):
             part = slice(start, start + step)
             log_q, log_p = (
-                interpolated(texts[part], encodings, grid[0].interpolation)
+                interpolate(texts[part], encodings, grid[0].interpolation)
                 for texts in (candidates, references)
             )
             values[:, part] = measures.compare_each(specs, log_p, log_q).cpu().numpy()
@@ -324,7 +324,7 @@ class InfoLMScorer(EncodingScorer):
             ids, log_weights = [tokenizer.mask_token_id], np.zeros(1)
         weights = torch.from_numpy(log_weights).to(log_p.device)
         mean = torch.logsumexp(log_p + weights[:, None], dim=0)
-        (mean,) = interpolated([text], {text.key: mean}, settings.interpolation)
+        (mean,) = interpolate([text], {text.key: mean}, settings.interpolation)
         return TextView(tokenizer.convert_ids_to_tokens(ids), weights.exp(), log_p, mean)
 
     def _sweep(self, pairs: Pairs, plan: SweepPlan) -> list[Result]:

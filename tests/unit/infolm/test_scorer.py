@@ -439,5 +439,5 @@ def test_what_is_wrong_is_refused_before_a_model_is_looked_for(method, options, 
 
 
 def test_predictions_that_overflow_are_told_with_what_to_change(scorer):
-    with pytest.raises(ValueError, match="dtype=.float32. and temperature.1e-310; give"):
+    with pytest.raises(ValueError, match="dtype=.float32. and temperature.1e-310; increase"):
         scorer.score(CANDIDATES, REFERENCES, temperature=1e-310)
