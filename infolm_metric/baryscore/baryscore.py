@@ -56,7 +56,7 @@ __test__ = {"examples": _EXAMPLES}  # doctests
 
 
 class BaryScore(evaluate_metric.EvaluateMetric):
-    """BaryScore; `compute(predictions=[...], references=[...])` returns scores, lower is better.
+    """BaryScore for `evaluate`: `compute(predictions=[...], references=[...])`, lower is better.
 
     The model is loaded by the first `compute`.
 

@@ -265,7 +265,7 @@ def test_a_model_that_is_not_what_its_labels_say_is_warned_of_once(folder):
         for _ in range(2):
             scorer.score(["a cat"], ["a dog"])
     messages = [str(warning.message) for warning in caught]
-    (message,) = (text for text in messages if "may not be what its labels say" in text)
+    (message,) = (text for text in messages if "labels of the model" in text)
     assert "'entailment': 0, 'neutral': 1, 'contradiction': 2" in message
 
 
