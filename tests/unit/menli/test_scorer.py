@@ -226,7 +226,7 @@ def test_a_model_without_its_classifier_is_refused(folder, tmp_path):
 
 REFUSED = [
     (("not_entailment", "entailment"), {"formula": ["e", "e-c"]}, "'e-c' .* two labels"),
-    (("LABEL_0", "LABEL_1", "LABEL_2"), {}, "give their names in the order of the outputs"),
+    (("LABEL_0", "LABEL_1", "LABEL_2"), {}, "name its outputs in order"),
     (LABELS, {"labels": ("entailment", "not_entailment")}, "must name the 3 outputs"),
     (LABELS, {"max_length": 4}, "max_length must be at least 5, .* 3 special .* got 4"),
     (LABELS, {"max_length": 41}, "max_length must be at most 40, .* got 41"),
@@ -254,7 +254,7 @@ def test_the_limit_is_what_the_model_can_read_of_two_texts(tiny_nli, tiny_models
         for limit in (6, 40):
             assert scorer.limit(scorer.settings.replace(max_length=limit)) == limit
     small = MENLIScorer(model_name_or_path=tiny_models("bert", max_position_embeddings=4))
-    with pytest.raises(ValueError, match="reads 4 tokens at most, .* choose another model"):
+    with pytest.raises(ValueError, match="is 4 tokens, .* choose another model"):
         small.limit(small.settings)
 
 
