@@ -1,8 +1,8 @@
 """Scorer of BaryScore: texts as weighted points, compared by optimal transport.
 
-Each token is a point, the mean of its normalised states over the chosen layers. These means
-represent the Wasserstein barycenter of the layers in closed form: because a token has the same
-weight in every layer, they are a fixed point of the barycenter iteration (Cuturi and Doucet 2014).
+Each token is a point, the mean of its normalised states over the chosen layers. These means replace
+the Wasserstein barycenter of the layers: with the same token weights in every layer, they are a
+fixed point of the barycenter iteration (Cuturi and Doucet 2014).
 """
 
 from __future__ import annotations

@@ -159,7 +159,7 @@ class InfoLMScorer(EncodingScorer):
         """Score pairs with every combination of the listed values, in one pass of the model.
 
         Each result equals the result of `score` with the same settings. The measures are set by
-        `information_measure`. Each is combined with the parameters that it uses only; values
+        `information_measure`. Each is combined only with the parameters that it uses; values
         outside its domain, such as alpha = 1, are skipped.
 
         Args:
