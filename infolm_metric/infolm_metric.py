@@ -75,7 +75,7 @@ class InfoLM(evaluate_metric.EvaluateMetric):
 
     >>> InfoLM(temperature=0)
     Traceback (most recent call last):
-    ValueError: temperature must be > 0, got 0.0; the paper finds the best in [1, 2]
+    ValueError: temperature must be > 0, got 0.0; values from 1 to 2 work best in the paper
     """
 
     scorer_type = InfoLMScorer

@@ -1,1 +1,1 @@
-"""BaryScore: how far two texts' tokens lie apart in a model's layers, by optimal transport."""
+"""BaryScore: optimal transport between the contextual embeddings of two texts."""

@@ -1,18 +1,19 @@
-"""BaryScore as `evaluate` loads it: the class and its documentation.
+"""BaryScore for `evaluate`: the metric class and its documentation.
 
-`evaluate.load("./infolm_metric/baryscore")` copies this file away and imports the copy: so imports
-are absolute, and nothing is kept here. It takes the first metric class it finds among the names of
-the module: so other metric classes are named through their modules.
+`evaluate.load("./infolm_metric/baryscore")` imports a copy of this file, so imports are absolute
+and the module has no state. It uses the first metric class among the names of the module, so other
+metric classes are accessed through their modules.
 """
 
 from infolm_metric.baryscore.scorer import BaryScorer
 from infolm_metric.core import evaluate_metric
 
 _DESCRIPTION = """\
-BaryScore compares a text with a reference by optimal transport. A language model reads each text
-once; a token's place is the mean of its states over the model's last layers; the score is what it
-costs to move the tokens of the one text onto those of the other, rare tokens weighing more. A score
-is 0 for equal texts, and lower is better. It needs one pass of the model a text.
+BaryScore measures the similarity of a text to a reference by optimal transport between their
+contextual embeddings. A language model encodes each text in one pass, and each token is represented
+by the mean of its states over the last layers. The score is the minimum cost of moving the tokens
+of one text to the tokens of the other, with larger weights for rare tokens. Identical texts score
+0; lower is better.
 """
 
 _CITATION = r"""
@@ -39,7 +40,7 @@ _EXAMPLES = """
     >>> results["scores"][0], results["scores"][1] > 0
     (0.0, True)
 
-    Several references, all layers, all tokens weighing alike:
+    Several references, all layers, uniform token weights:
 
     >>> results = baryscore.compute(
     ...     predictions=["It rained all day."],
@@ -55,14 +56,17 @@ __test__ = {"examples": _EXAMPLES}  # doctests
 
 
 class BaryScore(evaluate_metric.EvaluateMetric):
-    """The metric: `compute(predictions=[...], references=[...])` gives scores, lower is better.
+    """BaryScore for `evaluate`: `compute(predictions=[...], references=[...])`, lower is better.
+
+    The model is loaded by the first `compute`.
 
     Args:
         config_name: None; there are no configurations.
-        **settings: those of `BaryScoreSettings`, which become the defaults of every `compute`, and
-            what `evaluate.load` gives every metric.
+        **settings: fields of `BaryScoreSettings`, used as defaults of `compute`, and the arguments
+            that `evaluate.load` passes to every metric.
 
-    Raises TypeError or ValueError if a setting is unknown or wrong. No model is loaded yet.
+    Raises:
+        TypeError, ValueError: a setting is unknown or invalid.
 
     >>> BaryScore(layers=0)
     Traceback (most recent call last):

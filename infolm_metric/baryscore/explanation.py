@@ -16,7 +16,7 @@ class TokenPoints:
 
     tokens: list[str]  # [tokens]; special tokens if there are no others
     points: np.ndarray  # float64 [tokens, hidden]
-    log_weights: np.ndarray  # float64 [tokens]; empty for special tokens, which have equal weights
+    log_weights: np.ndarray  # float64 [tokens]; empty for special tokens, weighted uniformly
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Move(NamedTuple):
 
 @dataclass(frozen=True, repr=False)
 class Explanation:
-    """A score, and the transport plan whose cost it is.
+    """A score and its transport plan.
 
     Attributes:
         score: the score, as returned by `score`.
@@ -60,7 +60,7 @@ class Explanation:
         candidate: tokens of the candidate.
         reference: tokens of the reference.
         plan: moved masses, float64 [candidate's tokens, reference's tokens], with sum 1.
-        distances: squared distances between the tokens, float64, in the shape of `plan`.
+        distances: squared distances between the tokens, float64, in the same shape.
     """
 
     score: float
@@ -79,7 +79,7 @@ class Explanation:
         return f"<Explanation of baryscore {self.score:.6g}: {', '.join(words)}, ...>"
 
     def moves(self) -> list[Move]:
-        """Return all moves of positive mass, by descending contribution to the score."""
+        """Return all moves of positive mass, sorted by contribution to the score, largest first."""
         rows, columns = np.nonzero(self.plan)
         masses, distances = self.plan[rows, columns], self.distances[rows, columns]
         values = (rows, columns, masses, distances, masses * distances)
@@ -90,7 +90,7 @@ class Explanation:
 def explain_score(
     candidate: TokenPoints, reference: TokenPoints, score: float, signature: str
 ) -> Explanation:
-    """Explain a score by the points of both texts."""
+    """Explain a score by the optimal transport plan between two texts."""
     texts = candidate, reference
     clouds = [WeightedPoints.of(text.points, text.log_weights) for text in texts]
     distances = costs(candidate.points, reference.points)
@@ -98,7 +98,7 @@ def explain_score(
     plan = np.zeros(distances.shape)
     if candidate.tokens == reference.tokens and np.array_equal(
         candidate.log_weights, reference.log_weights
-    ):  # identical texts: every token stays
+    ):  # identical texts: no token moves
         plan[block] = np.diag(clouds[0].weights)
         np.fill_diagonal(distances, 0.0)
     else:

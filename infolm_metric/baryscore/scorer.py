@@ -1,9 +1,8 @@
-"""Scores of BaryScore: texts to weighted points, and the cost of moving one text's onto another's.
+"""Scorer of BaryScore: texts as weighted points, compared by optimal transport.
 
-A token's place is the mean of its normalised states over chosen layers. For equal weights over the
-layers this is what the Wasserstein barycentre of a text's layers comes to: with a token's weight
-the same in each of them, moving every token's points to their mean is a fixed point of the
-barycentre's iteration (Cuturi and Doucet 2014).
+Each token is a point, the mean of its normalised states over the chosen layers. These means replace
+the Wasserstein barycenter of the layers: with the same token weights in every layer, they are a
+fixed point of the barycenter iteration (Cuturi and Doucet 2014).
 """
 
 from __future__ import annotations
@@ -46,36 +45,37 @@ from infolm_metric.core.tokenization import (
     windows,
 )
 
-# What is held at once while pairs are compared: texts, and bytes of their points.
+# Maximum number of texts in a chunk of pairs, and memory for their points in bytes.
 CHUNK_TEXTS = 2048
 CHUNK_BYTES = 1 << 28
-TOKEN_BYTES = 4  # of a text, about
-# Tokens that one forward pass may hold, by device, where the caller leaves the choice to us.
+TOKEN_BYTES = 4  # approximate length of a token in a text
+# Tokens per forward pass with batch_size="auto", by device type.
 TOKENS_PER_BATCH = {"cpu": 4096, "cuda": 16_384}
 
 
 def _is_encoder(config: Any) -> bool:
-    """True for an encoder alone, with or without a head."""
+    """Return True for encoder-only models, with or without a head."""
     kind = type(config)
-    decodes = kind in MODEL_FOR_CAUSAL_LM_MAPPING and kind not in MODEL_FOR_MASKED_LM_MAPPING
+    decoder = kind in MODEL_FOR_CAUSAL_LM_MAPPING and kind not in MODEL_FOR_MASKED_LM_MAPPING
     encoder_decoder = getattr(config, "is_encoder_decoder", False)
-    return kind in MODEL_MAPPING and not decodes and not encoder_decoder
+    return kind in MODEL_MAPPING and not decoder and not encoder_decoder
 
 
 @dataclass(frozen=True)
 class Encoder:
-    """A loaded model in evaluation mode."""
+    """A loaded encoder in evaluation mode."""
 
     model: Any
     checkpoint: Checkpoint
     device: torch.device
 
     def states(self, ids: Tensor) -> tuple[Tensor, ...]:
-        """The hidden states of texts without padding, int64 [texts, tokens].
+        """Return the embeddings and the states of all layers, [texts, tokens, hidden] each.
 
-        The embeddings, then those of every layer, each [texts, tokens, hidden].
+        `ids` are texts of equal length without padding, int64 [texts, tokens].
 
-        Raises ValueError if there are not as many as the model's configuration says.
+        Raises:
+            ValueError: the number of states differs from the model's configuration.
         """
         with deterministic_inference(self.device):
             rows = repeat_texts(ids.to(self.device))
@@ -88,11 +88,11 @@ class Encoder:
         states = getattr(output, "hidden_states", None) or ()
         if len(states) != self.checkpoint.states:
             raise ValueError(
-                f"{self.checkpoint.name!r} gives {len(states)} hidden states, and its "
-                f"configuration says {self.checkpoint.states}; "
+                f"the model {self.checkpoint.name!r} returned {len(states)} hidden states, but its "
+                f"configuration implies {self.checkpoint.states}; "
                 f"{self.checkpoint.architecture.remedy}"
             )
-        # Apple's GPUs have no float64, in which all that follows is computed.
+        # Apple GPUs lack float64, which all following computations use.
         on_apple = self.device.type == "mps"
         return tuple(rows[: len(ids)].cpu() if on_apple else rows[: len(ids)] for rows in states)
 
@@ -102,10 +102,10 @@ class BaryScorer(EncodingScorer):
 
     Args:
         settings: `BaryScoreSettings`, or None for the defaults.
-        **changed: settings by name; every method takes them too, for one call.
+        **changed: settings as keyword arguments; every method also accepts them, for one call.
 
     Raises:
-        TypeError, ValueError: a setting is unknown or wrong.
+        TypeError, ValueError: a setting is unknown or invalid.
 
     >>> scorer = BaryScorer(model_name_or_path="bundled")
     >>> result = scorer.score(["The cat sat down."], ["The cat sat down."])
@@ -119,48 +119,54 @@ class BaryScorer(EncodingScorer):
     architecture = Architecture(
         AutoModel,
         fits=_is_encoder,
-        unfit="and not an encoder alone: a token's state must see the whole text",
+        unfit="but BaryScore needs an encoder-only model, whose tokens attend to the whole text",
         remedy='choose an encoder such as "google-bert/bert-base-uncased", any sentence encoder, '
         'or "bundled"',
         part="encoder",
-        # Written out, attention gives the same bits in any batch, which fused attention does not.
-        attention="eager",
+        attention="eager",  # batch-invariant, unlike fused attention
     )
-    perfect_score_label = "the same tokens in the same places"
+    perfect_score_label = "identical tokens"
 
-    # How texts are read, and how two encodings are compared.
+    # Encoding and comparison.
 
     def open(self, settings: BaryScoreSettings) -> Checkpoint:
-        """The tokenizer of the encoder, with its facts."""
+        """Return the tokenizer and configuration of the encoder.
+
+        Raises:
+            ValueError: the number of layers is unknown, or an empty text would have no tokens.
+        """
         checkpoint = super().open(settings)
         name, remedy = checkpoint.name, self.architecture.remedy
         if checkpoint.states is None:
-            raise ValueError(f"the model {name!r} does not say how many layers it has; {remedy}")
+            raise ValueError(
+                f"the configuration of the model {name!r} has no number of layers; {remedy}"
+            )
         if not checkpoint.template.overhead:
             raise ValueError(
-                f"the tokenizer of {name!r} puts no special token around a text, so that an empty "
-                f"one has no states; {remedy}"
+                f"the tokenizer of {name!r} adds no special tokens, so empty texts would have no "
+                f"states; {remedy}"
             )
         return checkpoint
 
     def load(self, checkpoint: Checkpoint, settings: BaryScoreSettings) -> Encoder:
-        """The encoder; no state needs its pooler."""
+        """Load the encoder; a missing pooler is accepted, because no state depends on it."""
         model = load_weights(checkpoint, settings.dtype, settings.device, optional="pooler")
         return Encoder(deterministic_linear(model), checkpoint, model.device)
 
     def check(
         self, pairs: Pairs, settings: BaryScoreSettings, statistics: CorpusStatistics
     ) -> None:
-        """Raise what would keep pairs from being scored: hidden states that are not there."""
+        """Raise errors that would keep pairs from being scored, before the weights are loaded."""
         self._indices(settings)
         super().check(pairs, settings, statistics)
 
     def chunks(self, pairs: Pairs, settings: BaryScoreSettings) -> Iterator[Pairs]:
-        """The pairs in parts whose points are held at once."""
+        """Divide pairs into chunks whose points fit in `CHUNK_BYTES`."""
         hidden = int(self.models.checkpoint(settings).config.hidden_size)
         limit = self.models.checkpoint(settings).text_limit(settings.max_length)
         most_tokens = limit if limit and settings.long_text == "truncate" else float("inf")
-        token_size = 8 * hidden * CHUNK_TEXTS / CHUNK_BYTES  # in texts
+        # Memory of the point of a token, as a fraction of CHUNK_BYTES / CHUNK_TEXTS.
+        token_size = 8 * hidden * CHUNK_TEXTS / CHUNK_BYTES
         return pairs.chunks(
             CHUNK_TEXTS,
             lambda text: max(1.0, token_size * min(len(text.encode()) / TOKEN_BYTES, most_tokens)),
@@ -169,9 +175,9 @@ class BaryScorer(EncodingScorer):
     def encode(
         self, texts: Texts, settings: BaryScoreSettings, progress: Progress = no_progress
     ) -> dict[Hashable, Tensor]:
-        """The points of each text by its token ids, float64 [tokens, hidden] on the CPU.
+        """Return the points of each text by token ids, float64 [tokens, hidden] on the CPU.
 
-        Those of its maskable tokens; of all its tokens where it has no maskable one.
+        Special tokens have points only in texts without maskable tokens.
         """
         model, layers = self.models.model(settings), self._indices(settings)
         limit = model.checkpoint.text_limit(settings.max_length)
@@ -182,12 +188,12 @@ class BaryScorer(EncodingScorer):
         pieces = [
             (ids, window)
             for ids, text in missing.items()
-            for window in read_windows(text.text, model.checkpoint.template, limit)
+            for window in encoded_windows(text.text, model.checkpoint.template, limit)
         ]
         rows = None if settings.batch_size == "auto" else int(settings.batch_size)
         lengths = [len(window.ids) for _, window in pieces]
         most_tokens = TOKENS_PER_BATCH.get(model.device.type, TOKENS_PER_BATCH["cpu"])
-        tokens_read = 0
+        tokens_encoded = 0
         for indices in equal_length_batches(lengths, rows, most_tokens):
             batch = [pieces[index] for index in indices]
             tokens = torch.from_numpy(np.stack([window.ids for _, window in batch]))
@@ -196,11 +202,11 @@ class BaryScorer(EncodingScorer):
                 raise non_finite_error("states", settings.dtype)
             for mean, (ids, window) in zip(means, batch, strict=True):
                 if ids not in encodings:
-                    shape = len(own_tokens(missing[ids].text)), means.shape[-1]
+                    shape = len(tokens_with_points(missing[ids].text)), means.shape[-1]
                     encodings[ids] = torch.empty(shape, dtype=torch.float64, device="cpu")
                 encodings[ids][window.indices] = mean[window.positions]
-            tokens_read += tokens.numel()
-            progress(tokens_read / sum(lengths))
+            tokens_encoded += tokens.numel()
+            progress(tokens_encoded / sum(lengths))
         for ids in missing:
             self.models.cache.put((ids, limit, layers), encodings[ids])
         return encodings
@@ -212,13 +218,13 @@ class BaryScorer(EncodingScorer):
         encodings: Mapping[Hashable, Tensor],
         settings: BaryScoreSettings,
     ) -> dict[str, np.ndarray]:
-        """The distance of candidates and references, float64 [pairs]; equal pairs move once."""
+        """Return the transport costs, float64 [pairs]; equal pairs are computed once."""
         clouds = {
             text.key: WeightedPoints.of(encodings[text.key[0]].numpy(), text.log_weights)
             for text in {text.key: text for text in (*candidates, *references)}.values()
         }
         pairs = [(x.key, y.key) for x, y in zip(candidates, references, strict=True)]
-        # Equal texts score 0, which rounding would not let them.
+        # Identical texts score exactly 0, regardless of rounding.
         distances = {
             (x, y): 0.0 if x == y else transport.squared_distance(clouds[x], clouds[y])
             for x, y in dict.fromkeys(pairs)
@@ -226,26 +232,27 @@ class BaryScorer(EncodingScorer):
         return {settings.metric: np.asarray([distances[pair] for pair in pairs])}
 
     def bounds(self, settings: BaryScoreSettings, name: str) -> tuple[float, float]:
-        """0, for equal points, and the squared diameter of the ball in which points lie."""
+        """Return 0, the score of equal points, and the squared diameter of the unit ball."""
         return 0.0, transport.LARGEST
 
-    # More than scores.
+    # Explanations.
 
     def explain(self, candidate: str, reference: str, **changed: Any) -> Explanation:
-        """Which token of a text goes where in its reference, with what mass and at what cost.
+        """Explain a score by the transport plan between the tokens of two texts.
 
-        With idf="references" the reference is the corpus, as in `score`; give an `IDF` for another.
+        With idf="references" the corpus is the reference alone, as in `score` with one pair. To
+        use the weights of another corpus, pass an `IDF`.
 
         Args:
-            candidate: the text to judge.
-            reference: what it is compared with.
-            **changed: override the scorer's own settings for this call.
+            candidate: the text to score.
+            reference: the text to compare it with.
+            **changed: settings for this call.
 
         Returns:
-            The score, and the plan of transport between the tokens that it is the cost of.
+            The score, the tokens of both texts, and the optimal transport plan.
 
         Raises:
-            TypeError, ValueError: an argument is wrong; nothing was loaded yet.
+            TypeError, ValueError: an argument is invalid; no model was loaded.
             OSError: the model cannot be found.
 
         >>> scorer = BaryScorer(model_name_or_path="bundled", idf=False)
@@ -269,7 +276,7 @@ class BaryScorer(EncodingScorer):
         warn(result.counts, self.warning_messages)
         x, y = (
             TokenPoints(
-                tokenizer.convert_ids_to_tokens(own_tokens(text.text).tolist()),
+                tokenizer.convert_ids_to_tokens(tokens_with_points(text.text).tolist()),
                 encodings[text.key[0]].numpy(),
                 text.log_weights,
             )
@@ -278,29 +285,26 @@ class BaryScorer(EncodingScorer):
         return explain_score(x, y, result.scores[settings.metric][0], result.signature)
 
     def _indices(self, settings: BaryScoreSettings) -> tuple[int, ...]:
-        """Which hidden states of the model are read, of which 0 is the embeddings."""
+        """Return the indices of the hidden states to average; 0 is the embeddings."""
         states = self.models.checkpoint(settings).states
-        assert states is not None  # such models are not opened
+        assert states is not None  # checked in `open`
         return settings.indices(states)
 
 
-def read_windows(text: TokenizedText, template: Template, limit: int | None) -> list[Window]:
-    """The windows of a text; without a maskable token it has its special ones, read as they are."""
+def encoded_windows(text: TokenizedText, template: Template, limit: int | None) -> list[Window]:
+    """Return the windows of a text; special tokens alone are a single window."""
     if text.maskable.any():
         return windows(text, template, limit)
     indices = np.arange(len(text.ids))
     return [Window(text.ids, indices, indices)]
 
 
-def own_tokens(text: TokenizedText) -> np.ndarray:
-    """Ids of the tokens that a text has points for: its maskable ones; all if there is none."""
+def tokens_with_points(text: TokenizedText) -> np.ndarray:
+    """Return the ids of the maskable tokens, or of all tokens if none is maskable."""
     return text.tokens if text.maskable.any() else text.ids
 
 
 def mean_states(hidden: Sequence[Tensor], layers: Sequence[int]) -> Tensor:
-    """The mean of the normalised states over layers, float64 [texts, tokens, hidden].
-
-    `hidden` are [texts, tokens, hidden] each.
-    """
+    """Return the mean of the normalised states over layers, float64 [texts, tokens, hidden]."""
     units = (torch.nn.functional.normalize(hidden[i].double(), dim=-1) for i in layers)
     return functools.reduce(torch.add, units) / len(layers)

@@ -18,12 +18,12 @@ class BaryScoreSettings(ModelSettings):
     """Settings of BaryScore.
 
     Args:
-        layers: hidden states to average: the number of last states, "all", or a list of indices
-            such as 0,3,6, in which 0 is the embeddings.
-        idf: token weights: references, separate (each side by its own texts), none (uniform),
-            bundled (a table of English prose, for models with the vocabulary of the bundled
+        layers: hidden states to average: a number of last states, "all", or a list of indices such
+            as 0,3,6, with 0 for the embeddings.
+        idf: token weights: references (IDF of the references), separate (IDF of each side), none
+            (uniform), bundled (IDF of English prose; requires the vocabulary of the bundled
             model), or a file written by infolm idf.
-        multi_reference: how to combine the scores of several references: min or mean.
+        multi_reference: reduction of the scores of several references: min or mean.
 
     >>> BaryScoreSettings(layers=[6, 5]).layers
     (5, 6)
@@ -44,9 +44,10 @@ class BaryScoreSettings(ModelSettings):
         object.__setattr__(self, "layers", _layers(self.layers))
 
     def indices(self, states: int) -> tuple[int, ...]:
-        """Return the indices of the hidden states to average, for a model with `states` of them.
+        """Return the indices of the hidden states to average, of a model with `states` of them.
 
-        Raises ValueError if the model has too few.
+        Raises:
+            ValueError: the model has fewer layers than requested.
 
         >>> BaryScoreSettings(layers=2).indices(7), BaryScoreSettings(layers="all").indices(3)
         ((5, 6), (0, 1, 2))
@@ -60,7 +61,7 @@ class BaryScoreSettings(ModelSettings):
             if self.layers > states:
                 raise ValueError(
                     f"layers must be at most {states}, the number of hidden states of this model "
-                    f"including its embeddings, got {self.layers}; use 'all' for all of them"
+                    f"including the embeddings, got {self.layers}; layers='all' uses all of them"
                 )
             return tuple(range(states - self.layers, states))
         if self.layers[-1] >= states:
@@ -84,7 +85,7 @@ class BaryScoreSettings(ModelSettings):
 
 
 def _layers(layers: int | str | tuple[int, ...]) -> int | str | tuple[int, ...]:
-    """Return `layers` with sorted indices, parsed if it is a string of the command line."""
+    """Parse strings such as "0,3,6", and check and sort the indices."""
     if isinstance(layers, str) and layers != "all":
         parts = layers.rstrip(",").split(",")
         if not all(part.strip().isdecimal() for part in parts):
@@ -96,8 +97,8 @@ def _layers(layers: int | str | tuple[int, ...]) -> int | str | tuple[int, ...]:
     if isinstance(layers, tuple):
         if not layers or len(set(layers)) < len(layers) or min(layers) < 0:
             raise ValueError(
-                "layers must be at least one index of a hidden state, without repeats, got "
-                f"{layers!r}; 0 is the embeddings"
+                "layers must be at least one index of a hidden state, from 0 (the embeddings), "
+                f"each once, got {layers!r}"
             )
         return tuple(sorted(layers))
     check_at_least("layers", layers, 1)

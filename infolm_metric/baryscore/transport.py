@@ -1,8 +1,8 @@
 """Optimal transport between weighted points.
 
-The squared 2-Wasserstein distance is the minimum, over all transport plans, of the sum of mass
-times squared Euclidean distance: a linear program, solved exactly. POT is imported when the first
-distance is computed.
+The squared 2-Wasserstein distance is the minimum cost of a transport plan, in which moving a mass
+costs the mass times the squared Euclidean distance. The linear program is solved exactly. POT is
+imported when the first distance is computed.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ UNUSED_BACKENDS = ("TENSORFLOW", "JAX", "CUPY")
 
 @dataclass(frozen=True, eq=False)
 class WeightedPoints:
-    """The points of a text with positive weights."""
+    """Points of a text that have positive weights."""
 
     points: np.ndarray  # float64 [points, hidden]
     weights: np.ndarray  # float64 [points], > 0, summing to 1
-    indices: np.ndarray  # int [points], indices of the text's tokens
+    indices: np.ndarray  # int [points], indices of the tokens in the text
 
     @classmethod
     def of(cls, points: np.ndarray, log_weights: np.ndarray) -> WeightedPoints:
-        """Select the points of a text, [tokens, hidden], with positive weights.
+        """Select the points of a text, [tokens, hidden], that have positive weights.
 
-        Without weights, for a text of special tokens only, all weights are equal.
+        If `log_weights` are empty, as for a text of special tokens only, weights are uniform.
 
         >>> WeightedPoints.of(np.eye(3), np.log([0.5, 1e-300, 0.5])).weights.round(2)
         array([0.5, 0. , 0.5])
@@ -46,13 +46,13 @@ class WeightedPoints:
 
 
 def costs(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Return squared distances between points [n, hidden] and [m, hidden] of the unit ball."""
+    """Return the squared distances [n, m] between points [n, hidden] and [m, hidden], at most 4."""
     squares = (x * x).sum(1)[:, None] + (y * y).sum(1)
     return np.clip(squares - 2 * (x @ y.T), 0.0, LARGEST)
 
 
 def best_plan(a: np.ndarray, b: np.ndarray, cost: np.ndarray) -> np.ndarray:
-    """Return the optimal plan from masses `a` [n] to `b` [m] at `cost` [n, m]: float64 [n, m].
+    """Return the optimal plan from masses `a` [n] to `b` [m] at `cost` [n, m], float64 [n, m].
 
     >>> best_plan(np.array([0.5, 0.5]), np.array([1.0]), np.array([[1.0], [3.0]])).tolist()
     [[0.5], [0.5]]
@@ -68,7 +68,7 @@ def best_plan(a: np.ndarray, b: np.ndarray, cost: np.ndarray) -> np.ndarray:
 
 
 def linear_program(a: np.ndarray, b: np.ndarray, cost: np.ndarray) -> np.ndarray:
-    """Return the plan of `best_plan` by HiGHS, slower, if POT reports a problem."""
+    """Solve the same problem as `best_plan` with HiGHS, which is slower but more robust."""
     from scipy.optimize import linprog
     from scipy.sparse import eye_array, kron, vstack
 
@@ -83,19 +83,19 @@ def linear_program(a: np.ndarray, b: np.ndarray, cost: np.ndarray) -> np.ndarray
         method="highs",
     )
     if solution.x is None:
-        raise ArithmeticError(f"no transport plan of {n} onto {m} points: {solution.message}")
+        raise ArithmeticError(f"no transport plan from {n} to {m} points found: {solution.message}")
     return np.asarray(solution.x).reshape(n, m)
 
 
 def squared_distance(x: WeightedPoints, y: WeightedPoints) -> float:
-    """Return the squared 2-Wasserstein distance between two texts, from 0 to LARGEST."""
+    """Return the squared 2-Wasserstein distance between two texts, in [0, LARGEST]."""
     cost = costs(x.points, y.points)
     return float((best_plan(x.weights, y.weights, cost) * cost).sum())
 
 
 @functools.cache
 def solver() -> Any:
-    """Import POT without its unused backends, whose libraries take seconds to import."""
+    """Import POT without the backends that are not used, which would take seconds to import."""
     names = [f"POT_BACKEND_DISABLE_{name}" for name in UNUSED_BACKENDS]
     environment = {name: os.environ[name] for name in names if name in os.environ}
     os.environ.update(dict.fromkeys(names, "1"))

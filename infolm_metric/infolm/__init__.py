@@ -1,1 +1,1 @@
-"""InfoLM: what a masked language model predicts for two texts, by an information measure."""
+"""InfoLM: information measures between the predictions of a masked language model for two texts."""

@@ -1,9 +1,10 @@
 """AB divergence, accurate near singular parameters and for close distributions.
 
-The scale-invariant AB divergence (Cichocki, Cruces and Amari 2011, Entropy 13:134) contains the KL,
-alpha, Renyi and beta divergences, some of them as limits. As printed it subtracts nearly equal
-numbers if alpha, beta or their sum is close to 0 or if p is close to q. Here it is a sum of terms
->= 0. `log_p` and `log_q` are normalised log-probabilities, [..., vocab]; results are float64.
+The KL, alpha, Renyi and beta divergences are special cases or limits of the scale-invariant AB
+divergence (Cichocki, Cruces and Amari 2011, Entropy 13:134). Its printed formula subtracts nearly
+equal numbers if alpha, beta or their sum is close to 0 or if p is close to q. `_ends` rewrites it
+as a sum of terms >= 0. `log_p` and `log_q` are normalised log-probabilities, [..., vocab]; results
+are float64.
 """
 
 from __future__ import annotations
@@ -16,14 +17,14 @@ from torch import Tensor
 
 from infolm_metric.core.determinism import to_float64
 
-SMALLEST_GAP = 1e-70  # below this distance from a singular parameter, the limit is returned
-SINGULAR = 1e-3  # distance below which products of matrices lose their digits
-SMALLEST_SUM = 1e-280  # of power sums, scaled by their largest terms
-SERIES_BELOW = 2.0**-6  # where exp(y) - 1 - y has lost 7 bits, and 6 terms of its series suffice
+SMALLEST_GAP = 1e-70  # closer to a singular parameter, the limit is returned
+SINGULAR = 1e-3  # closer to a singular parameter, matrix products lose their digits
+SMALLEST_SUM = 1e-280  # of powers, scaled by the largest power
+SERIES_BELOW = 2.0**-6  # exp(y) - 1 - y has lost 7 bits here, and 6 terms of its series suffice
 
 
 def ab_value(log_p: Tensor, log_q: Tensor, a: float, b: float, total: float) -> Tensor:
-    """Return the AB divergence, [...]; `total` is a + b, possibly more exact than their sum."""
+    """Return the AB divergence, [...]; `total` is a + b without rounding error."""
     parts, width = [], 0.0
     for log_w, log_v, y, step in _ends(log_p, log_q, a, b, total):
         parts.append(_rise(log_w, log_v, y) / step)
@@ -35,7 +36,7 @@ def ab_terms(log_p: Tensor, log_q: Tensor, alpha: float, beta: float) -> Tensor:
     """Return the contribution of each entry to the AB divergence, [..., vocab]."""
     parts, width = [], 0.0
     for log_w, log_v, y, step in _ends(log_p, log_q, alpha, beta, alpha + beta):
-        # A common factor of v and w keeps the proportions, and exp(log v) from overflowing.
+        # Scaling v and w by a common factor keeps the proportions and prevents overflow of v.
         peak = log_v.amax(-1, keepdim=True).clamp(min=0.0)
         entries = excess(log_w - peak, log_v - peak, y).clamp(min=0.0)
         whole = entries.sum(-1, keepdim=True)
@@ -48,8 +49,8 @@ def ab_terms(log_p: Tensor, log_q: Tensor, alpha: float, beta: float) -> Tensor:
 def ab_matrix(log_p: Tensor, log_q: Tensor, alpha: float, beta: float) -> Tensor:
     """Return the AB divergence of all pairs, [references, vocab] and [candidates, vocab].
 
-    As products of matrices, in which values close to 0 lose their digits. NaN near singular
-    parameters, and for sums that underflow.
+    Computed by matrix products, which lose digits for values close to 0. NaN near singular
+    parameters and for sums that underflow.
     """
     total = alpha + beta
     if min(abs(alpha), abs(beta), abs(total)) < SINGULAR:
@@ -77,13 +78,13 @@ def excess(log_w: Tensor, log_v: Tensor, y: Tensor) -> Tensor:
     tiny = series.mul_(y).mul_(y)
     small = y.clamp(max=1.0).expm1_().sub_(y)
     near = torch.where(y.abs() < SERIES_BELOW, tiny, small).mul_(w)
-    # exp(y) can overflow although w exp(y) does not, so v itself is used beyond 1.
+    # For y >= 1 use v itself, because exp(y) can overflow although w exp(y) does not.
     far = (log_v.exp() - w).addcmul_(w, y, value=-1.0)
     return torch.where(y < 1.0, near, far)
 
 
 def _rise(log_w: Tensor, log_v: Tensor, y: Tensor) -> Tensor:
-    """Return log sum v, >= 0, for v = w exp(y), sum w = 1, sum w y = 0; [..., vocab] -> [...]."""
+    """Return log sum v, [...], >= 0, given v = w exp(y), sum w = 1 and sum w y = 0."""
     total = excess(log_w, log_v, y).sum(-1).clamp(min=0.0)
     rise, far = total.log1p(), ~(total < 1.0)
     if far.any():
@@ -96,15 +97,16 @@ def _ends(
 ) -> Iterator[tuple[Tensor, Tensor, Tensor, float]]:
     """Yield the two ends (log w, log v, y, step) whose weighted sum is the AB divergence.
 
-    Let L(x) = log sum p^(a+b-x) q^x, which is convex. The AB divergence is the second divided
-    difference of L over the nodes 0, b and a + b, which correspond to p^(a+b), p^a q^b and q^(a+b);
-    if nodes meet, the limit is half the curvature of L. Seen from the middle node, and with the
-    slope of L there removed, L rises by r1 and r2 to the outer nodes at distances h1 and h2, and
+    L(x) = log sum p^(a+b-x) q^x is convex. The AB divergence is its second divided difference over
+    the nodes 0, b and a + b, which correspond to p^(a+b), p^a q^b and q^(a+b). If the nodes
+    coincide, it is half the second derivative of L. Subtract from L its tangent at the middle node,
+    and let r1 and r2 be the values at the outer nodes, at distances h1 and h2 (steps). Then
 
         AB = (r1/h1 + r2/h2) / (h1 + h2)
 
-    has no negative term: nothing cancels, however close the nodes. w is the normalised weight at
-    the middle node, v = w exp(y) the weight at an end with the slope removed: r = log sum v.
+    has only terms >= 0, so that nothing cancels even if nodes are close. w are the normalised
+    weights at the middle node and v = w exp(y) the weights at an outer node, without the tangent:
+    r = log sum v.
     """
     log_p, log_q = to_float64(log_p), to_float64(log_q)
     p_end, q_end, inner = (total, 0.0), (0.0, total), (a, b)

@@ -1,7 +1,7 @@
 """Distributions of texts: masked contexts in batches, and the aggregation of their predictions.
 
-The positions of a text are added in their order, so that its distribution is bitwise identical
-regardless of the batches and the other texts.
+Predictions are summed in the order of the positions, so that the distribution of a text is bitwise
+identical regardless of batches and other texts.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from infolm_metric.infolm.settings import InfoLMSettings
 
 Key = tuple[bytes, bytes]
 
-# Logits converted to float64 at a time, by device type: on a CPU as many as its caches hold.
+# Logits converted to float64 per step, by device type. On a CPU they should fit into the caches.
 ELEMENTS = {"cpu": 1 << 20, "cuda": 1 << 26}
 REPRESENTABLE = 700.0  # exp(-700) is still a normal float64
 
@@ -44,9 +44,12 @@ def distributions(
 ) -> dict[Key, Tensor]:
     """Return log p of each text at each temperature: key -> float64 [temperatures, vocab].
 
-    Equal tokens are encoded once for all weights. Raises ValueError if predictions are not finite.
+    Texts with equal tokens are encoded once, even if their weights differ.
+
+    Raises:
+        ValueError: predictions are not finite.
     """
-    # With several masks per context, the masked positions depend on the positions with a weight.
+    # With several masks per context, contexts depend on the positions of nonzero weight.
     by_tokens: dict[Key, list[WeightedText]] = {}
     for text in texts:
         positions = (text.log_weights > -np.inf).tobytes() if settings.masks_per_pass > 1 else b""
@@ -69,7 +72,7 @@ def distributions(
             "predictions",
             settings.dtype,
             f" and temperature={min(temperatures):g}",
-            "give a temperature that is not so near to 0, or ",
+            "increase the temperature, or ",
         )
     return by_key
 
@@ -77,10 +80,10 @@ def distributions(
 def predictions(
     groups: Sequence[Sequence[WeightedText]], model: MaskedLM, settings: InfoLMSettings
 ) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
-    """Yield the group, log weights and logits of the encoded positions, in parts.
+    """Yield the group index, log weights and logits of the encoded positions, in parts.
 
-    int64 [positions], float64 [positions, weightings] and [positions, vocab]. The positions of a
-    group are in order. Its texts have equal tokens and differ in their weights.
+    Shapes: int64 [positions], float64 [positions, weightings] and [positions, vocab]. The texts of
+    a group have equal tokens and different weights. The positions of a group are in order.
     """
     template, size = model.checkpoint.template, model.checkpoint.size
     limit = model.checkpoint.text_limit(settings.max_length)
@@ -107,15 +110,14 @@ def predictions(
 class MaskedWindow:
     """A window of a text, and the positions that each of its contexts masks.
 
-    A text that is weighted in several ways is encoded once. A context with fewer masks than the
-    others repeats a position, with log weights of -inf.
+    If a context has fewer masks than the others, it repeats a position with log weights of -inf.
     """
 
     text: int  # index of the text
     ids: np.ndarray  # int64 [tokens]
     positions: np.ndarray  # int64 [contexts, masks]
     log_weights: np.ndarray  # float64 [contexts, masks, weightings]
-    masked: bool = True  # False: the positions keep their tokens
+    masked: bool = True  # if False, the positions keep their tokens
 
 
 @dataclass(frozen=True)
@@ -136,11 +138,11 @@ def split(
     max_length: int | None,
     masks: int = 1,
 ) -> list[MaskedWindow]:
-    """Return the windows of a text: one, or overlapping ones that mask each token once.
+    """Split a text into windows, which may overlap but mask each token once.
 
-    `log_weights` [maskable, weightings]. A text without a maskable token becomes a single mask
-    between the special tokens. Positions with weight 0 in all weightings are skipped. `masks` is
-    the largest number of masks per context; with 0 a window is one context without masks.
+    `log_weights` are [maskable, weightings]; positions whose weights are all 0 are skipped. `masks`
+    is the maximum number of masks per context; with 0, each window is a context without masks. A
+    text without maskable tokens becomes a single mask token between the special tokens.
     """
     if not text.maskable.any():
         ids = np.asarray([*template.prefix, template.mask, *template.suffix], dtype=np.int64)
@@ -172,7 +174,7 @@ def batches(
 ) -> Iterator[Batch]:
     """Yield batches of masked contexts of equal length, longest first; no padding.
 
-    `contexts_per_batch` None: limited by `TOKENS_PER_BATCH` and `LOGITS_PER_BATCH`.
+    If `contexts_per_batch` is None, `TOKENS_PER_BATCH` and `LOGITS_PER_BATCH` limit the size.
     """
     groups: dict[tuple[int, ...], list[MaskedWindow]] = {}
     for window in pieces:
@@ -212,10 +214,10 @@ def log_predictions(logits: Tensor, temperature: float) -> Tensor:
 
 @dataclass(frozen=True)
 class Accumulator:
-    """sum_j weight_j softmax(logits_j / T) of texts, for each weighting and temperature.
+    """Weighted sums of softmax(logits / T) over the positions of texts.
 
-    Probabilities are summed directly; positions whose weighted probabilities would underflow
-    float64 are accumulated in log space. The choice depends only on the position.
+    Probabilities are summed directly; positions that would underflow float64 are accumulated in log
+    space. This choice depends on the position only.
     """
 
     temperatures: tuple[float, ...]
@@ -224,9 +226,10 @@ class Accumulator:
     _log_space: dict[int, dict[tuple[int, int], Tensor]] = field(default_factory=dict)
 
     def add(self, logits: Tensor, log_weights: Tensor, texts: Tensor) -> None:
-        """Add positions of some texts, in the order of the positions in each text.
+        """Add positions of one or more texts; the positions of each text must be in order.
 
-        logits [positions, vocab], log_weights [positions, weightings], texts int64 [positions].
+        Shapes: logits [positions, vocab], log_weights [positions, weightings] and texts int64
+        [positions].
         """
         vocab = logits.shape[-1]
         log_weights = log_weights.to(logits.device)
@@ -256,7 +259,7 @@ class Accumulator:
     def _add_rows(self, rows: Tensor, log_weights: Tensor, owner: Tensor, sums: Tensor) -> Tensor:
         """Add positions to `sums` [texts, weightings, temperatures, vocab] unless they underflow.
 
-        `rows` [positions, vocab] have a maximum of 0 and are overwritten. Returns a mask of the
+        `rows` [positions, vocab] have a maximum of 0 and are overwritten. Returns the mask of
         skipped positions, bool [positions, weightings, temperatures].
         """
         reach = -rows.amin(-1, keepdim=True)
@@ -283,19 +286,19 @@ class Accumulator:
 
 
 def token_distribution(text: WeightedText) -> tuple[np.ndarray, np.ndarray]:
-    """Return the distinct tokens of a text, int64, and their log probabilities, float64."""
+    """Return the distinct tokens of a text, int64, and their log weights, float64."""
     tokens, owner = np.unique(text.text.tokens, return_inverse=True)
     with np.errstate(divide="ignore"):
         return tokens, np.log(np.bincount(owner, np.exp(text.log_weights), len(tokens)))
 
 
-def interpolated(
+def interpolate(
     texts: Sequence[WeightedText], encodings: Mapping[Hashable, Tensor], weight: float
 ) -> Tensor:
     """Return log((1 - weight) p + weight m), float64 [texts, vocab], m the `token_distribution`.
 
-    `encodings` are log p by key. Jelinek-Mercer interpolation (Zhai and Lafferty 2004). A text
-    without tokens keeps its p.
+    This is Jelinek-Mercer interpolation (Zhai and Lafferty 2004). `encodings` are log p by key.
+    Texts without tokens keep their p.
     """
     log_p = torch.stack([encodings[text.key] for text in texts])
     if not weight:

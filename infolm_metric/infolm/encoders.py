@@ -1,8 +1,8 @@
 """Masked language models, evaluated at the masked positions only.
 
-A `FastMaskedLM` uses the parameters, embeddings and head of a transformers model and returns the
-same logits, but runs the last layer and the head at the masked positions only. Families without an
-entry in `FAMILIES` use the transformers model.
+`FastMaskedLM` returns the same logits as the transformers model, whose weights and head it uses,
+but runs the last layer and the head at the masked positions only. Model families without an entry
+in `FAMILIES` use the transformers model itself.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ ARCHITECTURE = Architecture(
     masks=True,
 )
 
-# Up to this length batched matrix products are faster than fused attention on a CPU.
+# Up to this length, batched matrix products are faster than fused attention on a CPU.
 SHORT = 128
-# Logits of one forward pass by device type, which bound memory for large vocabularies.
+# Maximum number of logits per forward pass, by device type; limits memory for large vocabularies.
 LOGITS_PER_BATCH = {"cpu": 1 << 24, "cuda": 1 << 28}
 
 
@@ -48,15 +48,15 @@ LOGITS_PER_BATCH = {"cpu": 1 << 24, "cuda": 1 << 28}
 class MaskedLM:
     """A loaded masked language model in evaluation mode."""
 
-    model: nn.Module  # a FastMaskedLM, or for other families the transformers model
+    model: nn.Module  # FastMaskedLM or, for other families, the transformers model
     checkpoint: Checkpoint
     device: torch.device
 
     def logits(self, ids: Tensor, positions: Tensor) -> Iterator[Tensor]:
-        """Yield the logits at the masked positions, context by context, in parts [positions, V].
+        """Yield the logits at the masked positions, context by context, in parts.
 
-        ids int64 [contexts, tokens] without padding, positions int64 [contexts, masks]. A part has
-        at most `LOGITS_PER_BATCH` logits.
+        `ids` are int64 [contexts, tokens] without padding, and `positions` int64 [contexts, masks].
+        A part is [positions, vocab] and has at most `LOGITS_PER_BATCH` logits.
         """
         with deterministic_inference(self.device):
             ids, positions = ids.to(self.device), positions.to(self.device)
@@ -71,9 +71,9 @@ class MaskedLM:
             yield logits.to(float64_device(logits.device))  # for the aggregation
 
     def _full_model_logits(self, ids: Tensor, positions: Tensor) -> Tensor:
-        """Return the logits of the transformers model, with its head at the masked positions only.
+        """Return the logits of the transformers model at the masked positions.
 
-        Shape [contexts * masks, V].
+        Only its head is restricted to these positions. Shape [contexts * masks, vocab].
         """
         contexts = len(ids)
         ids = repeat_texts(ids)
@@ -101,7 +101,7 @@ class MaskedLM:
 def load_masked_lm(checkpoint: Checkpoint, settings: InfoLMSettings, fast: bool = True) -> MaskedLM:
     """Load the model of a checkpoint, and check that all of its weights are trained.
 
-    `fast` False uses the transformers model, which returns the same scores, for comparison.
+    `fast=False` uses the transformers model, for comparison; scores are the same.
 
     Raises:
         OSError: the weights are missing, damaged, or could run code.
@@ -117,8 +117,8 @@ def load_masked_lm(checkpoint: Checkpoint, settings: InfoLMSettings, fast: bool 
 class FastMaskedLM(nn.Module):
     """A masked language model that runs its last layer and head at the masked positions only.
 
-    Contexts have no padding. It takes over the modules of a transformers model, which cannot be
-    used afterwards.
+    Contexts have no padding. The modules of the given transformers model are reused, and the model
+    cannot be used afterwards.
     """
 
     def __init__(self, model: Any, family: Family) -> None:
@@ -190,8 +190,8 @@ class FastMaskedLM(nn.Module):
         parts = projection.unflatten(-1, (2, layer.heads, -1)).permute(2, 0, 3, 1, 4)
         query = self._project("query", mask_states, weight[:hidden], shift[:hidden])
         query = query.unflatten(-1, (layer.heads, -1)).transpose(1, 2).contiguous()
-        # Explicit and on contiguous memory: for few queries, neither fused attention nor products
-        # of views are batch-invariant.
+        # Explicit products on contiguous memory, because for few queries neither fused attention
+        # nor products of views are batch-invariant.
         key, value = parts.contiguous().flatten(1, 2)
         scores = torch.bmm(query.flatten(0, 1), key.transpose(1, 2)) / math.sqrt(query.shape[-1])
         if bias is not None:
@@ -212,7 +212,7 @@ class FastMaskedLM(nn.Module):
         return layer.output_norm(output.add_(states))
 
     def _project(self, name: str, states: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
-        """Return states @ weight.T + bias, [..., in] -> [..., out], in the buffer of that name."""
+        """Return states @ weight.T + bias, [..., in] -> [..., out], in the buffer `name`."""
         on_cpu = states.device.type == "cpu"
         rows = row_rule(weight).apply(
             lambda rows: torch.addmm(
@@ -226,9 +226,9 @@ class FastMaskedLM(nn.Module):
         return rows.view(*states.shape[:-1], -1)
 
     def _scratch(self, name: str, like: Tensor, *shape: int) -> Tensor:
-        """Return a tensor with undefined content, in the buffer of that name.
+        """Return an uninitialised tensor in the buffer `name`.
 
-        On a CPU, memory newly allocated by the system costs more time than the arithmetic in it.
+        On a CPU, allocating new memory takes longer than the computation.
         """
         size = math.prod(shape)
         buffer = self.workspace.get(name)
@@ -238,9 +238,9 @@ class FastMaskedLM(nn.Module):
 
 
 class Layer(nn.Module):
-    """A transformer layer with a norm after each block; ALBERT shares it between depths.
+    """A transformer layer with a norm after each block; ALBERT shares layers between depths.
 
-    `modules` are, by name, the linear layers query, key, value, attention_output, intermediate and
+    Keyword arguments are the linear layers query, key, value, attention_output, intermediate and
     output, the norms attention_norm and output_norm, the activation, and the number of heads.
     """
 
@@ -249,7 +249,7 @@ class Layer(nn.Module):
         projections = [modules.pop(name) for name in ("query", "key", "value")]
         if any(type(projection) is not nn.Linear for projection in projections):
             raise TypeError(f"projections must be nn.Linear, got {projections}")
-        # [3 hidden, hidden] and [3 hidden]: the three projections as one.
+        # The three projections are merged: [3 hidden, hidden] and [3 hidden].
         weight, bias = (
             torch.cat([getattr(projection, name).detach() for projection in projections])
             for name in ("weight", "bias")
@@ -262,12 +262,12 @@ class Layer(nn.Module):
 
 @dataclass(frozen=True)
 class Family:
-    """Locations of a family's modules in its transformers model.
+    """Locations of the modules of a model family in its transformers model.
 
-    `layer_attributes` are attribute paths in a layer by argument of `Layer`. `layers` returns the
-    layers in order of depth. `embedding_projection` follows the embeddings. `bias` returns an
-    encoder whose `compute_position_bias` maps states [1, tokens, hidden] to a bias of the attention
-    scores, [1, heads, tokens, tokens].
+    `layer_attributes` maps arguments of `Layer` to attribute paths in a layer. `layers` returns the
+    layers by depth. `embedding_projection` returns a projection of the embeddings, if any. `bias`
+    returns an encoder whose `compute_position_bias` maps states [1, tokens, hidden] to a bias of
+    the attention scores, [1, heads, tokens, tokens].
     """
 
     layer_attributes: dict[str, str]
@@ -291,7 +291,7 @@ def _position_bias(encoder: Any) -> nn.Module:
 
 
 def _attention(path: str, names: str) -> dict[str, str]:
-    """Return the attribute paths of the attention's projections and number of heads."""
+    """Return the attribute paths of the attention projections and the number of heads."""
     arguments = ("query", "key", "value", "heads")
     return {key: f"{path}.{name}" for key, name in zip(arguments, names.split(), strict=True)}
 

@@ -20,7 +20,7 @@ class TextView:
         tokens: [positions]; one mask token for a text without maskable tokens.
         weights: float64 [positions], with sum 1.
         log_predictions: float64 [positions, vocab], at the temperature of the settings.
-        log_distribution: log of their weighted mean, after interpolation, float64 [vocab].
+        log_distribution: logarithm of their weighted mean, after interpolation, float64 [vocab].
     """
 
     tokens: list[str]
@@ -37,7 +37,7 @@ class TokenContribution(NamedTuple):
         share: its contribution to the score, >= 0.
         in_reference: its probability in the distribution of the reference.
         in_candidate: its probability in the distribution of the candidate.
-        in_texts: True if the candidate or the reference contains it.
+        in_texts: True if the candidate or the reference contains the token.
     """
 
     token: str
@@ -49,7 +49,7 @@ class TokenContribution(NamedTuple):
 
 @dataclass(frozen=True, repr=False)
 class Explanation:
-    """A score, and the predictions and contributions behind it.
+    """A score with the predictions and contributions that explain it.
 
     Attributes:
         measure: full name of the measure.
@@ -57,8 +57,8 @@ class Explanation:
         signature: signature of the score.
         candidate: predictions for the candidate.
         reference: predictions for the reference.
-        shares: contribution of each vocabulary entry, float64 [vocab], >= 0, with sum `score`.
-        vocabulary: the vocabulary entries as strings, [vocab].
+        shares: contribution of each vocabulary entry, float64 [vocab], >= 0; their sum is `score`.
+        vocabulary: vocabulary entries as strings, [vocab].
     """
 
     measure: str
@@ -111,7 +111,7 @@ def explain_score(
     )
     total, size = float(shares.sum()), len(shares)
     if total > 0:
-        shares *= score / total  # so that they add up to exactly the score shown
+        shares *= score / total  # so that they add up to the reported score
     names = tokenizer.convert_ids_to_tokens(list(range(min(size, len(tokenizer)))))
     names += [""] * (size - len(names))
     return Explanation(measure, score, signature, candidate, reference, shares, names)

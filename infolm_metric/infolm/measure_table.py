@@ -1,8 +1,8 @@
-"""Information measures: names, domains of their parameters, symmetrizations and upper bounds.
+"""Table of the information measures: names, parameter domains, symmetrizations and upper bounds.
 
-p is the reference, q the candidate. Every measure is >= 0, is 0 if p = q, and lower is better.
-Checks, documentation and the demo use `MEASURES`, which needs no torch. A new measure is an entry
-here and one in `measures.FORMULAS`.
+p is the reference and q the candidate. All measures are >= 0 and 0 if p = q; lower is better. This
+module does not import torch, so that settings and documentation can use it. To add a measure, add
+an entry here and one to `measures.FORMULAS`.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from typing import Any, Literal
 from infolm_metric.core.checks import check_known, check_value
 
 Symmetrization = Literal["jeffreys", "jensen", "none", "reverse"]
-SYMMETRIZATIONS = {  # directions (x, y): the mean of D(x, y), with m = (p + q) / 2
+SYMMETRIZATIONS = {  # pairs (x, y) over which D(x, y) is averaged, with m = (p + q) / 2
     "jeffreys": (("p", "q"), ("q", "p")),
     "jensen": (("p", "m"), ("q", "m")),
     "none": (("p", "q"),),
     "reverse": (("q", "p"),),
 }
-LARGEST_PARAMETER = 1e50  # alpha and beta up to here keep products with log-probabilities finite
+LARGEST_PARAMETER = 1e50  # magnitude of alpha and beta; products with log-probabilities are finite
 
 
 @dataclass(frozen=True)
@@ -31,8 +31,8 @@ class Parameter:
 
     Attributes:
         name: "alpha" or "beta".
-        domain: description of the domain, such as "any number but 0 and 1".
-        accepts: returns True for a finite number in the domain.
+        domain: description of the domain, such as "any number except 0 and 1".
+        accepts: function that returns True for a finite number in the domain.
     """
 
     name: str
@@ -50,15 +50,15 @@ class Measure:
 
     Attributes:
         name: full name, as in results.
-        expression: the formula, for documentation.
-        description: a short explanation, for documentation.
-        parameters: the parameters of the formula.
+        expression: formula, for documentation.
+        description: short explanation, for documentation.
+        parameters: parameters of the formula.
         joint_domain: description of the valid combinations of parameters.
-        accepts: returns True for a valid combination of parameters.
+        accepts: function that returns True for a valid combination of parameters.
         symmetric: True if D(p,q) = D(q,p).
-        upper_bound: upper bound, given the parameters, of D(p,q) and D(q,p) over all pairs of
-            distributions on any vocabulary; infinity if there is none.
-        jensen_bound: upper bound of D(p, (p+q)/2), given the parameters.
+        upper_bound: function of the parameters, the upper bound of D(p,q) and D(q,p) for
+            distributions over any vocabulary, or infinity.
+        jensen_bound: function of the parameters, the upper bound of D(p, (p+q)/2).
         source: reference to the literature.
     """
 
@@ -79,21 +79,21 @@ def _distance(name: str, expression: str, description: str, bound: float) -> Mea
 
 
 def _alpha_bound(alpha: float) -> float:
-    # (1 - S) / (a(1-a)), and S can reach 0; for other alphas S is unbounded.
+    # D = (1 - S) / (a(1-a)), and S can be 0. For other alphas, S is unbounded.
     return 1.0 / (alpha * (1.0 - alpha)) if 0.0 < alpha < 1.0 else math.inf
 
 
 def _alpha_jensen_bound(alpha: float) -> float:
-    # p/m lies in [0, 2], so the mean of the convex (p/m)^a is at most 2^a / 2; 0^a is infinite for
-    # a < 0.
+    # (p/m)^a is convex and p/m lies in [0, 2], so that its mean is at most 2^a / 2 for a > 0. For
+    # a < 0 it is infinite at p = 0.
     if alpha <= 0.0 or alpha > 1000.0:  # 2^a would exceed float64
         return math.inf
     return math.expm1((alpha - 1.0) * math.log(2)) / (alpha * (alpha - 1.0))
 
 
 def _ab_jensen_bound(alpha: float, beta: float) -> float:
-    # Renyi / alpha if a + b = 1. Otherwise log sum p^(a+b), which grows with the vocabulary, enters
-    # against a different power sum of m: no bound.
+    # Equals Renyi / alpha if a + b = 1. Otherwise there is no bound, because log sum p^(a+b) grows
+    # with the vocabulary, and the power sums of m do not compensate for it.
     return math.log(2) / alpha if alpha > 0.0 and alpha + beta == 1.0 else math.inf
 
 
@@ -102,61 +102,63 @@ _MEASURES = (
     Measure(
         "kl_divergence",
         expression="sum p log(p/q)",
-        description="Kullback-Leibler divergence: nats lost by describing p with q",
+        description="Kullback-Leibler divergence: extra nats per token if q is used to encode p",
         jensen_bound=_at_most(math.log(2)),
     ),
     Measure(
         "alpha_divergence",
         expression="(sum p^alpha q^(1-alpha) - 1) / (alpha (alpha-1))",
-        description="between KL(q, p) at alpha -> 0 and KL(p, q) at alpha -> 1, and beyond",
-        parameters=(Parameter("alpha", "any number but 0 and 1", lambda a: a not in (0.0, 1.0)),),
+        description="KL(q, p) at alpha -> 0 and KL(p, q) at alpha -> 1",
+        parameters=(
+            Parameter("alpha", "any number except 0 and 1", lambda a: a not in (0.0, 1.0)),
+        ),
         upper_bound=_alpha_bound,
         jensen_bound=_alpha_jensen_bound,
     ),
     Measure(
         "renyi_divergence",
         expression="log(sum p^alpha q^(1-alpha)) / (alpha-1)",
-        description="KL(p, q) at alpha -> 1; larger alphas weigh the worst ratio p/q more",
-        parameters=(Parameter("alpha", "any number > 0 but 1", lambda a: a > 0.0 and a != 1.0),),
-        # It grows with alpha towards log max p/m, and p/m <= 2.
+        description="KL(p, q) at alpha -> 1; large alphas emphasise the largest ratio p/q",
+        parameters=(Parameter("alpha", "any number > 0 except 1", lambda a: a > 0.0 and a != 1.0),),
+        # Increases with alpha to log max p/m, and p/m <= 2.
         jensen_bound=_at_most(math.log(2)),
     ),
     Measure(
         "beta_divergence",
         expression="ab_divergence with alpha = 1",
         description="the paper's gamma divergence; KL(p, q) at beta -> 0",
-        parameters=(Parameter("beta", "any number but 0 and -1", lambda b: b not in (0.0, -1.0)),),
+        parameters=(
+            Parameter("beta", "any number except 0 and -1", lambda b: b not in (0.0, -1.0)),
+        ),
         source=_CICHOCKI,
     ),
     Measure(
         "ab_divergence",
         expression="log S(a+b,0)/(b(a+b)) + log S(0,a+b)/(a(a+b)) - log S(a,b)/(ab), "
         "S(s,t) = sum p^s q^t",
-        description="scale-invariant AB divergence: alpha weighs the ratios, alpha + beta the "
-        "probabilities",
+        description="scale-invariant AB divergence: alpha sets the weight of the ratios p/q, "
+        "alpha + beta the weight of the probabilities",
         parameters=(
-            Parameter("alpha", "any number but 0", lambda a: a != 0.0),
-            Parameter("beta", "any number but 0", lambda b: b != 0.0),
+            Parameter("alpha", "any number except 0", lambda a: a != 0.0),
+            Parameter("beta", "any number except 0", lambda b: b != 0.0),
         ),
         joint_domain="alpha + beta other than 0",
         accepts=lambda alpha, beta: alpha + beta != 0.0,
         jensen_bound=_ab_jensen_bound,
         source=_CICHOCKI,
     ),
-    _distance("l1_distance", "sum |p - q|", "twice the total variation", 2.0),
+    _distance("l1_distance", "sum |p - q|", "twice the total variation distance", 2.0),
     _distance(
         "l2_distance",
         "sqrt(sum (p - q)^2)",
-        "Euclidean distance: the likeliest tokens decide",
+        "Euclidean distance, dominated by the most likely tokens",
         math.sqrt(2),
     ),
-    _distance(
-        "l_infinity_distance", "max |p - q|", "the largest difference at a single token", 1.0
-    ),
+    _distance("l_infinity_distance", "max |p - q|", "largest difference for a single token", 1.0),
     _distance(
         "fisher_rao_distance",
         "(2/pi) arccos(sum sqrt(p q))",
-        "the angle between sqrt p and sqrt q, scaled to [0, 1]; no parameter",
+        "angle between sqrt p and sqrt q, scaled to [0, 1]",
         1.0,
     ),
 )
@@ -176,7 +178,7 @@ ALIASES: dict[str, str] = {
 
 
 def resolve(name: str | Measure) -> Measure:
-    """Return the measure with a full name or an alias; a `Measure` is returned as it is.
+    """Return a measure by its full name or alias; a `Measure` is returned unchanged.
 
     Args:
         name: a measure, its name or an alias.
@@ -185,7 +187,7 @@ def resolve(name: str | Measure) -> Measure:
         The measure.
 
     Raises:
-        ValueError: the name is unknown; the message suggests the nearest known name.
+        ValueError: the name is unknown; the message suggests the closest known name.
 
     >>> resolve("fisher_rao").name
     'fisher_rao_distance'
@@ -211,7 +213,7 @@ def check_parameters(
         The parameters that `measure` uses, by name.
 
     Raises:
-        ValueError: one is missing, not a finite number, or outside the measure's domain.
+        ValueError: a parameter is missing, not a finite number, or outside the domain.
 
     >>> check_parameters("renyi_divergence", alpha=2, beta=7)
     {'alpha': 2.0}
@@ -226,16 +228,16 @@ def check_parameters(
 def upper_bound(
     measure: str | Measure, *, symmetrize: str = "jeffreys", alpha: Any = None, beta: Any = None
 ) -> float:
-    """Return the largest possible value of `measures.compare`, infinity if it is unbounded.
+    """Return the upper bound of `measures.compare`.
 
     Args:
         measure: a measure, its name or an alias.
         symmetrize: "jeffreys", "jensen", "none" or "reverse".
-        alpha: required by some measures, within their domain.
-        beta: required by some measures, within their domain.
+        alpha: parameter of the alpha, Renyi and AB divergences.
+        beta: parameter of the beta and AB divergences.
 
     Returns:
-        The upper bound over all pairs of distributions on any vocabulary.
+        The upper bound for distributions over any vocabulary, or infinity.
 
     Raises:
         ValueError: an unknown name, or a parameter outside its domain.
@@ -248,22 +250,22 @@ def upper_bound(
     check_known("symmetrize", symmetrize, list(SYMMETRIZATIONS), every=True)
     if symmetrize == "jensen" and not measure.symmetric:
         return measure.jensen_bound(**parameters)
-    # The bounds of D(p,q) and D(q,p) are equal: alpha's is the same for 1 - alpha.
+    # D(p,q) and D(q,p) have equal bounds; for the alpha divergence these belong to a and 1 - a.
     return measure.upper_bound(**parameters)
 
 
 def parameter_grid(
     measure: str | Measure, alphas: Sequence[Any], betas: Sequence[Any]
 ) -> list[tuple[float | None, float | None]]:
-    """Return each (alpha, beta) in the measure's domain, with None for a parameter it ignores.
+    """Return the combinations of parameters in a measure's domain.
 
     Args:
         measure: a measure, its name or an alias.
-        alphas: the values to combine with `betas`.
-        betas: the values to combine with `alphas`.
+        alphas: values of alpha.
+        betas: values of beta.
 
     Returns:
-        Each combination once.
+        Distinct pairs (alpha, beta); a parameter that the measure does not use is None.
 
     Raises:
         ValueError: a value is missing or not a finite number.
@@ -280,7 +282,7 @@ def parameter_grid(
 
 
 def _parse_numbers(measure: Measure, alpha: Any, beta: Any) -> dict[str, float]:
-    """Return the parameters of a measure; raise ValueError if one is not a finite number."""
+    """Convert the parameters of a measure to floats; raise ValueError if one is not finite."""
     numbers = {}
     for parameter in measure.parameters:
         value = {"alpha": alpha, "beta": beta}[parameter.name]
@@ -296,7 +298,7 @@ def _parse_numbers(measure: Measure, alpha: Any, beta: Any) -> dict[str, float]:
 
 
 def _domain_error(measure: Measure, parameters: dict[str, float]) -> str:
-    """Return the domain that the parameters violate, and their values; "" if they are valid."""
+    """Describe the domain that the parameters violate; return "" if they are valid."""
     for parameter in measure.parameters:
         name, number = parameter.name, parameters[parameter.name]
         if not parameter.accepts(number):

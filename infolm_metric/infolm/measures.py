@@ -1,17 +1,17 @@
-"""Information measures: formulas on log-probabilities, and `compare`, which symmetrizes them.
+"""Information measures between distributions over a vocabulary.
 
-p is the reference, q the candidate. The formulas take normalised, finite log-probabilities `log_p`
-and `log_q`, [..., vocab], of any floating-point type; leading axes broadcast. They return float64
-[...], >= 0, and 0 if p = q; lower is better. They accept any numbers `alpha` (a) and `beta` (b),
-are continuous in them, and return the limit at singular ones. Values beyond float64 become its
-largest finite number. They are meant for scoring; gradients are not supported.
+The nine measures take log-probabilities `log_p` of the reference and `log_q` of the candidate,
+normalised and finite, [..., vocab], of any floating-point type; leading axes broadcast. They return
+float64 [...], >= 0, and 0 if p = q; lower is better. They are continuous in `alpha` (a) and `beta`
+(b), which may be any numbers, and return the limit at singular values. Results that exceed float64
+are replaced by its largest finite number. Gradients are not supported.
+
+`compare` normalises its input, checks parameters, symmetrizes the measure and applies its bounds.
 The `*_terms` functions return the contribution of each vocabulary entry up to a common factor,
-float64 [..., vocab], >= 0.
+float64 [..., vocab], >= 0. Formulas use S(s,t) = sum p^s q^t.
 
-`compare` also checks and renormalises its input, symmetrizes and bounds. Names, domains and bounds
-are in `measure_table`. Sources: Colombo, Clavel and Piantanida 2022 (arXiv 2112.01589), table of
-measures; for the AB divergence Cichocki, Cruces and Amari 2011 (Entropy 13:134), scale-invariant
-form.
+Sources: Colombo, Clavel and Piantanida 2022 (arXiv 2112.01589), table of measures; for the AB
+divergence Cichocki, Cruces and Amari 2011 (Entropy 13:134), scale-invariant form.
 
 >>> p, q = torch.tensor([0.5, 0.5]).log(), torch.tensor([0.25, 0.75]).log()
 >>> print(f"{kl_divergence(p, q):.6f}, {ab_divergence(p, q, alpha=0.5, beta=0.5):.6f}")
@@ -52,14 +52,14 @@ __all__ += ["beta_divergence", "ab_divergence", "l1_distance", "l2_distance"]
 __all__ += ["l_infinity_distance", "fisher_rao_distance"]
 
 LARGEST = torch.finfo(torch.float64).max
-LOWEST_LOG = -1e50  # replaces log 0: far below any softmax, but products with it stay finite
-NEAR = 1e-6  # values below which products of matrices have lost too many digits
-# Entries compared at a time: on a CPU temporaries of 1 MiB, which stay in its caches; a GPU needs
-# more work per launch.
+LOWEST_LOG = -1e50  # replaces log 0: lower than any log-softmax, but products with it stay finite
+NEAR = 1e-6  # matrix products lose too many digits of smaller values
+# Entries per step. On a CPU, temporaries of 1 MiB fit into the caches; a GPU needs more work per
+# kernel launch.
 CHUNK = {"cpu": 2**17, "cuda": 2**22}
 
 
-# The comparison.
+# Comparison.
 
 
 def compare(
@@ -71,25 +71,25 @@ def compare(
     alpha: Any = None,
     beta: Any = None,
 ) -> Tensor:
-    """Return the measure between references p and candidates q, in [0, `upper_bound`].
-
-    Both sides are renormalised first; leading axes broadcast.
+    """Compare references with candidates by a measure.
 
     Args:
         measure: a measure, its name or an alias.
-        log_p: log-probabilities of the references, [..., vocab]; -inf counts as -1e50.
-        log_q: log-probabilities of the candidates.
+        log_p: log-probabilities of the references, [..., vocab]. They are normalised first, and
+            -inf is replaced by -1e50.
+        log_q: log-probabilities of the candidates; leading axes broadcast.
         symmetrize: "jeffreys", the mean of D(p,q) and D(q,p); "jensen", the mean of D(p,m) and
-            D(q,m) with m = (p+q)/2; "none", D(p,q); "reverse", D(q,p). The distances ignore it.
-        alpha: required by some measures, within their domain.
-        beta: required by some measures, within their domain.
+            D(q,m) with m = (p+q)/2; "none", D(p,q); or "reverse", D(q,p). Distances are symmetric
+            and ignore it.
+        alpha: parameter of the alpha, Renyi and AB divergences.
+        beta: parameter of the beta and AB divergences.
 
     Returns:
-        The values, float64 [...].
+        The values, float64 [...], from 0 to `upper_bound`.
 
     Raises:
-        ValueError: an unknown name, a parameter outside its domain, vocabularies that differ, or
-            rows that contain NaN, +inf or nothing but -inf.
+        ValueError: an unknown name, a parameter outside its domain, different vocabularies, or
+            rows with NaN, +inf or only -inf.
 
     >>> reference = torch.tensor([[0.5, 0.5], [0.5, 0.5]]).log()
     >>> candidate = torch.tensor([[0.25, 0.75], [0.5, 0.5]]).log()
@@ -107,8 +107,8 @@ class MeasureSpec(NamedTuple):
     Attributes:
         measure: a measure, its name or an alias.
         symmetrize: "jeffreys", "jensen", "none" or "reverse".
-        alpha: required by some measures, within their domain.
-        beta: required by some measures, within their domain.
+        alpha: parameter of the alpha, Renyi and AB divergences.
+        beta: parameter of the beta and AB divergences.
     """
 
     measure: str | Measure
@@ -118,10 +118,10 @@ class MeasureSpec(NamedTuple):
 
 
 def compare_each(specs: Sequence[MeasureSpec], log_p: Tensor, log_q: Tensor) -> Tensor:
-    """Return the values of `compare` for each of `specs`, float64 [specs, ...].
+    """Compare references with candidates by several measures, `specs`: float64 [specs, ...].
 
     Raises:
-        ValueError: as `compare`.
+        ValueError: invalid arguments, as in `compare`.
 
     >>> p, q = torch.tensor([0.5, 0.5]).log(), torch.tensor([0.25, 0.75]).log()
     >>> specs = [MeasureSpec("kl"), MeasureSpec("l1")]
@@ -144,14 +144,13 @@ def compare_each(specs: Sequence[MeasureSpec], log_p: Tensor, log_q: Tensor) -> 
 
 
 def compare_all(spec: MeasureSpec, log_p: Tensor, log_q: Tensor) -> Tensor:
-    """Return `compare` of all references with all candidates, within 1e-9.
+    """Compare all references with all candidates; values equal `compare` within 1e-9.
 
-    Measures that are sums of products of powers are computed as matrix products. Pairs with a value
-    below 1e-6, for which these lose digits, parameters within 1e-3 of a singular one, and other
-    measures are computed by the formula.
+    Most measures are computed as matrix products. These lose digits for values below 1e-6 and for
+    parameters within 1e-3 of a singular value, in which case the formula is evaluated instead.
 
     Args:
-        spec: the measure.
+        spec: measure, symmetrization and parameters.
         log_p: log-probabilities of the references, [references, vocab].
         log_q: log-probabilities of the candidates, [candidates, vocab].
 
@@ -159,7 +158,7 @@ def compare_all(spec: MeasureSpec, log_p: Tensor, log_q: Tensor) -> Tensor:
         The values, float64 [references, candidates].
 
     Raises:
-        ValueError: as `compare`.
+        ValueError: invalid arguments, as in `compare`.
 
     >>> p, q = torch.tensor([[0.5, 0.5]]).log(), torch.tensor([[0.25, 0.75], [0.5, 0.5]]).log()
     >>> print(", ".join(f"{x:.3f}" for x in compare_all(MeasureSpec("kl"), p, q)[0]))
@@ -191,10 +190,10 @@ def shares(
     alpha: Any = None,
     beta: Any = None,
 ) -> Tensor:
-    """Return the contribution of each vocabulary entry to `compare`, float64 [..., vocab], >= 0.
+    """Return the contribution of each vocabulary entry to a value, float64 [..., vocab], >= 0.
 
-    Takes the `measure`, `symmetrize` and parameters of `compare`; the sum over the last axis is its
-    value.
+    `measure`, `symmetrize` and all other arguments are as in `compare`, whose value is the sum of
+    the contributions.
 
     >>> p, q = torch.tensor([0.5, 0.3, 0.2]).log(), torch.tensor([0.5, 0.2, 0.3]).log()
     >>> print(", ".join(f"{x:.3f}" for x in shares("l1_distance", p, q)))
@@ -212,12 +211,12 @@ def shares(
     p, q = _normalize("log_p", log_p), _normalize("log_q", log_q)
     parts = plan.symmetrize(divide, p, q)
     largest = parts.amax(-1, keepdim=True)
-    parts = torch.where(largest > 0.0, parts / largest, 0.0)  # saturated parts overflow in a sum
+    parts = torch.where(largest > 0.0, parts / largest, 0.0)  # sums of saturated parts overflow
     return parts / parts.sum(-1, keepdim=True).clamp(min=1.0) * value.unsqueeze(-1)
 
 
 class _Plan(NamedTuple):
-    """A measure with checked parameters, ready to be computed."""
+    """A measure with checked parameters."""
 
     formula: Formula
     parameters: dict[str, float]
@@ -225,10 +224,10 @@ class _Plan(NamedTuple):
     bound: float
 
     def symmetrize(self, divergence: Callable[..., Tensor], p: Tensor, q: Tensor) -> Tensor:
-        """Return the mean of a divergence over the directions; log-probabilities [..., vocab]."""
+        """Return the mean of a divergence over the directions."""
         sides = {"p": p, "q": q}
         if ("p", "m") in self.directions:
-            # log((p+q)/2) from the larger of the two: exactly log p if p = q, and no overflow.
+            # log((p+q)/2), without overflow, and bitwise identical to log p if p = q.
             sides["m"] = torch.maximum(p, q) + (torch.expm1(-(q - p).abs()) / 2).log1p()
         values = (divergence(sides[x], sides[y], **self.parameters) for x, y in self.directions)
         return reduce(_mean, values)
@@ -243,12 +242,12 @@ def _plan(spec: MeasureSpec) -> _Plan:
 
 
 def _mean(x: Tensor, y: Tensor) -> Tensor:
-    saturated = torch.maximum(x, y) >= LARGEST  # half of a saturated value is not meaningful
+    saturated = torch.maximum(x, y) >= LARGEST  # the true mean is unknown and may be larger
     return torch.where(saturated, LARGEST, x / 2 + y / 2)
 
 
 def _broadcast_shape(log_p: Tensor, log_q: Tensor) -> torch.Size:
-    """Return the common shape of both sides; raise TypeError or ValueError if there is none."""
+    """Check that both sides are tensors of compatible shapes, and return their common shape."""
     for name, value in {"log_p": log_p, "log_q": log_q}.items():
         if not isinstance(value, Tensor):
             raise TypeError(f"{name} must be a torch.Tensor, got {type(value).__name__}")
@@ -256,30 +255,30 @@ def _broadcast_shape(log_p: Tensor, log_q: Tensor) -> torch.Size:
         with suppress(RuntimeError):  # raised if the leading axes do not broadcast
             return torch.broadcast_shapes(log_p.shape, log_q.shape)
     raise ValueError(
-        "log_p and log_q need one vocabulary as their last axis, and leading axes that "
+        "log_p and log_q must have the same vocabulary as last axis and leading axes that "
         f"broadcast; got shapes {list(log_p.shape)} and {list(log_q.shape)}"
     )
 
 
 def _normalize(name: str, log_p: Tensor) -> Tensor:
-    """Return log_p minus its log-sum, float64 [..., vocab], with no entry below LOWEST_LOG."""
+    """Normalise log-probabilities: float64 [..., vocab], all entries >= LOWEST_LOG."""
     log_p = to_float64(log_p).log_softmax(-1).clamp(min=LOWEST_LOG)
     if log_p[..., 0].isnan().any():  # one invalid entry makes its whole row NaN
-        raise ValueError(f"{name} holds NaN, +inf or a row of only -inf; log-probabilities needed")
+        raise ValueError(f"{name} must contain log-probabilities, got NaN, +inf or a row of -inf")
     return log_p
 
 
-# The formulas, with S(s,t) = sum p^s q^t.
+# Measures.
 
 
 def kl_divergence(log_p: Tensor, log_q: Tensor) -> Tensor:
-    """Kullback-Leibler divergence, sum p log(p/q), in nats; with "jeffreys" the paper's "JS"."""
+    """Kullback-Leibler divergence, sum p log(p/q), in nats; "JS" in the paper with "jeffreys"."""
     return kl_terms(log_p, log_q).sum(-1)
 
 
 def alpha_divergence(log_p: Tensor, log_q: Tensor, alpha: float) -> Tensor:
     """Alpha divergence, (S(a,1-a) - 1) / (a(a-1)); KL(p, q) at a = 1, KL(q, p) at a = 0."""
-    # S(a,1-a) = exp(a(a-1) AB), and AB keeps its digits if S is nearly 1.
+    # S(a,1-a) = exp(a(a-1) AB), and AB is accurate even if S is close to 1.
     factor = nonzero(alpha * (alpha - 1.0))
     value = torch.expm1(factor * ab_value(log_p, log_q, alpha, 1.0 - alpha, 1.0)) / factor
     return value.clamp(max=LARGEST)
@@ -320,15 +319,15 @@ def l_infinity_distance(log_p: Tensor, log_q: Tensor) -> Tensor:
 
 def fisher_rao_distance(log_p: Tensor, log_q: Tensor) -> Tensor:
     """Fisher-Rao distance, (2/pi) arccos(S(1/2,1/2)), at most 1."""
-    # arccos loses half the digits near 1. sqrt p and sqrt q lie on the unit sphere: the angle
-    # between them is 2 arcsin(chord / 2), and the chord keeps its digits.
+    # arccos loses half of the digits near 1. The angle between the unit vectors sqrt p and sqrt q
+    # is therefore computed from their distance, as 2 arcsin(chord / 2).
     chord = fisher_rao_terms(log_p, log_q).sum(-1).sqrt()
     return (4 / math.pi * torch.arcsin((chord / 2).clamp(max=math.sqrt(0.5)))).clamp(max=1.0)
 
 
 def kl_terms(log_p: Tensor, log_q: Tensor) -> Tensor:
     """Return p log(p/q) - p + q."""
-    # sum p = sum q, so that adding q - p changes no sum and leaves no negative term to cancel.
+    # Adding q - p makes all terms >= 0 and keeps the sum, because sum p = sum q.
     log_p, log_q = to_float64(log_p), to_float64(log_q)
     return excess(log_p, log_q, log_q - log_p)
 
@@ -350,7 +349,7 @@ def l2_terms(log_p: Tensor, log_q: Tensor) -> Tensor:
 
 
 def l_infinity_terms(log_p: Tensor, log_q: Tensor) -> Tensor:
-    """Return |p - q| for the entries with the largest |p - q|, 0 for the others."""
+    """Return |p - q| for the entries with the maximum |p - q|, otherwise 0."""
     terms = l1_terms(log_p, log_q)
     return torch.where(terms == terms.amax(-1, keepdim=True), terms, 0.0)
 
@@ -361,7 +360,7 @@ def fisher_rao_terms(log_p: Tensor, log_q: Tensor) -> Tensor:
 
 
 # Measures of all references with all candidates, [references, vocab] and [candidates, vocab] ->
-# [references, candidates]; NaN or below NEAR if too many digits are lost.
+# [references, candidates]. If too many digits are lost, they return NaN or values below NEAR.
 
 
 def kl_matrix(log_p: Tensor, log_q: Tensor) -> Tensor:
@@ -402,7 +401,7 @@ class Formula(NamedTuple):
         value: the measure, [..., vocab] -> [...].
         terms: the contribution of each vocabulary entry, [..., vocab] -> [..., vocab], >= 0.
         matrix: the measure of all pairs, [references, vocab] and [candidates, vocab] ->
-            [references, candidates], NaN for pairs to compute by `value`; None: all pairs.
+            [references, candidates]; NaN for pairs that need `value`. None if all pairs do.
     """
 
     value: Callable[..., Tensor]

@@ -1,4 +1,4 @@
-"""Scores of InfoLM: texts to distributions, and these compared by information measures."""
+"""Scorer of InfoLM: distributions of texts, compared by information measures."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from infolm_metric.core.scorer import Progress, no_progress
 from infolm_metric.infolm import measures
 from infolm_metric.infolm.distributions import (
     distributions,
-    interpolated,
+    interpolate,
     log_predictions,
     predictions,
 )
@@ -29,12 +29,12 @@ from infolm_metric.infolm.explanation import Explanation, TextView, explain_scor
 from infolm_metric.infolm.measures import MeasureSpec
 from infolm_metric.infolm.settings import InfoLMSettings
 
-# What is held at once while pairs are compared: bytes of distributions, and texts. A sweep may hold
-# more, because a text then has many distributions, and those of close texts should be together.
+# Memory for the distributions of a chunk of pairs, in bytes, and the maximum number of its texts. A
+# sweep needs more memory, because it has several distributions per text.
 CHUNK_BYTES = 1 << 28
 SWEEP_BYTES = 1 << 30
 CHUNK_TEXTS = 2048
-COMPARED_ELEMENTS = 1 << 22  # entries of the distributions compared in one step
+COMPARED_ELEMENTS = 1 << 22  # entries of the distributions that are compared in one step
 
 
 class InfoLMScorer(EncodingScorer):
@@ -42,10 +42,10 @@ class InfoLMScorer(EncodingScorer):
 
     Args:
         settings: `InfoLMSettings`, or None for the defaults.
-        **changed: settings by name; every method takes them too, for one call.
+        **changed: settings as keyword arguments; every method also accepts them, for one call.
 
     Raises:
-        TypeError, ValueError: a setting is unknown or wrong.
+        TypeError, ValueError: a setting is unknown or invalid.
 
     >>> scorer = InfoLMScorer(model_name_or_path="bundled")
     >>> result = scorer.score(["The cat sat down."], ["The cat sat down."])
@@ -60,11 +60,11 @@ class InfoLMScorer(EncodingScorer):
     perfect_score_label = "the same distribution"
     load = staticmethod(load_masked_lm)
 
-    # How texts are read, and how two encodings are compared.
+    # Encoding and comparison.
 
     def chunks(self, pairs: Pairs, settings: InfoLMSettings) -> Iterator[Pairs]:
-        """The pairs in parts whose distributions are held at once."""
-        return pairs.chunks(self._room(settings, CHUNK_BYTES))
+        """Divide pairs into chunks whose distributions fit in `CHUNK_BYTES`."""
+        return pairs.chunks(self._chunk_size(settings, CHUNK_BYTES))
 
     def encode(
         self,
@@ -73,7 +73,7 @@ class InfoLMScorer(EncodingScorer):
         progress: Progress = no_progress,
         temperatures: Sequence[float] = (),
     ) -> dict[Hashable, Tensor]:
-        """log p of each text by its key, float64 [vocab]; of several temperatures [them, vocab]."""
+        """Return log p of each text by key: float64 [vocab], or [temperatures, vocab] if given."""
         model = self.models.model(settings)
         options = model.checkpoint.text_limit(settings.max_length), settings.masks_per_pass
         distinct: dict[Hashable, WeightedText] = {text.key: text for text in texts}
@@ -102,7 +102,7 @@ class InfoLMScorer(EncodingScorer):
         encodings: Mapping[Hashable, Tensor],
         settings: InfoLMSettings,
     ) -> dict[str, np.ndarray]:
-        """Every measure that was asked for, of candidates and references, float64 [pairs] each."""
+        """Compute all requested measures, float64 [pairs] each."""
         values = self._compare(candidates, references, encodings, [settings])
         return dict(zip(settings.names, values, strict=True))
 
@@ -113,9 +113,9 @@ class InfoLMScorer(EncodingScorer):
         encodings: Mapping[Hashable, Tensor],
         settings: InfoLMSettings,
     ) -> np.ndarray:
-        """The measure of all candidates with all references, float64 [candidates, references]."""
+        """Compare all candidates with all references, float64 [candidates, references]."""
         log_q, log_p = (
-            interpolated(texts, encodings, settings.interpolation)
+            interpolate(texts, encodings, settings.interpolation)
             for texts in (candidates, references)
         )
         (name,) = settings.names
@@ -123,17 +123,18 @@ class InfoLMScorer(EncodingScorer):
         return measures.compare_all(spec, log_p, log_q).T.cpu().numpy()
 
     def block_size(self, settings: InfoLMSettings) -> int:
-        """The number of texts whose distributions are held at once."""
-        return self._room(settings, CHUNK_BYTES)
+        """Return the number of texts whose distributions fit in `CHUNK_BYTES`."""
+        return self._chunk_size(settings, CHUNK_BYTES)
 
     def bounds(self, settings: InfoLMSettings, name: str) -> tuple[float, float]:
-        """0, for equal distributions, and the largest value of the measure."""
+        """Return 0, the score of equal distributions, and the upper bound of the measure."""
         return 0.0, settings.upper_bound(name)
 
     def count_warnings(self, texts: Texts, settings: InfoLMSettings) -> Counter[str]:
-        """The counts of texts that are not scored quite as they were written."""
+        """Count texts, tokens, and texts by kind of warning."""
         counts, masks = super().count_warnings(texts, settings), settings.masks_per_pass
-        if masks and not settings.interpolation:  # else some token of its own is read, or counts
+        # A fully masked text is predicted from its length alone; interpolation adds its tokens.
+        if masks and not settings.interpolation:
             counts["one_token"] = sum(
                 0 < len(text.log_weights) <= masks
                 and (masks == 1 or bool(np.isfinite(text.log_weights).all()))
@@ -141,7 +142,7 @@ class InfoLMScorer(EncodingScorer):
             )
         return counts
 
-    # More than scores.
+    # Sweeps, distributions and explanations.
 
     def sweep(
         self,
@@ -155,27 +156,28 @@ class InfoLMScorer(EncodingScorer):
         idfs: Sequence[bool | str | IDF] | None = None,
         **changed: Any,
     ) -> list[tuple[InfoLMSettings, Result]]:
-        """Results for all combinations of what the lists hold, from one pass of the model.
+        """Score pairs with every combination of the listed values, in one pass of the model.
 
-        Each result comes with its settings and equals what `score` gives for them. Measures are
-        those of `information_measure`; a measure takes part once for every value of the parameters
-        it has, and combinations outside its domain, such as alpha = 1, are left out.
+        Each result equals the result of `score` with the same settings. The measures are set by
+        `information_measure`. Each is combined only with the parameters that it uses; values
+        outside its domain, such as alpha = 1, are skipped.
 
         Args:
-            predictions: as for `score`.
-            references: likewise.
-            temperatures: each > 0; None here and below: that of the settings alone.
-            interpolations: each from 0 to 1.
+            predictions: as in `score`.
+            references: as in `score`.
+            temperatures: values > 0. For this and the following lists, None means the value in
+                the settings.
+            interpolations: values from 0 to 1.
             alphas: finite numbers.
-            betas: likewise.
-            idfs: what the setting `idf` can be.
-            **changed: override the scorer's own settings for this call.
+            betas: finite numbers.
+            idfs: values of the setting `idf`.
+            **changed: settings for this call.
 
         Returns:
             The settings and the result of each combination.
 
         Raises:
-            TypeError, ValueError: an argument is wrong; nothing was loaded yet.
+            TypeError, ValueError: an argument is invalid; no model was loaded.
             OSError: the model cannot be found.
         """
         pairs = check_pairs(predictions, references)
@@ -189,7 +191,7 @@ class InfoLMScorer(EncodingScorer):
         plan = SweepPlan.make(self.settings, lists, changed)
         with self.lock:
             results = self._sweep(pairs, plan)
-        # On the same texts: the most there is to warn of.
+        # All combinations score the same texts, so each warning reports the largest count.
         kinds = {kind for result in results for kind in result.counts}
         counts = {kind: max(result.counts[kind] for result in results) for kind in kinds}
         documents = [result.counts["few_documents"] for result in results]
@@ -200,18 +202,18 @@ class InfoLMScorer(EncodingScorer):
         return list(zip(plan.grid, results, strict=True))
 
     def distributions(self, texts: Any, **changed: Any) -> Tensor:
-        """log p(. | text) of each text, float64 [texts, vocab].
+        """Return the distribution over the vocabulary that the model predicts for each text.
 
         Args:
-            texts: at least one string; with idf="references" or "separate" they are the corpus,
-                too.
-            **changed: override the scorer's own settings for this call.
+            texts: a list of at least one string, which is also the corpus if idf is "references"
+                or "separate".
+            **changed: settings for this call.
 
         Returns:
             Log-probabilities, float64 [texts, vocab].
 
         Raises:
-            TypeError, ValueError: an argument is wrong; nothing was loaded yet.
+            TypeError, ValueError: an argument is invalid; no model was loaded.
             OSError: the model cannot be found.
         """
         settings = self.settings.replace(**changed)
@@ -228,24 +230,25 @@ class InfoLMScorer(EncodingScorer):
             encodings = self.encode(weighted_texts, settings)
             counts = self.count_warnings(weighted_texts, settings)
         warn({**counts, "few_documents": statistics.distinct_documents}, self.warning_messages)
-        return interpolated(weighted_texts, encodings, settings.interpolation)
+        return interpolate(weighted_texts, encodings, settings.interpolation)
 
     def explain(self, candidate: str, reference: str, **changed: Any) -> Explanation:
-        """What the model predicts at each position of two texts, and what drives their score.
+        """Explain a score by the predictions at each position and the contributions of tokens.
 
-        With idf="references" the reference is the corpus, as in `score`; give an `IDF` for another.
+        With idf="references" the corpus is the reference alone, as in `score` with one pair. To
+        use the weights of another corpus, pass an `IDF`.
 
         Args:
-            candidate: the text to judge.
-            reference: what it is compared with.
-            **changed: override the scorer's own settings for this call; one measure, and
-                masks_per_pass 0 or 1.
+            candidate: the text to score.
+            reference: the text to compare it with.
+            **changed: settings for this call; one measure, and masks_per_pass 0 or 1.
 
         Returns:
-            The score, the view of either text, and the share of each vocabulary entry in the score.
+            The score, the predictions for both texts, and the contribution of each vocabulary
+            entry to the score.
 
         Raises:
-            TypeError, ValueError: an argument is wrong; nothing was loaded yet.
+            TypeError, ValueError: an argument is invalid; no model was loaded.
             OSError: the model cannot be found.
         """
         settings = self.settings.replace(**changed)
@@ -253,12 +256,13 @@ class InfoLMScorer(EncodingScorer):
         check_text("reference", reference)
         if len(settings.names) > 1:
             raise ValueError(
-                f"information_measure must be one measure for explain, got {settings.names}"
+                "information_measure must be a single measure for explain, got "
+                f"{', '.join(settings.names)}"
             )
         if settings.masks_per_pass > 1:
             raise ValueError(
-                "masks_per_pass must be 1 or 0 for explain, which shows what the model predicts at "
-                f"each position, got {settings.masks_per_pass}"
+                "masks_per_pass must be 0 or 1 for explain, because it shows one prediction per "
+                f"position, got {settings.masks_per_pass}"
             )
         pairs = Pairs([candidate], [[reference]])
         with self.lock:
@@ -274,10 +278,10 @@ class InfoLMScorer(EncodingScorer):
         ((score,),) = result.scores.values()
         return explain_score(views[0], views[1], settings, score, result.signature, tokenizer)
 
-    # The steps of a pass.
+    # Implementation.
 
-    def _room(self, settings: InfoLMSettings, most_bytes: int, count: int = 1) -> int:
-        """The number of texts whose distributions, `count` of a text, are held at once."""
+    def _chunk_size(self, settings: InfoLMSettings, most_bytes: int, count: int = 1) -> int:
+        """Return the number of texts that fit in memory with `count` distributions each."""
         size = 8 * self.models.checkpoint(settings).size * count
         return max(2, min(CHUNK_TEXTS, most_bytes // size))
 
@@ -288,7 +292,7 @@ class InfoLMScorer(EncodingScorer):
         encodings: Mapping[Hashable, Tensor],
         grid: Sequence[InfoLMSettings],
     ) -> np.ndarray:
-        """The measures of settings that interpolate alike, float64 [measures, pairs]."""
+        """Compute the measures of settings with equal interpolation, float64 [measures, pairs]."""
         specs = [
             MeasureSpec(name, settings.symmetrize, settings.alpha, settings.beta)
             for settings in grid
@@ -299,20 +303,20 @@ class InfoLMScorer(EncodingScorer):
         for start in range(0, len(references), step):
             part = slice(start, start + step)
             log_q, log_p = (
-                interpolated(texts[part], encodings, grid[0].interpolation)
+                interpolate(texts[part], encodings, grid[0].interpolation)
                 for texts in (candidates, references)
             )
             values[:, part] = measures.compare_each(specs, log_p, log_q).cpu().numpy()
         return values
 
     def _view(self, text: WeightedText, settings: InfoLMSettings) -> TextView:
-        """The predictions at every position of a text, those of weight 0 included."""
-        # Weighed by their number, because windows read without a mask do not come in order.
+        """Return the predictions at all positions of a text, including positions of weight 0."""
+        # Windows without masks are not in order: position numbers, passed as weights, restore it.
         numbers = np.arange(len(text.log_weights), dtype=np.float64)
-        copy = WeightedText(text.key, text.text, numbers)
-        steps = list(predictions([[copy]], self.models.model(settings), settings))
-        order = torch.cat([weights[:, 0] for _, weights, _ in steps]).argsort()
-        logits = torch.cat([logits for *_, logits in steps])
+        numbered = WeightedText(text.key, text.text, numbers)
+        parts = list(predictions([[numbered]], self.models.model(settings), settings))
+        order = torch.cat([weights[:, 0] for _, weights, _ in parts]).argsort()
+        logits = torch.cat([logits for *_, logits in parts])
         log_p = log_predictions(logits[order.to(logits.device)], settings.temperature)
         tokenizer = self.models.checkpoint(settings).tokenizer
         ids, log_weights = text.text.tokens.tolist(), text.log_weights
@@ -320,7 +324,7 @@ class InfoLMScorer(EncodingScorer):
             ids, log_weights = [tokenizer.mask_token_id], np.zeros(1)
         weights = torch.from_numpy(log_weights).to(log_p.device)
         mean = torch.logsumexp(log_p + weights[:, None], dim=0)
-        (mean,) = interpolated([text], {text.key: mean}, settings.interpolation)
+        (mean,) = interpolate([text], {text.key: mean}, settings.interpolation)
         return TextView(tokenizer.convert_ids_to_tokens(ids), weights.exp(), log_p, mean)
 
     def _sweep(self, pairs: Pairs, plan: SweepPlan) -> list[Result]:
@@ -332,8 +336,8 @@ class InfoLMScorer(EncodingScorer):
             self.check(pairs, settings, statistics[idf])
         groups = plan.groups(statistics)
         parts: list[list[ChunkScores]] = [[] for _ in plan.grid]
-        room = self._room(plan.grid[0], SWEEP_BYTES, len(plan.temperatures) * len(groups))
-        for chunk in pairs.chunks(room):
+        count = len(plan.temperatures) * len(groups)
+        for chunk in pairs.chunks(self._chunk_size(plan.grid[0], SWEEP_BYTES, count)):
             owners = np.repeat(np.arange(len(chunk)), chunk.counts)
             sides = {
                 tables: [
@@ -367,9 +371,9 @@ class InfoLMScorer(EncodingScorer):
 
 @dataclass(frozen=True)
 class SweepPlan:
-    """Settings of a sweep, of one measure each, that need one pass of the model.
+    """Settings of a sweep, with one measure each, that share a pass of the model.
 
-    They differ in temperature, interpolation, measure, parameters and token weights.
+    They differ in measure, parameters, temperature, interpolation and token weights only.
     """
 
     grid: tuple[InfoLMSettings, ...]
@@ -381,11 +385,11 @@ class SweepPlan:
         lists: Mapping[str, Sequence[Any] | None],
         changed: dict[str, Any],
     ) -> SweepPlan:
-        """Plan all combinations of the values in `lists`, by name of the setting.
+        """Plan all combinations of `lists`, the values of each setting by name.
 
         Raises:
-            TypeError, ValueError: a list or a setting is wrong, or no combination is in the domain
-                of a measure.
+            TypeError, ValueError: a list or a setting is invalid, or no combination is in the
+                domain of a measure.
         """
         axes: dict[str, list[Any]] = {}
         for name, values in lists.items():
@@ -395,9 +399,9 @@ class SweepPlan:
                 raise TypeError(f"{name}s must be a list of values, got {values!r}")
             axes[name] = list(values)
             if not axes[name]:
-                raise ValueError(f"{name}s must be a list of at least one value, got {values!r}")
+                raise ValueError(f"{name}s must contain at least one value, got {values!r}")
         measure = changed.pop("information_measure", settings.names)
-        # Without its measures, because their parameters come from the lists.
+        # A measure without parameters, because alpha and beta may come from the lists.
         base = settings.replace(**changed, information_measure="fisher_rao_distance")
         names = base.replace(information_measure=measure, alpha=0.5, beta=0.5).names
         alphas = axes.pop("alpha", [base.alpha])
@@ -407,15 +411,15 @@ class SweepPlan:
             for values in itertools.product(*axes.values())
         ]
         grid = tuple(
-            each.replace(information_measure=name, alpha=alpha, beta=beta)
-            for each in bases
+            variant.replace(information_measure=name, alpha=alpha, beta=beta)
+            for variant in bases
             for name in names
             for alpha, beta in measures.parameter_grid(name, alphas, betas)
         )
         if not grid:
             raise ValueError(
-                f"alphas={alphas} and betas={betas} hold no value in the domain "
-                f"of {', '.join(names)}; see measures.MEASURES for the domains"
+                f"alphas={alphas} and betas={betas} contain no values in the domain of "
+                f"{', '.join(names)}; see measures.MEASURES for the domains"
             )
         return cls(grid)
 
@@ -427,10 +431,10 @@ class SweepPlan:
     def groups(
         self, statistics: Mapping[Any, CorpusStatistics]
     ) -> dict[tuple[IDF | None, IDF | None], dict[tuple[float, float], list[int]]]:
-        """Group the indices of settings that share encodings.
+        """Group the indices of settings by IDF tables, then by temperature and interpolation.
 
-        Settings with equal token weights share a pass; those with equal temperature and
-        interpolation share distributions.
+        Settings with equal tables share a pass of the model; settings of a subgroup also share
+        distributions.
         """
         groups: dict[Any, dict[tuple[float, float], list[int]]] = {}
         for index, settings in enumerate(self.grid):

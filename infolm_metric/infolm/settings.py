@@ -31,17 +31,18 @@ class InfoLMSettings(ModelSettings):
         beta: parameter of the beta and AB divergences.
         symmetrize: jeffreys, jensen, none (from reference to candidate) or reverse.
         temperature: divisor of the model's logits, > 0.
-        idf: token weights: references, separate (each side by its own texts), none (uniform),
-            bundled (English prose), or a file of infolm idf.
-        multi_reference: how to combine the scores of several references: min or mean.
-        interpolation: weight of the text's tokens in its distribution, from 0 (the paper) to 1.
-        masks_per_pass: tokens masked per pass: 1 is exact, more approximate, 0 masks none.
+        idf: token weights: references (IDF of the references), separate (IDF of each side), none
+            (uniform), bundled (IDF of English prose), or a file written by infolm idf.
+        multi_reference: reduction of the scores of several references: min or mean.
+        interpolation: weight of the text's own tokens in its distribution, from 0 (as in the
+            paper) to 1.
+        masks_per_pass: tokens masked per pass: 1 (exact), more (approximate) or 0 (no masks).
 
     >>> InfoLMSettings(information_measure="kl").information_measure
     'kl_divergence'
     >>> InfoLMSettings(temperature=0)
     Traceback (most recent call last):
-    ValueError: temperature must be > 0, got 0.0; the paper finds the best in [1, 2]
+    ValueError: temperature must be > 0, got 0.0; values from 1 to 2 work best in the paper
     """
 
     metric = "infolm"
@@ -68,17 +69,17 @@ class InfoLMSettings(ModelSettings):
         object.__setattr__(self, "idf", resolve_idf(self.idf))
         if self.temperature <= 0:
             raise ValueError(
-                f"temperature must be > 0, got {self.temperature!r}; the paper finds the best in "
-                "[1, 2]"
+                f"temperature must be > 0, got {self.temperature!r}; values from 1 to 2 work best "
+                "in the paper"
             )
-        check_fraction("interpolation", self.interpolation, ", 0 being the paper's InfoLM")
+        check_fraction("interpolation", self.interpolation, " (0 as in the paper)")
         check_at_least("masks_per_pass", self.masks_per_pass, 0)
         for name in self.names:
             check_parameters(name, self.alpha, self.beta)
             if self.interpolation == 1 and not math.isfinite(self.upper_bound(name)):
                 raise ValueError(
-                    "interpolation=1 needs a measure with an upper bound; "
-                    f"{name} with symmetrize={self.symmetrize!r} has none; use a smaller weight, "
+                    f"interpolation=1 needs a measure with an upper bound, got {name} with "
+                    f"symmetrize={self.symmetrize!r}; use a smaller interpolation, "
                     "symmetrize='jensen' or a bounded measure such as fisher_rao_distance"
                 )
 
@@ -102,9 +103,9 @@ class InfoLMSettings(ModelSettings):
         }
 
     def baseline_settings(self) -> list[InfoLMSettings]:
-        """Return settings of all measures with uniform and IDF weights; default parameters are 1/2.
+        """Return settings with all measures, for uniform and for IDF weights.
 
-        With interpolation 1, measures without an upper bound are left out.
+        alpha and beta are 0.5 by default. With interpolation=1, unbounded measures are skipped.
 
         >>> [len(settings.names) for settings in InfoLMSettings().baseline_settings()]
         [9, 9]

@@ -1,1 +1,1 @@
-"""MENLI: texts scored by what follows from them, with a natural-language-inference model."""
+"""MENLI: entailment between two texts, by a natural language inference (NLI) model."""

@@ -1,7 +1,7 @@
-"""MENLI combined with another metric: w N + (1 - w) M, both brought to [0, 1] first.
+"""Combinations of MENLI with another metric, w N + (1 - w) M.
 
-N is the value of a formula and M the score of the other metric, with 1 for the best score. Source:
-Chen and Eger, TACL 2023, section 4.3.
+N is the NLI score and M the score of the other metric, both scaled to [0, 1] with 1 for the best
+score. Source: Chen and Eger, TACL 2023, section 4.3.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from infolm_metric.core.inputs import Pairs
 from infolm_metric.core.scorer import Scorer
 
 Range = tuple[float, float]
-"""The scores that become 0 and 1; if lower is better, 1 and 0."""
+"""Scores that are mapped to 0 and 1, or to 1 and 0 if lower is better."""
 SHARED_FIELDS = ("metric", "infolm", "transformers", "torch")
-"""Signature fields that a combination has only once."""
+"""Signature fields shared by both metrics."""
 
 
 @dataclass(frozen=True)
@@ -60,11 +60,11 @@ class CombinedMetric:
         result = self.scorer.score_part(pairs, self.settings, statistics)
         (scores,) = result.scores.values()
         values = scaled(np.asarray(scores), self.range(statistics), result.higher_is_better)
-        # A text that is farther than unrelated texts is not worse than unrelated.
+        # Scores worse than the baseline of unrelated texts count as unrelated.
         return values.clip(0.0, 1.0), result.counts
 
     def range(self, statistics: CorpusStatistics) -> Range:
-        """Return the scores that become 0 and 1, which do not depend on the call.
+        """Return the scores that are mapped to 0 and 1, which do not depend on the texts.
 
         Raises:
             BaselineNotFoundError: the metric has neither a baseline nor finite bounds.
@@ -77,13 +77,13 @@ class CombinedMetric:
         if not all(map(math.isfinite, bounds)):
             raise BaselineNotFoundError(
                 "combine_with needs a metric with finite bounds or a baseline; "
-                f"{self.settings.label(name)} has neither. Pass as combine_baseline a file made "
-                f"with `infolm baseline CORPUS --metric {self.settings.metric} -o FILE`"
+                f"{self.settings.label(name)} has neither. Pass combine_baseline=FILE, written by "
+                f"`infolm baseline CORPUS --metric {self.settings.metric} -o FILE`"
             )
         return bounds
 
     def signature_fields(self, statistics: CorpusStatistics | None) -> dict[str, str]:
-        """Return the fields of the metric's signature with its name as prefix."""
+        """Return the signature fields of the metric, prefixed with its name."""
         signature = self.scorer.signature(self.settings, statistics)
         if self._stats(statistics or CorpusStatistics()) is not None:
             signature = self._table.sign(signature)
@@ -94,7 +94,7 @@ class CombinedMetric:
         return self.baseline or package_baseline(self.settings.metric)
 
     def _stats(self, statistics: CorpusStatistics) -> BaselineStats | None:
-        """Return the statistics of the baseline for one reference; None if bounds set the scale."""
+        """Return the baseline for one reference, or None if the bounds set the scale."""
         (name,) = self.settings.names
         by_count = self.scorer.baseline_stats(self.settings, statistics, self.baseline, [1])
         best = self.scorer.bounds(self.settings, name)[int(self.scorer.higher_is_better)]
@@ -109,24 +109,24 @@ def combine(
     nli_weight: float,
     higher_is_better: bool = True,
 ) -> list[float]:
-    """MENLI's scores combined with those of any metric, as the authors do: scaled by min-max.
+    """Combine MENLI scores with the scores of any metric after min-max scaling, as the authors do.
 
-    A combined score depends on all pairs of the lists, which should be those of a whole corpus;
-    constant scores scale to 0.5.
+    A combined score depends on all pairs, so pass the scores of a whole corpus. Constant scores are
+    scaled to 0.5.
 
     Args:
-        nli_scores: MENLI's score of each pair, at least two.
-        other_scores: the other metric's, as many.
-        nli_weight: of MENLI's scores, from 0 to 1; the paper finds 0.2 to 0.3 best for
+        nli_scores: MENLI scores, one per pair, at least two.
+        other_scores: scores of the other metric, one per pair.
+        nli_weight: weight of the MENLI scores, from 0 to 1; in the paper 0.2 to 0.3 work best for
             translations and 0.8 for summaries.
-        higher_is_better: False if lower is better among `other_scores`.
+        higher_is_better: False if lower `other_scores` are better.
 
     Returns:
-        For each pair nli_weight N + (1 - nli_weight) M, from 0 to 1, where 1 is best.
+        nli_weight N + (1 - nli_weight) M for each pair, from 0 to 1; 1 is best.
 
     Raises:
-        ValueError: fewer than two scores, lists of unequal length, NaN, an infinity or a weight
-            outside of [0, 1].
+        ValueError: fewer than two scores, lists of different lengths, NaN or infinite scores, or a
+            weight outside [0, 1].
 
     >>> combine([0.875, 0.125, 0.5], [0.25, 0.75, 0.5], nli_weight=0.25, higher_is_better=False)
     [1.0, 0.0, 0.5]
@@ -134,7 +134,7 @@ def combine(
     nli, other = _check("nli_scores", nli_scores), _check("other_scores", other_scores)
     if len(nli) != len(other):
         raise ValueError(
-            f"nli_scores and other_scores must be as many, got {len(nli)} and {len(other)}"
+            f"nli_scores and other_scores must have equal length, got {len(nli)} and {len(other)}"
         )
     check_fraction("nli_weight", nli_weight, "")
     nli = scaled(nli, (nli.min(), nli.max()))
@@ -143,9 +143,9 @@ def combine(
 
 
 def scaled(scores: np.ndarray, ends: Range, higher: bool = True) -> np.ndarray:
-    """Scores [pairs] on the scale on which `ends` are 0 and 1; where lower is better, 1 and 0.
+    """Scale scores [pairs] linearly so that `ends` become 0 and 1, or 1 and 0 if lower is better.
 
-    Where both ends are the same, as those of constant scores, all are in the middle.
+    If both ends are equal, as for constant scores, all values are 0.5.
 
     >>> scaled(np.array([1.0, 2.0, 3.0]), (1.0, 3.0)), scaled(np.array([4.0]), (4.0, 4.0))
     (array([0. , 0.5, 1. ]), array([0.5]))
@@ -157,7 +157,7 @@ def scaled(scores: np.ndarray, ends: Range, higher: bool = True) -> np.ndarray:
 
 
 def _check(name: str, scores: Any) -> np.ndarray:
-    """The scores, float64 [pairs]."""
+    """Check scores and return them as float64 [pairs]."""
     array = np.asarray(scores, dtype=np.float64)
     if array.ndim != 1 or len(array) < 2:
         raise ValueError(f"{name} must be a list of at least 2 scores, got {scores!r:.60}")

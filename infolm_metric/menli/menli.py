@@ -1,18 +1,18 @@
-"""MENLI as `evaluate` loads it: the class and its documentation.
+"""MENLI for `evaluate`: the metric class and its documentation.
 
-`evaluate.load("./infolm_metric/menli")` copies this file away and imports the copy: so imports are
-absolute, and nothing is kept here. It takes the first metric class it finds among the names of the
-module: so other metric classes are named through their modules.
+`evaluate.load("./infolm_metric/menli")` imports a copy of this file, so imports are absolute and
+the module has no state. It uses the first metric class among the names of the module, so other
+metric classes are accessed through their modules.
 """
 
 from infolm_metric.core import evaluate_metric
 from infolm_metric.menli.scorer import MENLIScorer
 
 _DESCRIPTION = """\
-MENLI asks a model of natural language inference whether a text follows from its reference, and the
-reference from the text. The score is a formula of the probabilities of entailment, neutrality and
-contradiction; higher is better. It notices a changed number, name or negation, to which metrics of
-similarity are nearly blind, and can be combined with one of these.
+MENLI uses a natural language inference (NLI) model to decide whether a text follows from its
+reference, and the reference from the text. The score is a linear function of the probabilities of
+entailment, neutrality and contradiction; higher is better. MENLI detects changed numbers, names and
+negations, to which similarity metrics are nearly blind, and can be combined with such a metric.
 """
 
 _CITATION = r"""
@@ -39,7 +39,7 @@ _EXAMPLES = """
     >>> results["scores"][0] > results["scores"][1]
     True
 
-    Several references, several formulas in one pass, one direction:
+    Several references, several formulas in one pass and a single direction:
 
     >>> results = menli.compute(
     ...     predictions=["It rained all day."],
@@ -50,7 +50,7 @@ _EXAMPLES = """
     >>> list(results["scores"])
     ['e', '-c', 'e-c']
 
-    Combined with another metric; and against sources:
+    In combination with another metric, with sources in place of references:
 
     >>> results = menli.compute(
     ...     predictions=["It rained all day."],
@@ -66,14 +66,17 @@ __test__ = {"examples": _EXAMPLES}  # doctests
 
 
 class MENLI(evaluate_metric.EvaluateMetric):
-    """The metric: `compute(predictions=[...], references=[...])` gives scores, higher is better.
+    """MENLI for `evaluate`: `compute(predictions=[...], references=[...])`, higher is better.
+
+    The model is loaded by the first `compute`.
 
     Args:
         config_name: None; there are no configurations.
-        **settings: those of `MENLISettings`, which become the defaults of every `compute`, and
-            what `evaluate.load` gives every metric.
+        **settings: fields of `MENLISettings`, used as defaults of `compute`, and the arguments that
+            `evaluate.load` passes to every metric.
 
-    Raises TypeError or ValueError if a setting is unknown or wrong. No model is loaded yet.
+    Raises:
+        TypeError, ValueError: a setting is unknown or invalid.
 
     >>> MENLI(formula="c-e")
     Traceback (most recent call last):

@@ -1,4 +1,4 @@
-"""A model of natural language inference: loaded, checked, and its probabilities for pairs."""
+"""NLI models: loading, a check of the labels, and label probabilities of text pairs."""
 
 from __future__ import annotations
 
@@ -36,27 +36,25 @@ from infolm_metric.menli.settings import Labels, MENLISettings
 ARCHITECTURE = Architecture(
     AutoModelForSequenceClassification,
     fits=lambda config: type(config) in MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING,
-    unfit="which classifies no texts",
-    remedy="choose a model of natural language inference such as "
-    '"cross-encoder/nli-deberta-v3-base" or "bundled"',
+    unfit="which has no sequence-classification head in transformers",
+    remedy='choose an NLI model such as "cross-encoder/nli-deberta-v3-base" or "bundled"',
     part="classifier",
     folder=BUNDLED_FOLDER / "nli",
     variable=MENLISettings.model_variable,
-    # Attention in the open, because fused attention gives other bits in other company.
-    attention="eager",
+    attention="eager",  # batch-invariant, unlike fused attention
 )
 open_nli = partial(open_model, architecture=ARCHITECTURE)
 PROBES = (
     ("A man is sleeping.", "A man is sleeping.", "entailment"),
     ("A man is sleeping.", "Nobody is sleeping.", "contradiction"),
 )
-# Tokens that one forward pass reads, by device, where the caller leaves the choice to us.
+# Tokens per forward pass with batch_size="auto", by device type.
 TOKENS_PER_BATCH = {"cpu": 4096, "cuda": 65_536}
 
 
 @dataclass(frozen=True)
 class JoinedPair:
-    """A premise and a hypothesis in one sequence, as the tokenizer joins them."""
+    """A premise and a hypothesis in a single sequence of tokens."""
 
     ids: tuple[int, ...]
     token_types: tuple[int, ...] | None
@@ -65,7 +63,7 @@ class JoinedPair:
 def join_pairs(
     tokenizer: Any, pairs: Sequence[tuple[str, str]], limit: int | None
 ) -> Iterator[JoinedPair]:
-    """Each premise with its hypothesis as the model reads them; the longer is cut first."""
+    """Join each premise with its hypothesis; the longer text is truncated first."""
     encoded = tokenizer(
         [premise for premise, _ in pairs],
         [hypothesis for _, hypothesis in pairs],
@@ -75,14 +73,14 @@ def join_pairs(
         return_attention_mask=False,
         verbose=False,
     )
-    kinds = encoded.get("token_type_ids") or [None] * len(pairs)
-    for ids, types in zip(encoded["input_ids"], kinds, strict=True):
+    token_types = encoded.get("token_type_ids") or [None] * len(pairs)
+    for ids, types in zip(encoded["input_ids"], token_types, strict=True):
         yield JoinedPair(tuple(ids), None if types is None else tuple(types))
 
 
 @dataclass(frozen=True)
 class NLIModel:
-    """A loaded model in evaluation mode."""
+    """A loaded NLI model in evaluation mode."""
 
     model: nn.Module
     checkpoint: Checkpoint
@@ -95,15 +93,18 @@ class NLIModel:
         rows: int | None = None,
         progress: Callable[[int], object] = lambda pairs: None,
     ) -> Tensor:
-        """e, n and c of each pair, float64 [pairs, 3]; without the last two n and c are 0.
+        """Return e, n and c of each pair, float64 [pairs, 3]; with two labels, n and c are 0.
 
-        `rows` is how many pairs a forward pass reads; `progress` is told how many are done. Raises
-        ValueError if what the model gives is infinite or NaN.
+        `rows` is the number of pairs per forward pass. `progress` is called with the number of
+        pairs that are done.
+
+        Raises:
+            ValueError: an output of the model is infinite or NaN.
         """
         probabilities = torch.zeros(len(pairs), 3, dtype=torch.float64, device="cpu")
         outputs = [labels.entailment, labels.neutral, labels.contradiction]
         most_tokens = TOKENS_PER_BATCH.get(self.device.type, TOKENS_PER_BATCH["cpu"])
-        # BART-like models read only pairs together that hold as many end tokens.
+        # BART-like models need the same number of end tokens in all pairs of a batch.
         groups: dict[int, list[int]] = {}
         for index, pair in enumerate(pairs):
             groups.setdefault(pair.ids.count(pair.ids[-1]), []).append(index)
@@ -112,7 +113,7 @@ class NLIModel:
             lengths = [len(pairs[index].ids) for index in group]
             for places in equal_length_batches(lengths, rows, most_tokens):
                 indices = [group[place] for place in places]
-                # Before float64: Apple's GPUs have none.
+                # Apple GPUs lack float64, so the logits are moved to the CPU first.
                 logits = self._logits([pairs[index] for index in indices]).float().cpu().double()
                 if not logits.isfinite().all():
                     dtype = str(self.model.dtype).removeprefix("torch.")
@@ -140,14 +141,14 @@ class NLIModel:
 
 
 def load_nli(checkpoint: Checkpoint, settings: MENLISettings, labels: Labels) -> NLIModel:
-    """The model of a checkpoint, checked to have trained weights throughout.
+    """Load the model of a checkpoint, and check that all of its weights are trained.
 
-    Warns if it does not find that a sentence entails itself and that "nobody" contradicts "a man":
-    then its outputs stand for something else than their names say.
+    Warns if the model does not predict that a sentence entails itself and that "nobody" contradicts
+    "a man", because the labels of its outputs are then probably wrong.
 
     Raises:
-        OSError: its weights are not there, are damaged, or could run code.
-        ValueError: a part of it, such as the classifier, is missing from the checkpoint.
+        OSError: the weights are missing, damaged, or could run code.
+        ValueError: a part of the model, such as the classifier, is not in the checkpoint.
     """
     model = load_weights(checkpoint, settings.dtype, settings.device)
     nli = NLIModel(deterministic_linear(model), checkpoint, model.device)
@@ -156,14 +157,14 @@ def load_nli(checkpoint: Checkpoint, settings: MENLISettings, labels: Labels) ->
 
 
 def _probe(model: NLIModel, labels: Labels) -> None:
-    """Warn once if two plain pairs do not get the labels that they should."""
+    """Warn once if the model misclassifies one of two simple pairs."""
     pairs = [(premise, hypothesis) for premise, hypothesis, _ in PROBES]
     sequences = list(join_pairs(model.checkpoint.tokenizer, pairs, None))
     e, n, c = model.probabilities(sequences, labels).T.tolist()
     entails = e[0] > max(n[0], c[0]) if labels.three_way else e[0] > 0.5
     contradicts = c[1] > max(e[1], n[1]) if labels.three_way else e[1] < 0.5
     failures = [
-        f"{premise!r} and {hypothesis!r} is not {label} to it"
+        f"{premise!r} and {hypothesis!r} are not classified as {label}"
         for (premise, hypothesis, label), right in zip(PROBES, (entails, contradicts), strict=True)
         if not right
     ]
@@ -171,8 +172,8 @@ def _probe(model: NLIModel, labels: Labels) -> None:
         return
     outputs = {name: index for name, index in vars(labels).items() if index is not None}
     warnings.warn(
-        f"infolm: the model {model.checkpoint.name!r} may not be what its labels say: "
-        f"{'; '.join(failures)}. Outputs are taken for {outputs}; if that is wrong, give their "
-        "names in order with labels",
+        f"infolm: the labels of the model {model.checkpoint.name!r} may be wrong: "
+        f"{'; '.join(failures)}. Its outputs are interpreted as {outputs}; if this is wrong, pass "
+        "their names in order as labels",
         stacklevel=user_stacklevel(),
     )

@@ -1,4 +1,4 @@
-"""Scores of MENLI: what follows from what, alone or combined with another metric."""
+"""Scorer of MENLI: formulas of NLI probabilities, alone or combined with another metric."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from infolm_metric.menli.combination import CombinedMetric, scaled
 from infolm_metric.menli.nli import NLIModel, join_pairs, load_nli, open_nli
 from infolm_metric.menli.settings import FORMULAS, Labels, MENLISettings, read_labels
 
-PAIR_BYTES = 600  # what a pair that is kept takes, of which 24 are its probabilities
+PAIR_BYTES = 600  # memory of a cached pair; 24 bytes are its probabilities
 
 
 class MENLIScorer(Scorer):
@@ -31,10 +31,10 @@ class MENLIScorer(Scorer):
 
     Args:
         settings: `MENLISettings`, or None for the defaults.
-        **changed: settings by name; every method takes them too, for one call.
+        **changed: settings as keyword arguments; every method also accepts them, for one call.
 
     Raises:
-        TypeError, ValueError: a setting is unknown or wrong.
+        TypeError, ValueError: a setting is unknown or invalid.
 
     >>> scorer = MENLIScorer(model_name_or_path="bundled")
     >>> result = scorer.score(["Nobody sat down."], ["The cat sat down."], formula=["e", "e-c"])
@@ -45,10 +45,11 @@ class MENLIScorer(Scorer):
     settings_type = MENLISettings
     higher_is_better = True
     warning_messages = {
-        "empty": "{count} of {texts} texts have no tokens: a pair with exactly one such text gets "
-        "the lower bound of the score; give each prediction and each reference a text",
+        "empty": "{count} of {texts} texts have no tokens; a pair with exactly one such text gets "
+        "the lower bound of the score. Check for empty predictions and references",
         "too_long": "{count} of {texts} texts exceed the maximum length of the metric in "
-        "combine_with and were truncated; give combine_with settings with long_text='window'",
+        "combine_with and were truncated; to avoid this, pass settings with long_text='window' as "
+        "combine_with",
     }
 
     def unload(self) -> None:
@@ -68,17 +69,17 @@ class MENLIScorer(Scorer):
             return self.models.checkpoint(self.settings).tokenizer
 
     def select(self, candidates: Any, **changed: Any) -> str:
-        """Return the candidate that the others agree with most; texts without tokens come last.
+        """Return the candidate that agrees most with the others: minimum Bayes risk.
 
         Args:
             candidates: a list of strings, such as samples for one input.
             **changed: settings for this call; one formula.
 
         Returns:
-            One of the candidates, without tokens only if no candidate has tokens.
+            One of the candidates; texts without tokens are skipped if any candidate has tokens.
 
         Raises:
-            TypeError, ValueError: an argument is wrong; no model was loaded.
+            TypeError, ValueError: an argument is invalid; no model was loaded.
             OSError: the model cannot be found.
         """
         settings, texts = self.settings.replace(**changed), check_texts("candidates", candidates)
@@ -89,18 +90,18 @@ class MENLIScorer(Scorer):
     def count(
         self, texts: Mapping[str, Iterable[str]], settings: MENLISettings
     ) -> CorpusStatistics:
-        """Collect the corpus statistics of the metric that is combined."""
+        """Collect corpus statistics for the other metric of a combination."""
         combined = self.combined(settings)
         return combined.count(texts) if combined else CorpusStatistics()
 
     def check(self, pairs: Pairs, settings: MENLISettings, statistics: CorpusStatistics) -> None:
-        """Raise what would keep pairs from being scored, before time goes into the models."""
+        """Raise errors that would keep pairs from being scored, before the weights are loaded."""
         formulas = [name for name in settings.names if name != "e"]
         if formulas and not self.labels(settings).three_way:
             raise ValueError(
-                f"formula={formulas[0]!r} needs a model that tells neutral texts from "
-                f"contradictions; {settings.model_name_or_path!r} has two labels, entailment and "
-                "not; use formula='e', or a model of three"
+                f"formula={formulas[0]!r} needs an NLI model with three labels, but "
+                f"{settings.model_name_or_path!r} has two labels, entailment and not_entailment; "
+                "use formula='e' or another model"
             )
         limit = self.limit(settings)
         if settings.long_text == "error":
@@ -108,7 +109,7 @@ class MENLIScorer(Scorer):
             for candidate, reference, size in self._too_long(pairs, tokens, settings):
                 raise ValueError(
                     f"two texts have {size} tokens together, more than max_length={limit!r}: "
-                    f"{candidate[:60]!r}... and {reference[:60]!r}...; shorten them, or give "
+                    f"{candidate[:60]!r}... and {reference[:60]!r}...; shorten them, or use "
                     "long_text='truncate'"
                 )
         if combined := self.combined(settings):
@@ -121,14 +122,14 @@ class MENLIScorer(Scorer):
         statistics: CorpusStatistics,
         progress: Progress,
     ) -> ChunkScores:
-        """Score some pairs by every formula, with the probabilities if they were requested."""
+        """Score pairs by all formulas, and return the probabilities if they are requested."""
         probabilities = self.probabilities(pairs, settings, progress)
         tokens = self._tokens(pairs.texts, settings)
         counts, combined = self._counts(pairs, tokens, settings), self.combined(settings)
         one_empty, both_empty = empty_texts(pairs, tokens)
         if combined:
             other_scores, other_counts = combined.score(pairs, statistics)
-            counts |= other_counts  # both count texts; pairs have a kind of their own
+            counts |= other_counts  # maxima, because both metrics count the same texts
         starts = np.cumsum(pairs.counts, dtype=np.int64) - np.asarray(pairs.counts)
         columns: dict[str, list[float]] = {}
         probability_columns: dict[str, dict[str, list[float]]] = {}
@@ -152,7 +153,7 @@ class MENLIScorer(Scorer):
         return ChunkScores(columns, counts, extra)
 
     def bounds(self, settings: MENLISettings, name: str) -> tuple[float, float]:
-        """The range of the formula; of a combination 0 and 1."""
+        """Return the lower and upper bound of a formula, or 0 and 1 for a combination."""
         ends = float(min(FORMULAS[name])), float(max(FORMULAS[name]))
         return ends if settings.combine_with is None else (0.0, 1.0)
 
@@ -172,7 +173,7 @@ class MENLIScorer(Scorer):
         }
 
     def combined(self, settings: MENLISettings) -> CombinedMetric | None:
-        """Return the metric that is combined, whose model is kept between calls, or None."""
+        """Return the other metric of a combination, or None; its model is kept between calls."""
         other = settings.other
         if other is None:
             return None
@@ -182,22 +183,22 @@ class MENLIScorer(Scorer):
         assert baseline is None or isinstance(baseline, Baseline)
         return CombinedMetric(self.partners[other.metric], other, baseline)
 
-    # The NLI model's part.
+    # NLI.
 
     def labels(self, settings: MENLISettings) -> Labels:
-        """What the outputs of the model stand for."""
+        """Return the output indices of the labels."""
         checkpoint, names = self.models.checkpoint(settings), settings.labels
         assert not isinstance(names, str)
         return read_labels(checkpoint.name, checkpoint.config.id2label, names)
 
     def limit(self, settings: MENLISettings) -> int | None:
-        """Tokens that two texts may have together, special ones included."""
+        """Return the maximum number of tokens of two texts together, including special tokens."""
         checkpoint, max_length = self.models.checkpoint(settings), settings.max_length
         limit, overhead = checkpoint.limit, self._overhead(settings)
         if max_length is None and limit is not None and limit < overhead + 2:
             raise ValueError(
-                f"{checkpoint.name!r} reads {limit} tokens at most, which is no room for two "
-                "texts; choose another model, or set the model_max_length of its tokenizer right"
+                f"the maximum length of the model {checkpoint.name!r} is {limit} tokens, too few "
+                "for two texts; choose another model, or correct its tokenizer's model_max_length"
             )
         if max_length is not None and max_length < overhead + 2:
             raise ValueError(
@@ -206,17 +207,17 @@ class MENLIScorer(Scorer):
             )
         if max_length is not None and limit is not None and max_length > limit:
             raise ValueError(
-                f"max_length must be at most {limit}, what {checkpoint.name!r} can read, got "
-                f"{max_length}"
+                f"max_length must be at most {limit}, the maximum length of the model "
+                f"{checkpoint.name!r}, got {max_length}"
             )
         return limit if max_length is None else max_length
 
     def probabilities(
         self, pairs: Pairs, settings: MENLISettings, progress: Progress = no_progress
     ) -> np.ndarray:
-        """e, n and c of each candidate with each reference, float64 [references, 3].
+        """Return e, n and c of each candidate with each reference, float64 [references, 3].
 
-        In the direction that was asked for; equal pairs are read once.
+        With direction="avg" these are means of both directions. Equal pairs are encoded once.
         """
         model = self.models.model(settings)
         self.models.cache.shrink(settings.reuse_memory * 24 // PAIR_BYTES)
@@ -241,11 +242,11 @@ class MENLIScorer(Scorer):
         return np.mean(np.split(probabilities.numpy(), len(all_pairs) // len(forward)), axis=0)
 
     def _overhead(self, settings: MENLISettings) -> int:
-        """Number of special tokens around two texts."""
+        """Return the number of special tokens that the tokenizer adds to two texts."""
         return int(self.models.checkpoint(settings).tokenizer.num_special_tokens_to_add(pair=True))
 
     def _tokens(self, texts: Iterable[str], settings: MENLISettings) -> dict[str, np.ndarray]:
-        """The tokens of each text, int64 [tokens] without special ones, before any cut."""
+        """Return the tokens of each text, int64 [tokens], without special tokens or truncation."""
         distinct = list(dict.fromkeys(texts))
         tokenized = tokenize(self.models.checkpoint(settings).tokenizer, distinct, None, "window")
         return dict(zip(distinct, (text.tokens for text in tokenized), strict=True))
@@ -253,7 +254,7 @@ class MENLIScorer(Scorer):
     def _too_long(
         self, pairs: Pairs, tokens: Mapping[str, np.ndarray], settings: MENLISettings
     ) -> Iterator[tuple[str, str, int]]:
-        """The candidates and references that are too long together, with their tokens in all."""
+        """Yield candidates and references that exceed the limit, with their number of tokens."""
         limit, overhead = self.limit(settings), self._overhead(settings)
         for candidate, group in pairs:
             for reference in group:
@@ -264,7 +265,7 @@ class MENLIScorer(Scorer):
     def _counts(
         self, pairs: Pairs, tokens: Mapping[str, np.ndarray], settings: MENLISettings
     ) -> Counter[str]:
-        """Count the texts and the pairs that are not scored quite as they were written."""
+        """Count texts, tokens, and texts or pairs by kind of warning."""
         texts, checkpoint = list(pairs.texts), self.models.checkpoint(settings)
         sizes = [len(tokens[text]) for text in texts]
         unknown = checkpoint.tokenizer.unk_token_id
@@ -279,7 +280,7 @@ class MENLIScorer(Scorer):
 
 
 def formula_values(name: str, probabilities: np.ndarray) -> np.ndarray:
-    """The scores of probabilities of e, n and c, [pairs, 3] -> [pairs].
+    """Return the values of a formula for probabilities of e, n and c, [pairs, 3] -> [pairs].
 
     >>> formula_values("e-c", np.array([[0.75, 0.125, 0.125]]))
     array([0.625])
@@ -292,7 +293,7 @@ def formula_values(name: str, probabilities: np.ndarray) -> np.ndarray:
 def empty_texts(
     pairs: Pairs, tokens: Mapping[str, Sized]
 ) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
-    """Return where exactly one text, and where both texts, have no tokens, [references] each.
+    """Return masks of the pairs with one and with two texts without tokens, [references] each.
 
     >>> empty_texts(Pairs(["", "a"], [["a", ""], ["a"]]), {"": [], "a": [1]})
     (array([ True, False, False]), array([False,  True, False]))
@@ -305,9 +306,9 @@ def empty_texts(
 def best_references(
     values: np.ndarray, probabilities: np.ndarray, counts: Sequence[int], rule: str
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The score of each pair from those against its references, [references] -> [pairs].
+    """Reduce the scores of references to one per pair, [references] -> [pairs].
 
-    And the probabilities behind it, [pairs, 3]: those of the best reference, or their means.
+    Also return the probabilities, [pairs, 3], of the best reference, or their means.
     """
     starts = np.cumsum(counts) - counts
     groups = [slice(start, start + count) for start, count in zip(starts, counts, strict=True)]

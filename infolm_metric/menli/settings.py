@@ -1,9 +1,9 @@
-"""Settings of MENLI, and the formulas of the probabilities that it scores by.
+"""Settings and formulas of MENLI.
 
-e, n and c are the probabilities of entailment, neutrality and contradiction; they sum to 1. All
-formulas are linear, so that the value of a mean of probabilities is the mean of the values. Source:
-Chen and Eger, "MENLI: Robust Evaluation Metrics from Natural Language Inference", TACL 2023,
-section 4.3. Higher is better.
+e, n and c are the probabilities of entailment, neutrality and contradiction, with sum 1. Formulas
+are linear, so that averaging probabilities is the same as averaging scores. Higher is better.
+Source: Chen and Eger, "MENLI: Robust Evaluation Metrics from Natural Language Inference", TACL
+2023, section 4.3.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ FORMULAS: dict[str, tuple[int, int, int]] = {
     "e-c": (1, 0, -1),
     "e-n-2c": (1, -1, -2),
 }
-"""How much each of the probabilities e, n and c counts; the range is from the least to the most."""
+"""Weights of e, n and c; a score lies between the smallest and the largest weight."""
 LABELS = ("entailment", "neutral", "contradiction")
 TWO_LABELS = ["entailment", "not_entailment"]
 KINDS = {
@@ -36,8 +36,8 @@ KINDS = {
     "contradiction": re.compile("contradict"),
     "not_entailment": re.compile("no[nt][ _-]?entail"),
 }
-"""How the name of each label begins, in lower case."""
-WEIGHT = 0.2  # of the NLI part beside another metric; Chen and Eger find 0.2 to 0.3 best for MT
+"""Patterns for the beginning of label names, in lower case."""
+WEIGHT = 0.2  # of the NLI score in a combination; 0.2 to 0.3 are best for MT in Chen and Eger
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,26 +50,26 @@ class MENLISettings(ModelSettings):
             with an equals sign: --formula=-c.
         direction: rh (does the candidate follow from the reference?), hr (the reference from the
             candidate?), or avg, the mean of both.
-        multi_reference: the score of several references: their max or mean; another metric that is
-            combined has its own rule.
+        multi_reference: reduction of the scores of several references: max or mean; the metric in
+            combine_with uses its own setting.
         combine_with: another metric that the score is combined with: infolm or baryscore, which
             weights tokens uniformly (idf=False); in Python also the settings of one of them, which
             are used unchanged.
         nli_weight: share of the NLI model in a combination, from 0 to 1; None: 0.2.
-        combine_baseline: what unrelated texts score by the metric that is combined: a file made by
-            infolm baseline; None: the package's.
-        labels: what the model's outputs stand for, in their order, such as
-            contradiction,neutral,entailment; None: as the model's configuration says.
-        probabilities: give also the probabilities e, n and c behind each score.
-        max_length: tokens of the two texts together, special ones included; None: what the model
-            allows.
-        long_text: what to do with longer ones: truncate (the longer text first) or error.
+        combine_baseline: baseline of the metric in combine_with: a file written by infolm baseline;
+            None: the package's.
+        labels: label names in the order of the model's outputs, such as
+            contradiction,neutral,entailment; None: from the model's configuration.
+        probabilities: also return the probabilities e, n and c for each score.
+        max_length: maximum tokens of both texts together, including special tokens; None: the
+            model's limit.
+        long_text: handling of longer pairs: truncate (the longer text first) or error.
 
     >>> MENLISettings(formula=["e", "e-c"]).names
     ('e', 'e-c')
     >>> MENLISettings(combine_with="infolm", nli_weight=1.5)
     Traceback (most recent call last):
-    ValueError: nli_weight must lie between 0 and 1..., got 1.5
+    ValueError: nli_weight must ... between 0 and 1..., got 1.5
     """
 
     metric = "menli"
@@ -105,23 +105,24 @@ class MENLISettings(ModelSettings):
             for name in ("nli_weight", "combine_baseline"):
                 if getattr(self, name) is not None:
                     raise ValueError(
-                        f"{name} is for a combination with another metric, and there is none, got "
-                        f"{getattr(self, name)}; give combine_with, too, or leave {name} out"
+                        f"{name} requires a combination with another metric, got "
+                        f"{getattr(self, name)} without combine_with; add combine_with, or omit "
+                        f"{name}"
                     )
         if self.nli_weight is not None:
-            ends = ", 0 the other metric alone and 1 the NLI model alone"
+            ends = " (0: only the other metric; 1: only the NLI model)"
             check_fraction("nli_weight", self.nli_weight, ends)
         if self.other is not None and (
             len(self.other.names) != 1 or self.other.metric not in ("infolm", "baryscore")
         ):
             raise ValueError(
-                "combine_with must be infolm or baryscore with one score, got "
+                "combine_with must be infolm or baryscore with a single score, got "
                 f"{self.other.metric} with {', '.join(self.other.names)}"
             )
 
     @property
     def weight(self) -> float:
-        """The share of the NLI model in the score.
+        """Weight of the NLI score.
 
         >>> MENLISettings().weight, MENLISettings(combine_with="infolm").weight
         (1.0, 0.2)
@@ -134,8 +135,8 @@ class MENLISettings(ModelSettings):
     def other(self) -> Any:
         """Settings of the metric to combine with; None without a combination.
 
-        A metric given by name uses idf=False, so that the score of a pair does not depend on the
-        other pairs. It inherits how the model runs, and "bundled" if that is the NLI model.
+        By name, a metric uses idf=False, so that the score of a pair does not depend on other
+        pairs. It inherits the runtime settings, and "bundled" if that is the NLI model.
 
         >>> MENLISettings(combine_with="infolm").other.idf
         False
@@ -152,7 +153,7 @@ class MENLISettings(ModelSettings):
 
     @property
     def idf(self) -> bool | str | IDF:
-        """What weighs the tokens in the metric that is combined; False where there is none."""
+        """Token weights of the metric to combine with; False without a combination."""
         return False if self.other is None else self.other.idf
 
     @property
@@ -162,22 +163,22 @@ class MENLISettings(ModelSettings):
         return tuple(f"{name}_probabilities_{letter}" for name in names for letter in "enc")
 
     def with_uniform_weights(self) -> MENLISettings:
-        """These settings, but that the other metric weighs tokens alike where it would count."""
+        """Return these settings with uniform weights if the other metric counts documents."""
         return (
             self.replace(combine_with=self.other.with_uniform_weights()) if self.idf_sides else self
         )
 
     def signature_fields(self) -> dict[str, object]:
-        """What can change a score; what belongs to a combination only where there is one."""
+        """Return the signature fields; fields of a combination only if there is one."""
         fields = super().signature_fields()
         for name in ("combine_with", "nli_weight", "combine_baseline", "labels"):
-            fields.pop(name)  # which the scorer signs as they are used
+            fields.pop(name)  # the scorer adds the values in use
         if self.other is not None:
             fields |= {"nli_weight": self.weight, "combine_with": self.other.metric}
         return fields
 
     def label(self, name: str) -> str:
-        """The formula, and in a combination the shares.
+        """Return the formula, in a combination with the weights of both metrics.
 
         >>> MENLISettings(combine_with="infolm").label("e-c")
         '0.2 e-c + 0.8 infolm'
@@ -187,7 +188,7 @@ class MENLISettings(ModelSettings):
         return f"{self.weight:g} {name} + {1 - self.weight:g} {self.other.metric}"
 
     def baseline_settings(self) -> list[MENLISettings]:
-        """All formulas; in a combination for every kind of weights that the other metric has.
+        """Return settings with all formulas; in a combination for all weights of the other metric.
 
         >>> combinations = MENLISettings(combine_with="infolm").baseline_settings()
         >>> [settings.other.idf for settings in combinations]
@@ -202,7 +203,7 @@ class MENLISettings(ModelSettings):
 
 @dataclass(frozen=True)
 class Labels:
-    """The outputs of a model by what they mean; a model of two labels has entailment alone."""
+    """Output indices of the labels; a model with two labels has only entailment."""
 
     entailment: int
     neutral: int | None
@@ -210,12 +211,12 @@ class Labels:
 
     @property
     def three_way(self) -> bool:
-        """True if the model tells what contradicts from what is neutral."""
+        """True if the model distinguishes neutral from contradiction."""
         return self.neutral is not None
 
     @property
     def order(self) -> str:
-        """The labels in the order of the outputs, as the signature shows them.
+        """Initials of the labels in output order, as in the signature.
 
         >>> Labels(2, 1, 0).order
         'cne'
@@ -225,13 +226,13 @@ class Labels:
 
 
 def read_labels(model: str, id2label: dict[int, str], labels: tuple[str, ...] | None) -> Labels:
-    """The labels of a model by its `id2label`, or by `labels` in the order of its outputs.
+    """Return the labels of a model from its `id2label`, or from `labels` in output order.
 
-    Names that begin with "entail", "neutral" and "contradict", in any case, are known; models of
-    two labels, "entailment" and "not_entailment", as well.
+    Names must begin with "entail", "neutral" and "contradict", in upper or lower case. Models with
+    two labels, "entailment" and "not_entailment", are also accepted.
 
     Raises:
-        ValueError: the names do not say what is what, or those given are not as many.
+        ValueError: the names are not recognised, or their number differs from the outputs.
 
     >>> read_labels("m", {0: "CONTRADICTION", 1: "NEUTRAL", 2: "ENTAILMENT"}, None)
     Labels(entailment=2, neutral=1, contradiction=0)
@@ -240,35 +241,34 @@ def read_labels(model: str, id2label: dict[int, str], labels: tuple[str, ...] | 
     if labels is not None:
         if len(labels) != len(names):
             raise ValueError(
-                f"labels must name the {len(names)} outputs of {model!r} in their "
-                f"order, got {labels}"
+                f"labels must name the {len(names)} outputs of the model {model!r} in order, got "
+                f"{', '.join(labels)}"
             )
         names = list(labels)
-    kinds = list(map(_kind_of, names))
+    kinds = list(map(_parse_label, names))
     if sorted(kinds) == sorted(LABELS):
         return Labels(*(kinds.index(kind) for kind in LABELS))
     if sorted(kinds) == TWO_LABELS:
         return Labels(kinds.index("entailment"), None, None)
     raise ValueError(
-        f"the outputs of {model!r} are called {', '.join(map(repr, names))}, which does not say "
-        "which one is entailment, neutral and contradiction; give their names in the order of the "
-        f"outputs, such as labels={','.join(LABELS)!r}, or choose a model of natural "
-        "language inference"
+        f"the outputs of the model {model!r} must be named after entailment, neutral and "
+        f"contradiction, got {', '.join(map(repr, names))}; if it is an NLI model, name its "
+        f"outputs in order, such as labels={','.join(LABELS)!r}, else choose an NLI model"
     )
 
 
-def _kind_of(name: str) -> str:
-    """What a label's name stands for: one of KINDS, or "" for none."""
+def _parse_label(name: str) -> str:
+    """Return the label that a name denotes, a key of KINDS, or "" if it is unknown."""
     name = name.strip().casefold()
     return next((kind for kind, pattern in KINDS.items() if pattern.match(name)), "")
 
 
 def _label_names(labels: str | tuple[str, ...]) -> tuple[str, ...]:
-    """The setting `labels`: two or three names, also with commas between."""
-    kinds = tuple(map(_kind_of, labels.split(",") if isinstance(labels, str) else labels))
+    """Parse the setting `labels`: two or three names, as a sequence or separated by commas."""
+    kinds = tuple(map(_parse_label, labels.split(",") if isinstance(labels, str) else labels))
     if sorted(kinds) not in (sorted(LABELS), TWO_LABELS):
         raise ValueError(
-            "labels must hold entailment, neutral and contradiction, or entailment and "
+            "labels must be entailment, neutral and contradiction, or entailment and "
             f"not_entailment, in the order of the model's outputs, got {labels!r}"
         )
     return kinds

@@ -210,7 +210,7 @@ INVALID = [
     ("bert", {"layers": [0, 3]}, "from 0, the embeddings, to 2, .* got 3"),
     ("bert", {"layers": 2, "long_text": "error"}, "more than max_length=40"),
     ("bert", {"layers": 2, "max_length": 2}, "max_length must be at least 3"),
-    ("gpt2", {}, "is a gpt2 model, and not an encoder .* choose an encoder"),
+    ("gpt2", {}, "is a gpt2 model, but .* needs an encoder.* choose an encoder"),
 ]
 
 
@@ -232,7 +232,7 @@ def test_models_that_return_no_hidden_states_are_rejected(tiny_bert, monkeypatch
     scorer = BaryScorer(model_name_or_path=tiny_bert, layers=2)
     model = scorer.models.model(scorer.settings).model
     monkeypatch.setattr(model, "forward", lambda **inputs: object())
-    with pytest.raises(ValueError, match="gives 0 hidden states, and its configuration says 3"):
+    with pytest.raises(ValueError, match="returned 0 hidden states, but .* implies 3"):
         scorer.score(["a"], ["b"])
 
 

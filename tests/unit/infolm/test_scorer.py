@@ -417,11 +417,11 @@ EXPLAIN, DISTRIBUTIONS = ("explain", "a cat", "the cat"), ("distributions",)
 
 INVALID = [
     (SWEEP, {"alphas": 0.5}, "alphas must be a list"),
-    (SWEEP, {"temperatures": []}, "temperatures must be a list of at least one"),
+    (SWEEP, {"temperatures": []}, "temperatures must contain at least one"),
     (SWEEP, {"information_measure": "alpha", "alphas": [0, 1]}, "alphas=.0, 1."),
     (SWEEP, {"idfs": "references"}, "idfs must be a list"),
-    (EXPLAIN, {"masks_per_pass": 3}, "masks_per_pass must be 1 or 0 .*got 3"),
-    (EXPLAIN, {"information_measure": ["kl", "l1"]}, "must be one measure"),
+    (EXPLAIN, {"masks_per_pass": 3}, "masks_per_pass must be 0 or 1 .*got 3"),
+    (EXPLAIN, {"information_measure": ["kl", "l1"]}, "must be a single measure"),
     (("explain", "a cat", ["a", "b"]), {}, "reference must be a string"),
     ((*DISTRIBUTIONS, []), {}, "texts is empty"),
     (("matrix", ["a"], ["a"]), {"information_measure": ["kl", "l1"]}, "one score name"),
@@ -437,5 +437,5 @@ def test_invalid_arguments_are_rejected_before_a_model_is_loaded(method, options
 
 
 def test_overflowing_predictions_are_rejected_with_a_remedy(scorer):
-    with pytest.raises(ValueError, match="dtype=.float32. and temperature.1e-310; give"):
+    with pytest.raises(ValueError, match="dtype=.float32. and temperature.1e-310; increase"):
         scorer.score(CANDIDATES, REFERENCES, temperature=1e-310)

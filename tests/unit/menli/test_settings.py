@@ -21,16 +21,16 @@ INVALID = [
     ({"formula": "c-e"}, "unknown formula 'c-e'; known: 'e', '-c'"),
     ({"formula": ["e", 1]}, r"formula\[1\] must be .* got 1"),
     ({"nli_weight": 1.5, "combine_with": "infolm"}, "nli_weight must lie between .* got 1.5"),
-    ({"nli_weight": 0.3}, "nli_weight is for a combination .*combine_with"),
+    ({"nli_weight": 0.3}, "nli_weight requires a combination .*combine_with"),
     ({"direction": "ah"}, "unknown direction 'ah'; known: 'avg', 'rh', 'hr'"),
     ({"multi_reference": "min"}, "unknown multi_reference 'min'; known: 'max'"),
     ({"long_text": "window"}, "unknown long_text 'window'; known: 'truncate'"),
     ({"combine_with": "bleu"}, "unknown combine_with 'bleu'; known: 'infolm'"),
     ({"combine_with": [0.5]}, r"combine_with must be 'infolm' or .* got \[0.5\]"),
     ({"combine_with": MENLISettings()}, "combine_with must be infolm or baryscore"),
-    ({"combine_with": TWO_SCORES}, "combine_with must be .* one score, .*l1_distance"),
+    ({"combine_with": TWO_SCORES}, "combine_with must be .* single score, .*l1_distance"),
     ({"combine_with": "infolm", "combine_baseline": 5}, "combine_baseline must be"),
-    ({"combine_baseline": BASELINE}, "combine_baseline is for a combination"),
+    ({"combine_baseline": BASELINE}, "combine_baseline requires a combination"),
     ({"labels": "entailment,neutral"}, "^labels must"),
     ({"labels": ["entailment", "entailment", "neutral"]}, "^labels must"),
     ({"labels": ["LABEL_0", "LABEL_1", "LABEL_2"]}, "^labels must"),
@@ -135,7 +135,7 @@ AMBIGUOUS = [
 
 @pytest.mark.parametrize("names", AMBIGUOUS)
 def test_ambiguous_label_names_are_rejected_with_a_remedy(names):
-    with pytest.raises(ValueError, match="does not say which one is entailment.*give.*labels="):
+    with pytest.raises(ValueError, match="must be named after entailment.*labels="):
         read_labels("m", dict(enumerate(names)), None)
 
 
