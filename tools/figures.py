@@ -104,12 +104,12 @@ def trade(rows: Iterable[dict[str, str]]) -> Any:
 def main() -> None:
     """Draw a figure."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("what", choices=("comparison", "trade"))
+    parser.add_argument("figure", choices=("comparison", "trade"))
     parser.add_argument("output", type=Path, help="output file, such as docs/comparison.svg")
     parser.add_argument("--csv", type=Path, help="input of `trade`, written by tools.study")
     arguments = parser.parse_args()
     plt.rcParams["svg.hashsalt"] = "infolm"  # makes the output deterministic
-    if arguments.what == "comparison":
+    if arguments.figure == "comparison":
         figure = comparison()
     else:
         with arguments.csv.open(encoding="utf-8") as file:

@@ -246,7 +246,7 @@ def main() -> None:
     if run_worker(time_metric):
         return
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("what", choices=TABLES)
+    parser.add_argument("benchmark", choices=TABLES)
     parser.add_argument("data", type=Path, help="JSON Lines with prediction and references")
     parser.add_argument("--pairs", type=int, default=64)
     parser.add_argument("--samples", type=int, default=8, help="samples that systems share")
@@ -255,7 +255,7 @@ def main() -> None:
     parser.add_argument("--threads", type=int, help="default: all cores")
     parser.add_argument("--csv", type=Path, help="output folder of the tables as CSV")
     arguments = parser.parse_args()
-    TABLES[arguments.what](arguments)
+    TABLES[arguments.benchmark](arguments)
 
 
 if __name__ == "__main__":

@@ -45,7 +45,7 @@ from infolm_metric.meta_evaluation.correlations import COEFFICIENTS
 from tools.data import READERS, DataSet, read_json_lines
 from tools.tables import show
 
-Scores = dict[str, np.ndarray]  # metric -> [rows], higher is better, NaN where not scored
+Scores = dict[str, np.ndarray]  # metric -> [rows], higher is better, NaN if not scored
 CHUNK = 160  # rows scored between saves
 BUNDLED = Path(infolm_metric.__file__).parent / "bundled"
 LAYER = 5  # of 6; hidden states for BERTScore
@@ -460,7 +460,7 @@ COMMANDS: Mapping[str, Callable[[argparse.Namespace], int | None]] = {
 def main() -> int | None:
     """Run a command."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("what", choices=COMMANDS)
+    parser.add_argument("command", choices=COMMANDS)
     parser.add_argument("data", type=Path, help="folder of the data sets")
     parser.add_argument(
         "--scores", type=Path, default=Path("scores"), help="folder of the saved scores"
@@ -472,7 +472,7 @@ def main() -> int | None:
     parser.add_argument("--resamples", type=int, default=1000)
     parser.add_argument("--csv", type=Path, help="output folder of the tables as CSV")
     arguments = parser.parse_args()
-    return COMMANDS[arguments.what](arguments)
+    return COMMANDS[arguments.command](arguments)
 
 
 if __name__ == "__main__":

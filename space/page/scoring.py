@@ -145,7 +145,7 @@ def score_in_parts(
     """Yield the number of scored pairs after each part, and finally the result.
 
     Other visitors are served between parts, and a disconnect stops the scoring. Token weights are
-    computed from all pairs, so the scores equal those of a single call of `compute`.
+    computed from all pairs, so the scores equal the scores of a single call of `compute`.
 
     `pairs` and `settings` are checked. `counts`: number of tokens of each text of each pair.
     """
