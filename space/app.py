@@ -1,9 +1,8 @@
-"""The demo, which explains the score of two texts and scores files.
+"""Demo that scores and explains a pair of texts, and scores files.
 
     python space/app.py
 
-The address, the port and the like are Gradio's own environment variables, such as
-GRADIO_SERVER_PORT.
+Gradio's environment variables, such as GRADIO_SERVER_PORT, set the address and the port.
 """
 
 from __future__ import annotations
@@ -26,13 +25,13 @@ from page.scoring import EXPECTED_ERRORS, VIEWS, compare, refusal  # noqa: E402
 
 
 class BodyLimit:
-    """Middleware that reads at most BODY_BYTES of a request, whatever length it declares."""
+    """Middleware that reads at most BODY_BYTES of a request, regardless of its declared length."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on; a body that is too large looks like a disconnect."""
+        """Forward a request; report a disconnect if its body is too large."""
         size = 0
 
         async def receive_part() -> Message:
@@ -50,9 +49,9 @@ def score(
     metric: Literal["infolm", "baryscore", "menli"] = "infolm",
     settings: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Score a candidate against its references, and explain the score.
+    """Score a candidate against its references and explain the score.
 
-    The settings are the metric's settings by name, as its card lists them.
+    `settings` are keyword arguments of the metric, as listed in its metric card.
     """
     try:
         return compare(metric, candidate, references, settings).as_dict()
@@ -61,9 +60,9 @@ def score(
 
 
 def build(metric: str) -> gr.Blocks:
-    """Build the demo, which opens with the metric and keeps nothing that a visitor sends."""
+    """Build the demo with a preselected metric; visitors' texts are not stored."""
     with gr.Blocks(
-        title="Why two texts score as they do",
+        title="Compare and score texts",
         analytics_enabled=False,
         delete_cache=(limits.CACHE_SECONDS, limits.CACHE_SECONDS),
     ) as demo:
@@ -78,7 +77,7 @@ def build(metric: str) -> gr.Blocks:
 
 
 def launch(demo: gr.Blocks, **options: Any) -> Any:
-    """Launch the demo; it serves no files except the visitor's own uploads and downloads."""
+    """Launch the demo; the only files it serves are a visitor's own uploads and downloads."""
     return demo.launch(
         theme=THEME,
         css_paths=STYLE,
@@ -94,6 +93,6 @@ def launch(demo: gr.Blocks, **options: Any) -> Any:
 
 
 if __name__ == "__main__":
-    warnings.filterwarnings("ignore", message="infolm: ")  # the demo shows them
+    warnings.filterwarnings("ignore", message="infolm: ")  # shown in the demo
     folder = Path(__file__).parent
     launch(build(next((name for name in VIEWS if (folder / f"{name}.py").exists()), "infolm")))

@@ -1,11 +1,11 @@
-"""Export a folder that deploys as a Hugging Face Space: the demo and a copy of the package.
+"""Export the demo and the package to a folder that deploys as a Hugging Face Space.
 
     python space/export.py FOLDER --metric infolm
 
-The demo opens with the chosen metric. The folder contains the metric's card and module script, so
-that `evaluate.load("<user>/<metric>")` finds it. Its requirements.txt lists the packages that the
-demo imports, in the versions of the tests, because a Space sees no other file when it is built.
-Push the folder to a Space with git; large files go into LFS.
+The metric is preselected in the demo. The folder contains its metric card and module script, so
+`evaluate.load("<user>/<metric>")` works. requirements.txt pins the packages that the demo imports
+to the tested versions, because a Space installs only from this file. Push the folder to a Space
+with git; large files are stored in LFS.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ IMPORTED_PACKAGES = (
 
 
 def export(folder: Path, metric: str) -> None:
-    """Create the folder; raise ValueError if it exists and is not empty."""
+    """Export to a new or empty folder; raise ValueError for any other path."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise ValueError(f"{folder} exists and is not an empty folder; name a new one")
+        raise ValueError(f"{folder} must be a new or empty folder; choose another path")
     shutil.copytree(SPACE, folder, ignore=EXCLUSIONS, dirs_exist_ok=True)
     shutil.copytree(ROOT / "infolm_metric", folder / "infolm_metric", ignore=EXCLUSIONS)
     shutil.copy(SPACE / "cards" / f"{metric}.md", folder / "README.md")
@@ -47,16 +47,17 @@ def export(folder: Path, metric: str) -> None:
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Export to the folder that the arguments name."""
-    parser = argparse.ArgumentParser(description="Make a folder that deploys as a Space.")
-    parser.add_argument("folder", type=Path, metavar="FOLDER", help="a new folder")
-    parser.add_argument("--metric", choices=METRICS, default="infolm", help="which metric it is of")
+    """Run the command line."""
+    parser = argparse.ArgumentParser(description="Export a folder that deploys as a Space.")
+    parser.add_argument("folder", type=Path, metavar="FOLDER", help="output folder, new or empty")
+    parser.add_argument("--metric", choices=METRICS, default="infolm", help="metric of the Space")
     arguments = parser.parse_args(argv)
     try:
         export(arguments.folder, arguments.metric)
     except (OSError, ValueError) as error:
         parser.error(str(error))
-    print(f"{arguments.folder}: push it to a Space, or try it: python {arguments.folder}/app.py")
+    folder = arguments.folder
+    print(f"exported to {folder}; push it to a Space, or run it with `python {folder}/app.py`")
 
 
 if __name__ == "__main__":

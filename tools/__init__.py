@@ -1,4 +1,4 @@
-"""What made the bundled models and every published figure, and what holds two versions together.
+"""Scripts that train the bundled models, reproduce the published figures and check the code.
 
-Run from the checkout's root, as `python -m tools.NAME`; nothing here is installed.
+Run them from the root of the repository as `python -m tools.NAME`; they are not installed.
 """

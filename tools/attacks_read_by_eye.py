@@ -1,15 +1,15 @@
-"""Draws attacked references to be read by eye, and prints them; what was judged is in a table.
+"""Print a sample of attacked references for manual inspection, or check the recorded verdicts.
 
     python -m tools.attacks_read_by_eye webnlg2020.en.jsonl
     python -m tools.attacks_read_by_eye webnlg2020.en.jsonl --verdicts
 
-400 distinct references of a table with the columns id and references are drawn, and of each attack
-20 of those that it applies to. An attack of adequacy is fair if the text says something else and is
-as good English as before; "drop" breaks sentences by its rule, so that of it only the first is
-asked. One of fluency is fair if the English is worse. The verdicts, in
-`results/attacks_read_by_eye.csv`, name a reference by its item and its number there, not its text.
-With --verdicts the exit code is 1 if those are not the drawn cases, or more than one of an
-attack of adequacy is unfair.
+The input is a table with the columns id and references. The sample consists of 400 distinct
+references, and for each attack of up to 20 references that it applies to. An attack on adequacy is
+fair if it changes the meaning and the text remains equally good English; for "drop", which breaks
+sentences by design, only the meaning counts. An attack on fluency is fair if the English is worse.
+The verdicts in `results/attacks_read_by_eye.csv` identify a reference by its item and its number.
+With --verdicts, the exit code is 1 if the verdicts are not on the sampled cases, or if more than
+one case of an attack on adequacy is unfair.
 """
 
 import argparse
@@ -26,10 +26,10 @@ VERDICTS = Path(__file__).parent / "results" / "attacks_read_by_eye.csv"
 
 
 def main() -> int:
-    """Print the cases, or check the verdicts on them."""
+    """Print the sampled cases, or check the verdicts."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("file")
-    parser.add_argument("--verdicts", action="store_true", help="check those of the table")
+    parser.add_argument("file", help="table with the columns id and references")
+    parser.add_argument("--verdicts", action="store_true", help="check the recorded verdicts")
     arguments = parser.parse_args()
     texts = {
         text: (item.id, number)

@@ -1,8 +1,8 @@
-"""Texts that people have judged, whole, from a folder; and pairs of texts for measurements of time.
+"""Data sets with human judgments for the study, and pairs of texts for benchmarks.
 
-The folder holds JSON Lines with prediction, references and human: webnlg2020.en.jsonl (16 systems;
-the samples of Colombo et al. 2022, Table 2), summeval.jsonl (16 systems, 11 references),
-sfres.jsonl and wmt15.jsonl (no systems; four languages into English).
+The data sets are JSON Lines files with prediction, references and human in one folder:
+webnlg2020.en.jsonl (16 systems; the samples of Colombo et al. 2022, Table 2), summeval.jsonl (16
+systems, 11 references), sfres.jsonl and wmt15.jsonl (systems unknown; four languages into English).
 """
 
 import json
@@ -16,19 +16,19 @@ import numpy as np
 
 from infolm_metric.meta_evaluation import Ratings, read_ratings
 
-INCOMPLETE = "1124"  # of WebNLG: a system has no rating for it; left out of published figures, too
+INCOMPLETE = "1124"  # WebNLG sample without ratings of one system; the paper excludes it as well
 Pair = tuple[str, str]
 
 
 @dataclass(frozen=True)
 class DataSet:
-    """A whole data set.
+    """Data set with human judgments.
 
     Attributes:
-        name: its key in `READERS`.
-        title: its name in tables.
-        parts: language -> ratings; one part where there is one language.
-        average: True if a metric's score is the mean over the references, else the best counts.
+        name: the key in `READERS`.
+        title: the name in tables.
+        parts: language -> ratings; a single part if there is one language.
+        average: True if the score of a text is the mean over its references, else the best score.
     """
 
     name: str
@@ -38,16 +38,16 @@ class DataSet:
 
     @property
     def predictions(self) -> list[str]:
-        """The texts of all parts, [rows]."""
+        """Texts of all parts, [rows]."""
         return [text for part in self.parts.values() for text in part.predictions]
 
     @property
     def references(self) -> list[list[str]]:
-        """Those of each text, [rows]."""
+        """References of each text, [rows]."""
         return [list(group) for part in self.parts.values() for group in part.references]
 
     def random_order(self) -> np.ndarray:
-        """The rows sample by sample, samples drawn at random by a fixed seed, int [rows]."""
+        """Return the rows grouped by sample, in a random order with a fixed seed, int [rows]."""
         samples, start = [], 0
         for part in self.parts.values():
             samples.append(part.indices[:, 1] + start)
@@ -56,7 +56,7 @@ class DataSet:
         return np.argsort(place[np.concatenate(samples)], kind="stable")
 
     def grids(self, scores: np.ndarray) -> dict[str, np.ndarray]:
-        """Part -> scores [rows] laid out as its ratings, [systems, samples] or [texts]."""
+        """Arrange scores [rows] like the ratings of each part, [systems, samples] or [texts]."""
         sizes = [len(part.predictions) for part in self.parts.values()]
         columns = np.split(scores, np.cumsum(sizes)[:-1])
         return {
@@ -65,34 +65,34 @@ class DataSet:
         }
 
 
-def rows_of(path: Path) -> Iterator[dict[str, Any]]:
-    """The rows of JSON Lines."""
+def read_json_lines(path: Path) -> Iterator[dict[str, Any]]:
+    """Read a JSON Lines file."""
     with path.open(encoding="utf-8") as lines:
         yield from map(json.loads, lines)
 
 
 def webnlg(folder: Path) -> DataSet:
-    """The 16 systems and 177 samples of the paper's Table 2."""
+    """Read 16 systems and 177 samples, as in Table 2 of the paper."""
     ratings = read_ratings(folder / "webnlg2020.en.jsonl", exclude_ids=(INCOMPLETE,))
     return DataSet("webnlg", "WebNLG 2020", {"": ratings}, average=True)
 
 
 def summeval(folder: Path, references: int = 1) -> DataSet:
-    """The 16 systems and 100 documents, with the first so many references of each."""
-    rows = rows_of(folder / "summeval.jsonl")
+    """Read 16 systems and 100 documents with their first references."""
+    rows = read_json_lines(folder / "summeval.jsonl")
     ratings = read_ratings({**row, "references": row["references"][:references]} for row in rows)
     title = "SummEval, 11 references" if references > 1 else "SummEval, original reference"
     return DataSet("summeval11" if references > 1 else "summeval", title, {"": ratings})
 
 
 def summeval11(folder: Path) -> DataSet:
-    """The same with all eleven references."""
+    """Read SummEval with all eleven references."""
     return summeval(folder, 11)
 
 
 def sfres(folder: Path) -> DataSet:
-    """The 1,181 texts, which name no systems."""
-    rows = rows_of(folder / "sfres.jsonl")
+    """Read 1,181 texts of unknown systems."""
+    rows = read_json_lines(folder / "sfres.jsonl")
     ratings = read_ratings(
         {name: value for name, value in row.items() if name != "system"} for row in rows
     )
@@ -100,9 +100,9 @@ def sfres(folder: Path) -> DataSet:
 
 
 def wmt15(folder: Path) -> DataSet:
-    """The 500 segments of each of four languages into English, which name no systems."""
+    """Read 500 segments of unknown systems for each of four languages into English."""
     by_language: dict[str, list[dict[str, Any]]] = {}
-    for row in rows_of(folder / "wmt15.jsonl"):
+    for row in read_json_lines(folder / "wmt15.jsonl"):
         by_language.setdefault(row["lang"], []).append(row)
     parts = {language: read_ratings(rows) for language, rows in by_language.items()}
     return DataSet("wmt15", "WMT 2015", parts)
@@ -112,8 +112,8 @@ READERS = {reader.__name__: reader for reader in (webnlg, summeval, summeval11, 
 
 
 def read_pairs(path: Path) -> list[Pair]:
-    """(prediction, reference) of each row that has a prediction, by its first reference, and on."""
-    rows = [row for row in rows_of(path) if row["prediction"]]
+    """Return (prediction, reference): all rows with their first reference, then the second etc."""
+    rows = [row for row in read_json_lines(path) if row["prediction"]]
     count = max(len(row["references"]) for row in rows)
     return [
         (row["prediction"], row["references"][place])
@@ -124,7 +124,7 @@ def read_pairs(path: Path) -> list[Pair]:
 
 
 def distinct_pairs(path: Path, count: int) -> list[Pair]:
-    """The first pairs (prediction, reference) of the file whose texts are all distinct."""
+    """Return the first `count` pairs of a file whose texts are all distinct."""
     pairs: list[Pair] = []
     texts: set[str] = set()
     for pair in read_pairs(path):
@@ -132,12 +132,12 @@ def distinct_pairs(path: Path, count: int) -> list[Pair]:
             texts |= {*pair}
             pairs.append(pair)
     if len(pairs) < count:
-        raise SystemExit(f"{path} has {len(pairs)} pairs of distinct texts, and {count} are asked")
+        raise SystemExit(f"{path} has {len(pairs)} pairs of distinct texts, but {count} are needed")
     return pairs
 
 
 def equal_pairs(path: Path, tokenizer: Any, length: int, count: int) -> list[Pair]:
-    """Distinct pairs of texts of exactly `length` tokens, special ones included."""
+    """Return distinct pairs of texts of exactly `length` tokens, including special tokens."""
     corpus = " ".join(dict.fromkeys(prediction for prediction, _ in read_pairs(path)))
     ids = tokenizer(corpus, add_special_tokens=False, verbose=False)["input_ids"]
     starts = range(0, len(ids), length)
@@ -147,9 +147,9 @@ def equal_pairs(path: Path, tokenizer: Any, length: int, count: int) -> list[Pai
 
 
 def systems_sharing_references(path: Path, samples: int) -> list[Pair]:
-    """The pairs of 16 systems for so many samples, whose first reference they share."""
+    """Return pairs of 16 systems for the first samples; systems share the first reference."""
     by_sample: dict[str, list[Pair]] = {}
-    for row in rows_of(path):
+    for row in read_json_lines(path):
         if row["prediction"] and not row.get("is_human"):
             pair = row["prediction"], row["references"][0]
             by_sample.setdefault(row["id"], []).append(pair)

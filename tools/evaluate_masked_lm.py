@@ -1,9 +1,9 @@
-"""Evaluates a masked language model on held-out text the way InfoLM uses it: one mask at a time.
+"""Evaluate a masked language model on held-out text with one mask at a time, as in InfoLM.
 
     python -m tools.evaluate_masked_lm CORPUS [--model MODEL] [--texts 200] [--masks 8]
 
-Prints, for each `NAME.valid.txt.gz` of the folder and pooled over them, the mean cross-entropy in
-nats and the top-1 and top-5 accuracy in percent of the tokens that were masked.
+Prints the mean cross-entropy of the masked tokens in nats and the top-1 and top-5 accuracy in
+percent, for each `NAME.valid.txt.gz` in the folder and for all of them.
 """
 
 import argparse
@@ -26,9 +26,9 @@ BUNDLED = Path(infolm_metric.__file__).parent / "bundled"
 def judge(
     model: Any, tokenizer: Any, texts: list[str], masks: int, random: np.random.Generator
 ) -> Tensor:
-    """Masks some positions of each text, one at a time; float64 [masks of all texts, 3].
+    """Mask random positions of each text, one at a time, and evaluate the predictions.
 
-    The cross-entropy in nats, and whether the token was first, and in the top 5.
+    Returns float64 [masks of all texts, 3]: cross-entropy in nats, top-1 hit and top-5 hit.
     """
     batches = []
     for text in tokenizer(texts, truncation=True, max_length=TEXT_LENGTH)["input_ids"]:
@@ -44,12 +44,12 @@ def judge(
 
 
 def main() -> None:
-    """Print how well a model predicts the held-out texts, file by file."""
+    """Print a table of results per file."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("corpus", type=Path, help="folder of NAME.valid.txt.gz")
     parser.add_argument("--model", type=Path, default=BUNDLED, help="BERT-like model")
-    parser.add_argument("--texts", type=int, default=200, help="first texts of each file")
-    parser.add_argument("--masks", type=int, default=8, help="masked positions of each text")
+    parser.add_argument("--texts", type=int, default=200, help="number of texts per file")
+    parser.add_argument("--masks", type=int, default=8, help="masked positions per text")
     parser.add_argument("--seed", type=int, default=0)
     args = parser.parse_args()
     tokenizer = AutoTokenizer.from_pretrained(args.model)

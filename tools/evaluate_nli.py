@@ -1,10 +1,11 @@
-"""Evaluates a natural-language-inference model on held-out labelled pairs, source by source.
+"""Evaluate an NLI model on held-out labeled pairs.
 
     python -m tools.evaluate_nli NLI/valid.tsv.gz [--model MODEL] [--calibrate]
 
-Prints the accuracy of each source in percent, and how well the probabilities are calibrated.
-`--calibrate` first divides the head of the model in the folder by one temperature. That is fitted
-on the rows whose premise falls into one half by its hash, and only the others are reported.
+Prints the accuracy per source in percent, and the calibration error of the probabilities.
+`--calibrate` first divides the weights of the classification head by a temperature and saves the
+model. Rows are split in half by a hash of the premise: the temperature is fitted on one half, and
+the calibration error is reported on the other.
 """
 
 import argparse
@@ -21,7 +22,7 @@ from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 import infolm_metric
 from tools.tables import show
-from tools.train_nli import LABELS, lengths_of, nli_loss, pad, read_rows
+from tools.train_nli import LABELS, nli_loss, pad, read_rows, token_counts
 
 BUNDLED = Path(infolm_metric.__file__).parent / "bundled" / "nli"
 
@@ -32,8 +33,8 @@ BINS = 10
 
 @torch.inference_mode()
 def read_logits(model: Any, tokenizer: Any, rows: pd.DataFrame) -> Tensor:
-    """Logits of every row in the order of LABELS, float64 [rows, 3]."""
-    order = np.argsort(lengths_of(tokenizer, rows), kind="stable")
+    """Return the logits of each row in the order of LABELS, float64 [rows, 3]."""
+    order = np.argsort(token_counts(tokenizer, rows), kind="stable")
     logits = torch.empty(len(rows), len(LABELS), dtype=torch.float64)
     for start in range(0, len(order), PAIRS_PER_BATCH):
         batch = order[start : start + PAIRS_PER_BATCH]
@@ -42,18 +43,18 @@ def read_logits(model: Any, tokenizer: Any, rows: pd.DataFrame) -> Tensor:
 
 
 def is_right(logits: Tensor, labels: np.ndarray) -> np.ndarray:
-    """Whether each row's most probable label is its own, bool [rows]; -1 is "not entailment"."""
+    """Return True for each row with a correct prediction, bool [rows]; -1 is "not entailment"."""
     answers = logits.argmax(-1).numpy()
     return np.where(labels < 0, answers != 0, answers == labels)
 
 
 def has_three_labels(sources: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """Whether each row's source tells neutral from contradiction, bool [rows]; HANS does not."""
+    """Return True for rows of sources with three classes, bool [rows]; HANS has two."""
     return ~np.isin(sources, sources[labels < 0])
 
 
 def expected_calibration_error(logits: Tensor, labels: np.ndarray) -> float:
-    """Mean distance of confidence and accuracy over ten bins, weighed by rows (Guo et al. 2017)."""
+    """Return the mean |confidence - accuracy| over ten bins, weighted by rows (Guo et al. 2017)."""
     confidence = torch.softmax(logits, dim=-1).amax(-1).numpy()
     bins = np.minimum((confidence * BINS).astype(int), BINS - 1)
     distances = np.bincount(bins, weights=is_right(logits, labels) - confidence, minlength=BINS)
@@ -61,22 +62,22 @@ def expected_calibration_error(logits: Tensor, labels: np.ndarray) -> float:
 
 
 def fit_temperature(logits: Tensor, labels: np.ndarray) -> float:
-    """The temperature, of a grid, under which the labels have the smallest cross entropy."""
+    """Return the temperature of a grid that minimizes the cross-entropy of the labels."""
     targets = torch.from_numpy(labels)
     return float(min(TEMPERATURES, key=lambda t: nli_loss(logits / t, targets).item()))
 
 
 def is_for_fitting(premises: Iterable[str]) -> np.ndarray:
-    """Whether each row is one that temperatures are fitted on, by its premise's hash, bool."""
+    """Return True for the rows that the temperature is fitted on, by a hash of the premise."""
     return np.asarray([hashlib.sha256(text.encode()).digest()[0] % 2 == 0 for text in premises])
 
 
 def main() -> None:
-    """Print what the model gets right, by source, after calibrating it if asked to."""
+    """Print the accuracy per source and the calibration error, optionally after calibration."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("rows", type=Path, help="valid.tsv.gz: source, label, premise, hypothesis")
-    parser.add_argument("--model", type=Path, default=BUNDLED, help="its folder")
-    parser.add_argument("--calibrate", action="store_true", help="fit the head's temperature first")
+    parser.add_argument("--model", type=Path, default=BUNDLED, help="folder of the model")
+    parser.add_argument("--calibrate", action="store_true", help="calibrate and save the model")
     args = parser.parse_args()
     rows = read_rows(args.rows)
     tokenizer = AutoTokenizer.from_pretrained(args.model)
@@ -86,7 +87,7 @@ def main() -> None:
     three_way, for_fitting = has_three_labels(sources, labels), is_for_fitting(rows["premise"])
     temperature = 1.0
     if args.calibrate:
-        mask = (labels >= 0) & for_fitting  # HANS's entailed rows among them
+        mask = (labels >= 0) & for_fitting  # includes entailment rows of HANS
         temperature = fit_temperature(logits[mask], labels[mask])
         with torch.no_grad():
             for parameter in model.classifier.parameters():
@@ -109,7 +110,7 @@ def main() -> None:
     )
     print(
         f"\nCalibration, {mask.sum()} pairs: temperature {temperature:.3f}, "
-        f"expected error {before:.3f}, after it {after:.3f}"
+        f"expected calibration error {before:.3f}, after calibration {after:.3f}"
     )
 
 

@@ -1,13 +1,13 @@
-"""Draws the figures of the pages; needs the extra `plots`.
+"""Draw the figures of the documentation; requires the extra `plots`.
 
     python -m tools.figures comparison docs/comparison.svg
     python -m tools.figures trade docs/trade_off.svg --csv results/FILE.csv
 
-`comparison`: what InfoLM compares. Two texts of one meaning, read by the bundled model with uniform
-weights. On the left each token of either text, and below it the likeliest words that the model
-predicts when it is masked; on the right the average of these predictions, for the words of at least
-four letters that either text makes likely. `trade`: attacks noticed against agreement with people,
-a panel for each data set, from the rows of `python -m tools.study trade`.
+`comparison` illustrates InfoLM with a pair of paraphrases, the bundled model and uniform weights.
+On the left are the tokens of each text, with the most probable predictions when a token is masked.
+On the right are the averages of these predictions, for the most probable words of at least four
+letters. `trade` plots detected attacks against correlation with human judgments, with a panel per
+data set, from the output of `python -m tools.study trade`.
 """
 
 import argparse
@@ -30,7 +30,7 @@ OKABE_ITO = ("#0072B2", "#E69F00", "#009E73", "#CC79A7")  # Okabe and Ito 2008
 
 
 def draw_text(axes: Any, view: Any, name: str, text: str, vocabulary: Any) -> None:
-    """The tokens of a text in a row, and under each what is predicted in its place."""
+    """Draw the tokens of a text in a row, with the predictions for each below it."""
     axes.set_axis_off()
     columns = len(view.tokens)
     axes.set(xlim=(-0.2, columns), ylim=(-PREDICTIONS - 0.6, 1.6))
@@ -48,7 +48,7 @@ def draw_text(axes: Any, view: Any, name: str, text: str, vocabulary: Any) -> No
 
 
 def draw_distributions(axes: Any, explanation: Any) -> None:
-    """The probabilities of the likeliest words in both texts' distributions, as bars."""
+    """Draw the averaged probabilities of the most probable words of both texts as bars."""
     vocabulary = explanation.vocabulary
     sides = {name: getattr(explanation, name).log_distribution.exp() for name in COLOURS}
     words = torch.tensor([word.isalpha() and len(word) >= LETTERS for word in vocabulary])
@@ -64,7 +64,7 @@ def draw_distributions(axes: Any, explanation: Any) -> None:
 
 
 def comparison() -> Any:
-    """What the model expects of two texts, position by position and in all."""
+    """Draw the predictions for two texts, per token and averaged."""
     scorer = InfoLMScorer(model_name_or_path="bundled", idf=False)
     explanation = scorer.explain(CANDIDATE, REFERENCE)
     figure = plt.figure(figsize=(11, 4.6), layout="constrained", facecolor="white")
@@ -77,7 +77,7 @@ def comparison() -> Any:
 
 
 def trade(rows: Iterable[dict[str, str]]) -> Any:
-    """Attacks noticed by MENLI with other metrics, at every weight, against text-level tau."""
+    """Draw detected attacks against segment-level tau, for MENLI combined with other metrics."""
     by_name = {row["metric"]: row for row in rows}
     titles = [name for name in by_name if name.startswith(COMBINATION)]
     partners = dict.fromkeys(name.removeprefix(COMBINATION).rpartition(" ")[0] for name in titles)
@@ -89,27 +89,27 @@ def trade(rows: Iterable[dict[str, str]]) -> Any:
             line = [row for name, row in by_name.items() if name.rpartition(" ")[0] == title]
             for style, points in (("o-", line), ("x", [by_name[partner]])):
                 columns = [
-                    [float(row[name]) for row in points] for name in (data, "attacks noticed")
+                    [float(row[name]) for row in points] for name in (data, "attacks detected")
                 ]
                 label = partner if style == "x" else None
                 axes.plot(*columns, style, markersize=3, color=colour, label=label)
-        axes.set(title=data, xlabel="tau over texts, x 100")
+        axes.set(title=data, xlabel="segment-level tau, x 100")
         axes.spines[["top", "right"]].set_visible(False)
-    panels[0, 0].set_ylabel("attacks noticed, %")
+    panels[0, 0].set_ylabel("attacks detected, %")
     panels[0, 0].legend(fontsize=7, frameon=False)
     figure.set_layout_engine("constrained")
     return figure
 
 
 def main() -> None:
-    """Draw one figure."""
+    """Draw a figure."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("what", choices=("comparison", "trade"))
-    parser.add_argument("output", type=Path, help="the file to write, such as docs/comparison.svg")
-    parser.add_argument("--csv", type=Path, help="rows of the trade-off")
+    parser.add_argument("figure", choices=("comparison", "trade"))
+    parser.add_argument("output", type=Path, help="output file, such as docs/comparison.svg")
+    parser.add_argument("--csv", type=Path, help="input of `trade`, written by tools.study")
     arguments = parser.parse_args()
-    plt.rcParams["svg.hashsalt"] = "infolm"  # the same file from the same figure
-    if arguments.what == "comparison":
+    plt.rcParams["svg.hashsalt"] = "infolm"  # makes the output deterministic
+    if arguments.figure == "comparison":
         figure = comparison()
     else:
         with arguments.csv.open(encoding="utf-8") as file:

@@ -1,12 +1,12 @@
-"""Throws made-up inputs at every metric.
+"""Fuzz every metric with random texts and settings.
 
     python -m tools.fuzz --inputs 100000
 
-Texts are of any Unicode and of 0 to 10,000 characters, references and settings as odd as callers
-make them; models are tiny. Each input must give finite scores, or a ValueError or TypeError that
-names one of the arguments, within HUB_TIMEOUT seconds. What is found is printed with its number:
-`--first NUMBER --inputs 1` makes it again. Prints for each metric how many were scored, refused and
-found; the exit code is 1 if anything was found.
+Texts have 0 to 10,000 characters of any script; some references and settings are of the wrong type
+or out of range. Models are tiny. Each input must return finite scores, or raise a ValueError or
+TypeError that names an argument, within HUB_TIMEOUT seconds. Anything else is a finding and is
+printed with its number; `--first NUMBER --inputs 1` reproduces it. Prints the number of inputs
+scored, refused and found per metric; the exit code is 1 if there are findings.
 """
 
 import argparse
@@ -35,17 +35,17 @@ ODD = (
     *("", " ", "\n", "\x00", "\u2028", "\ufeff", "\u200d", "e\u0301", "\u05d0\u05d1", "\ud800"),
     *("[MASK]", "[SEP]", "[CLS]", "[PAD]", "<mask>", "\x1b[31m", "\u6771\u4eac", "a" * 300),
 )
-LENGTHS = {0: 2, 1: 2, 2: 2, 5: 4, 12: 6, 30: 20, 100: 2, 1000: 1, 10_000: 0.2}  # how often each
+LENGTHS = {0: 2, 1: 2, 2: 2, 5: 4, 12: 6, 30: 20, 100: 2, 1000: 1, 10_000: 0.2}  # to weights
 NO_TEXTS = (None, 5, float("nan"), b"bytes", ["list"], {"a": 1}, object, True, "\udfff", [])
 ODD_VALUES = (
     *(None, True, False, "", "no", "nan", b"x", [], [1.0], {}, object(), np.float32(0.5)),
     *(0, 1, -1, 2, 10**30, -0.0, 0.5, 1e-300, 1e300, math.nan, math.inf, -math.inf, 1 + 1e-9),
 )
-COMMON: dict[str, list[Any]] = {  # settings with values that go through all that each can do
+COMMON: dict[str, list[Any]] = {  # settings with values that cover their code paths
     "max_length": [3, 8, 40, 41],
     "batch_size": ["auto", 1, 7],
     "device": ["cpu", None],
-    "dtype": [*["float32"] * 8, "bfloat16", "float16"],  # another one loads the model again
+    "dtype": [*["float32"] * 8, "bfloat16", "float16"],  # a change reloads the model
     "reuse_memory": [0, 1000, 1 << 20],
 }
 TEXTS: dict[str, list[Any]] = {
@@ -82,18 +82,18 @@ SETTINGS: dict[str, dict[str, list[Any]]] = {
 
 
 class TooLong(BaseException):
-    """An input took more than HUB_TIMEOUT seconds."""
+    """Raised if an input takes more than HUB_TIMEOUT seconds."""
 
 
 def stop(*_: object) -> None:
-    """What the alarm does."""
+    """Handle the alarm."""
     raise TooLong(f"took longer than {HUB_TIMEOUT} s")
 
 
 def text(draw: random.Random) -> str:
-    """A text of 0 to 10,000 characters, most of them short."""
+    """Draw a text of 0 to 10,000 characters; most texts are short."""
     (length,) = draw.choices(list(LENGTHS), list(LENGTHS.values()))
-    if draw.random() < 0.25:  # any Unicode but what is no character
+    if draw.random() < 0.25:  # any Unicode except surrogates
         codes = (draw.randrange(0x11_0000) for _ in range(length))
         return "".join(chr(code) for code in codes if not 0xD800 <= code < 0xE000)
     parts = ORDINARY if draw.random() < 2 / 3 else [*ORDINARY, *ODD]
@@ -101,7 +101,7 @@ def text(draw: random.Random) -> str:
 
 
 def inputs(draw: random.Random) -> tuple[Any, Any]:
-    """Predictions and references, one time in five of the wrong kind somewhere."""
+    """Draw predictions and references; one in five contains a value of a wrong type."""
     count = draw.choice((1, 1, 2, 3, 5))
     pool = [text(draw) for _ in range(draw.randint(1, 3))]
 
@@ -127,7 +127,7 @@ def inputs(draw: random.Random) -> tuple[Any, Any]:
 
 
 def settings(draw: random.Random, values: dict[str, list[Any]]) -> dict[str, Any]:
-    """Some settings, one time in three with odd values among them."""
+    """Draw settings; one in three may contain odd values."""
     names = draw.sample(list(values), k=draw.choice((0, 1, 2, 4, 5)))
     odd = draw.random() < 1 / 3
     return {
@@ -137,23 +137,23 @@ def settings(draw: random.Random, values: dict[str, list[Any]]) -> dict[str, Any
 
 
 def outcome(scorer: Any, texts: tuple[Any, Any], options: dict[str, Any], names: list[str]) -> str:
-    """Whether the texts were scored or refused; raises what a user should not meet."""
+    """Return "scored" or "refused"; raise any error that a user should not see."""
     signal.alarm(HUB_TIMEOUT)
     try:
         result = dict(scorer.score(*texts, **options))
     except (ValueError, TypeError) as error:
         if not any(name in str(error) for name in names):
-            raise AssertionError(f"no argument is named in {error!r}") from error
+            raise AssertionError(f"the message does not name an argument: {error!r}") from error
         return "refused"
     finally:
         signal.alarm(0)
     for score in scores_in(result):
-        assert math.isfinite(score), f"a score is {score}"
+        assert math.isfinite(score), f"scores must be finite, got {score}"
     return "scored"
 
 
 def scores_in(result: Any) -> Iterator[float]:
-    """All scores in a result; other values are none."""
+    """Yield all scores of a result."""
     if isinstance(result, dict | list | tuple):
         for value in result.values() if isinstance(result, dict) else result:
             yield from scores_in(value)
@@ -162,7 +162,7 @@ def scores_in(result: Any) -> Iterator[float]:
 
 
 def try_metric(name: str, model: Path, numbers: range, seed: int) -> collections.Counter[str]:
-    """What became of the inputs of these numbers; a finding is printed."""
+    """Count the outcomes of the inputs with these numbers, and print findings."""
     scorer = METRICS[name].scorer_type()(model_name_or_path=str(model))
     names = [*SETTINGS[name], "predictions", "references", "text"]
     counts = collections.Counter[str]()
@@ -178,10 +178,10 @@ def try_metric(name: str, model: Path, numbers: range, seed: int) -> collections
 
 
 def main() -> int:
-    """Try so many inputs of each metric."""
+    """Fuzz the metrics, and print a table of outcomes."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--inputs", type=int, default=1000, help="in all, a part for each metric")
-    parser.add_argument("--first", type=int, default=0, help="the number of the first")
+    parser.add_argument("--inputs", type=int, default=1000, help="number of inputs of all metrics")
+    parser.add_argument("--first", type=int, default=0, help="number of the first input")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--metrics", nargs="+", choices=SETTINGS, default=list(SETTINGS))
     arguments = parser.parse_args()
@@ -194,7 +194,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
         masked_lm = model_families.build("bert", folder / "bert", num_hidden_layers=5)
-        os.environ["INFOLM_MODEL"] = str(masked_lm)  # of what MENLI is combined with
+        os.environ["INFOLM_MODEL"] = str(masked_lm)  # for metrics combined with MENLI
         models = {"menli": nli_models.build(folder / "nli")}
         for name in arguments.metrics:
             counts = try_metric(name, models.get(name, masked_lm), numbers, arguments.seed)

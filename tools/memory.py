@@ -1,9 +1,9 @@
-"""That memory does not grow with the number of pairs.
+"""Measure the peak memory of scoring lists and streams (Linux).
 
     python -m tools.memory [--metric baryscore] [--pairs 1000 100000]
 
-Scores so many short pairs, all different, with a tiny model, as a list and as a stream, each in a
-process of its own, and prints how far the call raised the process's peak memory (Linux).
+Scores distinct short pairs with a tiny model, as a list and as a stream, each in a separate
+process, and prints the increase of the peak memory during the call.
 """
 
 import argparse
@@ -15,20 +15,20 @@ from pathlib import Path
 from infolm_metric.metrics import METRICS
 from tools.data import Pair
 from tools.tables import show
-from tools.timing import in_process, of_a_worker, peak_memory
+from tools.timing import in_process, peak_memory, run_worker
 
 REUSE_MEMORY = 1 << 24  # bytes
 SETTINGS = {"infolm": {"idf": False}, "baryscore": {"idf": False, "layers": 2}, "menli": {}}
 
 
 def pairs(count: int) -> Iterator[Pair]:
-    """Short pairs, all different."""
+    """Yield distinct short pairs."""
     for number in range(count):
         yield f"the cat {number}", f"a dog {number}"
 
 
 def score(metric: str, folder: str, count: int, way: str) -> dict[str, float]:
-    """Peak memory in megabytes before and after the call."""
+    """Return the peak memory before and after scoring, MB."""
     options = {"reuse_memory": REUSE_MEMORY, **SETTINGS[metric]}
     scorer = METRICS[metric].scorer_type()(model_name_or_path=folder, **options)
     scorer.score(*map(list, zip(*pairs(1000), strict=True)))
@@ -42,13 +42,13 @@ def score(metric: str, folder: str, count: int, way: str) -> dict[str, float]:
 
 
 def main() -> None:
-    """Measure each number of pairs in both ways."""
-    if of_a_worker(score):
+    """Print the peak memory for lists and streams of each number of pairs."""
+    if run_worker(score):
         return
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--metric", default="infolm", choices=METRICS)
     parser.add_argument("--pairs", type=int, nargs="+", default=[1000, 100_000])
-    parser.add_argument("--csv", type=Path, help="folder for the table's rows")
+    parser.add_argument("--csv", type=Path, help="output folder of the table as CSV")
     arguments = parser.parse_args()
     from tests import model_families, nli_models
 
@@ -62,7 +62,7 @@ def main() -> None:
             peaks = in_process("tools.memory", job)
             growth = peaks["after"] - peaks["before"]
             rows.append([way, count, f"{peaks['after']:.0f}", f"{growth:.1f}"])
-    show(f"Memory of {metric}", ["way", "pairs", "peak, MB", "grown, MB"], rows, arguments.csv)
+    show(f"Memory of {metric}", ["input", "pairs", "peak, MB", "increase, MB"], rows, arguments.csv)
 
 
 if __name__ == "__main__":

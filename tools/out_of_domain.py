@@ -1,10 +1,10 @@
-"""How many texts are counted as of another kind than the bundled models' English.
+"""Count the texts that are classified as out of domain for the bundled models.
 
     python -m tools.out_of_domain [FILE ...]
 
-Each FILE is JSON Lines with `prediction` and `references`, or text (also .gz) whose lines are cut
-into sentences. Prints the share of each that is unread, then that of the sentences in
-tests/texts_by_language.json: those that the rule was chosen on, and others.
+A FILE is JSON Lines with `prediction` and `references`, or text (optionally .gz), which is split
+into sentences. Prints the fraction out of domain of each file, and of the sentences in
+tests/texts_by_language.json, by language and by whether the rule was chosen on them.
 """
 
 from __future__ import annotations
@@ -21,22 +21,22 @@ TEXTS_BY_LANGUAGE = Path(__file__).parents[1] / "tests/texts_by_language.json"
 
 
 def main() -> None:
-    """Print the shares."""
+    """Print the number and the fraction of texts out of domain."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("files", type=Path, nargs="*")
+    parser.add_argument("files", type=Path, nargs="*", help="JSON Lines or text files")
     options = parser.parse_args()
     scorer = InfoLMScorer(model_name_or_path="bundled")
-    sets = {file.name: texts_of(file) for file in options.files}
+    sets = {file.name: read_texts(file) for file in options.files}
     for part, kinds in json.loads(TEXTS_BY_LANGUAGE.read_text(encoding="utf-8")).items():
         sets |= {f"{kind}, {part}": texts for kind, texts in kinds.items()}
     for name, texts in sets.items():
         weighted = scorer.tokenize_and_weight(list(dict.fromkeys(texts)), None, scorer.settings)
-        unread = scorer.count_warnings(weighted, scorer.settings)["out_of_domain"]
-        print(f"{name}: {unread} of {len(weighted)}, {unread / len(weighted):.1%}")
+        count = scorer.count_warnings(weighted, scorer.settings)["out_of_domain"]
+        print(f"{name}: {count} of {len(weighted)}, {count / len(weighted):.1%}")
 
 
-def texts_of(file: Path) -> list[str]:
-    """The texts of a file of either kind, each once; sentences of three words or more."""
+def read_texts(file: Path) -> list[str]:
+    """Read the texts of a JSON Lines file, or the distinct sentences of at least three words."""
     with gzip.open(file, "rt") if file.suffix == ".gz" else file.open(encoding="utf-8") as lines:
         if file.suffix != ".jsonl":
             texts = [text for line in lines for text in re.split(r"(?<=[.!?])\s+", line.strip())]

@@ -1,14 +1,14 @@
-"""Whether two checkouts give the same scores, bit for bit on the CPU, by their public classes.
+"""Check that two checkouts return bitwise identical scores on the CPU.
 
-    python -m tools.same_scores ../other                  # against the checkout this stands in
+    python -m tools.same_scores ../other                  # compare with this checkout
     python -m tools.same_scores ../other --metrics menli --families bert bundled
 
-Each checkout scores the same texts with the same models in processes of its own, one thread each: a
-tiny model of every family and the bundled one, by InfoLM under every measure, symmetrisation, idf
-and way to read a text, by BaryScore and by MENLI. For each metric and model it prints how many
-scores there are, how many are not equal in every bit, and the largest difference (relative above 1)
-with the settings that gave it. A call that a checkout refuses is printed and not compared. The exit
-code is 1 if a score differs in a bit.
+Both checkouts score the same texts with the same models (a tiny model of each family and the
+bundled model), in separate processes with one thread each. The calls cover InfoLM with all
+measures, symmetrizations, IDF weights and encodings, BaryScore, and MENLI. For each metric and
+model, prints the number of scores, the number that are not bitwise identical, and the largest
+difference (relative if the score is above 1) with its settings. Calls that raise an error in a
+checkout are printed and not compared. The exit code is 1 if any score differs.
 """
 
 import argparse
@@ -31,7 +31,7 @@ SCORERS = {"infolm": "InfoLMScorer", "baryscore": "BaryScorer", "menli": "MENLIS
 TABLE = "a table counted beforehand"
 IDFS = (False, "references", "separate", TABLE)
 BASIC_MEASURES = ("kl", "l1", "l2", "linf", "fisher_rao")
-MEASURES: tuple[dict[str, Any], ...] = (  # those that share their parameters, in one call
+MEASURES: tuple[dict[str, Any], ...] = (  # measures with the same parameters share a call
     {
         "information_measure": [*BASIC_MEASURES, "alpha", "renyi", "beta", "ab"],
         "alpha": 0.3,
@@ -47,7 +47,7 @@ LONG_TEXTS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("long", {"long_text": "window"}),
     ("long", {"long_text": "truncate"}),
 )
-READINGS: tuple[tuple[str, dict[str, Any]], ...] = (  # of InfoLM, each with every idf
+READINGS: tuple[tuple[str, dict[str, Any]], ...] = (  # encodings of InfoLM, each with every idf
     *(("one", {"temperature": value}) for value in (0.05, 0.25, 1.5, 4.0)),
     *(("one", {"interpolation": value}) for value in (0.1, 0.5)),
     ("one", {"masks_per_pass": 0, "interpolation": 0.2}),
@@ -73,16 +73,16 @@ SWEEPS: tuple[dict[str, Any], ...] = (
 )
 FORMULAS = ["e", "-c", "e-n", "e-c", "e-n-2c"]
 
-Case = tuple[str, dict[str, Any]]  # a corpus and the settings of a call
-Scores = Mapping[str, Any]  # what `score` gave as name -> [pairs], or {"refused": why}
+Case = tuple[str, dict[str, Any]]  # name of a corpus, settings of a call
+Scores = Mapping[str, Any]  # score name -> [pairs], or {"refused": message}
 
 
 def infolm_cases(model: str) -> Iterator[Case]:
-    """Every call of InfoLM; with `sweep` those of the method of that name."""
+    """Yield every call of InfoLM; settings with "sweep" are calls of `sweep`."""
     for idf in IDFS:
         for measures, form in product(MEASURES, ("jeffreys", "jensen", "none", "reverse")):
             yield "one", {"idf": idf, "symmetrize": form, **measures}
-        for name in BASIC_MEASURES:  # alone, by its name
+        for name in BASIC_MEASURES:  # a single measure
             yield "one", {"idf": idf, "information_measure": name}
         for corpus, settings in READINGS:
             yield corpus, {"idf": idf, **MEASURES[0], **settings}
@@ -93,7 +93,7 @@ def infolm_cases(model: str) -> Iterator[Case]:
 
 
 def baryscore_cases(model: str) -> Iterator[Case]:
-    """Every call of BaryScore."""
+    """Yield every call of BaryScore."""
     for idf, layers in product(IDFS, (1, 2, "all", [0, 2])):
         yield "one", {"idf": idf, "layers": layers}
         for corpus, settings in (*LONG_TEXTS, ("single", {}), ("copies", {})):
@@ -108,7 +108,7 @@ def baryscore_cases(model: str) -> Iterator[Case]:
 
 
 def menli_cases(model: str) -> Iterator[Case]:
-    """Every call of MENLI, which is combined with other metrics where both are bundled."""
+    """Yield every call of MENLI; the bundled model is also combined with other metrics."""
     for direction in ("avg", "rh", "hr"):
         base = {"formula": FORMULAS, "direction": direction}
         for corpus in ("one", "single", "copies"):
@@ -129,7 +129,7 @@ CASES = {"infolm": infolm_cases, "baryscore": baryscore_cases, "menli": menli_ca
 
 
 def make_corpora(count: int) -> dict[str, Any]:
-    """Predictions and references by name; texts are few, but of every kind."""
+    """Return small corpora of predictions and references by name, with edge cases."""
     from tests.model_families import SENTENCES
 
     texts, references = list(SENTENCES[:6]), list(SENTENCES[6:12])
@@ -153,7 +153,7 @@ def make_corpora(count: int) -> dict[str, Any]:
 
 
 def score_all(job: Mapping[str, Any]) -> dict[str, Any]:
-    """The scores of one metric with every model, by the checkout that this process imports."""
+    """Compute the scores of a metric with every model, using the imported checkout."""
     from transformers import AutoTokenizer
 
     import infolm_metric
@@ -176,7 +176,7 @@ def score_all(job: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def call(scorer: Any, texts: Sequence[Any], settings: Mapping[str, Any], table: Any) -> Scores:
-    """The scores of a call by the names of what was scored."""
+    """Run a call and return its scores by name."""
 
     def with_table(value: Any) -> Any:
         if isinstance(value, list):
@@ -194,12 +194,12 @@ def call(scorer: Any, texts: Sequence[Any], settings: Mapping[str, Any], table: 
 
 
 def by_name(scores: Any) -> Scores:
-    """Name -> scores; of a single score without a name."""
+    """Return scores by name; a single score has the name ""."""
     return scores if isinstance(scores, Mapping) else {"": list(scores)}
 
 
 def run(checkout: Path, folder: Path, metric: str) -> dict[str, Any]:
-    """What `score_all` gives in a process of its own that imports that checkout."""
+    """Run `score_all` in a process that imports the given checkout."""
     environment = {
         **os.environ,
         "HF_HOME": str(folder / checkout.name),
@@ -207,18 +207,18 @@ def run(checkout: Path, folder: Path, metric: str) -> dict[str, Any]:
         "OMP_NUM_THREADS": "1",
         "PYTHONPATH": str(checkout),
     }
-    # -P: modules beside this file must not stand before those of the checkout.
+    # -P: do not import modules from the folder of this file.
     command = [sys.executable, "-P", __file__, "--worker", str(folder / f"{metric}.json")]
     output = subprocess.check_output(command, cwd=folder, env=environment)
     answer = json.loads(output.splitlines()[-1])
     if not Path(answer["from"]).is_relative_to(checkout):
-        raise SystemExit(f"{checkout} was asked for, and {answer['from']} was imported")
+        raise SystemExit(f"imported {answer['from']} instead of {checkout}")
     return answer["scores"]
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """One score in both checkouts, and the call that gave it."""
+    """Score in both checkouts, with the settings of the call."""
 
     name: str
     corpus: str
@@ -228,34 +228,35 @@ class Comparison:
 
     @property
     def difference(self) -> float:
-        """Relative above 1."""
+        """Absolute difference, relative if the old score is above 1."""
         return abs(self.old - self.new) / max(1.0, abs(self.old))
 
     @property
     def equal(self) -> bool:
-        """In every bit."""
+        """True if the scores are bitwise identical."""
         return self.old.hex() == self.new.hex()
 
 
 def compare(
     cases: Iterable[Case], old: Sequence[Scores], new: Sequence[Scores]
 ) -> Iterator[Comparison]:
-    """Every score of every call that both accept; the others are printed."""
+    """Yield the scores of every call that succeeds in both checkouts, and print other calls."""
     for (corpus, settings), before, after in zip(cases, old, new, strict=True):
         refusals = [scores.get("refused") for scores in (before, after)]
         if any(refusals):
-            by = "both" if all(refusals) else "one"
-            print(f"refused by {by}: {corpus}, {settings}: {refusals}", file=sys.stderr)
+            by = "both checkouts" if all(refusals) else "one checkout"
+            print(f"error in {by}: {corpus}, {settings}: {refusals}", file=sys.stderr)
             continue
         if list(before) != list(after):
-            raise SystemExit(f"{corpus}, {settings}: {list(before)} became {list(after)}")
+            names = f"{list(before)} and {list(after)}"
+            raise SystemExit(f"{corpus}, {settings}: the score names differ: {names}")
         for name, column in before.items():
             for pair in zip(column, after[name], strict=True):
                 yield Comparison(name, corpus, settings, *pair)
 
 
 def row(label: str, comparisons: Sequence[Comparison]) -> list[str]:
-    """A row of the table, with what gave the largest difference."""
+    """Return a row of the table: counts, and the largest difference with its settings."""
     unequal = [comparison for comparison in comparisons if not comparison.equal]
     cells = [label, f"{len(comparisons)}", f"{len(unequal)}"]
     if not unequal:
@@ -265,12 +266,12 @@ def row(label: str, comparisons: Sequence[Comparison]) -> list[str]:
 
 
 def main() -> int:
-    """Compare two checkouts, or score by one of them as the worker of such a call."""
+    """Compare two checkouts, or run as a worker process."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("other", type=Path, nargs="?", help="the checkout to compare with")
+    parser.add_argument("other", type=Path, nargs="?", help="checkout to compare with")
     parser.add_argument("--metrics", nargs="+", choices=SCORERS, default=list(SCORERS))
-    parser.add_argument("--families", nargs="+", help="default: all of them, and bundled")
-    parser.add_argument("--many", type=int, default=600, help="pairs of the largest corpus")
+    parser.add_argument("--families", nargs="+", help="default: all families, and bundled")
+    parser.add_argument("--many", type=int, default=600, help="pairs in the largest corpus")
     parser.add_argument("--worker", type=Path, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
@@ -278,10 +279,10 @@ def main() -> int:
         print(json.dumps(score_all(json.loads(arguments.worker.read_text()))))
         return 0
     if arguments.other is None:
-        parser.error("name the checkout to compare with")
+        parser.error("the checkout to compare with is missing; pass its path")
     checkouts = [path.resolve() for path in (arguments.other, ROOT)]
     if checkouts[0] == checkouts[1]:
-        parser.error(f"both are {checkouts[0]}")
+        parser.error(f"both checkouts are {checkouts[0]}; pass the path of another one")
     from tests import model_families, nli_models
     from tools.tables import show
 
@@ -307,10 +308,10 @@ def main() -> int:
                 comparisons += part
                 rows.append(row(f"{metric}, {model}", part))
                 print(rows[-1], file=sys.stderr, flush=True)
-    header = ["metric, model", "scores", "not bit-equal", "largest difference", "by"]
+    header = ["metric, model", "scores", "not identical", "largest difference", "settings"]
     show("Scores of two checkouts", header, [*rows, row("all", comparisons)])
     count, total = sum(not comparison.equal for comparison in comparisons), len(comparisons)
-    print(f"\n{checkouts[0]} against {checkouts[1]}: {count} of {total} scores differ")
+    print(f"\n{checkouts[0]} and {checkouts[1]}: {count} of {total} scores differ")
     return int(count > 0)
 
 

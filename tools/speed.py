@@ -1,18 +1,18 @@
-"""How fast the metrics are, beside others'; Markdown tables.
+"""Benchmark the metrics and print Markdown tables.
 
     pip install -c requirements.txt -e ".[test,tools]"
-    python -m tools.speed rates  webnlg2020.en.jsonl    # by length, beside torchmetrics
-    python -m tools.speed beside webnlg2020.en.jsonl    # what reads a text once, and BERTScore
+    python -m tools.speed rates  webnlg2020.en.jsonl    # by text length, with torchmetrics
+    python -m tools.speed peers  webnlg2020.en.jsonl    # comparison with BERTScore
     python -m tools.speed sweep  webnlg2020.en.jsonl    # 288 settings from one pass
-    python -m tools.speed masks  webnlg2020.en.jsonl    # several masks in one pass
-    python -m tools.speed dtypes webnlg2020.en.jsonl    # what half precision does to scores
+    python -m tools.speed masks  webnlg2020.en.jsonl    # several masks per pass
+    python -m tools.speed dtypes webnlg2020.en.jsonl    # effect of half precision on scores
 
-The data is JSON Lines with prediction and references. `rates` and `beside` time the same pairs on
-the same cores from one float32 copy of the weights; peers have batches of 64. Each runs in a
-process of its own, is warmed up on other texts, and loading is not counted. Pairs are the first of
-the data whose texts are all distinct, texts of equal lengths made from it, and systems that share
-references. "memory" is how far the timed call raised the process's peak (Linux). Times are medians
-of --repeats.
+The data is JSON Lines with prediction and references. `rates` and `peers` time all metrics on the
+same pairs and cores with the same float32 weights; other libraries use batches of 64. Each metric
+runs in a separate process and is warmed up on other texts; loading is not timed. Texts are the
+first pairs with distinct texts, texts of equal length made from the data, or systems that share
+references. "memory" is the increase of the peak memory during the timed call (Linux). Times are
+medians over --repeats.
 """
 
 import argparse
@@ -31,7 +31,7 @@ from infolm_metric import BaryScorer, InfoLMScorer, MENLIScorer
 from infolm_metric.meta_evaluation import correlation, spearman
 from tools.data import Pair, distinct_pairs, equal_pairs, systems_sharing_references, webnlg
 from tools.tables import show
-from tools.timing import in_process, median_seconds, of_a_worker, peak_memory
+from tools.timing import in_process, median_seconds, peak_memory, run_worker
 
 BUNDLED = Path(infolm_metric.__file__).parent / "bundled"
 PEER_BATCH = 64
@@ -46,12 +46,12 @@ Loader = Callable[[str], Score]
 
 
 def package_loader(kind: type, **settings: Any) -> Loader:
-    """What loads a scorer of ours, which keeps no text from one call to the next."""
+    """Return a function that loads one of our scorers, without a cache of encodings."""
     return lambda folder: kind(model_name_or_path=folder, reuse_memory=0, **settings).score
 
 
 def load_torchmetrics(folder: str) -> Score:
-    """InfoLM of torchmetrics."""
+    """Load InfoLM of torchmetrics."""
     from torchmetrics.text.infolm import InfoLM as Peer
 
     metric = Peer(
@@ -59,7 +59,7 @@ def load_torchmetrics(folder: str) -> Score:
         information_measure="fisher_rao_distance",
         temperature=1.0,
         idf=False,
-        max_length=512,  # its default breaks with transformers 5
+        max_length=512,  # the default fails with transformers 5
         batch_size=PEER_BATCH,
         device="cpu",
         verbose=False,
@@ -74,7 +74,7 @@ def load_torchmetrics(folder: str) -> Score:
 
 
 def load_bertscore(folder: str) -> Score:
-    """BERTScore."""
+    """Load BERTScore."""
     from bert_score import BERTScorer
     from transformers import AutoConfig
 
@@ -95,7 +95,7 @@ ONCE = ("infolm", "infolm, one pass", "baryscore", "menli", "BERTScore")
 
 
 def save_model(folder: Path) -> Any:
-    """Writes a float32 copy of the bundled model into the folder, and gives its tokenizer."""
+    """Save a float32 copy of the bundled model, and return its tokenizer."""
     from transformers import AutoModelForMaskedLM, AutoTokenizer
 
     tokenizer = AutoTokenizer.from_pretrained(BUNDLED)
@@ -105,7 +105,7 @@ def save_model(folder: Path) -> Any:
 
 
 def time_metric(name: str, folder: str, pairs: list[Pair], repeats: int) -> dict[str, float]:
-    """What one metric needs for the pairs."""
+    """Measure the time, the rate and the memory of a metric on the pairs."""
     score = RUNNERS[name](folder)
     score(WARM_UP, WARM_UP[::-1])
     before, columns = peak_memory(), [list(column) for column in zip(*pairs, strict=True)]
@@ -117,7 +117,7 @@ def time_metric(name: str, folder: str, pairs: list[Pair], repeats: int) -> dict
 def measure(
     names: Iterable[str], folder: str, pairs: list[Pair], arguments: argparse.Namespace
 ) -> dict[str, dict[str, float]]:
-    """`time_metric` of each metric in a process of its own."""
+    """Run `time_metric` for each metric in a separate process."""
     job = {"folder": folder, "pairs": pairs, "repeats": arguments.repeats}
     return {
         name: in_process("tools.speed", {"name": name, **job}, arguments.threads) for name in names
@@ -125,7 +125,7 @@ def measure(
 
 
 def rates(arguments: argparse.Namespace) -> None:
-    """Pairs a second by length of the texts and metric."""
+    """Print pairs per second by text length and metric."""
     rows, count = [], arguments.pairs
     with tempfile.TemporaryDirectory() as folder:
         tokenizer = save_model(Path(folder))
@@ -144,11 +144,11 @@ def rates(arguments: argparse.Namespace) -> None:
             rows.append([f"bundled, {load}, {len(pairs)} pairs", *cells])
             print(rows[-1], file=sys.stderr, flush=True)
     header = ["model, texts", *RUNNERS, "ours/torchmetrics", "memory, MB"]
-    show("Pairs a second", header, rows, arguments.csv)
+    show("Pairs per second", header, rows, arguments.csv)
 
 
-def beside(arguments: argparse.Namespace) -> None:
-    """What BERTScore and the metrics that read a text once need for the same pairs."""
+def peers(arguments: argparse.Namespace) -> None:
+    """Print the time and memory of our metrics and BERTScore on the same pairs."""
     data, count, samples = arguments.data, arguments.pairs, arguments.samples
     loads = {
         f"{count} pairs of distinct texts": distinct_pairs(data, count),
@@ -163,19 +163,19 @@ def beside(arguments: argparse.Namespace) -> None:
                 times = result["seconds"] / results["BERTScore"]["seconds"]
                 cells = [f"{result['rate']:.2f}", f"{result['seconds']:.1f}", f"{times:.2f}"]
                 rows.append([load, name, *cells, f"{result['memory']:.0f}"])
-    header = ["texts", "metric", "pairs/s", "seconds", "times BERTScore's", "memory, MB"]
-    show("Beside BERTScore", header, rows, arguments.csv)
+    header = ["texts", "metric", "pairs/s", "seconds", "time, BERTScore = 1", "memory, MB"]
+    show("Comparison with BERTScore", header, rows, arguments.csv)
 
 
-def columns_of(arguments: argparse.Namespace) -> list[list[str]]:
-    """The candidates and the references of the first distinct pairs."""
+def read_columns(arguments: argparse.Namespace) -> list[list[str]]:
+    """Return the candidates and the references of the first distinct pairs."""
     pairs = distinct_pairs(arguments.data, arguments.pairs)
     return [list(column) for column in zip(*pairs, strict=True)]
 
 
 def sweep(arguments: argparse.Namespace) -> None:
-    """What many settings cost beside one score, on the same pairs."""
-    columns = columns_of(arguments)
+    """Print the time of many settings compared with a single one, on the same pairs."""
+    columns = read_columns(arguments)
     scorer = InfoLMScorer(model_name_or_path="bundled", idf=False, reuse_memory=0)
     scorer.score(WARM_UP, WARM_UP[::-1])
     grid = {"temperatures": TEMPERATURES, "interpolations": INTERPOLATIONS}
@@ -184,12 +184,12 @@ def sweep(arguments: argparse.Namespace) -> None:
     whole = median_seconds(lambda: scorer.sweep(*columns, **grid, **settings), arguments.repeats)
     count = len(MEASURES) * len(TEMPERATURES) * len(INTERPOLATIONS)
     row = [arguments.pairs, f"{base:.1f}", f"{whole:.1f}", f"{whole / base:.2f}"]
-    header = ["pairs", "one score, s", f"{count} settings, s", "times"]
+    header = ["pairs", "1 setting, s", f"{count} settings, s", "ratio"]
     show("Many settings from one pass", header, [row], arguments.csv)
 
 
 def masks(arguments: argparse.Namespace) -> None:
-    """What several masks in one pass cost in agreement on WebNLG 2020, and save in time."""
+    """Print the speedup and the loss of correlation of several masks per pass on WebNLG 2020."""
     ratings = webnlg(arguments.data.parent).parts[""]
     if arguments.only:
         ratings = ratings.select(arguments.only.split(","))
@@ -214,13 +214,13 @@ def masks(arguments: argparse.Namespace) -> None:
         orders = spearman(exact, scores), spearman(*(grid.mean(axis=1) for grid in grids))
         cells = [f"{exact_seconds / seconds:.2f}", *(f"{order:.3f}" for order in orders)]
         rows.append([count, *cells, f"{100 * np.mean(agreement):.1f}"])
-    header = ["masks a pass", "speed", "Spearman with exact, texts", "systems"]
-    show("Several masks", [*header, "agreement with people"], rows, arguments.csv)
+    header = ["masks per pass", "speedup", "Spearman with exact scores, texts", "systems"]
+    show("Several masks", [*header, "correlation with human scores"], rows, arguments.csv)
 
 
 def dtypes(arguments: argparse.Namespace) -> None:
-    """What half precision does to scores."""
-    columns, measures = columns_of(arguments), [MEASURES[0], MEASURES[1], MEASURES[4]]
+    """Print the effect of half precision on scores."""
+    columns, measures = read_columns(arguments), [MEASURES[0], MEASURES[1], MEASURES[4]]
     scorer = InfoLMScorer(model_name_or_path="bundled", idf=False, reuse_memory=0)
     exact, half = (
         scorer.score(*columns, information_measure=measures, dtype=dtype)["scores"]
@@ -237,25 +237,25 @@ def dtypes(arguments: argparse.Namespace) -> None:
 
 
 TABLES: dict[str, Callable[[argparse.Namespace], None]] = {
-    table.__name__: table for table in (rates, beside, sweep, masks, dtypes)
+    table.__name__: table for table in (rates, peers, sweep, masks, dtypes)
 }
 
 
 def main() -> None:
-    """Measure one thing, or one metric as the worker of such a measurement."""
-    if of_a_worker(time_metric):
+    """Run a benchmark, or run as a worker process."""
+    if run_worker(time_metric):
         return
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("what", choices=TABLES)
-    parser.add_argument("data", type=Path, help="JSON Lines: prediction, references")
+    parser.add_argument("benchmark", choices=TABLES)
+    parser.add_argument("data", type=Path, help="JSON Lines with prediction and references")
     parser.add_argument("--pairs", type=int, default=64)
-    parser.add_argument("--samples", type=int, default=8, help="that systems share")
+    parser.add_argument("--samples", type=int, default=8, help="samples that systems share")
     parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--only", default="", help="rows, or ids of samples for `masks`")
+    parser.add_argument("--only", default="", help="rows of `rates`, or sample ids for `masks`")
     parser.add_argument("--threads", type=int, help="default: all cores")
-    parser.add_argument("--csv", type=Path, help="folder for the tables' rows")
+    parser.add_argument("--csv", type=Path, help="output folder of the tables as CSV")
     arguments = parser.parse_args()
-    TABLES[arguments.what](arguments)
+    TABLES[arguments.benchmark](arguments)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Which metric agrees with people, on whole data sets; prints Markdown tables.
+"""Correlate metrics with human judgments on complete data sets, and print Markdown tables.
 
     pip install -c requirements.txt -e ".[tools]"
     python -m tools.study score DATA --scores FOLDER [--sets wmt15 ...] [--metrics InfoLM ...]
@@ -6,17 +6,23 @@
     python -m tools.study choose DATA --scores FOLDER
     python -m tools.study trade DATA --scores FOLDER --attacks attacks.jsonl --csv results
 
-DATA is the folder of tools/data.py. `score` keeps every score of every text in FOLDER, and goes on
-where it was stopped; it takes the samples in an order drawn by a fixed seed, and with --share 0.5
-the first half of them. `agree` gives the agreement with people of TABULATED, or of --metrics, with
-95% intervals by the bootstrap, Kendall's tau over texts and Pearson's r over systems, and in how
-many criteria it is better or worse than BERTScore and chrF (Williams' test over systems, else the
-bootstrap; Holm's correction for all tests of a table). `choose` takes the setting with the largest
-mean of text-level Kendall over all data sets but one and reports it on that one. `trade` sets the
-share of attacks noticed (rows that `infolm attack` wrote; the paraphrase has to score better than
-the attacked text) against text-level Kendall, for MENLI with other metrics at every weight.
-`published` compares with the correlations that the paper prints. Documents are counted for idf on
-the references of the whole data set; in tables higher is better and figures are x 100.
+DATA is the folder described in tools/data.py.
+
+- `score` saves the scores of all texts in FOLDER. An interrupted run resumes. Samples are scored in
+  a random order with a fixed seed; --share 0.5 scores the first half.
+- `agree` prints the correlations of the metrics in TABULATED, or in --metrics: segment-level
+  Kendall and system-level Pearson, with 95% bootstrap intervals. It counts the criteria on which a
+  metric is significantly better or worse than BERTScore and chrF, by Williams' test at the system
+  level, else by the bootstrap, with Holm's correction for all tests of a table.
+- `choose` selects the setting with the best mean segment-level Kendall on all data sets but one,
+  and reports it on the held-out data set.
+- `trade` compares the fraction of detected attacks with segment-level Kendall, for MENLI combined
+  with other metrics at every weight. An attack is detected if the paraphrase scores better than the
+  attacked text. ATTACKS is the output of `infolm attack`.
+- `published` compares correlations with the published values of Colombo et al. 2022.
+
+IDF weights are computed on the references of the complete data set. In tables, higher is better,
+and values are x 100.
 """
 
 import argparse
@@ -36,26 +42,26 @@ import infolm_metric
 from infolm_metric import IDF, BaryScorer, InfoLMScorer, MENLIScorer, combine
 from infolm_metric.meta_evaluation import agreement, correlation, holm, kendall
 from infolm_metric.meta_evaluation.correlations import COEFFICIENTS
-from tools.data import READERS, DataSet, rows_of
+from tools.data import READERS, DataSet, read_json_lines
 from tools.tables import show
 
-Scores = dict[str, np.ndarray]  # metric -> [rows], higher is better, NaN where not scored
-CHUNK = 160  # rows that are scored between two savings
+Scores = dict[str, np.ndarray]  # metric -> [rows], higher is better, NaN if not scored
+CHUNK = 160  # rows scored between saves
 BUNDLED = Path(infolm_metric.__file__).parent / "bundled"
-LAYER = 5  # of 6, of which BERTScore takes the states
+LAYER = 5  # of 6; hidden states for BERTScore
 TEMPERATURES, INTERPOLATIONS = (1.0, 2.0), (0.0, 0.1, 0.2, 0.3, 0.5)
 COMPARISONS = ("BERTScore", "chrF")
-STATISTICS = {"system": ("pearson", "r"), "text": ("kendall", "tau")}
+STATISTICS = {"system": ("pearson", "system-level r"), "text": ("kendall", "segment-level tau")}
 ONE_PASS = "InfoLM 1 pass T{:g} lambda{:g}"
 WEIGHTS = tuple(step / 10 for step in range(1, 10))
 UNIFORM = "BaryScore uniform"  # as in combine_with="baryscore"
 PARTNERS = (UNIFORM, ONE_PASS.format(1, 0.2), "BERTScore", "InfoLM")
 NLI = "MENLI e avg"
-TABULATED = (  # the fewer, the less has Holm's correction to take
+TABULATED = (  # few metrics, because Holm's correction grows with the number of tests
     *("BLEU", "chrF", "TER", "ROUGE-L", "BERTScore", "BaryScore", "InfoLM"),
     *(ONE_PASS.format(1, 0), ONE_PASS.format(2, 0.1), NLI, f"MENLI with {UNIFORM} 0.2"),
 )
-CHOICES = ("InfoLM 1 pass", "BaryScore", "MENLI with")  # how the names of settings begin
+CHOICES = ("InfoLM 1 pass", "BaryScore", "MENLI with")  # prefixes of names
 TABLE_2 = {  # Pearson, Spearman, Kendall; Colombo et al. 2022, Table 2
     ("correctness", "data_coverage"): (97.6, 85.2, 73.3),
     ("correctness", "fluency"): (80.0, 81.1, 61.6),
@@ -70,67 +76,67 @@ TABLE_2 = {  # Pearson, Spearman, Kendall; Colombo et al. 2022, Table 2
 
 @dataclass(frozen=True)
 class Texts:
-    """What is scored: some rows of texts, and on which references documents are counted."""
+    """Rows to score, and the corpus for IDF weights."""
 
     predictions: list[str]
     references: list[list[str]]
     corpus: tuple[str, ...]
-    average: bool  # over the references; else the best counts
+    average: bool  # True for the mean over the references, else the best reference
 
     def rows(self, indices: Iterable[int]) -> "Texts":
-        """Some of the rows."""
+        """Select rows."""
         texts = [(self.predictions[row], self.references[row]) for row in indices]
         return Texts(*map(list, zip(*texts, strict=True)), self.corpus, self.average)
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One or more metrics that are scored together."""
+    """Metrics that are scored together."""
 
     names: tuple[str, ...]
     score: Callable[[Texts], Scores]
 
 
 @cache
-def scorer_of(kind: type) -> Any:
-    """A scorer of the bundled model, loaded once."""
+def load_scorer(kind: type) -> Any:
+    """Load a scorer of the bundled model, once."""
     return kind(model_name_or_path="bundled")
 
 
 def score_by(kind: type, texts: Texts, best: str, **settings: Any) -> np.ndarray:
-    """The scores by one of our metrics, [rows]; `best` says which of several references counts."""
+    """Score texts by one of our metrics, [rows]; `best` is the multi_reference of best scores."""
     settings["multi_reference"] = "mean" if texts.average else best
-    result = scorer_of(kind).score(texts.predictions, texts.references, **settings)
+    result = load_scorer(kind).score(texts.predictions, texts.references, **settings)
     return np.asarray(result["scores"])
 
 
 @cache
-def table_of(corpus: tuple[str, ...]) -> IDF:
-    """The weights by the documents of a whole data set."""
+def idf_table(corpus: tuple[str, ...]) -> IDF:
+    """Return the IDF weights of a corpus."""
     from transformers import AutoTokenizer
 
     return IDF.from_corpus(list(corpus), AutoTokenizer.from_pretrained(BUNDLED))
 
 
 def distance(title: str, kind: type, *, idf: bool = True) -> Entry:
-    """InfoLM or BaryScore, of which lower is better."""
+    """Return the entry of InfoLM or BaryScore; scores are negated."""
 
     def score(texts: Texts) -> Scores:
-        table = table_of(texts.corpus) if idf else False
+        table = idf_table(texts.corpus) if idf else False
         return {title: -score_by(kind, texts, "min", idf=table)}
 
     return Entry((title,), score)
 
 
 def one_pass(texts: Texts) -> Scores:
-    """InfoLM with nothing masked and some of the text's own tokens, by every setting."""
-    rows = scorer_of(InfoLMScorer).sweep(
+    """Score texts by InfoLM in one pass without masks, with every temperature and interpolation."""
+    rows = load_scorer(InfoLMScorer).sweep(
         texts.predictions,
         texts.references,
         masks_per_pass=0,
         temperatures=TEMPERATURES,
         interpolations=INTERPOLATIONS,
-        idfs=[table_of(texts.corpus)],
+        idfs=[idf_table(texts.corpus)],
         multi_reference="mean" if texts.average else "min",
     )
     return {
@@ -140,7 +146,7 @@ def one_pass(texts: Texts) -> Scores:
 
 
 def menli(formula: str, direction: str) -> Entry:
-    """MENLI by a formula and a direction."""
+    """Return the entry of MENLI with a formula and a direction."""
     title = f"MENLI {formula} {direction}"
 
     def score(texts: Texts) -> Scores:
@@ -151,7 +157,7 @@ def menli(formula: str, direction: str) -> Entry:
 
 
 def over_references(title: str, score: Callable[[list[str], list[str]], Any]) -> Entry:
-    """A metric of candidates with one reference each, [single pairs]: the best, or the mean."""
+    """Return the entry of a single-reference metric: the best score, or the mean."""
 
     def score_groups(texts: Texts) -> Scores:
         counts = np.asarray([len(group) for group in texts.references])
@@ -166,7 +172,7 @@ def over_references(title: str, score: Callable[[list[str], list[str]], Any]) ->
 
 
 def sacrebleu_scores(name: str, candidates: list[str], references: list[str]) -> list[float]:
-    """sacrebleu's sentence scores with its defaults; TER is negated."""
+    """Return sentence scores of sacreBLEU with default settings; TER is negated."""
     from sacrebleu import metrics
 
     metric = getattr(metrics, name.upper())(**{"effective_order": True} if name == "BLEU" else {})
@@ -176,7 +182,7 @@ def sacrebleu_scores(name: str, candidates: list[str], references: list[str]) ->
 
 
 def rouge_l(candidates: list[str], references: list[str]) -> list[float]:
-    """F1 of ROUGE-L, with stemming."""
+    """Return the F1 of ROUGE-L with stemming."""
     from rouge_score.rouge_scorer import RougeScorer
 
     scorer = RougeScorer(["rougeL"], use_stemmer=True)
@@ -186,15 +192,15 @@ def rouge_l(candidates: list[str], references: list[str]) -> list[float]:
 
 @cache
 def bert_scorer() -> Any:
-    """BERTScore with the bundled model's encoder, not rescaled."""
+    """Load BERTScore with the bundled encoder, without rescaling."""
     from bert_score import BERTScorer
 
     return BERTScorer(model_type=str(BUNDLED), num_layers=LAYER, device="cpu")
 
 
 def bert_score(candidates: list[str], references: list[str]) -> np.ndarray:
-    """F1 of BERTScore."""
-    # bert-score 0.3.13 cannot encode an empty text with transformers 5; it means 0 for one.
+    """Return the F1 of BERTScore."""
+    # bert-score 0.3.13 cannot encode an empty text with transformers 5; its score is meant to be 0.
     texts = [text if text.strip() else "." for text in candidates]
     f1 = bert_scorer().score(texts, references)[2].double().numpy()
     return np.where([bool(text.strip()) for text in candidates], f1, 0.0)
@@ -213,16 +219,16 @@ ENTRIES = (
 )
 
 
-def path_of(folder: Path, name: str, entry: Entry) -> Path:
-    """The file of the scores of an entry on a data set."""
+def score_path(folder: Path, name: str, entry: Entry) -> Path:
+    """Return the path of the saved scores of an entry on a data set."""
     return folder / name / f"{entry.names[0].replace(' ', '_')}.npz"
 
 
 def load_scores(folder: Path, name: str) -> Scores:
-    """The scores of a data set that are kept, with MENLI's combinations of those that are whole."""
+    """Load the saved scores of a data set, and add MENLI's combinations with complete metrics."""
     scores: Scores = {}
     for entry in ENTRIES:
-        if (path := path_of(folder, name, entry)).exists():
+        if (path := score_path(folder, name, entry)).exists():
             scores |= dict(np.load(path))
     names = [name for name in (NLI, *PARTNERS) if is_whole(scores.get(name, np.nan))]
     for partner, weight in product(names[1:] if NLI in names else (), WEIGHTS):
@@ -232,16 +238,16 @@ def load_scores(folder: Path, name: str) -> Scores:
 
 
 def is_whole(scores: Any) -> bool:
-    """Whether every text has a score."""
+    """Return True if every text has a score."""
     return bool(np.isfinite(scores).all())
 
 
 def complete(
     folder: Path, name: str, texts: Texts, order: Sequence[int], entries: Iterable[Entry]
 ) -> None:
-    """Score what is missing of the rows, in that order, and save after each chunk."""
+    """Score the rows that have no score yet, in the given order, and save after each chunk."""
     for entry in entries:
-        path, start = path_of(folder, name, entry), time.perf_counter()
+        path, start = score_path(folder, name, entry), time.perf_counter()
         path.parent.mkdir(parents=True, exist_ok=True)
         empty = {title: np.full(len(texts.predictions), np.nan) for title in entry.names}
         scores = empty | (dict(np.load(path)) if path.exists() else {})
@@ -258,8 +264,8 @@ def complete(
             print(f"{name}: {entry.names[0]}: {len(rows)} rows, {seconds:.0f} s", flush=True)
 
 
-def texts_of(data: DataSet) -> Texts:
-    """The texts of a data set, documents counted on all of its references."""
+def load_texts(data: DataSet) -> Texts:
+    """Return the texts of a data set, with all references as corpus."""
     corpus = tuple(text for group in data.references for text in group)
     return Texts(data.predictions, data.references, corpus, data.average)
 
@@ -272,11 +278,11 @@ def score_sets(arguments: argparse.Namespace) -> None:
         data = READERS[name](arguments.data)
         order = data.random_order().tolist()
         order = order[: round(arguments.share * len(order))]
-        complete(arguments.scores, name, texts_of(data), order, entries)
+        complete(arguments.scores, name, load_texts(data), order, entries)
 
 
 def text_kendall(data: DataSet, scores: np.ndarray) -> float:
-    """Kendall over the texts of a sample, or of a language, averaged over these and criteria."""
+    """Return segment-level Kendall, averaged over languages and criteria."""
     values = []
     for name, grid in data.grids(scores).items():
         part = data.parts[name]
@@ -288,7 +294,7 @@ def text_kendall(data: DataSet, scores: np.ndarray) -> float:
 def agreement_tables(
     data: DataSet, scores: Scores, resamples: int
 ) -> Iterator[tuple[str, list[str], list[list[str]]]]:
-    """For each level a title, a header and a row for each metric; a column a criterion."""
+    """Yield the title, header and rows of a table per level, with a column per criterion."""
     tables = {
         name: agreement(
             part.human,
@@ -302,7 +308,7 @@ def agreement_tables(
     first = next(iter(tables.values()))
     columns = [(name, word) for name, table in tables.items() for word in table.names("criterion")]
     dropped = sum(max(table.dropped.values(), default=0) for table in tables.values())
-    remark = f", {dropped} samples without all scores left out" if dropped else ""
+    remark = f", {dropped} incomplete samples dropped" if dropped else ""
     for level in first.names("level"):
         statistic, symbol = STATISTICS[level]
 
@@ -337,12 +343,12 @@ def agreement_tables(
             rows.append([metric, *row])
         names = [f"{name} {word}".strip().replace("_", " ") for name, word in columns]
         header = ["metric", *names, f"mean {symbol}", "mean r given length"]
-        header += [f"than {comparison}" for comparison in COMPARISONS]
-        yield f"{data.title}: {symbol} over {level}s{remark}", header, rows
+        header += [f"vs {comparison}" for comparison in COMPARISONS]
+        yield f"{data.title}: {symbol}{remark}", header, rows
 
 
 def agree(arguments: argparse.Namespace) -> None:
-    """Each metric's agreement with people; metrics that are not whole in a table of their own."""
+    """Print correlations with human judgments; incomplete metrics have a separate table."""
     for name in arguments.sets:
         data, scores = READERS[name](arguments.data), load_scores(arguments.scores, name)
         names = (*(arguments.metrics or TABULATED), *COMPARISONS)
@@ -356,7 +362,7 @@ def agree(arguments: argparse.Namespace) -> None:
 
 
 def choose(arguments: argparse.Namespace) -> None:
-    """Settings chosen on all data sets but one, by the mean of text-level Kendall, on that one."""
+    """Print the settings selected on all data sets but one, with their results on that one."""
     sets = {name: READERS[name](arguments.data) for name in arguments.sets if name != "summeval11"}
     taus = {
         name: {
@@ -380,13 +386,13 @@ def choose(arguments: argparse.Namespace) -> None:
             best = max(means, key=means.__getitem__)
             values = [means[best], *(taus[test][metric] for metric in (best, *COMPARISONS))]
             rows.append([data.title, best, *(f"{100 * value:.1f}" for value in values)])
-        header = ["reported on", f"chosen among {len(settings)}", "tau on the others", "tau here"]
+        header = ["reported on", f"best of {len(settings)}", "tau on other data", "tau"]
         show(f"Chosen: {prefix}", [*header, *COMPARISONS], rows, arguments.csv)
 
 
 def trade(arguments: argparse.Namespace) -> None:
-    """Attacks noticed against agreement, by the weight of MENLI beside other metrics."""
-    cases = [row for row in rows_of(arguments.attacks) if row.get("paraphrase")]
+    """Print detected attacks and correlations by the weight of MENLI in combinations."""
+    cases = [row for row in read_json_lines(arguments.attacks) if row.get("paraphrase")]
     places: dict[tuple[str, str], int] = {}
     for row in cases:
         for key in ("paraphrase", "adversary"):
@@ -402,7 +408,7 @@ def trade(arguments: argparse.Namespace) -> None:
     ]
     attacks = np.asarray([row["attack"] for row in cases])
 
-    def notice_rate(scores: np.ndarray) -> float:
+    def detection_rate(scores: np.ndarray) -> float:
         good, bad = (scores[rows] for rows in indices)
         better = (good > bad) & ~np.isclose(good, bad, rtol=1e-6, atol=1e-9)
         return float(np.mean([better[attacks == attack].mean() for attack in np.unique(attacks)]))
@@ -411,21 +417,24 @@ def trade(arguments: argparse.Namespace) -> None:
     scores = {title: load_scores(arguments.scores, title) for title in sets}
     rows = []
     for metric, column in load_scores(arguments.scores, name).items():
-        figures = [notice_rate(column)]
+        figures = [detection_rate(column)]
         for title, data in sets.items():
             whole = is_whole(scores[title].get(metric, np.nan))
             figures.append(text_kendall(data, scores[title][metric]) if whole else float("nan"))
         rows.append([metric, *(f"{100 * figure:.1f}" for figure in figures)])
-    header = ["metric", "attacks noticed", *(data.title for data in sets.values())]
-    show("Attacks noticed against tau over texts", header, rows, arguments.csv)
+    header = ["metric", "attacks detected", *(data.title for data in sets.values())]
+    show("Detected attacks and segment-level tau", header, rows, arguments.csv)
 
 
 def published(arguments: argparse.Namespace) -> int:
-    """The correlations over systems of Table 2 on WebNLG; 1 if one is farther off than 0.3."""
+    """Print system-level correlations on WebNLG next to Table 2; return 1 if they disagree.
+
+    The tolerance is 0.1, and 0.3 for BLEU.
+    """
     data = READERS["webnlg"](arguments.data)
     (entry,) = (entry for entry in ENTRIES if entry.names == ("BLEU",))
     ratings = data.parts[""]
-    grids = {**ratings.human, "BLEU": ratings.grid(entry.score(texts_of(data))["BLEU"])}
+    grids = {**ratings.human, "BLEU": ratings.grid(entry.score(load_texts(data))["BLEU"])}
     rows, agrees = [], True
     for pair in combinations(grids, 2):
         left, right = (grids[name] for name in pair)
@@ -435,10 +444,10 @@ def published(arguments: argparse.Namespace) -> int:
         agrees &= figures is None or error <= (0.3 if "BLEU" in pair else 0.1) + 1e-9
         cells = " / ".join(map(str, figures or "-")), " / ".join(f"{v:.1f}" for v in values)
         rows.append([" - ".join(pair), *cells])
-    header = ["pair", "published r / rho / tau", "here"]
-    show("Correlations over systems", header, rows, arguments.csv)
-    verdict = "agree" if agrees else "do NOT all agree"
-    print(f"\nThe {3 * len(TABLE_2)} published figures {verdict}")
+    header = ["pair", "published r / rho / tau", "reproduced"]
+    show("System-level correlations", header, rows, arguments.csv)
+    verdict = "all reproduced" if agrees else "NOT all reproduced"
+    print(f"\n{3 * len(TABLE_2)} published correlations: {verdict}")
     return 0 if agrees else 1
 
 
@@ -449,21 +458,21 @@ COMMANDS: Mapping[str, Callable[[argparse.Namespace], int | None]] = {
 
 
 def main() -> int | None:
-    """Score, or print tables of what is scored."""
+    """Run a command."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("what", choices=COMMANDS)
-    parser.add_argument("data", type=Path, help="folder of the four files")
+    parser.add_argument("command", choices=COMMANDS)
+    parser.add_argument("data", type=Path, help="folder of the data sets")
     parser.add_argument(
-        "--scores", type=Path, default=Path("scores"), help="folder that keeps them"
+        "--scores", type=Path, default=Path("scores"), help="folder of the saved scores"
     )
     parser.add_argument("--sets", nargs="+", default=list(READERS), choices=READERS)
-    parser.add_argument("--metrics", nargs="+", default=[], help="default: all")
-    parser.add_argument("--share", type=float, default=1.0, help="of each data set, drawn")
-    parser.add_argument("--attacks", type=Path, help="rows that `infolm attack` wrote")
+    parser.add_argument("--metrics", nargs="+", default=[], help="default: all metrics")
+    parser.add_argument("--share", type=float, default=1.0, help="fraction of each data set")
+    parser.add_argument("--attacks", type=Path, help="output of `infolm attack`")
     parser.add_argument("--resamples", type=int, default=1000)
-    parser.add_argument("--csv", type=Path, help="folder for the tables' rows")
+    parser.add_argument("--csv", type=Path, help="output folder of the tables as CSV")
     arguments = parser.parse_args()
-    return COMMANDS[arguments.what](arguments)
+    return COMMANDS[arguments.command](arguments)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Tables of results: printed as Markdown, and kept as CSV."""
+"""Tables of results, printed as Markdown and saved as CSV."""
 
 import csv
 from collections.abc import Iterable, Sequence
@@ -8,7 +8,7 @@ from pathlib import Path
 def show(
     title: str, header: Sequence[str], rows: Iterable[Sequence[object]], folder: Path | None = None
 ) -> None:
-    """Print the rows under a title, and write them to a file of that title in the folder."""
+    """Print a table; with a folder, also save it to a CSV file named after the title."""
     cells = [[str(value) for value in row] for row in rows]
     lines = [list(header), ["---", *("---:" for _ in header[1:])], *cells]
     print(f"\n### {title}\n", *(f"| {' | '.join(line)} |" for line in lines), sep="\n", flush=True)

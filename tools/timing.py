@@ -1,4 +1,4 @@
-"""How long a call takes and how much memory, measured in a process of its own."""
+"""Time and peak memory of calls, measured in separate processes."""
 
 import json
 import os
@@ -12,7 +12,7 @@ from typing import Any
 
 
 def median_seconds(call: Callable[[], object], repeats: int = 1) -> float:
-    """The median wall clock of so many calls."""
+    """Return the median wall-clock time of a call."""
     seconds = []
     for _ in range(repeats):
         start = time.perf_counter()
@@ -22,13 +22,16 @@ def median_seconds(call: Callable[[], object], repeats: int = 1) -> float:
 
 
 def peak_memory() -> float:
-    """The largest resident size of this process, MB (Linux); getrusage counts its parent's, too."""
+    """Return the peak resident size of this process in MB (Linux).
+
+    `getrusage` is not suitable because it includes the peak of the parent process.
+    """
     status = Path("/proc/self/status").read_text()
     return int(status.partition("VmHWM:")[2].split()[0]) / 1024
 
 
 def in_process(module: str, job: Mapping[str, Any], threads: int | None = None) -> dict[str, Any]:
-    """What `python -m module --worker`, given the job as JSON, prints as its last line of JSON."""
+    """Run `python -m MODULE --worker` with the job as JSON, and return its JSON result."""
     environment = dict(os.environ) | ({"OMP_NUM_THREADS": str(threads)} if threads else {})
     process = subprocess.run(
         [sys.executable, "-m", module, "--worker"],
@@ -42,8 +45,8 @@ def in_process(module: str, job: Mapping[str, Any], threads: int | None = None) 
     return answer
 
 
-def of_a_worker(work: Callable[..., Mapping[str, Any]]) -> bool:
-    """True in a process of `in_process`, where the job's entries were given to `work`."""
+def run_worker(work: Callable[..., Mapping[str, Any]]) -> bool:
+    """Run `work` and return True in a process started by `in_process`, else return False."""
     if sys.argv[1:] != ["--worker"]:
         return False
     print(json.dumps(work(**json.load(sys.stdin))))

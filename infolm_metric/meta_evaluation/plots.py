@@ -23,10 +23,10 @@ def check_plot(path: str | PathLike[str]) -> None:
         from matplotlib.backend_bases import FigureCanvasBase
     except ImportError as error:
         raise ImportError(
-            "a plot needs matplotlib, which is not installed: pip install 'matplotlib>=3.9,<4'"
+            "plots need matplotlib, which is not installed; pip install 'matplotlib>=3.9,<4'"
         ) from error
     formats = tuple(FigureCanvasBase.get_supported_filetypes())
-    check_known("format of a plot", PurePath(path).suffix.lower().removeprefix("."), formats)
+    check_known("plot format", PurePath(path).suffix.lower().removeprefix("."), formats)
 
 
 def plot_agreement(

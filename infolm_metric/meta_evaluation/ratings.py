@@ -1,4 +1,4 @@
-"""Human scores of systems' texts: read from a file or a dataset, checked, arranged as grids.
+"""Human scores of the texts of systems, read from a file or a dataset into grids.
 
 A row is one system's text for one sample: `system`, `id` (of the sample), `prediction`,
 `references` (a list, or one string), `human` (criterion -> score, higher is better) and optionally
@@ -157,7 +157,7 @@ def read_ratings(
     ...          "human": {"fluency": 80}} for s in ("A", "A")]
     >>> read_ratings(rows)
     Traceback (most recent call last):
-    ValueError: row 2: system 'A' has a text for id '1' already, in row 1; keep one of them
+    ValueError: row 2: a second text of system 'A' for id '1', after row 1; remove one of them
     """
     exclusions = {
         "system": {*map(_format_name, as_list("exclude_systems", exclude_systems))},
@@ -171,9 +171,9 @@ def read_ratings(
     samples = {name: column for column, name in enumerate(dict.fromkeys(key[1] for key in texts))}
     for kind, names in (("system", systems), ("id", samples)):
         if len(names) < 2 and (has_systems or kind == "id"):
-            suffix = f" besides {human_texts} human texts" if human_texts else ""
+            suffix = f" ({human_texts} human texts are skipped)" if human_texts else ""
             raise ValueError(
-                f"{file}agreement needs at least two of {kind!r}, got {len(names)}{suffix}"
+                f"{file}agreement needs at least two values of {kind!r}, got {len(names)}{suffix}"
             )
 
     table = list(texts.values())
@@ -184,12 +184,12 @@ def read_ratings(
         human = _read_columns(table, "human", (SCORE,))
     if not human:
         raise ValueError(
-            f"{table[0][0]}: no human scores; give 'human': {{criterion: score}} or columns named "
-            "'human.CRITERION', or name columns with --criterion (in Python: criteria); the "
+            f"{table[0][0]}: no human scores; add 'human': {{criterion: score}} or columns named "
+            "'human.CRITERION', or select columns with --criterion (in Python: criteria); the "
             f"columns are {', '.join(map(repr, table[0][1]))}"
         )
     if overlap := human.keys() & metric_scores.keys():
-        raise ValueError(f"{file}{min(overlap)!r} is a criterion and a metric; rename one")
+        raise ValueError(f"{file}{min(overlap)!r} is both a criterion and a metric; rename one")
     for name, column in {**human, **metric_scores}.items():
         check_varies(f"{file}column {name!r}", column)
     ratings = Ratings(
@@ -213,16 +213,16 @@ def check_varies(name: str, values: Any) -> None:
 
     >>> check_varies("column 'fluency'", [3.0, 3.0, float("nan")])
     Traceback (most recent call last):
-    ValueError: column 'fluency': all 2 values are 3; no correlation is defined for them
+    ValueError: column 'fluency': all 2 values are 3, so correlations are not defined; remove it
     """
     values = np.asarray(values, dtype=float)
     values = values[~np.isnan(values)]
     if not len(values):
-        raise ValueError(f"{name}: no values at all; leave it out or fill it in")
+        raise ValueError(f"{name}: no values; add values or remove it")
     if (values == values[0]).all():
         raise ValueError(
-            f"{name}: all {len(values)} values are {values[0]:g}; no correlation is defined "
-            "for them"
+            f"{name}: all {len(values)} values are {values[0]:g}, so correlations are not defined; "
+            "remove it"
         )
 
 
@@ -235,21 +235,22 @@ def parse_score(where: str, column: str, value: Any) -> float:
     (0.5, nan)
     >>> parse_score("line 4", "bleu", "1_0")
     Traceback (most recent call last):
-    ValueError: line 4: column 'bleu' must hold numbers, got '1_0'; leave it empty (in JSON: ...
+    ValueError: line 4: column 'bleu' must contain numbers, got '1_0'; leave missing scores ...
     """
     if value is None or value == "":
         return math.nan
-    remedy = "leave it empty (in JSON: null) if there is no score"
+    remedy = "leave missing scores empty (in JSON: null)"
     try:
         number = json.loads(value) if isinstance(value, str) else value
         if isinstance(number, bool) or not isinstance(number, Real):
             raise TypeError
         score = float(number)
     except (OverflowError, TypeError, ValueError):
-        message = f"{where}: column {column!r} must hold numbers, got {value!r}; {remedy}"
+        message = f"{where}: column {column!r} must contain numbers, got {value!r}; {remedy}"
         raise ValueError(message) from None
     if not math.isfinite(score):
-        raise ValueError(f"{where}: column {column!r} is {value!r}, not a finite number; {remedy}")
+        message = f"{where}: column {column!r} must contain finite numbers, got {value!r}; {remedy}"
+        raise ValueError(message)
     return score
 
 
@@ -260,7 +261,7 @@ def _locate_rows(rows: Any) -> Iterator[Row]:
         return
     for number, row in enumerate(rows, 1):
         if not isinstance(row, Mapping):
-            raise TypeError(f"row {number}: a dictionary is needed, got {type(row).__name__}")
+            raise TypeError(f"row {number} must be a dictionary, got {type(row).__name__}")
         yield f"row {number}", row
 
 
@@ -284,8 +285,8 @@ def _index_rows(
             key = (system, sample if has_systems else str(number))
             if key in texts:
                 raise ValueError(
-                    f"{where}: system {system!r} has a text for id {sample!r} already, in "
-                    f"{texts[key][0]}; keep one of them"
+                    f"{where}: a second text of system {system!r} for id {sample!r}, after "
+                    f"{texts[key][0]}; remove one of them"
                 )
             texts[key] = where, row
     for column, values in exclusions.items():
@@ -298,7 +299,7 @@ def _parse_name(where: str, row: Mapping[str, Any], column: str) -> str:
     value = cell(where, row, column)
     whole = isinstance(value, int) or (isinstance(value, float) and value.is_integer())
     if not (isinstance(value, str) or whole) or isinstance(value, bool) or value == "":
-        raise ValueError(f"{where}: {column!r} must be a name or a whole number, got {value!r}")
+        raise ValueError(f"{where}: {column!r} must be a string or a whole number, got {value!r}")
     return _format_name(value)
 
 
@@ -333,8 +334,8 @@ def _parse_mapping(where: str, group: str, value: Any) -> Mapping[str, Any]:
             with suppress(SyntaxError, TypeError, ValueError):
                 return dict(parse(value))
         raise ValueError(
-            f"{where}: {group!r} must be a dictionary as JSON or Python writes it, got {value!r}; "
-            f"write each score to a column of its own, {group}.NAME"
+            f"{where}: {group!r} must be a JSON or Python dictionary, got {value!r}; or use a "
+            f"column per score, {group}.NAME"
         )
     return value if isinstance(value, Mapping) else {}
 
@@ -350,7 +351,7 @@ def _read_columns(rows: Sequence[Row], group: str, names: Sequence[str]) -> dict
     for name in names:
         if not any(name in scores for _, scores in entries):
             raise ValueError(
-                f"{rows[0][0]}: no {group} score {name!r}, and no column of that name; "
+                f"{rows[0][0]}: no {group} score or column {name!r}; "
                 f"there are {', '.join(map(repr, entries[0][1]))}"
             )
     return {

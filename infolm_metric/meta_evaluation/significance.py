@@ -267,9 +267,9 @@ def _paired_differences(
     scores, baseline = np.asarray(scores, dtype=float), np.asarray(baseline, dtype=float)
     if scores.shape != baseline.shape or scores.ndim != 1 or len(scores) < 2:
         shapes = f"{list(scores.shape)} and {list(baseline.shape)}"
-        raise ValueError(f"scores and baseline must be equally long, from two on, got {shapes}")
+        raise ValueError(f"scores and baseline must have the same length >= 2, got shapes {shapes}")
     if not np.isfinite([scores, baseline]).all():
-        raise ValueError("scores and baseline must be finite")
+        raise ValueError("scores and baseline must be finite, got NaN or infinite scores")
     return scores - baseline
 
 
@@ -323,7 +323,7 @@ def williams_test(r12: float, r13: float, r23: float, n: int) -> WilliamsTest:
         return WilliamsTest(math.nan, math.nan)
     for name, r in (("r12", r12), ("r13", r13), ("r23", r23)):
         if not -1 <= r <= 1:
-            raise ValueError(f"{name} must lie in [-1, 1], got {r}")
+            raise ValueError(f"{name} must be in [-1, 1], got {r}")
     # The determinant of the three correlations; rounding can carry it below 0.
     k = max(0.0, 1 - r12**2 - r13**2 - r23**2 + 2 * r12 * r13 * r23)
     variance = 2 * k * (n - 1) / (n - 3) + (r12 + r13) ** 2 / 4 * (1 - r23) ** 3
@@ -363,7 +363,7 @@ def compare_metrics(
     lists = {"human": human, "one": one, "other": other}
     check_grids(lists)
     if np.ndim(human) != 1:
-        raise ValueError(f"human must hold the systems' means, got shape {list(np.shape(human))}")
+        raise ValueError(f"human must have the shape [systems], got {list(np.shape(human))}")
     means = np.asarray([*lists.values()], dtype=float)
     x, y, z = means[:, ~np.isnan(means).any(0)]
     r = COEFFICIENTS[coefficient]

@@ -1,4 +1,4 @@
-"""Do metrics detect a wrong number, a negation, another name? Attacks on texts, and a report.
+"""Robustness of metrics: attacks on texts, such as wrong numbers, negations and other names.
 
 `read_items` reads references, `make_cases` attacks them, and `evaluate_robustness` reports which
 attacks the metrics detect.

@@ -97,12 +97,12 @@ def read_items(path: str, reference_columns: Sequence[str] = ()) -> list[Item]:
         item = items.get(key, Item(name or str(index), (), paraphrase))
         if paraphrase and item.paraphrase not in (None, paraphrase):
             raise ValueError(
-                f"{where}: another paraphrase of id {item.id!r}; give each an id of its own"
+                f"{where}: id {item.id!r} has another paraphrase already; use a different id"
             )
         texts = tuple(dict.fromkeys([*item.references, *references]))
         items[key] = Item(item.id, texts, item.paraphrase or paraphrase)
     if not items:
-        raise ValueError(f"{path} has no rows; give one row for each item")
+        raise ValueError(f"{path} has no rows; add one row per item")
     return list(items.values())
 
 
@@ -181,14 +181,14 @@ def read_cases(path: str) -> list[tuple[Row, AttackCase]]:
     """
     cases = [(row, _parse_case(*row)) for row in read_rows(path)]
     if not cases:
-        raise ValueError(f"{path} has no rows; make them with `infolm attack FILE -o {path}`")
+        raise ValueError(f"{path} has no rows; create cases with `infolm attack FILE -o {path}`")
     return cases
 
 
 def _parse_case(where: str, row: Mapping[str, Any]) -> AttackCase:
     if "attack" not in row:
-        raise ValueError(f"{where}: no column 'attack'; `infolm attack FILE` makes such rows")
-    check_known(f"attack of {where}:", row["attack"], list(ATTACKS))
+        raise ValueError(f"{where}: no column 'attack'; create cases with `infolm attack FILE`")
+    check_known(f"attack in {where}:", row["attack"], list(ATTACKS))
     return AttackCase(
         id=str(row.get("id") or where),
         attack=row["attack"],

@@ -223,23 +223,23 @@ def evaluate_robustness(
     1
     """
     if not cases:
-        raise ValueError("there are no cases; no attack applied to the texts")
+        raise ValueError("no attack applies to the texts; pass other texts or attacks")
     names = [*scorers, *(column.name for column in columns)]
     for name in {name for name in names if names.count(name) > 1}:
-        raise ValueError(f"two metrics are called {name!r}; rename the column of scores")
+        raise ValueError(f"two metrics are named {name!r}; rename the column of scores")
     for column in columns:
         if len(column.scores) != len(cases):
             raise ValueError(
-                f"column {column.name!r} must have scores of {len(cases)} cases, got "
-                f"{len(column.scores)}"
+                f"column {column.name!r} must have one row of scores per case, {len(cases)} in "
+                f"total, got {len(column.scores)}"
             )
         if any(math.isinf(score) for row in column.scores for score in row):
-            raise ValueError(f"column {column.name!r} has infinite scores; leave those out (NaN)")
+            raise ValueError(f"column {column.name!r} has infinite scores; replace them by NaN")
     for scorer in scorers.values():
         if "candidates" in scorer.settings.idf_sides:
             raise ValueError(
-                "idf='separate' weighs candidates by a corpus of attacked texts; use 'references', "
-                "False or a table"
+                "idf='separate' would compute the weights of candidates on attacked texts; use "
+                "'references', False or a table"
             )
     results: dict[str, MetricResult] = {}
     for name, scorer in scorers.items():

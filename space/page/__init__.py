@@ -1,1 +1,1 @@
-"""The modules of the demo: one per tab, one per explanation of a metric, looks and limits."""
+"""Modules of the demo: tabs, explanations of each metric, settings, appearance and limits."""

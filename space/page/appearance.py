@@ -1,4 +1,4 @@
-"""The look of the demo: its theme, and its cards, in which input of visitors is escaped."""
+"""Appearance of the demo: theme, texts and HTML cards, in which user input is escaped."""
 
 from __future__ import annotations
 
@@ -26,33 +26,33 @@ THEME = gr.themes.Soft(
     **dict.fromkeys(["block_label_text_color", "block_title_text_color"], "*primary_700"),
     **dict.fromkeys([*PRIMARY_BUTTONS, *SELECTED_LABELS], "*primary_600"),
     link_text_color_dark="*primary_300",
-    background_fill_primary="*neutral_50",  # as it was: `set` loses it
+    background_fill_primary="*neutral_50",  # the theme's default, which `set` discards
 )
 CANDIDATE, REFERENCE, NEUTRAL = "#e07a3f", "#2a9d8f", "#6366f1"  # colours
 LEVELS = ("none", "little", "some", "much", "most")
 COLOURS = ("#e2e8f0", "#c7d2fe", "#a5b4fc", "#818cf8", "#6366f1")
 WEIGHT_COLOURS = dict(zip(LEVELS, COLOURS, strict=True))
 INTRODUCTION = """\
-# How close is a text to what it should say?
-A language model reads both texts, which need not share a word; three metrics say how close they
-are. Try an example, or write your own.
+# How close is a text to its reference?
+InfoLM, BaryScore and MENLI compare two texts with a language model, so they recognize a paraphrase
+even if it shares no words with the reference. Try an example or enter your own texts.
 """
-LOWER = "0 is a copy, lower is closer"
-HIGHER = "1 is full agreement, higher is closer"
-LOWER_NOTE = "Close does not mean correct: a wrong number or a missing “not” hardly shows."
-HIGHER_NOTE = "A small model judges this, and it can be wrong."
+LOWER = "lower is closer, 0 for identical texts"
+HIGHER = "higher is closer, 1 if each text entails the other"
+LOWER_NOTE = "Similar is not correct: a wrong number or a missing “not” barely changes the score."
+HIGHER_NOTE = "The NLI model is small and makes mistakes."
 UNKNOWN = (
-    "What unrelated texts score with these settings is not known, so there is no verdict. Compare "
-    "this score only with others made with the same settings."
+    "No baseline of unrelated texts is available for these settings, so there is no verdict. "
+    "Compare this score only with scores computed with the same settings."
 )
 WARNINGS = {
-    "too_long": "{texts} longer than the model reads: the end was left out.",
-    "too_long_pairs": "{pairs} longer than the model reads: the end was left out.",
-    "empty": "{texts} with nothing that the model can read.",
-    "one_token": "{texts} of one token. InfoLM hides it, so “yes” and “no” look the same to it.",
-    "zero_weight": "{texts} of words that stand in every reference: all of them count alike.",
-    "unknown_tokens": "Many of these characters are unknown to the model.",
-    "out_of_domain": "{texts} that do not look like English prose, the only domain of this model.",
+    "too_long": "{texts} truncated to the model’s maximum length.",
+    "too_long_pairs": "{pairs} truncated to the model’s maximum length.",
+    "empty": "{texts} without any tokens.",
+    "one_token": "{texts} with a single token. InfoLM masks it, so “yes” and “no” score as equal.",
+    "zero_weight": "{texts} with only words that occur in every reference; weighted uniformly.",
+    "unknown_tokens": "Many of the characters are unknown to the model.",
+    "out_of_domain": "{texts} outside the model’s domain, which is English prose.",
 }
 STYLE = Path(__file__).with_name("style.css")
 
@@ -61,14 +61,14 @@ STYLE = Path(__file__).with_name("style.css")
 class ExplanationView:
     """Explanation of a score by any metric."""
 
-    bound: float  # the largest possible score, possibly infinite
-    details: dict[str, Any]  # for the API
-    updates: list[Any]  # of the components that the metric's module makes, in their order
-    verdict: str = ""  # overrides the verdict by the baseline
+    bound: float  # upper bound of the score, possibly infinite
+    details: dict[str, Any]  # "why" in the API
+    updates: list[Any]  # one per component that `make` returns
+    verdict: str = ""  # replaces the verdict based on the baseline
 
 
 def number(value: float) -> str:
-    """Format a score with four decimals, or with four digits if it is very small or large.
+    """Format a score with four decimals, or four significant digits if very small or large.
 
     >>> number(0.40684), number(0.00012345), number(1234567.0), number(0.0)
     ('0.4068', '0.0001234', '1.235e+06', '0.0000')
@@ -77,7 +77,7 @@ def number(value: float) -> str:
 
 
 def count(amount: int, noun: str) -> str:
-    """Return a number with its noun.
+    """Format a number with its noun.
 
     >>> count(1, "pair"), count(1234, "pair")
     ('1 pair', '1,234 pairs')
@@ -86,27 +86,30 @@ def count(amount: int, noun: str) -> str:
 
 
 def notice(text: str, kind: str = "waiting") -> str:
-    """Return a card with a message in place of an answer, as HTML."""
+    """Return an HTML card with a message instead of a score."""
     role = "alert" if kind == "refused" else "status"
     return f'<div class="card {kind}" role="{role}"><p>{escape(shorten(text))}</p></div>'
 
 
 def shorten(message: str) -> str:
-    """Truncate a message that quotes a long text."""
+    """Truncate a message, which may quote a long text."""
     return message[:600]
 
 
 def unrelated_words(baseline: Any) -> str:
     """Describe the scores of unrelated texts."""
     low, high = baseline.deciles[0], baseline.deciles[-1]
-    return f"Unrelated texts score about {baseline.mean:.2g}, eight in ten {low:.2g} to {high:.2g}."
+    return (
+        f"Unrelated texts score {baseline.mean:.2g} on average, 80% of them between {low:.2g} and "
+        f"{high:.2g}."
+    )
 
 
 def notes(warnings: Mapping[str, int]) -> list[str]:
-    """Return the warnings about the scored texts.
+    """Return the warnings about the scored texts, one sentence each.
 
     >>> notes({"few_documents": 1, "empty": 2})
-    ['2 texts with nothing that the model can read.', 'With one reference, all words count alike.']
+    ['2 texts without any tokens.', 'With a single reference, all words have the same weight.']
     """
     lines = [
         words.format(texts=count(warnings[kind], "text"), pairs=count(warnings[kind], "pair"))
@@ -114,13 +117,14 @@ def notes(warnings: Mapping[str, int]) -> list[str]:
         if kind in warnings
     ]
     if documents := warnings.get("few_documents"):
-        doubt = f"Which words are rare is judged from {documents} references only."
-        lines.append("With one reference, all words count alike." if documents == 1 else doubt)
+        uniform = "With a single reference, all words have the same weight."
+        estimate = f"Word weights (IDF) are estimated from only {documents} references."
+        lines.append(uniform if documents == 1 else estimate)
     return lines
 
 
 def score_card(answer: Any, note: str = "") -> str:
-    """Return the verdict, the score on its scale, and notes, as HTML."""
+    """Return an HTML card with the verdict, the score on its scale and notes."""
     baseline, readable = answer.baseline, answer.readable
     lines = [HIGHER_NOTE if answer.higher_is_better else LOWER_NOTE] if readable else []
     if baseline is None:
@@ -132,7 +136,7 @@ def score_card(answer: Any, note: str = "") -> str:
     return (
         f'<div class="card"><p class="verdict">{answer.verdict}</p>'
         f'<div class="score-line"><span class="score">{number(answer.score)}</span>'
-        f'<span class="fine">{answer.name}: {sense if readable else "this says nothing here"}'
+        f'<span class="fine">{answer.name}: {sense if readable else "not meaningful"}'
         f"</span></div>{_gauge(answer) if readable else ''}"
         f'<ul class="fine">{"".join(f"<li>{line}</li>" for line in lines)}'
         f"</ul>{note and f'<p class=lesson>{note}</p>'}</div>"
@@ -140,7 +144,7 @@ def score_card(answer: Any, note: str = "") -> str:
 
 
 def _gauge(answer: Any) -> str:
-    """Return a bar of the score on a scale with the range of unrelated texts, as HTML."""
+    """Return an HTML bar of the score on a scale that shows the range of unrelated texts."""
     baseline, bounded = answer.baseline, math.isfinite(answer.view.bound)
     low, high = (baseline.deciles[0], baseline.deciles[-1]) if baseline else (0.0, 0.0)
     end = answer.view.bound if bounded else 1.25 * max(answer.score, high, 1e-9)
@@ -149,9 +153,9 @@ def _gauge(answer: Any) -> str:
         f'<div class="band" style="left:{start:.1f}%;width:{stop - start:.1f}%"></div>'
         f'<span class="band-name" style="left:{start:.1f}%">unrelated texts</span>'
     )
-    first, last = "0: a copy", f"{end:.4g}: the largest possible" if bounded else "further apart"
+    first, last = "0: identical", f"{end:.4g}: maximum" if bounded else "less similar"
     if answer.higher_is_better:
-        first, last = "0: neither follows", "1: each says the other"
+        first, last = "0: no entailment", "1: mutual entailment"
     return (
         f'<div class="gauge" role="img" aria-label="{number(answer.score)} on a scale from 0 to '
         f'{end:.4g}"><div class="bar"><div class="fill" style="width:{position:.2f}%"></div>'

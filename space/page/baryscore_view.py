@@ -1,4 +1,4 @@
-"""Explanation of a BaryScore: the cost of moving each word."""
+"""Explanation of a BaryScore: the transport cost of each word."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ PLOTTED_MOVES, LISTED_MOVES = 8, 20
 
 
 def make() -> list[Any]:
-    """Create the components that explain a score, the less important ones behind “Details”."""
+    """Create the components that explain a score; the secondary ones are under “Details”."""
     gr.Markdown(
-        "### Which words carry the cost\n"
-        "The model gives each word a place by its meaning in the text. The score is what it costs "
-        "to move the candidate’s words onto the reference’s: how much moves, times how far. The "
-        "stronger its colour, the more of the cost a word carries."
+        "### Cost of each word\n"
+        "The model represents each word in its context as a point. The score is the cost of moving "
+        "the words of the candidate onto the words of the reference: weight times distance. Darker "
+        "words contribute more to the cost."
     )
     with gr.Row():
         texts = [
@@ -34,20 +34,21 @@ def make() -> list[Any]:
             )
             for side in ("Candidate", "Reference")
         ]
-    gr.Markdown("### The costliest moves\nFrom a word of the candidate to a word of the reference.")
-    plot = bar_plot("Share of the score", "share of the score, %", NEUTRAL, elem_id="moves")
+    gr.Markdown("### Most expensive moves\nFrom a candidate word to a reference word.")
+    plot = bar_plot("Contribution to the score", "% of the score", NEUTRAL, elem_id="moves")
     with gr.Accordion("Details", open=False):
         gr.Markdown(
-            "### Move by move\n"
-            "How much of the text moves, how far (squared), and what part of the score that is."
+            "### All moves\n"
+            "The fraction of the text that is moved (mass), the squared distance, and the "
+            "contribution to the score."
         )
-        columns = ["from", "to", "moves", "distance", "of score"]
+        columns = ["from", "to", "mass", "distance", "of score"]
         moves = table("", columns, ["25%", "24%", "16%", "18%", "17%"])
         return [*texts, plot, moves, *make_reproduction()]
 
 
 def explain(scorer: Any, candidate: str, reference: str, settings: Any) -> ExplanationView:
-    """Explain the score of a candidate with one reference."""
+    """Explain the score of a candidate against one reference."""
     explanation = scorer.explain(candidate, reference, **settings)
     score, costs = explanation.score, explanation.plan * explanation.distances
     sources, targets = explanation.candidate.tokens, explanation.reference.tokens
@@ -58,7 +59,7 @@ def explain(scorer: Any, candidate: str, reference: str, settings: Any) -> Expla
     for start, end, move in moves:
         shares[f"{start} → {end}"] += move.share / score
     return ExplanationView(
-        bound=math.inf,  # the bound is 4, too far from the scores of texts to show it
+        bound=math.inf,  # the upper bound, 4, is too far from typical scores to be shown
         details={
             "moves": [
                 {"from": start, "to": end, "mass": m.mass, "distance": m.distance, "share": m.share}
@@ -78,7 +79,7 @@ def explain(scorer: Any, candidate: str, reference: str, settings: Any) -> Expla
 
 
 def _colour(tokens: list[str], costs: list[float]) -> list[tuple[str, str]]:
-    """Return the tokens of a text with levels of their cost, relative to the highest cost."""
+    """Return each token of a text with the level of its cost relative to the highest cost."""
     levels, highest = list(WEIGHT_COLOURS), max(costs) or 1.0
     ranks = (round((len(levels) - 1) * cost / highest) for cost in costs)
     return [(token, levels[rank]) for token, rank in zip(tokens, ranks, strict=True)]

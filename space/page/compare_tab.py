@@ -1,4 +1,4 @@
-"""The tab that compares two texts: their inputs, the answer and its explanation."""
+"""Tab that compares two texts: inputs, score and explanation."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .settings import QUIET, SCORERS, make_controls, read_settings
 
 EXAMPLES = tomllib.loads(Path(__file__).with_name("examples.toml").read_text())["examples"]
 NOTES: Any = {(pair["candidate"], pair["reference"]): pair["lesson"] for pair in EXAMPLES}
-WAITING = notice("Press “Compare” to see how close the two texts are.")
+WAITING = notice("Press “Compare” to score the candidate.")
 CODE = """\
 from infolm_metric import {scorer}
 
@@ -30,13 +30,13 @@ print(result["{metric}"])
 
 
 def build(metric: str) -> None:
-    """Build the tab, which opens with the first example and its answer by the metric."""
+    """Build the tab; it opens with the first example, scored by the metric."""
     with gr.Row(elem_classes="examples"):
         buttons = [gr.Button(pair["name"], size="sm", min_width=140) for pair in EXAMPLES]
     with gr.Row(equal_height=False):
         with gr.Column(scale=1, min_width=300):
             boxes = _make_boxes()
-            radio, controls = make_controls("Compared by", metric)
+            radio, controls = make_controls("Metric", metric)
             compare_button = gr.Button("Compare", variant="primary", size="lg", elem_id="compare")
         with gr.Column(scale=1, min_width=300):
             card = gr.HTML(WAITING, elem_id="score", padding=False)
@@ -77,7 +77,7 @@ def build(metric: str) -> None:
     )
     for button, example in zip(buttons, EXAMPLES, strict=True):
         texts = [example["candidate"], example["reference"], *[""] * (len(boxes) - 2)]
-        # The browser fills the boxes without delay, and then presses “Compare”.
+        # The browser fills in the texts without a request, then presses “Compare”.
         button.click(None, None, boxes, js=f"() => {texts!r}", **QUIET).then(
             None, js=events.PRESS, **QUIET
         )
@@ -88,7 +88,7 @@ def build(metric: str) -> None:
 
 
 def _open_with(component: Component, update: Any) -> None:
-    """Set the initial state of a component; a load event could find the demo half built."""
+    """Set the initial state of a component; a load event could precede the end of the build."""
     changes = update if isinstance(update, dict) and "__type__" in update else {"value": update}
     for name, value in changes.items():
         value = component.postprocess(value) if name == "value" else value
@@ -96,7 +96,7 @@ def _open_with(component: Component, update: Any) -> None:
 
 
 def code_for(answer: Answer) -> str:
-    """Return code that prints the score, without settings at their defaults."""
+    """Return Python code that prints the score; settings at their defaults are omitted."""
     defaults = SCORERS[answer.metric]().settings
     settings = {k: v for k, v in answer.settings.items() if v != getattr(defaults, k)}
     return CODE.format(
@@ -109,10 +109,10 @@ def code_for(answer: Answer) -> str:
 
 
 def _make_boxes() -> list[gr.Textbox]:
-    """Create the boxes of the candidate and its references; Enter in a box compares."""
+    """Create the text boxes of the candidate and its references."""
     options: dict[str, Any] = {"lines": 1, "max_lines": 8}
     pair, words = EXAMPLES[0], limits.COMPARED_WORDS
-    candidate, reference = "The text to judge (candidate)", "What it should say (reference)"
+    candidate, reference = "Candidate: the text to score", "Reference: the expected text"
     boxes = [
         gr.Textbox(pair["candidate"], label=candidate, info=words, elem_id="candidate", **options),
         gr.Textbox(pair["reference"], label=reference, elem_id="reference-1", **options),

@@ -1,6 +1,7 @@
-"""Plots, tables and other components that all metrics share.
+"""Plots, tables and other components shared by the metrics.
 
-Plots draw labels as text, and tables have columns of type "str", so that no input is markup.
+User input is never rendered as markup: plots draw labels as text, and table columns have the type
+"str" or "number".
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from .appearance import CANDIDATE, REFERENCE
 
 
 def bar_plot(label: str, y_title: str, colour: str = "", **options: Any) -> gr.BarPlot:
-    """Create a plot of words in one colour, or rising for candidate and hanging for reference."""
+    """Create a bar plot of tokens in one colour, or in the colours of candidate and reference."""
     colours = {"": colour} if colour else {"candidate": CANDIDATE, "reference": REFERENCE}
     return gr.BarPlot(
         x="token",
@@ -38,7 +39,7 @@ def bar_plot(label: str, y_title: str, colour: str = "", **options: Any) -> gr.B
 
 
 def bars(words: Sequence[tuple[str, float]]) -> pd.DataFrame:
-    """Return words with their values in percent, for a bar plot of one colour."""
+    """Return the data of a bar plot in one colour; values are fractions, shown in percent."""
     rows = [(word or "(unused)", 100 * value, "") for word, value in words]
     return pd.DataFrame(rows, columns=["token", "percent", "side"])
 
@@ -46,7 +47,7 @@ def bars(words: Sequence[tuple[str, float]]) -> pd.DataFrame:
 def table(
     label: str, headers: list[str], widths: list[Any], datatype: Any = "str", **options: Any
 ) -> gr.Dataframe:
-    """Create a table, by default of texts, whose widths fit a phone."""
+    """Create a read-only table, by default of strings; widths are in percent to fit a phone."""
     return gr.Dataframe(
         headers=headers,
         datatype=datatype,
@@ -64,12 +65,12 @@ def table(
 
 
 def make_reproduction() -> list[Any]:
-    """Create the components to report and reproduce a score: its signature, and code."""
+    """Create the components for the signature of a score and the code that reproduces it."""
     gr.Markdown(
-        "### Report it, repeat it\n"
-        "Report the signature with the score: it names every setting that can change it, the "
-        "model and the versions."
+        "### Report and reproduce the score\n"
+        "Report the signature with the score. It contains the model, the versions and every "
+        "setting that affects the score."
     )
     signature = gr.Textbox(label="Signature", lines=2, buttons=["copy"], elem_classes="signature")
     options: dict[str, Any] = {"language": "python", "show_line_numbers": False, "wrap_lines": True}
-    return [signature, gr.Code(label="Python for this score", elem_classes="code", **options)]
+    return [signature, gr.Code(label="Python code", elem_classes="code", **options)]

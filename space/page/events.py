@@ -1,8 +1,7 @@
-"""One rule against stale answers, for both tabs.
+"""Protection of both tabs from stale answers.
 
-An edit clears the answer, and an answer that comes late for other inputs is not shown: a snapshot
-of the inputs goes to the server and back with the answer, and the browser compares it with what
-the demo holds by then.
+Editing an input clears the answer. The server returns a snapshot of the inputs with the answer, and
+the browser discards the answer if the inputs have changed in the meantime.
 """
 
 from __future__ import annotations
@@ -29,16 +28,16 @@ def answer(
     notice: str,
     **options: Any,
 ) -> Any:
-    """Wire an answer to its triggers, and to the edits that clear it.
+    """Connect a function to the events that trigger it and the edits that clear its answer.
 
     Args:
-        function: takes the inputs, and yields updates by component, the last being the answer.
-        triggers: events that ask.
-        edits: events after which the answer no longer belongs to the inputs.
-        inputs: components.
-        outputs: the card, the column that is hidden without an answer, and what the column shows.
-        notice: what the card says without an answer.
-        **options: of the event.
+        function: takes the values of `inputs`, yields updates by component; the last is the answer.
+        triggers: events that request an answer.
+        edits: events that invalidate the answer.
+        inputs: input components.
+        outputs: the card, the column that is hidden without an answer, and its components.
+        notice: HTML of the card without an answer.
+        **options: options of the event.
     """
     blank = json.dumps([notice, {"visible": False, "__type__": "update"}])
     snapshot = gr.Textbox(visible="hidden", label="asked")

@@ -1,4 +1,4 @@
-"""The tab that scores a file: upload, columns, progress, results and download."""
+"""Tab that scores a file: upload, columns, progress, results and download."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ SAMPLE = Path(__file__).with_name("sample.csv")
 FILE_TYPES = [".csv", ".tsv", ".jsonl", ".ndjson"]
 CANDIDATES = ["prediction", "candidate", "predictions", "candidates", "hypothesis", "output"]
 REFERENCES = ["references", "reference", "target", "targets", "label"]
-SHOWN_CHARACTERS = 300  # of a text in the table; the download has the whole text
-BARS = 10  # approximate number of bars in the histogram
+SHOWN_CHARACTERS = 300  # per text in the table; the download contains full texts
+BARS = 10  # approximate number of histogram bars
 
 
 def find_columns(path: str) -> tuple[list[str], str | None, list[str]]:
-    """Return all columns, and the columns of candidates and references if names identify them."""
+    """Return all columns, and the candidate and reference columns if their names are known."""
     if PurePath(path.lower()).suffix not in FILE_TYPES:
-        raise ValueError(f"the name of a file must end in {', '.join(FILE_TYPES)}; rename it")
+        raise ValueError(f"the file name must end in {', '.join(FILE_TYPES)}; rename the file")
     _, row = next(read_rows(path), ("", {}))
     candidates = [name for name in CANDIDATES if name in row]
     references = [name for name in REFERENCES if name in row]
@@ -44,17 +44,18 @@ def find_columns(path: str) -> tuple[list[str], str | None, list[str]]:
 
 
 def read_pairs(path: str, candidate: str | None, references: Sequence[str]) -> Pairs:
-    """Return the checked pairs in columns of a file, by default the columns with usual names."""
+    """Read and check the pairs of a file; columns default to those found by name."""
     columns, default_candidate, default_references = find_columns(path)
     candidate, references = candidate or default_candidate, references or default_references
     if not candidate or not references:
-        side = "references" if candidate else "candidates"
-        choices = f"there are {', '.join(map(repr, columns))}" if columns else "there are no rows"
-        raise ValueError(f"choose the column that holds the {side}; {choices}")
+        side = "reference" if candidate else "candidate"
+        choices = f"select one of {', '.join(map(repr, columns))}"
+        remedy = choices if columns else "the file has no rows"
+        raise ValueError(f"cannot identify the {side} column; {remedy}")
     rows = islice(read_rows(path), limits.FILE_ROWS + 1)
     pairs = Pairs.of(parse_pair(where, row, candidate, references) for where, row in rows)
     if not len(pairs):
-        raise ValueError("there are no rows; give one row for each pair of texts")
+        raise ValueError("the file has no rows; add one row per pair of texts")
     limits.at_most("the file has {} rows or more", len(pairs), limits.FILE_ROWS, "split it")
     for index, (text, group) in enumerate(pairs, 1):
         limits.check_group(f"row {index}", text, group)
@@ -68,13 +69,13 @@ def iter_scores(
     references: Sequence[str] | None,
     settings: Mapping[str, Any] | None,
 ) -> Iterator[tuple[float, dict[str, Any]]]:
-    """Yield the fraction of a file that is scored, and finally 1 with the result."""
+    """Yield the fraction of the pairs that are scored, and finally 1 with the result."""
     settings = check_settings(metric, settings)
     if path is None:
-        raise ValueError("there is no file yet; choose one first")
+        raise ValueError("no file selected; upload a CSV, TSV or JSON Lines file")
     try:
         pairs = read_pairs(path, candidate, references or [])
-    except (ValueError, TypeError) as error:  # without the server's folders
+    except (ValueError, TypeError) as error:  # hide the path on the server
         raise type(error)(str(error).replace(path, PurePath(path).name)) from None
     tokens = iter(token_counts([*pairs.texts], settings["model_name_or_path"]))
     counts = [[*islice(tokens, 1 + len(group))] for _, group in pairs]
@@ -91,7 +92,7 @@ def iter_scores(
         )
         with tempfile.TemporaryDirectory() as folder:
             download = f"{folder}/{metric}_scores.csv"
-            # As in `infolm score`, to quote carriage returns.
+            # Quotes carriage returns, as `infolm score` does.
             frame.to_csv(download, quoting=csv.QUOTE_NONNUMERIC)
             yield 1.0, {**step, "frame": frame, "download": download}
 
@@ -105,8 +106,9 @@ def score_file(
 ) -> Iterator[tuple[dict[str, Any], str]]:
     """Score each row of a CSV, TSV or JSON Lines file.
 
-    Returns the mean with its details, and a CSV of all scores. Columns with usual names are found
-    automatically; the settings are the metric's settings by name.
+    Returns the mean score with details, and a CSV file of all scores. Columns with common names,
+    such as "prediction" and "reference", are found automatically. `settings` are keyword arguments
+    of the metric.
     """
     try:
         columns = candidate_column, reference_columns
@@ -120,16 +122,16 @@ def score_file(
 
 
 def build(metric: str) -> None:
-    """Build the tab, and the endpoint of the API."""
+    """Build the tab and its API endpoint."""
     gr.Markdown(
-        "Upload a table with a column of candidates and one or more of references, and get a score "
-        "for each row. A reference may be a list of texts."
+        "Upload a table with one candidate column and one or more reference columns to score each "
+        "row. A cell may contain a list of references."
     )
     gr.Markdown(limits.FILE_WORDS, elem_classes="fine", elem_id="file-limits")
     with gr.Row(equal_height=False):
         with gr.Column(scale=1, min_width=300):
             upload, *columns = _make_upload()
-            radio, controls = make_controls("Scored by", metric)
+            radio, controls = make_controls("Metric", metric)
             button = gr.Button("Score the file", variant="primary", size="lg", elem_id="score-file")
         with gr.Column(scale=1, min_width=300):
             state = gr.HTML(elem_id="file-state", padding=False)
@@ -141,8 +143,8 @@ def build(metric: str) -> None:
         yield {state: _progress("Reading the file"), results: gr.update(visible=False)}
         try:
             arguments = (file, name, candidate, references, read_settings(name, settings))
-            for share, result in iter_scores(*arguments):
-                yield {state: _progress(f"{share:.0%} of the pairs are scored", share)}
+            for fraction, result in iter_scores(*arguments):
+                yield {state: _progress(f"{fraction:.0%} of the pairs scored", fraction)}
                 if result:
                     updates = dict(zip(components, _show(result), strict=True))
                     yield {state: "", results: gr.update(visible=True), **updates}
@@ -152,7 +154,7 @@ def build(metric: str) -> None:
     def fill_columns(path: str | None) -> list[Any]:
         try:
             names, *defaults = find_columns(path or "")
-        except EXPECTED_ERRORS:  # reported when the file is scored
+        except EXPECTED_ERRORS:  # reported by `score`
             names, defaults = [], [None, []]
         return [gr.update(choices=names, value=value) for value in defaults]
 
@@ -168,9 +170,9 @@ def build(metric: str) -> None:
         show_progress="hidden",
         **limits.QUEUE,
     )
-    gr.on(edits, None, cancels=[scoring])  # which may take a minute
+    gr.on(edits, None, cancels=[scoring])  # scoring may take a minute
     upload.change(fill_columns, upload, columns, **events.PRIVATE)
-    with gr.Column(visible=False):  # only for the endpoint
+    with gr.Column(visible=False):  # defines the endpoint
         gr.Button().click(
             score_file,
             [upload, radio, *columns, gr.JSON(label="settings")],
@@ -181,43 +183,43 @@ def build(metric: str) -> None:
 
 
 def _make_upload() -> tuple[Any, ...]:
-    """Create the upload with a sample file, and the choices of columns."""
+    """Create the upload with a sample file, and the column menus."""
     file = gr.File(label="CSV, TSV or JSON Lines", file_types=FILE_TYPES, elem_id="upload")
     sample = gr.Button("Try a sample file", size="sm", elem_id="sample")
     gr.set_static_paths([SAMPLE])
     sample.click(lambda: str(SAMPLE), None, file, **events.PRIVATE)
     options: dict[str, Any] = {"allow_custom_value": True}
-    candidate = gr.Dropdown(label="Column of candidates", elem_id="candidate-column", **options)
-    label = "Columns of references (one or more)"
+    candidate = gr.Dropdown(label="Candidate column", elem_id="candidate-column", **options)
+    label = "Reference columns (one or more)"
     return file, candidate, gr.Dropdown(label=label, multiselect=True, **options)
 
 
 def _make_answer() -> list[Any]:
-    """Create the components that show a file's scores."""
+    """Create the components that show the scores of a file."""
     columns, kinds = ["row", "score", "candidate", "references"], ["number"] * 2 + ["str"] * 2
-    title, widths = "The worst pairs first; click a heading to sort", ["14%", "20%", "33%", "33%"]
+    title, widths = "Worst pairs first; click a heading to sort", ["14%", "20%", "33%", "33%"]
     options: dict[str, Any] = {"x": "score", "y": "pairs", "y_aggregate": "sum", "height": 280}
-    label = "How the scores are spread"
+    label = "Distribution of the scores"
     return [
         gr.Textbox(label="Result", interactive=False, lines=3, elem_id="file-summary"),
-        gr.DownloadButton("Download the scores as CSV", elem_id="download"),
+        gr.DownloadButton("Download scores (CSV)", elem_id="download"),
         gr.BarPlot(label=label, buttons=[], elem_id="histogram", **options),
         table(title, columns, widths, kinds, elem_id="pairs"),
     ]
 
 
-def _progress(words: str, share: float = 0.0) -> str:
-    """Return a progress bar, as HTML."""
-    bar = f'<progress aria-label="{words}" value="{share:.3f}"></progress>'
+def _progress(words: str, fraction: float = 0.0) -> str:
+    """Return an HTML progress bar."""
+    bar = f'<progress aria-label="{words}" value="{fraction:.3f}"></progress>'
     return f'<div role="status">{bar}<p>{words}</p></div>'
 
 
 def _show(result: Mapping[str, Any]) -> list[Any]:
-    """Return the updates of the components that show a file's scores."""
+    """Return the updates of the components that `_make_answer` creates."""
     scores, higher, frame = result["scores"], result["higher_is_better"], result["frame"]
     step = round_step(min(scores), max(scores))
     bars = Counter(math.floor(score / step) for score in scores)
-    heights = [0, max(5, *bars.values())]  # so that tick marks are whole numbers
+    heights = [0, max(5, *bars.values())]  # 5 or more gives whole tick marks
     worst_first = frame.sort_values("score", ascending=higher).reset_index()
     return [
         _summary(result),
@@ -231,7 +233,7 @@ def _show(result: Mapping[str, Any]) -> list[Any]:
 
 
 def round_step(low: float, high: float) -> float:
-    """Return the width of about BARS bars of a histogram: 1, 2 or 5 times a power of ten.
+    """Return the bin width of a histogram with about BARS bars: 1, 2 or 5 times a power of ten.
 
     >>> round_step(0.0, 0.7), round_step(3.0, 120.0), round_step(0.5, 0.5)
     (0.1, 20.0, 0.05)
@@ -247,7 +249,7 @@ def _summary(result: Mapping[str, Any]) -> str:
     lines = [
         f"{LABELS[result['metric']].partition(':')[0]}, mean of {count(len(scores), 'pair')}: "
         f"{number(result['mean'])} ({HIGHER if higher else LOWER})",
-        f"The closest pair scores {number(best(scores))}, the furthest {number(worst(scores))}.",
+        f"The best pair scores {number(best(scores))}, the worst {number(worst(scores))}.",
         *([unrelated_words(result["unrelated"])] if result["unrelated"] else []),
         *notes(result["warnings"]),
         f"Signature: {result['signature']}",

@@ -1,4 +1,4 @@
-"""Explanation of an InfoLM score: the predictions from each text, and their differences."""
+"""Explanation of an InfoLM score: the predictions for each text and their differences."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from infolm_metric.core.idf import tokenizer_fingerprint
 from .appearance import CANDIDATE, NEUTRAL, REFERENCE, ExplanationView, number
 from .components import bar_plot, bars, make_reproduction, table
 
-WORDS = 8  # of a distribution
-DRIVERS = 12  # of the score
-GUESSES = 4  # for a hidden token
+WORDS = 8  # shown per distribution
+DRIVERS = 12  # vocabulary entries with the largest contributions
+GUESSES = 4  # predictions shown per masked token
 Words = list[tuple[str, float]]
 EIGHTHS = [step / 8 for step in range(-4, 17)]  # -0.5 to 2
 SWEEP_GRIDS = {
@@ -30,12 +30,12 @@ SWEEP_GRIDS = {
 
 
 def make() -> list[Any]:
-    """Create the components that explain a score, the less important ones behind “Details”."""
+    """Create the components that explain a score; the secondary ones are under “Details”."""
     gr.Markdown(
-        "### What each text makes the model expect\n"
-        "Each word is hidden in turn, and the model guesses what could stand there. InfoLM "
-        "compares the guesses, averaged over each text. These are the likeliest ones, function "
-        "words left out; `##` marks the rest of a word."
+        "### Predictions for each text\n"
+        "The model predicts each token from the rest of the text while the token is masked. InfoLM "
+        "compares the predictions, averaged over each text. The charts show the most probable "
+        "content words; `##` marks the continuation of a word."
     )
     with gr.Row():
         components: list[Any] = [
@@ -43,25 +43,26 @@ def make() -> list[Any]:
             bar_plot("Reference", "probability, %", REFERENCE, elem_id="expected-reference"),
         ]
     gr.Markdown(
-        "### What drives the score\n"
-        "The guesses in which the two texts differ most. Bars that rise are likelier with the "
-        "candidate, bars that hang are likelier with the reference."
+        "### Largest contributions to the score\n"
+        "Words whose probabilities differ most between the texts. Bars above the axis are more "
+        "probable for the candidate, bars below for the reference."
     )
-    components.append(bar_plot("Share of the score", "share of the score, %", elem_id="drivers"))
+    components.append(bar_plot("Contribution to the score", "% of the score", elem_id="drivers"))
     with gr.Accordion("Details", open=False):
         gr.Markdown(
-            "### Token by token\n"
-            "A token is a word or a piece of one. This is how much each weighs, and what the model "
-            "guesses where it is hidden."
+            "### Tokens\n"
+            "A token is a word or part of a word. The tables show the weight of each token and the "
+            "predictions of the model when the token is masked."
         )
-        columns, widths = ["token", "weight", "guesses"], ["25%", "20%", "55%"]
+        columns, widths = ["token", "weight", "predictions"], ["25%", "20%", "55%"]
         components += [table(side, columns, widths) for side in ("Candidate", "Reference")]
-        gr.Markdown("### The same texts by all nine measures")
-        columns, widths = ["measure", "score", "largest"], ["58%", "21%", "21%"]
+        gr.Markdown("### Scores by all nine measures")
+        columns, widths = ["measure", "score", "maximum"], ["58%", "21%", "21%"]
         components.append(table("", columns, widths, elem_id="measures"))
         gr.Markdown(
-            "### How the score moves with the settings\n"
-            "The upright line is your choice. Where a curve is flat, the choice matters little."
+            "### Effect of the settings\n"
+            "The vertical line marks the current value. Where the curve is flat, the setting has "
+            "little effect on the score."
         )
         with gr.Row():
             components += [_line_plot(name) for name in SWEEP_GRIDS]
@@ -69,7 +70,7 @@ def make() -> list[Any]:
 
 
 def explain(scorer: Any, candidate: str, reference: str, settings: Any) -> ExplanationView:
-    """Explain the score of a candidate with one reference."""
+    """Explain the score of a candidate against one reference."""
     metric_settings = scorer.settings.replace(**settings)
     explanation = scorer.explain(candidate, reference, **settings)
     vocabulary, shares = explanation.vocabulary, explanation.shares
@@ -106,27 +107,27 @@ def explain(scorer: Any, candidate: str, reference: str, settings: Any) -> Expla
 
 
 def _rarity(tokenizer: Any) -> torch.Tensor:
-    """Return the squared IDF of each vocabulary entry in English, [vocab]; 1 if unknown.
+    """Return the squared IDF of each vocabulary entry in English, [vocab]; 1 if not available.
 
-    It is squared because a function word can be a hundred times as probable as a content word.
+    Squared, because a function word can be a hundred times as probable as a content word.
     """
     english = IDF.load(str(files("infolm_metric.bundled") / "idf.json"))
     if tokenizer_fingerprint(tokenizer) != english.tokenizer:
         return torch.ones(())
     weights = torch.tensor(english.weights) ** 2
-    weights[tokenizer.all_special_ids] = 0  # they occur in no corpus, and would be rarest
+    weights[tokenizer.all_special_ids] = 0  # not in any corpus, so their IDF would be the highest
     return weights
 
 
 def _words(log_p: torch.Tensor, vocabulary: list[str], count: int, rarity: Any = 1.0) -> Words:
-    """Return the likeliest entries with their probabilities, weighted by rarity: log_p [vocab]."""
+    """Return the top entries by probability times rarity, with probabilities; log_p is [vocab]."""
     p = log_p.exp()
     indices = (p * rarity).topk(count).indices.tolist()
     return sorted(((vocabulary[i], float(p[i])) for i in indices), key=lambda entry: -entry[1])
 
 
 def _token_rows(text: Any, vocabulary: list[str]) -> list[list[str]]:
-    """Return each token with its weight and the model's guesses for it."""
+    """Return each token with its weight and the predictions at its position."""
     rows = []
     for token, weight, log_p in zip(text.tokens, text.weights, text.log_predictions, strict=True):
         guesses = (f"{word} {p:.0%}" for word, p in _words(log_p, vocabulary, GUESSES))
@@ -135,7 +136,7 @@ def _token_rows(text: Any, vocabulary: list[str]) -> list[list[str]]:
 
 
 def _measure_rows(sweep: Any, settings: Any) -> list[list[str]]:
-    """Return the score by every measure, with parameters 1/2 if the chosen ones are not valid."""
+    """Return the score by every measure; parameters that are not valid for it are set to 1/2."""
     parameters = {"alphas": settings.alpha, "betas": settings.beta}
     grid = {
         name: [0.5] if value in (None, 0.5) else [value, 0.5] for name, value in parameters.items()
@@ -151,18 +152,18 @@ def _measure_rows(sweep: Any, settings: Any) -> list[list[str]]:
 
 
 def _line_plot(name: str) -> gr.LinePlot:
-    colours = {"score": NEUTRAL, "your choice": CANDIDATE}
+    colours = {"score": NEUTRAL, "current value": CANDIDATE}
     names: dict[str, Any] = {"label": f"Score by {name}", "elem_id": f"by-{name}"}
     options: dict[str, Any] = {"color_title": " ", "height": 280, "min_width": 280, "buttons": []}
     return gr.LinePlot(x=name, y="score", color="line", color_map=colours, **names, **options)
 
 
 def _curve(sweep: Any, name: str, choice: float | None) -> Any:
-    """Return the update of a curve with a line at the chosen value; hide it without a value."""
+    """Return the update of a plot of the score by a setting; hide the plot without a value."""
     if choice is None:
         return gr.update(visible=False)
     results = sweep(**{f"{name}s": sorted({*SWEEP_GRIDS[name], choice})})
     scores = {getattr(settings, name): result["infolm"] for settings, result in results}
     rows = [(value, score, "score") for value, score in scores.items()]
-    rows += [(choice, 0.0, "your choice"), (choice, scores[choice], "your choice")]
+    rows += [(choice, 0.0, "current value"), (choice, scores[choice], "current value")]
     return gr.update(visible=True, value=pd.DataFrame(rows, columns=[name, "score", "line"]))

@@ -1,4 +1,4 @@
-"""Limits of the demo in one table, and checks of requests before any work begins.
+"""Limits of the demo, and checks of requests that precede any computation.
 
 A text of n tokens costs n passes over n tokens, so the cost of a file is counted in tokens squared.
 """
@@ -8,78 +8,75 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-REFERENCES = 5  # of a candidate
-CHARACTERS = 1_000  # of a text
+REFERENCES = 5  # per candidate
+CHARACTERS = 1_000  # per text
 COMPARED_TOKENS = {"bundled": 64, "google-bert/bert-base-uncased": 24}
-"""Of a text that is explained, by model, special ones included; all references: twice as many."""
-FILE_TOKENS = 128  # of a text in a file
+"""Maximum tokens of a text in "Compare", including special tokens; twice for all references."""
+FILE_TOKENS = 128  # per text of a file
 FILE_ROWS = 500
 FILE_BYTES = 1_000_000
 FILE_WORK = FILE_ROWS * 2 * 32**2  # tokens squared
-PART_WORK = 20_000  # tokens squared between two reports of progress: a second or two
-BODY_BYTES = 4_000_000  # of any request; a file comes with a little around it
+PART_WORK = 20_000  # tokens squared per progress report: one or two seconds
+BODY_BYTES = 4_000_000  # of any request; an upload adds a small overhead to the file
 MAX_WAITING = 64  # requests in the queue
-MAX_RUNNING = 4  # requests under way
-CACHE_SECONDS = 3600  # that uploads and downloads are kept
+MAX_RUNNING = 4  # concurrent requests
+CACHE_SECONDS = 3600  # until uploads and downloads are deleted
 QUEUE: dict[str, Any] = {"concurrency_limit": MAX_RUNNING, "concurrency_id": "models"}
-"""Of events that score."""
+"""Options of events that score."""
 
-COMPARED_WORDS = "Up to {} tokens, about 45 words.".format(COMPARED_TOKENS["bundled"])
+COMPARED_WORDS = "At most {} tokens (about 45 words).".format(COMPARED_TOKENS["bundled"])
 FILE_WORDS = (
     f"CSV, TSV or JSON Lines in UTF-8, up to {FILE_BYTES // 1_000_000} MB and {FILE_ROWS} rows. A "
-    f"text may have {CHARACTERS:,} characters and {FILE_TOKENS} tokens (about 90 words); a file of "
-    f"{FILE_ROWS} rows may have about 32 tokens a text. For more, run `infolm score` on your own "
-    "machine."
+    f"text may have up to {CHARACTERS:,} characters and {FILE_TOKENS} tokens (about 90 words); "
+    f"with {FILE_ROWS} rows, about 32 tokens per text. For larger files, run `infolm score` on "
+    "your own machine."
 )
 
 
 def at_most(template: str, count: int, limit: int, remedy: str = "shorten it") -> None:
-    """Raise ValueError if the count is above `limit`.
+    """Raise ValueError if `count` exceeds `limit`.
 
-    >>> at_most("The candidate has {} tokens", 65, 64)
+    >>> at_most("the candidate has {} tokens", 65, 64)
     Traceback (most recent call last):
-    ValueError: The candidate has 65 tokens, and at most 64 are taken here; shorten it
+    ValueError: the candidate has 65 tokens, but at most 64 are allowed; shorten it
     """
     if count > limit:
         raise ValueError(
-            f"{template.format(f'{count:,}')}, and at most {limit:,} are taken here; {remedy}"
+            f"{template.format(f'{count:,}')}, but at most {limit:,} are allowed; {remedy}"
         )
 
 
 def check_group(position: str, candidate: str, references: Sequence[str]) -> None:
-    """Raise ValueError if a candidate has too many or no references, or too long a text."""
+    """Raise ValueError for too many references, no references, or a text that is too long."""
     if not references:
-        raise ValueError(f"{position} needs at least one reference")
-    at_most(f"{position} has {{}} references", len(references), REFERENCES, "leave some out")
+        raise ValueError(f"{position} needs at least one reference, got none")
+    at_most(f"{position} has {{}} references", len(references), REFERENCES, "remove some")
     for text in (candidate, *references):
         at_most(f"a text of {position} has {{}} characters", len(text), CHARACTERS)
 
 
 def check_compared(counts: Sequence[int], model: str) -> None:
-    """Raise ValueError unless a candidate and its references are short enough to be explained.
+    """Raise ValueError if a candidate or its references have too many tokens for "Compare".
 
-    Args:
-        counts: the tokens of the candidate and of each reference.
-        model: its name.
+    `counts`: number of tokens of the candidate and of each reference.
     """
     limit = COMPARED_TOKENS[model]
     for index, count in enumerate(counts):
         name = "reference" if index and len(counts) == 2 else f"reference {index}"
         at_most(f"the {name if index else 'candidate'} has {{}} tokens", count, limit)
-    at_most("the references have {} tokens together", sum(counts[1:]), 2 * limit, "leave one out")
+    at_most("the references have {} tokens together", sum(counts[1:]), 2 * limit, "remove one")
 
 
 def check_file(counts: Sequence[Sequence[int]]) -> None:
-    """Raise ValueError if a text of a file has too many tokens, or all of them are too much work.
+    """Raise ValueError if a text of a file has too many tokens, or the file costs too much.
 
-    Args:
-        counts: the tokens of each text of each row.
+    `counts`: number of tokens of each text of each row.
     """
     for index, row in enumerate(counts, 1):
         at_most(f"a text in row {index} has {{}} tokens", max(row), FILE_TOKENS)
     work = sum(count**2 for row in counts for count in row) / FILE_WORK
     if work > 1:
         raise ValueError(
-            f"this file is {max(work, 1.1):.1f} times the work that is done here; give about "
-            f"{max(1, round(100 - 100 / work))}% fewer rows"
+            f"the file needs {max(work, 1.1):.1f} times the computation allowed here; remove about "
+            f"{max(1, round(100 - 100 / work))}% of its rows"
         )

@@ -14,21 +14,21 @@ DIRECTIONS = {
     "hr": ("reference_follows", "Does the reference follow from the candidate?"),
 }
 CLASSES = {
-    "e": ("entailment", "it follows (entailment)"),
-    "n": ("neutral", "it is open (neutral)"),
-    "c": ("contradiction", "it is denied (contradiction)"),
+    "e": ("entailment", "yes (entailment)"),
+    "n": ("neutral", "undetermined (neutral)"),
+    "c": ("contradiction", "no (contradiction)"),
 }
-# Of pairs of unrelated sentences 11% (WebNLG) and 1% (WMT15) deny each other by more, of sentences
-# with a negation or another number 83% and 81%.
+# Exceeded by 11% (WebNLG) and 1% (WMT15) of the pairs of unrelated sentences, and by 83% and 81% of
+# the pairs that differ in a negation or a number.
 CONTRADICTION = 0.8
 
 
 def make() -> list[Any]:
-    """Create the components that explain a score, the less important ones behind “Details”."""
+    """Create the components that explain a score; the secondary ones are under “Details”."""
     gr.Markdown(
-        "### Does each text follow from the other?\n"
-        "A model reads both texts and says how likely it is that one follows from the other. The "
-        "score is the mean of “it follows” in both directions: 1 if each text says the other."
+        "### Entailment in both directions\n"
+        "A natural language inference (NLI) model predicts whether one text follows from the "
+        "other. The score is the probability of entailment, averaged over both directions."
     )
     with gr.Row():
         components: list[Any] = [
@@ -37,15 +37,15 @@ def make() -> list[Any]:
         ]
     with gr.Accordion("Details", open=False):
         gr.Markdown(
-            "### How far to trust it\n"
-            "The model of this demo is small, and it errs: of sentence pairs that it has not seen "
-            "it names the right answer of three for 85% (SNLI) and 70% (MNLI)."
+            "### Accuracy of the model\n"
+            "The model of this demo is small. It assigns the correct label of the three to 85% of "
+            "held-out SNLI pairs and 70% of held-out MNLI pairs."
         )
         return components + make_reproduction()
 
 
 def explain(scorer: Any, candidate: str, reference: str, settings: Any) -> ExplanationView:
-    """Explain the score of a candidate with one reference."""
+    """Explain the score of a candidate against one reference."""
     details, updates = {}, []
     for direction, (name, _) in DIRECTIONS.items():
         options = {**settings, "direction": direction, "probabilities": True}
@@ -53,5 +53,5 @@ def explain(scorer: Any, candidate: str, reference: str, settings: Any) -> Expla
         details[name] = {label: columns[letter][0] for letter, (label, _) in CLASSES.items()}
         updates.append({words: columns[letter][0] for letter, (_, words) in CLASSES.items()})
     contradiction = min(probabilities["contradiction"] for probabilities in details.values())
-    verdict = "They contradict each other" if contradiction > CONTRADICTION else ""
+    verdict = "The texts contradict each other" if contradiction > CONTRADICTION else ""
     return ExplanationView(bound=1.0, details=details, updates=updates, verdict=verdict)

@@ -1,4 +1,4 @@
-"""Scoring by any of the three metrics: a pair with its explanation, or many pairs in parts."""
+"""Scoring by any of the three metrics: one pair with an explanation, or many pairs in parts."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from .appearance import ExplanationView, shorten
 from .settings import LABELS, SCORERS, check_settings, default
 
 VIEWS: dict[str, Any] = {"infolm": infolm_view, "baryscore": baryscore_view, "menli": menli_view}
-"""Modules that explain each metric's scores."""
+"""Modules that explain the scores, by metric."""
 LOCK = threading.RLock()
-"""Held while a model is loaded or used, because a tokenizer serves one thread at a time."""
-REUSE_BYTES = 1 << 28  # of texts that come again, by scorer
-EXPECTED_ERRORS = (ValueError, TypeError, OSError)  # of checks; anything else is a bug of ours
+"""Held while a model is loaded or used, because tokenizers are not thread-safe."""
+REUSE_BYTES = 1 << 28  # cache of encoded texts, per scorer
+EXPECTED_ERRORS = (ValueError, TypeError, OSError)  # invalid input; anything else is a bug
 
 
 def refusal(error: BaseException) -> gr.Error:
-    """Return the error that the API sends for a refused request."""
+    """Return the error that the API sends for an invalid request."""
     return gr.Error(shorten(str(error)), print_exception=False)
 
 
@@ -42,16 +42,16 @@ class Answer:
     references: list[str]
     score: float
     higher_is_better: bool
-    baseline: BaselineStats | None  # if known
-    readable: bool  # False if the model cannot process the texts, so that the score is meaningless
+    baseline: BaselineStats | None  # None if not available
+    readable: bool  # False if the score is not meaningful, as for texts out of domain
     warnings: Mapping[str, int]
     signature: str
-    closest: int  # index of the reference that is explained
+    closest: int  # index of the explained reference
     view: ExplanationView
 
     @property
     def name(self) -> str:
-        """Name of the metric, with InfoLM's measure."""
+        """Name of the metric, with the measure of InfoLM."""
         title = LABELS[self.metric].partition(":")[0]
         measure = self.settings.get("information_measure", default("infolm", "information_measure"))
         return f"{title} ({measure})" if self.metric == "infolm" else title
@@ -63,18 +63,18 @@ class Answer:
 
     @property
     def verdict(self) -> str:
-        """Verdict on the score, in words."""
+        """Verdict on the score, relative to unrelated texts if possible."""
         if not self.readable:
-            return "The model cannot read this"
+            return "This score is not meaningful"
         if self.score == self.best:
-            return "The same as a copy"
+            return "Same score as an identical text"
         if self.view.verdict or self.baseline is None:
             return self.view.verdict or "No verdict"
         words = self.baseline.verdict(self.score, self.best)
         return f"{words.capitalize()} unrelated texts"
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the answer of the API."""
+        """Return the JSON answer of the API."""
         names = ("metric", "score", "higher_is_better", "verdict", "warnings", "signature")
         unrelated = self.baseline and vars(self.baseline)
         details = {"explained_reference": self.closest, "unrelated": unrelated}
@@ -83,7 +83,7 @@ class Answer:
 
 @functools.cache
 def load_scorer(metric: str, model: str) -> Any:
-    """Return the scorer that all visitors share; the caller must hold the LOCK."""
+    """Return the scorer shared by all visitors; the caller must hold LOCK."""
     return SCORERS[metric](model_name_or_path=model, reuse_memory=REUSE_BYTES)
 
 
@@ -97,19 +97,20 @@ def token_counts(texts: Sequence[str], model: str) -> list[int]:
 def compare(
     metric: str, candidate: Any, references: Any, settings: Mapping[str, Any] | None = None
 ) -> Answer:
-    """Score a candidate against its references, and explain the score.
+    """Score a candidate against its references and explain the score.
 
     Raises:
-        TypeError, ValueError: a text or a setting is refused.
+        TypeError, ValueError: a text or a setting is not valid.
         OSError: the model cannot be loaded.
     """
     settings = check_settings(metric, settings)
     if not isinstance(references, list):
-        raise TypeError("references must be a list of texts")
+        raise TypeError(f"references must be a list of strings, got {type(references).__name__}")
     pairs = check_pairs([candidate], [references])
     limits.check_group("the candidate", candidate, references)
     if not all(text.strip() for text in (candidate, *references)):
-        raise ValueError(f"the {'reference' if candidate.strip() else 'candidate'} is empty")
+        side = "reference" if candidate.strip() else "candidate"
+        raise ValueError(f"the {side} is empty; enter a text")
     model = settings["model_name_or_path"]
     limits.check_compared(token_counts([candidate, *references], model), model)
     with LOCK:
@@ -120,7 +121,7 @@ def compare(
         scores = scorer.score([candidate] * len(references), references, **settings)["scores"]
         closest = scores.index((max if result["higher_is_better"] else min)(scores))
         options = settings
-        if "idf" in vars(scorer.settings):  # explained with the weights that all references give
+        if "idf" in vars(scorer.settings):  # explain with the weights of all references
             options = {**settings, "idf": statistics.idf_tables(metric_settings)[1]}
         return Answer(
             metric=metric,
@@ -141,16 +142,12 @@ def compare(
 def score_in_parts(
     metric: str, pairs: Pairs, counts: Sequence[Sequence[int]], settings: Mapping[str, Any]
 ) -> Iterator[int | dict[str, Any]]:
-    """Yield the number of scored pairs after each part, and finally the whole result.
+    """Yield the number of scored pairs after each part, and finally the result.
 
-    Between two parts other visitors get their turn, and a disconnect is noticed. The token weights
-    come from all pairs, so that the scores equal the scores of one call of `compute`.
+    Other visitors are served between parts, and a disconnect stops the scoring. Token weights are
+    computed from all pairs, so the scores equal the scores of a single call of `compute`.
 
-    Args:
-        metric: its name.
-        pairs: checked.
-        counts: the tokens of each text of each pair.
-        settings: checked.
+    `pairs` and `settings` are checked. `counts`: number of tokens of each text of each pair.
     """
     with LOCK:
         scorer = load_scorer(metric, settings["model_name_or_path"])
@@ -181,7 +178,7 @@ def score_in_parts(
 
 
 def find_stats(scorer: Any, pairs: Pairs, settings: Any, statistics: Any) -> BaselineStats | None:
-    """Return the statistics of unrelated texts by the package's baseline, if it fits."""
+    """Return the package's baseline for these settings and numbers of references, if any."""
     counts = Counter(pairs.counts)
     stats = most_frequent(scorer.baseline_stats(settings, statistics, None, counts), counts)
     return stats and stats[settings.names[0]]

@@ -1,6 +1,6 @@
-"""The settings of the demo, described in settings.toml, and their components.
+"""Settings of the demo and their controls, described in settings.toml.
 
-Names, defaults and checks come from the metrics' settings.
+Names, defaults and checks come from the settings of the metrics.
 """
 
 from __future__ import annotations
@@ -16,32 +16,32 @@ import gradio as gr
 from infolm_metric import BaryScorer, InfoLMScorer, MENLIScorer, measures
 
 SCORERS: dict[str, Any] = {"infolm": InfoLMScorer, "baryscore": BaryScorer, "menli": MENLIScorer}
-DEFAULTS = {"model_name_or_path": "bundled"}  # of the demo, which override the metric's
+DEFAULTS = {"model_name_or_path": "bundled"}  # override the defaults of the metrics
 LABELS = {
-    "infolm": "InfoLM: what a language model expects in each word’s place",
-    "baryscore": "BaryScore: how far apart the words lie inside the model",
-    "menli": "MENLI: whether each text follows from the other",
+    "infolm": "InfoLM: compares predictions for the masked words",
+    "baryscore": "BaryScore: compares contextual embeddings of the words",
+    "menli": "MENLI: checks whether each text entails the other",
 }
 PARAMETERS = ("alpha", "beta")
 WORDS = tomllib.loads(Path(__file__).with_name("settings.toml").read_text())
 WORDS["information_measure"]["values"] = [(measure, measure) for measure in measures.MEASURES]
 QUIET: dict[str, Any] = {"api_visibility": "private", "queue": False, "show_progress": "hidden"}
-"""Options of events that only rearrange the demo."""
+"""Options of events that only change the layout."""
 
 
 @dataclass(frozen=True)
 class Control:
-    """Control of a setting: a choice with words for each value, or a number in a range."""
+    """Control of a setting: a menu with a label for each value, or a number in a range."""
 
     label: str
     info: str | None = None
     words: Mapping[Any, str] | None = None
     range: tuple[float, float] | None = None
-    start: float | None = None  # if the setting has no default
+    start: float | None = None  # initial value of a setting without a default
 
 
 def _control(metric: str, values: Sequence[Any] = (), **fields: Any) -> Control:
-    """Return a control with the values that have no list of metrics, or list this metric."""
+    """Return a control with the values that this metric accepts."""
     words = {value: label for value, label, *metrics in values if metric in (metrics or [metric])}
     return Control(words=words or None, **fields)
 
@@ -52,20 +52,20 @@ CONTROLS = {
     for metric in SCORERS
 }
 CONTROL_KEYS = [(metric, name) for metric, controls in CONTROLS.items() for name in controls]
-"""The controls in the order of the demo."""
+"""Metric and setting of each control, in the order of the demo."""
 
 
 def check_settings(metric: str, settings: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return the checked settings of a request, with the demo's defaults.
+    """Check the settings of a request and add the demo's defaults.
 
     Raises:
-        TypeError, ValueError: the metric or a setting is unknown, or a value is wrong.
+        TypeError, ValueError: the metric or a setting is unknown, or a value is not valid.
 
     >>> check_settings("baryscore", {"idf": False})
     {'model_name_or_path': 'bundled', 'idf': False}
     >>> check_settings("infolm", {"device": "cuda"})
     Traceback (most recent call last):
-    ValueError: unknown setting 'device' of infolm; there are information_measure, alpha, ...
+    ValueError: unknown setting 'device' of infolm; choose from information_measure, alpha, ...
     """
     if not isinstance(metric, str) or metric not in CONTROLS:
         raise ValueError(f"metric must be one of {', '.join(CONTROLS)}, got {metric!r:.60}")
@@ -75,12 +75,12 @@ def check_settings(metric: str, settings: Mapping[str, Any] | None) -> dict[str,
     for name, value in (settings or {}).items():
         if name not in controls:
             choices = ", ".join(controls)
-            raise ValueError(f"unknown setting {name!r:.60} of {metric}; there are {choices}")
+            raise ValueError(f"unknown setting {name!r:.60} of {metric}; choose from {choices}")
         if (words := controls[name].words) and value not in [*words]:
             choices = ", ".join(map(str, words))
             raise ValueError(f"{name} must be one of {choices}, got {value!r:.60}")
     settings = {**DEFAULTS, **(settings or {})}
-    if metric == "infolm":  # without parameters that the measure does not have
+    if metric == "infolm":  # ignore parameters that the measure does not have
         measure = settings.get("information_measure", default(metric, "information_measure"))
         parameters = _parameter_names(measure)
         settings = {k: v for k, v in settings.items() if k not in PARAMETERS or k in parameters}
@@ -88,17 +88,17 @@ def check_settings(metric: str, settings: Mapping[str, Any] | None) -> dict[str,
     ranges = {name: control.range for name, control in controls.items() if control.range}
     for name, (low, high) in ranges.items():
         if not low <= getattr(metric_settings, name) <= high:
-            raise ValueError(f"{name} must lie between {low:g} and {high:g}, got {settings[name]}")
+            raise ValueError(f"{name} must be between {low:g} and {high:g}, got {settings[name]}")
     return settings
 
 
 def default(metric: str, name: str) -> Any:
-    """Return the demo's default of a setting."""
+    """Return the default of a setting in the demo."""
     return DEFAULTS.get(name, getattr(SCORERS[metric]().settings, name))
 
 
 def make_controls(label: str, metric: str) -> tuple[gr.Radio, list[Any]]:
-    """Create the choice of a metric and, folded, all controls in the order of CONTROL_KEYS."""
+    """Create the menu of metrics and a folded section of all controls, ordered as CONTROL_KEYS."""
     radio = gr.Radio([(words, name) for name, words in LABELS.items()], value=metric, label=label)
     groups, controls = {}, {}
     with gr.Accordion("Settings", open=False):
@@ -119,7 +119,7 @@ def make_controls(label: str, metric: str) -> tuple[gr.Radio, list[Any]]:
 
 
 def read_settings(metric: str, values: Sequence[Any]) -> dict[str, Any]:
-    """Return the settings in the values of the controls, without emptied numbers."""
+    """Return the settings of a metric from the values of all controls; skip empty numbers."""
     items = zip(CONTROL_KEYS, values, strict=True)
     return {name: v for (group, name), v in items if group == metric and v is not None}
 
@@ -136,7 +136,7 @@ def _component(metric: str, name: str) -> Any:
 
 
 def _show_measure(measure: str) -> list[Any]:
-    """Return updates with the description of a measure, and its parameters made visible."""
+    """Return updates that describe a measure and show the controls of its parameters."""
     parameters = _parameter_names(measure)
     numbers = [gr.update(visible=name in parameters) for name in PARAMETERS]
     return [gr.update(info=_describe(measure)), *numbers]
@@ -147,6 +147,6 @@ def _parameter_names(measure: str) -> list[str]:
 
 
 def _describe(measure: str) -> str:
-    """Describe a measure in a sentence."""
+    """Return a one-sentence description of a measure."""
     words = measures.MEASURES[measure].description
     return f"{words[:1].upper()}{words[1:]}. p: the reference, q: the candidate."

@@ -96,7 +96,7 @@ def test_the_study_scores_goes_on_and_prints_its_tables(run, data, tmp_path, mon
         run("study", "score", data, *paths, "--share", share, "--metrics", *names)
     assert run("study", "score", data, *paths, "--metrics", *names) == ""
     tables = run("study", "agree", data, *paths, "--resamples", 20)
-    for title in ("WebNLG 2020: r over systems", "WebNLG 2020: tau over texts", "WMT 2015: tau"):
+    for title in ("WebNLG 2020: system-level r", "WebNLG 2020: segment-level tau", "WMT 2015"):
         assert title in tables
     assert "| BaryScore |" in tables and "de-en correctness" in tables
     assert "Chosen: MENLI with" in run("study", "choose", data, *paths)
@@ -106,7 +106,7 @@ def test_the_study_scores_goes_on_and_prints_its_tables(run, data, tmp_path, mon
     monkeypatch.setattr(study, "ENTRIES", entries)
     attacks = ("--attacks", tmp_path / "attacks.jsonl")
     assert "| MENLI with BaryScore uniform 0.5 |" in run("study", "trade", data, *paths, *attacks)
-    (table,) = (tmp_path / "results").glob("attacks*.csv")
+    (table,) = (tmp_path / "results").glob("detected*.csv")
     for figure, options in (("trade", ("--csv", table)), ("comparison", ())):
         run("figures", figure, tmp_path / f"{figure}.svg", *options)
         assert (tmp_path / f"{figure}.svg").stat().st_size > 10_000
@@ -115,7 +115,7 @@ def test_the_study_scores_goes_on_and_prints_its_tables(run, data, tmp_path, mon
 def test_published_correlations_are_found_missing_on_other_data(data, monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", ["study", "published", str(data)])
     assert study.main() == 1
-    assert "do NOT all agree" in capsys.readouterr().out
+    assert "NOT all reproduced" in capsys.readouterr().out
 
 
 def test_speed_is_measured(run, data, monkeypatch):
@@ -127,7 +127,7 @@ def test_speed_is_measured(run, data, monkeypatch):
     file, limits = data / "webnlg2020.en.jsonl", ("--pairs", 2, "--repeats", 1)
     rates = run("speed", "rates", file, *limits, "--only", "bundled, 10 tokens")
     assert "| bundled, 10 tokens," in rates
-    assert "BERTScore" in run("speed", "beside", file, *limits)
+    assert "BERTScore" in run("speed", "peers", file, *limits)
     for what in ("sweep", "masks", "dtypes"):
         assert "| ---: |" in run("speed", what, file, *limits)
 
@@ -157,7 +157,7 @@ def test_a_checkout_gives_the_scores_that_it_gives(run, tmp_path):
 
 
 def test_a_mutant_has_a_verdict(tmp_path):
-    options = ("--rooms", "baryscore", "--tests", "tests/unit/baryscore/test_transport.py")
+    options = ("--components", "baryscore", "--tests", "tests/unit/baryscore/test_transport.py")
     printed("-m", "tools.mutants", tmp_path / "verdicts.csv", "--drawn", 1, *options, cwd=ROOT)
     header, verdict = (tmp_path / "verdicts.csv").read_text().splitlines()
-    assert header.startswith("room,file,line") and verdict.startswith("baryscore,")
+    assert header.startswith("component,file,line") and verdict.startswith("baryscore,")

@@ -22,7 +22,7 @@ PLOTS = {
     "baryscore": ["#moves"],
     "menli": [],
 }
-WORDS = {"infolm": "nine measures", "baryscore": "Move by move", "menli": "How far to trust it"}
+WORDS = {"infolm": "nine measures", "baryscore": "All moves", "menli": "Accuracy of the model"}
 BEYOND_THE_EDGE = """
 () => [...document.querySelectorAll('.gradio-container *')]
     .filter(element => element.checkVisibility({opacityProperty: true, visibilityProperty: true}))
@@ -120,7 +120,7 @@ def test_two_texts_are_compared_by_every_metric_with_enter(metric, page):
     expect(visible(page, ".signature textarea")).to_have_value(result["signature"])
     expect(visible(page, ".code")).to_contain_text(CANDIDATE)
     if metric == "menli":
-        expect(page.locator("#follows-rh")).to_contain_text("it follows (entailment)")
+        expect(page.locator("#follows-rh")).to_contain_text("yes (entailment)")
 
 
 def test_an_example_is_answered_and_menli_says_that_it_contradicts(page):
@@ -130,7 +130,7 @@ def test_an_example_is_answered_and_menli_says_that_it_contradicts(page):
     expect(page.locator("#candidate textarea")).to_have_value(example["candidate"])
     expect(page.locator("#score .verdict")).to_contain_text("unrelated texts")
     compare_by(page, "menli")
-    expect(page.locator("#score .verdict")).to_have_text("They contradict each other")
+    expect(page.locator("#score .verdict")).to_have_text("The texts contradict each other")
 
 
 def test_another_measure_is_answered_at_once_and_a_wrong_parameter_is_refused(page):
@@ -160,7 +160,7 @@ def test_another_measure_is_answered_at_once_and_a_wrong_parameter_is_refused(pa
     ("candidate", "reference", "words"),
     [
         ("", REFERENCE, "the candidate is empty"),
-        (f"{ATTACK} cat", f"{ATTACK} **dog**", "The model cannot read this"),
+        (f"{ATTACK} cat", f"{ATTACK} **dog**", "This score is not meaningful"),
     ],
 )
 def test_what_is_refused_or_cannot_be_read_is_said_and_markup_is_text(
@@ -179,7 +179,7 @@ def test_more_references_can_be_given_and_the_closest_counts(page):
     visible(page, "text='More references'").click()
     page.get_by_label("Reference 2").fill(CANDIDATE)
     page.get_by_label("Reference 2").press("Enter")
-    expect(page.locator(".verdict")).to_have_text("The same as a copy")
+    expect(page.locator(".verdict")).to_have_text("Same score as an identical text")
 
 
 # Stale answers.
@@ -252,7 +252,7 @@ def test_a_file_that_is_refused_is_told_of_and_markup_in_one_is_text(page, tmp_p
     expect(page.locator("#candidate-column input")).to_have_value("prediction")
     page.locator("#score-file").click()
     expect(page.locator("#file-state .refused")).to_contain_text("<script>document.title")
-    choose(page, "Columns of references (one or more)", "<script>")
+    choose(page, "Reference columns (one or more)", "<script>")
     page.locator("#score-file").click()
     expect(page.locator("#pairs")).to_contain_text("<script>document.title")
     assert (page.title(), page.locator("img[src=x]").count()) == (title, 0)
@@ -276,7 +276,7 @@ def test_everything_is_reached_by_keyboard(page):
             break
     targets = {"candidate", "reference-1", "metric", "compare"}
     assert targets <= stops
-    for words in ("Compare", "An unrelated text", "More references", "Settings", "Details"):
+    for words in ("Compare", "Unrelated texts", "More references", "Settings", "Details"):
         assert any(stop.startswith(words) for stop in stops), (words, stops)
     page.locator("input[type=radio]").first.focus()
     page.keyboard.press("Tab")

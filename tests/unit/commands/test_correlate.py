@@ -107,7 +107,7 @@ def test_rows_without_systems_are_correlated_all_together(correlate):
     scored = [row for at, row in enumerate(rows) if at not in (3, 5)]
     expected = stats.pearsonr(*([row[name] for row in scored] for name in ("score", "bleu")))
     assert re.search(rf"score +bleu +{expected.statistic:.3f} ", output)
-    assert "18 texts;" in output and "score: 2 texts left out" in output
+    assert "18 texts." in output and "score: 2 texts dropped" in output
     assert "Text level, all texts together" in output and "System level" not in output
 
 
@@ -138,7 +138,7 @@ def test_correlate_says_what_it_left_out(correlate):
     person = {**gap[0], "system": "person", "prediction": None, "is_human": True}
     write_lines(Path("rows.jsonl"), [*gap, person])
     output = correlate("rows.jsonl", "--no-metric", "--level", "system")
-    assert "fluency: 1 samples left out" in output and "Text level" not in output
+    assert "fluency: 1 samples dropped" in output and "Text level" not in output
     assert "1 rows of human texts were passed over." in output
 
 
@@ -170,10 +170,10 @@ REFUSED = [
     (ROWS, ["--seed", "-1"], "seed must be at least 0"),
     (ROWS, ["--against", "x"], "unknown metric to test against 'x'; known: 'fisher_rao_distance'"),
     (ROWS, ["--no-metric", "--against", "x"], "known: 'bleu', 'ter', 'length'"),
-    (ROWS, ["--plot", "figure.pgn"], "unknown format of a plot 'pgn'; did you mean 'png'"),
+    (ROWS, ["--plot", "figure.pgn"], "unknown plot format 'pgn'; did you mean 'png'"),
     (ROWS, ["--plot", "nowhere/figure.png"], "cannot write nowhere/figure.png: no folder"),
     (ROWS, ["--rescale-with-baseline"], "unrecognized arguments: --rescale-with-baseline"),
-    (last(id=0), [], "rows.jsonl, line 20: system 'odd' has a text for id '0' already, in"),
+    (last(id=0), [], "rows.jsonl, line 20: a second text of system 'odd' for id '0', after"),
     (scored_as("length"), [], "a metric is named 'length'"),
     (scored_as("fisher_rao_distance"), [], "two metrics are named 'fisher_rao"),
     (UNNAMED, ["--level", "system"], "the system level needs the system of each row"),

@@ -76,7 +76,7 @@ def test_scores_made_elsewhere_need_no_metric(infolm, cases):
 
 REFUSED = [
     (["robustness", "cases.jsonl", "--size", "2"], "unrecognized arguments: --size 2"),
-    (["robustness", "cases.jsonl", "--idf", "separate"], "idf='separate' weighs candidates"),
+    (["robustness", "cases.jsonl", "--idf", "separate"], "idf='separate' would compute"),
     (["robustness", "cases.jsonl", "--scores", "bleu"], "no column 'bleu.paraphrase'"),
     (["robustness", "cases.jsonl", "--lower-is-better", "bleu"], "bleu: no such column; add"),
     (["robustness", "cases.jsonl", "--json", "--markdown"], "not allowed with argument"),

@@ -133,7 +133,7 @@ REFUSED = [
     ({"human": {"fluency": INFINITE}}, "'fluency' must be finite"),
     ({"metrics": {"bleu": -INFINITE}}, "'bleu' must be finite"),
     ({"length": INFINITE}, "length must be finite"),
-    ({"human": {"fluency": np.arange(48.0)}}, r"one shape .* got \[48\] and \[6, 8\]"),
+    ({"human": {"fluency": np.arange(48.0)}}, r"same shape, .* got \[48\] and \[6, 8\]"),
     (
         {"human": {"f": np.arange(6.0)}, "metrics": {"m": np.arange(6.0)}, "length": None,
          "levels": ["system"]},
@@ -180,9 +180,9 @@ def test_the_notes_say_what_the_figures_rest_on():
     human["coverage"][1, 2] = np.nan
     table = agreement(human, metrics, levels=["system"], resamples=20, seed=2)
     text = "\n".join(notes(table))
-    assert "8 samples or 7 samples; in brackets 95%" in text and "seed 2" in text
-    assert "coverage: 1 samples left out" in text and "fluency: 0" not in text
-    assert "at the system level the fraction" in text and "at the text level" not in text
+    assert "8 samples or 7 samples. Brackets: 95%" in text and "seed 2" in text
+    assert "coverage: 1 samples dropped" in text and "fluency: 0" not in text
+    assert "accuracy (system level)" in text and "accuracy (text level)" not in text
     assert "Williams" not in text and "given length" not in text and "threshold" not in text
     longest = "\n".join(notes(agreement(human, metrics, length=length, resamples=20)))
     assert "Williams" in longest and "given length" in longest and "threshold" in longest
@@ -190,5 +190,5 @@ def test_the_notes_say_what_the_figures_rest_on():
     flat = {"fluency": grids()[0]["fluency"].ravel()}
     texts = agreement(flat, {"mine": metrics["mine"].ravel()}, resamples=20)
     text = "\n".join(notes(texts))
-    assert "48 texts;" in text
+    assert "48 texts." in text
     assert not any(words in text for words in ("level", "threshold", "not defined"))

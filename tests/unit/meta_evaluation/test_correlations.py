@@ -171,14 +171,14 @@ def with_value(side, place, value):
 REFUSED_BY_ALL = [
     (with_length(), ("system", "omit"), "unknown missing 'omit'"),
     ([grid.ravel() for grid in with_length()], ("system",), "needs the system of each row"),
-    ([grid[None] for grid in with_length()], ("system",), r"one shape .* got \[1, 6, 9\]"),
+    ([grid[None] for grid in with_length()], ("system",), r"same shape, .* got \[1, 6, 9\]"),
     ([with_length()[0], with_length()[1][:, 1:], with_length()[2]], ("system",),
      r"human and metric .* got \[6, 9\] and \[6, 8\]"),
     (with_value(0, (0, 0), np.inf), ("system",), "human must be finite"),
     (with_value(1, (0, 0), -np.inf), ("system",), "metric must be finite"),
-    (with_value(0, slice(None), np.nan), ("system", "available"), "no score at all"),
+    (with_value(0, slice(None), np.nan), ("system", "available"), "has no scores"),
     (with_value(0, 2, np.nan), ("system",), "no sample .* missing='available'"),
-    (with_value(0, 2, np.nan), ("system", "available"), "a system has no score at all"),
+    (with_value(0, 2, np.nan), ("system", "available"), "a system has no scores"),
 ]  # fmt: skip
 
 
@@ -191,10 +191,10 @@ def test_every_statistic_refuses_the_same(name, sides, options, message):
 
 REFUSED_BY_ONE = [
     (lambda h, m, z: correlation(h, m, "pearsn"), "'pearsn'; did you mean 'pearson'"),
-    (lambda h, m, z: partial_correlation(h, m, z[:, 1:]), "human and covariate .* one shape"),
+    (lambda h, m, z: partial_correlation(h, m, z[:, 1:]), "human and covariate .* same shape"),
     (lambda h, m, z: partial_correlation(h, m, z * np.inf), "covariate must be finite"),
-    (lambda h, m, z: partial_correlation(h, m, z[:1]), "human and covariate .* one shape"),
-    (lambda h, m, z: correlation(h[0, :1], m[0, :1], level="text"), "fewer than two texts"),
+    (lambda h, m, z: partial_correlation(h, m, z[:1]), "human and covariate .* same shape"),
+    (lambda h, m, z: correlation(h[0, :1], m[0, :1], level="text"), "at least two texts"),
     (lambda h, m, z: COEFFICIENTS["pearson"](h / 0, m), "x must be finite"),
     (lambda h, m, z: COEFFICIENTS["kendall"](h, -m / 0), "y must be finite"),
     *(

@@ -50,8 +50,8 @@ def test_the_names_are_in_the_figure(table, tmp_path, monkeypatch):
 
 
 REFUSED = [
-    ("figure.pgn", "pearson", "unknown format of a plot 'pgn'; did you mean 'png'"),
-    ("figure", "pearson", "unknown format of a plot ''"),
+    ("figure.pgn", "pearson", "unknown plot format 'pgn'; did you mean 'png'"),
+    ("figure", "pearson", "unknown plot format ''"),
     ("figure.png", "pearsn", "unknown statistic 'pearsn'; did you mean 'pearson'"),
 ]
 

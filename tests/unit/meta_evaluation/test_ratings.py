@@ -94,7 +94,7 @@ def test_csv_has_scores_in_columns_with_dots_or_named_ones(tmp_path):
     ratings = read_ratings(path)
     assert list(ratings.human) == ["fluency"]
     assert ratings.metrics["bleu"].tolist() == [[10, 20], [30, 50]]
-    with pytest.raises(ValueError, match="rows.csv, line 2: column 'system' must hold numbers"):
+    with pytest.raises(ValueError, match="rows.csv, line 2: column 'system' must contain numbers"):
         read_ratings(path, metrics=["system"])
     other_ratings = read_ratings(path, criteria=["speed"], metrics=["human.fluency"])
     assert other_ratings.human["speed"].tolist() == [[9, 8], [7, 5]]
@@ -118,7 +118,7 @@ def test_a_whole_number_is_the_same_id_with_and_without_a_fraction():
     assert read_ratings(table).samples == ("1", "2")
     assert read_ratings([*table[:2], *rows()[2:]]).samples == ("1", "2")
     assert read_ratings(table).select([1.0]).samples == ("1",)
-    with pytest.raises(ValueError, match="at least two of 'id', got 1$"):
+    with pytest.raises(ValueError, match="at least two values of 'id', got 1$"):
         read_ratings(table, exclude_ids=[1.0])
 
 
@@ -193,45 +193,45 @@ def test_a_number_is_the_same_as_a_number_and_as_json_writes_it(number):
 
 @pytest.mark.parametrize("value", ["1_0", "٣", "1,5", "+1", ".5", "0x1", "five", True, "true", [1]])
 def test_what_json_reads_as_no_number_is_refused_with_its_row(value):
-    with pytest.raises(ValueError, match="row 4: column 'fluency' must hold numbers"):
+    with pytest.raises(ValueError, match="row 4: column 'fluency' must contain numbers"):
         read_ratings(rows(human={"fluency": value, "relevance": 1}))
 
 
 @pytest.mark.parametrize("value", [math.inf, -math.inf, math.nan, "Infinity", "NaN", "1e400"])
 @pytest.mark.parametrize("group", ["human", "metrics"])
 def test_a_number_that_is_not_finite_is_refused_with_its_row(group, value):
-    with pytest.raises(ValueError, match="row 4: column 'name' is .*, not a finite number"):
+    with pytest.raises(ValueError, match="row 4: column 'name' must contain finite numbers"):
         read_ratings(rows(**{group: {"name": value}}))
 
 
 REFUSED = [
     # a row
-    (rows(human={"fluency": 10**400}), {}, "row 4: column 'fluency' must hold numbers"),
-    (rows(id="1"), {}, "row 4: system 'B' .* id '1' already, in row 3"),
+    (rows(human={"fluency": 10**400}), {}, "row 4: column 'fluency' must contain numbers"),
+    (rows(id="1"), {}, "row 4: .* system 'B' for id '1', after row 3"),
     (rows(prediction=None), {}, "row 4: 'prediction' must be a string, got None"),
-    (rows(system=None), {}, "row 4: 'system' must be a name"),
-    (rows(id=1.5), {}, "row 4: 'id' must be a name"),
+    (rows(system=None), {}, "row 4: 'system' must be a string"),
+    (rows(id=1.5), {}, "row 4: 'id' must be a string"),
     (rows(reference="x"), {}, "row 4: expected only one of the columns"),
     (rows(is_human="maybe"), {}, "row 4: 'is_human' .* got 'maybe'"),
     (unnamed(system="A", id=1), {}, "row 1: no column 'system'"),
-    ([{"system": "A", "id": 1, "human": {"f": 1}}] * 2, {}, "a text for id '1' already"),
+    ([{"system": "A", "id": 1, "human": {"f": 1}}] * 2, {}, "second text of system 'A' for id '1'"),
     (every_row(human=None, metrics=None), {}, "row 1: no human scores; .*--criterion"),
     (every_row(human="{'fluency': nan}"), {}, "row 1: 'human' .*, human.NAME"),
     (every_row(human="{1, 2}"), {}, "row 1: 'human' .*, human.NAME"),
-    (["text"], {}, "row 1: a dictionary is needed, got str"),
+    (["text"], {}, "row 1 must be a dictionary, got str"),
     # a column
-    (rows(), {"criteria": ["fluidity"]}, "row 1: no human score 'fluidity'.* 'fluency'"),
-    (rows(), {"metrics": ["ter"]}, "row 1: no metrics score 'ter'.* 'bleu'"),
+    (rows(), {"criteria": ["fluidity"]}, "row 1: no human score or column 'fluidity'.* 'fluency'"),
+    (rows(), {"metrics": ["ter"]}, "row 1: no metrics score or column 'ter'.* 'bleu'"),
     (unnamed(), {"exclude_systems": ["A"]}, "row 1: no column 'system'"),
     (unnamed(), {"exclude_ids": ["1"]}, "row 1: no column 'id'"),
     # what is left
-    (rows()[:2], {}, "at least two of 'system', got 1$"),
-    (rows()[::2], {}, "at least two of 'id', got 1$"),
-    ([PERSON, *rows()[:2]], {}, "got 1 besides 1 human texts"),
-    ([], {}, "at least two of 'id', got 0"),
+    (rows()[:2], {}, "at least two values of 'system', got 1$"),
+    (rows()[::2], {}, "at least two values of 'id', got 1$"),
+    ([PERSON, *rows()[:2]], {}, "got 1 .1 human texts"),
+    ([], {}, "at least two values of 'id', got 0"),
     (every_row(human={"fluency": 7}), {}, "'fluency': all 4 values are 7"),
-    (every_row(metrics={"bleu": None}), {}, "'bleu': no values at all"),
-    (every_row(metrics={"fluency": 1}), {}, "'fluency' is a criterion and a metric"),
+    (every_row(metrics={"bleu": None}), {}, "'bleu': no values"),
+    (every_row(metrics={"fluency": 1}), {}, "'fluency' is both a criterion and a metric"),
     # who is left out
     (rows(), {"exclude_systems": ["b"]}, "unknown system to exclude 'b'"),
     ([PERSON, *rows()], {"exclude_systems": ["poeple"]}, "did you mean 'people'"),

@@ -247,7 +247,7 @@ REFUSED = [
     (compared(one=np.append(np.arange(5.0), np.inf)), "one must be finite"),
     (compared(other=np.arange(1.0)), r"human and other .* got \[6\] and \[1\]"),
     (compared(one=np.array([1, 2, 3, *[np.nan] * 3])), "at least 4 systems, got 3"),
-    (lambda: compare_metrics(*[np.ones((6, 2))] * 3), "human must hold the systems' means"),
+    (lambda: compare_metrics(*[np.ones((6, 2))] * 3), "human must have the shape"),
     (lambda: williams_test(0.5, 0.4, 0.3, 3), "at least 4 systems"),
     (lambda: williams_test(1.5, 0, 0, 9), "r12"),
     (lambda: soft_pairwise_accuracy(*grids(), permutations=0), "permutations must be at least"),
@@ -256,7 +256,7 @@ REFUSED = [
         (lambda test=test, arguments=arguments: test(*arguments), message)
         for test in (paired_bootstrap, approximate_randomization)
         for arguments, message in (
-            (([1.0], [1.0, 2.0]), "equally long"),
+            (([1.0], [1.0, 2.0]), "same length"),
             (([1.0, np.nan], [1.0, 2.0]), "finite"),
             (([1.0], [2.0]), "from two on"),
             (([1.0, 3.0], [1.0, 2.0], 0), "resamples must be at least 1, got 0"),

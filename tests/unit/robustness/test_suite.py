@@ -151,8 +151,8 @@ def test_all_that_can_be_refused_is_refused_before_anything_is_scored(monkeypatc
     toy = {"toy": ToyScorer()}
     for cases, scorers, columns, word in (
         ([], toy, [], "no cases"),
-        (CASES, toy, [ExternalScores("toy", scores)], "two metrics are called 'toy'"),
-        (CASES, toy, [ExternalScores("bleu", scores)] * 2, "two metrics are called 'bleu'"),
+        (CASES, toy, [ExternalScores("toy", scores)], "two metrics are named 'toy'"),
+        (CASES, toy, [ExternalScores("bleu", scores)] * 2, "two metrics are named 'bleu'"),
         (CASES, toy, [ExternalScores("bleu", scores[1:])], f"scores of {len(CASES)} cases"),
         (CASES, toy, [ExternalScores("bleu", infinite)], "infinite scores"),
         (CASES, toy | {"mine": InfoLMScorer(idf="separate")}, [], "separate"),

@@ -24,7 +24,7 @@ PAGE = ROOT / "space" / "page"
 MODULES = sorted(path.stem for path in PAGE.glob("*.py") if path.stem != "__init__")
 PAIR = ("The cat slept on the sofa.", ["A cat was asleep on the couch."])
 EXAMPLES = {row["name"]: (row["candidate"], [row["reference"]]) for row in compare_tab.EXAMPLES}
-PARAPHRASE = EXAMPLES["A paraphrase that shares no word"]
+PARAPHRASE = EXAMPLES["Paraphrase without shared words"]
 ATTACK = "<script>document.title='taken'</script><img src=x onerror=\"document.title='taken'\">"
 
 
@@ -86,9 +86,9 @@ WRONG_SETTINGS = [
     ("baryscore", {"idf": "/etc/passwd"}, "must be one of"),
     ("infolm", {"symmetrize": ["none"]}, "must be one of"),
     ("infolm", {"temperature": 0.0}, "temperature must be > 0"),
-    ("infolm", {"temperature": 101.0}, "temperature must lie between"),
+    ("infolm", {"temperature": 101.0}, "temperature must be between"),
     ("infolm", {"temperature": "hot"}, "temperature must be a number"),
-    ("infolm", {"interpolation": 1.0}, "interpolation must lie between"),
+    ("infolm", {"interpolation": 1.0}, "interpolation must be between"),
     ("infolm", {"information_measure": "renyi_divergence", "alpha": -1}, "any number > 0"),
 ]
 
@@ -106,11 +106,11 @@ WRONG_TEXTS = [
     ("a", [None], "must be a string"),
     ("a\ud800", ["a"], "surrogate"),
     ("x" * 1_001, ["a"], "1,001 characters"),
-    ("a " * 64, ["a"], "the candidate has 66 tokens, and at most 64"),
-    ("a", ["b " * 60] * 3, "186 tokens together, and at most 128"),
+    ("a " * 64, ["a"], "the candidate has 66 tokens, but at most 64"),
+    ("a", ["b " * 60] * 3, "186 tokens together, but at most 128"),
     ("a", ["b", "c " * 64], "the reference 2 has 66 tokens"),
     ("a", [], "at least one"),
-    ("a", ["b"] * 6, "6 references, and at most 5"),
+    ("a", ["b"] * 6, "6 references, but at most 5"),
 ]
 
 
@@ -187,7 +187,7 @@ def test_the_nine_measures_and_the_curves_hold_the_score_itself():
     (score,) = (score for name, score, *_ in rows if name == "ab_divergence (1, -0.5)")
     assert float(score) == pytest.approx(answer.score, rel=1e-3)
     for curve, name in ((temperature, "temperature"), (interpolation, "interpolation")):
-        choice = curve["value"].query("line == 'your choice'")
+        choice = curve["value"].query("line == 'current value'")
         assert list(choice["score"]) == pytest.approx([0.0, answer.score], abs=1e-6), name
     assert {0.0, 0.5} & {*alpha["value"]["alpha"]} == set() and beta["visible"]
     *_, alpha, beta = compare("infolm", *PAIR).view.updates
@@ -206,7 +206,7 @@ def test_bars_colours_and_the_scale_show_the_numbers_of_the_explanation():
     assert f'class="fill" style="width:{100 * answer.score:.2f}%"' in card
     assert f'style="left:{100 * low:.1f}%;width:{100 * high - 100 * low:.1f}%"' in card
     with gr.Blocks():
-        _, controls = settings.make_controls("Compared by", "infolm")
+        _, controls = settings.make_controls("Metric", "infolm")
     assert any("q: the candidate." in (control.info or "") for control in controls)
     assert (appearance.number(0.5), appearance.number(0.0005)) == ("0.5000", "0.0005")
 
@@ -220,21 +220,21 @@ def test_bars_colours_and_the_scale_show_the_numbers_of_the_explanation():
 
 VERDICTS = [
     ("infolm", *PARAPHRASE, "Far closer than unrelated texts"),
-    ("infolm", *EXAMPLES["An unrelated text"], "Hardly closer than unrelated texts"),
-    ("infolm", PAIR[0], [PAIR[0]], "The same as a copy"),
-    ("infolm", "yes", ["no"], "The model cannot read this"),
+    ("infolm", *EXAMPLES["Unrelated texts"], "Hardly closer than unrelated texts"),
+    ("infolm", PAIR[0], [PAIR[0]], "Same score as an identical text"),
+    ("infolm", "yes", ["no"], "This score is not meaningful"),
     ("infolm", PAIR[0], [*PAIR[1], *["A dog ran."] * 4], "No verdict"),
     ("baryscore", *PARAPHRASE, "Far closer than unrelated texts"),
-    ("baryscore", PAIR[0], [PAIR[0]], "The same as a copy"),
+    ("baryscore", PAIR[0], [PAIR[0]], "Same score as an identical text"),
     ("menli", *PARAPHRASE, "Far closer than unrelated texts"),
     *(
-        ("menli", *EXAMPLES[name], "They contradict each other")
+        ("menli", *EXAMPLES[name], "The texts contradict each other")
         for name in EXAMPLES
-        if name.startswith(("Blind spot", "The same words"))
+        if name.startswith(("Blind spot", "Same words"))
     ),
-    *((metric, "ᏣᎳᎩ ᎦᏬᏂᎯᏍᏗ", ["ᚠᚢᚦ ᚨᚱᚲ"], "The model cannot read this") for metric in METRICS),
+    *((metric, "ᏣᎳᎩ ᎦᏬᏂᎯᏍᏗ", ["ᚠᚢᚦ ᚨᚱᚲ"], "This score is not meaningful") for metric in METRICS),
     *(
-        (metric, "asdf qwer zxcv uiop", ["lkjh gfds mnbv rewq"], "The model cannot read this")
+        (metric, "asdf qwer zxcv uiop", ["lkjh gfds mnbv rewq"], "This score is not meaningful")
         for metric in METRICS
     ),
 ]
@@ -254,10 +254,10 @@ def test_the_verdict_is_graded_by_unrelated_texts_and_given_to_what_can_be_read(
 
 def test_the_lessons_of_the_examples_hold():
     scores = {name: compare("infolm", *texts).score for name, texts in EXAMPLES.items()}
-    assert max(scores, key=scores.get) == "An unrelated text"
-    low = [name for name in scores if name.startswith(("Blind spot", "The same words"))]
+    assert max(scores, key=scores.get) == "Unrelated texts"
+    low = [name for name in scores if name.startswith(("Blind spot", "Same words"))]
     worst = max(scores[name] for name in low)
-    assert 0 < worst < scores["A paraphrase that shares no word"] / 2
+    assert 0 < worst < scores["Paraphrase without shared words"] / 2
 
 
 @pytest.mark.parametrize("metric", METRICS)
@@ -329,20 +329,20 @@ def test_a_cell_of_a_file_may_hold_a_list_and_columns_are_found_by_their_names(t
 WRONG_FILES = [
     ("a.txt", "a\n", "must end in"),
     ("a.csv.gz", "a\n", "must end in"),
-    ("a.csv", "", "there are no rows"),
-    ("a.csv", "prediction,reference\n", "there are no rows"),
+    ("a.csv", "", "the file has no rows"),
+    ("a.csv", "prediction,reference\n", "the file has no rows"),
     ("a.csv", 'prediction,reference\n"x,y\n', "a.csv, line 2: not valid CSV"),
     ("a.jsonl", "[1]\n", "line 1: not a JSON object"),
     ("a.jsonl", '{"prediction": 1, "reference": "a"}\n', "'prediction' must be a string"),
     ("a.jsonl", '{"prediction": "a", "reference": []}\n', "'reference' is an empty list"),
     ("a.jsonl", json.dumps({"prediction": "a", "reference": ["b"] * 6}), "6 references"),
-    ("a.csv", "prediction,other\na,b\n", "choose the column that holds the references"),
-    ("a.csv", "prediction,output,target\na,b,c\n", "choose the column that holds the candidates"),
-    ("a.csv", "output,reference,target\na,b,c\n", "choose the column that holds the references"),
-    ("a.csv", "prediction,reference\n" + "a,b\n" * 501, "501 rows or more, and at most 500"),
+    ("a.csv", "prediction,other\na,b\n", "cannot identify the reference column"),
+    ("a.csv", "prediction,output,target\na,b,c\n", "cannot identify the candidate column"),
+    ("a.csv", "output,reference,target\na,b,c\n", "cannot identify the reference column"),
+    ("a.csv", "prediction,reference\n" + "a,b\n" * 501, "501 rows or more, but at most 500"),
     ("a.csv", "prediction,reference\na," + "b " * 600 + "\n", "row 1 has 1,200 characters"),
     ("a.csv", "prediction,reference\na," + "b " * 200 + "\n", "row 1 has 202 tokens"),
-    ("a.csv", "prediction,reference\n" + ("b " * 90 + ",a\n") * 300, "% fewer rows"),
+    ("a.csv", "prediction,reference\n" + ("b " * 90 + ",a\n") * 300, "% of its rows"),
 ]
 
 
