@@ -143,7 +143,7 @@ def test_excluded_samples_and_human_texts_are_reported(correlate):
 
 
 def change_last_row(**changes) -> list[dict]:
-    """Return the rows with changes to the change_last_row one."""
+    """Return the rows with changes to the last one."""
     return [*ROWS[:-1], {**ROWS[-1], **changes}]
 
 
