@@ -61,9 +61,8 @@ def test_attack_gives_the_expected_sentence(row):
 @pytest.mark.parametrize("row", CHANGEABLE, ids=lambda row: f"{row['attack']}: {row['text']}")
 def test_only_unambiguous_words_are_changed(row):
     sentences = outcomes(row["text"], row["attack"])
-    words = set().union(
-        *(changed_words(row["text"], sentence, row["attack"]) for sentence in sentences)
-    )
+    changes = (changed_words(row["text"], sentence, row["attack"]) for sentence in sentences)
+    words = set().union(*changes)
     assert words == set(row["changes"])
 
 
