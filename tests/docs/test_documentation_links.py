@@ -91,14 +91,14 @@ def test_readme_is_short():
     assert len(content(Path("README.md")).splitlines()) <= MAX_README_LINES
 
 
-def test_readme_links_every_page_of_the_documentation():
+def test_readme_links_to_every_page_of_the_documentation():
     pages = {path for path in PAGES if path.parent == Path("docs")}
     linked = {file for file, _ in links(Path("README.md"))}
     assert pages <= linked, f"not linked: {sorted(map(str, pages - linked))}"
 
 
 @pytest.mark.parametrize("page", [path for path in PAGES if path.parent == Path("docs")], ids=str)
-def test_every_page_of_the_documentation_links_another(page):
+def test_every_page_of_the_documentation_links_to_another(page):
     assert {file for file, _ in links(page)} - {page}
 
 

@@ -61,9 +61,7 @@ def bundled_scorer(metric):
         if name != "model_revision"  # tests/unit/core/test_models.py covers it
     ],
 )
-def test_settings_table_shows_correctly_whether_a_setting_is_in_the_signature(
-    metric, name, tiny_bert, tiny_nli
-):
+def test_settings_table_marks_the_settings_in_the_signature(metric, name, tiny_bert, tiny_nli):
     folder = str(tiny_nli() if metric == "menli" else tiny_bert)
     value, options = {"model_name_or_path": (folder, {}), **CHANGED}[name]
     scorer = bundled_scorer(metric)

@@ -78,7 +78,9 @@ EXPLANATIONS = [
 
 
 @pytest.mark.parametrize(("metric", "settings", "why"), EXPLANATIONS)
-def test_endpoints_return_explained_scores(metric, settings, why, client, scorers, tmp_path):
+def test_endpoints_return_scores_with_explanations(
+    metric, settings, why, client, scorers, tmp_path
+):
     answer = client.predict(PAIR[0], [PAIR[1]], metric, settings, api_name="/score")
     expected = scorers[metric].score([PAIR[0]], [PAIR[1]], **(settings or {}))
     assert answer["score"] == pytest.approx(expected[metric], abs=1e-6)
@@ -139,7 +141,7 @@ def test_no_file_of_the_server_can_be_read(path, space_url):
 
 @pytest.mark.parametrize("name", ["path", "file url", "web url"])
 def test_only_uploads_are_accepted_as_files(name, space_url):
-    """Forged uploads cannot read files or addresses of the server, without checks of the client."""
+    """Bypass gradio_client: files and URLs of the server are not accepted as uploads."""
     places = {
         "path": {"path": __file__},
         "file url": {"path": "", "url": f"file://{__file__}"},
@@ -166,7 +168,7 @@ HOSTILE = [
 ]
 
 
-def test_concurrent_clients_get_correct_scores_among_hostile_ones(space_url, scorers):
+def test_concurrent_clients_get_correct_scores_despite_hostile_requests(space_url, scorers):
     metrics = list(scorers)
 
     def ask(number):

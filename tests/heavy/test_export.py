@@ -72,7 +72,7 @@ def resolve(requirements: Path) -> set[metadata.Distribution]:
 
 @pytest.mark.parametrize("metric", os.environ.get("SPACE_EXPORTS", "baryscore").split(","))
 def test_exported_space_runs_with_its_requirements_only(metric, folders, tmp_path):
-    """The environment links the installed packages that the requirements need, and no others."""
+    """Link only the installed packages that the requirements need into a new environment."""
     folder = folders[metric]
     venv.create(tmp_path / "env", symlinks=True)
     (site,) = (tmp_path / "env").glob("lib/python*/site-packages")

@@ -66,7 +66,7 @@ def test_no_file_contains_a_local_path():
     assert not lines, "\n".join(lines)
 
 
-def test_only_bundled_weights_exceed_1_megabyte_and_none_exceeds_48():
+def test_only_bundled_weights_exceed_1_mb_and_none_exceeds_48_mb():
     sizes = {path: (ROOT / path).stat().st_size for path in project_files()}
     assert {path for path, size in sizes.items() if size > 1_000_000} <= WEIGHTS
     assert max(sizes.values()) <= 48_000_000

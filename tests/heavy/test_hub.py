@@ -155,7 +155,7 @@ def test_pickle_with_code_is_rejected_without_running_it(hub, tiny_nli, tmp_path
 
 
 @pytest.mark.parametrize("largest", ["1GB", "40KB"])
-def test_signature_has_the_commit_of_a_hub_model(largest, hub, tiny_bert, tmp_path):
+def test_signature_of_a_hub_model_includes_its_commit(largest, hub, tiny_bert, tmp_path):
     folder = shutil.copytree(tiny_bert, tmp_path / "main")
     (folder / "model.safetensors").unlink()
     model = BertForMaskedLM.from_pretrained(tiny_bert)
@@ -184,9 +184,7 @@ print(json.dumps([result["infolm"], result["signature"]]))
 
 # 404: no such module; 401: no such repository; 503: out of service.
 @pytest.mark.parametrize("answer", [404, 401, 503, "unreachable", "offline"])
-def test_registered_metric_is_found_regardless_of_the_response_of_the_hub(
-    answer, hub, tiny_bert, tmp_path
-):
+def test_registered_metric_loads_regardless_of_the_hub_response(answer, hub, tiny_bert, tmp_path):
     register(tmp_path / "home/modules")
     hub.status = answer
     environment = {**hub.environment(tmp_path / "home"), "HF_UPDATE_DOWNLOAD_COUNTS": "0"}

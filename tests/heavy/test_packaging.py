@@ -16,7 +16,7 @@ from tests.processes import printed
 from tests.project_files import ROOT, project_files
 
 MAX_WHEEL_BYTES = 100_000_000
-HARNESSES = {"anyio", "inspect-ai", "lm-eval"}  # hosts of infolm_metric/integrations
+HARNESSES = {"anyio", "inspect-ai", "lm-eval"}  # frameworks that load infolm_metric/integrations
 LICENSES = {"LICENSE", "NOTICE"}
 PACKAGE = {str(path) for path in project_files() if path.parts[0] == "infolm_metric"}
 EXACT_PIN = re.compile(r"[\w-]+==[\d.]+(\.post\d+)?(; python_version (<|>=) \"3\.\d+\")?")
@@ -119,7 +119,7 @@ def test_requirements_pin_every_declared_dependency_exactly():
 
 
 def test_every_import_is_a_declared_dependency():
-    """A package installed only as a dependency of another may disappear with an update."""
+    """Packages installed only as dependencies of others may disappear with an update."""
     imported = set()
     for path in (ROOT / "infolm_metric").rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):

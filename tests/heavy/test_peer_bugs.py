@@ -105,7 +105,7 @@ def log_power_sum(log_p: Tensor, log_q: Tensor, s: float, t: float) -> float:
 
 
 @pytest.mark.parametrize("alpha", [-2.0, -0.5, 0.25, 0.5, 0.75, 1.5, 3.0])
-def test_alpha_divergence_is_positive_but_negative_in_the_paper(scorer, logs, alpha):
+def test_alpha_divergence_is_positive_although_the_printed_formula_is_negative(scorer, logs, alpha):
     power_sum = math.exp(log_power_sum(*logs, alpha, 1 - alpha))
     value = (1 - power_sum) / (alpha * (alpha - 1))
     assert value < 0
@@ -124,7 +124,7 @@ def printed_ab_divergence(log_p: Tensor, log_q: Tensor, alpha: float, beta: floa
 
 
 @pytest.mark.parametrize(("alpha", "beta"), [(0.5, 0.25), (2.0, 0.5), (-0.5, 2.0), (3.0, -1.0)])
-def test_ab_divergence_of_identical_texts_is_zero_but_not_in_the_paper(scorer, logs, alpha, beta):
+def test_ab_divergence_of_identical_texts_is_zero_unlike_in_the_paper(scorer, logs, alpha, beta):
     log_p, _ = logs
     assert abs(printed_ab_divergence(log_p, log_p, alpha, beta)) > 0.1
     _, copy = ONE
@@ -142,7 +142,7 @@ def test_ab_divergence_of_the_paper_converts_if_alpha_or_alpha_plus_beta_is_1(
     assert score == pytest.approx(expected, rel=1e-4)
 
 
-def test_gamma_divergence_approaches_kl_for_beta_near_0_not_1(scorer, logs):
+def test_gamma_divergence_approaches_kl_as_beta_approaches_0_not_1(scorer, logs):
     log_p, log_q = logs
     kl = (log_p.exp() * (log_p - log_q)).sum().item()
     for beta in (1e-6, -1e-6):
@@ -203,7 +203,7 @@ def test_float16_checkpoint_is_computed_in_float32_without_false_zeros(tiny_mode
 
 
 @pytest.mark.parametrize("idf", ["references", "separate"])
-def test_single_pair_with_idf_does_not_score_perfect(scorer, tiny_bert, literal, idf):
+def test_single_pair_with_idf_does_not_get_a_perfect_score(scorer, tiny_bert, literal, idf):
     assert peer(tiny_bert, *ONE, idf=True) == [0.0]
     exact = literal.score(*ONE, "kl_divergence", idf=False, symmetrize="none")
     with pytest.warns(UserWarning, match="one distinct text does not tell"):
@@ -215,7 +215,7 @@ def test_single_pair_with_idf_does_not_score_perfect(scorer, tiny_bert, literal,
 @pytest.mark.parametrize(
     ("candidate", "reference"), [("", REFERENCES[0]), (CANDIDATES[0], ""), (" ", REFERENCES[0])]
 )
-def test_empty_text_does_not_score_perfect(scorer, tiny_bert, literal, candidate, reference):
+def test_empty_text_does_not_get_a_perfect_score(scorer, tiny_bert, literal, candidate, reference):
     assert peer(tiny_bert, [candidate], [reference]) == [0.0]
     with pytest.warns(UserWarning, match="1 of 2 texts have no token of their own"):
         score = infolm(scorer, [candidate], [reference])
@@ -271,7 +271,7 @@ def head_rows(vocabulary):
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_vocabulary_head_runs_once_per_mask_but_at_every_position_in_the_peer(tiny_models, family):
+def test_vocabulary_head_runs_once_per_mask_unlike_in_the_peer(tiny_models, family):
     folder = tiny_models(family)
     tokenizer = AutoTokenizer.from_pretrained(folder)
     vocabulary = AutoConfig.from_pretrained(folder).vocab_size
@@ -299,7 +299,7 @@ def test_idf_separate_is_the_protocol_of_the_peer(scorer, tiny_bert, measure, pa
     assert values != approx_times(factor, infolm(scorer, *PAIRS, measure, **parameters))
 
 
-def test_identical_texts_score_zero_with_reference_idf_but_not_in_the_peer(scorer, tiny_bert):
+def test_identical_texts_score_zero_with_reference_idf_unlike_in_the_peer(scorer, tiny_bert):
     candidates = [*REFERENCES[:3], CANDIDATES[3]]
     assert infolm(scorer, candidates, REFERENCES, idf="references")[:3] == [0.0] * 3
     assert max(peer(tiny_bert, candidates, REFERENCES, idf=True)[:3]) < -1e-5
@@ -309,7 +309,7 @@ def test_identical_texts_score_zero_with_reference_idf_but_not_in_the_peer(score
 # Special tokens
 
 
-def test_special_token_in_a_text_is_masked_but_skipped_by_the_peer(scorer, tiny_bert, literal):
+def test_special_token_in_a_text_is_masked_unlike_in_the_peer(scorer, tiny_bert, literal):
     pair = ["The cat [SEP] sat."], REFERENCES[:1]
     exact = literal.score(*pair, "kl_divergence", symmetrize="none")
     assert infolm(scorer, *pair) == pytest.approx(exact, rel=1e-4)

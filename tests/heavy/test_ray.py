@@ -17,7 +17,7 @@ from tests.toy import TOY, ToyScorer
 
 os.environ.update(RAY_USAGE_STATS_ENABLED="0")
 os.environ.update(RAY_worker_niceness="0")  # otherwise other processes starve the workers
-ray = pytest.importorskip("ray", reason="Ray is an extra, and has no release for every Python")
+ray = pytest.importorskip("ray", reason="Ray is optional and does not support every Python version")
 
 ROWS = [
     {"id": number, "prediction": candidate, "references": [reference]}
@@ -142,7 +142,7 @@ def test_command_warns_once_and_reports_the_baseline(cluster, capsys):
     assert {f"{FISHER_RAO}_rescaled", FISHER_RAO} <= {*columns}
 
 
-def test_invalid_row_is_named(cluster, capsys):
+def test_error_names_the_invalid_row(cluster, capsys):
     rows = [{"prediction": "a", "reference": "b"}, {"prediction": None, "reference": "b"}]
     write_lines(Path("wrong.jsonl"), rows)
     options = ["--engine", "ray", "--model", "bundled", "--idf", "none"]
@@ -159,7 +159,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("arguments", "message"), REFUSED)
-def test_unsupported_input_and_output_is_rejected(cluster, capsys, arguments, message):
+def test_unsupported_inputs_and_outputs_are_rejected(cluster, capsys, arguments, message):
     write_lines(Path("pairs.jsonl"), ROWS)
     Path("pairs.csv").write_text("candidate,reference\na,b\n")
     os.mkfifo("pipe.jsonl")

@@ -33,7 +33,7 @@ def test_masked_lm_loss_is_the_cross_entropy_of_the_model(model):
 
 def test_centring_embeddings_does_not_change_predictions(model):
     words = model.bert.embeddings.word_embeddings.weight
-    assert words.mean(dim=0).abs().max() < 1e-4, "the weights that ship are centred"
+    assert words.mean(dim=0).abs().max() < 1e-4, "the bundled weights are not centred"
     with torch.no_grad():
         words += torch.linspace(-1, 1, words.shape[1], dtype=torch.float64)
         expected = model(IDS).logits.log_softmax(-1)
@@ -61,7 +61,7 @@ def test_two_way_label_sums_neutral_and_contradiction():
         assert torch.isclose(loss, -probability.log())
 
 
-def test_fitted_temperature_recovers_the_true_one_and_calibrates():
+def test_fit_recovers_the_true_temperature_and_calibrates():
     """Labels are drawn from softmax(logits / 2), so the best temperature is 2."""
     generator = torch.Generator().manual_seed(0)
     logits = 3 * torch.randn(20_000, 3, generator=generator, dtype=torch.float64)

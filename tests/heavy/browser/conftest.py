@@ -25,7 +25,7 @@ def context() -> Iterator[BrowserContext]:
     """Headless Chromium; without Chromium the tests are skipped, or fail in CI."""
     program = shutil.which("chromium")
     if program is None:
-        message = "no chromium: install it, on Debian with `apt-get install chromium`"
+        message = "Chromium is not installed; on Debian, run `apt-get install chromium`"
         if os.environ.get("CI", "").lower() in ("1", "true"):
             pytest.fail(message)
         pytest.skip(message)

@@ -135,7 +135,7 @@ def test_examples_are_scored_and_menli_reports_a_contradiction(page):
     expect(page.locator("#score .verdict")).to_have_text("They contradict each other")
 
 
-def test_changing_the_measure_updates_the_score_and_a_bad_parameter_is_rejected(page):
+def test_new_measure_updates_the_score_and_invalid_alpha_is_rejected(page):
     write(page, CANDIDATE, REFERENCE)
     visible(page, "text='Settings'").click()
     alpha = page.get_by_label("alpha", exact=True).locator("visible=true")
@@ -176,7 +176,7 @@ def test_rejected_and_unreadable_texts_are_reported_and_markup_is_escaped(
     assert (page.title(), page.locator("img[src=x]").count()) == (title, 0)
 
 
-def test_closest_of_several_references_counts(page):
+def test_closest_reference_determines_the_score(page):
     write(page, CANDIDATE, REFERENCE)
     visible(page, "text='More references'").click()
     page.get_by_label("Reference 2").fill(CANDIDATE)

@@ -86,7 +86,7 @@ def test_existing_log_can_be_scored_again(documents):
 
 
 def test_inspect_command_finds_the_scorers(documents, tmp_path, monkeypatch):
-    """Inspect finds the scorers by the entry point of the installed package."""
+    """Check the entry point of the installed package, regardless of the checkout."""
     monkeypatch.delenv("PYTHONPATH", raising=False)
     dataset = json_dataset("documents.jsonl", FieldSpec(input="text", target="summary"))
     log = evaluate(inspect_ai.Task(dataset=dataset, scorer=match()), log_dir=str(tmp_path))

@@ -46,7 +46,7 @@ def test_script_is_stored_in_the_cache_of_evaluate_under_a_hash():
         assert (folder / "__init__.py").is_file()
 
 
-def test_older_modules_of_the_same_name_are_kept_and_remain_older(tmp_path):
+def test_registering_again_keeps_other_modules_and_makes_the_script_newest(tmp_path):
     script = register(tmp_path)["infolm"]
     older = script.parent.parent / ("0" * 64) / "infolm.py"
     older.parent.mkdir()

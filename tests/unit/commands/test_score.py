@@ -255,9 +255,7 @@ NEW_COLUMNS = [
 
 @pytest.mark.parametrize("output", ["new.csv", "new.tsv", "new.jsonl"])
 @pytest.mark.parametrize(("column", "options"), NEW_COLUMNS)
-def test_input_with_a_column_named_like_a_result_is_rejected(
-    infolm, no_model, output, column, options
-):
+def test_input_with_a_result_column_is_rejected(infolm, no_model, output, column, options):
     row = {"prediction": "a cat", "reference": "a dog"}
     write_lines(Path("old.jsonl"), [row, {**row, column: "keep me"}])
     code, _, errors = infolm("score", "old.jsonl", "-o", output, *options)
@@ -350,7 +348,7 @@ def test_menli_does_not_claim_that_identical_texts_score_1(infolm_output):
 
 
 def test_only_the_given_pairs_are_scored(infolm, monkeypatch):
-    """The interpretation of a score comes from the baseline, without scoring other pairs."""
+    """Interpret the score by the stored baseline, without scoring other pairs."""
     sizes, score_part = [], Scorer.score_part
 
     def count_pairs(self, pairs, *arguments):

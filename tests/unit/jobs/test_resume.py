@@ -59,7 +59,7 @@ def contents():
     return {file: file.read_bytes() for file in (OUTPUT, PART, RECORD) if file.exists()}
 
 
-class Killed(BaseException):
+class Interruption(BaseException):
     """Interruption of a job at a certain step, as by a signal."""
 
 
@@ -150,7 +150,7 @@ class Jobs(RuleBasedStateMachine):
         step=st.integers(1, 45),
         early=st.booleans(),
         restart=st.booleans(),
-        problem=st.sampled_from([Killed(), OSError(errno.ENOSPC, "No space left on device")]),
+        problem=st.sampled_from([Interruption(), OSError(errno.ENOSPC, "No space left on device")]),
     )
     def stop(self, step, early, restart, problem):
         """Interrupt the job before or after any scoring, writing, renaming or syncing step."""
@@ -175,8 +175,8 @@ class Jobs(RuleBasedStateMachine):
                 patch.setattr(place, name, interrupt(getattr(place, name)))
             try:
                 job(restart=restart)
-            except (Killed, OSError) as error:
-                assert isinstance(error, Killed) or "No space left on device" in str(error)
+            except (Interruption, OSError) as error:
+                assert isinstance(error, Interruption) or "No space left on device" in str(error)
             else:
                 assert next(steps) <= step  # no interruption is swallowed
         counts = re.findall(r"(\d+) of 50 pairs are kept in \S+\.part", str(records))
@@ -254,7 +254,7 @@ def test_finished_job_needs_no_model(tiny_bert, request):
 
 @pytest.mark.parametrize("idf", [False, "references", "separate"])
 @pytest.mark.filterwarnings("ignore:infolm")
-def test_input_is_read_twice_or_once_if_the_job_is_finished(tiny_bert, monkeypatch, idf):
+def test_input_is_read_twice_and_once_more_for_a_finished_job(tiny_bert, monkeypatch, idf):
     monkeypatch.setattr(resume, "COUNTED", 7)
     reads = []
 

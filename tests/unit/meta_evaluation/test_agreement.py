@@ -94,7 +94,7 @@ def test_texts_without_systems_get_segment_level_correlations_only():
 
 
 @pytest.mark.parametrize("against", [["length", "bleu"], ["bleu", "length"], ["bleu"]])
-def test_length_is_compared_with_exactly_once(against):
+def test_length_is_included_exactly_once_in_the_comparison(against):
     human, metrics, length = grids()
     table = agreement(human, metrics, against=against, length=length, resamples=20)
     expected = agreement(human, metrics, against=["bleu"], length=length, resamples=20)
@@ -143,7 +143,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("changes", "message"), REFUSED)
-def test_invalid_arguments_are_named(changes, message):
+def test_error_names_the_invalid_argument(changes, message):
     human, metrics, length = grids()
     with pytest.raises(ValueError, match=message):
         agreement(**{"human": human, "metrics": metrics, "length": length, **changes})
@@ -186,7 +186,7 @@ def test_notes_describe_samples_intervals_and_tests():
     assert "Williams" not in text and "given length" not in text and "threshold" not in text
     longest = "\n".join(notes(agreement(human, metrics, length=length, resamples=20)))
     assert "Williams" in longest and "given length" in longest and "threshold" in longest
-    assert "not defined" in longest  # length given length
+    assert "not defined" in longest  # partial correlation of length given length
     flat = {"fluency": grids()[0]["fluency"].ravel()}
     texts = agreement(flat, {"mine": metrics["mine"].ravel()}, resamples=20)
     text = "\n".join(notes(texts))

@@ -94,7 +94,7 @@ def test_pearson_is_invariant_to_a_large_shift():
     assert COEFFICIENTS["pearson"](x[:, 0] + 1e6, y[:, 0]) == pytest.approx(expected, abs=1e-8)
 
 
-# Levels
+# System and segment level
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -147,7 +147,7 @@ def test_sample_missing_for_one_system_is_dropped_for_all(name, level):
     assert STATISTICS[name](human, metric, length, level) == pytest.approx(expected)
 
 
-def test_missing_available_uses_the_scores_each_system_has():
+def test_missing_available_uses_all_scores_of_each_system():
     human, metric = grids()
     human[2, 4] = np.nan
     samples = [sample for sample in range(12) if sample != 4]
@@ -302,7 +302,7 @@ def test_calibrated_accuracy_is_nan_without_a_sample_with_two_scores():
     assert np.isnan(calibrated_accuracy(grid, grid, missing="available"))
 
 
-# Given length
+# Partial correlation given length
 
 
 def residual_correlation(x, y, z):

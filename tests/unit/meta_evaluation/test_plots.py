@@ -42,7 +42,7 @@ def test_every_value_and_interval_is_drawn(table, statistic, tmp_path, monkeypat
 def test_figure_contains_the_names(table, tmp_path, monkeypatch):
     from matplotlib import rcParams
 
-    monkeypatch.setitem(rcParams, "svg.fonttype", "none")  # keep text as text
+    monkeypatch.setitem(rcParams, "svg.fonttype", "none")  # do not convert text to paths
     plot_agreement(table, str(tmp_path / "figure.SVG"))
     words = (tmp_path / "figure.SVG").read_text()
     for name in ("mine", "bleu", "length", "fluency", "data coverage", "Pearson, text level"):

@@ -107,7 +107,7 @@ def test_resampling_one_axis_leaves_the_other_unchanged():
     assert (draw(4, 9, 5, axes="systems").samples == 1).all()
 
 
-def test_resamples_depend_on_the_seed_only():
+def test_resamples_are_reproducible_by_seed():
     def means(human, metric, seed):
         return resample(pearson, [human, metric], draw(*human.shape, seed=seed)).mean()
 
@@ -172,7 +172,7 @@ def test_approximate_randomization_is_close_to_the_exact_p_value(units, unit, el
     assert approximate_randomization(scores, 0 * scores, 4000) == pytest.approx(chance, abs=0.03)
 
 
-def test_p_value_of_a_constant_sign_is_limited_by_the_resamples():
+def test_smallest_p_value_is_limited_by_the_number_of_resamples():
     assert difference_p_value(np.ones(99), np.zeros(99)) == pytest.approx(0.02)
     assert difference_p_value(np.zeros(99), np.zeros(99)) == 1.0
 

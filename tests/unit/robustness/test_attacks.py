@@ -121,7 +121,7 @@ def test_replacement_is_inflected_and_its_article_agrees(name, text, part, pool)
             assert tokens[index - 1] == choose_article(tokens[index])
 
 
-def test_word_is_never_replaced_by_itself():
+def test_word_is_never_replaced_with_itself():
     sentences = {attack("It is a tiny town.", "adj", seed) for seed in range(400)}
     assert len(sentences) > 100 and None not in sentences
 
@@ -140,7 +140,7 @@ def test_each_pool_has_150_distinct_words_that_can_be_inflected(pool, part):
             assert inflect(word, part, "NNS") != word
 
 
-def test_name_replaces_one_person_everywhere_by_a_name_of_the_same_gender():
+def test_name_replaces_one_name_everywhere_with_another_of_the_same_gender():
     text = "Alan Bean met Mary. Alan's boat sank, and Mary’s too."
     names = set()
     for outcome in outcomes(text, "name"):
@@ -156,7 +156,7 @@ def test_name_replaces_one_person_everywhere_by_a_name_of_the_same_gender():
 
 
 @given(st.lists(st.integers(0, 10**7).filter(lambda number: not 1000 <= number < 2100), min_size=1))
-def test_num_replaces_every_number_by_one_with_as_many_digits(numbers):
+def test_num_replaces_every_number_with_one_of_equal_length(numbers):
     text = " ".join(f"{number:,}" for number in numbers)
     outcome = attack(text, "num")
     assert re.sub(r"\d", "0", outcome) == re.sub(r"\d", "0", text)

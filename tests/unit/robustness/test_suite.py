@@ -57,7 +57,7 @@ def test_rows_without_ids_are_merged_by_references_and_empty_cells_ignored(tmp_p
     assert case.id.endswith("line 2") and case.kind == "adequacy"
 
 
-def test_paraphrase_is_the_column_the_least_similar_reference_or_spelled_numbers():
+def test_paraphrase_comes_from_column_another_reference_or_spelled_numbers():
     references = (ANCHOR, SIMILAR, DISSIMILAR)
     (first, *_) = make_cases([Item("1", references, "A town of twelve.")], ["neg"])
     assert first.paraphrase == "A town of twelve."
@@ -169,7 +169,7 @@ def case(attack="num", kind="adequacy"):
     return AttackCase("1", attack, kind, "a", "b", "c", "d")
 
 
-def test_differences_within_float32_error_are_ties_and_count_as_errors():
+def test_differences_within_float32_error_are_ties_and_count_as_misses():
     for first, second, hit in ((1, 1 - 1e-7, 0), (1, 1 - 1e-5, 1), (1e-9, 0, 0), (1, -math.inf, 1)):
         result = summarise([case()], [CaseScores(first, second, NAN)])["num"]
         assert (result.accuracy, result.ties) == (hit, 1 - hit)
@@ -184,7 +184,7 @@ def test_differences_within_float32_error_are_ties_and_count_as_errors():
     assert wilson_interval(1, 3) == (result.low, result.high)
 
 
-def test_sensitivity_falls_back_to_the_anchor_without_attacked_paraphrase():
+def test_sensitivity_uses_the_anchor_if_the_paraphrase_cannot_be_attacked():
     scores = [CaseScores(NAN, 1, NAN, anchor=2), CaseScores(3, 1, NAN, anchor=0.5)]
     result = summarise([case()] * 2, scores)["num"]
     assert (result.n, result.accuracy, result.cases, result.sensitivity) == (1, 1.0, 2, 0.5)

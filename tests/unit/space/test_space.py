@@ -179,7 +179,7 @@ def test_explanation_is_for_the_closest_reference(metric):
         assert all(sum(verdict.values()) == pytest.approx(1, abs=1e-6) for verdict in why.values())
 
 
-def test_table_of_measures_and_curves_contain_the_score():
+def test_measure_table_and_curves_contain_the_score():
     options = {"information_measure": "ab_divergence", "alpha": 1.0, "beta": -0.5}
     answer = compare("infolm", *PAIR, options)
     *_, rows, temperature, interpolation, alpha, beta = answer.view.updates
