@@ -102,14 +102,14 @@ def test_endpoints_return_scores_with_explanations(
 # Invalid requests (all of them in tests/unit/space)
 
 
-REFUSED = [
+INVALID = [
     ({"candidate": ""}, "the candidate is empty"),
     ({"settings": {"symmetrize": "<b>no</b>"}}, "got '<b>no</b>'"),
     ({"settings": {"model_name_or_path": "../../etc"}}, "must be one of bundled"),
 ]
 
 
-@pytest.mark.parametrize(("arguments", "words"), REFUSED, ids=str)
+@pytest.mark.parametrize(("arguments", "words"), INVALID, ids=str)
 def test_invalid_request_gets_a_message_without_a_traceback(arguments, words, client):
     request = {"candidate": PAIR[0], "references": [PAIR[1]], **arguments}
     with pytest.raises(AppError) as error:

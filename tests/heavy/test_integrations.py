@@ -170,14 +170,14 @@ def test_warnings_point_at_the_caller_of_torchmetrics():
     assert len(files) >= 2 and set(files) == {__file__}
 
 
-REFUSED = [
+INVALID = [
     ("unknown setting 'temprature'", lambda: torchmetrics.InfoLM(temprature=2)),
     ("equally long", lambda: torchmetrics.InfoLM().update(["a"], ["b", "c"])),
     ("at least one", lambda: torchmetrics.InfoLM().compute()),
 ]
 
 
-@pytest.mark.parametrize(("problem", "call"), REFUSED)
+@pytest.mark.parametrize(("problem", "call"), INVALID)
 @pytest.mark.filterwarnings("ignore:The ``compute`` method")
 def test_invalid_calls_are_rejected(problem, call):
     with pytest.raises((TypeError, ValueError), match=problem):

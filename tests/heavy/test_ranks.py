@@ -69,23 +69,23 @@ CASES = {
     ),
     "after errors": case(0, 4, 7),  # the ranks are still in sync
 }
-GATHERED = {"options": {"ranks": "share", "gather": "main"}}
+GATHER_ON_MAIN = {"options": {"ranks": "share", "gather": "main"}}
 MAIN_ONLY = {
-    "the scorer, for the main rank": case(0, 4, 7, **GATHERED),
-    "the metric, for the main rank": case(0, 4, 7, **METRIC, **GATHERED),
+    "the scorer, for the main rank": case(0, 4, 7, **GATHER_ON_MAIN),
+    "the metric, for the main rank": case(0, 4, 7, **METRIC, **GATHER_ON_MAIN),
 }
 BATCHES = {
     "uneven": case(0, 5, 7, call="torchmetrics"),
     "a rank without batches": case(0, 7, 7, call="torchmetrics"),
 }
 MISSING = {"on_rank": {1: {"model_name_or_path": "./no/such/model"}}}
-WRONG = {
+FAILING = {
     "a number among the texts": {"shares": [[["a"], ["b"]], [["a", 5], ["b", "c"]]]},
     "a missing model": case(0, 4, 7, **MISSING),
     "a missing model, without idf": case(0, 4, 7, settings={"idf": False}, **MISSING),
 }
 MISMATCH = "rank 1 would score otherwise than rank 0: "
-REFUSED = {  # by the error message
+INVALID = {  # by the error message
     "empty on every rank": {"shares": [[[], []], [[], []]]},
     "those of rank 1 (3 pairs) differ from those of rank 0 (4": case(0, 4, 7, **SAME),
     f"{MISMATCH}temperature was 1.0 and is 2.0 now": case(
@@ -121,7 +121,7 @@ def outcomes(models, tmp_path_factory):
     folder = tmp_path_factory.mktemp("ranks")
     scorer = InfoLMScorer(model_name_or_path=models["INFOLM_MODEL"], idf=False)
     scorer.make_baseline([*PREDICTIONS, *REFERENCES], 5, 2).save(folder / BASELINE)
-    cases = {**MAIN_ONLY, **BATCHES, **WRONG, **REFUSED, **CASES}
+    cases = {**MAIN_ONLY, **BATCHES, **FAILING, **INVALID, **CASES}
     (folder / "cases.pickle").write_bytes(pickle.dumps(cases))
     program = ROOT / "tests/heavy/score_on_ranks.py"
     environment = {**models, "OMP_NUM_THREADS": "1"}
@@ -163,7 +163,7 @@ def test_torchmetrics_batches_get_the_score_of_all_pairs_of_all_ranks(outcomes, 
         assert results[name] == pytest.approx(expected, rel=1e-6)
 
 
-@pytest.mark.parametrize("name", WRONG)
+@pytest.mark.parametrize("name", FAILING)
 def test_error_on_one_rank_is_raised_on_all(outcomes, name):
     waiting, failing = (results[name] for results in outcomes[1])
     assert isinstance(failing, TypeError | OSError) and type(waiting) is RuntimeError
@@ -171,7 +171,7 @@ def test_error_on_one_rank_is_raised_on_all(outcomes, name):
     assert str(waiting) == message
 
 
-@pytest.mark.parametrize("name", REFUSED)
+@pytest.mark.parametrize("name", INVALID)
 def test_inconsistent_ranks_are_rejected_on_all_with_a_reason(outcomes, name):
     for results in outcomes[1]:
         assert type(results[name]) is ValueError and name in str(results[name])

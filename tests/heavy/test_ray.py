@@ -151,14 +151,14 @@ def test_error_names_the_invalid_row(cluster, capsys):
     assert "row 2 of a batch of 2: 'prediction' must be a string, got None" in errors
 
 
-REFUSED = [
+INVALID = [
     (["pairs.jsonl", "-o", "scores.jsonl"], "the output is a folder whose name ends in .parq"),
     (["pairs.csv", "-o", "scores.parquet"], "with --engine ray tables are .parquet, .jsonl"),
     (["--data", "pipe.jsonl", "-o", "scores.parquet"], "pipe.jsonl can be read once"),
 ]
 
 
-@pytest.mark.parametrize(("arguments", "message"), REFUSED)
+@pytest.mark.parametrize(("arguments", "message"), INVALID)
 def test_unsupported_inputs_and_outputs_are_rejected(cluster, capsys, arguments, message):
     write_lines(Path("pairs.jsonl"), ROWS)
     Path("pairs.csv").write_text("candidate,reference\na,b\n")

@@ -27,10 +27,7 @@ def main(name, table, metric_model, folder):
     model = AutoModelForSeq2SeqLM.from_pretrained(name)
     infolm = InfoLM(model_name_or_path=metric_model, device="cpu")
     pairs = [json.loads(line) for line in Path(table).read_text().splitlines()]
-    held_out, pairs = (
-        pairs[:15],
-        pairs[15:],
-    )  # an odd number, so that two processes get unequal parts
+    held_out, pairs = pairs[:15], pairs[15:]  # two processes get unequal parts of 15
 
     def encode(row):
         return tokenizer(row["source"], text_target=row["target"], return_token_type_ids=False)

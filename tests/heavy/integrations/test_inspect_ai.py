@@ -116,7 +116,7 @@ def test_sample_without_target_is_excluded_from_the_mean(documents):
     assert score.metrics["mean"].value == pytest.approx(mean)
 
 
-REFUSED = [
+INVALID = [
     (infolm, {"temprature": 2}, "did you mean 'temperature'"),
     (infolm, {"information_measure": ["kl", "l1"]}, "must be one name"),
     (baryscore, {"idf": True}, "idf must be False"),
@@ -124,7 +124,7 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("make", "settings", "problem"), REFUSED)
+@pytest.mark.parametrize(("make", "settings", "problem"), INVALID)
 def test_invalid_settings_are_rejected(make, settings, problem):
     with pytest.raises((TypeError, ValueError), match=problem):
         make(**settings)

@@ -85,14 +85,14 @@ def test_several_references_are_passed_by_process_results(language_model, tmp_pa
     assert numbers["infolm,none"] == pytest.approx(expected["infolm"], abs=1e-6)
 
 
-REFUSED = [
+INVALID = [
     ([1.0, 0.0], "process_results"),
     ([("a", "b", {"temprature": 2})], "did you mean 'temperature'"),
     ([("a", "b", {"information_measure": ["kl"]})], "information_measure must be one name"),
 ]
 
 
-@pytest.mark.parametrize(("items", "problem"), REFUSED)
+@pytest.mark.parametrize(("items", "problem"), INVALID)
 def test_invalid_items_are_rejected(items, problem):
     with pytest.raises((TypeError, ValueError), match=problem):
         aggregation("infolm")(items)

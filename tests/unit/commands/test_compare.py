@@ -96,7 +96,7 @@ def test_one_file_can_be_standard_input(compare, monkeypatch):
     assert compare("good.txt", "fair.txt", "-r", "-") == expected
 
 
-REFUSED = [
+INVALID = [
     (["good.txt"], "give two files of candidates or more, each once, got good.txt"),
     (["good.txt", "good.txt"], "each once, got good.txt, good.txt"),
     (["good.txt", "a.csv"], "infolm score --data a.csv"),
@@ -107,7 +107,7 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("arguments", "words"), REFUSED)
+@pytest.mark.parametrize(("arguments", "words"), INVALID)
 def test_invalid_comparisons_are_rejected(infolm, no_model, arguments, words):
     for name in ("one", "other"):
         Path(f"{name}.txt").write_text("a\n")

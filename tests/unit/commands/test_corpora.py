@@ -58,7 +58,7 @@ def test_baseline_covers_every_measure_and_rescales_scores(infolm_output):
     assert output.startswith("toy, uniform weights: ")
 
 
-REFUSED = [
+INVALID = [
     (["idf", "no.txt"], "cannot read no.txt: there is no such file"),
     (["idf", "empty.txt"], "corpus is empty"),
     (["idf", "data.csv"], "data.csv, line 2: no column 'text'; there are 'summary'"),
@@ -70,7 +70,7 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("arguments", "words"), REFUSED)
+@pytest.mark.parametrize(("arguments", "words"), INVALID)
 def test_invalid_input_is_rejected_and_nothing_is_saved(infolm, arguments, words):
     Path("empty.txt").touch()
     Path("data.csv").write_text("summary\na\n")

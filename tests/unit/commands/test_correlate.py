@@ -161,7 +161,7 @@ def rows_with_metric(name: str) -> list[dict]:
     return [{**row, "metrics": {name: row["metrics"]["ter"]}} for row in ROWS]
 
 
-REFUSED = [
+INVALID = [
     (ROWS, ["--criterion", "clarity"], "rows.jsonl, line 1: no human score 'clarity'"),
     (ROWS, ["--exclude-system", "good", "--exclude-id", "0", "--scores", "x"], "no metrics score"),
     (ROWS, ["--exclude-id", "9"], "unknown id to exclude '9'; known: '0', '1', '2', '3'"),
@@ -190,7 +190,7 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("rows", "arguments", "message"), REFUSED)
+@pytest.mark.parametrize(("rows", "arguments", "message"), INVALID)
 def test_invalid_input_is_rejected_before_a_model_is_loaded(
     infolm, no_model, rows, arguments, message
 ):

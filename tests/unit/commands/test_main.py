@@ -64,7 +64,7 @@ def test_help_shows_the_settings_of_the_selected_metric(infolm, command):
     assert "--size" not in infolm(command, "--help")[1]
 
 
-REFUSED = [
+INVALID = [
     (["scor", "a", "b"], "unknown command 'scor'; did you mean 'score'?"),
     (["tune"], "unknown command 'tune'; known: "),
     (["score", "--temp", "1", "a", "b"], "arguments: --temp; did you mean '--temperature'?"),
@@ -78,7 +78,7 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("arguments", "words"), REFUSED)
+@pytest.mark.parametrize(("arguments", "words"), INVALID)
 def test_usage_errors_are_reported_in_one_line(infolm, arguments, words):
     code, output, errors = infolm(*arguments)
     assert (code, output) == (2, "")

@@ -74,7 +74,7 @@ def test_external_scores_need_no_metric(infolm, cases):
     assert (code, output) == (2, "") and "line 2: column 'bleu.adversary'" in errors
 
 
-REFUSED = [
+INVALID = [
     (["robustness", "cases.jsonl", "--size", "2"], "unrecognized arguments: --size 2"),
     (["robustness", "cases.jsonl", "--idf", "separate"], "idf='separate' weighs candidates"),
     (["robustness", "cases.jsonl", "--scores", "bleu"], "no column 'bleu.paraphrase'"),
@@ -89,7 +89,7 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("arguments", "message"), REFUSED)
+@pytest.mark.parametrize(("arguments", "message"), INVALID)
 def test_invalid_input_is_rejected(infolm, cases, no_model, arguments, message):
     code, output, errors = infolm(*arguments)
     assert (code, output) == (2, "") and message in errors

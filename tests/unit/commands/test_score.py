@@ -363,7 +363,7 @@ def test_only_the_given_pairs_are_scored(infolm, monkeypatch):
 # Invalid input
 
 
-REFUSED = [
+INVALID = [
     ([], "nothing to score; give texts as arguments, -c FILE and -r FILE, or --data FILE"),
     (["a cat"], "got one text; give the candidate, then at least one reference"),
     (["sys.txt"], "sys.txt: the name of a table ends in .jsonl, .ndjson, .csv, .tsv"),
@@ -399,7 +399,7 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("arguments", "words"), REFUSED)
+@pytest.mark.parametrize(("arguments", "words"), INVALID)
 def test_invalid_input_is_rejected_with_exit_code_2(infolm, arguments, words):
     Path("short.txt").write_text("a\n")
     Path("empty.txt").touch()

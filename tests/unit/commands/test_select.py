@@ -33,7 +33,7 @@ def test_nan_in_another_column_is_written_as_null(infolm_output):
     assert json.loads(output, parse_constant=pytest.fail)["human"] == {"f": None}
 
 
-REFUSED = [
+INVALID = [
     ([], "no rows"),
     ([{"texts": ["a"]}], "no column 'candidates'"),
     ([{"candidates": []}], "give candidates"),
@@ -42,7 +42,7 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("rows", "word"), REFUSED)
+@pytest.mark.parametrize(("rows", "word"), INVALID)
 def test_invalid_candidates_are_rejected(infolm, rows, word):
     write_lines(Path("samples.jsonl"), rows)
     code, _, errors = infolm("select", "samples.jsonl", "--metric", "toy")

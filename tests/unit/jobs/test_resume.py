@@ -319,7 +319,7 @@ def test_memory_does_not_grow_with_the_number_of_rows():
 # Invalid jobs
 
 
-REFUSED = [
+INVALID = [
     (lambda: OUTPUT.write_text("mine\n"), OUTPUT, None, "no job has written it"),
     (lambda: os.mkfifo(OUTPUT), OUTPUT, None, "no job has written it"),
     (None, "pairs.jsonl", None, "it is also an input"),
@@ -336,7 +336,7 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("make", "output", "source", "words"), REFUSED)
+@pytest.mark.parametrize(("make", "output", "source", "words"), INVALID)
 def test_invalid_jobs_are_rejected(make, output, source, words):
     if make:
         make()

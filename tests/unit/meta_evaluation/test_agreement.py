@@ -121,7 +121,7 @@ INFINITE = grids()[2]
 INFINITE[0, 0] = np.inf
 
 
-REFUSED = [
+INVALID = [
     ({"against": ["lenght"]}, "unknown .* 'lenght'; did you mean 'length'"),
     ({"against": ["length"], "length": None}, "unknown .* 'length'; known: 'mine', 'bleu'"),
     ({"metrics": {"length": grids()[2]}}, "a metric is named 'length'.*rename it"),
@@ -142,7 +142,7 @@ REFUSED = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("changes", "message"), REFUSED)
+@pytest.mark.parametrize(("changes", "message"), INVALID)
 def test_error_names_the_invalid_argument(changes, message):
     human, metrics, length = grids()
     with pytest.raises(ValueError, match=message):

@@ -49,14 +49,14 @@ def test_figure_contains_the_names(table, tmp_path, monkeypatch):
         assert f">{name}<" in words
 
 
-REFUSED = [
+INVALID = [
     ("figure.pgn", "pearson", "unknown format of a plot 'pgn'; did you mean 'png'"),
     ("figure", "pearson", "unknown format of a plot ''"),
     ("figure.png", "pearsn", "unknown statistic 'pearsn'; did you mean 'pearson'"),
 ]
 
 
-@pytest.mark.parametrize(("file", "statistic", "message"), REFUSED)
+@pytest.mark.parametrize(("file", "statistic", "message"), INVALID)
 def test_invalid_plots_are_rejected(table, tmp_path, file, statistic, message):
     with pytest.raises(ValueError, match=message):
         plot_agreement(table, tmp_path / file, statistic)

@@ -204,7 +204,7 @@ def test_non_finite_number_is_rejected_with_its_row(group, value):
         read_ratings(rows(**{group: {"name": value}}))
 
 
-REFUSED = [
+INVALID = [
     # invalid rows
     (rows(human={"fluency": 10**400}), {}, "row 4: column 'fluency' must hold numbers"),
     (rows(id="1"), {}, "row 4: system 'B' .* id '1' already, in row 3"),
@@ -240,7 +240,7 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("table", "arguments", "message"), REFUSED)
+@pytest.mark.parametrize(("table", "arguments", "message"), INVALID)
 def test_invalid_rows_and_arguments_are_rejected(table, arguments, message):
     with pytest.raises((ValueError, TypeError), match=message):
         read_ratings(table, **arguments)

@@ -241,7 +241,7 @@ def comparison(one=MEANS[1], other=MEANS[2], coefficient="pearson"):
     return lambda: compare_metrics(MEANS[0], one, other, coefficient)
 
 
-REFUSED = [
+INVALID = [
     (lambda: draw(6, 15, resamples=0), "resamples must be at least 1, got 0"),
     (lambda: draw(6, 15, resamples=1.5), "resamples must be a whole number"),
     (lambda: draw(6, 15, seed=-1), "seed must be at least 0, got -1"),
@@ -267,7 +267,7 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("call", "message"), REFUSED)
+@pytest.mark.parametrize(("call", "message"), INVALID)
 def test_invalid_arguments_are_rejected(call, message):
     with pytest.raises((TypeError, ValueError), match=message):
         call()

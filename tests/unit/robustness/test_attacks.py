@@ -210,7 +210,7 @@ def test_typo_swaps_two_different_adjacent_letters_but_never_the_first():
 # Invalid arguments
 
 
-REFUSED = [
+INVALID = [
     (("A cat.", "nun"), ValueError, "unknown attack 'nun'; did you mean 'noun'"),
     ((None, "num"), TypeError, "text"),
     (("A cat.", "num", -1), ValueError, "seed"),
@@ -218,7 +218,7 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("arguments", "error", "message"), REFUSED)
+@pytest.mark.parametrize(("arguments", "error", "message"), INVALID)
 def test_invalid_arguments_are_rejected(arguments, error, message):
     with pytest.raises(error, match=message):
         attack(*arguments)

@@ -116,7 +116,7 @@ def read_rows(read, rows):
     return lambda folder: read(str(write_lines(folder / "rows.jsonl", rows)))
 
 
-REFUSED = [
+INVALID = [
     (read_rows(read_cases, [{**ROW, "attack": "nums"}]), "line 1.*'nums'.*mean 'num'"),
     (read_rows(read_cases, [{**ROW, "attack": ["num"]}]), "line 1"),
     (read_rows(read_cases, [{**ROW, "adversary": None}]), "line 1.*'adversary'"),
@@ -138,7 +138,7 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("call", "word"), REFUSED)
+@pytest.mark.parametrize(("call", "word"), INVALID)
 def test_invalid_input_is_rejected(tmp_path, call, word):
     with pytest.raises((TypeError, ValueError), match=word):
         call(tmp_path)

@@ -77,7 +77,7 @@ def test_every_offered_value_is_valid_for_the_metric(metric):
             assert getattr(defaults, name) in [*control.words]
 
 
-WRONG_SETTINGS = [
+INVALID_SETTINGS = [
     ("bleu", {}, "metric must be one of"),
     (["infolm"], {}, "metric must be one of"),
     ("infolm", "l1_distance", "settings must be a dictionary"),
@@ -93,13 +93,13 @@ WRONG_SETTINGS = [
 ]
 
 
-@pytest.mark.parametrize(("metric", "options", "words"), WRONG_SETTINGS)
+@pytest.mark.parametrize(("metric", "options", "words"), INVALID_SETTINGS)
 def test_invalid_settings_are_rejected_with_a_reason(metric, options, words):
     with pytest.raises((ValueError, TypeError), match=re.escape(words)):
         compare(metric, *PAIR, options)
 
 
-WRONG_TEXTS = [
+INVALID_TEXTS = [
     ("", ["a"], "the candidate is empty"),
     ("a", ["  "], "the reference is empty"),
     ("a", "abc", "references must be a list"),
@@ -114,7 +114,7 @@ WRONG_TEXTS = [
 ]
 
 
-@pytest.mark.parametrize(("candidate", "references", "words"), WRONG_TEXTS)
+@pytest.mark.parametrize(("candidate", "references", "words"), INVALID_TEXTS)
 def test_texts_beyond_the_limits_are_rejected_with_a_reason(candidate, references, words):
     with pytest.raises((ValueError, TypeError), match=re.escape(words)):
         compare("menli", candidate, references)
@@ -326,7 +326,7 @@ def test_file_cells_can_contain_lists_and_columns_are_detected_by_name(tmp_path)
     assert file_tab.read_pairs(path, None, []).references == [["b", "c"]]
 
 
-WRONG_FILES = [
+INVALID_FILES = [
     ("a.txt", "a\n", "must end in"),
     ("a.csv.gz", "a\n", "must end in"),
     ("a.csv", "", "there are no rows"),
@@ -346,7 +346,7 @@ WRONG_FILES = [
 ]
 
 
-@pytest.mark.parametrize(("name", "content", "words"), WRONG_FILES)
+@pytest.mark.parametrize(("name", "content", "words"), INVALID_FILES)
 def test_invalid_files_are_rejected_without_revealing_their_path(name, content, words, tmp_path):
     (tmp_path / name).write_text(content)
     with pytest.raises((ValueError, TypeError), match=re.escape(words)) as error:
