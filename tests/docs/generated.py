@@ -1,4 +1,4 @@
-"""docs/settings.md, made from the settings of the metrics.
+"""Generator of docs/settings.md from the settings of the metrics.
 
 python -m tests.docs.generated        writes the page
 """
@@ -26,8 +26,8 @@ More on [measures](measures.md), [idf](reading_a_score.md#token-weights-idf),
 """
 
 
-def table(title: str, settings: type[Settings], shared: Mapping[str, str]) -> str:
-    """The rows of docs/settings.md for one metric, but for the settings that are `shared`."""
+def render_table(title: str, settings: type[Settings], shared: Mapping[str, str]) -> str:
+    """Return the table of one metric, without the settings that equal their `shared` entry."""
     lines = [
         f"## {title}",
         "",
@@ -46,13 +46,13 @@ def table(title: str, settings: type[Settings], shared: Mapping[str, str]) -> st
     return "\n".join(lines) + "\n"
 
 
-def expected() -> str:
-    """The content of the page."""
+def render_page() -> str:
+    """Return the content of the page."""
     shared = descriptions(ModelSettings)
     kinds = [metric.settings_type() for metric in METRICS.values()]
-    tables = [table(kind.metric, kind, shared) for kind in kinds]
-    return HEAD + "\n".join([*tables, table("Every metric", ModelSettings, {})])
+    tables = [render_table(kind.metric, kind, shared) for kind in kinds]
+    return HEAD + "\n".join([*tables, render_table("Every metric", ModelSettings, {})])
 
 
 if __name__ == "__main__":
-    (ROOT / PAGE).write_text(expected())
+    (ROOT / PAGE).write_text(render_page())

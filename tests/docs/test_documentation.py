@@ -1,4 +1,4 @@
-"""The examples in docstrings and in the README run, and print what they show."""
+"""The examples in docstrings and in the README print the output that they show."""
 
 import doctest
 import importlib
@@ -10,7 +10,7 @@ import infolm_metric
 from tests import pages
 from tests.project_files import ROOT
 
-HARNESSES = (".lm_eval", ".inspect_ai")  # which need the libraries that nox has
+HARNESSES = (".lm_eval", ".inspect_ai")  # these need libraries that only nox installs
 MODULES = [infolm_metric.__name__] + [
     module.name
     for module in pkgutil.walk_packages(infolm_metric.__path__, "infolm_metric.")
@@ -19,11 +19,11 @@ MODULES = [infolm_metric.__name__] + [
 
 
 @pytest.mark.parametrize("name", MODULES)
-def test_the_examples_in_docstrings_print_what_they_show(name, page_folder):
+def test_docstring_examples_print_the_documented_output(name, page_folder):
     module = importlib.import_module(name)
     assert doctest.testmod(module, optionflags=pages.OPTIONS).failed == 0
 
 
-def test_the_examples_of_the_readme_print_what_they_show(page_folder, capsys):
+def test_readme_examples_print_the_documented_output(page_folder, capsys):
     assert pages.check(ROOT / "README.md") > 5
     assert capsys.readouterr().out == ""

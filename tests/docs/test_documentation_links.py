@@ -1,4 +1,4 @@
-"""What the pages point to is there: files, anchors, scripts, commands and their options."""
+"""Files, anchors, scripts, commands and options that the pages refer to exist."""
 
 import re
 import shlex
@@ -20,7 +20,7 @@ NAMED_FILE = re.compile(
     r"(?<![\w./-])(?:tests|space|docs|infolm_metric)/[\w/.-]*\.(?:py|md|svg|png)\b"
 )
 COMMAND = re.compile(r"(?:^|[`|$] )(?P<line>infolm (?:\w+) (?:.*\\\n)*.*)$", re.MULTILINE)
-LARGEST_README = 150
+MAX_README_LINES = 150
 
 
 def content(page: Path) -> str:
@@ -28,7 +28,7 @@ def content(page: Path) -> str:
 
 
 def links(page: Path) -> Iterator[tuple[Path, str]]:
-    """(file, anchor) of each link of a page that stays in the project; paths from ROOT."""
+    """Yield (file, anchor) per link of a page within the project; paths are relative to ROOT."""
     for link in LINK.finditer(FENCED.sub("", content(page))):
         target, _, anchor = unquote(link["target"]).partition("#")
         if not re.match(r"\w+:", target):
@@ -37,7 +37,7 @@ def links(page: Path) -> Iterator[tuple[Path, str]]:
 
 
 def anchors(page: Path) -> set[str]:
-    """The anchors of a page's headings, as GitHub makes them."""
+    """Return the anchors of a page's headings, in the format of GitHub."""
     repeated: Counter[str] = Counter()
     for heading in HEADING.finditer(FENCED.sub("", content(page))):
         title = LINK.sub(lambda link: link[0][1 : link[0].index("]")], heading["title"])
@@ -51,7 +51,7 @@ def anchors(page: Path) -> set[str]:
 
 
 def commands(page: Path) -> Iterator[list[str]]:
-    """The words of each `infolm` command in the page's fenced blocks."""
+    """Yield the arguments of each `infolm` command in the fenced blocks of a page."""
     for block in FENCED.finditer(content(page)):
         if block[0].startswith(("```bash", "```console")):
             for command in COMMAND.finditer(block[0]):
@@ -59,24 +59,24 @@ def commands(page: Path) -> Iterator[list[str]]:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=str)
-def test_every_link_leads_to_a_file_and_a_heading_that_are_there(page):
+def test_every_link_points_to_an_existing_file_and_heading(page):
     broken = []
     for file, anchor in links(page):
         if not (ROOT / file).exists():
-            broken.append(f"{file} is not there")
+            broken.append(f"{file} does not exist")
         elif anchor and anchor not in anchors(file):
             broken.append(f"{file} has no heading #{anchor}; it has {sorted(anchors(file))}")
     assert not broken, "\n".join(broken)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=str)
-def test_every_file_that_a_page_names_is_there(page):
+def test_every_file_that_a_page_mentions_exists(page):
     files = set(NAMED_FILE.findall(content(page)))
     assert [name for name in sorted(files) if not (ROOT / name).exists()] == []
 
 
 @pytest.mark.parametrize("page", PAGES, ids=str)
-def test_every_command_and_option_that_a_page_shows_is_there(page, capsys):
+def test_every_command_and_option_that_a_page_shows_exists(page, capsys):
     for words in commands(page):
         assert words[1] in COMMANDS, f"infolm has no command {words[1]}: {words}"
         metric = words[words.index("--metric") + 1] if "--metric" in words else "infolm"
@@ -87,23 +87,23 @@ def test_every_command_and_option_that_a_page_shows_is_there(page, capsys):
                 assert re.search(rf"{flag[0]}\b", usage), f"no option {flag[0]}: {words}"
 
 
-def test_the_readme_is_one_page():
-    assert len(content(Path("README.md")).splitlines()) <= LARGEST_README
+def test_readme_is_short():
+    assert len(content(Path("README.md")).splitlines()) <= MAX_README_LINES
 
 
-def test_the_readme_links_every_page_of_the_documentation():
+def test_readme_links_to_every_page_of_the_documentation():
     pages = {path for path in PAGES if path.parent == Path("docs")}
     linked = {file for file, _ in links(Path("README.md"))}
     assert pages <= linked, f"not linked: {sorted(map(str, pages - linked))}"
 
 
 @pytest.mark.parametrize("page", [path for path in PAGES if path.parent == Path("docs")], ids=str)
-def test_every_page_of_the_documentation_leads_to_another(page):
+def test_every_page_of_the_documentation_links_to_another(page):
     assert {file for file, _ in links(page)} - {page}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=str)
-def test_every_command_and_example_stands_in_a_block_that_is_checked(page):
+def test_every_command_and_example_is_in_a_checked_block(page):
     outside = FENCED.sub("", content(page))
     assert re.findall(r"^(?: {4}|\t)(?:infolm |>>> |\$ ).*", outside, re.MULTILINE) == []
     assert re.findall(r"^```\n+(?:infolm |>>> |\$ ).*", content(page), re.MULTILINE) == []

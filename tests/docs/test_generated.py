@@ -1,4 +1,4 @@
-"""What is made from the settings' declarations is up to date, and does what it is for."""
+"""Pages and name lists that are generated from the code are up to date."""
 
 import functools
 
@@ -11,14 +11,15 @@ from tests.docs import generated
 from tests.project_files import ROOT
 
 
-def test_the_page_of_settings_is_up_to_date():
-    assert (ROOT / generated.PAGE).read_text() == generated.expected(), f"run {generated.COMMAND}"
+def test_settings_page_is_up_to_date():
+    page = (ROOT / generated.PAGE).read_text()
+    assert page == generated.render_page(), f"run {generated.COMMAND}"
 
 
 ALPHA = {"information_measure": "alpha_divergence", "alpha": 0.5}
 BETA = {"information_measure": "beta_divergence", "beta": 0.5}
 BASELINE = str(ROOT / "infolm_metric/bundled/infolm_baseline.json")
-CHANGED = {  # a value of each setting that is not its default, and what has to be given with it
+CHANGED = {  # a non-default value per setting, and the settings that it requires
     "information_measure": ("l1_distance", {}),
     "alpha": (0.25, ALPHA),
     "beta": (0.25, BETA),
@@ -47,7 +48,7 @@ CHANGED = {  # a value of each setting that is not its default, and what has to 
 
 
 @functools.cache
-def scorer_of(metric):
+def bundled_scorer(metric):
     return METRICS[metric].scorer_type()(model_name_or_path="bundled")
 
 
@@ -57,22 +58,20 @@ def scorer_of(metric):
         (metric, name)
         for metric in METRICS
         for name in field_types(METRICS[metric].settings_type())
-        if name != "model_revision"  # which tests/unit/core/test_models.py signs by a Hub's commit
+        if name != "model_revision"  # tests/unit/core/test_models.py covers it
     ],
 )
-def test_the_table_says_of_every_setting_whether_the_signature_shows_it(
-    metric, name, tiny_bert, tiny_nli
-):
+def test_settings_table_marks_the_settings_in_the_signature(metric, name, tiny_bert, tiny_nli):
     folder = str(tiny_nli() if metric == "menli" else tiny_bert)
     value, options = {"model_name_or_path": (folder, {}), **CHANGED}[name]
-    scorer = scorer_of(metric)
-    signed = scorer.signature(**options) != scorer.signature(**{**options, name: value})
-    table = generated.table("", METRICS[metric].settings_type(), {}).splitlines()
+    scorer = bundled_scorer(metric)
+    in_signature = scorer.signature(**options) != scorer.signature(**{**options, name: value})
+    table = generated.render_table("", METRICS[metric].settings_type(), {}).splitlines()
     (row,) = (line for line in table if line.startswith(f"| `{name}` |"))
-    assert row.split(" | ")[4] == ("yes" if signed else "")
+    assert row.split(" | ")[4] == ("yes" if in_signature else "")
 
 
-def test_the_package_lists_its_public_names():
+def test_dir_of_the_package_lists_its_public_names():
     scorers = {"InfoLM", "InfoLMScorer", "BaryScore", "BaryScorer", "MENLI", "MENLIScorer"}
     scorers |= {"InfoLMSettings", "BaryScoreSettings", "MENLISettings"}
     names = {"IDF", "combine", "measures", "meta_evaluation", "robustness", "__version__"} | scorers

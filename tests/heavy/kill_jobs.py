@@ -1,10 +1,10 @@
-"""Kills a job again and again, each time at a random moment, takes it up, and compares the bytes.
+"""Kill a job at random moments, resume it, and compare the output files.
 
     python kill_jobs.py FOLDER ROWS KILLS OPTION...
 
-The options are for `infolm score`, which knows the metric of tests/toy.py here. Prints how many
-jobs were killed in time; fails if a file differs from that of a job that was left alone. The
-processes are forked, so that they need not import everything again.
+OPTIONs are options of `infolm score`, including the metric of tests/toy.py. Prints the number of
+jobs that were killed before they finished; fails if an output differs from the output of an
+uninterrupted job. The processes are forked to avoid repeated imports.
 """
 
 import json
@@ -15,7 +15,7 @@ import sys
 import time
 from pathlib import Path
 
-import transformers  # noqa: F401 (as the next, so that the forked processes have it)
+import transformers  # noqa: F401 (imported before forking, as the next)
 
 import infolm_metric.jobs.resume  # noqa: F401
 from infolm_metric.commands.main import main as infolm
@@ -25,7 +25,7 @@ from tests.toy import TOY
 
 
 def start(arguments: list[str]) -> int:
-    """The number of a process that runs `infolm` with the arguments."""
+    """Start a process that runs `infolm` with the arguments and return its id."""
     if process := os.fork():
         return process
     with open(os.devnull, "w") as nowhere:
@@ -34,7 +34,7 @@ def start(arguments: list[str]) -> int:
 
 
 def rows_kept(output: Path) -> int:
-    """How many rows a job has recorded."""
+    """Return the number of rows that a job has recorded."""
     record = Path(f"{output}.job")
     return json.loads(record.read_text())["done"] if record.exists() else 0
 
@@ -53,7 +53,7 @@ def main(folder: Path, rows: int, kills: int, options: list[str]) -> None:
         ended = os.WEXITED | os.WNOHANG | os.WNOWAIT
         while rows_kept(output) < threshold and not os.waitid(os.P_PID, process, ended):
             time.sleep(0.0005)
-        time.sleep(draw.uniform(0, 0.02))  # and then anywhere in the next chunks
+        time.sleep(draw.uniform(0, 0.02))  # hits any point of the next chunks
         os.kill(process, signal.SIGKILL)
         deaths += os.WIFSIGNALED(os.waitpid(process, 0)[1])
         assert os.waitpid(start([*command, str(output)]), 0)[1] == 0

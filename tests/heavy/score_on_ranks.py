@@ -1,9 +1,9 @@
-"""Scores on every rank of torchrun, in many ways, and writes down what each rank got.
+"""Score cases on every rank of torchrun and write the outcomes of each rank.
 
     torchrun --nproc-per-node 2 score_on_ranks.py CASES.pickle FOLDER
 
-Each case holds the shares of the ranks, what is called, and with what; and whose it is, if not
-InfoLM's. The environment names the models.
+Each case has the pairs of every rank, the function to call, its options and the metric (InfoLM by
+default). The environment names the models.
 """
 
 import pickle
@@ -17,7 +17,7 @@ from infolm_metric.core.distributed import distributed_score
 from infolm_metric.integrations import torchmetrics
 from tests.toy import Toy, ToyScorer
 
-KINDS = {
+METRIC_TYPES = {
     "infolm": (InfoLM, InfoLMScorer),
     "baryscore": (BaryScore, BaryScorer),
     "menli": (MENLI, MENLIScorer),
@@ -26,14 +26,14 @@ KINDS = {
 
 
 def outcome(case, rank):
-    """What a case gives on this rank, or the error that it raises."""
-    metric_type, scorer_type = KINDS[case.get("of", "infolm")]
+    """Return the result of a case on this rank, or the error that it raises."""
+    metric_type, scorer_type = METRIC_TYPES[case.get("metric", "infolm")]
     settings = {**case.get("settings", {}), **case.get("on_rank", {}).get(rank, {})}
-    ways = {**case.get("ways", {}), **case.get("ways_on_rank", {}).get(rank, {})}
+    options = {**case.get("options", {}), **case.get("options_on_rank", {}).get(rank, {})}
     pairs = dict(zip(("predictions", "references"), case["shares"][rank], strict=True))
     try:
         if case.get("call", "scorer") == "scorer":
-            result = distributed_score(scorer_type(**settings), *pairs.values(), **ways)
+            result = distributed_score(scorer_type(**settings), *pairs.values(), **options)
             return result and result.as_dict()
         if case["call"] == "torchmetrics":
             return by_torchmetrics(*pairs.values())
@@ -41,13 +41,13 @@ def outcome(case, rank):
         if case["call"] == "added" and pairs["predictions"]:
             metric.add_batch(**pairs)
             pairs = {}
-        return metric.compute(**pairs, **ways)
+        return metric.compute(**pairs, **options)
     except (ValueError, TypeError, RuntimeError, OSError) as error:
         return error
 
 
 def by_torchmetrics(predictions, references):
-    """The scores of two epochs: of all pairs in batches of two, and of the first two."""
+    """Return the scores of two epochs: all pairs in batches of two, and the first two pairs."""
     metric, scores = torchmetrics.InfoLM(), []
     for stop in (len(predictions), 2):
         for start in range(0, min(stop, len(predictions)), 2):

@@ -1,4 +1,4 @@
-"""The models that ship with the package: what they are, and that they tell meanings apart."""
+"""The bundled models: files, loading, and separation of related from unrelated texts."""
 
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from tests.paraphrases import PARAPHRASES
 from tests.reference_baryscore import ReferenceBaryScore
 from tools.train_nli import LABELS
 
-# (reference, a candidate that follows from it, one that contradicts it)
+# (reference, entailed candidate, contradicting candidate)
 ENTAILMENTS = [
     ("A man is sleeping on a bench.", "A man is asleep.", "A man is running in a race."),
     ("Two dogs are playing in the snow.", "Animals play outdoors.", "Two dogs sleep indoors."),
@@ -25,7 +25,7 @@ ENTAILMENTS = [
 ]
 
 
-# A reference, and the same with one word added or changed.
+# A reference, and the same text with one word added or changed.
 LINES = Path(__file__).with_name("near_copies.tsv").read_text(encoding="utf-8").splitlines()
 NEAR_COPIES = [tuple(line.split("\t")) for line in LINES]
 
@@ -42,7 +42,7 @@ def scorer():
         (BUNDLED_FOLDER / "nli", AutoModelForSequenceClassification),
     ],
 )
-def test_weights_are_float16_safetensors_that_plain_transformers_loads_complete(folder, kind):
+def test_weights_are_float16_safetensors_that_transformers_loads_completely(folder, kind):
     with safe_open(folder / "model.safetensors", "pt") as weights:
         dtypes = {weights.get_tensor(name).dtype for name in weights.keys()}  # noqa: SIM118
     assert dtypes == {torch.float16}
@@ -55,12 +55,12 @@ def test_weights_are_float16_safetensors_that_plain_transformers_loads_complete(
     inputs = tokenizer("The capital of the country [MASK] its largest city.", return_tensors="pt")
     with torch.no_grad():
         logits = model.eval()(**inputs).logits
-    at = inputs["input_ids"][0].tolist().index(tokenizer.mask_token_id)
-    assert "is" in tokenizer.convert_ids_to_tokens(logits[0, at].topk(5).indices.tolist())
+    position = inputs["input_ids"][0].tolist().index(tokenizer.mask_token_id)
+    assert "is" in tokenizer.convert_ids_to_tokens(logits[0, position].topk(5).indices.tolist())
 
 
-def test_a_paraphrase_is_closer_than_an_unrelated_sentence(scorer):
-    """At least 95 of 100 times; the unrelated sentence is the next line's paraphrase."""
+def test_paraphrases_are_closer_than_unrelated_sentences(scorer):
+    """At least 95 of 100 paraphrases are closer than the paraphrase of the next line."""
     texts, paraphrases = map(list, zip(*PARAPHRASES, strict=True))
     unrelated = paraphrases[1:] + paraphrases[:1]
     scores = [scorer.score(candidates, texts)["scores"] for candidates in (paraphrases, unrelated)]
@@ -68,7 +68,7 @@ def test_a_paraphrase_is_closer_than_an_unrelated_sentence(scorer):
 
 
 @pytest.mark.filterwarnings("ignore:infolm")
-def test_near_copies_are_closer_than_unrelated_pairs_alone_and_among_thirty(scorer):
+def test_near_copies_are_closer_than_unrelated_pairs_alone_and_in_a_batch(scorer):
     references, candidates = map(list, zip(*NEAR_COPIES, strict=True))
     references, candidates = references * 2, [*candidates, *candidates[7:], *candidates[:7]]
     pairs = zip(candidates, references, strict=True)
@@ -79,14 +79,14 @@ def test_near_copies_are_closer_than_unrelated_pairs_alone_and_among_thirty(scor
 
 
 @pytest.mark.parametrize("formula", ["e", "-c", "e-c"])
-def test_what_follows_scores_higher_than_what_contradicts(formula):
+def test_entailments_score_higher_than_contradictions(formula):
     scorer = MENLIScorer(model_name_or_path="bundled", formula=formula, direction="rh")
-    references, entailed, contradicted = map(list, zip(*ENTAILMENTS, strict=True))
-    scores = [scorer.score(texts, references)["scores"] for texts in (entailed, contradicted)]
+    references, entailments, contradictions = map(list, zip(*ENTAILMENTS, strict=True))
+    scores = [scorer.score(texts, references)["scores"] for texts in (entailments, contradictions)]
     assert np.greater(*scores).sum() >= len(ENTAILMENTS) - 1
 
 
-def test_batches_of_any_size_give_the_same_bits(scorer):
+def test_scores_are_bitwise_identical_for_any_batch_size(scorer):
     texts, paraphrases = map(list, zip(*PARAPHRASES[:6], strict=True))
     options = {"idf": False, "information_measure": "kl", "reuse_memory": 0}
     expected = scorer.score(texts, paraphrases, **options)["scores"]
@@ -95,7 +95,7 @@ def test_batches_of_any_size_give_the_same_bits(scorer):
     assert scores == expected
 
 
-def test_baryscore_of_two_texts_as_long_as_the_model_takes_equals_the_literal_implementation():
+def test_baryscore_of_texts_of_maximum_length_equals_the_literal_implementation():
     literal = ReferenceBaryScore(BUNDLED_FOLDER)
     sides = [" ".join(texts) for texts in zip(*PARAPHRASES, strict=True)]
     texts = [

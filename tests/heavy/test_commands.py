@@ -1,4 +1,4 @@
-"""The command line as a process: a terminal, a pipe, an interrupt, what it imports, the Hub."""
+"""The command line as a process: streams, interrupts, imports and an unreachable Hub."""
 
 import json
 import os
@@ -27,7 +27,7 @@ INFOLM = ("-m", "infolm_metric")
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path, monkeypatch) -> Path:
-    """The working folder, with the texts above in plain files."""
+    """Working directory with the texts above in plain files."""
     monkeypatch.chdir(tmp_path)
     for name, texts in (("sys", CANDIDATES), ("ref", REFERENCES)):
         Path(f"{name}.txt").write_text("".join(f"{text}\n" for text in texts))
@@ -35,7 +35,7 @@ def folder(tmp_path, monkeypatch) -> Path:
 
 
 def shell(command: str, **options: object) -> subprocess.CompletedProcess[str]:
-    """A line of the shell in which `infolm` is this checkout's."""
+    """Run a shell command in which `infolm` is the command of this checkout."""
     return subprocess.run(
         f'infolm() {{ {sys.executable} -m infolm_metric "$@"; }}; {command}',
         shell=True,
@@ -46,7 +46,7 @@ def shell(command: str, **options: object) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_standard_streams_are_written_where_they_stand(tiny_bert):
+def test_standard_streams_are_written_at_their_current_position(tiny_bert):
     score = f"infolm score --model {tiny_bert} a a --idf none"  # 0 on any CPU
     lines = (
         f"{score} > plain.txt",
@@ -76,7 +76,7 @@ def test_progress_is_shown_on_a_terminal(tiny_bert):
     assert b"pair" in output and b"3/3" in output
 
 
-def test_a_process_in_a_pipe_prints_results_only_and_no_progress(tiny_bert):
+def test_process_in_a_pipe_prints_results_without_progress(tiny_bert):
     with started(*INFOLM, "score", "--model", tiny_bert, *FILES, "--json", "--verbose") as process:
         output, errors = process.communicate()
     expected = InfoLMScorer(model_name_or_path=str(tiny_bert)).score(CANDIDATES, REFERENCES)
@@ -113,14 +113,14 @@ def test_output_is_utf_8_in_any_locale(tiny_bert, locale):
     )
     Path("rows.jsonl.txt").write_text("a cat\na cow\n")
     output = printed("-c", COMMANDS, *lines, env=locale, encoding="utf-8")
-    selected, attacked, *_ = output.splitlines()
-    assert json.loads(selected)["selected"] == json.loads(attacked)["anchor"] == text
-    names = ("café.txt", r"caf\udcc3\udca9.txt")  # the second as POSIX decodes an argument
+    selection, case, *_ = output.splitlines()
+    assert json.loads(selection)["selected"] == json.loads(case)["anchor"] == text
+    names = ("café.txt", r"caf\udcc3\udca9.txt")  # the second as decoded in the POSIX locale
     assert any(line.startswith(names) for line in output.splitlines())
     assert text in Path("café.csv").read_text(encoding="utf-8")
 
 
-def test_a_reader_that_goes_away_is_no_error(tiny_bert):
+def test_closed_pipe_is_not_reported_as_an_error(tiny_bert):
     with started(*INFOLM, "score", "--model", tiny_bert, *FILES, "--per-pair") as process:
         process.stdout.close()
         errors = process.stderr.read()
@@ -128,7 +128,7 @@ def test_a_reader_that_goes_away_is_no_error(tiny_bert):
     assert "BrokenPipe" not in errors and "Traceback" not in errors
 
 
-def test_a_full_disk_behind_standard_output_is_named_without_a_stack_of_calls():
+def test_full_disk_is_reported_without_a_traceback():
     process = shell("infolm --help > /dev/full")
     (line,) = process.stderr.splitlines()
     assert process.returncode == 1 and "cannot write standard output: No space left" in line
@@ -141,25 +141,25 @@ codes = [main(arguments.split()) for arguments in sys.argv[2:]]
 print(*codes, *set(sys.argv[1].split()) & set(sys.modules), file=sys.stderr)
 """
 HELP = ("--help", "--version", "score --help")
-WRONG = ("score -t 0 a b", "score --alpha x", "score -c no -r no", "idf", "scor")
+INVALID = ("score -t 0 a b", "score --alpha x", "score -c no -r no", "idf", "scor")
 
 
 @pytest.mark.parametrize(
     ("codes", "lines", "heavy"),
     [
         ("0", ["score --model bundled cat dog"], "datasets evaluate pandas sklearn pyarrow ray"),
-        ("0 0 0 2 2 2 2 2", [*HELP, *WRONG], "torch transformers datasets evaluate"),
+        ("0 0 0 2 2 2 2 2", [*HELP, *INVALID], "torch transformers datasets evaluate"),
     ],
 )
-def test_no_heavy_library_is_loaded_that_is_not_needed(codes, lines, heavy):
+def test_unneeded_heavy_libraries_are_not_imported(codes, lines, heavy):
     with started("-c", IMPORTED, heavy, *lines) as process:
         errors = process.communicate()[1]
     assert errors.splitlines()[-1] == codes
 
 
 @pytest.mark.parametrize("kind", ["closed", "silent"])
-def test_the_hub_out_of_reach_is_said_once_and_soon(kind):
-    with socket.create_server(("127.0.0.1", 0)) as server:  # takes connections, answers none
+def test_unreachable_hub_is_reported_once_and_quickly(kind):
+    with socket.create_server(("127.0.0.1", 0)) as server:  # accepts connections, never answers
         address = f"http://127.0.0.1:{server.getsockname()[1]}"
         if kind == "closed":
             server.close()
@@ -172,37 +172,37 @@ def test_the_hub_out_of_reach_is_said_once_and_soon(kind):
         assert part in line
 
 
-def test_an_interrupt_gives_exit_code_130_and_no_stack_trace():
+def test_interrupt_exits_with_code_130_and_no_traceback():
     os.mkfifo("pipe.txt")
     with started(*INFOLM, "score", "-c", "pipe.txt", "-r", "ref.txt") as process:
-        while not (writer := open_when_read("pipe.txt")):  # it is in the midst of its work then
+        while not (writer := open_when_read("pipe.txt")):  # the command has started reading
             assert process.poll() is None, process.stderr.read()
             time.sleep(0.01)
-        for _ in range(3):  # again if the signal came just before it began to wait for input
+        for _ in range(3):  # again if the signal arrived just before it waited for input
             process.send_signal(signal.SIGINT)
             with suppress(subprocess.TimeoutExpired):
                 process.wait(timeout=10)
-        os.close(writer)  # a process that heard nothing ends here, with another exit code
+        os.close(writer)  # a process that ignored the signals exits here with another code
         errors = process.stderr.read()
     assert process.returncode == 130
     assert errors == "infolm: interrupted\n"
 
 
 def open_when_read(pipe: str) -> int | None:
-    """The descriptor of the writing end of a named pipe, if something reads from it."""
+    """Return the descriptor of the writing end of a named pipe, or None without a reader."""
     with suppress(OSError):
         return os.open(pipe, os.O_WRONLY | os.O_NONBLOCK)
 
 
 @pytest.mark.parametrize("seconds", [0.1, 0.3, 0.6, 1.2])
-def test_an_interrupt_at_any_moment_gives_no_stack_trace(seconds):
+def test_interrupt_at_any_moment_prints_no_traceback(seconds):
     with started(*INFOLM, "score", "--model", "bundled", *FILES, "--idf", "none") as process:
         time.sleep(seconds)
         process.send_signal(signal.SIGINT)
         errors = process.stderr.read()
-    if seconds > 0.2:  # before, Python itself is starting
+    if seconds > 0.2:  # earlier, Python itself is starting
         assert "Traceback" not in errors
-    # What is interrupted while C++ of a library is being loaded may abort.
+    # An interrupt while a C++ library is being loaded may abort the process.
     codes = (130, -signal.SIGINT, 1, 0, *([-signal.SIGABRT] if seconds < 1 else []))
     assert process.returncode in codes
     assert "cannot load the model" not in errors

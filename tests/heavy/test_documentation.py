@@ -1,4 +1,4 @@
-"""The examples on the pages of docs/ run, and print what they show; each page by itself."""
+"""The examples on the pages of docs/ print the output that they show."""
 
 import pytest
 
@@ -6,10 +6,10 @@ from tests import pages
 from tests.project_files import ROOT, project_files
 
 PAGES = [path for path in project_files() if path.match("docs/*.md")]
-WITHOUT = {"docs/settings.md"}  # which is a table
+PAGES_WITHOUT_EXAMPLES = {"docs/settings.md"}  # a table
 
 
 @pytest.mark.parametrize("page", PAGES, ids=str)
-def test_the_examples_of_a_page_print_what_they_show(page, page_folder, capsys):
-    assert (pages.check(ROOT / page) == 0) == (str(page) in WITHOUT)
+def test_page_examples_print_the_documented_output(page, page_folder, capsys):
+    assert (pages.check(ROOT / page) == 0) == (str(page) in PAGES_WITHOUT_EXAMPLES)
     assert capsys.readouterr().out == ""

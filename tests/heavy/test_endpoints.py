@@ -1,4 +1,4 @@
-"""The Space from outside: its endpoints, many clients at once, and what an attacker tries."""
+"""The Space from outside: endpoints, concurrent clients and attacks."""
 
 import csv
 import http.client
@@ -25,8 +25,8 @@ CLIENTS = int(os.environ.get("SPACE_CLIENTS", "10"))
 
 @pytest.fixture(scope="module")
 def scorers():
-    kinds = {"infolm": InfoLMScorer, "baryscore": BaryScorer, "menli": MENLIScorer}
-    return {name: kind(model_name_or_path="bundled") for name, kind in kinds.items()}
+    types = {"infolm": InfoLMScorer, "baryscore": BaryScorer, "menli": MENLIScorer}
+    return {name: kind(model_name_or_path="bundled") for name, kind in types.items()}
 
 
 @pytest.fixture(scope="module")
@@ -34,16 +34,16 @@ def client(space_url):
     return Client(space_url, verbose=False)
 
 
-def uploaded(path, predictions, references):
-    """A table as Gradio's client sends it."""
+def make_upload(path, predictions, references):
+    """Write a table and return it as an upload of Gradio's client."""
     with open(path, "w", encoding="utf-8", newline="") as file:
         rows = zip(predictions, references, strict=True)
         csv.writer(file).writerows([["prediction", "reference"], *rows])
     return handle_file(path)
 
 
-def post(url, path, body, **headers):
-    """The status of a request, and its answer; the connection stays open."""
+def send(url, path, body, **headers):
+    """Send a request and return the status and the body of the response."""
     host, root = urlsplit(url)[1:3]
     with closing(http.client.HTTPConnection(host, timeout=60)) as connection:
         connection.request("GET" if body is None else "POST", root + path, body, headers)
@@ -51,21 +51,21 @@ def post(url, path, body, **headers):
         return answer.status, answer.read()
 
 
-# Each endpoint.
+# Endpoints
 
 
-def test_both_endpoints_are_documented_with_names_and_types(client):
+def test_endpoints_document_parameter_names_and_types(client):
     endpoints = client.view_api(return_format="dict")["named_endpoints"]
     assert set(endpoints) == {"/score", "/score_file"}
-    kinds = {
+    types = {
         name: {p["parameter_name"]: p["python_type"]["type"] for p in endpoint["parameters"]}
         for name, endpoint in endpoints.items()
     }
-    assert list(kinds["/score"]) == ["candidate", "references", "metric", "settings"]
+    assert list(types["/score"]) == ["candidate", "references", "metric", "settings"]
     columns = ["candidate_column", "reference_columns"]
-    assert list(kinds["/score_file"]) == ["file", "metric", *columns, "settings"]
-    assert kinds["/score"]["references"] == "list[str]"
-    for kind in kinds.values():
+    assert list(types["/score_file"]) == ["file", "metric", *columns, "settings"]
+    assert types["/score"]["references"] == "list[str]"
+    for kind in types.values():
         assert all(f"'{name}'" in kind["metric"] for name in ("infolm", "baryscore", "menli"))
     assert all(endpoint["description"] for endpoint in endpoints.values())
 
@@ -78,7 +78,9 @@ EXPLANATIONS = [
 
 
 @pytest.mark.parametrize(("metric", "settings", "why"), EXPLANATIONS)
-def test_scores_are_those_of_the_package_with_why(metric, settings, why, client, scorers, tmp_path):
+def test_endpoints_return_scores_with_explanations(
+    metric, settings, why, client, scorers, tmp_path
+):
     answer = client.predict(PAIR[0], [PAIR[1]], metric, settings, api_name="/score")
     expected = scorers[metric].score([PAIR[0]], [PAIR[1]], **(settings or {}))
     assert answer["score"] == pytest.approx(expected[metric], abs=1e-6)
@@ -86,7 +88,7 @@ def test_scores_are_those_of_the_package_with_why(metric, settings, why, client,
     assert answer["higher_is_better"] == (metric == "menli")
     assert answer["verdict"] and why in answer["why"]
     texts = [*PAIR, '=SUM(1) "quoted", <b>bold</b>']
-    table = uploaded(tmp_path / "pairs.csv", texts, [PAIR[1]] * 3)
+    table = make_upload(tmp_path / "pairs.csv", texts, [PAIR[1]] * 3)
     result, download = client.predict(table, metric, api_name="/score_file")
     expected = scorers[metric].score(texts, [PAIR[1]] * 3)
     with open(download, encoding="utf-8", newline="") as file:
@@ -97,35 +99,35 @@ def test_scores_are_those_of_the_package_with_why(metric, settings, why, client,
     assert result["mean"] == pytest.approx(expected[metric], abs=1e-6)
 
 
-# Refusals, which tests/unit/space has in full.
+# Invalid requests (all of them in tests/unit/space)
 
 
-REFUSED = [
+INVALID = [
     ({"candidate": ""}, "the candidate is empty"),
     ({"settings": {"symmetrize": "<b>no</b>"}}, "got '<b>no</b>'"),
     ({"settings": {"model_name_or_path": "../../etc"}}, "must be one of bundled"),
 ]
 
 
-@pytest.mark.parametrize(("arguments", "words"), REFUSED, ids=str)
-def test_a_wrong_request_gets_a_message_and_no_stack_trace(arguments, words, client):
+@pytest.mark.parametrize(("arguments", "words"), INVALID, ids=str)
+def test_invalid_request_gets_a_message_without_a_traceback(arguments, words, client):
     request = {"candidate": PAIR[0], "references": [PAIR[1]], **arguments}
     with pytest.raises(AppError) as error:
         client.predict(**request, api_name="/score")
     assert words in str(error.value) and "Traceback" not in str(error.value)
 
 
-def test_what_is_too_large_is_refused(space_url):
-    """An upload by Gradio's own limit, any other request by ours; the page goes on."""
+def test_oversized_requests_are_rejected(space_url):
+    """Gradio limits uploads, the Space limits other requests; the page stays available."""
     content = b"x" * (limits.FILE_BYTES + 1)
     head = b'--edge\r\nContent-Disposition: form-data; name="files"; filename="a.csv"\r\n\r\n'
     form = head + content + b"\r\n--edge--\r\n"
     kind = {"Content-Type": "multipart/form-data; boundary=edge"}
-    assert post(space_url, "gradio_api/upload", form, **kind)[0] == 413
+    assert send(space_url, "gradio_api/upload", form, **kind)[0] == 413
     body = json.dumps({"data": ["x" * limits.BODY_BYTES]}).encode()
-    with suppress(ConnectionError):  # it may be closed before it is answered
-        assert post(space_url, "gradio_api/queue/join", body, **JSON)[0] >= 400
-    assert post(space_url, "config", None)[0] == 200
+    with suppress(ConnectionError):  # it may be closed before the response
+        assert send(space_url, "gradio_api/queue/join", body, **JSON)[0] >= 400
+    assert send(space_url, "config", None)[0] == 200
 
 
 TRAVERSALS = ("../../../../etc/passwd", "..%2f..%2f..%2fetc%2fpasswd")
@@ -134,12 +136,12 @@ TRAVERSALS = ("../../../../etc/passwd", "..%2f..%2f..%2fetc%2fpasswd")
 @pytest.mark.parametrize("path", ["app.py", "/etc/passwd", *TRAVERSALS, __file__, sys.executable])
 def test_no_file_of_the_server_can_be_read(path, space_url):
     for route in ("gradio_api/file=", "file=", "static/", "assets/", "gradio_api/stream/"):
-        assert post(space_url, route + path.replace(" ", "%20"), None)[0] in (403, 404, 405)
+        assert send(space_url, route + path.replace(" ", "%20"), None)[0] in (403, 404, 405)
 
 
 @pytest.mark.parametrize("name", ["path", "file url", "web url"])
-def test_nothing_but_an_upload_can_be_passed_off_as_one(name, space_url):
-    """Past gradio_client, which checks by itself: neither files nor addresses of the server's."""
+def test_only_uploads_are_accepted_as_files(name, space_url):
+    """Bypass gradio_client: files and URLs of the server are not accepted as uploads."""
     places = {
         "path": {"path": __file__},
         "file url": {"path": "", "url": f"file://{__file__}"},
@@ -147,15 +149,15 @@ def test_nothing_but_an_upload_can_be_passed_off_as_one(name, space_url):
     }
     file = {**places[name], "orig_name": "a.csv", "meta": {"_type": "gradio.FileData"}}
     body = json.dumps({"data": [file, "infolm", None, [], None]}).encode()
-    status, answer = post(space_url, "gradio_api/call/score_file", body, **JSON)
+    status, answer = send(space_url, "gradio_api/call/score_file", body, **JSON)
     if status == 200:
         event = json.loads(answer)["event_id"]
-        status, answer = post(space_url, f"gradio_api/call/score_file/{event}", None)
+        status, answer = send(space_url, f"gradio_api/call/score_file/{event}", None)
         assert answer.startswith(b"event: error")
     assert b"attacker" not in answer and b"components" not in answer
 
 
-# Many at once.
+# Concurrent clients
 
 HOSTILE = [
     {"candidate": "x" * 1_000_000, "references": [PAIR[1]]},
@@ -166,9 +168,7 @@ HOSTILE = [
 ]
 
 
-def test_of_many_clients_at_once_a_fifth_of_them_hostile_the_honest_get_right_answers(
-    space_url, scorers
-):
+def test_concurrent_clients_get_correct_scores_despite_hostile_requests(space_url, scorers):
     metrics = list(scorers)
 
     def ask(number):
@@ -189,10 +189,10 @@ def test_of_many_clients_at_once_a_fifth_of_them_hostile_the_honest_get_right_an
         answers = list(pool.map(ask, range(CLIENTS)))
     honest = [answer for number, answer in enumerate(answers) if number % 5]
     assert all(isinstance(answer, float) for answer in honest)
-    assert post(space_url, "config", None)[0] == 200
+    assert send(space_url, "config", None)[0] == 200
 
 
-KILLED = """
+KILLED_CLIENT = """
 import sys, time
 from gradio_client import Client, handle_file
 job = Client(sys.argv[1], verbose=False).submit(
@@ -205,10 +205,10 @@ job.result()
 """
 
 
-def test_a_client_that_is_killed_leaves_the_server_answering(space_url, client, scorers, tmp_path):
+def test_server_keeps_answering_after_a_client_is_killed(space_url, client, scorers, tmp_path):
     texts = [f"{number} " + "cats slept near the old gate " * 5 for number in range(300)]
-    uploaded(tmp_path / "long.csv", texts, texts[::-1])
-    with started("-c", KILLED, space_url, tmp_path / "long.csv") as victim:
+    make_upload(tmp_path / "long.csv", texts, texts[::-1])
+    with started("-c", KILLED_CLIENT, space_url, tmp_path / "long.csv") as victim:
         assert victim.stdout.readline() == "False\n"
         victim.kill()
     jobs = [client.submit(PAIR[0], [PAIR[1]], api_name="/score") for _ in "four"]

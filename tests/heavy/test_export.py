@@ -1,4 +1,4 @@
-"""The folder that deploys starts elsewhere, and with nothing but its requirements installed."""
+"""The exported folder of a Space starts with only its requirements installed."""
 
 import os
 import venv
@@ -30,7 +30,7 @@ def folders(tmp_path_factory) -> dict[str, Path]:
 
 
 @pytest.mark.parametrize("metric", METRICS)
-def test_the_folder_holds_what_a_space_needs(metric, folders, monkeypatch):
+def test_exported_folder_has_the_files_of_a_space(metric, folders, monkeypatch):
     folder = folders[metric]
     assert {path.name for path in folder.iterdir()} == {
         *(".gitattributes", "LICENSE", "NOTICE", "README.md", "requirements.txt"),
@@ -43,20 +43,20 @@ def test_the_folder_holds_what_a_space_needs(metric, folders, monkeypatch):
     weights = Path("infolm_metric/bundled/model.safetensors")
     assert (folder / weights).read_bytes() == (ROOT / weights).read_bytes()
     monkeypatch.chdir(folder.parent)
-    loaded = evaluate.load(metric, model_name_or_path="bundled")
-    result = loaded.compute(predictions=["A dog."], references=["A dog."])
+    module = evaluate.load(metric, model_name_or_path="bundled")
+    result = module.compute(predictions=["A dog."], references=["A dog."])
     assert result[metric] == 0 or result["higher_is_better"]
 
 
-def test_what_is_there_is_not_overwritten(folders):
+def test_existing_folder_is_not_overwritten(folders):
     with started(EXPORT, folders["menli"]) as process:
         errors = process.communicate()[1]
     assert process.returncode == 2
     assert f"{folders['menli']} exists and is not an empty folder; name a new one" in errors
 
 
-def installed(requirements: Path) -> set[metadata.Distribution]:
-    """The packages that a list asks for, and what they need, as they are installed here."""
+def resolve(requirements: Path) -> set[metadata.Distribution]:
+    """Return the installed packages of a requirements file, with their dependencies."""
     packages: dict[tuple[str, str], metadata.Distribution] = {}
     queue = [(Requirement(line), "") for line in requirements.read_text().splitlines()]
     while queue:
@@ -71,12 +71,12 @@ def installed(requirements: Path) -> set[metadata.Distribution]:
 
 
 @pytest.mark.parametrize("metric", os.environ.get("SPACE_EXPORTS", "baryscore").split(","))
-def test_the_folder_answers_in_an_environment_of_its_requirements_alone(metric, folders, tmp_path):
-    """Of the packages installed here those that the list needs are linked into it, and no other."""
+def test_exported_space_runs_with_its_requirements_only(metric, folders, tmp_path):
+    """Link only the installed packages that the requirements need into a new environment."""
     folder = folders[metric]
     venv.create(tmp_path / "env", symlinks=True)
     (site,) = (tmp_path / "env").glob("lib/python*/site-packages")
-    for package in installed(folder / "requirements.txt"):
+    for package in resolve(folder / "requirements.txt"):
         for name in {file.parts[0] for file in package.files} - {"..", "__pycache__"}:
             if not (site / name).exists():
                 (site / name).symlink_to(package.locate_file(name))

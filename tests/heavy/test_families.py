@@ -1,4 +1,4 @@
-"""Every family of models, measure and temperature against the literal implementation."""
+"""Every model family, measure and temperature, compared with the literal implementation."""
 
 import pytest
 

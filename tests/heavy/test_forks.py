@@ -1,4 +1,4 @@
-"""Forked children of a process that has scored can score as well, without OpenMP's threads."""
+"""Processes forked after scoring can score, although OpenMP threads do not survive a fork."""
 
 import os
 import signal
@@ -36,7 +36,7 @@ assert torch.get_num_threads() == 2
 
 @pytest.mark.skipif(not hasattr(os, "register_at_fork"), reason="the system has no fork")
 @pytest.mark.parametrize("name", ["InfoLMScorer", "BaryScorer", "MENLIScorer"])
-def test_forks_of_a_process_that_has_scored_score_new_texts(name, tmp_path):
+def test_forked_processes_score_new_texts_after_the_parent_has_scored(name, tmp_path):
     (tmp_path / "program.py").write_text(PROGRAM)
     environment = {"OMP_NUM_THREADS": "2"}
     options = {"env": environment, "start_new_session": True}

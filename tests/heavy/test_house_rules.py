@@ -1,4 +1,4 @@
-"""The rules of the house that a tool can check: lint, format, types, imports, paths and sizes."""
+"""Project rules that tools can check: lint, format, types, imports, paths and file sizes."""
 
 import re
 import subprocess
@@ -15,14 +15,14 @@ WEIGHTS = {
     Path("infolm_metric/bundled/model.safetensors"),
     Path("infolm_metric/bundled/nli/model.safetensors"),
 }
-RIGHT = """# mypy: disallow-untyped-calls
+VALID = """# mypy: disallow-untyped-calls
 from infolm_metric import BaryScorer, BaryScoreSettings, InfoLM, InfoLMScorer, InfoLMSettings
 scorer = InfoLMScorer(InfoLMSettings(model_name_or_path="bundled", temperature=2.0, idf=False))
 mean: float = scorer.score(["a"], ["b"], information_measure=["kl", "l1"])["infolm"]
 InfoLM(temperature=1.5).compute(predictions=["a"], references=["b"], batch_size=8)
 BaryScorer(BaryScoreSettings(layers=(1, 2))).explain("a", "b").moves()[0].mass + 1.0
 """
-WRONG = """# mypy: disallow-untyped-calls
+INVALID = """# mypy: disallow-untyped-calls
 from infolm_metric import BaryScoreSettings, InfoLMScorer, InfoLMSettings, MENLISettings
 InfoLMSettings(temprature=2.0)
 InfoLMSettings(temperature="warm")
@@ -33,7 +33,7 @@ InfoLMScorer().score(["a"], ["b"], verbose="much")
 
 
 def run(command: str, *arguments: object) -> subprocess.CompletedProcess[str]:
-    """A tool of this environment, run in ROOT."""
+    """Run a tool of this environment in ROOT."""
     tool, *options = command.split()
     program = Path(sys.executable).parent / tool
     command_line = [program, *options, *arguments]
@@ -41,21 +41,21 @@ def run(command: str, *arguments: object) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.parametrize("hook", HOOKS)
-def test_what_runs_before_a_commit_finds_nothing(hook):
+def test_pre_commit_hooks_pass(hook):
     options = {"ruff format": "--check .", "ruff check": ".", "lint-imports": "--no-cache"}
     process = run(f"{hook} {options.get(hook, '')}")
     assert process.returncode == 0, process.stdout + process.stderr
 
 
-def test_a_static_checker_knows_the_settings(tmp_path):
-    for name, program in {"right.py": RIGHT, "wrong.py": WRONG}.items():
+def test_mypy_checks_settings(tmp_path):
+    for name, program in {"right.py": VALID, "wrong.py": INVALID}.items():
         (tmp_path / name).write_text(program)
     process = run("mypy", tmp_path / "right.py", tmp_path / "wrong.py")
     errors = re.findall(r"(right|wrong)\.py:(\d+): error", process.stdout)
     assert errors == [("wrong", str(line)) for line in range(3, 8)], process.stdout + process.stderr
 
 
-def test_no_file_names_a_path_of_a_machine():
+def test_no_file_contains_a_local_path():
     lines = [
         f"{path}:{number}: {line.decode(errors='replace')}"
         for path in project_files()
@@ -66,7 +66,7 @@ def test_no_file_names_a_path_of_a_machine():
     assert not lines, "\n".join(lines)
 
 
-def test_only_the_bundled_weights_are_large_and_within_48_megabytes():
+def test_only_bundled_weights_exceed_1_mb_and_none_exceeds_48_mb():
     sizes = {path: (ROOT / path).stat().st_size for path in project_files()}
     assert {path for path, size in sizes.items() if size > 1_000_000} <= WEIGHTS
     assert max(sizes.values()) <= 48_000_000

@@ -1,4 +1,4 @@
-"""The metrics as torchmetrics (on two ranks: test_ranks.py); what needs no library at hand."""
+"""The torchmetrics integration, and tests of the others without their libraries."""
 
 import asyncio
 import importlib
@@ -20,7 +20,7 @@ from infolm_metric.integrations import torchmetrics
 from tests.processes import started
 from tests.random_pairs import random_pairs
 
-pytestmark = pytest.mark.filterwarnings("ignore:infolm:UserWarning")  # of few and short texts
+pytestmark = pytest.mark.filterwarnings("ignore:infolm:UserWarning")  # texts are few and short
 
 PAIRS = random_pairs(12)
 PREDICTIONS = [row["prediction"] for row in PAIRS]
@@ -30,39 +30,39 @@ METRICS = {"InfoLM": InfoLM, "BaryScore": BaryScore, "MENLI": MENLI}
 
 
 def batches(references, *edges):
-    """[predictions, references] between consecutive edges."""
+    """Return [predictions, references] between consecutive edges."""
     parts = zip(edges, edges[1:], strict=False)
     return [[PREDICTIONS[start:stop], references[start:stop]] for start, stop in parts]
 
 
 @pytest.mark.parametrize("name", METRICS)
 @pytest.mark.parametrize("references", [REFERENCES, GROUPS], ids=["one", "several"])
-def test_batches_together_score_as_compute_does(name, references):
+def test_batches_get_the_score_of_compute(name, references):
     metric = getattr(torchmetrics, name)(model_name_or_path="bundled")
-    evaluated = METRICS[name](model_name_or_path="bundled")
+    expected_metric = METRICS[name](model_name_or_path="bundled")
     for epoch in ((0, 5, 5, 12), (0, 4)):  # with an empty batch
         for batch in batches(references, *epoch):
             metric.update(*batch)
         score = metric.compute()
         ((predictions, targets),) = batches(references, 0, epoch[-1])
-        expected = evaluated.compute(predictions=predictions, references=targets)
+        expected = expected_metric.compute(predictions=predictions, references=targets)
         assert score.dtype == torch.float32 and score.shape == ()
         assert score.item() == pytest.approx(expected[name.lower()], rel=1e-5)
         metric.reset()
 
 
-def test_a_step_scores_its_batch_and_counts_for_the_epoch():
-    """What Lightning logs on a step and on an epoch."""
+def test_forward_scores_the_batch_and_adds_it_to_the_epoch():
+    """Lightning logs both the score of a step and the score of an epoch."""
     metric = torchmetrics.InfoLM(model_name_or_path="bundled")
-    evaluated = InfoLM(model_name_or_path="bundled")
+    expected_metric = InfoLM(model_name_or_path="bundled")
     for predictions, references in batches(REFERENCES, 0, 5, 12):
-        expected = evaluated.compute(predictions=predictions, references=references)["infolm"]
+        expected = expected_metric.compute(predictions=predictions, references=references)["infolm"]
         assert metric(predictions, references).item() == pytest.approx(expected, rel=1e-5)
-    expected = evaluated.compute(predictions=PREDICTIONS, references=REFERENCES)["infolm"]
+    expected = expected_metric.compute(predictions=PREDICTIONS, references=REFERENCES)["infolm"]
     assert metric.compute().item() == pytest.approx(expected, rel=1e-5)
 
 
-def test_copies_and_collections_score_alike():
+def test_copies_and_collections_get_the_same_scores():
     names = ["kl_divergence", "l1_distance"]
     metric = torchmetrics.InfoLM(model_name_or_path="bundled", information_measure=names)
     metric.update(PREDICTIONS, REFERENCES)
@@ -80,8 +80,8 @@ def test_copies_and_collections_score_alike():
     assert not torchmetrics.InfoLM.higher_is_better and torchmetrics.MENLI.higher_is_better
 
 
-def updated(*edges, references=REFERENCES, **settings):
-    """A metric with a batch of pairs between every two consecutive edges."""
+def make_metric(*edges, references=REFERENCES, **settings):
+    """Return a metric updated with a batch of pairs between consecutive edges."""
     metric = torchmetrics.InfoLM("bundled", **{"idf": False, **settings})
     for batch in batches(references, *edges):
         metric.update(*batch)
@@ -89,46 +89,46 @@ def updated(*edges, references=REFERENCES, **settings):
 
 
 @pytest.mark.parametrize("references", [REFERENCES, GROUPS], ids=["one", "several"])
-def test_a_merged_metric_scores_the_pairs_of_both(references):
-    expected = updated(0, 12, references=references).compute()
+def test_merged_metric_scores_the_pairs_of_both(references):
+    expected = make_metric(0, 12, references=references).compute()
     for as_dictionary in (False, True):
-        metric = updated(0, 5, references=references)
-        other = updated(5, 8, 12, references=references)
+        metric = make_metric(0, 5, references=references)
+        other = make_metric(5, 8, 12, references=references)
         metric.merge_state(other.metric_state if as_dictionary else other)
         torch.testing.assert_close(metric.compute(), expected)
         other.reset()
         torch.testing.assert_close(metric.compute(), expected)
 
 
-def test_a_checkpoint_of_a_persistent_metric_holds_its_pairs():
-    metric = updated(0, 5)
+def test_checkpoint_of_a_persistent_metric_contains_its_pairs():
+    metric = make_metric(0, 5)
     assert not metric.state_dict()
     metric.persistent(True)
     torch.save(metric.state_dict(), file := io.BytesIO())
     file.seek(0)
     checkpoint = torch.load(file, weights_only=True)
-    resumed = [updated(0, 2), updated()]
+    resumed = [make_metric(0, 2), make_metric()]
     for other in resumed:
         other.load_state_dict(checkpoint)
         other.update(*batches(REFERENCES, 5, 12)[0])
-        torch.testing.assert_close(other.compute(), updated(0, 12).compute())
+        torch.testing.assert_close(other.compute(), make_metric(0, 12).compute())
     resumed[0].reset()
     assert len(checkpoint["pairs"]) == 1
 
 
-def test_a_running_window_scores_its_last_batches():
-    running = Running(updated(), window=2)
+def test_running_window_scores_the_last_batches():
+    running = Running(make_metric(), window=2)
     for call in (running.update, running, running.update):
         for batch in batches(REFERENCES, 0, 5, 8, 12):
             call(*batch)
-        torch.testing.assert_close(running.compute(), updated(5, 12).compute())
+        torch.testing.assert_close(running.compute(), make_metric(5, 12).compute())
     running.reset()
     running.update(*batches(REFERENCES, 0, 5)[0])
-    torch.testing.assert_close(running.compute(), updated(0, 5).compute())
+    torch.testing.assert_close(running.compute(), make_metric(0, 5).compute())
 
 
-def test_moving_converting_and_syncing_a_metric_keep_its_pairs():
-    metric, expected = updated(0, 5), updated(0, 5).compute()
+def test_moving_converting_and_syncing_keep_the_pairs():
+    metric, expected = make_metric(0, 5), make_metric(0, 5).compute()
     for change in (
         lambda: metric.to("cpu"),
         lambda: metric.set_dtype(torch.bfloat16),
@@ -138,20 +138,20 @@ def test_moving_converting_and_syncing_a_metric_keep_its_pairs():
         torch.testing.assert_close(metric.compute(), expected)
 
 
-def test_metrics_of_a_collection_share_texts_and_not_settings():
+def test_metrics_of_a_collection_share_texts_but_not_settings():
     names = ("l1_distance", "kl_divergence")
-    members = {name: updated(information_measure=name) for name in names}
+    members = {name: make_metric(information_measure=name) for name in names}
     collection = MetricCollection(members)
     for edges in ((0, 3, 6, 12), (2, 4)):
         for batch in batches(REFERENCES, *edges):
             collection.update(*batch)
         ends = edges[0], edges[-1]
-        expected = {name: updated(*ends, information_measure=name).compute() for name in names}
+        expected = {name: make_metric(*ends, information_measure=name).compute() for name in names}
         torch.testing.assert_close(collection.compute(), expected)
         collection.reset()
 
 
-def test_the_first_argument_is_the_model():
+def test_first_argument_is_the_model():
     assert torchmetrics.MENLI("bundled").scorer.settings.model_name_or_path == "bundled"
     assert torchmetrics.InfoLM("some-one/model").process_group is None
     with pytest.raises(TypeError, match="model_name_or_path"):
@@ -160,8 +160,8 @@ def test_the_first_argument_is_the_model():
         torchmetrics.InfoLM("bundled", None)
 
 
-def test_warnings_point_at_the_line_that_calls_torchmetrics():
-    metric, batch = updated(), (["", "A cat."], ["A dog.", "A cow."])
+def test_warnings_point_at_the_caller_of_torchmetrics():
+    metric, batch = make_metric(), (["", "A cat."], ["A dog.", "A cow."])
     with warnings.catch_warnings(record=True) as records:
         warnings.simplefilter("always")
         metric(*batch)
@@ -170,29 +170,29 @@ def test_warnings_point_at_the_line_that_calls_torchmetrics():
     assert len(files) >= 2 and set(files) == {__file__}
 
 
-REFUSED = [
+INVALID = [
     ("unknown setting 'temprature'", lambda: torchmetrics.InfoLM(temprature=2)),
     ("equally long", lambda: torchmetrics.InfoLM().update(["a"], ["b", "c"])),
     ("at least one", lambda: torchmetrics.InfoLM().compute()),
 ]
 
 
-@pytest.mark.parametrize(("problem", "call"), REFUSED)
+@pytest.mark.parametrize(("problem", "call"), INVALID)
 @pytest.mark.filterwarnings("ignore:The ``compute`` method")
-def test_what_is_wrong_is_refused(problem, call):
+def test_invalid_calls_are_rejected(problem, call):
     with pytest.raises((TypeError, ValueError), match=problem):
         call()
 
 
-# Calls by the libraries, which stubs replace.
+# Integrations with stubs of the libraries
 
 
 @pytest.fixture
-def imported(monkeypatch):
-    """A function that imports one of our modules with stubs of the modules that it needs."""
+def import_with_stubs(monkeypatch):
+    """Function that imports an integration with stubs of the modules that it needs."""
     names = []
 
-    def import_with(name, **stubs):
+    def load(name, **stubs):
         for stub, contents in stubs.items():
             module = ModuleType(stub.replace("__", "."))
             vars(module).update(contents)
@@ -201,14 +201,14 @@ def imported(monkeypatch):
         sys.modules.pop(names[-1], None)
         return importlib.import_module(names[-1])
 
-    yield import_with
+    yield load
     for name in names:
         sys.modules.pop(name)
 
 
 @pytest.fixture
-def document_metrics(imported):
-    """The functions that lm-eval calls for each document, by metric."""
+def document_metrics(import_with_stubs):
+    """Functions that lm-eval calls per document, by metric."""
     functions = {}
 
     def register_metric(metric, **options):
@@ -216,18 +216,18 @@ def document_metrics(imported):
 
     registry = {"register_aggregation": lambda name: lambda f: f}
     registry["register_metric"] = register_metric
-    imported("lm_eval", lm_eval={}, lm_eval__api={}, lm_eval__api__registry=registry)
+    import_with_stubs("lm_eval", lm_eval={}, lm_eval__api={}, lm_eval__api__registry=registry)
     return functions
 
 
-def test_lm_eval_collects_the_references_the_output_and_the_settings(document_metrics):
+def test_lm_eval_item_has_references_output_and_settings(document_metrics):
     pair = {"predictions": ["A cat."], "idf": False}
     for references, group in ((["a"], ["a"]), ([["a", "b"]], ["a", "b"]), (["a", "b"], ["a", "b"])):
         item = document_metrics["infolm"](references=references, **pair)
         assert item == (group, "A cat.", {"idf": False})
 
 
-WRONG_DOCUMENTS = [  # no TypeError, which lm-eval catches
+INVALID_DOCUMENTS = [  # ValueError, because lm-eval catches TypeError
     ({"temprature": 2}, "did you mean 'temperature'"),
     ({"information_measure": ["kl", "l1"]}, "must be one name"),
     ({"references": [3.0]}, "3.0"),
@@ -236,17 +236,17 @@ WRONG_DOCUMENTS = [  # no TypeError, which lm-eval catches
 ]
 
 
-@pytest.mark.parametrize(("wrong", "problem"), WRONG_DOCUMENTS)
-def test_lm_eval_refuses_the_first_wrong_document(document_metrics, wrong, problem):
+@pytest.mark.parametrize(("change", "problem"), INVALID_DOCUMENTS)
+def test_lm_eval_rejects_the_first_invalid_document(document_metrics, change, problem):
     with pytest.raises(ValueError, match=problem):
-        document_metrics["infolm"](**{"references": ["a"], "predictions": ["b"], **wrong})
+        document_metrics["infolm"](**{"references": ["a"], "predictions": ["b"], **change})
 
 
 @pytest.mark.parametrize("targets", [[""], [" "], []])
-def test_a_sample_of_inspect_without_a_target_gets_nan_with_the_reason(imported, targets):
+def test_inspect_sample_without_target_gets_nan_and_a_reason(import_with_stubs, targets):
     scorers = dict.fromkeys(("Scorer", "Target", "mean", "stderr"), lambda *_: None)
     scorers |= {"Score": SimpleNamespace, "scorer": lambda metrics: lambda function: function}
-    module = imported(
+    module = import_with_stubs(
         "inspect_ai",
         inspect_ai={},
         inspect_ai__scorer=scorers,
@@ -255,7 +255,7 @@ def test_a_sample_of_inspect_without_a_target_gets_nan_with_the_reason(imported,
     score = module.menli(model_name_or_path="bundled")
     output = SimpleNamespace(completion="A cat.")
     state = SimpleNamespace(output=output, sample_id="sample 7")
-    with ThreadPoolExecutor() as pool:  # the browser tests leave a loop running in this thread
+    with ThreadPoolExecutor() as pool:  # browser tests leave an event loop running in this thread
         groups = (targets, [*targets, "The cat."])
         unscored, scored = pool.map(lambda group: asyncio.run(score(state, group)), groups)
     assert math.isnan(unscored.value) and unscored.answer == "A cat."
@@ -267,8 +267,8 @@ def test_a_sample_of_inspect_without_a_target_gets_nan_with_the_reason(imported,
     ("module", "package"),
     [("lm_eval", "lm-eval"), ("inspect_ai", "inspect-ai"), ("torchmetrics", "torchmetrics")],
 )
-def test_a_library_that_is_missing_is_named_with_its_remedy(module, package):
-    """In a process where the library cannot be imported."""
+def test_error_on_a_missing_library_says_how_to_install_it(module, package):
+    """Import the integration in a process in which the library cannot be imported."""
     program = f"import sys; sys.modules[{module!r}] = None; import infolm_metric.integrations."
     with started("-c", program + module) as process:
         errors = process.communicate()[1]

@@ -1,4 +1,4 @@
-"""Long jobs in processes of their own: killed, and interrupted."""
+"""Long jobs in separate processes that are killed or interrupted."""
 
 import json
 import re
@@ -20,12 +20,12 @@ from tests.random_pairs import write_lines
         (600, 2, ["--model", "bundled", "--masks-per-pass", "0", "--idf", "none"]),
     ],
 )
-def test_a_job_killed_at_random_moments_writes_the_same_bytes(tmp_path, rows, kills, options):
+def test_job_killed_at_random_moments_writes_identical_bytes(tmp_path, rows, kills, options):
     program = ROOT / "tests/heavy/kill_jobs.py"
     assert int(printed(program, tmp_path, rows, kills, *options)) > 0
 
 
-def test_an_interrupted_job_says_what_is_kept_and_goes_on(tiny_bert, tmp_path, monkeypatch):
+def test_interrupted_job_reports_how_many_pairs_are_kept(tiny_bert, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     texts = (f"the cat {number} sat on the mat " * 8 for number in range(3000))
     write_lines(Path("rows.jsonl"), [{"prediction": text, "reference": "a cat"} for text in texts])

@@ -1,4 +1,4 @@
-"""The information measures on whole grids of parameters and on long vectors."""
+"""The information measures on grids of parameters and on long vectors."""
 
 import math
 
@@ -35,8 +35,8 @@ PARAMETERS = [
 
 @pytest.mark.parametrize("symmetrize", SYMMETRIZATIONS)
 @pytest.mark.parametrize(("name", "parameters"), PARAMETERS)
-def test_only_unbounded_measures_are_called_unbounded(name, parameters, symmetrize):
-    # Disjoint supports, one peaked and one spread over ever more entries, ever farther apart.
+def test_only_unbounded_measures_have_an_infinite_upper_bound(name, parameters, symmetrize):
+    # Nearly disjoint supports: a peak and a flat distribution, farther apart in every step.
     values = []
     for size in (10, 1000, 100_000):
         p = torch.full((1, size + 1), -float(size), dtype=torch.float64)

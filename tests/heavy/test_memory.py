@@ -1,4 +1,4 @@
-"""Memory does not grow with the number of pairs: measured in a process of its own."""
+"""Memory does not grow with the number of pairs, measured in a separate process."""
 
 import json
 import sys
@@ -33,7 +33,7 @@ print(json.dumps(found))
 VOCABULARY = 3000
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="peak memory is in other units elsewhere")
+@pytest.mark.skipif(sys.platform != "linux", reason="peak memory has other units elsewhere")
 def test_memory_does_not_grow_with_the_number_of_pairs(tiny_models):
     folder = tiny_models("bert", vocab_size=VOCABULARY, num_hidden_layers=1)
     for pairs, megabytes in json.loads(printed("-c", PROGRAM, folder)).values():

@@ -1,4 +1,4 @@
-"""Scoring on Ray: a local cluster of two workers gives what one process gives."""
+"""Scoring on Ray: a local cluster of two workers agrees with one process."""
 
 import os
 from pathlib import Path
@@ -16,19 +16,19 @@ from tests.random_pairs import write_lines
 from tests.toy import TOY, ToyScorer
 
 os.environ.update(RAY_USAGE_STATS_ENABLED="0")
-os.environ.update(RAY_worker_niceness="0")  # else its workers starve beside anything else
-ray = pytest.importorskip("ray", reason="Ray is an extra, and has no release for every Python")
+os.environ.update(RAY_worker_niceness="0")  # otherwise other processes starve the workers
+ray = pytest.importorskip("ray", reason="Ray is optional and does not support every Python version")
 
 ROWS = [
     {"id": number, "prediction": candidate, "references": [reference]}
     for number, (candidate, reference) in enumerate(PARAPHRASES)
 ]
-MEASURE = "fisher_rao_distance"
+FISHER_RAO = "fisher_rao_distance"
 
 
 @pytest.fixture(scope="module")
 def cluster():
-    """A cluster of two workers on this machine."""
+    """Cluster of two workers on this machine."""
     options = {"include_dashboard": False, "log_to_driver": False}
     ray.init(num_cpus=2, address="local", object_store_memory=200 << 20, **options)
     ray.data.DataContext.get_current().enable_progress_bars = False
@@ -44,12 +44,12 @@ def folder(tmp_path, monkeypatch):
 
 @pytest.fixture
 def toy(monkeypatch):
-    """The metric of tests/toy.py, which this process alone knows by name."""
+    """Metric of tests/toy.py, registered in this process only."""
     monkeypatch.setitem(METRICS, "toy", TOY)
 
 
 def score_alone(kind, **settings):
-    """The result of one process."""
+    """Return the result of one process."""
     pairs = [row["prediction"] for row in ROWS], [row["references"] for row in ROWS]
     return kind(**settings).score(*pairs)
 
@@ -65,11 +65,11 @@ def score_rows(rows, scorer):
 
 
 @pytest.mark.parametrize("metric", ["infolm", "menli", "toy"])
-def test_a_data_set_gets_the_scores_of_one_process(cluster, toy, tiny_bert, tiny_nli, metric):
+def test_dataset_gets_the_scores_of_one_process(cluster, toy, tiny_bert, tiny_nli, metric):
     from infolm_metric.jobs.ray_jobs import score_dataset
 
     bert, nli = ({"model_name_or_path": str(path)} for path in (tiny_bert, tiny_nli()))
-    measures = {"idf": "separate", "information_measure": ["l1", MEASURE]}
+    measures = {"idf": "separate", "information_measure": ["l1", FISHER_RAO]}
     kind, settings = {
         "infolm": (InfoLMScorer, measures | bert),
         "menli": (MENLIScorer, {"combine_with": InfoLMSettings(**bert), **nli}),
@@ -83,7 +83,7 @@ def test_a_data_set_gets_the_scores_of_one_process(cluster, toy, tiny_bert, tiny
         assert [row[name] for row in rows] == pytest.approx(column, abs=1e-6, rel=1e-6)
 
 
-def test_sources_are_read_from_a_column_of_a_data_set(cluster, tiny_nli, capsys):
+def test_sources_are_read_from_a_dataset_column(cluster, tiny_nli, capsys):
     rows = [{"prediction": "A cat sat.", "article": ["A dog ran.", "A cat."], "id": 1}]
     write_lines(Path("pairs.jsonl"), rows)
     arguments = ["score", "--engine", "ray", "--metric", "menli", "--model", str(tiny_nli())]
@@ -96,38 +96,38 @@ def test_sources_are_read_from_a_column_of_a_data_set(cluster, tiny_nli, capsys)
     assert scores == pytest.approx(expected, abs=1e-6)
 
 
-def test_a_worker_that_would_score_otherwise_is_refused(cluster, toy, monkeypatch):
+def test_worker_with_different_settings_is_rejected(cluster, toy, monkeypatch):
     signature = ToyScorer().signature().replace("size:1", "size:9")
-    monkeypatch.setattr(ToyScorer, "signature", lambda *_: signature)  # of this process alone
+    monkeypatch.setattr(ToyScorer, "signature", lambda *_: signature)  # in this process only
     with pytest.raises(ValueError, match="than the driver: size is 1 instead of 9; give all"):
         score_rows(ROWS, ToyScorer())
 
 
-def test_a_column_that_is_there_already_is_not_overwritten(cluster):
+def test_existing_column_is_not_overwritten(cluster):
     with pytest.raises(ValueError, match="a column 'toy' already; rename or drop it"):
         score_rows([{**row, "toy": 0.5} for row in ROWS], ToyScorer())
 
 
 @pytest.mark.parametrize("kind", ["jsonl", "parquet"])
-def test_the_command_writes_the_scores_of_one_process_in_order(cluster, tiny_bert, capsys, kind):
+def test_command_writes_the_scores_of_one_process_in_order(cluster, tiny_bert, capsys, kind):
     write_lines(Path("pairs.jsonl"), ROWS)
     parquet.write_table(Table.from_pylist(ROWS), "pairs.parquet")
     arguments = ["score", "--engine", "ray", "--model", str(tiny_bert), f"pairs.{kind}"]
     assert main([*arguments, "-o", "scores.parquet"]) == 0
     expected = score_alone(InfoLMScorer, model_name_or_path=str(tiny_bert))
     summary, signature = capsys.readouterr().out.splitlines()
-    shown = f"{MEASURE}: {expected.mean(MEASURE):.6g} (mean of {len(ROWS)} pairs"
+    shown = f"{FISHER_RAO}: {expected.mean(FISHER_RAO):.6g} (mean of {len(ROWS)} pairs"
     assert_text_nearly_equal(summary.partition(" pairs")[0] + " pairs", shown)
     assert signature == f"signature: {expected.signature}"
     rows = parquet.read_table("scores.parquet").to_pylist()
     assert [row["id"] for row in rows] == [row["id"] for row in ROWS]
-    scores = [row[MEASURE] for row in rows]
+    scores = [row[FISHER_RAO] for row in rows]
     assert scores == pytest.approx(expected["scores"], abs=1e-6, rel=1e-6)
     assert main([*arguments, "-o", "scores.parquet"]) == 2
     assert "scores.parquet is there; name a folder" in capsys.readouterr().err
 
 
-def test_the_command_warns_once_and_says_what_unrelated_texts_score(cluster, capsys):
+def test_command_warns_once_and_reports_the_baseline(cluster, capsys):
     rows = [{"prediction": "\u6771\u4eac \U0001f642", "reference": "a dog \U0001f680"}] * 300
     write_lines(Path("pairs.jsonl"), rows)
     options = ["--engine", "ray", "--model", "bundled", "--idf", "none", "--workers", "1"]
@@ -137,12 +137,12 @@ def test_the_command_warns_once_and_says_what_unrelated_texts_score(cluster, cap
     assert streams.err.count("of the tokens are unknown to the model") == 1
     first, verdict, rescaled, signature = streams.out.splitlines()
     assert verdict.startswith("unrelated texts: ") and "not to be judged" in verdict
-    assert rescaled.startswith(f"{MEASURE} rescaled: ") and "|baseline:package-" in signature
+    assert rescaled.startswith(f"{FISHER_RAO} rescaled: ") and "|baseline:package-" in signature
     columns = parquet.read_table("scores.parquet").column_names
-    assert {f"{MEASURE}_rescaled", MEASURE} <= {*columns}
+    assert {f"{FISHER_RAO}_rescaled", FISHER_RAO} <= {*columns}
 
 
-def test_a_wrong_row_is_named(cluster, capsys):
+def test_error_names_the_invalid_row(cluster, capsys):
     rows = [{"prediction": "a", "reference": "b"}, {"prediction": None, "reference": "b"}]
     write_lines(Path("wrong.jsonl"), rows)
     options = ["--engine", "ray", "--model", "bundled", "--idf", "none"]
@@ -151,15 +151,15 @@ def test_a_wrong_row_is_named(cluster, capsys):
     assert "row 2 of a batch of 2: 'prediction' must be a string, got None" in errors
 
 
-REFUSED = [
+INVALID = [
     (["pairs.jsonl", "-o", "scores.jsonl"], "the output is a folder whose name ends in .parq"),
     (["pairs.csv", "-o", "scores.parquet"], "with --engine ray tables are .parquet, .jsonl"),
     (["--data", "pipe.jsonl", "-o", "scores.parquet"], "pipe.jsonl can be read only once"),
 ]
 
 
-@pytest.mark.parametrize(("arguments", "message"), REFUSED)
-def test_what_ray_cannot_score_is_refused(cluster, capsys, arguments, message):
+@pytest.mark.parametrize(("arguments", "message"), INVALID)
+def test_unsupported_inputs_and_outputs_are_rejected(cluster, capsys, arguments, message):
     write_lines(Path("pairs.jsonl"), ROWS)
     Path("pairs.csv").write_text("candidate,reference\na,b\n")
     os.mkfifo("pipe.jsonl")

@@ -1,4 +1,4 @@
-"""Every tool starts and comes to its end, on a few rows or with a tiny model."""
+"""Every tool runs to completion on a few rows or with a tiny model."""
 
 import gzip
 import importlib
@@ -24,7 +24,7 @@ CRITERIA = ("correctness", "data_coverage", "fluency", "relevance", "text_struct
 
 @pytest.fixture
 def run(monkeypatch, capsys):
-    """A function from a tool's name and arguments to what it prints; its exit code must be 0."""
+    """Function that runs a tool, which must succeed, and returns its output."""
 
     def output(name, *arguments):
         monkeypatch.setattr(sys, "argv", [name, *map(str, arguments)])
@@ -41,7 +41,7 @@ def encoder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory):
-    """A folder of the four data sets, a few rows each, of short texts."""
+    """Folder of the four datasets with a few rows of short texts each."""
     folder = tmp_path_factory.mktemp("data")
 
     def rows(count, samples, **fields):
@@ -66,7 +66,7 @@ def data(tmp_path_factory):
     return folder
 
 
-def test_the_masked_language_model_is_trained_goes_on_and_is_judged(run, encoder, tmp_path):
+def test_masked_language_model_training_resumes_and_is_evaluated(run, encoder, tmp_path):
     for name in ("a.txt.gz", "a.valid.txt.gz"):
         with gzip.open(tmp_path / name, "wt") as file:
             file.writelines(f"{text} {text}\n" for text in SENTENCES)
@@ -77,7 +77,7 @@ def test_the_masked_language_model_is_trained_goes_on_and_is_judged(run, encoder
     assert "| pooled | 16 |" in table
 
 
-def test_the_model_of_inference_is_trained_and_calibrated(run, encoder, tmp_path):
+def test_nli_model_is_trained_and_calibrated(run, encoder, tmp_path):
     file = tmp_path / "rows.tsv.gz"
     with gzip.open(file, "wt") as out:
         out.write("source\tlabel\tpremise\thypothesis\n")
@@ -88,7 +88,7 @@ def test_the_model_of_inference_is_trained_and_calibrated(run, encoder, tmp_path
     assert "| all, three-way | 3 |" in table and "temperature" in table
 
 
-def test_the_study_scores_goes_on_and_prints_its_tables(run, data, tmp_path, monkeypatch):
+def test_study_scores_resumes_and_prints_its_tables(run, data, tmp_path, monkeypatch):
     sets = ("--sets", "webnlg", "wmt15")
     paths = ("--scores", tmp_path / "scores", "--csv", tmp_path / "results", *sets)
     names = ("BLEU", "chrF", "BERTScore", "BaryScore", "BaryScore uniform", "MENLI e avg")
@@ -112,7 +112,7 @@ def test_the_study_scores_goes_on_and_prints_its_tables(run, data, tmp_path, mon
         assert (tmp_path / f"{figure}.svg").stat().st_size > 10_000
 
 
-def test_published_correlations_are_found_missing_on_other_data(data, monkeypatch, capsys):
+def test_published_correlations_are_not_reproduced_on_other_data(data, monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", ["study", "published", str(data)])
     assert study.main() == 1
     assert "NOT all reproduced" in capsys.readouterr().out
@@ -132,31 +132,31 @@ def test_speed_is_measured(run, data, monkeypatch):
         assert "| ---: |" in run("speed", what, file, *limits)
 
 
-def test_memory_is_measured_in_processes_of_their_own(run):
+def test_memory_is_measured_in_separate_processes(run):
     assert "| stream | 5 |" in run("memory", "--pairs", 5)
 
 
-def test_attacks_are_drawn_to_be_read(run, data, monkeypatch):
+def test_attacks_are_sampled_for_inspection(run, data, monkeypatch):
     monkeypatch.setattr(attacks_read_by_eye, "TEXTS", 2)
     assert "drop: applies to" in run("attacks_read_by_eye", data / "webnlg2020.en.jsonl")
 
 
-def test_texts_that_a_model_cannot_read_are_counted(run, data):
+def test_out_of_domain_texts_are_counted(run, data):
     assert "sfres.jsonl: 0 of 13, 0.0%" in run("out_of_domain", data / "sfres.jsonl")
 
 
-def test_odd_inputs_are_scored_or_refused(run, monkeypatch):
+def test_unusual_inputs_are_scored_or_rejected(run, monkeypatch):
     monkeypatch.setenv("INFOLM_MODEL", "")
     assert "| menli |" in run("fuzz", "--inputs", 30)
 
 
-def test_a_checkout_gives_the_scores_that_it_gives(run, tmp_path):
+def test_checkout_has_the_same_scores_as_itself(run, tmp_path):
     (tmp_path / "infolm_metric").symlink_to(ROOT / "infolm_metric")
     options = ("--metrics", "baryscore", "--families", "bert", "--many", 4)
     assert ": 0 of " in run("same_scores", tmp_path, *options)
 
 
-def test_a_mutant_has_a_verdict(tmp_path):
+def test_mutant_gets_a_verdict(tmp_path):
     options = ("--components", "baryscore", "--tests", "tests/unit/baryscore/test_transport.py")
     printed("-m", "tools.mutants", tmp_path / "verdicts.csv", "--drawn", 1, *options, cwd=ROOT)
     header, verdict = (tmp_path / "verdicts.csv").read_text().splitlines()

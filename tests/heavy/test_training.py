@@ -1,4 +1,4 @@
-"""What the bundled models were trained with computes what it should, by closed forms."""
+"""Training code of the bundled models, compared with closed forms."""
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ def model():
     return AutoModelForMaskedLM.from_pretrained(BUNDLED_FOLDER, dtype=torch.float64).eval()
 
 
-def test_the_loss_is_that_of_the_model(model):
+def test_masked_lm_loss_is_the_cross_entropy_of_the_model(model):
     generator = torch.Generator().manual_seed(1)
     masked, positions, targets = train_masked_lm.mask_batch(IDS, 101, 102, 103, 0.3, generator)
     assert (masked == 103).sum(1).tolist() == [3, 3, 3]
@@ -31,9 +31,9 @@ def test_the_loss_is_that_of_the_model(model):
     torch.testing.assert_close(*gradients, rtol=1e-8, atol=1e-12)
 
 
-def test_centred_embeddings_predict_the_same(model):
+def test_centring_embeddings_does_not_change_predictions(model):
     words = model.bert.embeddings.word_embeddings.weight
-    assert words.mean(dim=0).abs().max() < 1e-4, "the weights that ship are centred"
+    assert words.mean(dim=0).abs().max() < 1e-4, "the bundled weights are not centred"
     with torch.no_grad():
         words += torch.linspace(-1, 1, words.shape[1], dtype=torch.float64)
         expected = model(IDS).logits.log_softmax(-1)
@@ -43,7 +43,7 @@ def test_centred_embeddings_predict_the_same(model):
     torch.testing.assert_close(words.mean(dim=0), torch.zeros_like(words[0]), rtol=0, atol=1e-12)
 
 
-def test_rows_made_by_rule_are_at_most_their_share_of_an_epoch():
+def test_rule_generated_rows_are_limited_to_a_fraction_of_an_epoch():
     sources = ["snli_dev"] * 70 + ["breaking_nli"] * 500
     lengths = np.random.default_rng(0).integers(5, 60, len(sources))
     batches = train_nli.plan_epoch(sources, lengths, 8, seed=1)
@@ -53,7 +53,7 @@ def test_rows_made_by_rule_are_at_most_their_share_of_an_epoch():
     assert np.median([np.ptp(lengths[batch]) for batch in batches]) < np.ptp(lengths) / 4
 
 
-def test_the_two_way_label_is_the_sum_of_what_is_not_entailment():
+def test_two_way_label_sums_neutral_and_contradiction():
     logits = torch.tensor([[0.3, -1.0, 2.0]])
     p = torch.softmax(logits, -1)[0]
     for label, probability in ((0, p[0]), (1, p[1]), (2, p[2]), (-1, p[1] + p[2])):
@@ -61,8 +61,8 @@ def test_the_two_way_label_is_the_sum_of_what_is_not_entailment():
         assert torch.isclose(loss, -probability.log())
 
 
-def test_a_temperature_is_found_again_and_calibrates():
-    """Labels drawn from softmax(logits / 2) ask for the temperature 2."""
+def test_fit_recovers_the_true_temperature_and_calibrates():
+    """Labels are drawn from softmax(logits / 2), so the best temperature is 2."""
     generator = torch.Generator().manual_seed(0)
     logits = 3 * torch.randn(20_000, 3, generator=generator, dtype=torch.float64)
     labels = torch.multinomial(torch.softmax(logits / 2, -1), 1, generator=generator)[:, 0].numpy()

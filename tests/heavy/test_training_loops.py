@@ -1,4 +1,4 @@
-"""The metric in training loops: real ones as processes, and what it leaves alone."""
+"""The metric in training loops, which run as processes."""
 
 import gc
 import json
@@ -24,20 +24,22 @@ ONE_THREAD = {"OMP_NUM_THREADS": "1"}
 
 @pytest.fixture(scope="module")
 def summarizer(tmp_path_factory) -> Path:
-    """The folder of a tiny sequence-to-sequence model with a tokenizer."""
+    """Folder of a tiny sequence-to-sequence model with a tokenizer."""
     folder = tmp_path_factory.mktemp("seq2seq")
     return build_bart(folder, transformers.BartForConditionalGeneration, scale=0.02)
 
 
 @pytest.fixture
 def pairs(tmp_path) -> Path:
-    """A table of sentences, and their beginnings as summaries."""
+    """Table of sentences, with their beginnings as summaries."""
     texts = [row["prediction"] for row in random_pairs(80, longest=12)]
     rows = [{"source": text, "target": " ".join(text.split()[:3])} for text in texts]
     return write_lines(tmp_path / "pairs.jsonl", rows)
 
 
-def test_a_trainer_logs_the_metric_and_keeps_the_lowest(summarizer, pairs, tiny_bert, tmp_path):
+def test_trainer_logs_the_metric_and_keeps_the_best_checkpoint(
+    summarizer, pairs, tiny_bert, tmp_path
+):
     example = EXAMPLES / "train_with_trainer.py"
     printed(example, summarizer, pairs, tiny_bert, tmp_path / "out", env=ONE_THREAD)
     log = json.loads((tmp_path / "out" / "log.json").read_text())
@@ -50,10 +52,10 @@ def test_a_trainer_logs_the_metric_and_keeps_the_lowest(summarizer, pairs, tiny_
     assert log["at_end"] == pytest.approx(log["best"], abs=1e-6)
 
 
-def test_two_processes_of_accelerate_score_their_shares(summarizer, pairs, tiny_bert, tmp_path):
+def test_accelerate_processes_share_the_scoring(summarizer, pairs, tiny_bert, tmp_path):
     example = EXAMPLES / "train_with_accelerate.py"
     output = printed(*TWO_RANKS, example, summarizer, pairs, tiny_bert, tmp_path, env=ONE_THREAD)
-    assert output.count("infolm") == 3  # printed by one process, once an epoch
+    assert output.count("infolm") == 3  # printed by one process, once per epoch
     main, second = (json.loads((tmp_path / f"log-{rank}.json").read_text()) for rank in (0, 1))
     assert main == second
     assert [entry["pairs"] for entry in main["log"]] == [15, 15, 15]

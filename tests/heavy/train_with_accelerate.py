@@ -1,10 +1,10 @@
-"""Fine-tunes a sequence-to-sequence model in plain PyTorch, on one process or several.
+"""Fine-tune a sequence-to-sequence model in plain PyTorch, on one or more processes.
 
     accelerate launch train_with_accelerate.py MODEL PAIRS.jsonl METRIC_MODEL FOLDER
 
-After every epoch each process generates its share of the outputs, and all of them get the score of
-the whole; the model with the lowest is kept in FOLDER/best, and the scores, with the last
-outputs, go to FOLDER/log-RANK.json.
+After every epoch, each process generates a part of the outputs, and all processes get the score of
+all outputs. The model with the lowest score is kept in FOLDER/best. The scores and the last outputs
+are written to FOLDER/log-RANK.json.
 """
 
 import json
@@ -27,7 +27,7 @@ def main(name, table, metric_model, folder):
     model = AutoModelForSeq2SeqLM.from_pretrained(name)
     infolm = InfoLM(model_name_or_path=metric_model, device="cpu")
     pairs = [json.loads(line) for line in Path(table).read_text().splitlines()]
-    held_out, pairs = pairs[:15], pairs[15:]  # 15 do not divide among two processes
+    held_out, pairs = pairs[:15], pairs[15:]  # two processes get unequal parts of 15
 
     def encode(row):
         return tokenizer(row["source"], text_target=row["target"], return_token_type_ids=False)

@@ -1,8 +1,8 @@
-"""Fine-tunes a sequence-to-sequence model with Seq2SeqTrainer, which keeps the best by InfoLM.
+"""Fine-tune a sequence-to-sequence model with Seq2SeqTrainer, keeping the best by InfoLM.
 
     python train_with_trainer.py MODEL PAIRS.jsonl METRIC_MODEL FOLDER
 
-Each line of PAIRS.jsonl has a "source" and a "target". What the Trainer logged goes to
+Each line of PAIRS.jsonl has a "source" and a "target". The log of the Trainer is written to
 FOLDER/log.json.
 """
 
@@ -34,7 +34,7 @@ def main(name, table, metric_model, folder):
             ids = np.where(ids >= 0, ids, tokenizer.pad_token_id)
             texts.append(tokenizer.batch_decode(ids, skip_special_tokens=True))
         results = infolm.compute(predictions=texts[0], references=texts[1], return_scores=False)
-        return {"infolm": results["infolm"]}  # the scalar alone: only numbers can be logged
+        return {"infolm": results["infolm"]}  # only the scalar, because only numbers can be logged
 
     def tokenize(row):
         return tokenizer(row["source"], text_target=row["target"], return_token_type_ids=False)
@@ -51,7 +51,7 @@ def main(name, table, metric_model, folder):
         predict_with_generate=True,
         generation_max_length=12,
         metric_for_best_model="eval_infolm",
-        greater_is_better=False,  # transformers takes greater for better unless told
+        greater_is_better=False,  # the default of transformers is True
         load_best_model_at_end=True,
         report_to="none",
         use_cpu=True,
@@ -67,7 +67,7 @@ def main(name, table, metric_model, folder):
         compute_metrics=compute_metrics,
     )
     trainer.train()
-    at_end = trainer.evaluate()["eval_infolm"]  # of the model that was loaded at the end
+    at_end = trainer.evaluate()["eval_infolm"]  # score of the best model, loaded at the end
     infolm.unload()
     state = trainer.state
     log = {"log": state.log_history, "best": state.best_metric, "at_end": at_end}

@@ -1,4 +1,4 @@
-"""A real browser: Debian's Chromium, driven by Playwright. Nothing is mocked."""
+"""Fixtures for tests in a real browser: Debian's Chromium, driven by Playwright."""
 
 import os
 import shutil
@@ -15,54 +15,54 @@ FLAGS = [
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
-    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",  # nothing else can be reached
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",  # only this machine is reachable
 ]
-PATIENCE_MILLISECONDS = 60_000
+TIMEOUT_MILLISECONDS = 60_000
 
 
 @pytest.fixture(scope="session")
 def context() -> Iterator[BrowserContext]:
-    """Chromium without a window; where there is none the tests are skipped, but not in CI."""
+    """Headless Chromium; without Chromium the tests are skipped, or fail in CI."""
     program = shutil.which("chromium")
     if program is None:
-        message = "no chromium: install it, on Debian with `apt-get install chromium`"
+        message = "Chromium is not installed; on Debian, run `apt-get install chromium`"
         if os.environ.get("CI", "").lower() in ("1", "true"):
             pytest.fail(message)
         pytest.skip(message)
-    expect.set_options(timeout=PATIENCE_MILLISECONDS)
+    expect.set_options(timeout=TIMEOUT_MILLISECONDS)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=program, args=FLAGS)
         context = browser.new_context(color_scheme="light")  # one cache for all pages
-        context.set_default_timeout(PATIENCE_MILLISECONDS)
+        context.set_default_timeout(TIMEOUT_MILLISECONDS)
         yield context
         browser.close()
 
 
 @pytest.fixture
 def width() -> int:
-    """How wide the window is, in pixels."""
+    """Width of the window in pixels."""
     return 1280
 
 
 @pytest.fixture
 def scheme() -> str:
-    """Which colours the visitor prefers."""
+    """Preferred colour scheme of the visitor."""
     return "light"
 
 
 @pytest.fixture
 def page(context, width, scheme, space_url) -> Iterator[Page]:
-    """The Space in a window of its own, loaded; it must ask for nothing elsewhere, and not fail."""
+    """The loaded Space in a new window; requests to other hosts and script errors fail the test."""
     page = context.new_page()
     page.set_viewport_size({"width": width, "height": 800})
     page.emulate_media(color_scheme=scheme)
     foreign_urls, problems = [], []
 
-    def note(request):
+    def record_request(request):
         if not request.url.startswith((space_url, "data:", "blob:")):
             foreign_urls.append(request.url)
 
-    page.on("request", note)
+    page.on("request", record_request)
     page.on("pageerror", lambda error: problems.append(str(error)))
     page.goto(space_url)
     page.locator(".verdict").wait_for()

@@ -1,4 +1,4 @@
-"""The Space as a visitor meets it, in a real browser."""
+"""The Space as a visitor sees it, in a real browser."""
 
 import csv
 import re
@@ -23,7 +23,7 @@ PLOTS = {
     "menli": [],
 }
 WORDS = {"infolm": "nine measures", "baryscore": "All moves", "menli": "Accuracy of the model"}
-BEYOND_THE_EDGE = """
+OVERFLOWING_ELEMENTS = """
 () => [...document.querySelectorAll('.gradio-container *')]
     .filter(element => element.checkVisibility({opacityProperty: true, visibilityProperty: true}))
     .map(element => [element, element.getBoundingClientRect()])
@@ -44,13 +44,13 @@ def write(page, candidate, reference):
 
 
 def choose(page, label, option):
-    """Choose an option of a drop-down list that is on show."""
+    """Choose an option of a visible drop-down list."""
     page.get_by_label(label, exact=True).locator("visible=true").first.click()
     page.get_by_role("option", name=option).locator("visible=true").click()
 
 
 def compare_by(page, metric):
-    page.get_by_label(LABELS[metric]).locator("visible=true").check()
+    page.get_by_label(LABELS[metric]).locator("visible=true").check_layout()
     title = LABELS[metric].partition(":")[0]
     expect(page.locator("#score .score-line")).to_contain_text(title)
     for plot in PLOTS[metric]:
@@ -62,36 +62,38 @@ def open_details(page):
     visible(page, ".code").scroll_into_view_if_needed()
 
 
-def check(page):
-    """All text can be read, nothing reaches beyond the edge, and nothing slides sideways."""
+def check_layout(page):
+    """Check that text is readable, elements stay within the window and nothing scrolls sideways."""
     page.mouse.move(0, 0)
-    for _ in range(20):  # until colours have faded
+    for _ in range(20):  # until colour transitions have ended
         page.wait_for_timeout(150)
         response = Axe().run(page, options={"runOnly": ["color-contrast", "label"]}).response
         violations = [
             (rule["id"], node["html"]) for rule in response["violations"] for node in rule["nodes"]
         ]
-        slides = page.evaluate("document.documentElement.scrollWidth") > page.viewport_size["width"]
-        overflow = page.evaluate(BEYOND_THE_EDGE)
-        if not violations and not overflow and not slides:
+        scrolls = (
+            page.evaluate("document.documentElement.scrollWidth") > page.viewport_size["width"]
+        )
+        overflow = page.evaluate(OVERFLOWING_ELEMENTS)
+        if not violations and not overflow and not scrolls:
             return
-    assert (violations, overflow, slides) == ([], [], False)
+    assert (violations, overflow, scrolls) == ([], [], False)
 
 
-# What is on the page.
+# Content of the page
 
 
-def test_the_first_view_shows_an_answer_above_the_fold(page):
+def test_first_view_shows_a_result_above_the_fold(page):
     for part in ("#candidate", "#reference-1", "#compare", "#score"):
         box = page.locator(part).bounding_box()
         assert box["y"] + box["height"] <= 800, part
     expect(page.locator("#score")).to_contain_text("closer than unrelated texts")
     compare_by(page, "infolm")
-    check(page)
+    check_layout(page)
 
 
 @pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("light", 390), ("dark", 390)])
-def test_every_metric_and_a_file_can_be_read_and_fit(page, scheme, width):
+def test_every_metric_and_a_file_are_readable_and_fit_the_window(page, scheme, width):
     assert page.locator("body.dark").count() == (scheme == "dark")
     button, card = (page.locator(part).bounding_box() for part in ("#compare", "#score"))
     if width == 390:
@@ -101,14 +103,14 @@ def test_every_metric_and_a_file_can_be_read_and_fit(page, scheme, width):
         open_details(page)
         expect(page.locator(f"#why-{metric}")).to_contain_text(WORDS[metric])
         visible(page, "text='Settings'").click()
-        check(page)
+        check_layout(page)
         visible(page, "text='Settings'").click()
     score_the_sample(page)
-    check(page)
+    check_layout(page)
 
 
 @pytest.mark.parametrize("metric", SCORERS)
-def test_two_texts_are_compared_by_every_metric_with_enter(metric, page):
+def test_enter_compares_two_texts_by_every_metric(metric, page):
     compare_by(page, metric)
     write(page, CANDIDATE, REFERENCE)
     expect(page.locator("#score .waiting")).to_contain_text("Press")
@@ -123,7 +125,7 @@ def test_two_texts_are_compared_by_every_metric_with_enter(metric, page):
         expect(page.locator("#follows-rh")).to_contain_text("yes (entailment)")
 
 
-def test_an_example_is_answered_and_menli_says_that_it_contradicts(page):
+def test_examples_are_scored_and_menli_reports_a_contradiction(page):
     example = next(entry for entry in EXAMPLES if "negation" in entry["name"])
     page.get_by_role("button", name=example["name"]).click()
     expect(page.locator("#score .lesson")).to_contain_text("A blind spot")
@@ -133,7 +135,7 @@ def test_an_example_is_answered_and_menli_says_that_it_contradicts(page):
     expect(page.locator("#score .verdict")).to_have_text("The texts contradict each other")
 
 
-def test_another_measure_is_answered_at_once_and_a_wrong_parameter_is_refused(page):
+def test_new_measure_updates_the_score_and_invalid_alpha_is_rejected(page):
     write(page, CANDIDATE, REFERENCE)
     visible(page, "text='Settings'").click()
     alpha = page.get_by_label("alpha", exact=True).locator("visible=true")
@@ -163,18 +165,18 @@ def test_another_measure_is_answered_at_once_and_a_wrong_parameter_is_refused(pa
         (f"{ATTACK} cat", f"{ATTACK} **dog**", "This score is not meaningful"),
     ],
 )
-def test_what_is_refused_or_cannot_be_read_is_said_and_markup_is_text(
+def test_rejected_and_unreadable_texts_are_reported_and_markup_is_escaped(
     candidate, reference, words, page
 ):
     title = page.title()
     write(page, candidate, reference)
     page.locator("#compare").click()
     expect(page.locator("#score")).to_contain_text(words)
-    check(page)
+    check_layout(page)
     assert (page.title(), page.locator("img[src=x]").count()) == (title, 0)
 
 
-def test_more_references_can_be_given_and_the_closest_counts(page):
+def test_closest_reference_determines_the_score(page):
     write(page, CANDIDATE, REFERENCE)
     visible(page, "text='More references'").click()
     page.get_by_label("Reference 2").fill(CANDIDATE)
@@ -182,10 +184,10 @@ def test_more_references_can_be_given_and_the_closest_counts(page):
     expect(page.locator(".verdict")).to_have_text("Same score as an identical text")
 
 
-# Stale answers.
+# Stale results
 
 
-def test_an_answer_that_comes_late_for_other_texts_is_not_shown(page):
+def test_late_result_for_other_texts_is_not_shown(page):
     routes = []
     page.route("**/queue/join*", lambda route: routes.append(route))
     box = page.locator("#candidate textarea")
@@ -206,7 +208,7 @@ def test_an_answer_that_comes_late_for_other_texts_is_not_shown(page):
     expect(page.locator(".verdict")).to_be_visible()
 
 
-# A file.
+# Uploaded files
 
 
 def score_the_sample(page):
@@ -217,7 +219,7 @@ def score_the_sample(page):
     expect(page.locator("#file-summary textarea")).to_have_value(re.compile("mean of 12 pairs"))
 
 
-def test_a_file_goes_up_and_its_scores_come_down(page, tmp_path):
+def test_uploaded_file_is_scored_and_the_scores_can_be_downloaded(page, tmp_path):
     texts = [CANDIDATE, "It rained all day.", REFERENCE, 'a "quoted", text\nin two lines']
     with open(tmp_path / "pairs.csv", "w", encoding="utf-8", newline="") as file:
         csv.writer(file).writerows([["prediction", "reference"], *([t, REFERENCE] for t in texts)])
@@ -229,7 +231,7 @@ def test_a_file_goes_up_and_its_scores_come_down(page, tmp_path):
     mean = re.compile(f"mean of 4 pairs: {re.escape(number(expected['infolm']))}")
     expect(page.locator("#file-summary textarea")).to_have_value(mean)
     expect(page.locator("#histogram svg.marks, #histogram canvas").first).to_be_visible()
-    first = page.locator("#pairs").get_by_role("row").nth(1)  # under the headings
+    first = page.locator("#pairs").get_by_role("row").nth(1)  # after the header
     expect(first).to_contain_text(number(max(expected["scores"])))
     with page.expect_download() as download:
         page.locator("#download").click()
@@ -237,13 +239,13 @@ def test_a_file_goes_up_and_its_scores_come_down(page, tmp_path):
         rows = list(csv.DictReader(file))
     assert [row["prediction"] for row in rows] == texts
     assert [float(row["score"]) for row in rows] == pytest.approx(expected["scores"], abs=1e-6)
-    page.get_by_label(LABELS["menli"]).locator("visible=true").check()  # which clears it
+    page.get_by_label(LABELS["menli"]).locator("visible=true").check_layout()  # clears the results
     expect(visible(page, "#file-summary")).to_have_count(0)
     page.locator("#score-file").click()
     expect(page.locator("#file-summary textarea")).to_have_value(re.compile("MENLI, mean of 4"))
 
 
-def test_a_file_that_is_refused_is_told_of_and_markup_in_one_is_text(page, tmp_path):
+def test_rejected_file_is_reported_and_markup_in_a_file_is_escaped(page, tmp_path):
     title = page.title()
     rows = [{"prediction": ATTACK, ATTACK: "a **dog**"}, {"prediction": "a cat", ATTACK: ATTACK}]
     path = write_lines(tmp_path / "attack.jsonl", rows)
@@ -258,10 +260,10 @@ def test_a_file_that_is_refused_is_told_of_and_markup_in_one_is_text(page, tmp_p
     assert (page.title(), page.locator("img[src=x]").count()) == (title, 0)
 
 
-# Without a mouse.
+# Keyboard
 
 
-def test_everything_is_reached_by_keyboard(page):
+def test_all_controls_are_reachable_by_keyboard(page):
     stops = set()
     for _ in range(60):
         page.keyboard.press("Tab")

@@ -1,6 +1,6 @@
-"""Tests that need a library infolm does not install: `nox -s integrations` has both.
+"""Tests with libraries that infolm does not install; `nox -s integrations` installs them.
 
-Without the library its tests are not collected.
+The tests of a missing library are not collected.
 """
 
 from importlib.util import find_spec

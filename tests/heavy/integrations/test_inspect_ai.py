@@ -1,4 +1,4 @@
-"""Logs of Inspect, scored by our scorers as the page shows it, hold the numbers of `compute`."""
+"""Inspect logs scored as documented have the scores of `compute`."""
 
 import math
 import os
@@ -20,7 +20,7 @@ from infolm_metric.integrations.inspect_ai import baryscore, infolm, menli
 from tests.integration_files import write_shown
 from tests.random_pairs import random_pairs
 
-pytestmark = pytest.mark.filterwarnings("ignore:infolm:UserWarning")  # of short texts
+pytestmark = pytest.mark.filterwarnings("ignore:infolm:UserWarning")  # texts are short
 
 OUTPUTS = [row["prediction"] for row in random_pairs(10, seed=5)]
 INSPECT = str(Path(sys.executable).with_name("inspect"))
@@ -28,34 +28,36 @@ INSPECT = str(Path(sys.executable).with_name("inspect"))
 
 @pytest.fixture
 def documents(tmp_path, monkeypatch):
-    """The documents; the working folder has them, and the files of the page."""
+    """The documents; the working directory has them and the files of the documentation."""
     monkeypatch.chdir(tmp_path)
     return write_shown(tmp_path)
 
 
-def made_up():
-    """A model that writes OUTPUTS, in turn."""
+def mock_model():
+    """Return a mock model that generates OUTPUTS in order."""
     outputs = [ModelOutput.from_content("mockllm/model", output) for output in OUTPUTS]
     for output in outputs:
-        output.usage = ModelUsage()  # or tokens are counted by a table from the network
+        output.usage = ModelUsage()  # otherwise a token table is downloaded
     return get_model("mockllm/model", custom_outputs=outputs)
 
 
 def evaluate(task, **settings):
-    """The log of the task by that model."""
-    (log,) = inspect_ai.eval(task, model=made_up(), max_connections=1, display="none", **settings)
+    """Run a task with the mock model and return its log."""
+    (log,) = inspect_ai.eval(
+        task, model=mock_model(), max_connections=1, display="none", **settings
+    )
     assert log.status == "success", log.error
     return log
 
 
-def outputs_of(log):
-    """The output of each document in the order of the documents."""
+def sorted_outputs(log):
+    """Return the outputs in the order of the documents."""
     return [sample.output.completion for sample in sorted(log.samples, key=attrgetter("id"))]
 
 
 def assert_equal(log, metric, references):
-    """Fail unless Inspect's numbers are those of `compute`, which this returns."""
-    expected = metric.compute(predictions=outputs_of(log), references=references)
+    """Assert that Inspect and `compute` report the same numbers, and return the latter."""
+    expected = metric.compute(predictions=sorted_outputs(log), references=references)
     (score,) = [entry for entry in log.results.scores if entry.name == metric.name]
     error = statistics.stdev(expected["scores"]) / len(expected["scores"]) ** 0.5
     assert score.metrics["mean"].value == pytest.approx(expected[metric.name], rel=1e-6)
@@ -63,18 +65,18 @@ def assert_equal(log, metric, references):
     return expected
 
 
-def test_a_task_of_the_page_ends_with_the_number_of_compute(documents, monkeypatch, tmp_path):
+def test_documented_task_gives_the_score_of_compute(documents, monkeypatch, tmp_path):
     monkeypatch.syspath_prepend(tmp_path)
     import summaries
 
     log = evaluate(summaries.summaries())
     metric = InfoLM(model_name_or_path="bundled", idf="bundled")
     expected = assert_equal(log, metric, [document["summary"] for document in documents])
-    assert sorted(outputs_of(log)) == sorted(OUTPUTS)
+    assert sorted(sorted_outputs(log)) == sorted(OUTPUTS)
     assert log.samples[0].scores["infolm"].metadata == {"signature": expected["signature"]}
 
 
-def test_a_log_is_scored_again(documents):
+def test_existing_log_can_be_scored_again(documents):
     dataset = json_dataset("documents.jsonl", FieldSpec(input="text", target="summaries"))
     log = evaluate(inspect_ai.Task(dataset=dataset, scorer=match()))
     scorer = infolm(model_name_or_path="bundled")
@@ -83,8 +85,8 @@ def test_a_log_is_scored_again(documents):
     assert_equal(new_log, metric, [document["summaries"] for document in documents])
 
 
-def test_the_command_of_inspect_finds_the_scorers(documents, tmp_path, monkeypatch):
-    """By the entry point of the installed package, wherever the checkout is."""
+def test_inspect_command_finds_the_scorers(documents, tmp_path, monkeypatch):
+    """Check the entry point of the installed package, regardless of the checkout."""
     monkeypatch.delenv("PYTHONPATH", raising=False)
     dataset = json_dataset("documents.jsonl", FieldSpec(input="text", target="summary"))
     log = evaluate(inspect_ai.Task(dataset=dataset, scorer=match()), log_dir=str(tmp_path))
@@ -103,7 +105,7 @@ def test_the_command_of_inspect_finds_the_scorers(documents, tmp_path, monkeypat
     assert_equal(read_eval_log(log.location), metric, references)
 
 
-def test_a_sample_without_a_target_is_left_out_of_the_mean(documents):
+def test_sample_without_target_is_excluded_from_the_mean(documents):
     pairs = [("one", "A cat sat."), ("two", ""), ("three", "Rain fell.")]
     samples = [Sample(id=name, input=name, target=target) for name, target in pairs]
     log = evaluate(inspect_ai.Task(dataset=samples, scorer=menli(model_name_or_path="bundled")))
@@ -114,7 +116,7 @@ def test_a_sample_without_a_target_is_left_out_of_the_mean(documents):
     assert score.metrics["mean"].value == pytest.approx(mean)
 
 
-REFUSED = [
+INVALID = [
     (infolm, {"temprature": 2}, "did you mean 'temperature'"),
     (infolm, {"information_measure": ["kl", "l1"]}, "must be one name"),
     (baryscore, {"idf": True}, "idf must be False"),
@@ -122,7 +124,7 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("make", "settings", "problem"), REFUSED)
-def test_what_is_wrong_is_refused(make, settings, problem):
+@pytest.mark.parametrize(("make", "settings", "problem"), INVALID)
+def test_invalid_settings_are_rejected(make, settings, problem):
     with pytest.raises((TypeError, ValueError), match=problem):
         make(**settings)

@@ -1,4 +1,4 @@
-"""A task of lm-evaluation-harness, as the page shows it, ends with the number of `compute`."""
+"""Documented tasks of lm-evaluation-harness give the score of `compute`."""
 
 import lm_eval
 import pytest
@@ -10,7 +10,7 @@ from infolm_metric import MENLI, InfoLM
 from infolm_metric.integrations.lm_eval import aggregation
 from tests.integration_files import write_shown
 
-pytestmark = pytest.mark.filterwarnings("ignore:infolm:UserWarning")  # of few and short texts
+pytestmark = pytest.mark.filterwarnings("ignore:infolm:UserWarning")  # texts are few and short
 
 SEVERAL = """
 from infolm_metric.integrations.lm_eval import pass_through
@@ -23,7 +23,7 @@ def process_results(document, outputs):
 
 @pytest.fixture
 def language_model(tiny_bert, tmp_path):
-    """The folder of a tiny model that writes words at random."""
+    """Folder of a tiny model that generates random words."""
     tokenizer = transformers.AutoTokenizer.from_pretrained(tiny_bert)
     tokenizer.eos_token = tokenizer.sep_token
     with torch.random.fork_rng(devices=[]):
@@ -44,7 +44,7 @@ def language_model(tiny_bert, tmp_path):
 
 
 def evaluate(task, folder, model):
-    """(the numbers of the task, the outputs)."""
+    """Run a task and return its results and the outputs."""
     results = lm_eval.simple_evaluate(
         model="hf",
         model_args={"pretrained": str(model)},
@@ -58,7 +58,7 @@ def evaluate(task, folder, model):
     return results["results"][task], outputs
 
 
-def test_a_task_ends_with_the_number_of_compute(language_model, tmp_path, monkeypatch):
+def test_task_gives_the_score_of_compute(language_model, tmp_path, monkeypatch):
     documents = write_shown(tmp_path)
     monkeypatch.chdir(tmp_path)
     numbers, outputs = evaluate("summaries", tmp_path, language_model)
@@ -70,7 +70,7 @@ def test_a_task_ends_with_the_number_of_compute(language_model, tmp_path, monkey
         assert numbers[f"{metric.name},none"] == pytest.approx(expected[metric.name], abs=1e-6)
 
 
-def test_several_references_go_through_process_results(language_model, tmp_path, monkeypatch):
+def test_several_references_are_passed_by_process_results(language_model, tmp_path, monkeypatch):
     documents = write_shown(tmp_path)
     with (tmp_path / "utils.py").open("a") as file:
         file.write(SEVERAL)
@@ -85,14 +85,14 @@ def test_several_references_go_through_process_results(language_model, tmp_path,
     assert numbers["infolm,none"] == pytest.approx(expected["infolm"], abs=1e-6)
 
 
-REFUSED = [
+INVALID = [
     ([1.0, 0.0], "process_results"),
     ([("a", "b", {"temprature": 2})], "did you mean 'temperature'"),
     ([("a", "b", {"information_measure": ["kl"]})], "information_measure must be one name"),
 ]
 
 
-@pytest.mark.parametrize(("items", "problem"), REFUSED)
-def test_what_is_wrong_is_refused(items, problem):
+@pytest.mark.parametrize(("items", "problem"), INVALID)
+def test_invalid_items_are_rejected(items, problem):
     with pytest.raises((TypeError, ValueError), match=problem):
         aggregation("infolm")(items)

@@ -1,4 +1,4 @@
-"""The command line in this process, in a folder of its own, with the tiny model and the toy."""
+"""Fixtures that run the command line in this process, in a temporary directory, on a tiny model."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -18,7 +18,7 @@ TEXTS = {
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path, monkeypatch) -> Path:
-    """The working folder, with the texts above in plain files; the toy is a metric."""
+    """Working directory with TEXTS in plain files; the toy metric is registered."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setitem(METRICS, "toy", TOY)
     for name, texts in TEXTS.items():
@@ -28,7 +28,7 @@ def folder(tmp_path, monkeypatch) -> Path:
 
 @pytest.fixture
 def infolm(capsys, monkeypatch, tiny_bert) -> Callable[..., tuple[int, str, str]]:
-    """A function that runs `infolm` here: (exit code, standard output, standard error)."""
+    """Function that runs `infolm` and returns its exit code, standard output and standard error."""
     monkeypatch.setenv("INFOLM_MODEL", str(tiny_bert))
 
     def run(*arguments: object) -> tuple[int, str, str]:
@@ -39,8 +39,8 @@ def infolm(capsys, monkeypatch, tiny_bert) -> Callable[..., tuple[int, str, str]
 
 
 @pytest.fixture
-def output_of(infolm) -> Callable[..., str]:
-    """A function that runs `infolm`, which must not fail, and gives what it printed."""
+def infolm_output(infolm) -> Callable[..., str]:
+    """Function that runs `infolm`, which must succeed, and returns its standard output."""
 
     def run(*arguments: object) -> str:
         code, output, errors = infolm(*arguments)

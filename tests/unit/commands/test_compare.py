@@ -1,4 +1,4 @@
-"""`infolm compare`: the means that score gives, which system is better, what is refused."""
+"""`infolm compare`: means, verdicts and invalid input."""
 
 import io
 import json
@@ -13,7 +13,7 @@ TEXTS = [row["references"][0] for row in random_pairs(60, longest=20)]
 
 @pytest.fixture(autouse=True)
 def systems(folder) -> None:
-    """Systems that stray from the references more and more."""
+    """Outputs of systems of decreasing quality, and their references."""
     for name, count in (("good", 9), ("fair", 6), ("same", 6), ("weak", 1)):
         lines = (" ".join(text.split()[:count]) + " x\n" for text in TEXTS)
         Path(f"{name}.txt").write_text("".join(lines))
@@ -21,13 +21,13 @@ def systems(folder) -> None:
 
 
 @pytest.fixture
-def compare(output_of):
-    """A function that compares systems by the toy metric, and gives what is printed."""
-    return lambda *arguments: output_of("compare", *arguments, "--metric", "toy", "--size", "4")
+def compare(infolm_output):
+    """Function that compares systems by the toy metric and returns the output."""
+    return lambda *arguments: infolm_output("compare", *arguments, "--metric", "toy", "--size", "4")
 
 
 @pytest.mark.parametrize("test", ["bootstrap", "randomization"])
-def test_compare_gives_the_means_of_score_and_says_which_system_is_better(output_of, compare, test):
+def test_compare_reports_the_means_of_score_and_a_verdict_per_system(infolm_output, compare, test):
     files = ["fair.txt", "good.txt", "weak.txt", "same.txt"]
     arguments = (*files, "-r", "truth.txt", "--test", test, "--resamples", "200")
     result = json.loads(compare(*arguments, "--json"))
@@ -37,7 +37,7 @@ def test_compare_gives_the_means_of_score_and_says_which_system_is_better(output
     assert [row["verdict"] for row in rows] == [None, "better", "worse", "unsure"]
     score = ("score", "--metric", "toy", "--size", "4", "-r", "truth.txt", "--json")
     for row in rows:
-        single = json.loads(output_of(*score, "-c", row["system"]))
+        single = json.loads(infolm_output(*score, "-c", row["system"]))
         assert row["mean"] == pytest.approx(single["toy"])
         assert result["signature"] == single["signature"]
         assert row["low"] <= row["mean"] <= row["high"]
@@ -49,12 +49,12 @@ def test_compare_gives_the_means_of_score_and_says_which_system_is_better(output
 
 @pytest.mark.filterwarnings("ignore:infolm")
 @pytest.mark.parametrize("metric", ["infolm", "baryscore", "menli"])
-def test_there_is_no_verdict_on_texts_that_the_model_cannot_read(output_of, metric):
+def test_out_of_domain_texts_get_no_verdict(infolm_output, metric):
     german = ["Der Hund schläft auf dem Sofa.", "Die Katze ist nicht im Haus, sie schläft."]
     Path("german.txt").write_text("".join(f"{text}\n" for text in german))
     Path("other.txt").write_text("".join(f"{text}\n" for text in reversed(german)))
     arguments = ("compare", "german.txt", "other.txt", "-r", "german.txt", "--resamples", "50")
-    output = output_of(*arguments, "--metric", metric, "--model", "bundled", "--json")
+    output = infolm_output(*arguments, "--metric", metric, "--model", "bundled", "--json")
     (rows,) = json.loads(output)["systems"].values()
     assert rows[1]["verdict"] is None and rows[1]["p_value"] is not None
 
@@ -62,7 +62,7 @@ def test_there_is_no_verdict_on_texts_that_the_model_cannot_read(output_of, metr
 @pytest.mark.filterwarnings("ignore:infolm")
 @pytest.mark.parametrize("combined", [(), ("--combine-with", "infolm")])
 @pytest.mark.parametrize("formula", ["e", "-c", "e-n-2c"])
-def test_no_system_is_better_for_its_empty_outputs(output_of, tiny_nli, formula, combined):
+def test_empty_outputs_lower_the_score_of_a_system(infolm_output, tiny_nli, formula, combined):
     truth = Path("truth.txt").read_text().splitlines()
     Path("bad.txt").write_text("".join(f"{text}\n" for text in reversed(truth)))
     Path("empty.txt").write_text("\n" * len(truth))
@@ -70,13 +70,13 @@ def test_no_system_is_better_for_its_empty_outputs(output_of, tiny_nli, formula,
     Path("half.txt").write_text("".join(f"{text}\n" for text in halves))
     files = ("bad.txt", "half.txt", "empty.txt", "-r", "truth.txt", "--resamples", "50", "--json")
     options = ("--metric", "menli", "--model", tiny_nli(), f"--formula={formula}", *combined)
-    (rows,) = json.loads(output_of("compare", *files, *options))["systems"].values()
+    (rows,) = json.loads(infolm_output("compare", *files, *options))["systems"].values()
     assert [row["verdict"] for row in rows] == [None, "worse", "worse"]
     assert rows[0]["mean"] > rows[1]["mean"] > rows[2]["mean"]
 
 
 @pytest.mark.filterwarnings("ignore:infolm")
-def test_a_lower_score_can_be_the_better_one_and_references_are_counted_once(infolm):
+def test_compare_respects_lower_is_better_and_counts_references_once(infolm):
     files = ("good.txt", "weak.txt", "-r", "truth.txt")
     code, output, errors = infolm("compare", *files, "--json", "--resamples", "50")
     assert code == 0, errors
@@ -89,14 +89,14 @@ def test_a_lower_score_can_be_the_better_one_and_references_are_counted_once(inf
     assert errors.count("warning") <= 1
 
 
-def test_one_file_may_be_standard_input(compare, monkeypatch):
+def test_one_file_can_be_standard_input(compare, monkeypatch):
     expected = compare("good.txt", "fair.txt", "-r", "truth.txt")
     content = io.TextIOWrapper(io.BytesIO(Path("truth.txt").read_bytes()))
     monkeypatch.setattr("sys.stdin", content)
     assert compare("good.txt", "fair.txt", "-r", "-") == expected
 
 
-REFUSED = [
+INVALID = [
     (["good.txt"], "give two files of candidates or more, each once, got good.txt"),
     (["good.txt", "good.txt"], "each once, got good.txt, good.txt"),
     (["good.txt", "a.csv"], "infolm score --data a.csv"),
@@ -107,8 +107,8 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("arguments", "words"), REFUSED)
-def test_compare_refuses_what_cannot_be_compared(infolm, no_model, arguments, words):
+@pytest.mark.parametrize(("arguments", "words"), INVALID)
+def test_invalid_comparisons_are_rejected(infolm, no_model, arguments, words):
     for name in ("one", "other"):
         Path(f"{name}.txt").write_text("a\n")
     Path("a.csv").write_text("prediction,reference\na,b\n")
@@ -119,7 +119,7 @@ def test_compare_refuses_what_cannot_be_compared(infolm, no_model, arguments, wo
 
 
 @pytest.mark.parametrize("count", [19, 20])
-def test_compare_warns_of_few_texts(infolm, count):
+def test_compare_warns_about_fewer_than_20_texts(infolm, count):
     for name in ("one.txt", "two.txt", "three.txt"):
         Path(name).write_text("the cat\n" * count)
     code, _, errors = infolm("compare", "one.txt", "two.txt", "-r", "three.txt")

@@ -1,4 +1,4 @@
-"""`infolm idf` and `infolm baseline`: what is counted, what is saved, what is refused."""
+"""`infolm idf` and `infolm baseline`: counts, saved files and invalid input."""
 
 import json
 from pathlib import Path
@@ -12,12 +12,12 @@ from tests.unit.commands.conftest import TEXTS
 FILES = ("-c", "sys.txt", "-r", "ref.txt")
 
 
-def test_a_table_holds_the_counts_of_its_files(output_of, tiny_bert):
+def test_idf_table_counts_the_tokens_of_its_files(infolm_output, tiny_bert):
     from transformers import AutoTokenizer
 
     Path("more.csv").write_text("id,summary\n1,NA\n2,\n")
     arguments = ("idf", "ref.txt", "more.csv", "--column", "summary", "-o", "table.json")
-    output = output_of(*arguments)
+    output = infolm_output(*arguments)
     table = IDF.load("table.json")
     tokenizer = AutoTokenizer.from_pretrained(tiny_bert)
     assert table == IDF.from_corpus([*TEXTS["ref"], "NA", ""], tokenizer)
@@ -28,13 +28,15 @@ def test_a_table_holds_the_counts_of_its_files(output_of, tiny_bert):
     ]
 
 
-def test_a_table_of_the_references_weighs_as_the_references_do(infolm):
+def test_idf_table_of_the_references_gives_the_same_scores_as_the_references(infolm):
     infolm("idf", "ref.txt", "-o", "table.json")
     by_table, by_references, uniform = (
         json.loads(infolm("score", *FILES, "--json", *idf)[1])
         for idf in (("--idf", "table.json"), (), ("--idf", "none"))
     )
-    Path("long.txt").write_text("the " * 37 + "cat " + "dog " * 60)  # cut as texts are, to 38
+    Path("long.txt").write_text(
+        "the " * 37 + "cat " + "dog " * 60
+    )  # truncated like any text, to 38
     for options, tokens in (((), 2), (("--max-length", 6), 1), (("--long-text", "window"), 3)):
         infolm("idf", "long.txt", "-o", "long.json", *options)
         assert IDF.load("long.json").document_frequency.sum() == tokens
@@ -43,20 +45,20 @@ def test_a_table_of_the_references_weighs_as_the_references_do(infolm):
     assert IDF.load("table.json").fingerprint in by_table["signature"]
 
 
-def test_a_baseline_holds_every_measure_and_rescales_with_the_same_settings(output_of):
+def test_baseline_covers_every_measure_and_rescales_scores(infolm_output):
     Path("corpus.txt").write_text("\n".join(f"the cat {i} sat {i * i}" for i in range(50)))
-    output = output_of("baseline", "corpus.txt", "--pairs", 50, "-o", "b")
+    output = infolm_output("baseline", "corpus.txt", "--pairs", 50, "-o", "b")
     lines = output.splitlines()
     assert len(lines) == 19 and lines[-1] == f"baseline: {Baseline.load('b')}"
     assert "fisher_rao_distance, uniform weights: " in output
     arguments = ("score", "the cat sat", "a dog", "--rescale-with-baseline", "b", "--json")
-    result = json.loads(output_of(*arguments, "-m", "l1"))
+    result = json.loads(infolm_output(*arguments, "-m", "l1"))
     assert result["rescaled"] < 1 and f"|baseline:{Baseline.load('b')}|" in result["signature"]
-    output = output_of("baseline", "corpus.txt", "--metric", "toy", "-o", "b")
+    output = infolm_output("baseline", "corpus.txt", "--metric", "toy", "-o", "b")
     assert output.startswith("toy, uniform weights: ")
 
 
-REFUSED = [
+INVALID = [
     (["idf", "no.txt"], "cannot read no.txt: there is no such file"),
     (["idf", "empty.txt"], "corpus is empty"),
     (["idf", "data.csv"], "data.csv, line 2: no column 'text'; there are 'summary'"),
@@ -68,8 +70,8 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("arguments", "words"), REFUSED)
-def test_wrong_input_is_refused_and_nothing_is_saved(infolm, arguments, words):
+@pytest.mark.parametrize(("arguments", "words"), INVALID)
+def test_invalid_input_is_rejected_and_nothing_is_saved(infolm, arguments, words):
     Path("empty.txt").touch()
     Path("data.csv").write_text("summary\na\n")
     code, output, errors = infolm(*arguments, "-o", "saved")

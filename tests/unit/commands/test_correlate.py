@@ -1,4 +1,4 @@
-"""`infolm correlate`: real use on a tiny model, and what it refuses."""
+"""`infolm correlate`: reports on a tiny model, and invalid input."""
 
 import json
 import re
@@ -20,7 +20,7 @@ SYSTEMS = ("good", "fair", "weak", "poor", "odd")
 
 
 def make_rows() -> list[dict]:
-    """Five systems that stray from the references more and more, and people who see it."""
+    """Return outputs of five systems of decreasing quality, with human scores that reflect it."""
     random = np.random.default_rng(0)
     rows = []
     for rank, system in enumerate(SYSTEMS):
@@ -39,7 +39,7 @@ def make_rows() -> list[dict]:
 
 
 ROWS = make_rows()
-UNNAMED = [
+ROWS_WITHOUT_SYSTEMS = [
     {
         "prediction": row["prediction"],
         "reference": row["references"][0],
@@ -56,12 +56,12 @@ def rows(folder) -> None:
 
 
 @pytest.fixture
-def correlate(output_of):
-    """A function that gives what `infolm correlate` prints, with few resamples."""
-    return lambda *arguments: output_of("correlate", *arguments, "--resamples", "50")
+def correlate(infolm_output):
+    """Function that returns the output of `infolm correlate` with few resamples."""
+    return lambda *arguments: infolm_output("correlate", *arguments, "--resamples", "50")
 
 
-def test_correlate_reports_what_python_computes(correlate, tiny_bert):
+def test_correlate_reports_the_results_of_agreement(correlate, tiny_bert):
     scorer = InfoLMScorer(model_name_or_path=str(tiny_bert), reuse_memory=0)
     ratings = read_ratings(ROWS)
     result = scorer.score(ratings.predictions, [list(group) for group in ratings.references])
@@ -80,7 +80,7 @@ def test_correlate_reports_what_python_computes(correlate, tiny_bert):
     assert report.items() <= json.loads(json.dumps(expected.as_dict())).items()
 
 
-def test_correlate_compares_with_sources_in_a_column(correlate, tiny_nli):
+def test_source_column_is_used_in_place_of_references(correlate, tiny_nli):
     rows = [{**row, "article": row["references"], "references": "a dog"} for row in ROWS]
     write_lines(Path("sources.jsonl"), rows)
     options = ("--metric", "menli", "--model", tiny_nli(), "--json")
@@ -91,7 +91,7 @@ def test_correlate_compares_with_sources_in_a_column(correlate, tiny_nli):
     assert by_sources == by_references
 
 
-def test_a_higher_score_is_a_better_one_where_the_metric_says_so(correlate):
+def test_scores_are_negated_only_if_lower_is_better(correlate):
     output = correlate("rows.jsonl", "--metric", "toy", "--size", "2")
     assert "toy: higher is better." in output.splitlines()
     assert f"signature: {ToyScorer(size=2).signature()}" in output
@@ -99,8 +99,8 @@ def test_a_higher_score_is_a_better_one_where_the_metric_says_so(correlate):
     assert lower in correlate("rows.jsonl", "--scores", "bleu").splitlines()
 
 
-def test_rows_without_systems_are_correlated_all_together(correlate):
-    rows = [dict(row) for row in UNNAMED]
+def test_rows_without_systems_are_pooled(correlate):
+    rows = [dict(row) for row in ROWS_WITHOUT_SYSTEMS]
     rows[3]["score"] = rows[5]["bleu"] = None
     write_lines(Path("rows.jsonl"), rows)
     output = correlate("rows.jsonl", "--no-metric", "--scores", "bleu")
@@ -111,7 +111,7 @@ def test_rows_without_systems_are_correlated_all_together(correlate):
     assert "Text level, all texts together" in output and "System level" not in output
 
 
-def test_correlate_writes_tables_with_tests_against_a_rival(correlate):
+def test_markdown_table_has_p_values_against_another_metric(correlate):
     output = correlate("rows.jsonl", "--no-metric", "--against", "bleu", "--markdown")
     header = "| criterion | metric | Pearson | Spearman | Kendall | accuracy | soft accuracy "
     assert header + "| given length | p vs bleu | p vs length |" in output
@@ -121,18 +121,18 @@ def test_correlate_writes_tables_with_tests_against_a_rival(correlate):
     assert "Williams' test" in output
 
 
-def test_correlate_draws_a_figure_beside_the_table(correlate):
+def test_plot_is_written_in_addition_to_the_table(correlate):
     assert "System level" in correlate("rows.jsonl", "--no-metric", "--plot", "figure.png")
     assert Path("figure.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_a_figure_without_matplotlib_says_what_to_install(infolm, no_model, monkeypatch):
+def test_plot_without_matplotlib_names_the_package_to_install(infolm, no_model, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.backend_bases", None)
     code, _, errors = infolm("correlate", "rows.jsonl", "--plot", "figure.png")
     assert code == 1 and "pip install 'matplotlib" in errors
 
 
-def test_correlate_says_what_it_left_out(correlate):
+def test_excluded_samples_and_human_texts_are_reported(correlate):
     gap = [dict(row) for row in ROWS]
     gap[3] = {**gap[3], "human": {"fluency": None, "coverage": 50}}
     person = {**gap[0], "system": "person", "prediction": None, "is_human": True}
@@ -142,13 +142,13 @@ def test_correlate_says_what_it_left_out(correlate):
     assert "1 rows of human texts were passed over." in output
 
 
-def last(**changes) -> list[dict]:
-    """The rows, of which the last is changed."""
+def change_last_row(**changes) -> list[dict]:
+    """Return the rows with changes to the last one."""
     return [*ROWS[:-1], {**ROWS[-1], **changes}]
 
 
-def unpaired() -> list[dict]:
-    """Return the rows without one human score per sample."""
+def rows_without_complete_samples() -> list[dict]:
+    """Return the rows with one human score missing in every sample."""
     missing = {("good", 0), ("fair", 1), ("weak", 2), ("poor", 3)}
     return [
         {**row, "human": {"fluency": None}} if (row["system"], row["id"]) in missing else row
@@ -156,12 +156,12 @@ def unpaired() -> list[dict]:
     ]
 
 
-def scored_as(name: str) -> list[dict]:
-    """The rows with the scores of one metric, by that name."""
+def rows_with_metric(name: str) -> list[dict]:
+    """Return the rows with a single metric of this name."""
     return [{**row, "metrics": {name: row["metrics"]["ter"]}} for row in ROWS]
 
 
-REFUSED = [
+INVALID = [
     (ROWS, ["--criterion", "clarity"], "rows.jsonl, line 1: no human score 'clarity'"),
     (ROWS, ["--exclude-system", "good", "--exclude-id", "0", "--scores", "x"], "no metrics score"),
     (ROWS, ["--exclude-id", "9"], "unknown id to exclude '9'; known: '0', '1', '2', '3'"),
@@ -173,17 +173,25 @@ REFUSED = [
     (ROWS, ["--plot", "figure.pgn"], "unknown plot format 'pgn'; did you mean 'png'"),
     (ROWS, ["--plot", "nowhere/figure.png"], "cannot write nowhere/figure.png: no folder"),
     (ROWS, ["--rescale-with-baseline"], "unrecognized arguments: --rescale-with-baseline"),
-    (last(id=0), [], "rows.jsonl, line 20: a second text of system 'odd' for id '0', after"),
-    (scored_as("length"), [], "a metric is named 'length'"),
-    (scored_as("fisher_rao_distance"), [], "two metrics are named 'fisher_rao"),
-    (UNNAMED, ["--level", "system"], "the system level needs the system of each row"),
-    (UNNAMED, ["--no-metric"], "--no-metric leaves no metric"),
-    (unpaired(), ["--no-metric"], "leave out the systems that lack scores, with --exclude-system"),
+    (
+        change_last_row(id=0),
+        [],
+        "rows.jsonl, line 20: a second text of system 'odd' for id '0', after",
+    ),
+    (rows_with_metric("length"), [], "a metric is named 'length'"),
+    (rows_with_metric("fisher_rao_distance"), [], "two metrics are named 'fisher_rao"),
+    (ROWS_WITHOUT_SYSTEMS, ["--level", "system"], "the system level needs the system of each row"),
+    (ROWS_WITHOUT_SYSTEMS, ["--no-metric"], "--no-metric leaves no metric"),
+    (
+        rows_without_complete_samples(),
+        ["--no-metric"],
+        "leave out the systems that lack scores, with --exclude-system",
+    ),
 ]
 
 
-@pytest.mark.parametrize(("rows", "arguments", "message"), REFUSED)
-def test_what_is_wrong_is_refused_before_a_model_is_loaded(
+@pytest.mark.parametrize(("rows", "arguments", "message"), INVALID)
+def test_invalid_input_is_rejected_before_a_model_is_loaded(
     infolm, no_model, rows, arguments, message
 ):
     write_lines(Path("rows.jsonl"), rows)

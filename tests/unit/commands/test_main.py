@@ -1,4 +1,4 @@
-"""What all commands share: help, exit codes, streams, what is refused in one line."""
+"""Behaviour shared by all commands: help, exit codes, streams and usage errors."""
 
 import argparse
 import importlib
@@ -17,7 +17,7 @@ from infolm_metric.infolm.settings import InfoLMSettings
 from tests.project_files import ROOT
 
 
-def test_help_lists_the_commands_and_each_has_its_own(infolm):
+def test_help_lists_all_commands_and_every_command_has_help(infolm):
     code, output, _ = infolm("--help")
     assert code == 0 and infolm() == (0, output, "")
     assert all(re.search(rf"^  {name} ", output, re.M) for name in COMMANDS)
@@ -28,14 +28,14 @@ def test_help_lists_the_commands_and_each_has_its_own(infolm):
     assert "infolm register" in output and infolm("--version")[:2] == (0, f"infolm {__version__}\n")
 
 
-def test_an_option_of_another_metric_is_attributed_to_it(infolm):
+def test_error_names_the_metric_that_an_option_belongs_to(infolm):
     for flag in ("--sources", "--formula"):
         code, _, errors = infolm("score", "--metric", "baryscore", flag, "x", "a", "b")
         assert code == 2 and f"{flag} is an option of --metric menli" in errors
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_an_option_has_the_default_that_its_help_names(name):
+def test_defaults_match_the_help_text(name):
     command = importlib.import_module(f"infolm_metric.commands.{name}")
     parser = argparse.ArgumentParser(add_help=False)
     command.add_options(parser, [InfoLMSettings])
@@ -44,7 +44,7 @@ def test_an_option_has_the_default_that_its_help_names(name):
             assert action.default in (None, int(words[1])), action.dest
 
 
-def test_the_help_of_score_is_one_screen_and_what_experts_need(infolm):
+def test_help_of_score_starts_with_common_options_and_lists_every_setting(infolm):
     lines = infolm("score", "--help")[1].splitlines()
     assert len(lines) <= 70
     screen = "\n".join(lines[:28])
@@ -57,14 +57,14 @@ def test_the_help_of_score_is_one_screen_and_what_experts_need(infolm):
 
 
 @pytest.mark.parametrize("command", ["score", "compare", "correlate", "robustness", "baseline"])
-def test_help_shows_the_settings_of_the_metric_that_is_named(infolm, command):
+def test_help_shows_the_settings_of_the_selected_metric(infolm, command):
     for flag in (["--metric", "toy"], ["--metric=toy"]):
         code, output, _ = infolm(command, *flag, "--help")
         assert code == 0 and "--size" in output and "--revision" not in output
     assert "--size" not in infolm(command, "--help")[1]
 
 
-REFUSED = [
+INVALID = [
     (["scor", "a", "b"], "unknown command 'scor'; did you mean 'score'?"),
     (["tune"], "unknown command 'tune'; known: "),
     (["score", "--temp", "1", "a", "b"], "arguments: --temp; did you mean '--temperature'?"),
@@ -78,8 +78,8 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("arguments", "words"), REFUSED)
-def test_wrong_use_is_answered_in_one_line(infolm, arguments, words):
+@pytest.mark.parametrize(("arguments", "words"), INVALID)
+def test_usage_errors_are_reported_in_one_line(infolm, arguments, words):
     code, output, errors = infolm(*arguments)
     assert (code, output) == (2, "")
     (line,) = errors.splitlines()
@@ -118,7 +118,7 @@ OVERWRITING = [
 
 
 @pytest.mark.parametrize("arguments", OVERWRITING)
-def test_no_command_writes_over_what_it_reads(infolm, arguments):
+def test_no_command_overwrites_its_input(infolm, arguments):
     for name in ("table.txt", "data.jsonl"):
         Path(name).write_text("kept")
     contents = {file: file.read_bytes() for file in Path().iterdir()}
@@ -128,7 +128,7 @@ def test_no_command_writes_over_what_it_reads(infolm, arguments):
     assert {file: file.read_bytes() for file in Path().iterdir()} == contents
 
 
-def test_a_failure_gives_exit_code_1_and_verbose_shows_where(infolm):
+def test_failure_exits_with_code_1_and_verbose_adds_a_traceback(infolm):
     arguments = ("score", "--model", "no/such/model", "a", "b")
     code, output, errors = infolm(*arguments)
     assert (code, output) == (1, "")
@@ -136,7 +136,7 @@ def test_a_failure_gives_exit_code_1_and_verbose_shows_where(infolm):
     assert "Traceback" in infolm(*arguments, "--verbose")[2]
 
 
-def test_an_interrupt_that_a_library_swallows_ends_the_program(monkeypatch, capsys):
+def test_interrupt_swallowed_by_a_library_still_ends_the_program(monkeypatch, capsys):
     def run(arguments):
         try:
             program.signal.raise_signal(program.signal.SIGINT)
@@ -155,7 +155,7 @@ def test_an_interrupt_that_a_library_swallows_ends_the_program(monkeypatch, caps
 
 
 @pytest.mark.parametrize("terminal", [True, False])
-def test_a_terminal_keeps_its_encoding_and_anything_else_gets_utf_8(monkeypatch, terminal):
+def test_output_is_utf_8_unless_it_goes_to_a_terminal(monkeypatch, terminal):
     buffer = io.BytesIO()
     stream = io.TextIOWrapper(buffer, encoding="ascii")
     monkeypatch.setattr(stream, "isatty", lambda: terminal)
@@ -169,7 +169,7 @@ def test_a_terminal_keeps_its_encoding_and_anything_else_gets_utf_8(monkeypatch,
     assert buffer.getvalue() == (b"infolm caf\\xe9\n" if terminal else "infolm café\n".encode())
 
 
-def test_nothing_recommends_a_package_that_no_index_has():
+def test_docs_and_code_do_not_recommend_installing_from_an_index():
     files = [*ROOT.glob("docs/*.md"), *ROOT.glob("infolm_metric/**/*.py"), ROOT / "README.md"]
     for file in files:
         assert not re.search(r"pip install \S?infolm", file.read_text()), file

@@ -1,4 +1,4 @@
-"""`evaluate.load` finds the metric: registered, or in a checkout; with and without the Hub."""
+"""`infolm register`, and `evaluate.load` of registered metrics and of a checkout."""
 
 import os
 from concurrent.futures import ThreadPoolExecutor
@@ -18,15 +18,15 @@ PAIRS = {"predictions": ["The cat sat."], "references": ["The cat slept."]}
 
 @pytest.fixture
 def foreign_folder(tmp_path, monkeypatch):
-    """A working directory that has nothing to do with the project."""
+    """Working directory outside the project."""
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
 
-# Where the script goes.
+# Location of the scripts
 
 
-def test_many_register_at_once():
+def test_concurrent_registrations_agree():
     with ThreadPoolExecutor(8) as pool:
         registrations = [future.result() for future in [pool.submit(register) for _ in range(60)]]
     assert all(scripts == registrations[0] for scripts in registrations)
@@ -35,7 +35,7 @@ def test_many_register_at_once():
         assert not list(script.parent.glob("*.tmp"))
 
 
-def test_the_script_lies_in_evaluates_own_cache_under_the_hash_of_its_text():
+def test_script_is_stored_in_the_cache_of_evaluate_under_a_hash():
     script = register()["infolm"]
     versions = script.parent.parent
     cache = Path(evaluate.config.HF_MODULES_CACHE)
@@ -46,7 +46,7 @@ def test_the_script_lies_in_evaluates_own_cache_under_the_hash_of_its_text():
         assert (folder / "__init__.py").is_file()
 
 
-def test_other_modules_of_the_name_stay_and_are_older(tmp_path):
+def test_registering_again_keeps_other_modules_and_makes_the_script_newest(tmp_path):
     script = register(tmp_path)["infolm"]
     older = script.parent.parent / ("0" * 64) / "infolm.py"
     older.parent.mkdir()
@@ -57,9 +57,7 @@ def test_other_modules_of_the_name_stay_and_are_older(tmp_path):
     assert script.stat().st_mtime > older.stat().st_mtime
 
 
-def test_a_folder_that_cannot_be_written_is_named_with_the_variables_that_choose_it(
-    infolm, tmp_path, monkeypatch
-):
+def test_unwritable_cache_error_names_the_folder_and_its_variables(infolm, tmp_path, monkeypatch):
     (tmp_path / "file").touch()
     monkeypatch.setattr(evaluate.config, "HF_MODULES_CACHE", str(tmp_path / "file"))
     code, output, errors = infolm("register")
@@ -68,10 +66,10 @@ def test_a_folder_that_cannot_be_written_is_named_with_the_variables_that_choose
         assert word in errors
 
 
-# What is loaded.
+# Loading
 
 
-def test_the_registered_metric_is_the_packages_own_class(foreign_folder, tiny_bert):
+def test_registered_metric_is_the_class_of_the_package(foreign_folder, tiny_bert):
     register()
     metric = evaluate.load("infolm", model_name_or_path=str(tiny_bert), temperature=2.0)
     assert type(metric) is infolm_metric.InfoLM
@@ -79,7 +77,9 @@ def test_the_registered_metric_is_the_packages_own_class(foreign_folder, tiny_be
     assert_nearly_equal(metric.compute(**PAIRS), direct.compute(**PAIRS, temperature=2.0))
 
 
-def test_combine_finds_the_registered_metric_by_name(foreign_folder, tiny_bert, monkeypatch):
+def test_evaluate_combine_finds_the_registered_metric_by_name(
+    foreign_folder, tiny_bert, monkeypatch
+):
     register()
     monkeypatch.setenv("INFOLM_MODEL", str(tiny_bert))
     combined = evaluate.combine(["infolm", evaluate.load("infolm", temperature=2.0)])
@@ -91,7 +91,7 @@ PATHS = ["./infolm_metric", "infolm_metric/infolm_metric.py", str(ROOT / "infolm
 
 
 @pytest.mark.parametrize("path", PATHS)
-def test_a_checkout_is_loaded_by_its_path(path, tmp_path, monkeypatch, tiny_bert):
+def test_checkout_can_be_loaded_by_path(path, tmp_path, monkeypatch, tiny_bert):
     monkeypatch.chdir(tmp_path if Path(path).is_absolute() else ROOT)
     metric = evaluate.load(path, model_name_or_path=str(tiny_bert))
     assert metric.name == "infolm"
@@ -99,13 +99,13 @@ def test_a_checkout_is_loaded_by_its_path(path, tmp_path, monkeypatch, tiny_bert
     assert_nearly_equal(metric.compute(**PAIRS), direct.compute(**PAIRS))
 
 
-def test_a_metric_of_another_package_is_registered_as_well(tmp_path):
-    scripts = register(tmp_path)  # of the table of metrics, which holds the toy here
+def test_metric_of_another_package_is_registered_too(tmp_path):
+    scripts = register(tmp_path)  # METRICS includes the toy metric here
     toy = evaluate.load(str(scripts["toy"]), size=2)
     assert toy.compute(predictions=["a cat"], references=["a cat"])["toy"] == 1
 
 
-def test_the_command_says_how_to_load(infolm):
+def test_register_prints_how_to_load_the_metric(infolm):
     code, output, _ = infolm("register")
     assert code == 0 and Path(output.splitlines()[0]).is_file()
     assert 'evaluate.load("infolm")' in output

@@ -1,4 +1,4 @@
-"""`infolm attack` and `infolm robustness`, with the toy metric and a tiny model."""
+"""`infolm attack` and `infolm robustness` with the toy metric and a tiny model."""
 
 import json
 from pathlib import Path
@@ -21,45 +21,45 @@ def rows(folder) -> None:
 
 
 @pytest.fixture
-def cases(output_of) -> list[dict]:
-    """What `infolm attack` wrote to cases.jsonl."""
-    output = output_of("attack", "rows.jsonl", "-o", "cases.jsonl")
+def cases(infolm_output) -> list[dict]:
+    """Rows that `infolm attack` wrote to cases.jsonl."""
+    output = infolm_output("attack", "rows.jsonl", "-o", "cases.jsonl")
     assert "3 references of 2 items" in output
     rows = [json.loads(line) for line in Path("cases.jsonl").read_text().splitlines()]
     assert rows == [case.as_dict() for case in make_cases(read_items("rows.jsonl"))]
     return rows
 
 
-def test_attack_takes_names_a_seed_and_a_limit_and_writes_to_standard_output(output_of, cases):
+def test_attack_accepts_names_a_seed_and_a_limit_and_prints_cases(infolm_output, cases):
     arguments = ("--attack", "typo", "--attack", "neg", "--seed", "5", "--per-attack", "2")
-    output = output_of("attack", "rows.jsonl", *arguments)
+    output = infolm_output("attack", "rows.jsonl", *arguments)
     rows = [json.loads(line) for line in output.splitlines()]
     assert [(row["attack"], row["seed"]) for row in rows] == [("neg", 5)] * 2 + [("typo", 5)] * 2
 
 
-def test_robustness_gives_as_json_what_python_gives(output_of, cases):
+def test_robustness_reports_the_results_of_evaluate_robustness(infolm_output, cases):
     arguments = ("robustness", "cases.jsonl", "--metric", "toy", "--size", "2")
-    result = json.loads(output_of(*arguments, "--json"))
+    result = json.loads(infolm_output(*arguments, "--json"))
     attacked = [case for _, case in read_cases("cases.jsonl")]
     expected = evaluate_robustness(attacked, {"toy": ToyScorer(size=2)})
     assert result == {"metrics": {name: entry.as_dict() for name, entry in expected.items()}}
     assert result["metrics"]["toy"]["signature"].startswith("metric:toy|size:2|")
-    table = output_of(*arguments, "--markdown")
+    table = infolm_output(*arguments, "--markdown")
     assert "| num" in table and "Sensitivity" in table
 
 
-def test_a_setting_goes_to_the_metrics_that_have_it(output_of, cases, tiny_bert):
+def test_settings_apply_to_the_metrics_that_have_them(infolm_output, cases, tiny_bert):
     arguments = ("--metric", "toy", "--metric", "infolm", "--model", tiny_bert, "--idf", "none")
-    output = output_of("robustness", "cases.jsonl", *arguments, "--size", "3", "--json")
+    output = infolm_output("robustness", "cases.jsonl", *arguments, "--size", "3", "--json")
     metrics = json.loads(output)["metrics"]
     assert list(metrics) == ["toy", "infolm"]
     assert "|size:3|" in metrics["toy"]["signature"]
     assert "|idf:no|" in metrics["infolm"]["signature"]
-    table = output_of("robustness", "cases.jsonl", *arguments)
+    table = infolm_output("robustness", "cases.jsonl", *arguments)
     assert table.count("\nmean") == 6 and "\ntoy: metric:toy|" in table
 
 
-def test_scores_made_elsewhere_need_no_metric(infolm, cases):
+def test_external_scores_need_no_metric(infolm, cases):
     for row in cases:
         row["bleu.paraphrase"] = None if row["paraphrase"] is None else 0.5
         row["bleu.adversary"] = 0.75
@@ -74,7 +74,7 @@ def test_scores_made_elsewhere_need_no_metric(infolm, cases):
     assert (code, output) == (2, "") and "line 2: column 'bleu.adversary'" in errors
 
 
-REFUSED = [
+INVALID = [
     (["robustness", "cases.jsonl", "--size", "2"], "unrecognized arguments: --size 2"),
     (["robustness", "cases.jsonl", "--idf", "separate"], "idf='separate' would compute"),
     (["robustness", "cases.jsonl", "--scores", "bleu"], "no column 'bleu.paraphrase'"),
@@ -89,7 +89,7 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("arguments", "message"), REFUSED)
-def test_what_is_wrong_is_refused(infolm, cases, no_model, arguments, message):
+@pytest.mark.parametrize(("arguments", "message"), INVALID)
+def test_invalid_input_is_rejected(infolm, cases, no_model, arguments, message):
     code, output, errors = infolm(*arguments)
     assert (code, output) == (2, "") and message in errors

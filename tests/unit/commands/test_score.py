@@ -1,4 +1,4 @@
-"""`infolm score`: the ways to give texts, the forms of results, what is refused."""
+"""`infolm score`: inputs, output formats, interpretation of scores and invalid input."""
 
 import csv
 import io
@@ -25,19 +25,19 @@ FISHER_RAO = "fisher_rao_distance"
 
 @pytest.fixture(scope="module")
 def scorer(tiny_bert):
-    """Return a scorer that gives the expected results and keeps nothing."""
+    """Scorer without a cache, for the expected results."""
     return InfoLMScorer(model_name_or_path=str(tiny_bert), reuse_memory=0)
 
 
 @pytest.fixture
-def score(output_of):
-    """A function that runs `infolm score --json` and gives the object it prints."""
-    return lambda *arguments: json.loads(output_of("score", "--json", *arguments))
+def score(infolm_output):
+    """Function that runs `infolm score --json` and returns the parsed output."""
+    return lambda *arguments: json.loads(infolm_output("score", "--json", *arguments))
 
 
 @pytest.fixture
 def toy(score):
-    """Likewise for the scores of the toy metric."""
+    """Function that runs `infolm score` with the toy metric and returns the scores."""
     return lambda *arguments: score("--metric", "toy", *arguments)["scores"]
 
 
@@ -45,15 +45,15 @@ def toy_scores(candidates, references):
     return ToyScorer().score(candidates, references).scores["toy"]
 
 
-def lines_of(output):
-    """The lines of a summary but the signature."""
+def summary_lines(output):
+    """Return the lines of a summary except the signature."""
     return [line for line in output.splitlines() if not line.startswith("signature")]
 
 
-# Ways to give texts
+# Input
 
 
-def test_texts_and_files_score_as_in_python(score, scorer):
+def test_texts_and_files_get_the_scores_of_the_python_api(score, scorer):
     expected = scorer.score([CANDIDATES[0]], [[REFERENCES[0], SECOND[0]]]).as_dict()
     assert_nearly_equal(score(CANDIDATES[0], REFERENCES[0], SECOND[0]), expected)
     groups = [list(group) for group in zip(REFERENCES, SECOND, strict=True)]
@@ -62,7 +62,7 @@ def test_texts_and_files_score_as_in_python(score, scorer):
     assert_nearly_equal(result, expected)
 
 
-def test_texts_may_stand_among_options_and_start_with_a_dash_after_two(toy):
+def test_texts_can_follow_options_and_start_with_a_dash_after_a_double_dash(toy):
     expected = toy_scores(["a cat"], ["the cat"])
     assert toy("a cat", "--size", "1", "the cat") == expected
     assert toy("--", "- the cat", "--dog") == toy_scores(["- the cat"], ["--dog"])
@@ -72,7 +72,7 @@ NAMES = ["sys.txt", "no.txt", "NO.TSV.gz", "no.json", "no.jsonl", "no.parquet", 
 
 
 @pytest.mark.parametrize("name", [*NAMES, "a_file", os.devnull])
-def test_names_of_files_are_texts_only_after_two_dashes(infolm, toy, name):
+def test_file_names_are_scored_as_texts_only_after_a_double_dash(infolm, toy, name):
     Path("a_file").touch()
     for texts in ((name, "a cat"), ("a cat", "the cat", name), (name, "no.txt"), (name, "--", "a")):
         code, _, errors = infolm("score", *texts)
@@ -82,17 +82,17 @@ def test_names_of_files_are_texts_only_after_two_dashes(infolm, toy, name):
 
 
 @pytest.mark.parametrize("text", ["See no.txt", "folder", "cat.", "no.en", ".txt", "x" * 5000, ""])
-def test_other_texts_are_not_taken_for_names_of_files(toy, text):
+def test_other_texts_are_not_mistaken_for_file_names(toy, text):
     Path("folder").mkdir()
     assert toy(text, "a cat") == toy_scores([text], ["a cat"])
 
 
-def test_names_of_files_are_refused_with_the_command_that_scores_the_files(infolm):
+def test_error_on_file_names_shows_the_command_that_scores_the_files(infolm):
     code, _, errors = infolm("score", "sys.txt", "ref.txt", "ref2.txt")
     assert code == 2 and "infolm score -c sys.txt -r ref.txt -r ref2.txt; " in errors
 
 
-def test_a_table_is_one_argument_or_standard_input_or_a_data_set(toy, monkeypatch):
+def test_tables_can_be_files_standard_input_or_datasets(toy, monkeypatch):
     groups = [list(group) for group in zip(REFERENCES, SECOND, strict=True)]
     pairs = zip(CANDIDATES, groups, strict=True)
     rows = [{"candidate": text, "reference": group} for text, group in pairs]
@@ -116,7 +116,7 @@ def test_a_table_is_one_argument_or_standard_input_or_a_data_set(toy, monkeypatc
     assert toy("data.tsv", *columns) == toy_scores(["the cat"], [["a cat", "the dog"]])
 
 
-def test_sources_take_the_place_of_references(infolm, tiny_nli):
+def test_sources_replace_references(infolm, tiny_nli):
     arguments = ("score", "--metric", "menli", "--model", tiny_nli(), "-c", "sys.txt", "--json")
     outputs = (infolm(*arguments, flag, "ref.txt")[1] for flag in ("-r", "--sources"))
     by_references, by_sources = map(json.loads, outputs)
@@ -126,7 +126,7 @@ def test_sources_take_the_place_of_references(infolm, tiny_nli):
 
 
 @pytest.mark.parametrize("form", ["--json", "job"])
-def test_sources_are_read_from_a_column_of_a_table(infolm, tiny_nli, form):
+def test_sources_are_read_from_a_table_column(infolm, tiny_nli, form):
     rows = [
         {"prediction": text, "article": reference, "references": ["another text"]}
         for text, reference in zip(CANDIDATES, REFERENCES, strict=True)
@@ -148,7 +148,7 @@ def test_sources_are_read_from_a_column_of_a_table(infolm, tiny_nli, form):
     assert "|against:source|" in output
 
 
-def test_idf_weights_the_tokens_of_the_metric_in_a_combination(infolm, tiny_nli):
+def test_idf_option_applies_to_the_combined_metric(infolm, tiny_nli):
     arguments = ("score", "--metric", "menli", "--model", tiny_nli(), *FILES)
     combined = (*arguments, "--combine-with", "infolm")
     for options, field in (((), "no"), (("--idf", "references"), "references")):
@@ -172,15 +172,15 @@ OPTIONS = [
 
 
 @pytest.mark.parametrize(("arguments", "settings"), OPTIONS)
-def test_an_option_does_what_its_setting_does(score, scorer, arguments, settings):
+def test_options_have_the_effect_of_their_settings(score, scorer, arguments, settings):
     expected = scorer.score(CANDIDATES, REFERENCES, **settings).as_dict()
     assert_nearly_equal(score(*FILES, *arguments), expected)
 
 
-# What is printed and written
+# Output
 
 
-def test_the_summary_tells_pairs_directions_and_bounds(infolm, scorer):
+def test_summary_shows_pairs_direction_and_bounds(infolm, scorer):
     _, output, _ = infolm("score", *FILES, "-m", "l2", "-m", "kl")
     result = scorer.score(CANDIDATES, REFERENCES, information_measure=["l2", "kl"])
     lines = [
@@ -202,16 +202,14 @@ BOUNDS = [
 
 
 @pytest.mark.parametrize(("label", "bounds", "words"), BOUNDS)
-def test_the_summary_says_how_far_scores_go_where_that_is_known(
-    infolm, monkeypatch, label, bounds, words
-):
+def test_summary_shows_only_known_bounds(infolm, monkeypatch, label, bounds, words):
     monkeypatch.setattr(ToyScorer, "bounds", lambda *_: bounds)
     monkeypatch.setattr(ToyScorer, "perfect_score_label", label)
     output = infolm("score", "--metric", "toy", "a cat", "a cat")[1]
     assert output.startswith(f"toy: 1 ({words})\nsignature: metric:toy|size:1|")
 
 
-def test_per_pair_prints_a_table_and_then_the_summary(infolm):
+def test_per_pair_prints_a_table_followed_by_the_summary(infolm):
     arguments = ("score", "--metric", "toy", *FILES)
     summary, output = infolm(*arguments)[1], infolm(*arguments, "--per-pair")[1]
     scores = enumerate(toy_scores(CANDIDATES, REFERENCES), 1)
@@ -221,11 +219,11 @@ def test_per_pair_prints_a_table_and_then_the_summary(infolm):
 
 
 @pytest.mark.parametrize("name", ["scores.csv", "scores.tsv", "scores.jsonl"])
-def test_rows_carry_the_columns_of_their_input_and_can_be_read_again(output_of, toy, name):
+def test_output_keeps_input_columns_and_can_be_scored_again(infolm_output, toy, name):
     rows = [{"id": "x,1", "prediction": "a cat", "references": ["the cat", 'a "cat"'], "n": 5}]
     rows.append({"id": "y", "prediction": "a\tdog", "references": ["b"], "more": None})
     write_lines(Path("data.jsonl"), rows)
-    output = output_of("score", "--metric", "toy", "data.jsonl", "-o", name)
+    output = infolm_output("score", "--metric", "toy", "data.jsonl", "-o", name)
     assert output.startswith("toy: ")
     if name.endswith("jsonl"):
         table = pd.read_json(name, lines=True, dtype=object)
@@ -237,10 +235,10 @@ def test_rows_carry_the_columns_of_their_input_and_can_be_read_again(output_of, 
 
 
 @pytest.mark.parametrize("name", ["scores.csv", "scores.tsv"])
-def test_line_ends_inside_a_text_survive_a_table(output_of, toy, name):
+def test_line_breaks_in_texts_are_preserved_in_tables(infolm_output, toy, name):
     texts = ["A cat\rsat.", "A dog\r\nran.", "\r", "It\nrained."]
     write_lines(Path("data.jsonl"), [{"prediction": text, "reference": "a"} for text in texts])
-    output_of("score", "--metric", "toy", "data.jsonl", "-o", name)
+    infolm_output("score", "--metric", "toy", "data.jsonl", "-o", name)
     table = pd.read_csv(name, sep="\t" if name.endswith("tsv") else ",")
     assert list(table["prediction"]) == texts
     assert toy(name) == toy("data.jsonl")
@@ -257,7 +255,7 @@ NEW_COLUMNS = [
 
 @pytest.mark.parametrize("output", ["new.csv", "new.tsv", "new.jsonl"])
 @pytest.mark.parametrize(("column", "options"), NEW_COLUMNS)
-def test_an_input_with_a_column_of_the_result_is_refused(infolm, no_model, output, column, options):
+def test_input_with_a_result_column_is_rejected(infolm, no_model, output, column, options):
     row = {"prediction": "a cat", "reference": "a dog"}
     write_lines(Path("old.jsonl"), [row, {**row, column: "keep me"}])
     code, _, errors = infolm("score", "old.jsonl", "-o", output, *options)
@@ -266,10 +264,10 @@ def test_an_input_with_a_column_of_the_result_is_refused(infolm, no_model, outpu
 
 
 @pytest.mark.parametrize("name", ["scores.csv", "scores.jsonl"])
-def test_nan_and_infinity_at_any_depth_are_null(output_of, name):
+def test_nested_nan_and_infinity_become_null(infolm_output, name):
     values = {"human": {"f": float("nan"), "g": [1.5, float("inf")]}, "n": float("nan")}
     write_lines(Path("data.jsonl"), [{"prediction": "a", "reference": "b", **values}])
-    output_of("score", "--metric", "toy", "data.jsonl", "-o", name)
+    infolm_output("score", "--metric", "toy", "data.jsonl", "-o", name)
     if name.endswith("csv"):
         (row,) = csv.DictReader(io.StringIO(Path(name).read_text()))
         assert (json.loads(row["human"]), row["n"]) == ({"f": None, "g": [1.5, None]}, "")
@@ -278,7 +276,7 @@ def test_nan_and_infinity_at_any_depth_are_null(output_of, name):
         assert (row["human"], row["n"]) == ({"f": None, "g": [1.5, None]}, None)
 
 
-def test_output_goes_to_a_file(infolm):
+def test_output_can_be_written_to_a_file(infolm):
     arguments = ("score", "--metric", "toy", *FILES)
     for options, name in ((["--json"], "a.json"), ([], "b.json"), (["--json"], "c.txt")):
         assert infolm(*arguments, *options, "-o", name)[:2] == (0, "")
@@ -287,7 +285,7 @@ def test_output_goes_to_a_file(infolm):
     assert Path("d.txt").read_text() == infolm(*arguments, "-o", "-")[1]
 
 
-def test_a_job_scores_and_goes_on_where_it_was(infolm):
+def test_job_resumes_and_rejects_changed_settings(infolm):
     arguments = ("score", "--metric", "toy", *FILES, "-o", "scores.jsonl")
     code, output, errors = infolm(*arguments)
     assert (code, errors) == (0, "")
@@ -304,7 +302,7 @@ def test_warnings_go_to_standard_error(infolm):
     assert errors.startswith("infolm: warning: 1 of 2 texts") and "window" in errors
 
 
-# What a score means
+# Interpretation of a score
 
 
 VERDICTS = [
@@ -320,37 +318,37 @@ VERDICTS = [
 
 
 @pytest.mark.parametrize(("texts", "verdict"), VERDICTS)
-def test_the_summary_says_how_close_texts_are_in_words(output_of, texts, verdict):
+def test_summary_interprets_the_score_in_words(infolm_output, texts, verdict):
     bundled = Baseline.load(ROOT / "infolm_metric/bundled/infolm_baseline.json")
     signature = InfoLMScorer(model_name_or_path="bundled").signature(idf=False)
     stats = bundled.find(signature, "uniform", 1)
     low, *_, high = stats.deciles
     range_text = f"eight in ten between {low:.3f} and {high:.3f} ("
     for options in ((), ("--idf", "none", "-o", "scores.jsonl", "--restart")):
-        _, sentence = lines_of(output_of("score", "--model", "bundled", *texts, *options))
+        _, sentence = summary_lines(infolm_output("score", "--model", "bundled", *texts, *options))
         assert sentence.startswith(f"unrelated texts: {stats.mean:.3f}, {range_text}")
         assert sentence.endswith(f"this pair is {verdict}")
 
 
-def test_the_scores_are_rescaled_if_asked(infolm, tmp_path):
+def test_rescaled_scores_are_shown_on_request(infolm, tmp_path):
     texts = ("the cat sat", "the cat sat")
     arguments = ("score", *texts, "--model", "bundled", "--rescale-with-baseline")
-    lines = lines_of(infolm(*arguments)[1])
+    lines = summary_lines(infolm(*arguments)[1])
     assert lines[-1].startswith(f"{FISHER_RAO} rescaled: 1 (1 = the best possible score, ")
     assert infolm(*arguments, "--per-pair")[1].splitlines()[1] == "1\t0\t1"
     code, _, errors = infolm(*arguments, "-t", 2)
     assert code == 2 and "temperature is 2.0 instead of 1.0" in errors
 
 
-def test_menli_does_not_claim_that_identical_texts_score_1(output_of):
+def test_menli_does_not_claim_that_identical_texts_score_1(infolm_output):
     texts = ("The cat sat.", "The cat sat.")
     options = ("--metric", "menli", "--model", "bundled", "--rescale-with-baseline")
-    line = lines_of(output_of("score", *texts, *options))[-1]
+    line = summary_lines(infolm_output("score", *texts, *options))[-1]
     assert line.startswith("e rescaled: 0.9") and "copy" not in line
 
 
-def test_nothing_is_scored_that_was_not_asked_for(infolm, monkeypatch):
-    """The sentence that says what a score means is known without other scores."""
+def test_only_the_given_pairs_are_scored(infolm, monkeypatch):
+    """Interpret the score by the stored baseline, without scoring other pairs."""
     sizes, score_part = [], Scorer.score_part
 
     def count_pairs(self, pairs, *arguments):
@@ -362,10 +360,10 @@ def test_nothing_is_scored_that_was_not_asked_for(infolm, monkeypatch):
     assert "pairs of the package); the mean is " in output and sizes == [3]
 
 
-# What is refused
+# Invalid input
 
 
-REFUSED = [
+INVALID = [
     ([], "nothing to score; give texts as arguments, -c FILE and -r FILE, or --data FILE"),
     (["a cat"], "got one text; give the candidate, then at least one reference"),
     (["sys.txt"], "sys.txt: the name of a table must end in .jsonl, .ndjson, .csv, .tsv"),
@@ -401,8 +399,8 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("arguments", "words"), REFUSED)
-def test_wrong_input_is_refused_with_exit_code_2(infolm, arguments, words):
+@pytest.mark.parametrize(("arguments", "words"), INVALID)
+def test_invalid_input_is_rejected_with_exit_code_2(infolm, arguments, words):
     Path("short.txt").write_text("a\n")
     Path("empty.txt").touch()
     Path("array.json").write_text("[]")

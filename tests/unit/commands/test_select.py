@@ -1,4 +1,4 @@
-"""`infolm select`: a choice for each row, what it is made of, and what is refused."""
+"""`infolm select`: the selected candidate of each row, and invalid input."""
 
 import json
 from pathlib import Path
@@ -14,26 +14,26 @@ ROWS = [
 ]
 
 
-def test_each_row_is_written_with_the_choice_of_the_scorer(output_of):
+def test_each_row_is_written_with_the_selected_candidate(infolm_output):
     write_lines(Path("samples.jsonl"), ROWS)
-    output = output_of("select", "samples.jsonl", "--metric", "toy", "--size", 2)
+    output = infolm_output("select", "samples.jsonl", "--metric", "toy", "--size", 2)
     choices = [ToyScorer(size=2).select(row["candidates"]) for row in ROWS]
     expected = [{**row, "selected": text} for row, text in zip(ROWS, choices, strict=True)]
     assert [json.loads(line) for line in output.splitlines()] == expected
     assert choices[1] == "alone" and choices[0].startswith("the cat")
     write_lines(Path("samples.jsonl"), [{"samples": ["b", "ab", "ab"]}])
     options = ("--candidates-column", "samples", "-o", "chosen.jsonl")
-    assert output_of("select", "samples.jsonl", "--metric", "toy", *options) == ""
+    assert infolm_output("select", "samples.jsonl", "--metric", "toy", *options) == ""
     assert json.loads(Path("chosen.jsonl").read_text())["selected"] == "ab"
 
 
-def test_nan_in_another_column_is_written_as_null(output_of):
+def test_nan_in_another_column_is_written_as_null(infolm_output):
     write_lines(Path("samples.jsonl"), [{"candidates": ["a"], "human": {"f": float("nan")}}])
-    output = output_of("select", "samples.jsonl", "--metric", "toy")
+    output = infolm_output("select", "samples.jsonl", "--metric", "toy")
     assert json.loads(output, parse_constant=pytest.fail)["human"] == {"f": None}
 
 
-REFUSED = [
+INVALID = [
     ([], "no rows"),
     ([{"texts": ["a"]}], "no column 'candidates'"),
     ([{"candidates": []}], "give candidates"),
@@ -42,8 +42,8 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("rows", "word"), REFUSED)
-def test_what_is_no_list_of_candidates_is_refused(infolm, rows, word):
+@pytest.mark.parametrize(("rows", "word"), INVALID)
+def test_invalid_candidates_are_rejected(infolm, rows, word):
     write_lines(Path("samples.jsonl"), rows)
     code, _, errors = infolm("select", "samples.jsonl", "--metric", "toy")
     assert code == 2 and word in errors

@@ -1,4 +1,4 @@
-"""Long jobs: what they write, what they survive, what they refuse to go on with."""
+"""Long jobs: output, resuming after interruptions and damage, and invalid jobs."""
 
 import errno
 import itertools
@@ -35,7 +35,7 @@ PART, RECORD = Path("scores.jsonl.part"), Path("scores.jsonl.job")
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path, monkeypatch):
-    """The working folder, with the pairs in a table."""
+    """Working directory with the pairs in a table."""
     monkeypatch.chdir(tmp_path)
     write_lines(Path("pairs.jsonl"), ROWS)
     return tmp_path
@@ -46,62 +46,62 @@ def table(path="pairs.jsonl"):
 
 
 def job(scorer=None, source=None, output=OUTPUT, **options):
-    """Runs a job in small chunks."""
+    """Run a job in small chunks."""
     return run_job(scorer or ToyScorer(), source or table(), output, chunk=8, **options)
 
 
-def rows_of(path=OUTPUT):
+def read_output(path=OUTPUT):
     return [json.loads(line) for line in path.read_text().splitlines()]
 
 
 def contents():
-    """What every file of the job holds."""
+    """Return the contents of the files of the job."""
     return {file: file.read_bytes() for file in (OUTPUT, PART, RECORD) if file.exists()}
 
 
-class Killed(BaseException):
-    """What stops a job at a certain place, as a signal would."""
+class Interruption(BaseException):
+    """Interruption of a job at a certain step, as by a signal."""
 
 
-# What is written
+# Output
 
 
 @pytest.mark.parametrize(
     "options", [{"idf": "separate"}, {"idf": False, "information_measure": ["l1", "l2"]}], ids=str
 )
 @pytest.mark.filterwarnings("ignore:infolm")
-def test_a_job_writes_what_one_call_gives_beside_the_columns_of_its_input(tiny_bert, options):
+def test_job_writes_the_scores_of_one_call_and_the_input_columns(tiny_bert, options):
     scorer = InfoLMScorer(model_name_or_path=str(tiny_bert), **options)
     result = job(scorer)
     sides = [row["prediction"] for row in ROWS], [row["references"] for row in ROWS]
     expected = scorer.score(*sides)
     names = list(expected.columns())
-    for number, (row, input_row) in enumerate(zip(rows_of(), ROWS, strict=True), 1):
+    for number, (row, input_row) in enumerate(zip(read_output(), ROWS, strict=True), 1):
         assert list(row) == ["pair", *input_row, *names]
         assert {"pair": number, **input_row}.items() <= row.items()
     for name, column in expected.columns().items():
-        assert [row[name] for row in rows_of()] == pytest.approx(column, abs=1e-6, rel=1e-6)
+        assert [row[name] for row in read_output()] == pytest.approx(column, abs=1e-6, rel=1e-6)
         assert result.means[name] == pytest.approx(expected.mean(name), abs=1e-6, rel=1e-6)
     assert (result.pairs, result.resumed) == (len(ROWS), 0)
     assert result.signature == expected.signature
     assert result.counts == expected.counts
 
 
-def test_plain_files_and_odd_values_are_written_as_json():
+def test_plain_files_and_unusual_values_are_written_as_json():
     Path("a.txt").write_text("caf\xe9\n")
     Path("b.txt").write_text("cat\n")
     read = partial(read_parallel, "a.txt", ["b.txt"])
     job(source=Source("a.txt", read, files=("a.txt", "b.txt")))
-    (row,) = rows_of()
+    (row,) = read_output()
     assert row == {"pair": 1, "prediction": "café", "references": ["cat"], "toy": row["toy"]}
     odd = {"prediction": "a", "reference": "a", "n": math.nan, "s": "\ud800", "p": Path("x")}
     job(source=Source("odd", lambda: iter([("row 1", odd)])), output="odd.jsonl")
-    (row,) = rows_of(Path("odd.jsonl"))
+    (row,) = read_output(Path("odd.jsonl"))
     assert (row["n"], row["s"], row["p"], row["toy"]) == (None, "\ud800", "x", 1.0)
 
 
 @pytest.mark.filterwarnings("ignore:infolm")
-def test_rescaled_scores_are_written_and_signed(tiny_bert):
+def test_rescaled_scores_are_written_and_recorded_in_the_signature(tiny_bert):
     scorer = InfoLMScorer(model_name_or_path=str(tiny_bert), idf=False)
     texts = [f"the {a} {b}" for a in ("cat", "dog", "rain") for b in ("sat", "ran", "fell", "is")]
     scorer.make_baseline(texts, 20, 2).save("baseline")
@@ -116,14 +116,14 @@ def test_rescaled_scores_are_written_and_signed(tiny_bert):
     assert not Path("other.jsonl.job").exists()
 
 
-# What a job survives
+# Resuming
 
 
 def rows_source(rows):
     return Source("rows", lambda: ((f"row {i}", row) for i, row in enumerate(rows)))
 
 
-OTHERWISE = [  # another job than the one that was begun, and a word of the refusal
+CHANGED_JOBS = [  # changes to a job that was started, and a part of the error message
     ({"scorer": ToyScorer(size=2)}, "begun otherwise: size is 2 instead of 1"),
     ({"source": rows_source([*ROWS, ROWS[0]])}, "it had 50 rows .* and has 51 now"),
     ({"source": rows_source([*ROWS[:-1], {**ROWS[-1], "id": ""}])}, "50 rows .* and has 50 now"),
@@ -131,32 +131,32 @@ OTHERWISE = [  # another job than the one that was begun, and a word of the refu
 
 
 class Jobs(RuleBasedStateMachine):
-    """A job that is stopped anywhere, damaged and gone on with ends in the bytes of a whole one."""
+    """State machine that interrupts, damages and resumes a job; the output must not change."""
 
     def __init__(self, monkeypatch, expected, result):
         super().__init__()
         self.monkeypatch, self.expected, self.result = monkeypatch, expected, result
-        self.least_rows = 0  # what a user was told, or can expect, to be there
+        self.least_rows = 0  # lower bound on the rows kept, as reported to the user
         for file in (OUTPUT, PART, RECORD):
             file.unlink(missing_ok=True)
 
     @property
-    def lost(self):
-        """True if the part holds less than was written to it."""
+    def part_is_short(self):
+        """Whether the part file is shorter than its record says."""
         return PART.exists() and PART.stat().st_size < json.loads(RECORD.read_text())["size"]
 
-    @precondition(lambda self: not self.lost)
+    @precondition(lambda self: not self.part_is_short)
     @rule(
         step=st.integers(1, 45),
         early=st.booleans(),
         restart=st.booleans(),
-        problem=st.sampled_from([Killed(), OSError(errno.ENOSPC, "No space left on device")]),
+        problem=st.sampled_from([Interruption(), OSError(errno.ENOSPC, "No space left on device")]),
     )
     def stop(self, step, early, restart, problem):
-        """Before or after any pass of the model, writing, renaming, or putting on the disk."""
+        """Interrupt the job before or after any scoring, writing, renaming or syncing step."""
         steps = itertools.count(1)
 
-        def stopping(function):
+        def interrupt(function):
             def wrapper(*arguments):
                 number = next(steps)
                 if number == step and early:
@@ -172,53 +172,53 @@ class Jobs(RuleBasedStateMachine):
         with self.monkeypatch.context() as patch, warnings.catch_warnings(record=True) as records:
             warnings.simplefilter("always")
             for place, name in (*places, (os, "fsync")):
-                patch.setattr(place, name, stopping(getattr(place, name)))
+                patch.setattr(place, name, interrupt(getattr(place, name)))
             try:
                 job(restart=restart)
-            except (Killed, OSError) as error:
-                assert isinstance(error, Killed) or "No space left on device" in str(error)
+            except (Interruption, OSError) as error:
+                assert isinstance(error, Interruption) or "No space left on device" in str(error)
             else:
-                assert next(steps) <= step  # nothing that stops a job goes unheard
+                assert next(steps) <= step  # no interruption is swallowed
         counts = re.findall(r"(\d+) of 50 pairs are kept in \S+\.part", str(records))
         self.least_rows = int(counts[0]) if counts else 0 if restart else self.least_rows
 
-    @precondition(lambda self: PART.exists() and not self.lost)
+    @precondition(lambda self: PART.exists() and not self.part_is_short)
     @rule(tail=st.binary(min_size=1, max_size=20))
-    def torn(self, tail):
-        with PART.open("ab") as part:  # what a kill leaves after the last whole chunk
+    def append_partial_chunk(self, tail):
+        with PART.open("ab") as part:  # a partial chunk, as left by a kill
             part.write(tail)
 
     @precondition(lambda self: PART.exists())
-    @rule(share=st.floats(0, 1, exclude_max=True))
-    def cut(self, share):
-        os.truncate(PART, int(share * PART.stat().st_size))
+    @rule(fraction=st.floats(0, 1, exclude_max=True))
+    def truncate_part(self, fraction):
+        os.truncate(PART, int(fraction * PART.stat().st_size))
 
     @precondition(lambda self: OUTPUT.exists() and not PART.exists())
     @rule()
-    def taken_elsewhere(self):
+    def move_output_away(self):
         OUTPUT.unlink()
         self.least_rows = 0
 
     @precondition(lambda self: RECORD.exists() and (PART.exists() or OUTPUT.exists()))
-    @rule(attempt=st.sampled_from(OTHERWISE))
-    def otherwise(self, attempt):
+    @rule(attempt=st.sampled_from(CHANGED_JOBS))
+    def try_changed_job(self, attempt):
         files = contents()
         with pytest.raises(ValueError, match=f"{attempt[1]}.*--restart"):
             job(**attempt[0])
         assert contents() == files
 
     @precondition(lambda self: RECORD.exists() and (PART.exists() or OUTPUT.exists()))
-    @rule(share=st.floats(0, 0.9))
-    def half_a_record(self, share):
+    @rule(fraction=st.floats(0, 0.9))
+    def damage_record(self, fraction):
         record = RECORD.read_bytes()
-        RECORD.write_bytes(record[: int(share * len(record))])
+        RECORD.write_bytes(record[: int(fraction * len(record))])
         with pytest.raises(ValueError, match="not a job record.*--restart"):
             job()
         RECORD.write_bytes(record)
 
     @rule(restart=st.booleans())
-    def go_on(self, restart):
-        if self.lost and not restart:
+    def finish(self, restart):
+        if self.part_is_short and not restart:
             with pytest.raises(ValueError, match="holds less than was written.*--restart"):
                 job()
             return
@@ -230,12 +230,12 @@ class Jobs(RuleBasedStateMachine):
         self.least_rows = len(ROWS)
 
     def teardown(self):
-        for restart in {False, self.lost}:
-            self.go_on(restart)
+        for restart in {False, self.part_is_short}:
+            self.finish(restart)
 
 
-def test_a_job_stopped_anywhere_and_damaged_goes_on_to_the_same_bytes(monkeypatch):
-    monkeypatch.setattr(os, "fsync", lambda file: None)  # thousands, of which no test sees more
+def test_interrupted_or_damaged_job_resumes_to_identical_bytes(monkeypatch):
+    monkeypatch.setattr(os, "fsync", lambda file: None)  # saves time; no test depends on it
     result = job()
     run_state_machine_as_test(
         partial(Jobs, monkeypatch, OUTPUT.read_bytes(), result),
@@ -244,7 +244,7 @@ def test_a_job_stopped_anywhere_and_damaged_goes_on_to_the_same_bytes(monkeypatc
 
 
 @pytest.mark.filterwarnings("ignore:infolm")
-def test_a_finished_job_is_answered_without_a_model(tiny_bert, request):
+def test_finished_job_needs_no_model(tiny_bert, request):
     scorer = InfoLMScorer(model_name_or_path=str(tiny_bert))
     result = job(scorer)
     scorer.unload()
@@ -254,23 +254,23 @@ def test_a_finished_job_is_answered_without_a_model(tiny_bert, request):
 
 @pytest.mark.parametrize("idf", [False, "references", "separate"])
 @pytest.mark.filterwarnings("ignore:infolm")
-def test_the_input_is_read_twice_and_once_if_the_job_is_finished(tiny_bert, monkeypatch, idf):
+def test_input_is_read_twice_and_once_more_for_a_finished_job(tiny_bert, monkeypatch, idf):
     monkeypatch.setattr(resume, "COUNTED", 7)
-    readings = []
+    reads = []
 
     def read():
-        readings.append(table())
+        reads.append(table())
         return read_rows("pairs.jsonl")
 
     scorer = InfoLMScorer(model_name_or_path=str(tiny_bert), idf=idf)
     for expected in (2, 3):
         result = job(scorer, Source("pairs", read))
-        assert len(readings) == expected
+        assert len(reads) == expected
     sides = [row["prediction"] for row in ROWS], [row["references"] for row in ROWS]
     assert result.signature == scorer.score(*sides).signature
 
 
-def test_a_mean_lies_between_the_smallest_and_the_largest_score(monkeypatch):
+def test_mean_lies_between_the_lowest_and_highest_score(monkeypatch):
     def constant(self, pairs, *arguments):
         return ChunkScores({"toy": [0.1] * len(pairs)})
 
@@ -278,23 +278,23 @@ def test_a_mean_lies_between_the_smallest_and_the_largest_score(monkeypatch):
     assert job().means == {"toy": 0.1}
 
 
-def test_a_record_without_sums_is_refused_with_the_remedy():
+def test_record_without_sums_is_rejected_with_a_remedy():
     job()
     record = json.loads(RECORD.read_text())
-    record["columns"] = list(record.pop("sums"))  # as version 0.3.0 wrote it
+    record["columns"] = list(record.pop("sums"))  # the format of version 0.3.0
     RECORD.write_text(json.dumps(record))
     with pytest.raises(ValueError, match="not a job record of this version.*--restart"):
         job()
     assert job(restart=True).pairs == len(ROWS)
 
 
-def test_a_link_a_mode_and_an_empty_file_stay_as_they_are():
+def test_symlink_and_file_mode_of_the_output_are_preserved():
     Path("disk").mkdir()
     OUTPUT.symlink_to("disk/far.jsonl")
     Path("disk/far.jsonl").touch(mode=0o640)
     for resumed in (0, len(ROWS)):
         assert job().resumed == resumed
-    assert OUTPUT.is_symlink() and len(rows_of(Path("disk/far.jsonl"))) == len(ROWS)
+    assert OUTPUT.is_symlink() and len(read_output(Path("disk/far.jsonl"))) == len(ROWS)
     assert OUTPUT.stat().st_mode & 0o777 == 0o640
     assert job(restart=True).resumed == 0
     assert OUTPUT.is_symlink() and OUTPUT.stat().st_mode & 0o777 == 0o640
@@ -310,16 +310,16 @@ def test_memory_does_not_grow_with_the_number_of_rows():
         tracemalloc.stop()
         return size
 
-    peak(8192)  # what is allocated once in a process is not counted
+    peak(8192)  # one-time allocations are not counted
     growth = peak(8192) - peak(2048)
-    # An object kept for each row takes 16 bytes at least; the collector's moment takes some kB.
+    # An object kept per row takes at least 16 bytes; the timing of the collector adds some kB.
     assert growth < 16 * (8192 - 2048)
 
 
-# What is refused
+# Invalid jobs
 
 
-REFUSED = [
+INVALID = [
     (lambda: OUTPUT.write_text("mine\n"), OUTPUT, None, "no job has written it"),
     (lambda: os.mkfifo(OUTPUT), OUTPUT, None, "no job has written it"),
     (None, "pairs.jsonl", None, "it is also an input"),
@@ -336,8 +336,8 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("make", "output", "source", "words"), REFUSED)
-def test_what_cannot_be_a_job_is_refused(make, output, source, words):
+@pytest.mark.parametrize(("make", "output", "source", "words"), INVALID)
+def test_invalid_jobs_are_rejected(make, output, source, words):
     if make:
         make()
     content = OUTPUT.is_file() and OUTPUT.read_text()
@@ -347,13 +347,13 @@ def test_what_cannot_be_a_job_is_refused(make, output, source, words):
     assert not RECORD.exists() and not Path(f"{output}.lock").exists()
 
 
-def test_a_second_writer_is_refused():
+def test_second_writer_is_rejected():
     with FileLock("scores.jsonl.lock"), pytest.raises(ValueError, match="another process is at"):
         job()
     assert job().pairs == len(ROWS)
 
 
-def test_a_disk_without_locks_is_named(monkeypatch):
+def test_error_names_a_file_that_cannot_be_locked(monkeypatch):
     def acquire(*args, **options):
         raise OSError(errno.ENOLCK, "No locks available")
 

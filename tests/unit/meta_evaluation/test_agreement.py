@@ -1,4 +1,4 @@
-"""The table of metrics and criteria: what stands in it, and what is refused."""
+"""The table of metrics and criteria: its cells, its text form and invalid arguments."""
 
 import json
 import math
@@ -36,12 +36,12 @@ def grids(systems=6, samples=8):
 
 @pytest.mark.parametrize("level", ["system", "text"])
 @pytest.mark.parametrize("missing", ["drop", "available"])
-def test_every_cell_is_what_the_statistic_gives_alone(level, missing):
+def test_every_cell_equals_its_statistic_computed_separately(level, missing):
     human, metrics, length = grids()
     human["fluency"][1, 2] = metrics["bleu"][3, 4] = np.nan
     options = {"missing": missing, "resamples": 60, "seed": 3}
     table = agreement(human, metrics, against=["bleu"], length=length, **options)
-    # Metrics are judged by the samples that all of them have.
+    # Metrics are compared on the samples that all of them have scored.
     all_grids = [human["fluency"], metrics["mine"], metrics["bleu"], length]
     human_scores, scores, bleu, characters = common_scores(all_grids, missing)[0]
     draws = draw(*human_scores.shape, 60, 3)
@@ -76,7 +76,7 @@ def test_every_cell_is_what_the_statistic_gives_alone(level, missing):
     assert (table.systems, table.resamples, table.seed) == (6, 60, 3)
 
 
-def test_texts_of_unknown_systems_have_a_text_level_alone_and_no_accuracy():
+def test_texts_without_systems_get_segment_level_correlations_only():
     human, metrics, length = grids()
     flat = {name: grid.ravel() for name, grid in metrics.items()}
     flat["bleu"][5] = np.nan
@@ -94,7 +94,7 @@ def test_texts_of_unknown_systems_have_a_text_level_alone_and_no_accuracy():
 
 
 @pytest.mark.parametrize("against", [["length", "bleu"], ["bleu", "length"], ["bleu"]])
-def test_length_is_compared_with_whether_it_is_named_or_not(against):
+def test_length_is_included_exactly_once_in_the_comparison(against):
     human, metrics, length = grids()
     table = agreement(human, metrics, against=against, length=length, resamples=20)
     expected = agreement(human, metrics, against=["bleu"], length=length, resamples=20)
@@ -121,7 +121,7 @@ INFINITE = grids()[2]
 INFINITE[0, 0] = np.inf
 
 
-REFUSED = [
+INVALID = [
     ({"against": ["lenght"]}, "unknown .* 'lenght'; did you mean 'length'"),
     ({"against": ["length"], "length": None}, "unknown .* 'length'; known: 'mine', 'bleu'"),
     ({"metrics": {"length": grids()[2]}}, "a metric is named 'length'.*rename it"),
@@ -142,17 +142,17 @@ REFUSED = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("changes", "message"), REFUSED)
-def test_a_wrong_argument_is_named(changes, message):
+@pytest.mark.parametrize(("changes", "message"), INVALID)
+def test_error_names_the_invalid_argument(changes, message):
     human, metrics, length = grids()
     with pytest.raises(ValueError, match=message):
         agreement(**{"human": human, "metrics": metrics, "length": length, **changes})
 
 
-# In words
+# Text output
 
 
-def test_the_rows_of_a_level_hold_every_cell():
+def test_rows_of_a_level_contain_every_cell():
     human, metrics, length = grids()
     table = agreement(human, metrics, against=["bleu"], length=length, resamples=20)
     header, rows = level_rows(table, "system")
@@ -174,7 +174,7 @@ def test_the_rows_of_a_level_hold_every_cell():
     assert {c["low"] for c in report["agreement"] if c["statistic"] == "soft_accuracy"} == {None}
 
 
-def test_the_notes_say_what_the_figures_rest_on():
+def test_notes_describe_samples_intervals_and_tests():
     human, metrics, length = grids()
     human["coverage"] = human["fluency"].copy()
     human["coverage"][1, 2] = np.nan
@@ -186,7 +186,7 @@ def test_the_notes_say_what_the_figures_rest_on():
     assert "Williams" not in text and "given length" not in text and "threshold" not in text
     longest = "\n".join(notes(agreement(human, metrics, length=length, resamples=20)))
     assert "Williams" in longest and "given length" in longest and "threshold" in longest
-    assert "not defined" in longest  # length given length
+    assert "not defined" in longest  # partial correlation of length given length
     flat = {"fluency": grids()[0]["fluency"].ravel()}
     texts = agreement(flat, {"mine": metrics["mine"].ravel()}, resamples=20)
     text = "\n".join(notes(texts))

@@ -1,4 +1,4 @@
-"""CorpusStatistics against scipy's and slow loops; ties, constants, missing scores and levels."""
+"""Correlations and accuracies, compared with scipy and with slow loops."""
 
 import itertools
 
@@ -26,7 +26,7 @@ from infolm_metric.meta_evaluation.correlations import (
 
 SCIPY = {"pearson": stats.pearsonr, "spearman": stats.spearmanr, "kendall": stats.kendalltau}
 NAMES = list(COEFFICIENTS)
-# Whole numbers, so that there are ties.
+# Integers, to produce ties.
 SCORES = st.lists(st.integers(-3, 3).map(float), min_size=3, max_size=9)
 
 
@@ -37,14 +37,14 @@ def grids(seed=0, systems=7, samples=12, ties=True):
     return (human.round(), metric.round()) if ties else (human, metric)
 
 
-def with_length(seed=0, systems=6, samples=9):
+def grids_with_length(seed=0, systems=6, samples=9):
     random = np.random.default_rng(seed)
     length = random.integers(5, 40, size=(systems, samples)).astype(float)
     human = 0.2 * length + random.normal(size=length.shape) * 3
     return human, human + 0.3 * length + random.normal(size=length.shape) * 4, length
 
 
-def each_sample(function, *sides):
+def per_sample(function, *sides):
     return [function(*columns) for columns in zip(*(side.T for side in sides), strict=True)]
 
 
@@ -53,7 +53,7 @@ def each_sample(function, *sides):
 
 @pytest.mark.parametrize("name", NAMES)
 @given(x=SCORES, y=SCORES)
-def test_a_coefficient_is_scipys_also_with_ties(name, x, y):
+def test_coefficients_equal_scipy_including_ties(name, x, y):
     n = min(len(x), len(y))
     x, y = np.asarray(x[:n]), np.asarray(y[:n])
     value = COEFFICIENTS[name](x, y)
@@ -63,7 +63,7 @@ def test_a_coefficient_is_scipys_also_with_ties(name, x, y):
         assert value == pytest.approx(SCIPY[name](x, y)[0], abs=1e-12)
 
 
-def test_kendall_is_the_same_in_one_piece_and_in_many(monkeypatch):
+def test_kendall_does_not_depend_on_the_chunk_size(monkeypatch):
     human, metric = grids(samples=40)
     expected = kendall(human.T, metric.T)
     for pairs in (1, 2 * 21, 21 * 41):
@@ -73,7 +73,7 @@ def test_kendall_is_the_same_in_one_piece_and_in_many(monkeypatch):
 
 @pytest.mark.parametrize("n", [MAX_PAIRWISE, MAX_PAIRWISE + 1, 700])
 @pytest.mark.parametrize("name", NAMES)
-def test_long_vectors_are_correlated_as_short_ones_are(name, n):
+def test_coefficients_of_long_vectors_equal_scipy(name, n):
     x, y = np.random.default_rng(0).integers(-3, 4, size=(2, 3, n)).astype(float)
     y += x
     y[0, :50] = np.nan
@@ -82,32 +82,32 @@ def test_long_vectors_are_correlated_as_short_ones_are(name, n):
     assert COEFFICIENTS[name](x, y) == pytest.approx([first, *expected], abs=1e-12)
 
 
-def test_a_spread_that_is_only_rounding_has_no_pearson_correlation():
+def test_pearson_of_values_that_differ_by_rounding_is_nan():
     tenths = np.full(5, 0.1) + np.array([0, 1.5e-17, 0, -1.5e-17, 0])
     assert len(set(tenths)) > 1
     assert np.isnan(COEFFICIENTS["pearson"](tenths, np.arange(5.0)))
 
 
-def test_a_shift_far_from_zero_does_not_change_pearson():
+def test_pearson_is_invariant_to_a_large_shift():
     x, y = grids(ties=False)
     expected = COEFFICIENTS["pearson"](x[:, 0], y[:, 0])
     assert COEFFICIENTS["pearson"](x[:, 0] + 1e6, y[:, 0]) == pytest.approx(expected, abs=1e-8)
 
 
-# Levels
+# System and segment level
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_levels_are_of_means_and_of_samples(name):
+def test_system_level_uses_means_and_segment_level_averages_samples(name):
     human, metric = grids()
     expected = SCIPY[name](human.mean(1), metric.mean(1))[0]
     assert correlation(human, metric, name) == pytest.approx(expected)
-    expected = np.mean(each_sample(lambda h, m: SCIPY[name](h, m)[0], human, metric))
+    expected = np.mean(per_sample(lambda h, m: SCIPY[name](h, m)[0], human, metric))
     assert correlation(human, metric, name, "text") == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_texts_of_unknown_systems_are_correlated_together(name):
+def test_texts_without_systems_are_pooled(name):
     human, metric = (grid.ravel() for grid in grids())
     human[3] = metric[8] = np.nan
     scored = ~np.isnan(human + metric)
@@ -117,7 +117,7 @@ def test_texts_of_unknown_systems_are_correlated_together(name):
         assert value == pytest.approx(expected, abs=1e-12)
 
 
-def test_text_level_leaves_out_samples_that_all_systems_score_alike():
+def test_segment_level_excludes_samples_with_constant_scores():
     human, metric = grids()
     human[:, 3] = 5.0
     samples = [sample for sample in range(12) if sample != 3]
@@ -126,19 +126,19 @@ def test_text_level_leaves_out_samples_that_all_systems_score_alike():
     assert np.isnan(correlation(np.ones_like(human), metric, level="text"))
 
 
-STATISTICS = {  # of human scores, a metric and lengths
+STATISTICS = {  # arguments: human scores, metric scores and lengths
     **{name: lambda h, m, z, *how, name=name: correlation(h, m, name, *how) for name in NAMES},
     "pairwise": lambda h, m, z, *how: pairwise_accuracy(h, m, *how),
     "calibrated": lambda h, m, z, *how: calibrated_accuracy(h, m, *how),
     "soft": lambda h, m, z, _, missing="drop": soft_pairwise_accuracy(h, m, missing),
     "partial": partial_correlation,
 }
-AT_LEVELS = sorted({*itertools.product(STATISTICS, ("system", "text"))} - {("soft", "text")})
+STATISTIC_LEVELS = sorted({*itertools.product(STATISTICS, ("system", "text"))} - {("soft", "text")})
 
 
-@pytest.mark.parametrize(("name", "level"), AT_LEVELS)
-def test_a_sample_that_lacks_one_system_is_dropped_for_all(name, level):
-    human, metric, length = with_length()
+@pytest.mark.parametrize(("name", "level"), STATISTIC_LEVELS)
+def test_sample_missing_for_one_system_is_dropped_for_all(name, level):
+    human, metric, length = grids_with_length()
     copies = [grid.copy() for grid in (human, metric, length)]
     human[2, 4] = metric[5, 7] = np.nan
     samples = [sample for sample in range(9) if sample not in (4, 7)]
@@ -147,7 +147,7 @@ def test_a_sample_that_lacks_one_system_is_dropped_for_all(name, level):
     assert STATISTICS[name](human, metric, length, level) == pytest.approx(expected)
 
 
-def test_available_scores_are_taken_system_by_system():
+def test_missing_available_uses_all_scores_of_each_system():
     human, metric = grids()
     human[2, 4] = np.nan
     samples = [sample for sample in range(12) if sample != 4]
@@ -161,35 +161,35 @@ def test_available_scores_are_taken_system_by_system():
     assert value == pytest.approx(np.mean(values))
 
 
-def with_value(side, place, value):
-    sides = [*with_length()]
+def grids_with_value(side, place, value):
+    sides = [*grids_with_length()]
     sides[side] = sides[side].copy()
     sides[side][place] = value
     return sides
 
 
-REFUSED_BY_ALL = [
-    (with_length(), ("system", "omit"), "unknown missing 'omit'"),
-    ([grid.ravel() for grid in with_length()], ("system",), "needs the system of each row"),
-    ([grid[None] for grid in with_length()], ("system",), r"same shape, .* got \[1, 6, 9\]"),
-    ([with_length()[0], with_length()[1][:, 1:], with_length()[2]], ("system",),
+INVALID_FOR_ALL = [
+    (grids_with_length(), ("system", "omit"), "unknown missing 'omit'"),
+    ([grid.ravel() for grid in grids_with_length()], ("system",), "needs the system of each row"),
+    ([grid[None] for grid in grids_with_length()], ("system",), r"same shape, .* got \[1, 6, 9\]"),
+    ([grids_with_length()[0], grids_with_length()[1][:, 1:], grids_with_length()[2]], ("system",),
      r"human and metric .* got \[6, 9\] and \[6, 8\]"),
-    (with_value(0, (0, 0), np.inf), ("system",), "human must be finite"),
-    (with_value(1, (0, 0), -np.inf), ("system",), "metric must be finite"),
-    (with_value(0, slice(None), np.nan), ("system", "available"), "has no scores"),
-    (with_value(0, 2, np.nan), ("system",), "no sample .* missing='available'"),
-    (with_value(0, 2, np.nan), ("system", "available"), "a system has no scores"),
+    (grids_with_value(0, (0, 0), np.inf), ("system",), "human must be finite"),
+    (grids_with_value(1, (0, 0), -np.inf), ("system",), "metric must be finite"),
+    (grids_with_value(0, slice(None), np.nan), ("system", "available"), "has no scores"),
+    (grids_with_value(0, 2, np.nan), ("system",), "no sample .* missing='available'"),
+    (grids_with_value(0, 2, np.nan), ("system", "available"), "a system has no scores"),
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("sides", "options", "message"), REFUSED_BY_ALL)
+@pytest.mark.parametrize(("sides", "options", "message"), INVALID_FOR_ALL)
 @pytest.mark.parametrize("name", STATISTICS)
-def test_every_statistic_refuses_the_same(name, sides, options, message):
+def test_every_statistic_rejects_invalid_grids(name, sides, options, message):
     with pytest.raises(ValueError, match=message):
         STATISTICS[name](*sides, *options)
 
 
-REFUSED_BY_ONE = [
+INVALID_FOR_ONE = [
     (lambda h, m, z: correlation(h, m, "pearsn"), "'pearsn'; did you mean 'pearson'"),
     (lambda h, m, z: partial_correlation(h, m, z[:, 1:]), "human and covariate .* same shape"),
     (lambda h, m, z: partial_correlation(h, m, z * np.inf), "covariate must be finite"),
@@ -205,37 +205,37 @@ REFUSED_BY_ONE = [
 ]
 
 
-@pytest.mark.parametrize(("call", "message"), REFUSED_BY_ONE)
+@pytest.mark.parametrize(("call", "message"), INVALID_FOR_ONE)
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
-def test_what_one_statistic_refuses(call, message):
+def test_invalid_arguments_of_single_statistics_are_rejected(call, message):
     with pytest.raises(ValueError, match=message):
-        call(*with_length())
+        call(*grids_with_length())
 
 
 # Pairs of systems
 
 
-def test_pairwise_accuracy_counts_the_pairs_in_the_human_ranking():
+def test_pairwise_accuracy_is_the_fraction_of_pairs_in_human_order():
     human, metric = np.array([[1.0], [2.0], [3.0], [3.0]]), np.array([[1.0], [1.0], [5.0], [4.0]])
-    # The pair with equal human scores is left out; of the other five the metric ties one.
+    # The pair with equal human scores is excluded; the metric ties one of the other five.
     for level in ("system", "text"):
         assert pairwise_accuracy(human, metric, level) == pytest.approx(4 / 5)
     assert np.isnan(pairwise_accuracy(np.ones_like(human), metric))
 
 
 @pytest.mark.parametrize("unit", [1.0, 10.0, 1e-9, 1e12])
-def test_equal_ratings_in_another_order_are_a_tie_in_any_unit(unit):
+def test_equal_ratings_in_another_order_tie_at_any_scale(unit):
     # Their means differ in the last bit.
     human = unit * np.array([[3.3, 4.7, 1.1], [1.1, 3.3, 4.7], [1.0, 1.0, 1.0]])
     metric = np.array([[2.0] * 3, [3.0] * 3, [1.0] * 3])
     expected = stats.kendalltau([2, 2, 1], [2, 3, 1]).statistic
     assert correlation(human, metric, "kendall") == pytest.approx(expected)
     assert pairwise_accuracy(human, metric[[1, 0, 2]]) == 1.0
-    assert np.isnan(pairwise_accuracy(human[[0, 1]], metric[[0, 1]]))  # there is no pair in order
+    assert np.isnan(pairwise_accuracy(human[[0, 1]], metric[[0, 1]]))  # no pair is ordered
 
 
 @given(st.floats(0.1, 1), st.integers(-280, 280), st.sampled_from([-2, -1, 1, 2]))
-def test_means_keep_their_leading_digits(digits, exponent, factor):
+def test_system_means_keep_their_leading_digits(digits, exponent, factor):
     value = digits * 10.0**exponent
     means = system_means(np.array([[value, value], [value * factor, np.nan]]))
     assert means == pytest.approx([value, value * factor], rel=1e-11, abs=0)
@@ -244,15 +244,15 @@ def test_means_keep_their_leading_digits(digits, exponent, factor):
 # Pairs of texts with calibrated ties
 
 
-def rated(seed=0, systems=6, samples=8):
+def rating_grids(seed=0, systems=6, samples=8):
     random = np.random.default_rng(seed)
     human = random.integers(1, 5, size=(systems, samples)).astype(float)
     return human, (human + 1.5 * random.normal(size=human.shape)).round(1)
 
 
 def accuracy_at(human, metric, threshold):
-    """Mean over samples of the share of pairs that both call better, worse or a tie."""
-    shares = []
+    """Return the mean over samples of the fraction of pairs on which both sides agree."""
+    fractions = []
     for human_scores, scores in zip(human.T, metric.T, strict=True):
         verdicts = []
         for first, second in itertools.combinations(range(len(human_scores)), 2):
@@ -261,12 +261,12 @@ def accuracy_at(human, metric, threshold):
             if not np.isnan(human_scores[first] - human_scores[second] + difference):
                 verdicts.append(sign == np.sign(human_scores[first] - human_scores[second]))
         if verdicts:
-            shares.append(np.mean(verdicts))
-    return np.mean(shares)
+            fractions.append(np.mean(verdicts))
+    return np.mean(fractions)
 
 
-def best(human, metric):
-    """The largest accuracy over all differences that occur and 0."""
+def best_accuracy(human, metric):
+    """Return the highest accuracy over all thresholds that occur, and 0."""
     thresholds = {0.0}
     for scores in metric.T:
         thresholds |= {abs(a - b) for a, b in itertools.combinations(scores, 2)}
@@ -274,61 +274,63 @@ def best(human, metric):
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_calibrated_accuracy_is_the_best_over_all_thresholds(seed):
-    human, metric = rated(seed)
+def test_calibrated_accuracy_is_the_maximum_over_all_thresholds(seed):
+    human, metric = rating_grids(seed)
     for human_scores, scores in ((human, metric), (human, 0 * metric), (metric, metric)):
         assert calibrated_accuracy(human_scores, scores) == pytest.approx(
-            best(human_scores, scores)
+            best_accuracy(human_scores, scores)
         )
         means = [system_means(grid)[:, None] for grid in (human_scores, scores)]
-        assert calibrated_accuracy(human_scores, scores, "system") == pytest.approx(best(*means))
+        assert calibrated_accuracy(human_scores, scores, "system") == pytest.approx(
+            best_accuracy(*means)
+        )
 
 
-def test_pairs_that_lack_a_score_are_left_out():
-    human, metric = rated()
+def test_calibrated_accuracy_excludes_pairs_with_missing_scores():
+    human, metric = rating_grids()
     human[2, 3] = metric[4, 5] = np.nan
     samples = [sample for sample in range(8) if sample not in (3, 5)]
     dropped = calibrated_accuracy(human, metric)
     expected = calibrated_accuracy(human[:, samples], metric[:, samples])
     assert dropped == pytest.approx(expected)
     available = calibrated_accuracy(human, metric, missing="available")
-    assert available == pytest.approx(best(human, metric))
+    assert available == pytest.approx(best_accuracy(human, metric))
 
 
-def test_where_no_sample_has_two_scored_texts_there_is_no_accuracy():
+def test_calibrated_accuracy_is_nan_without_a_sample_with_two_scores():
     grid = np.where(np.eye(4) == 1, 1.0 + np.arange(4.0), np.nan)
     assert np.isnan(calibrated_accuracy(grid, grid, missing="available"))
 
 
-# Given length
+# Partial correlation given length
 
 
-def of_residuals(x, y, z):
-    """Pearson's correlation of what a least-squares line in z leaves of x and of y."""
+def residual_correlation(x, y, z):
+    """Return the Pearson correlation of the residuals of x and y after regression on z."""
     design = np.stack([np.ones_like(z), z], axis=1)
     slopes = [np.linalg.lstsq(design, values, rcond=None)[0] for values in (x, y)]
     return np.corrcoef(x - design @ slopes[0], y - design @ slopes[1])[0, 1]
 
 
-def test_partial_is_the_correlation_of_what_length_leaves():
-    sides = with_length()
-    expected = of_residuals(*(grid.mean(1) for grid in sides))
+def test_partial_correlation_is_the_correlation_of_residuals():
+    sides = grids_with_length()
+    expected = residual_correlation(*(grid.mean(1) for grid in sides))
     assert partial_correlation(*sides) == pytest.approx(expected)
-    expected = np.mean(each_sample(of_residuals, *sides))
+    expected = np.mean(per_sample(residual_correlation, *sides))
     assert partial_correlation(*sides, "text") == pytest.approx(expected)
 
 
-def test_a_metric_that_is_length_has_none_and_one_that_length_says_nothing_of_keeps_its_own():
-    human, metric, length = with_length()
+def test_partial_correlation_handles_perfect_and_zero_correlation_with_length():
+    human, metric, length = grids_with_length()
     assert np.isnan(partial_correlation(human, 3 - 2 * length, length))
     x, y, z = np.array([[1.0, 2, 3, 4], [1, 3, 2, 4], [1, -1, -1, 1]])
     assert partial_pearson(x, y, z) == pytest.approx(np.corrcoef(x, y)[0, 1])
 
 
-def test_of_three_texts_nothing_is_left_to_correlate():
+def test_partial_correlation_needs_at_least_four_texts():
     for level in ("system", "text"):
         for systems, defined in ((MIN_SYSTEMS - 1, False), (MIN_SYSTEMS, True)):
-            sides = (grid[:systems] for grid in with_length())
+            sides = (grid[:systems] for grid in grids_with_length())
             assert np.isfinite(partial_correlation(*sides, level)) == defined
-    gap = [np.where(np.arange(4) == 0, np.nan, grid[:4, 0]) for grid in with_length()]
+    gap = [np.where(np.arange(4) == 0, np.nan, grid[:4, 0]) for grid in grids_with_length()]
     assert np.isnan(partial_pearson(*gap))

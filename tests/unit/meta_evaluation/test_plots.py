@@ -1,4 +1,4 @@
-"""The figure: what stands in it, and that it says what it needs before anything is scored."""
+"""The figure: values, intervals and labels, and invalid arguments."""
 
 import numpy as np
 import pytest
@@ -18,7 +18,7 @@ def table():
 
 
 @pytest.mark.parametrize("statistic", ["pearson", "partial", "soft_accuracy"])
-def test_every_value_and_its_interval_are_drawn(table, statistic, tmp_path, monkeypatch):
+def test_every_value_and_interval_is_drawn(table, statistic, tmp_path, monkeypatch):
     points, intervals = [], []
     plot, hlines = axes.Axes.plot, axes.Axes.hlines
     monkeypatch.setattr(axes.Axes, "plot", lambda *a, **k: points.append(a[1]) or plot(*a, **k))
@@ -39,25 +39,25 @@ def test_every_value_and_its_interval_are_drawn(table, statistic, tmp_path, monk
     assert next(panels, None) is None
 
 
-def test_the_names_are_in_the_figure(table, tmp_path, monkeypatch):
+def test_figure_contains_the_names(table, tmp_path, monkeypatch):
     from matplotlib import rcParams
 
-    monkeypatch.setitem(rcParams, "svg.fonttype", "none")  # text as text
+    monkeypatch.setitem(rcParams, "svg.fonttype", "none")  # do not convert text to paths
     plot_agreement(table, str(tmp_path / "figure.SVG"))
     words = (tmp_path / "figure.SVG").read_text()
     for name in ("mine", "bleu", "length", "fluency", "data coverage", "Pearson, text level"):
         assert f">{name}<" in words
 
 
-REFUSED = [
+INVALID = [
     ("figure.pgn", "pearson", "unknown plot format 'pgn'; did you mean 'png'"),
     ("figure", "pearson", "unknown plot format ''"),
     ("figure.png", "pearsn", "unknown statistic 'pearsn'; did you mean 'pearson'"),
 ]
 
 
-@pytest.mark.parametrize(("file", "statistic", "message"), REFUSED)
-def test_what_cannot_be_drawn_is_refused(table, tmp_path, file, statistic, message):
+@pytest.mark.parametrize(("file", "statistic", "message"), INVALID)
+def test_invalid_plots_are_rejected(table, tmp_path, file, statistic, message):
     with pytest.raises(ValueError, match=message):
         plot_agreement(table, tmp_path / file, statistic)
     assert not list(tmp_path.iterdir())

@@ -1,4 +1,4 @@
-"""Rows with human scores: what is read, and what is refused with the row or the column named."""
+"""Reading rows with human scores, and errors that name the row or the column."""
 
 import json
 import math
@@ -17,7 +17,7 @@ HUMAN = {("A", "1"): 1.0, ("A", "2"): 2.0, ("B", "1"): 3.0, ("B", "2"): 5.0}
 PERSON = {"system": "people", "id": "1", "prediction": None, "is_human": True}
 
 
-# Columns with dots, and one of a name of its own.
+# Dotted columns, and one with a plain name.
 CSV = """system,id,prediction,reference,human.fluency,metrics.bleu,speed
 A,1,text A1,reference 1,1.0,10.0,9.0
 A,2,text A2,reference 2,2.0,20.0,8.0
@@ -27,7 +27,7 @@ B,2,text B2,reference 2,5.0,50.0,5.0
 
 
 def rows(**changes):
-    """A row for two systems and two samples; `changes` go into the last one."""
+    """Return rows of two systems and two samples, with `changes` to the last one."""
     table = [
         {
             "system": system,
@@ -47,15 +47,15 @@ def every_row(**changes):
     return [{**row, **changes} for row in rows()]
 
 
-def unnamed(**changes):
-    """The rows without systems; `changes` go into the last one."""
+def rows_without_systems(**changes):
+    """Return rows without systems, with `changes` to the last one."""
     texts = [(row["prediction"], row["human"]["fluency"]) for row in rows()]
     table = [{"prediction": text, "reference": "a text", "score": score} for text, score in texts]
     table[-1] |= changes
     return table
 
 
-def test_scores_are_laid_out_by_system_and_sample():
+def test_scores_are_arranged_by_system_and_sample():
     ratings = read_ratings(rows())
     assert (ratings.systems, ratings.samples) == (("A", "B"), ("1", "2"))
     assert ratings.human["fluency"].tolist() == [[1, 2], [3, 5]]
@@ -63,11 +63,11 @@ def test_scores_are_laid_out_by_system_and_sample():
     assert ratings.predictions[1] == "text A2"
     assert ratings.references[1] == ("reference 2", "another")
     assert ratings.lengths.tolist() == [[7, 7], [7, 7]]
-    assert np.isnan(read_ratings(rows()[:-1]).human["fluency"][1, 1])  # a row that is not there
+    assert np.isnan(read_ratings(rows()[:-1]).human["fluency"][1, 1])  # a missing row
 
 
 @given(st.permutations(range(4)))
-def test_rows_may_come_in_any_order(order):
+def test_order_of_rows_does_not_matter(order):
     shuffled = [rows()[index] for index in order]
     ratings = read_ratings(shuffled)
     for column, sample in enumerate(ratings.samples):
@@ -77,7 +77,7 @@ def test_rows_may_come_in_any_order(order):
                           ratings.human["fluency"])  # fmt: skip
 
 
-def test_a_dataset_a_json_lines_file_and_a_list_say_the_same(tmp_path):
+def test_datasets_json_lines_files_and_lists_give_the_same_ratings(tmp_path):
     path = tmp_path / "rows.jsonl"
     path.write_text("\n".join(map(json.dumps, rows())))
     expected = read_ratings(rows())
@@ -88,7 +88,7 @@ def test_a_dataset_a_json_lines_file_and_a_list_say_the_same(tmp_path):
             assert (ratings.human[name] == grid).all()
 
 
-def test_csv_has_scores_in_columns_with_dots_or_named_ones(tmp_path):
+def test_csv_scores_come_from_dotted_or_named_columns(tmp_path):
     path = tmp_path / "rows.csv"
     path.write_text(CSV)
     ratings = read_ratings(path)
@@ -102,7 +102,7 @@ def test_csv_has_scores_in_columns_with_dots_or_named_ones(tmp_path):
 
 
 @pytest.mark.parametrize("write", [json.dumps, repr])
-def test_a_cell_of_csv_may_hold_a_dictionary_of_scores(tmp_path, write):
+def test_csv_cells_can_contain_dictionaries_of_scores(tmp_path, write):
     path = tmp_path / "rows.csv"
     groups = ("human", "metrics")
     cells = [{**row, **{name: write(row[name]) for name in groups}} for row in rows()]
@@ -113,7 +113,7 @@ def test_a_cell_of_csv_may_hold_a_dictionary_of_scores(tmp_path, write):
             np.testing.assert_equal(getattr(ratings, group)[name], grid)
 
 
-def test_a_whole_number_is_the_same_id_with_and_without_a_fraction():
+def test_integer_and_float_ids_are_equal():
     table = [{**row, "id": float(row["id"])} for row in rows()]
     assert read_ratings(table).samples == ("1", "2")
     assert read_ratings([*table[:2], *rows()[2:]]).samples == ("1", "2")
@@ -122,20 +122,20 @@ def test_a_whole_number_is_the_same_id_with_and_without_a_fraction():
         read_ratings(table, exclude_ids=[1.0])
 
 
-def test_rows_without_systems_are_samples_of_their_own():
-    ratings = read_ratings(unnamed())
+def test_each_row_without_a_system_is_its_own_sample():
+    ratings = read_ratings(rows_without_systems())
     assert (ratings.systems, ratings.samples) == ((), ("1", "2", "3", "4"))
     assert ratings.human["score"].tolist() == ratings.grid([1, 2, 3, 5]).tolist() == [1, 2, 3, 5]
     part = ratings.select(["4", "2"])
     assert (part.predictions, part.human["score"].tolist()) == (("text A2", "text B2"), [2, 5])
 
 
-BLEU_OF_PEOPLE = {"criteria": ["bleu"], "metrics": ["score"]}
+BLEU_AS_HUMAN_SCORE = {"criteria": ["bleu"], "metrics": ["score"]}
 
 
-def test_a_column_score_holds_human_scores_by_default():
-    table = [{**row, "bleu": 2 * row["score"]} for row in unnamed()]
-    for columns, criterion in (({"metrics": ["bleu"]}, "score"), (BLEU_OF_PEOPLE, "bleu")):
+def test_score_column_contains_human_scores_by_default():
+    table = [{**row, "bleu": 2 * row["score"]} for row in rows_without_systems()]
+    for columns, criterion in (({"metrics": ["bleu"]}, "score"), (BLEU_AS_HUMAN_SCORE, "bleu")):
         ratings = read_ratings(table, **columns)
         assert [*ratings.human] == [criterion] and [*ratings.metrics] == columns["metrics"]
 
@@ -150,7 +150,7 @@ def test_human_texts_are_skipped_and_counted(mark):
         )
 
 
-def test_systems_and_samples_can_be_left_out():
+def test_systems_and_samples_can_be_excluded():
     table = rows() + [{**row, "system": "C"} for row in rows()[:2]]
     assert read_ratings(table, exclude_systems=["B"]).systems == ("A", "C")
     third = [{**row, "id": 3} for row in rows()[::2]]
@@ -161,7 +161,7 @@ def test_systems_and_samples_can_be_left_out():
 
 @pytest.mark.parametrize("columns", [{}, {"criteria": ["relevance"], "metrics": ["bleu"]}])
 @pytest.mark.parametrize("gap", [None, "", "not there"])
-def test_a_score_that_the_first_row_leaves_out_is_missing_there_alone(columns, gap):
+def test_score_missing_in_the_first_row_is_missing_only_there(columns, gap):
     table = rows()
     for group, name in (("human", "relevance"), ("metrics", "bleu")):
         table[0][group][name] = gap
@@ -172,7 +172,7 @@ def test_a_score_that_the_first_row_leaves_out_is_missing_there_alone(columns, g
     np.testing.assert_equal(ratings.metrics["bleu"], [[np.nan, 20], [30, 50]])
 
 
-def test_some_samples_can_be_selected():
+def test_samples_can_be_selected():
     ratings = read_ratings(rows()).select(["2"])
     assert ratings.samples == ("2",)
     assert ratings.predictions == ("text A2", "text B2")
@@ -186,26 +186,26 @@ def test_some_samples_can_be_selected():
 
 
 @given(st.floats(allow_nan=False, allow_infinity=False) | st.integers(-(10**300), 10**300))
-def test_a_number_is_the_same_as_a_number_and_as_json_writes_it(number):
+def test_numbers_and_their_json_text_are_parsed_equally(number):
     for value in (number, json.dumps(number), f" {json.dumps(number)} "):
         assert parse_score("row 1", "fluency", value) == float(number)
 
 
 @pytest.mark.parametrize("value", ["1_0", "٣", "1,5", "+1", ".5", "0x1", "five", True, "true", [1]])
-def test_what_json_reads_as_no_number_is_refused_with_its_row(value):
+def test_value_that_is_not_a_json_number_is_rejected_with_its_row(value):
     with pytest.raises(ValueError, match="row 4: column 'fluency' must contain numbers"):
         read_ratings(rows(human={"fluency": value, "relevance": 1}))
 
 
 @pytest.mark.parametrize("value", [math.inf, -math.inf, math.nan, "Infinity", "NaN", "1e400"])
 @pytest.mark.parametrize("group", ["human", "metrics"])
-def test_a_number_that_is_not_finite_is_refused_with_its_row(group, value):
+def test_non_finite_number_is_rejected_with_its_row(group, value):
     with pytest.raises(ValueError, match="row 4: column 'name' must contain finite numbers"):
         read_ratings(rows(**{group: {"name": value}}))
 
 
-REFUSED = [
-    # a row
+INVALID = [
+    # invalid rows
     (rows(human={"fluency": 10**400}), {}, "row 4: column 'fluency' must contain numbers"),
     (rows(id="1"), {}, "row 4: .* system 'B' for id '1', after row 3"),
     (rows(prediction=None), {}, "row 4: 'prediction' must be a string, got None"),
@@ -213,18 +213,18 @@ REFUSED = [
     (rows(id=1.5), {}, "row 4: 'id' must be a string"),
     (rows(reference="x"), {}, "row 4: expected only one of the columns"),
     (rows(is_human="maybe"), {}, "row 4: 'is_human' .* got 'maybe'"),
-    (unnamed(system="A", id=1), {}, "row 1: no column 'system'"),
+    (rows_without_systems(system="A", id=1), {}, "row 1: no column 'system'"),
     ([{"system": "A", "id": 1, "human": {"f": 1}}] * 2, {}, "second text of system 'A' for id '1'"),
     (every_row(human=None, metrics=None), {}, "row 1: no human scores; .*--criterion"),
     (every_row(human="{'fluency': nan}"), {}, "row 1: 'human' .*, human.NAME"),
     (every_row(human="{1, 2}"), {}, "row 1: 'human' .*, human.NAME"),
     (["text"], {}, "row 1 must be a dictionary, got str"),
-    # a column
+    # invalid columns
     (rows(), {"criteria": ["fluidity"]}, "row 1: no human score or column 'fluidity'.* 'fluency'"),
     (rows(), {"metrics": ["ter"]}, "row 1: no metrics score or column 'ter'.* 'bleu'"),
-    (unnamed(), {"exclude_systems": ["A"]}, "row 1: no column 'system'"),
-    (unnamed(), {"exclude_ids": ["1"]}, "row 1: no column 'id'"),
-    # what is left
+    (rows_without_systems(), {"exclude_systems": ["A"]}, "row 1: no column 'system'"),
+    (rows_without_systems(), {"exclude_ids": ["1"]}, "row 1: no column 'id'"),
+    # too little data
     (rows()[:2], {}, "at least two values of 'system', got 1$"),
     (rows()[::2], {}, "at least two values of 'id', got 1$"),
     ([PERSON, *rows()[:2]], {}, "got 1 .1 human texts"),
@@ -232,7 +232,7 @@ REFUSED = [
     (every_row(human={"fluency": 7}), {}, "'fluency': all 4 values are 7"),
     (every_row(metrics={"bleu": None}), {}, "'bleu': no values"),
     (every_row(metrics={"fluency": 1}), {}, "'fluency' is both a criterion and a metric"),
-    # who is left out
+    # invalid exclusions
     (rows(), {"exclude_systems": ["b"]}, "unknown system to exclude 'b'"),
     ([PERSON, *rows()], {"exclude_systems": ["poeple"]}, "did you mean 'people'"),
     (rows(), {"exclude_ids": "12"}, "exclude_ids must be a list"),
@@ -240,7 +240,7 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("table", "arguments", "message"), REFUSED)
-def test_rows_that_cannot_be_judged_are_refused(table, arguments, message):
+@pytest.mark.parametrize(("table", "arguments", "message"), INVALID)
+def test_invalid_rows_and_arguments_are_rejected(table, arguments, message):
     with pytest.raises((ValueError, TypeError), match=message):
         read_ratings(table, **arguments)

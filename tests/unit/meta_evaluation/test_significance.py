@@ -1,4 +1,4 @@
-"""Intervals and tests by resampling, against slow loops and known chances."""
+"""Resampling intervals and significance tests, compared with slow loops and known values."""
 
 import itertools
 
@@ -49,15 +49,15 @@ def elements(request, monkeypatch):
     )
 
 
-def written_out(grid, draws, index):
-    """The rows and columns of a resample, each as often as it was drawn."""
+def expand(grid, draws, index):
+    """Return the rows and columns of a resample, repeated as often as they were drawn."""
     columns = np.repeat(np.arange(grid.shape[1]), draws.samples[index])
     return grid[draws.systems[index]][:, columns]
 
 
 @pytest.mark.parametrize("axes", ["both", "samples", "systems"])
 @pytest.mark.parametrize("level", ["system", "text"])
-def test_a_resample_is_what_its_rows_and_columns_written_out_give(level, axes, elements):
+def test_resample_equals_the_statistic_of_its_expanded_rows_and_columns(level, axes, elements):
     human, metric = grids()
     length = np.random.default_rng(1).integers(5, 40, size=human.shape).astype(float)
     draws = draw(*human.shape, resamples=30, seed=1, axes=axes)
@@ -70,13 +70,13 @@ def test_a_resample_is_what_its_rows_and_columns_written_out_give(level, axes, e
         sides = [human, metric, *(arguments if name == "partial" else ())]
         values = resample(function, sides, draws, level)
         for index in range(len(draws.systems)):
-            drawn = [written_out(grid, draws, index) for grid in sides]
+            drawn = [expand(grid, draws, index) for grid in sides]
             expected = statistic(*drawn, *(() if name == "partial" else arguments), level=level)
             assert values[index] == pytest.approx(expected, abs=1e-9, nan_ok=True), name
 
 
 @pytest.mark.parametrize("level", ["system", "text"])
-def test_a_gap_is_drawn_as_a_gap(level):
+def test_missing_scores_remain_missing_in_resamples(level):
     human, metric = grids()
     human[2, 3] = np.nan
     human[:, 5] = 4.0
@@ -85,13 +85,13 @@ def test_a_gap_is_drawn_as_a_gap(level):
     for function in COEFFICIENTS.values():
         values = resample(function, sides, draws, level)
         for index in range(len(draws.systems)):
-            h, m = (written_out(grid, draws, index) for grid in sides)
+            h, m = (expand(grid, draws, index) for grid in sides)
             means = [np.nanmean(grid, 1) for grid in (h, m)]
             expected = function(*means) if level == "system" else np.nanmean(function(h.T, m.T))
             assert values[index] == pytest.approx(expected, abs=1e-9, nan_ok=True)
 
 
-def test_texts_of_unknown_systems_are_drawn_by_text():
+def test_texts_without_systems_are_resampled_individually():
     human, metric = (grid.ravel() for grid in grids())
     human[3] = np.nan
     sides, dropped = common_scores([human, metric])
@@ -102,12 +102,12 @@ def test_texts_of_unknown_systems_are_drawn_by_text():
     assert resample(pearson, sides, draws, "text") == pytest.approx(expected)
 
 
-def test_resamples_over_one_axis_leave_the_other_as_it_is():
+def test_resampling_one_axis_leaves_the_other_unchanged():
     assert (draw(4, 9, 5, axes="samples").systems == np.arange(4)).all()
     assert (draw(4, 9, 5, axes="systems").samples == 1).all()
 
 
-def test_draws_are_the_same_for_the_same_seed_and_others_for_another():
+def test_resamples_are_reproducible_by_seed():
     def means(human, metric, seed):
         return resample(pearson, [human, metric], draw(*human.shape, seed=seed)).mean()
 
@@ -116,7 +116,7 @@ def test_draws_are_the_same_for_the_same_seed_and_others_for_another():
         assert first == second != third
 
 
-def test_an_interval_is_of_the_middle_of_the_values_there_are():
+def test_percentile_interval_ignores_nan():
     values = np.append(np.arange(101.0), np.nan)
     assert percentile_interval(values) == pytest.approx((2.5, 97.5))
     assert np.isnan(percentile_interval(np.full(3, np.nan))).all()
@@ -130,7 +130,7 @@ def test_williams_test_is_symmetric_in_the_metrics():
 
 
 @pytest.mark.parametrize("rescale", [lambda x: 100 * x, lambda x: x + 1, lambda x: (3 - x) / -3])
-def test_a_metric_and_the_same_on_another_scale_do_not_differ(rescale):
+def test_rescaled_metric_does_not_differ_from_the_original(rescale):
     draws = np.random.default_rng(0).normal(size=(200, 2, 16))
     for human, metric in draws:
         assert compare_metrics(human, metric, rescale(metric)) == WilliamsTest(0.0, 1.0)
@@ -139,12 +139,12 @@ def test_a_metric_and_the_same_on_another_scale_do_not_differ(rescale):
 
 
 @pytest.mark.parametrize("name", list(COEFFICIENTS))
-def test_a_system_that_lacks_a_mean_takes_no_part_in_williams_test(name):
+def test_williams_test_excludes_systems_with_missing_means(name):
     human, first, second = np.random.default_rng(0).normal(size=(3, 9)) + np.arange(9.0)
     human[1] = first[4] = second[6] = np.nan
     x, y, z = (means[[0, 2, 3, 5, 7, 8]] for means in (human, first, second))
-    scipys = {"pearson": stats.pearsonr, "spearman": stats.spearmanr, "kendall": stats.kendalltau}
-    r12, r13, r23 = (scipys[name](*pair)[0] for pair in ((x, y), (x, z), (y, z)))
+    scipy = {"pearson": stats.pearsonr, "spearman": stats.spearmanr, "kendall": stats.kendalltau}
+    r12, r13, r23 = (scipy[name](*pair)[0] for pair in ((x, y), (x, z), (y, z)))
     k = 1 - r12**2 - r13**2 - r23**2 + 2 * r12 * r13 * r23
     variance = 2 * k * 5 / 3 + (r12 + r13) ** 2 / 4 * (1 - r23) ** 3
     t = (r12 - r13) * np.sqrt(5 * (1 + r23) / variance)
@@ -154,7 +154,7 @@ def test_a_system_that_lacks_a_mean_takes_no_part_in_williams_test(name):
 
 
 @pytest.mark.parametrize("test", [paired_bootstrap, approximate_randomization])
-def test_a_paired_test_agrees_with_a_t_test_on_normal_differences(test):
+def test_paired_tests_agree_with_the_t_test_on_normal_differences(test):
     random = np.random.default_rng(3)
     scores, baseline = random.normal(size=(2, 150))
     scores += 0.2
@@ -164,21 +164,21 @@ def test_a_paired_test_agrees_with_a_t_test_on_normal_differences(test):
 
 @pytest.mark.parametrize("unit", [1.0, 0.1, 1e-7])
 @pytest.mark.parametrize("units", [(2, 3, 1, 4), (1, 2, 3, -3), (5, -1, 2, 2, 1)])
-def test_approximate_randomization_is_near_the_exact_chance(units, unit, elements):
-    # In tenths sums that are equal differ in the last bit.
+def test_approximate_randomization_is_close_to_the_exact_p_value(units, unit, elements):
+    # In multiples of 0.1, sums that should be equal differ in the last bit.
     signs = np.asarray(list(itertools.product([1, -1], repeat=len(units))))
     chance = np.mean(np.abs(signs @ units) >= abs(sum(units)))
     scores = unit * np.asarray(units)
     assert approximate_randomization(scores, 0 * scores, 4000) == pytest.approx(chance, abs=0.03)
 
 
-def test_a_difference_that_never_changes_its_sign_is_as_sure_as_the_resamples_allow():
+def test_smallest_p_value_is_limited_by_the_number_of_resamples():
     assert difference_p_value(np.ones(99), np.zeros(99)) == pytest.approx(0.02)
     assert difference_p_value(np.zeros(99), np.zeros(99)) == 1.0
 
 
-def test_a_difference_is_two_sided_and_leaves_out_what_has_no_value():
-    values = np.append(np.arange(-19.0, 80), np.nan)  # 20 of 99 are not above 0
+def test_p_value_of_a_difference_is_two_sided_and_ignores_nan():
+    values = np.append(np.arange(-19.0, 80), np.nan)  # 20 of 99 are <= 0
     for first, second in ((values, 0 * values), (0 * values, values)):
         assert difference_p_value(first, second) == pytest.approx(2 * 21 / 100)
     assert np.isnan(difference_p_value(np.full(3, np.nan), np.zeros(3)))
@@ -188,65 +188,67 @@ def test_a_difference_is_two_sided_and_leaves_out_what_has_no_value():
 # Soft pairwise accuracy
 
 
-def one_sided_p(first, second):
-    """Of all ways to let two systems' scores change places, those as good for the first."""
+def exact_p_value(first, second):
+    """Return the exact p-value of a one-sided permutation test that the first is better."""
     signs = np.asarray(list(itertools.product([1, -1], repeat=len(first))))
     return np.mean(signs @ (first - second) >= (first - second).sum() - 1e-9)
 
 
 @pytest.mark.parametrize("missing", ["drop", "available"])
-def test_soft_accuracy_is_near_that_of_all_permutations(missing):
+def test_soft_accuracy_is_close_to_the_exact_permutation_value(missing):
     human, metric = (grid[:4] for grid in grids(samples=9))
     human[1, 2] = np.nan
     h, m = common_scores([human, metric], missing)[0]
     errors = []
     for i, j in itertools.combinations(range(4), 2):
         scored = ~np.isnan(h[i] + h[j])
-        errors.append(abs(one_sided_p(*h[[i, j]][:, scored]) - one_sided_p(*m[[i, j]][:, scored])))
+        errors.append(
+            abs(exact_p_value(*h[[i, j]][:, scored]) - exact_p_value(*m[[i, j]][:, scored]))
+        )
     accuracy = soft_pairwise_accuracy(human, metric, missing=missing, permutations=40000)
     assert accuracy == pytest.approx(1 - np.mean(errors), abs=0.01)
     assert accuracy < 0.97
 
 
-def test_soft_accuracy_is_one_for_a_metric_in_another_unit_and_near_none_for_its_opposite():
+def test_soft_accuracy_is_1_after_rescaling_and_near_0_after_negation():
     human, _ = grids(samples=60)
     human += 3 * np.arange(6.0)[:, None]
     assert soft_pairwise_accuracy(human, 64 * human - 8) == 1.0
     assert soft_pairwise_accuracy(human, -human) < 0.02
 
 
-def test_equal_systems_are_as_likely_better_by_either_side():
+def test_soft_accuracy_of_equal_systems_is_1():
     human, metric = np.tile(grids()[0][:1], (3, 1)), np.tile(grids()[1][:1], (3, 1))
-    tenths = 0.1 * metric  # differences of 0, whatever rounding does to sums
+    tenths = 0.1 * metric  # differences are 0 up to rounding
     assert soft_pairwise_accuracy(human, tenths) == 1.0
     assert np.isnan(soft_pairwise_accuracy(human[:1], metric[:1]))
 
 
 @pytest.mark.parametrize(("better", "accuracy"), [(0, 0.0), (1, 1.0)])
-def test_of_systems_with_equal_human_scores_no_permutation_is_worse(better, accuracy):
+def test_soft_accuracy_of_systems_with_equal_human_scores_is_0_or_1(better, accuracy):
     human = np.tile(np.arange(60.0), (2, 1))
     metric = human + (np.arange(2) == better)[:, None]
     assert soft_pairwise_accuracy(human, metric) == accuracy
 
 
-# Refusals
+# Invalid arguments
 
 
 MEANS = np.arange(6.0), np.arange(6.0) ** 2, np.arange(6.0) ** 3
 
 
-def compared(one=MEANS[1], other=MEANS[2], coefficient="pearson"):
+def comparison(one=MEANS[1], other=MEANS[2], coefficient="pearson"):
     return lambda: compare_metrics(MEANS[0], one, other, coefficient)
 
 
-REFUSED = [
+INVALID = [
     (lambda: draw(6, 15, resamples=0), "resamples must be at least 1, got 0"),
     (lambda: draw(6, 15, resamples=1.5), "resamples must be a whole number"),
     (lambda: draw(6, 15, seed=-1), "seed must be at least 0, got -1"),
-    (compared(coefficient="pearsn"), "unknown coefficient 'pearsn'; did you mean 'pearson'"),
-    (compared(one=np.append(np.arange(5.0), np.inf)), "one must be finite"),
-    (compared(other=np.arange(1.0)), r"human and other .* got \[6\] and \[1\]"),
-    (compared(one=np.array([1, 2, 3, *[np.nan] * 3])), "at least 4 systems, got 3"),
+    (comparison(coefficient="pearsn"), "unknown coefficient 'pearsn'; did you mean 'pearson'"),
+    (comparison(one=np.append(np.arange(5.0), np.inf)), "one must be finite"),
+    (comparison(other=np.arange(1.0)), r"human and other .* got \[6\] and \[1\]"),
+    (comparison(one=np.array([1, 2, 3, *[np.nan] * 3])), "at least 4 systems, got 3"),
     (lambda: compare_metrics(*[np.ones((6, 2))] * 3), "human must have the shape"),
     (lambda: williams_test(0.5, 0.4, 0.3, 3), "at least 4 systems"),
     (lambda: williams_test(1.5, 0, 0, 9), "r12"),
@@ -265,19 +267,19 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("call", "message"), REFUSED)
-def test_what_is_wrong_is_refused(call, message):
+@pytest.mark.parametrize(("call", "message"), INVALID)
+def test_invalid_arguments_are_rejected(call, message):
     with pytest.raises((TypeError, ValueError), match=message):
         call()
 
 
-# Several tests
+# Multiple tests
 
 P_VALUES = st.lists(st.sampled_from([0.0, 0.001, 0.01, 0.02, 0.05, 0.3, 1.0]), max_size=8)
 
 
 @given(P_VALUES)
-def test_holm_rejects_what_the_step_down_rejects(p_values):
+def test_holm_rejects_the_same_tests_as_the_step_down_procedure(p_values):
     for level in (0.0100001, 0.0500001, 0.3000001):
         rejected, order = set(), np.argsort(p_values, kind="stable")
         for step, test in enumerate(order):
@@ -288,7 +290,7 @@ def test_holm_rejects_what_the_step_down_rejects(p_values):
 
 
 @given(P_VALUES, st.integers(0, 8))
-def test_holm_leaves_out_tests_that_are_not_defined(p_values, place):
+def test_holm_ignores_undefined_tests(p_values, place):
     gap = [*p_values[:place], np.nan, *p_values[place:]]
     adjusted = holm(gap)
     assert np.isnan(adjusted[min(place, len(p_values))])

@@ -1,4 +1,4 @@
-"""The twelve attacks: what they do to sentences, and what holds of every text."""
+"""The twelve attacks: results on sentences, and properties that hold for every text."""
 
 import json
 import re
@@ -23,26 +23,26 @@ TEXTS = [
 ]
 FILE = Path(__file__).with_name("attacks.jsonl")
 SENTENCES = [json.loads(line) for line in FILE.read_text(encoding="utf-8").splitlines()]
-"""What an attack makes of a sentence, null for nothing, or which of its words it ever changes."""
+"""Attacked sentences with the result (null: not applicable) or the words that can change."""
 EXACT = [row for row in SENTENCES if "becomes" in row]
-DRAWN = [row for row in SENTENCES if "changes" in row]
-SAID = "the old king is was not 12 1850 city Ann he her saw n't ."
-words = st.lists(st.sampled_from(SAID.split()))
+CHANGEABLE = [row for row in SENTENCES if "changes" in row]
+VOCABULARY = "the old king is was not 12 1850 city Ann he her saw n't ."
+words = st.lists(st.sampled_from(VOCABULARY.split()))
 
 
 def outcomes(text, name):
-    """What an attack makes of a text under several seeds."""
+    """Return the results of an attack on a text under several seeds."""
     return [outcome for seed in SEEDS if (outcome := attack(text, name, seed)) is not None]
 
 
-def replaced(text, outcome):
-    """The words of a text that are others in what was made of it, with those others."""
+def replaced_words(text, outcome):
+    """Return the words of a text that an attack replaced, with their replacements."""
     pairs = zip(text.split(), outcome.split(), strict=True)
     return [(word, replacement) for word, replacement in pairs if word != replacement]
 
 
-def changes(text, outcome, name):
-    """The words of a text that are others in what was made of it; of "add" what came before."""
+def changed_words(text, outcome, name):
+    """Return the words that an attack changed; for "add", the word before the addition."""
     words, outcome_words = (re.findall(r"\S*\w", sentence) for sentence in (text, outcome))
     if name == "add":
         pairs = enumerate(zip_longest(words, outcome_words))
@@ -54,18 +54,19 @@ def changes(text, outcome, name):
 
 
 @pytest.mark.parametrize("row", EXACT, ids=lambda row: f"{row['attack']}: {row['text']}")
-def test_a_sentence_becomes_what_the_rule_says(row):
+def test_attack_gives_the_expected_sentence(row):
     assert attack(row["text"], row["attack"]) == row["becomes"]
 
 
-@pytest.mark.parametrize("row", DRAWN, ids=lambda row: f"{row['attack']}: {row['text']}")
-def test_only_words_that_are_sure_are_ever_changed(row):
+@pytest.mark.parametrize("row", CHANGEABLE, ids=lambda row: f"{row['attack']}: {row['text']}")
+def test_only_unambiguous_words_are_changed(row):
     sentences = outcomes(row["text"], row["attack"])
-    words = set().union(*(changes(row["text"], sentence, row["attack"]) for sentence in sentences))
+    changes = (changed_words(row["text"], sentence, row["attack"]) for sentence in sentences)
+    words = set().union(*changes)
     assert words == set(row["changes"])
 
 
-def test_an_attack_depends_on_nothing_but_text_name_and_seed():
+def test_attack_depends_only_on_text_name_and_seed():
     first = [attack(text, name, 3) for name in ATTACKS for text in TEXTS]
     second = [attack(text, name, 3) for name in reversed(ATTACKS) for text in reversed(TEXTS)]
     assert second == first[::-1]
@@ -79,16 +80,16 @@ def test_an_attack_depends_on_nothing_but_text_name_and_seed():
 @example("n't")
 @example("N'T not")
 @example("cannot not")
-def test_no_attack_fails_gives_the_text_itself_or_leaves_two_blanks(name, text):
+def test_attack_never_returns_the_text_itself_or_double_spaces(name, text):
     outcome = attack(text, name)
     assert outcome is None or text != outcome == re.sub(" +", " ", outcome.strip())
 
 
-# What is put in.
+# Insertions and replacements
 
 
 @pytest.mark.parametrize("text", ["It fell in the city.", "It fell in the cities."])
-def test_add_puts_a_noun_of_the_same_number_after_a_noun(text):
+def test_add_appends_a_noun_of_the_same_number(text):
     sentences = outcomes(text, "add")
     nouns = re.findall(r"(?:city|cities) and (\w+)\.", " ".join(sentences))
     assert len(nouns) == len(sentences)
@@ -107,9 +108,7 @@ REPLACEMENTS = [
 
 
 @pytest.mark.parametrize(("name", "text", "part", "pool"), REPLACEMENTS)
-def test_a_word_is_replaced_by_one_of_the_pool_in_its_form_and_the_article_repaired(
-    name, text, part, pool
-):
+def test_replacement_is_inflected_and_its_article_agrees(name, text, part, pool):
     sentences = outcomes(text, name)
     assert len(set(sentences)) > 10
     for sentence in sentences:
@@ -122,7 +121,7 @@ def test_a_word_is_replaced_by_one_of_the_pool_in_its_form_and_the_article_repai
             assert tokens[index - 1] == choose_article(tokens[index])
 
 
-def test_a_word_is_never_drawn_for_itself():
+def test_word_is_never_replaced_with_itself():
     sentences = {attack("It is a tiny town.", "adj", seed) for seed in range(400)}
     assert len(sentences) > 100 and None not in sentences
 
@@ -130,7 +129,7 @@ def test_a_word_is_never_drawn_for_itself():
 @pytest.mark.parametrize(
     ("pool", "part"), [("nouns", "NOUN"), ("verbs", "VERB"), ("adjectives", "ADJ")]
 )
-def test_a_pool_has_150_different_words_that_can_be_inflected(pool, part):
+def test_each_pool_has_150_distinct_words_that_can_be_inflected(pool, part):
     assert len(WORDS[pool]) == len(set(WORDS[pool])) == 150
     for word in WORDS[pool]:
         tags = find_forms(word, part)
@@ -141,37 +140,37 @@ def test_a_pool_has_150_different_words_that_can_be_inflected(pool, part):
             assert inflect(word, part, "NNS") != word
 
 
-def test_name_calls_one_person_by_another_name_of_the_same_gender_everywhere():
+def test_name_replaces_one_name_everywhere_with_another_of_the_same_gender():
     text = "Alan Bean met Mary. Alan's boat sank, and Mary’s too."
-    persons = set()
+    names = set()
     for outcome in outcomes(text, "name"):
-        pairs = replaced(text, outcome)
+        pairs = replaced_words(text, outcome)
         ((name, alias),) = {tuple(re.split("['’.]", word)[0] for word in pair) for pair in pairs}
         assert len(pairs) == 2 and alias not in ("Alan", "Mary")
         assert alias in WORDS["male" if name == "Alan" else "female"]
-        persons.add(name)
-    assert persons == {"Alan", "Mary"} and not {*WORDS["male"]} & {*WORDS["female"]}
+        names.add(name)
+    assert names == {"Alan", "Mary"} and not {*WORDS["male"]} & {*WORDS["female"]}
 
 
-# Numbers.
+# Numbers
 
 
 @given(st.lists(st.integers(0, 10**7).filter(lambda number: not 1000 <= number < 2100), min_size=1))
-def test_num_changes_every_number_to_one_of_as_many_digits(numbers):
+def test_num_replaces_every_number_with_one_of_equal_length(numbers):
     text = " ".join(f"{number:,}" for number in numbers)
     outcome = attack(text, "num")
     assert re.sub(r"\d", "0", outcome) == re.sub(r"\d", "0", text)
-    pairs = replaced(text, outcome)
+    pairs = replaced_words(text, outcome)
     assert len(pairs) == len(numbers)
     assert all(number[0] != "0" and number != "1" for _, number in pairs)
-    assert len(dict(pairs)) == len(set(pairs))  # the same number becomes the same
+    assert len(dict(pairs)) == len(set(pairs))  # equal numbers have equal replacements
 
 
-# Drop, jumble, typo.
+# Drop, jumble, typo
 
 
 @given(st.integers(5, 60), st.integers(0, 10**6))
-def test_drop_leaves_out_up_to_a_fifth_of_the_words_and_one_that_says_something(count, seed):
+def test_drop_removes_up_to_a_fifth_of_the_words_including_a_content_word(count, seed):
     words = ["of" if index % 2 else f"w{index}" for index in range(count)]
     outcome = attack(" ".join(words), "drop", seed).split()
     assert 1 <= count - len(outcome) <= max(1, round(0.2 * count))
@@ -180,14 +179,14 @@ def test_drop_leaves_out_up_to_a_fifth_of_the_words_and_one_that_says_something(
     assert rest == [word for word in content if word in rest] != content
 
 
-def test_drop_needs_five_words_and_drops_as_many_as_it_draws():
+def test_drop_needs_five_words_and_removes_a_random_number():
     assert not outcomes("a b c d", "drop")
     assert not outcomes("of the and in to", "drop")
     counts = {200 - len(outcome.split()) for outcome in outcomes(" ".join(["w"] * 200), "drop")}
     assert min(counts) < 10 and max(counts) > 30
 
 
-def test_jumble_keeps_the_words_and_needs_four_different_ones():
+def test_jumble_keeps_the_words_and_needs_four_distinct_ones():
     for outcome in outcomes("a b c d a", "jumble"):
         assert outcome != "a b c d a"
         assert sorted(outcome.split()) == ["a", "a", "b", "c", "d"]
@@ -195,11 +194,11 @@ def test_jumble_keeps_the_words_and_needs_four_different_ones():
     assert not outcomes("a b c a b c", "jumble")
 
 
-def test_typo_swaps_two_different_neighbours_but_never_the_first_letter():
+def test_typo_swaps_two_different_adjacent_letters_but_never_the_first():
     text = "In Rome noon is hot"
     words = set()
     for outcome in outcomes(text, "typo"):
-        ((word, typo),) = replaced(text, outcome)
+        ((word, typo),) = replaced_words(text, outcome)
         first, second = (index for index in range(4) if word[index] != typo[index])
         assert 1 <= first == second - 1 and sorted(word) == sorted(typo)
         words.add(typo)
@@ -208,10 +207,10 @@ def test_typo_swaps_two_different_neighbours_but_never_the_first_letter():
     assert not outcomes("Ooooo", "typo")
 
 
-# The table.
+# Invalid arguments
 
 
-REFUSED = [
+INVALID = [
     (("A cat.", "nun"), ValueError, "unknown attack 'nun'; did you mean 'noun'"),
     ((None, "num"), TypeError, "text"),
     (("A cat.", "num", -1), ValueError, "seed"),
@@ -219,7 +218,7 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("arguments", "error", "message"), REFUSED)
-def test_wrong_arguments_are_refused(arguments, error, message):
+@pytest.mark.parametrize(("arguments", "error", "message"), INVALID)
+def test_invalid_arguments_are_rejected(arguments, error, message):
     with pytest.raises(error, match=message):
         attack(*arguments)

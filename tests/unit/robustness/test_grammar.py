@@ -1,4 +1,4 @@
-"""What words can be and do where they stand, and numbers."""
+"""Parts of speech, numbers, tokens and sentence boundaries."""
 
 import pytest
 from hypothesis import given
@@ -29,7 +29,7 @@ TAGS = {
 }  # fmt: skip
 
 
-def test_a_word_is_what_it_can_be_nothing_but():
+def test_articles_tags_and_word_classes_are_assigned_only_if_unambiguous():
     for article, words in ARTICLES.items():
         assert {choose_article(word) for word in words.split()} == {article}
     for part, words in TAGS.items():
@@ -63,17 +63,17 @@ NUMBERS = [
 
 
 @pytest.mark.parametrize(("text", "numbers"), NUMBERS)
-def test_numbers_are_those_outside_dates_and_names(text, numbers):
+def test_find_numbers_skips_dates_and_names(text, numbers):
     assert [match[0] for match in find_numbers(text)] == numbers
 
 
 @given(st.integers(0, 10**12 - 1))
-def test_a_number_in_words_is_read_back(number):
-    assert _value(spell_number(number)) == number
+def test_spelled_numbers_can_be_parsed_back(number):
+    assert parse_number(spell_number(number)) == number
 
 
-def _value(words: str) -> int:
-    """The number that English words say, by a reader of its own."""
+def parse_number(words: str) -> int:
+    """Return the number that is spelled out in English words."""
     small = "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen"
     small += " fifteen sixteen seventeen eighteen nineteen"
     values = {word: value for value, word in enumerate(small.split())}
@@ -104,12 +104,12 @@ IN_WORDS = [
 
 
 @pytest.mark.parametrize(("text", "words"), IN_WORDS)
-def test_a_text_with_its_numbers_in_words(text, words):
+def test_spell_numbers_replaces_numbers_in_a_text(text, words):
     assert spell_numbers(text) == words
 
 
 @given(st.text(st.sampled_from("aZ1 .,-'’\"\n“”%é"), max_size=30))
-def test_a_text_is_its_tokens_and_the_blanks_between(text):
+def test_text_is_its_tokens_and_the_spaces_between_them(text):
     words = Text.parse(text)
     assert words.replace({}) == text
     assert all(not blank.strip() for blank in words.blanks)
@@ -125,7 +125,7 @@ WORDS = [
 
 
 @pytest.mark.parametrize(("text", "words"), WORDS)
-def test_words_are_no_parts_of_names_addresses_and_titles(text, words):
+def test_words_exclude_parts_of_names_addresses_and_titles(text, words):
     parsed = Text.parse(text)
     assert [parsed.tokens[index] for index in parsed.words] == words
 
@@ -138,12 +138,12 @@ OPENINGS = [
 
 
 @pytest.mark.parametrize(("text", "opening"), OPENINGS)
-def test_words_that_open_a_sentence(text, opening):
+def test_sentence_openings_are_found(text, opening):
     parsed = Text.parse(text)
     indices = [at for at, token in enumerate(parsed.tokens) if token[0].isalpha()]
     assert [parsed.tokens[at] for at in indices if parsed.opens_sentence(at)] == opening
 
 
-def test_a_new_word_has_the_case_of_the_old():
+def test_match_case_copies_the_case_of_the_original_word():
     cases = {"Table": "Lamp", "TABLE": "LAMP", "A": "Lamp", "b": "lamp"}
     assert {word: match_case("lamp", word) for word in cases} == cases

@@ -1,4 +1,4 @@
-"""Cases made of references, written, read again and scored; what is made of the scores."""
+"""Attack cases: creation, reading and writing, scoring and summary statistics."""
 
 import math
 
@@ -20,33 +20,33 @@ from infolm_metric.robustness.suite import CaseScores, summarise
 from tests.random_pairs import write_lines
 from tests.toy import ToyScorer
 
-NEAR = "The city has 12 rooms and a garden."
-LIKE_IT = "The city has 12 rooms and a park."
-UNLIKE_IT = "There are twelve rooms with gardens there."
-REFERENCES = (NEAR, "There are 12 rooms and one garden there.")
-NONE = math.nan
+ANCHOR = "The city has 12 rooms and a garden."
+SIMILAR = "The city has 12 rooms and a park."
+DISSIMILAR = "There are twelve rooms with gardens there."
+REFERENCES = (ANCHOR, "There are 12 rooms and one garden there.")
+NAN = math.nan
 SEPARATE = InfoLMSettings(idf="separate")
 CASES = make_cases([Item("1", REFERENCES), Item("2", ("Ann was born in a small town.",))])
 
 
-# Items and cases.
+# Items and cases
 
 
-def test_rows_of_several_systems_are_one_item_with_each_reference_once(tmp_path):
+def test_rows_of_several_systems_are_merged_into_one_item(tmp_path):
     rows = [
-        {"system": "A", "id": 7, "prediction": "x", "references": [NEAR, LIKE_IT]},
-        {"system": "B", "id": 7, "prediction": "y", "references": [LIKE_IT, UNLIKE_IT]},
-        {"system": "A", "id": 8, "prediction": "z", "references": [NEAR]},
-        {"system": "B", "id": 8, "prediction": "z", "references": [NEAR], "paraphrase": "So."},
-        {"system": "B", "id": 8, "prediction": "z", "references": [NEAR], "paraphrase": ""},
+        {"system": "A", "id": 7, "prediction": "x", "references": [ANCHOR, SIMILAR]},
+        {"system": "B", "id": 7, "prediction": "y", "references": [SIMILAR, DISSIMILAR]},
+        {"system": "A", "id": 8, "prediction": "z", "references": [ANCHOR]},
+        {"system": "B", "id": 8, "prediction": "z", "references": [ANCHOR], "paraphrase": "So."},
+        {"system": "B", "id": 8, "prediction": "z", "references": [ANCHOR], "paraphrase": ""},
     ]
     assert read_items(str(write_lines(tmp_path / "rows.jsonl", rows))) == [
-        Item("7", (NEAR, LIKE_IT, UNLIKE_IT)),
-        Item("8", (NEAR,), "So."),
+        Item("7", (ANCHOR, SIMILAR, DISSIMILAR)),
+        Item("8", (ANCHOR,), "So."),
     ]
 
 
-def test_rows_without_an_id_are_one_item_for_the_same_references_and_empty_cells_no_texts(tmp_path):
+def test_rows_without_ids_are_merged_by_references_and_empty_cells_ignored(tmp_path):
     rows = "references,paraphrase\n\"['a', 'b']\",\n\"['b', 'a']\", \nb,\n"
     (tmp_path / "rows.csv").write_text(rows)
     assert read_items(str(tmp_path / "rows.csv")) == [Item("1", ("a", "b")), Item("3", ("b",))]
@@ -57,36 +57,36 @@ def test_rows_without_an_id_are_one_item_for_the_same_references_and_empty_cells
     assert case.id.endswith("line 2") and case.kind == "adequacy"
 
 
-def test_the_paraphrase_is_the_columns_then_the_reference_least_alike_then_numbers_in_words():
-    references = (NEAR, LIKE_IT, UNLIKE_IT)
+def test_paraphrase_comes_from_column_another_reference_or_spelled_numbers():
+    references = (ANCHOR, SIMILAR, DISSIMILAR)
     (first, *_) = make_cases([Item("1", references, "A town of twelve.")], ["neg"])
     assert first.paraphrase == "A town of twelve."
     (second, *_) = make_cases([Item("1", references)], ["num"])
-    assert second.paraphrase == UNLIKE_IT
-    (third,) = make_cases([Item("1", (NEAR,))], ["num"])
-    assert third.paraphrase == NEAR.replace("12", "twelve")
+    assert second.paraphrase == DISSIMILAR
+    (third,) = make_cases([Item("1", (ANCHOR,))], ["num"])
+    assert third.paraphrase == ANCHOR.replace("12", "twelve")
     assert third.paraphrase_adversary is None
-    (fourth,) = make_cases([Item("1", (NEAR,))], ["neg"])
+    (fourth,) = make_cases([Item("1", (ANCHOR,))], ["neg"])
     assert (fourth.paraphrase, fourth.paraphrase_adversary) == (None, None)
 
 
-def test_a_paraphrase_that_is_the_anchor_or_the_adversary_is_none():
+def test_paraphrase_equal_to_anchor_or_adversary_is_discarded():
     denied = "The city does not have 12 rooms and a garden."
-    (first, _) = make_cases([Item("1", (NEAR, denied), NEAR)], ["neg"])
+    (first, _) = make_cases([Item("1", (ANCHOR, denied), ANCHOR)], ["neg"])
     assert (first.adversary, first.paraphrase) == (denied, None)
-    (first, _) = make_cases([Item("1", (NEAR, "There is a garden."))], ["neg"])
+    (first, _) = make_cases([Item("1", (ANCHOR, "There is a garden."))], ["neg"])
     assert first.paraphrase_adversary == "There is not a garden."
 
 
 @pytest.mark.parametrize("blank", ["", "  "])
-def test_an_empty_reference_or_paraphrase_says_nothing(blank, tmp_path):
-    (case,) = make_cases([Item("1", (NEAR, LIKE_IT, blank))], ["num"])[:1]
-    assert case.paraphrase == LIKE_IT
-    rows = [{"references": [NEAR], "paraphrase": blank}]
-    assert read_items(str(write_lines(tmp_path / "rows.jsonl", rows))) == [Item("1", (NEAR,))]
+def test_empty_references_and_paraphrases_are_ignored(blank, tmp_path):
+    (case,) = make_cases([Item("1", (ANCHOR, SIMILAR, blank))], ["num"])[:1]
+    assert case.paraphrase == SIMILAR
+    rows = [{"references": [ANCHOR], "paraphrase": blank}]
+    assert read_items(str(write_lines(tmp_path / "rows.jsonl", rows))) == [Item("1", (ANCHOR,))]
 
 
-def test_cases_do_not_depend_on_the_order_of_items_and_come_in_that_of_the_attacks():
+def test_cases_are_ordered_by_attack_regardless_of_the_order_of_items():
     items = [Item(str(number), (f"The city has {number} rooms.",)) for number in range(10, 30)]
     cases = make_cases(items, seed=4, per_attack=5)
     reverse_cases = make_cases(items[::-1], seed=4, per_attack=5)
@@ -99,15 +99,15 @@ def test_cases_do_not_depend_on_the_order_of_items_and_come_in_that_of_the_attac
     assert make_cases(items, ["num"]) == make_cases(items, ["num"], seed=0)
 
 
-def test_a_case_survives_writing_and_reading(tmp_path):
-    cases = make_cases([Item("1", (NEAR, UNLIKE_IT))], seed=2)
+def test_written_cases_can_be_read_back(tmp_path):
+    cases = make_cases([Item("1", (ANCHOR, DISSIMILAR))], seed=2)
     path = str(write_lines(tmp_path / "cases.jsonl", [case.as_dict() for case in cases]))
     assert [case for _, case in read_cases(path)] == cases
     columns = "id attack kind anchor paraphrase adversary paraphrase_adversary seed"
     assert list(cases[0].as_dict()) == columns.split()
 
 
-# Refusals.
+# Invalid input
 
 ROW = {"id": "1", "attack": "num", "anchor": "It has 1.", "adversary": "It has 2."}
 
@@ -116,12 +116,12 @@ def read_rows(read, rows):
     return lambda folder: read(str(write_lines(folder / "rows.jsonl", rows)))
 
 
-REFUSED = [
+INVALID = [
     (read_rows(read_cases, [{**ROW, "attack": "nums"}]), "line 1.*'nums'.*mean 'num'"),
     (read_rows(read_cases, [{**ROW, "attack": ["num"]}]), "line 1"),
     (read_rows(read_cases, [{**ROW, "adversary": None}]), "line 1.*'adversary'"),
     (read_rows(read_cases, [{**ROW, "paraphrase": 5}]), "line 1.*'paraphrase'"),
-    (read_rows(read_cases, [{"references": [NEAR]}]), "infolm attack"),
+    (read_rows(read_cases, [{"references": [ANCHOR]}]), "infolm attack"),
     (read_rows(read_cases, []), "no rows.*infolm attack"),
     (read_rows(read_items, [{"prediction": "a"}]), "'references'"),
     (read_rows(read_items, [{"references": []}]), "empty list"),
@@ -130,24 +130,24 @@ REFUSED = [
         "line 2.*id '1'",
     ),
     (read_rows(read_items, []), "no rows"),
-    (lambda _: Item("1", NEAR), "references"),
-    (lambda _: Item("1", (NEAR, None)), "references"),
-    (lambda _: make_cases([Item("1", (NEAR,))], ["nun"]), "'nun'"),
-    (lambda _: make_cases([Item("1", (NEAR,))], per_attack=0), "per_attack"),
-    (lambda _: make_cases([Item("1", (NEAR,))], seed=-1), "seed"),
+    (lambda _: Item("1", ANCHOR), "references"),
+    (lambda _: Item("1", (ANCHOR, None)), "references"),
+    (lambda _: make_cases([Item("1", (ANCHOR,))], ["nun"]), "'nun'"),
+    (lambda _: make_cases([Item("1", (ANCHOR,))], per_attack=0), "per_attack"),
+    (lambda _: make_cases([Item("1", (ANCHOR,))], seed=-1), "seed"),
 ]
 
 
-@pytest.mark.parametrize(("call", "word"), REFUSED)
-def test_what_is_wrong_is_refused_where_it_stands(tmp_path, call, word):
+@pytest.mark.parametrize(("call", "word"), INVALID)
+def test_invalid_input_is_rejected(tmp_path, call, word):
     with pytest.raises((TypeError, ValueError), match=word):
         call(tmp_path)
 
 
-def test_all_that_can_be_refused_is_refused_before_anything_is_scored(monkeypatch):
+def test_invalid_arguments_are_rejected_before_scoring(monkeypatch):
     monkeypatch.setattr(ToyScorer, "score_chunk", lambda *_: pytest.fail("scored"))
-    scores = [(1, 0, NONE)] * len(CASES)
-    infinite = [(1, math.inf, NONE)] * len(CASES)
+    scores = [(1, 0, NAN)] * len(CASES)
+    infinite = [(1, math.inf, NAN)] * len(CASES)
     toy = {"toy": ToyScorer()}
     for cases, scorers, columns, word in (
         ([], toy, [], "no cases"),
@@ -162,30 +162,30 @@ def test_all_that_can_be_refused_is_refused_before_anything_is_scored(monkeypatc
             evaluate_robustness(cases, scorers, columns)
 
 
-# Numbers.
+# Statistics
 
 
 def case(attack="num", kind="adequacy"):
     return AttackCase("1", attack, kind, "a", "b", "c", "d")
 
 
-def test_a_score_is_ahead_by_more_than_float32_can_err_and_a_tie_is_a_miss():
+def test_differences_within_float32_error_are_ties_and_count_as_misses():
     for first, second, hit in ((1, 1 - 1e-7, 0), (1, 1 - 1e-5, 1), (1e-9, 0, 0), (1, -math.inf, 1)):
-        result = summarise([case()], [CaseScores(first, second, NONE)])["num"]
+        result = summarise([case()], [CaseScores(first, second, NAN)])["num"]
         assert (result.accuracy, result.ties) == (hit, 1 - hit)
     scores = [CaseScores(-math.inf, -math.inf, 0)]
     assert summarise([case()], scores)["num"].ties == 1
     scores = [CaseScores(2, 1, 0), CaseScores(1, 1 + 1e-12, 0), CaseScores(0, 1, 5)]
     result = summarise([case()] * 3, scores)["num"]
-    shares = result.accuracy, result.ties, result.sensitivity
-    assert result.n == 3 and shares == pytest.approx((1 / 3, 1 / 3, 2 / 3))
+    rates = result.accuracy, result.ties, result.sensitivity
+    assert result.n == 3 and rates == pytest.approx((1 / 3, 1 / 3, 2 / 3))
     # Wilson 1927: (p + z^2/2n -+ z sqrt(p(1-p)/n + z^2/4n^2)) / (1 + z^2/n), z = 1.959964
     assert (result.low, result.high) == pytest.approx((0.061492, 0.792340), abs=1e-6)
     assert wilson_interval(1, 3) == (result.low, result.high)
 
 
-def test_sensitivity_takes_the_anchor_where_the_paraphrase_cannot_be_attacked():
-    scores = [CaseScores(NONE, 1, NONE, anchor=2), CaseScores(3, 1, NONE, anchor=0.5)]
+def test_sensitivity_uses_the_anchor_if_the_paraphrase_cannot_be_attacked():
+    scores = [CaseScores(NAN, 1, NAN, anchor=2), CaseScores(3, 1, NAN, anchor=0.5)]
     result = summarise([case()] * 2, scores)["num"]
     assert (result.n, result.accuracy, result.cases, result.sensitivity) == (1, 1.0, 2, 0.5)
     result = summarise([case()], scores[:1])["num"].as_dict()
@@ -193,9 +193,9 @@ def test_sensitivity_takes_the_anchor_where_the_paraphrase_cannot_be_attacked():
     assert result == {"n": 0, **gaps, "sensitivity": 1.0}
 
 
-def test_every_attack_counts_alike_in_the_means_of_its_kind():
+def test_macro_averages_weight_attacks_equally():
     cases = [case(), case(), case("neg"), case("typo", "fluency"), case("adj")]
-    scores = [(1, 0, 2), (0, 1, 2), (1, 0, 0), (0, 1, 0), (NONE, NONE, NONE)]
+    scores = [(1, 0, 2), (0, 1, 2), (1, 0, 0), (0, 1, 0), (NAN, NAN, NAN)]
     result = MetricResult(None, summarise(cases, [CaseScores(*row) for row in scores]))
     assert list(result.attacks) == ["num", "neg", "adj", "typo"]
     assert result.macro() == {"all": 0.5, "adequacy": 0.75, "fluency": 0.0}
@@ -204,17 +204,17 @@ def test_every_attack_counts_alike_in_the_means_of_its_kind():
     assert MetricResult(None, {}).macro() == {"all": None, "adequacy": None, "fluency": None}
 
 
-# Metrics.
+# Metrics
 
 
-def test_a_metric_scores_every_different_pair_once_as_it_does_alone(monkeypatch):
+def test_each_distinct_pair_is_scored_once_as_if_alone(monkeypatch):
     scored_pairs, score = [], ToyScorer.score_chunk
 
-    def spied(self, pairs, *how):
+    def record_pairs(self, pairs, *how):
         scored_pairs.extend((candidate, *group) for candidate, group in pairs)
         return score(self, pairs, *how)
 
-    monkeypatch.setattr(ToyScorer, "score_chunk", spied)
+    monkeypatch.setattr(ToyScorer, "score_chunk", record_pairs)
     scorer = ToyScorer(size=3)
     result = evaluate_robustness(CASES, {"toy": scorer})["toy"]
     assert len(scored_pairs) == len(set(scored_pairs)) and result.signature == scorer.signature()
@@ -223,7 +223,7 @@ def test_a_metric_scores_every_different_pair_once_as_it_does_alone(monkeypatch)
     pairs |= {(case.paraphrase_adversary or case.anchor, case.anchor) for case in CASES}
     assert set(scored_pairs) == pairs
 
-    def better(text, adversary, anchor):
+    def prefers(text, adversary, anchor):
         scores = [scorer.score([candidate], [anchor])["toy"] for candidate in (text, adversary)]
         return scores[0] > scores[1]
 
@@ -231,11 +231,11 @@ def test_a_metric_scores_every_different_pair_once_as_it_does_alone(monkeypatch)
     for name, numbers in result.attacks.items():
         cases = [case for case in CASES if case.attack == name]
         full_cases = [case for case in cases if case.paraphrase is not None]
-        accuracy = [better(case.paraphrase, case.adversary, case.anchor) for case in full_cases]
+        accuracy = [prefers(case.paraphrase, case.adversary, case.anchor) for case in full_cases]
         sensitivity = [
-            better(case.anchor, case.adversary, case.anchor)
+            prefers(case.anchor, case.adversary, case.anchor)
             if case.paraphrase_adversary is None
-            else better(case.paraphrase, case.paraphrase_adversary, case.anchor)
+            else prefers(case.paraphrase, case.paraphrase_adversary, case.anchor)
             for case in cases
         ]
         mean = sum(accuracy) / len(accuracy) if accuracy else None
@@ -243,14 +243,14 @@ def test_a_metric_scores_every_different_pair_once_as_it_does_alone(monkeypatch)
         assert numbers.sensitivity == sum(sensitivity) / len(sensitivity)
 
 
-def test_scores_of_which_lower_is_better_are_turned(tiny_bert):
+def test_lower_is_better_scores_are_negated(tiny_bert):
     scorer = InfoLMScorer(model_name_or_path=str(tiny_bert), idf=False)
     cases = [case for case in CASES if case.id == "2"]
     attacks = evaluate_robustness(cases, {"infolm": scorer})["infolm"].attacks
     assert {numbers.sensitivity for numbers in attacks.values()} == {1}
 
 
-def test_idf_is_counted_on_the_anchors_each_once(tiny_bert):
+def test_idf_counts_each_distinct_anchor_once(tiny_bert):
     scorer = InfoLMScorer(model_name_or_path=str(tiny_bert))
     with pytest.warns(UserWarning, match="only 3 distinct documents"):
         evaluate_robustness(CASES, {"infolm": scorer})
@@ -262,15 +262,15 @@ def test_idf_is_counted_on_the_anchors_each_once(tiny_bert):
         assert numbers.accuracy == double["infolm"].attacks[name].accuracy
 
 
-def test_a_metric_with_several_scores_has_an_entry_for_each(tiny_bert):
+def test_metric_with_several_scores_has_an_entry_per_score(tiny_bert):
     measures = {"idf": False, "information_measure": ["l1", "l2"]}
     scorer = InfoLMScorer(model_name_or_path=str(tiny_bert), **measures)
     names = ["mine l1_distance", "mine l2_distance"]
     assert list(evaluate_robustness(CASES, {"mine": scorer})) == names
 
 
-def test_scores_made_elsewhere_ride_along():
-    scores = [(0.2, 0.1, NONE) for _ in CASES]
+def test_external_scores_are_evaluated_too():
+    scores = [(0.2, 0.1, NAN) for _ in CASES]
     lower = ExternalScores("ter", scores, higher_is_better=False)
     result = evaluate_robustness(CASES, {}, [ExternalScores("bleu", scores), lower])
     assert result["bleu"].macro()["all"] == 1

@@ -1,4 +1,4 @@
-"""The Space's rooms: settings, limits, answers by every metric, files."""
+"""The Space: cards, settings, limits, results of every metric, and files."""
 
 import csv
 import doctest
@@ -30,15 +30,15 @@ ATTACK = "<script>document.title='taken'</script><img src=x onerror=\"document.t
 
 @functools.cache
 def scorer(metric):
-    """The package's own scorer, beside those of the page."""
+    """Return a scorer of the package, separate from the scorers of the Space."""
     return METRICS[metric].scorer_type()(model_name_or_path="bundled")
 
 
-# The folder.
+# Files of the Space
 
 
 @pytest.mark.parametrize("metric", METRICS)
-def test_every_metric_has_a_card_with_the_sdk_of_the_tests(metric):
+def test_every_metric_has_a_card_with_the_tested_gradio_version(metric):
     header = re.match(r"---\n(.*?)\n---\n", (PAGE.parent / f"cards/{metric}.md").read_text(), re.S)
     fields = dict(re.findall(r"^(\w+): (.+)$", header[1], re.MULTILINE))
     pins = (ROOT / "requirements.txt").read_text().split()
@@ -47,12 +47,12 @@ def test_every_metric_has_a_card_with_the_sdk_of_the_tests(metric):
 
 
 @pytest.mark.parametrize("name", MODULES)
-def test_the_examples_in_docstrings_hold(name):
+def test_docstring_examples_pass(name):
     module = importlib.import_module(f"space.page.{name}")
     assert doctest.testmod(module, optionflags=doctest.ELLIPSIS).failed == 0
 
 
-def test_no_component_renders_markup_that_a_visitor_can_fill():
+def test_no_component_renders_markup_from_visitors():
     with gr.Blocks() as page:
         compare_tab.build("infolm")
         file_tab.build("infolm")
@@ -63,11 +63,11 @@ def test_no_component_renders_markup_that_a_visitor_can_fill():
     assert gr.HTML in kinds and not {gr.Chatbot, gr.Plot} & kinds
 
 
-# Settings and limits.
+# Settings and limits
 
 
 @pytest.mark.parametrize("metric", METRICS)
-def test_every_value_that_the_page_offers_is_one_of_the_metric(metric):
+def test_every_offered_value_is_valid_for_the_metric(metric):
     defaults = scorer(metric).settings
     for name, control in settings.CONTROLS[metric].items():
         for value in control.words or ():
@@ -77,7 +77,7 @@ def test_every_value_that_the_page_offers_is_one_of_the_metric(metric):
             assert getattr(defaults, name) in [*control.words]
 
 
-WRONG_SETTINGS = [
+INVALID_SETTINGS = [
     ("bleu", {}, "metric must be one of"),
     (["infolm"], {}, "metric must be one of"),
     ("infolm", "l1_distance", "settings must be a dictionary"),
@@ -93,13 +93,13 @@ WRONG_SETTINGS = [
 ]
 
 
-@pytest.mark.parametrize(("metric", "options", "words"), WRONG_SETTINGS)
-def test_a_setting_that_is_wrong_is_refused_in_words(metric, options, words):
+@pytest.mark.parametrize(("metric", "options", "words"), INVALID_SETTINGS)
+def test_invalid_settings_are_rejected_with_a_reason(metric, options, words):
     with pytest.raises((ValueError, TypeError), match=re.escape(words)):
         compare(metric, *PAIR, options)
 
 
-WRONG_TEXTS = [
+INVALID_TEXTS = [
     ("", ["a"], "the candidate is empty"),
     ("a", ["  "], "the reference is empty"),
     ("a", "abc", "references must be a list"),
@@ -114,8 +114,8 @@ WRONG_TEXTS = [
 ]
 
 
-@pytest.mark.parametrize(("candidate", "references", "words"), WRONG_TEXTS)
-def test_a_text_beyond_the_limits_is_refused_in_words(candidate, references, words):
+@pytest.mark.parametrize(("candidate", "references", "words"), INVALID_TEXTS)
+def test_texts_beyond_the_limits_are_rejected_with_a_reason(candidate, references, words):
     with pytest.raises((ValueError, TypeError), match=re.escape(words)):
         compare("menli", candidate, references)
 
@@ -124,7 +124,7 @@ def test_visitors_share_a_model():
     assert scoring.load_scorer("infolm", "bundled") is scoring.load_scorer("infolm", "bundled")
 
 
-# Answers.
+# Results
 
 
 SETTINGS = [
@@ -138,7 +138,7 @@ SETTINGS = [
 
 
 @pytest.mark.parametrize(("metric", "options"), SETTINGS, ids=str)
-def test_a_pair_scores_as_the_package_has_it(metric, options):
+def test_space_and_package_give_the_same_score(metric, options):
     for references in (PAIR[1], [*PAIR[1], "A dog ran home."]):
         answer = compare(metric, PAIR[0], references, options)
         expected = scorer(metric).score([PAIR[0]], [references], **options)
@@ -155,14 +155,14 @@ SHOWN_SETTINGS = [
 
 
 @pytest.mark.parametrize(("metric", "options"), SHOWN_SETTINGS)
-def test_the_code_shown_prints_the_score_shown(metric, options, capsys):
+def test_displayed_code_prints_the_displayed_score(metric, options, capsys):
     answer = compare(metric, PAIR[0], [*PAIR[1], "It's a \\ cat."], options)
     exec(compare_tab.code_for(answer), {})
     assert float(capsys.readouterr().out) == pytest.approx(answer.score, abs=1e-6)
 
 
 @pytest.mark.parametrize("metric", METRICS)
-def test_the_explanation_is_of_the_score_with_the_closest_reference(metric):
+def test_explanation_is_for_the_closest_reference(metric):
     references = ["Rain fell all day.", *PAIR[1], "She painted the old fence green."]
     answer = compare(metric, PAIR[0], references)
     assert answer.closest == 1
@@ -179,7 +179,7 @@ def test_the_explanation_is_of_the_score_with_the_closest_reference(metric):
         assert all(sum(verdict.values()) == pytest.approx(1, abs=1e-6) for verdict in why.values())
 
 
-def test_the_nine_measures_and_the_curves_hold_the_score_itself():
+def test_measure_table_and_curves_contain_the_score():
     options = {"information_measure": "ab_divergence", "alpha": 1.0, "beta": -0.5}
     answer = compare("infolm", *PAIR, options)
     *_, rows, temperature, interpolation, alpha, beta = answer.view.updates
@@ -194,7 +194,7 @@ def test_the_nine_measures_and_the_curves_hold_the_score_itself():
     assert not alpha["visible"] and not beta["visible"]
 
 
-def test_bars_colours_and_the_scale_show_the_numbers_of_the_explanation():
+def test_bars_colours_and_scale_match_the_explanation():
     answer = compare("infolm", *PAIR)
     expected = answer.view.details["expected_by_candidate"]
     candidate, reference, *_ = (update["value"] for update in answer.view.updates[:2])
@@ -202,7 +202,7 @@ def test_bars_colours_and_the_scale_show_the_numbers_of_the_explanation():
     percents = dict(zip(candidate["token"], candidate["percent"], strict=True))
     assert percents == pytest.approx({token: 100 * value for token, value in expected.items()})
     low, high = answer.baseline.deciles[0], answer.baseline.deciles[-1]
-    card = appearance.score_card(answer)  # of a score between 0 and 1
+    card = appearance.score_card(answer)  # for a score between 0 and 1
     assert f'class="fill" style="width:{100 * answer.score:.2f}%"' in card
     assert f'style="left:{100 * low:.1f}%;width:{100 * high - 100 * low:.1f}%"' in card
     with gr.Blocks():
@@ -241,7 +241,7 @@ VERDICTS = [
 
 
 @pytest.mark.parametrize(("metric", "candidate", "references", "verdict"), VERDICTS)
-def test_the_verdict_is_graded_by_unrelated_texts_and_given_to_what_can_be_read(
+def test_verdict_depends_on_the_baseline_and_needs_readable_texts(
     metric, candidate, references, verdict
 ):
     answer = compare(metric, candidate, references)
@@ -252,7 +252,7 @@ def test_the_verdict_is_graded_by_unrelated_texts_and_given_to_what_can_be_read(
     assert ("so there is no verdict" in card) == (verdict == "No verdict")
 
 
-def test_the_lessons_of_the_examples_hold():
+def test_examples_show_the_described_behaviour():
     scores = {name: compare("infolm", *texts).score for name, texts in EXAMPLES.items()}
     assert max(scores, key=scores.get) == "Unrelated texts"
     low = [name for name in scores if name.startswith(("Blind spot", "Same words"))]
@@ -261,12 +261,12 @@ def test_the_lessons_of_the_examples_hold():
 
 
 @pytest.mark.parametrize("metric", METRICS)
-def test_a_card_holds_nothing_that_a_visitor_wrote(metric):
+def test_score_card_contains_no_text_of_the_visitor(metric):
     card = appearance.score_card(compare(metric, ATTACK, [ATTACK + "cat"]))
     assert "script" not in card and "taken" not in card
 
 
-# Files.
+# Uploaded files
 
 
 FILE_SETTINGS = [
@@ -278,7 +278,7 @@ FILE_SETTINGS = [
 
 
 @pytest.mark.parametrize(("metric", "options"), FILE_SETTINGS)
-def test_a_file_scored_in_parts_scores_as_in_one_call(metric, options, tmp_path, monkeypatch):
+def test_file_scored_in_parts_gets_the_scores_of_one_call(metric, options, tmp_path, monkeypatch):
     monkeypatch.setattr(limits, "PART_WORK", 1)
     texts = ["A cat slept.", "It rained all day.", "", "The sofa was red."]
     rows = [{"prediction": text, "references": [PAIR[0], text + " Yes."]} for text in texts]
@@ -286,7 +286,7 @@ def test_a_file_scored_in_parts_scores_as_in_one_call(metric, options, tmp_path,
     shares, results = [], file_tab.iter_scores(str(path), metric, None, None, options)
     for share, result in results:
         shares.append(share)
-        if result:  # whose file goes with the last step
+        if result:  # only the last step has a result and a file
             with open(result["download"], encoding="utf-8", newline="") as file:
                 table = list(csv.DictReader(file))
     assert shares == [0.25, 0.5, 0.75, 1.0, 1.0]
@@ -299,7 +299,7 @@ def test_a_file_scored_in_parts_scores_as_in_one_call(metric, options, tmp_path,
     assert [json.loads(row["references"]) for row in table] == [row["references"] for row in rows]
 
 
-def test_the_file_of_scores_keeps_a_carriage_return(tmp_path):
+def test_file_of_scores_preserves_carriage_returns(tmp_path):
     path = write_lines(
         tmp_path / "a.jsonl", [{"prediction": "A cat\rsat.", "reference": "A\rcat."}]
     )
@@ -309,13 +309,13 @@ def test_the_file_of_scores_keeps_a_carriage_return(tmp_path):
     assert table[["prediction", "references"]].to_numpy().tolist() == [["A cat\rsat.", "A\rcat."]]
 
 
-def test_a_message_shows_names_as_they_are():
+def test_messages_show_names_unchanged():
     for message in ("x13.csv, line 2: not valid CSV", "idf must be one of True"):
         assert message in appearance.notice(message, "refused")
         assert str(scoring.refusal(ValueError(message)).message) == message
 
 
-def test_a_cell_of_a_file_may_hold_a_list_and_columns_are_found_by_their_names(tmp_path):
+def test_file_cells_can_contain_lists_and_columns_are_detected_by_name(tmp_path):
     (tmp_path / "a.csv").write_text("hypothesis,references\na,\"['b', 'c']\"\n")
     path = str(tmp_path / "a.csv")
     assert file_tab.find_columns(path) == (
@@ -326,7 +326,7 @@ def test_a_cell_of_a_file_may_hold_a_list_and_columns_are_found_by_their_names(t
     assert file_tab.read_pairs(path, None, []).references == [["b", "c"]]
 
 
-WRONG_FILES = [
+INVALID_FILES = [
     ("a.txt", "a\n", "must end in"),
     ("a.csv.gz", "a\n", "must end in"),
     ("a.csv", "", "the file has no rows"),
@@ -346,8 +346,8 @@ WRONG_FILES = [
 ]
 
 
-@pytest.mark.parametrize(("name", "content", "words"), WRONG_FILES)
-def test_a_file_that_cannot_be_scored_is_refused_without_its_path(name, content, words, tmp_path):
+@pytest.mark.parametrize(("name", "content", "words"), INVALID_FILES)
+def test_invalid_files_are_rejected_without_revealing_their_path(name, content, words, tmp_path):
     (tmp_path / name).write_text(content)
     with pytest.raises((ValueError, TypeError), match=re.escape(words)) as error:
         list(file_tab.iter_scores(str(tmp_path / name), "infolm", None, None, None))
@@ -355,7 +355,7 @@ def test_a_file_that_cannot_be_scored_is_refused_without_its_path(name, content,
 
 
 @pytest.mark.parametrize("scores", [[0.5, 0.5], [0.0, 5e-324], [0.1, 0.9], [0.0], [-1.0, 12_345.0]])
-def test_the_bars_of_a_histogram_are_few_and_round(scores):
+def test_histogram_has_few_bars_of_round_width(scores):
     step = file_tab.round_step(min(scores), max(scores))
     assert f"{step:.0e}"[0] in "125" and float(f"{step:.0e}") == step
     assert (max(scores) - min(scores)) / step <= file_tab.BARS + 0.1
