@@ -136,7 +136,7 @@ def test_the_command_warns_once_and_says_what_unrelated_texts_score(cluster, cap
     streams = capsys.readouterr()
     assert streams.err.count("of the tokens are unknown to the model") == 1
     first, verdict, rescaled, signature = streams.out.splitlines()
-    assert verdict.startswith("unrelated texts: ") and "not to be judged" in verdict
+    assert verdict.startswith("unrelated texts: ") and "not assessed" in verdict
     assert rescaled.startswith(f"{MEASURE} rescaled: ") and "|baseline:package-" in signature
     columns = parquet.read_table("scores.parquet").column_names
     assert {f"{MEASURE}_rescaled", MEASURE} <= {*columns}
