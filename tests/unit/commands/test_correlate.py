@@ -95,7 +95,9 @@ def test_a_higher_score_is_a_better_one_where_the_metric_says_so(correlate):
     output = correlate("rows.jsonl", "--metric", "toy", "--size", "2")
     assert "toy: higher is better." in output.splitlines()
     assert f"signature: {ToyScorer(size=2).signature()}" in output
-    lower = "fisher_rao_distance: lower is better: negated, so that higher is better everywhere."
+    lower = (
+        "fisher_rao_distance: lower is better; negated, so that higher is better for all metrics."
+    )
     assert lower in correlate("rows.jsonl", "--scores", "bleu").splitlines()
 
 
@@ -139,7 +141,7 @@ def test_correlate_says_what_it_left_out(correlate):
     write_lines(Path("rows.jsonl"), [*gap, person])
     output = correlate("rows.jsonl", "--no-metric", "--level", "system")
     assert "fluency: 1 samples left out" in output and "Text level" not in output
-    assert "1 rows of human texts were passed over." in output
+    assert "1 rows of human texts were skipped." in output
 
 
 def last(**changes) -> list[dict]:
