@@ -1,1 +1,1 @@
-"""The commands of `infolm`, one module per command; `main` lists their names."""
+"""Commands of `infolm`, one module per command; `main` lists their names."""

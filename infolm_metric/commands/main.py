@@ -1,4 +1,4 @@
-"""The command line `infolm`: parses the arguments, runs a command and reports its errors.
+"""Command line `infolm`: parses the arguments, runs a command and reports its errors.
 
 A command is a module of this package with USAGE, add_options and run; the rest of its docstring
 after the first line ends its help.

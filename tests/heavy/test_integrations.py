@@ -272,4 +272,4 @@ def test_a_library_that_is_missing_is_named_with_its_remedy(module, package):
     program = f"import sys; sys.modules[{module!r}] = None; import infolm_metric.integrations."
     with started("-c", program + module) as process:
         errors = process.communicate()[1]
-    assert f"ImportError: this needs {package}, which is not installed: pip" in errors
+    assert f"ImportError: {package} is required but not installed; run: pip" in errors

@@ -99,12 +99,12 @@ def test_sources_are_read_from_a_column_of_a_data_set(cluster, tiny_nli, capsys)
 def test_a_worker_that_would_score_otherwise_is_refused(cluster, toy, monkeypatch):
     signature = ToyScorer().signature().replace("size:1", "size:9")
     monkeypatch.setattr(ToyScorer, "signature", lambda *_: signature)  # of this process alone
-    with pytest.raises(ValueError, match="than the driver: size was 9 and is 1 now; give all"):
+    with pytest.raises(ValueError, match="driver's: size was 9 and is 1 now; install"):
         score_rows(ROWS, ToyScorer())
 
 
 def test_a_column_that_is_there_already_is_not_overwritten(cluster):
-    with pytest.raises(ValueError, match="a column 'toy' already; rename or drop it"):
+    with pytest.raises(ValueError, match="column 'toy' already exists"):
         score_rows([{**row, "toy": 0.5} for row in ROWS], ToyScorer())
 
 
@@ -124,7 +124,7 @@ def test_the_command_writes_the_scores_of_one_process_in_order(cluster, tiny_ber
     scores = [row[MEASURE] for row in rows]
     assert scores == pytest.approx(expected["scores"], abs=1e-6, rel=1e-6)
     assert main([*arguments, "-o", "scores.parquet"]) == 2
-    assert "scores.parquet is there; name a folder" in capsys.readouterr().err
+    assert "scores.parquet already exists; choose a new folder" in capsys.readouterr().err
 
 
 def test_the_command_warns_once_and_says_what_unrelated_texts_score(cluster, capsys):
@@ -152,8 +152,8 @@ def test_a_wrong_row_is_named(cluster, capsys):
 
 
 REFUSED = [
-    (["pairs.jsonl", "-o", "scores.jsonl"], "the output is a folder whose name ends in .parq"),
-    (["pairs.csv", "-o", "scores.parquet"], "with --engine ray tables are .parquet, .jsonl"),
+    (["pairs.jsonl", "-o", "scores.jsonl"], "the output must be a folder whose name ends in .parq"),
+    (["pairs.csv", "-o", "scores.parquet"], "a table must be .parquet or .jsonl"),
     (["--data", "pipe.jsonl", "-o", "scores.parquet"], "pipe.jsonl can be read once"),
 ]
 

@@ -261,7 +261,7 @@ def test_an_input_with_a_column_of_the_result_is_refused(infolm, no_model, outpu
     row = {"prediction": "a cat", "reference": "a dog"}
     write_lines(Path("old.jsonl"), [row, {**row, column: "keep me"}])
     code, _, errors = infolm("score", "old.jsonl", "-o", output, *options)
-    assert code == 2 and f"old.jsonl, line 2: there is a column {column!r} already" in errors
+    assert code == 2 and f"old.jsonl, line 2: column {column!r} already exists" in errors
     assert not Path(output).exists()
 
 
