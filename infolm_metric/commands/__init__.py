@@ -1,1 +1,1 @@
-"""The sub-commands of `infolm`, one file per command; `main` holds the table of their names."""
+"""Commands of `infolm`, one module per command; `main` lists their names."""

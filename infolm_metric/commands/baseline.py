@@ -1,8 +1,8 @@
-"""`infolm baseline`: score unrelated texts of a corpus, and save the statistics.
+"""`infolm baseline`: score unrelated texts of a corpus and save their statistics.
 
-A plain text file holds one text per line; from a table (.jsonl, .ndjson, .csv, .tsv, .parquet) one
-column is taken. Use texts similar to the texts that you will score, because scores of unrelated
-texts depend on the domain. Then, with the same settings: infolm score --rescale-with-baseline FILE
+CORPUS is plain text with one text per line, or a table (.jsonl, .ndjson, .csv, .tsv, .parquet) with
+one column of texts. Use texts similar to the texts that you will score, because baselines depend on
+the domain. To use the baseline, run infolm score --rescale-with-baseline FILE with equal settings.
 
 For example:
   infolm baseline references.txt --model bundled -o references.baseline
@@ -22,10 +22,10 @@ USAGE = "infolm baseline [options] CORPUS [CORPUS ...] -o FILE"
 
 
 def add_options(parser: argparse.ArgumentParser, types: options.SettingsTypes) -> None:
-    """Add the options of the command, except the choice of scores: a baseline holds all."""
+    """Add the options of the command; there is no choice of scores, because all are computed."""
     add = options.add_corpus(parser).add_argument
-    add("--pairs", type=int, default=500, metavar="N", help="of unrelated texts (default: 500)")
-    text = "for 1 to N references (default: 4)"
+    add("--pairs", type=int, default=500, metavar="N", help="unrelated pairs (default: 500)")
+    text = "maximum number of references per candidate (default: 4)"
     add("--references", type=int, default=4, metavar="N", help=text)
     options.add_metric(parser, types, scores=False)
     names = {field.name for settings in types for field in ordered_fields(settings)}
@@ -33,7 +33,7 @@ def add_options(parser: argparse.ArgumentParser, types: options.SettingsTypes) -
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Score unrelated texts of the files, save the statistics and print the means."""
+    """Score unrelated texts of the corpus, save the statistics and print the means."""
     check_at_least("pairs", arguments.pairs, LEAST_PAIRS)
     check_at_least("references", arguments.references, 1)
     corpus = options.read_corpus(arguments)
@@ -41,16 +41,16 @@ def run(arguments: argparse.Namespace) -> None:
     texts = [text for text in corpus if text.strip()]
     if len(set(texts)) < 2 * LEAST_PAIRS:
         raise ValueError(
-            f"the corpus has {len(set(texts))} distinct texts; a baseline needs at least "
-            f"{2 * LEAST_PAIRS}, and 1000 are better"
+            f"the corpus has {len(set(texts))} distinct texts; a baseline requires at least "
+            f"{2 * LEAST_PAIRS}, preferably 1000"
         )
     scorer = options.make_scorer(settings)
     baseline = scorer.make_baseline(texts, arguments.pairs, arguments.references)
     baseline.save(arguments.output)
-    all_scores = settings.baseline_settings()[0]  # the same for all token weights
+    all_scores = settings.baseline_settings()[0]  # equal for all token weights
     labels = cycle(map(all_scores.label, all_scores.names))
     for (_, weights, count), stats in baseline.stats.items():
         if count == 1:
-            spread = f"deviation {stats.deviation:.2g}, {stats.pairs} pairs"
+            spread = f"standard deviation {stats.deviation:.2g}, {stats.pairs} pairs"
             print(f"{next(labels)}, {weights} weights: {stats.mean:.6g} ({spread})")
     print(f"baseline: {baseline}")

@@ -1,7 +1,7 @@
-"""`infolm compare`: several systems side by side, with intervals and tests against the first.
+"""`infolm compare`: compare systems, with confidence intervals and significance tests.
 
-Systems are plain text, one candidate a line. The means are those that infolm score gives for each
-system alone. One of the files can be -, standard input.
+The means equal the results of infolm score for each system. One of the files can be -, standard
+input.
 
 For example:
   infolm compare theirs.txt mine.txt another.txt -r references.txt --model bundled
@@ -24,43 +24,43 @@ if TYPE_CHECKING:
     from infolm_metric.core.results import Result
 
 TESTS = {"bootstrap": "paired bootstrap", "randomization": "approximate randomisation"}
-SURE = 0.05
-FEW = 20  # texts, with fewer than which a difference is largely chance
+SIGNIFICANCE_LEVEL = 0.05
+FEW = 20  # texts; with fewer, differences are mostly due to chance
 USAGE = "infolm compare [options] SYSTEM SYSTEM [SYSTEM ...] -r REFERENCES"
 
 
 def add_options(parser: argparse.ArgumentParser, types: options.SettingsTypes) -> None:
-    """The options of the command."""
+    """Add the options of the command."""
     group = parser.add_argument_group("systems and references")
-    text = "the others are tested against the first"
+    text = "plain text, one candidate per line; all are tested against the first"
     group.add_argument("systems", nargs="+", metavar="SYSTEM", help=text)
     options.add_references(group, required=True)
     options.add_metric(parser, types)
     options.add_output(parser.add_argument_group("output"))
-    group = parser.add_argument_group("test")
+    group = parser.add_argument_group("significance test")
     group.add_argument("--test", choices=TESTS, default="bootstrap", help="(default: bootstrap)")
     options.add_resampling(group)
     options.add_settings(parser, types)
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Scores every system on the same references, and writes the table."""
+    """Score all systems against the same references and write the table."""
     names, paths = arguments.systems, [*arguments.systems, *arguments.references]
     if len(names) < 2 or len({*names}) < len(names):
-        raise ValueError(f"give two files of candidates or more, each once, got {', '.join(names)}")
+        raise ValueError(f"SYSTEM must be two or more different files, got {', '.join(names)}")
     options.check_output(arguments, *paths)
     options.check_resampling(arguments)
     settings = options.read_settings(arguments.metric, arguments)
     if "candidates" in settings.idf_sides:
         raise ValueError(
-            "--idf separate weighs each system by its own texts, so that systems cannot be "
-            "compared; use references, none or a table"
+            "--idf separate estimates token weights from each system's texts, so that scores are "
+            "not comparable; use references, none or a file written by infolm idf"
         )
     rows = [
         [row["prediction"], *row["references"]] for _, row in read_parallel(paths[0], paths[1:])
     ]
     if len(rows) < 2:
-        raise ValueError(f"{names[0]} must have at least two texts, got {len(rows)}")
+        raise ValueError(f"{names[0]} must have at least two texts, got {len(rows)}; add texts")
     result = _score(settings, rows, len(names), arguments)
     systems = {
         settings.label(name): _rows(names, scores, result, arguments)
@@ -84,17 +84,17 @@ def run(arguments: argparse.Namespace) -> None:
 def _score(
     settings: Any, rows: Sequence[list[str]], systems: int, arguments: argparse.Namespace
 ) -> Result:
-    """The result of all systems, one after the other; what is counted is the references, once.
+    """Score all systems, one after the other, with IDF from a single count of the references.
 
-    A row holds the texts of the systems, and then the references.
+    A row holds the candidate of each system, then the references.
     """
     from infolm_metric.core.inputs import Pairs, check_pairs
     from infolm_metric.core.results import warn
 
     if len(rows) < FEW:
         warnings.warn(
-            f"infolm: {len(rows)} texts; with fewer than {FEW} a difference, and how sure it is, "
-            "are largely chance: give more texts",
+            f"infolm: got {len(rows)} texts; with fewer than {FEW}, differences are mostly due to "
+            "chance and p-values are unreliable; add texts",
             stacklevel=2,
         )
     groups = [row[systems:] for row in rows]
@@ -109,9 +109,9 @@ def _score(
 def _rows(
     names: Sequence[str], scores: Sequence[float], result: Result, arguments: argparse.Namespace
 ) -> list[dict[str, Any]]:
-    """Each system's mean, interval, p-value and verdict, of scores [systems * texts].
+    """Return the mean, interval, p-value and verdict of each system, from scores [systems * texts].
 
-    There is no verdict where the model could not read the texts.
+    The verdict is None if the texts are out of domain.
     """
     import numpy as np
 
@@ -119,7 +119,7 @@ def _rows(
     from infolm_metric.meta_evaluation import significance
 
     resamples, seed = arguments.resamples, arguments.seed
-    # A system that gives empty texts is worse for it, so that these are no reason.
+    # Empty and very short texts are ignored, because they are a fault of the system.
     readable = is_reliable(
         {name: result.counts.get(name, 0) for name in ("texts", "out_of_domain")}
     )
@@ -136,7 +136,7 @@ def _rows(
         if rows:
             p = test(column, systems[0], resamples, seed)
             better = (row["mean"] > rows[0]["mean"]) == result.higher_is_better
-            verdict = "unsure" if p >= SURE else "better" if better else "worse"
+            verdict = "unsure" if p >= SIGNIFICANCE_LEVEL else "better" if better else "worse"
             row |= {"p_value": p, "verdict": verdict if readable else None}
         rows.append(row)
     return rows
@@ -154,7 +154,7 @@ def _lines(
         table = []
         for row in rows:
             interval = f"[{row['low']:.4f}, {row['high']:.4f}]"
-            difference = "the first" if row is rows[0] else f"{row['mean'] - rows[0]['mean']:+.4f}"
+            difference = "-" if row is rows[0] else f"{row['mean'] - rows[0]['mean']:+.4f}"
             p, verdict = format_p_value(row["p_value"]), row["verdict"] or ""
             table.append([row["system"], f"{row['mean']:.4f}", interval, difference, p, verdict])
         header = ["system", label, "95% interval", "difference", "p", "verdict"]
@@ -162,9 +162,9 @@ def _lines(
         yield ""
     direction = "higher" if result.higher_is_better else "lower"
     yield (
-        f"{texts} texts; {direction} is better. Intervals: bootstrap over texts. p: two-sided, by "
-        f"{TESTS[arguments.test]} against {arguments.systems[0]} ({arguments.resamples} resamples, "
-        f"seed {arguments.seed}). Verdict: better or worse than it where p is below {SURE}, none "
-        "for texts that the model cannot read."
+        f"{texts} texts; {direction} is better. Intervals: bootstrap over texts. Differences and "
+        f"two-sided p: against {arguments.systems[0]}, by {TESTS[arguments.test]} "
+        f"({arguments.resamples} resamples, seed {arguments.seed}). Verdict: better or worse if p "
+        f"< {SIGNIFICANCE_LEVEL}, otherwise unsure; none if the texts are out of domain."
     )
     yield f"signature: {result.signature}"

@@ -1,14 +1,13 @@
-"""`infolm correlate`: how far a metric, and scores that ride along, agree with people.
+"""`infolm correlate`: correlate a metric, and scores in the data, with human scores.
 
-DATA holds a row for each system and sample, as JSON Lines or a table (.jsonl, .ndjson, .csv, .tsv):
+DATA has one row per system and sample, as JSON Lines or a table (.jsonl, .ndjson, .csv, .tsv):
 
   {"system": "A", "id": "1", "prediction": "...", "references": ["..."], "human": {"fluency": 80}}
 
-In CSV the scores stand in columns such as human.fluency, or in columns named with --criterion.
-Scores of other metrics ride along as "metrics": {"bleu": 31.5}, columns such as metrics.bleu, or
-columns named with --scores. Leave a score out where there is none. Rows with "is_human": true are
-passed over. Rows without systems (prediction, reference, score) are correlated all together, at the
-text level.
+In CSV, human scores are columns such as human.fluency, or columns named with --criterion. Scores of
+other metrics are optional: "metrics": {"bleu": 31.5}, columns such as metrics.bleu, or columns
+named with --scores. Omit missing scores. Rows with "is_human": true are skipped. Rows without
+systems (prediction, reference, score) are correlated as one group, at the text level.
 
 For example:
   infolm correlate ratings.jsonl --model bundled -m fisher_rao -m l1 --against bleu
@@ -33,19 +32,19 @@ if TYPE_CHECKING:
 
 USAGE = "infolm correlate [options] DATA"
 REPEATED = {
-    "--criterion": "human score to agree with; repeat for several (default: all)",
-    "--scores": "column with another metric's scores; repeat (default: all under metrics)",
-    "--lower-is-better": "such a column of which this is true; it is negated",
-    "--exclude-system": "leave a system out",
-    "--exclude-id": "leave a sample out",
-    "--against": "metric that the others are tested against; repeat for several",
+    "--criterion": "human score to correlate with; repeatable (default: all)",
+    "--scores": "column of another metric's scores; repeatable (default: all metrics.*)",
+    "--lower-is-better": "column of scores to negate, because lower is better; repeatable",
+    "--exclude-system": "system to exclude; repeatable",
+    "--exclude-id": "sample to exclude; repeatable",
+    "--against": "metric to test the other metrics against; repeatable",
 }
 
 
 def add_options(parser: argparse.ArgumentParser, types: options.SettingsTypes) -> None:
-    """The options of the command."""
-    group = parser.add_argument_group("what people said")
-    text = "table of texts with human scores; - is standard input"
+    """Add the options of the command."""
+    group = parser.add_argument_group("human scores")
+    text = "table of texts with human scores; - reads standard input"
     group.add_argument("data", metavar="DATA", help=text)
     for flag, text in REPEATED.items():
         options.add_repeated(group, flag, help=text)
@@ -53,19 +52,23 @@ def add_options(parser: argparse.ArgumentParser, types: options.SettingsTypes) -
     options.add_metric(parser, types)
     group = parser.add_argument_group("output")
     options.add_output(group)
-    text = "draw Pearson with its intervals (.png, .svg, .pdf; needs matplotlib)"
+    text = "plot Pearson correlations (.png, .svg, .pdf; requires matplotlib)"
     group.add_argument("--plot", metavar="FILE", help=text)
-    group = parser.add_argument_group("how to correlate")
+    group = parser.add_argument_group("correlation")
     add = group.add_argument
-    text = "of the systems' means, or of the texts of each sample (default: both)"
+    text = "over the means of systems, or over the texts of each sample (default: both)"
     add("--level", action="append", choices=("system", "text"), help=text)
     options.add_resampling(group)
-    add("--no-metric", action="store_true", help="only the scores in the data; loads no model")
+    add(
+        "--no-metric",
+        action="store_true",
+        help="correlate only scores in the data, without a model",
+    )
     options.add_settings(parser, types)
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Scores the rows, correlates, and writes the table."""
+    """Score the rows, correlate the scores and write the table."""
     options.check_output(arguments, arguments.data)
     options.check_resampling(arguments)
     settings = None if arguments.no_metric else options.read_settings(arguments.metric, arguments)
@@ -82,23 +85,23 @@ def run(arguments: argparse.Namespace) -> None:
     names = [settings.label(name) for name in settings.names] if settings else []
     if duplicates := [name for name in names if name in ratings.metrics]:
         raise ValueError(
-            f"two metrics are named {duplicates[0]!r}, a column and one of those scored here; "
-            "rename the column"
+            f"two metrics are named {duplicates[0]!r}: a column of the data and a score of "
+            f"{settings.metric}; rename the column"
         )
     if not (names or ratings.metrics):
         raise ValueError(
-            "--no-metric leaves no metric: the data has none; name columns by --scores"
+            "--no-metric leaves no metric, because the data has none; name columns with --scores"
         )
     comparison_metrics(arguments.against, [*names, *ratings.metrics], ratings.lengths)
     metrics, signature, remarks = dict(ratings.metrics), None, []
     if ratings.human_texts:
-        remarks.append(f"{ratings.human_texts} rows of human texts were passed over.")
+        remarks.append(f"{ratings.human_texts} rows of human texts were skipped.")
     if settings is not None:
         grids, result = _score(settings, ratings, arguments)
         metrics, signature = {**dict(zip(names, grids, strict=True)), **metrics}, result.signature
         direction = "higher is better."
         if not result.higher_is_better:
-            direction = "lower is better: negated, so that higher is better everywhere."
+            direction = "lower is better; negated, so that higher is better for all metrics."
         remarks += [f"{', '.join(names)}: {direction}", f"signature: {signature}"]
     table = agreement(
         ratings.human,
@@ -124,7 +127,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _read(arguments: argparse.Namespace) -> Ratings:
-    """The ratings that the arguments name, checked, and such that higher is better."""
+    """Read the ratings named by the arguments; negate metrics for which lower is better."""
     from infolm_metric.meta_evaluation import read_ratings
 
     ratings = read_ratings(
@@ -139,8 +142,8 @@ def _read(arguments: argparse.Namespace) -> Ratings:
     for name in arguments.lower_is_better:
         if name not in ratings.metrics:
             raise ValueError(
-                f"--lower-is-better {name}: no such metric column; there are "
-                f"{', '.join(map(repr, ratings.metrics)) or 'none; name them with --scores'}"
+                f"--lower-is-better {name}: no such metric column; the data has "
+                f"{', '.join(map(repr, ratings.metrics)) or 'none; name columns with --scores'}"
             )
     negative_grids = {name: -ratings.metrics[name] for name in arguments.lower_is_better}
     return replace(ratings, metrics={**ratings.metrics, **negative_grids})
@@ -149,10 +152,10 @@ def _read(arguments: argparse.Namespace) -> Ratings:
 def _score(
     settings: Any, ratings: Ratings, arguments: argparse.Namespace
 ) -> tuple[list[np.ndarray], Result]:
-    """The metric's grid of each score, negated where lower is better, and its result."""
+    """Return a grid per score, negated if lower is better, and the result of the metric."""
     import numpy as np
 
-    # The texts of a sample together: their references are read once.
+    # Group texts by sample, so that shared references are encoded once.
     order = np.argsort(ratings.indices[:, 1], kind="stable")
     ranks = np.argsort(order)
     side = "sources" if getattr(arguments, "source_column", None) else "references"

@@ -1,8 +1,9 @@
-"""`infolm idf`: count a corpus and save the table of inverse document frequencies.
+"""`infolm idf`: compute the inverse document frequencies of a corpus and save them.
 
-A plain text file holds one document per line; from a table (.jsonl, .ndjson, .csv, .tsv, .parquet)
-one column is taken, and each text of a list is a document. Texts are truncated as in scoring: use
-the same model, --max-length and --long-text. Then: infolm score --idf TABLE ...
+CORPUS is plain text with one document per line, or a table (.jsonl, .ndjson, .csv, .tsv, .parquet)
+with one column of texts or lists of texts; each text is a document. Use the model, --max-length and
+--long-text with which you will score, because texts are truncated as in scoring. To use the
+result, run infolm score --idf FILE.
 
 For example:
   infolm idf references.txt more.jsonl --column summary --model bundled -o references.idf
@@ -16,26 +17,27 @@ from infolm_metric import metrics
 from infolm_metric.commands import options
 from infolm_metric.core.settings import field_types
 
-READING = ("model_revision", "max_length", "long_text", "tokenize_processes")
-USAGE = "infolm idf [options] CORPUS [CORPUS ...] -o TABLE"
+TOKENIZATION_FIELDS = ("model_revision", "max_length", "long_text", "tokenize_processes")
+USAGE = "infolm idf [options] CORPUS [CORPUS ...] -o FILE"
 
 
 def add_options(parser: argparse.ArgumentParser, types: options.SettingsTypes) -> None:
     """Add the options of the command."""
     options.add_corpus(parser)
     options.add_metric(parser, types, scores=False)
-    options.add_settings(parser, types, READING)
+    options.add_settings(parser, types, TOKENIZATION_FIELDS)
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Count the documents of the files, save the table, and print its size."""
+    """Count the documents of the corpus, save the table and print its size."""
     texts = options.read_corpus(arguments)
     if "idf" not in field_types(metrics.find(arguments.metric).settings_type()):
-        raise ValueError(f"{arguments.metric} has no use for a table: it weighs no tokens")
+        raise ValueError(
+            f"--metric {arguments.metric} has no token weights; use infolm or baryscore"
+        )
     settings = options.read_settings(arguments.metric, arguments, idf="references")
-    # load_dataset is not used, because its text loader also splits at lone carriage returns and
-    # keeps byte order marks, and its CSV loader takes "NA" for a missing value. It would also cache
-    # the files, and a changed file must be counted again.
+    # Not load_dataset: its text loader splits at lone carriage returns and keeps byte order marks,
+    # its CSV loader reads "NA" as a missing value, and its cache could hide changes of a file.
     statistics = options.make_scorer(settings).count({"references": texts}, settings)
     table = statistics.tables["references"]
     table.save(arguments.output)

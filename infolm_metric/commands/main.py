@@ -1,11 +1,14 @@
-"""The command line, `infolm`. Each command is a module with USAGE, add_options and run.
+"""Command line `infolm`: parses the arguments, runs a command and reports its errors.
 
-Results go to standard output; warnings, progress and errors to standard error. Exit codes: 0
+A command is a module of this package with USAGE, add_options and run; the rest of its docstring
+after the first line ends its help.
+
+Results go to standard output; warnings, progress and errors go to standard error. Exit codes: 0
 success; 1 failure while running, such as a missing model; 2 wrong arguments or input; 130
 interrupted; 141 broken pipe.
 
-The commands import torch, transformers, datasets and evaluate only when they need them, so that
-help and messages about wrong arguments or files appear without delay.
+Commands import torch, transformers, datasets and evaluate only when needed, so that help and
+messages about wrong arguments or files appear without delay.
 """
 
 from __future__ import annotations
@@ -30,31 +33,31 @@ from infolm_metric.metrics import METRICS, find
 FAILED, WRONG_INPUT, INTERRUPTED, BROKEN_PIPE = 1, 2, 130, 141
 COMMANDS = {
     "score": "score texts against references",
-    "compare": "compare systems, with intervals and significance",
+    "compare": "compare systems, with confidence intervals and significance tests",
     "correlate": "correlate metrics with human scores",
-    "select": "choose among candidates the one that the others agree with most",
-    "attack": "spoil references in twelve ways, as cases for infolm robustness",
-    "robustness": "tell which attacks metrics notice",
-    "idf": "count inverse document frequencies, and save them",
-    "baseline": "score unrelated texts, to tell what a score means",
+    "select": "select the best of several candidates by minimum Bayes risk",
+    "attack": "perturb references in twelve ways, as test cases for infolm robustness",
+    "robustness": "measure how often metrics detect attacks",
+    "idf": "compute the inverse document frequencies of a corpus",
+    "baseline": "score unrelated texts, as a baseline for interpreting and rescaling scores",
     "register": 'make evaluate.load("infolm") work from any folder',
 }
 HELP = """\
 usage: infolm COMMAND [options]
 
-Compares texts with references through what a language model makes of them.
+Score generated text against references with metrics based on language models.
 
 commands:
 {}
 
-infolm COMMAND --help shows the options of a command, infolm --version the version.
+Run infolm COMMAND --help for the options of a command, infolm --version for the version.
 """
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run `infolm` with these arguments (default: of the process) and return its exit code.
+    """Run `infolm` and return its exit code; `argv` defaults to the arguments of the process.
 
-    >>> main(["score", "a text without a reference"])  # says so on standard error
+    >>> main(["score", "a text without a reference"])  # prints the error to standard error
     2
     """
     program, interrupts = argv is None, list[int]()
@@ -62,24 +65,24 @@ def main(argv: Sequence[str] | None = None) -> int:
         argv = sys.argv[1:]
         _write_utf8()
         signal.signal(signal.SIGINT, lambda *_: _interrupt(interrupts))
-        # Imports create a million permanent objects, and Python's repeated search for garbage
-        # among them takes a third of the start.
+        # Imports create a million permanent objects, and repeated garbage collection over them
+        # takes a third of the startup time.
         gc.set_threshold(300_000)
     try:
         code = _run(argv)
-        if interrupts:  # a library swallowed the interrupt while it was being imported
+        if interrupts:  # a library may have swallowed the interrupt during its import
             raise KeyboardInterrupt
-        if sys.stdout:  # which may be closed
+        if sys.stdout:  # None if closed
             sys.stdout.flush()
         if program:
-            gc.freeze()  # a last search for garbage would take a second
+            gc.freeze()  # the final garbage collection would take a second
         return code
-    except OSError as error:  # of standard output
-        # Otherwise the interpreter complains that it cannot flush the rest of the buffer.
+    except OSError as error:  # from standard output
+        # Prevents a second error when the interpreter flushes the rest of the buffer at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if isinstance(error, BrokenPipeError):
             return BROKEN_PIPE
-        reason = f"{error.strerror}; see that it has room"
+        reason = f"{error.strerror}; check the free disk space"
         print(f"infolm: error: cannot write standard output: {reason}", file=sys.stderr)
         return FAILED
     except KeyboardInterrupt:
@@ -88,9 +91,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _write_utf8() -> None:
-    """Write UTF-8 to files and pipes in any locale; escape characters unknown to a terminal."""
+    """Use UTF-8 for files and pipes in any locale; escape characters that a terminal lacks."""
     for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):  # and not None, because it is closed
+        if isinstance(stream, io.TextIOWrapper):  # None if closed
             encoding = None if stream.isatty() else "utf-8"
             stream.reconfigure(encoding=encoding, errors="backslashreplace")
 
@@ -101,7 +104,7 @@ def _interrupt(interrupts: list[int]) -> NoReturn:
 
 
 def _run(argv: Sequence[str]) -> int:
-    """Run a command and return its exit code; an error is shown as one message."""
+    """Run a command and return its exit code; print an error as a single message."""
     name, *words = argv or ["--help"]
     if name in ("-h", "--help"):
         lines = (f"  {command:<12}{summary}" for command, summary in COMMANDS.items())
@@ -134,19 +137,19 @@ def _run(argv: Sequence[str]) -> int:
 
 
 def _show_warning(message: Warning | str, *location: Any, **stream: Any) -> None:
-    """Show a warning without the line of code that raised it."""
+    """Print a warning without the line of code that raised it."""
     print(f"infolm: warning: {str(message).removeprefix('infolm: ')}", file=sys.stderr)
 
 
 def _parse(name: str, command: Any, words: Sequence[str]) -> argparse.Namespace:
-    """Parse the arguments of a command; options may follow texts, unless -- ends them."""
+    """Parse the arguments of a command; options may follow texts, up to a `--`."""
     parser = _Parser(
         prog=f"infolm {name}",
         usage=command.USAGE,
         description=f"{COMMANDS[name][0].upper()}{COMMANDS[name][1:]}.",
         epilog=(command.__doc__ or "").partition("\n\n")[2],
         formatter_class=_Help,
-        allow_abbrev=False,  # a new flag must break none
+        allow_abbrev=False,  # a new flag could make an abbreviation ambiguous
         add_help=False,
     )
     command.add_options(parser, chosen_settings(words))
@@ -165,7 +168,7 @@ def _parse(name: str, command: Any, words: Sequence[str]) -> argparse.Namespace:
 
 
 def _metrics_with(flag: str, command: Any) -> list[str]:
-    """Return the names of the metrics for which the command has an option."""
+    """Return the names of the metrics with which the command accepts a flag."""
     names = []
     for name in METRICS:
         parser = argparse.ArgumentParser(add_help=False)
@@ -176,7 +179,7 @@ def _metrics_with(flag: str, command: Any) -> list[str]:
 
 
 class _Help(argparse.RawDescriptionHelpFormatter):
-    """Help with lines of 100 characters, in which only the last flag shows the value."""
+    """Formatter of help: 100 characters per line, and one placeholder for all aliases of a flag."""
 
     def __init__(self, prog: str) -> None:
         super().__init__(prog, max_help_position=27, width=100)
@@ -189,9 +192,9 @@ class _Help(argparse.RawDescriptionHelpFormatter):
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
-        """Print the message in one line, without the usage, and exit."""
+        """Print the message on one line, without the usage, and exit."""
         argument, _, problem = message.partition(": ")
         if problem.startswith("expected"):
             flag = argument.split("/")[-1].removeprefix("argument ")
-            message += f"; a value that begins with a dash is given as {flag}=VALUE"
+            message += f"; pass a value that starts with a dash as {flag}=VALUE"
         self.exit(WRONG_INPUT, f"{self.prog}: error: {message}\n")

@@ -1,4 +1,4 @@
-"""Options that the commands share: metrics, columns, corpora and outputs, and their checks."""
+"""Options shared by the commands: metrics, columns, corpora and outputs, with their checks."""
 
 from __future__ import annotations
 
@@ -18,10 +18,11 @@ if TYPE_CHECKING:
     from infolm_metric.core.scorer import Scorer
 
 STANDARD_OUTPUT = "-"
-COMBINED = "combine_with"  # the setting that names another metric
+COMBINED = "combine_with"
+"""Setting that names the other metric of a combination."""
 IDF_OF_COMBINED = (
-    "token weights of the metric in --combine-with: references, separate, none, bundled or a file "
-    "of infolm idf (default: none)"
+    "token weights of the metric in --combine-with: references, separate, none, bundled, or a file "
+    "written by infolm idf (default: none)"
 )
 Group = argparse._ArgumentGroup
 SettingsTypes = Sequence[type[Settings]]
@@ -31,9 +32,10 @@ SettingsTypes = Sequence[type[Settings]]
 
 
 def chosen_settings(words: Sequence[str]) -> list[type[Settings]]:
-    """Return the settings types of the metrics in --metric, the last first, before parsing.
+    """Return the settings types of the metrics named by --metric, the last one first.
 
-    Returns the default metric's if no known metric is named.
+    The options of a command depend on them, so they are determined before parsing. If no known
+    metric is named, the default metric is used.
 
     >>> [settings.metric for settings in chosen_settings(["--metric=menli", "a text", "another"])]
     ['menli']
@@ -52,10 +54,10 @@ def add_metric(
     multiple: bool = False,
     scores: bool = True,
 ) -> None:
-    """Add the options for the metric (or metrics), its model and, with `scores`, its scores."""
+    """Add the options for the metric (or metrics), the model and, with `scores`, the scores."""
     group = parser.add_argument_group("metric")
     default = f"default: {metrics.DEFAULT}{'; repeat for several' if multiple else ''}"
-    text = f"{', '.join(metrics.METRICS)} ({default}); --help shows its settings"
+    text = f"{', '.join(metrics.METRICS)} ({default}); add --help for its settings"
     choices = list(metrics.METRICS)
     if multiple:
         add_repeated(group, "--metric", choices=choices, help=text)
@@ -72,18 +74,18 @@ def add_settings(
     names: Container[str] | None = None,
     running: Group | None = None,
 ) -> None:
-    """Add the options of every command, and all other settings or the ones in `names`."""
+    """Add the options of every command, and the settings in `names` (default: all)."""
     group = running or parser.add_argument_group("running")
-    group.add_argument("-q", "--quiet", action="store_true", help="no progress bar")
-    group.add_argument("--verbose", action="store_true", help="show where an error was raised")
-    group.add_argument("-h", "--help", action="help", help="show this")
+    group.add_argument("-q", "--quiet", action="store_true", help="hide the progress bar")
+    group.add_argument("--verbose", action="store_true", help="show the traceback of an error")
+    group.add_argument("-h", "--help", action="help", help="show this help")
     if types:
         title = f"more settings of {' and '.join(settings.metric for settings in types)}"
         _add_fields(parser.add_argument_group(title), types, names)
 
 
 def _add_fields(group: Group, types: SettingsTypes, names: Container[str] | None) -> None:
-    """Add options for settings; flags that exist already are skipped."""
+    """Add options for settings; skip existing flags."""
     actions = group._option_string_actions
     for settings in types:
         for field in fields.ordered_fields(settings):
@@ -95,7 +97,7 @@ def _add_fields(group: Group, types: SettingsTypes, names: Container[str] | None
 
 
 def read_settings(name: str, arguments: argparse.Namespace, **defaults: Any) -> Any:
-    """Return the settings of a metric from the command line, with `defaults` for options not given.
+    """Return the settings of a metric from the arguments, with `defaults` for missing options.
 
     >>> read_settings("infolm", argparse.Namespace(metric="infolm", temperature=1.5)).temperature
     1.5
@@ -110,9 +112,9 @@ def read_settings(name: str, arguments: argparse.Namespace, **defaults: Any) -> 
 
 
 def _with_idf(settings: Any, idf: Any, names: Sequence[str]) -> Any:
-    """Return the settings of a combination with `idf` as the other metric's token weights.
+    """Return the settings with `idf` as the token weights of the other metric in a combination.
 
-    Raises ValueError if none of the metrics in `names` can use `idf`.
+    Raises ValueError if `idf` does not apply to any of the metrics in `names`.
     """
     if idf is None or not hasattr(settings, COMBINED):
         return settings
@@ -120,14 +122,14 @@ def _with_idf(settings: Any, idf: Any, names: Sequence[str]) -> Any:
         return settings.replace(**{COMBINED: settings.other.replace(idf=idf)})
     if all(hasattr(metrics.find(name).settings_type(), COMBINED) for name in names):
         raise ValueError(
-            f"--idf {idf} needs a metric that weights tokens, and {settings.metric} does not; add "
-            "--combine-with NAME"
+            f"--idf {idf} requires a metric with token weights, and {settings.metric} has none; "
+            "add --combine-with NAME"
         )
     return settings
 
 
 def make_scorer(settings: Any) -> Scorer:
-    """Return a scorer with these settings; imports torch."""
+    """Return a scorer with these settings; import torch."""
     return metrics.find(settings.metric).scorer_type()(settings)
 
 
@@ -140,42 +142,48 @@ def progress_enabled(quiet: bool) -> bool:
 
 
 def add_repeated(group: Group, *flags: str, metavar: str = "NAME", **keywords: Any) -> None:
-    """Add an option that can be repeated; its default is an empty list."""
+    """Add a repeatable option, by default an empty list."""
     group.add_argument(*flags, action="append", default=[], metavar=metavar, **keywords)
 
 
 def add_references(group: Group, **keywords: Any) -> None:
     """Add the option for files of references."""
-    text = "plain text with as many lines; repeat for several references each"
+    text = "plain text, one reference per line; repeat for several per candidate"
     add_repeated(group, "-r", "--references", metavar="FILE", help=text, **keywords)
 
 
 def add_columns(group: Group, types: SettingsTypes = (), candidates: bool = True) -> None:
-    """Add options that name columns, with a column of sources if a metric takes sources."""
+    """Add options that name columns, including sources if a metric takes them."""
     if candidates:
-        text = f"(default: {' or '.join(tables.CANDIDATE_COLUMNS)})"
+        text = f"column of candidates (default: {' or '.join(tables.CANDIDATE_COLUMNS)})"
         group.add_argument("--candidate-column", metavar="NAME", help=text)
-    text = f"repeat for several (default: {' or '.join(tables.REFERENCE_COLUMNS)})"
+    text = f"column of references; repeatable (default: {' or '.join(tables.REFERENCE_COLUMNS)})"
     add_repeated(group, "--reference-column", help=text)
     if any(settings.takes_sources for settings in types):
-        text = "of sources, in place of references"
+        text = "column of sources to score against, instead of references"
         group.add_argument("--source-column", metavar="NAME", help=text)
 
 
 def target_columns(arguments: argparse.Namespace) -> list[str]:
-    """Return the names of the columns of references, or of sources in their place."""
+    """Return the names of the columns of references, or of the column of sources."""
     source, references = getattr(arguments, "source_column", None), arguments.reference_column
     if source and references:
         raise ValueError(
-            f"give --reference-column or --source-column, not both, got --source-column {source}"
+            f"--source-column {source} cannot be combined with --reference-column; use one of them"
         )
     return [source] if source else references
 
 
 def add_resampling(group: Group) -> None:
     """Add the options for resampling."""
-    group.add_argument("--resamples", type=int, default=1000, metavar="N", help="(default: 1000)")
-    group.add_argument("--seed", type=int, default=0, metavar="N", help="of them (default: 0)")
+    group.add_argument(
+        "--resamples",
+        type=int,
+        default=1000,
+        metavar="N",
+        help="number of resamples (default: 1000)",
+    )
+    group.add_argument("--seed", type=int, default=0, metavar="N", help="random seed (default: 0)")
 
 
 def check_resampling(arguments: argparse.Namespace) -> None:
@@ -185,20 +193,21 @@ def check_resampling(arguments: argparse.Namespace) -> None:
 
 
 def add_corpus(parser: argparse.ArgumentParser) -> Group:
-    """Add the options for a corpus and the file that is made from it; return their group."""
+    """Add the options for a corpus and the resulting file; return their group."""
     group = parser.add_argument_group("corpus and output")
-    text = "plain text or tables; - is plain text on standard input"
+    text = "plain text files or tables; - reads plain text from standard input"
     group.add_argument("corpus", nargs="+", metavar="CORPUS", help=text)
-    group.add_argument("--column", metavar="NAME", default="text", help="of tables (default: text)")
-    group.add_argument("-o", "--output", metavar="FILE", required=True, help="file to save to")
+    text = "column of tables (default: text)"
+    group.add_argument("--column", metavar="NAME", default="text", help=text)
+    group.add_argument("-o", "--output", metavar="FILE", required=True, help="output file")
     return group
 
 
 def read_corpus(arguments: argparse.Namespace) -> Iterator[str]:
-    """Check the corpus files and the output, and return an iterator over all texts."""
+    """Check the corpus files and the output; return an iterator over all texts."""
     files.check_exists(arguments.corpus)
     if arguments.output == STANDARD_OUTPUT:
-        raise ValueError("standard output cannot hold this; name a file with -o")
+        raise ValueError("the result cannot go to standard output; name a file with -o")
     files.check_writable(arguments.output, arguments.corpus)
     return (
         text for path in arguments.corpus for text in tables.read_documents(path, arguments.column)
@@ -209,40 +218,40 @@ def read_corpus(arguments: argparse.Namespace) -> Iterator[str]:
 
 
 def add_output(group: Group, tables: bool = True) -> None:
-    """Add the options for the output and, with `tables`, its format."""
+    """Add the options for the output file and, with `tables`, for the format."""
     if tables:
         add = group.add_mutually_exclusive_group().add_argument
-        add("--json", action="store_true", help="every number, as one JSON object")
+        add("--json", action="store_true", help="print all results as one JSON object")
         layout: dict[str, Any] = {"dest": "layout", "const": markdown, "default": aligned}
-        add("--markdown", action="store_const", **layout, help="tables in Markdown")
-    text = "write to a file"
+        add("--markdown", action="store_const", **layout, help="print Markdown tables")
+    text = "output file (default: standard output)"
     group.add_argument("-o", "--output", metavar="FILE", default=STANDARD_OUTPUT, help=text)
 
 
 def check_output(arguments: argparse.Namespace, *inputs: str) -> None:
-    """Raise ValueError if an input does not exist, or the output cannot be created."""
+    """Raise ValueError if an input is missing or the output cannot be created."""
     files.check_exists(inputs)
     if arguments.output != STANDARD_OUTPUT:
         values = [value for name, value in vars(arguments).items() if name != "output"]
         lists = [value if isinstance(value, list) else [value] for value in values]
         words = [word for words in lists for word in words if isinstance(word, str)]
-        # Most words are not files, but texts of any length or names, such as a metric's.
+        # Most words are texts of any length, or names such as "infolm", rather than files.
         paths = [word for word in words if os.path.isfile(os.path.expanduser(word))]
         files.check_writable(arguments.output, [*inputs, *paths])
 
 
 def write(lines: Iterable[str], output: str) -> None:
-    """Write the lines to the file, or to standard output if it is "-"."""
+    """Write lines to the file `output`, or to standard output if it is "-"."""
     text = "".join(f"{line}\n" for line in lines)
     if output != STANDARD_OUTPUT:
-        # A lone surrogate, as in a file's name, becomes an escape, as on standard output.
+        # Lone surrogates, as in file names, are escaped, as on standard output.
         files.write_whole(output, [text.encode(errors="backslashreplace")])
-    elif sys.stdout:  # which may be closed
+    elif sys.stdout:  # None if closed
         sys.stdout.write(text)
 
 
 def aligned(header: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> list[str]:
-    """Return the lines of a table with aligned columns; the first `left` are flush left.
+    """Return the lines of a table with aligned columns, the first `left` of them to the left.
 
     >>> aligned(["metric", "r"], [["BLEU", "0.5"]])
     ['metric    r', 'BLEU    0.5']
@@ -254,7 +263,7 @@ def aligned(header: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1)
 
 
 def markdown(header: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> list[str]:
-    r"""Return the lines of a Markdown table; the first `left` columns are flush left.
+    r"""Return the lines of a Markdown table, with the first `left` columns aligned to the left.
 
     >>> markdown(["metric", "r"], [["a|b", "0.5"]])
     ['| metric | r |', '|---|---:|', '| a\\|b | 0.5 |']

@@ -1,7 +1,7 @@
-"""`infolm register`: lets `evaluate.load("infolm")` find the installed package, also offline.
+"""`infolm register`: make `evaluate.load("infolm")` find the installed package, also offline.
 
-Behind a firewall that drops packets, `evaluate` waits minutes for the Hugging Face Hub before it
-looks at registered metrics. With HF_EVALUATE_OFFLINE=1 it does not ask the Hub.
+`evaluate` queries the Hugging Face Hub before it looks for registered metrics. Behind a firewall
+that drops packets, this takes minutes; set HF_EVALUATE_OFFLINE=1 to skip the query.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ def add_options(parser: argparse.ArgumentParser, types: options.SettingsTypes) -
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Register the metrics with `evaluate`, and print how to load them."""
+    """Register the metrics with `evaluate` and print how to load them."""
     scripts = register()
     for script in scripts.values():
         print(script)
     for name in scripts:
-        print(f'evaluate.load("{name}") now finds the metric, from any folder.')
-    print("Where the Hub cannot be reached, set HF_EVALUATE_OFFLINE=1 to save the wait for it.")
+        print(f'evaluate.load("{name}") now works from any folder.')
+    print("If the Hub is unreachable, set HF_EVALUATE_OFFLINE=1 to avoid waiting for it.")

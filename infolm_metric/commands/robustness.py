@@ -1,7 +1,7 @@
-"""`infolm robustness`: which attacks metrics notice, on the cases that `infolm attack` made.
+"""`infolm robustness`: measure how often metrics detect the attacks made by `infolm attack`.
 
-A setting goes to the metrics that have it; --model bundled stands for each one's own bundled model.
-With idf the corpus is the anchors of the file, each once. Every pair of texts is scored once.
+A setting applies to all metrics that have it; --model bundled selects the bundled model of each
+metric. IDF is computed from the distinct anchors of the file. Repeated pairs are scored once.
 
 For example:
   infolm attack outputs.jsonl -o attacked.jsonl
@@ -25,18 +25,18 @@ if TYPE_CHECKING:
 HEADER = ("kind", "cases", "accuracy", "95% interval", "ties", "sensitivity", "of")
 USAGE = "infolm robustness [options] FILE"
 SCORES = (
-    "another metric's scores against the anchor, in the columns NAME.paraphrase, NAME.adversary, "
-    "NAME.paraphrase_adversary; repeat for several"
+    "metric with scores against the anchor in the columns NAME.paraphrase, NAME.adversary and "
+    "NAME.paraphrase_adversary; repeatable"
 )
 
 
 def add_options(parser: argparse.ArgumentParser, types: options.SettingsTypes) -> None:
-    """The options of the command."""
-    group = parser.add_argument_group("what to score")
-    text = "what infolm attack wrote; - is standard input"
+    """Add the options of the command."""
+    group = parser.add_argument_group("test cases")
+    text = "output of infolm attack; - reads it from standard input"
     group.add_argument("file", metavar="FILE", help=text)
     options.add_repeated(group, "--scores", help=SCORES)
-    text = "such a column of which this is true"
+    text = "metric of --scores for which lower is better; repeatable"
     options.add_repeated(group, "--lower-is-better", help=text)
     options.add_metric(parser, types, multiple=True)
     options.add_output(parser.add_argument_group("output"))
@@ -44,11 +44,11 @@ def add_options(parser: argparse.ArgumentParser, types: options.SettingsTypes) -
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Scores the cases and writes what each metric notices."""
+    """Score the cases and write the detection rates of each metric."""
     options.check_output(arguments, arguments.file)
     for name in arguments.lower_is_better:
         if name not in arguments.scores:
-            raise ValueError(f"--lower-is-better {name}: no such column; add --scores {name}")
+            raise ValueError(f"--lower-is-better {name} requires --scores {name}")
     names = arguments.metric or ([] if arguments.scores else [metrics.DEFAULT])
     settings = {name: options.read_settings(name, arguments) for name in names}
 
@@ -68,43 +68,46 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _column(name: str, rows: Sequence[Row], higher_is_better: bool) -> ExternalScores:
-    """The scores in the columns NAME.paraphrase, NAME.adversary and NAME.paraphrase_adversary."""
+    """Return the scores in NAME.paraphrase, NAME.adversary and NAME.paraphrase_adversary."""
     from infolm_metric.meta_evaluation.ratings import parse_score
     from infolm_metric.robustness.suite import SCORED_TEXTS, ExternalScores
 
     columns = [f"{name}.{text}" for text in SCORED_TEXTS]
     for column in columns[:2]:
         if not any(column in row for _, row in rows):
-            raise ValueError(f"no column {column!r}; outside scores need {', '.join(columns)}")
+            raise ValueError(
+                f"no column {column!r}; --scores {name} reads the columns {', '.join(columns)}"
+            )
     scores = [[parse_score(where, key, row.get(key)) for key in columns] for where, row in rows]
     return ExternalScores(name, scores, higher_is_better)
 
 
 def _lines(results: Mapping[str, MetricResult], table: Callable[..., list[str]]) -> Iterator[str]:
-    """A table for each metric, and what the columns are."""
+    """Yield a table per metric, an explanation of the columns, and the signatures."""
     for name, metric in results.items():
         yield from table([name, *HEADER], list(_rows(metric)), left=2)
         yield ""
     yield (
-        "Accuracy: cases in which the paraphrase scores better than the attacked reference; a tie "
-        "is a miss. Sensitivity: texts that score better than the same text attacked, an easier "
-        "test. Intervals: Wilson. Each attack counts alike in the means."
+        "Accuracy: fraction of cases in which the paraphrase scores better than the attacked "
+        "reference; a tie is a miss. Sensitivity: fraction of texts that score better than the "
+        "same text after the attack, an easier test. Intervals: Wilson. Means: all attacks have "
+        "the same weight."
     )
     for name, metric in results.items():
         yield f"{name}: {metric.signature or 'scores from the file'}"
 
 
 def _rows(metric: MetricResult) -> Iterator[list[str]]:
-    """How a metric does on each attack, and on average."""
+    """Yield the results of a metric per attack, then the means."""
     for name, result in metric.attacks.items():
         interval = "-" if result.low is None else f"[{result.low:.1%}, {result.high:.1%}]"
-        accuracy, *shares = map(_percent, (result.accuracy, result.ties, result.sensitivity))
-        yield [name, result.kind, str(result.n), accuracy, interval, *shares, str(result.cases)]
+        accuracy, *rates = map(_percent, (result.accuracy, result.ties, result.sensitivity))
+        yield [name, result.kind, str(result.n), accuracy, interval, *rates, str(result.cases)]
     means = metric.macro("sensitivity")
     for group, mean in metric.macro().items():
         yield ["mean", group, "", _percent(mean), "", "", _percent(means[group]), ""]
 
 
 def _percent(value: float | None) -> str:
-    """The share in percent; a dash where there is none."""
+    """Format a fraction in percent; None becomes a dash."""
     return "-" if value is None else f"{value:.1%}"

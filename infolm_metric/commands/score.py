@@ -1,7 +1,7 @@
-"""`infolm score`: texts against references, from the arguments, files or a data set.
+"""`infolm score`: score texts from arguments, files or a data set against references.
 
-Tables (.jsonl, .ndjson, .csv, .tsv, .parquet) have a column prediction, and one of references: a
-text or a list. Files are UTF-8; .gz is decompressed. Put -- before texts that start with a dash.
+Tables (.jsonl, .ndjson, .csv, .tsv, .parquet) have the columns prediction and references, a text or
+a list of texts. Files are UTF-8, optionally .gz. Put -- before texts that start with a dash.
 
 For example:
   infolm score --model bundled "the candidate text" "the reference text" "another reference"
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 FORMATS = {".jsonl": "job", ".ndjson": "job", ".csv": "table", ".tsv": "table"}
 FORMATS |= {".txt": "summary", "": "summary", ".json": "json"}
 """Output formats by file ending."""
-RESCALED = "1 = the best possible score, 0 = unrelated texts"
+RESCALED = "1 = best possible score, 0 = mean of unrelated texts"
 USAGE = """\
 infolm score [options] TEXT REFERENCE [REFERENCE ...]
        infolm score [options] -c CANDIDATES.txt -r REFERENCES.txt
@@ -49,25 +49,25 @@ def add_options(parser: argparse.ArgumentParser, types: options.SettingsTypes) -
     score_input.add_texts(parser.add_argument_group("texts and files"), types)
     options.add_metric(parser, types)
     add = parser.add_argument_group("output").add_argument
-    add("--per-pair", action="store_true", help="a line for each pair")
-    add("--json", action="store_true", help="all of it, as one JSON object")
-    text = "file; .jsonl: resumable job; .csv, .tsv: table; .json; .txt: summary"
+    add("--per-pair", action="store_true", help="print one line per pair")
+    add("--json", action="store_true", help="print all results as one JSON object")
+    text = "output: .jsonl (resumable job), .csv, .tsv, .json or .txt (summary)"
     add("-o", "--output", metavar="FILE", default=STANDARD_OUTPUT, help=text)
-    text = "also 1 = best score, 0 = unrelated texts; FILE of infolm baseline"
+    text = "add scores with 1 = best, 0 = unrelated; FILE: made by infolm baseline"
     add("--rescale-with-baseline", nargs="?", const=True, metavar="FILE", help=text)
     score_input.add_datasets(parser.add_argument_group("columns and data sets"), types)
     running = parser.add_argument_group("running")
     add = running.add_argument
-    add("--restart", action="store_true", help="begin the job of the .jsonl anew")
-    text = "ray: on the cluster of RAY_ADDRESS, or here; -o names a folder, .parquet"
+    add("--restart", action="store_true", help="discard an existing job and start over")
+    text = "ray: use the cluster at RAY_ADDRESS, or this machine; -o FOLDER.parquet"
     add("--engine", choices=("local", "ray"), default="local", help=text)
-    add("--workers", type=int, metavar="N", help="Ray actors at most (default: all)")
+    add("--workers", type=int, metavar="N", help="maximum number of Ray actors (default: no limit)")
     options.add_settings(parser, types, running=running)
 
 
 @dataclass(frozen=True, kw_only=True)
 class ScoreRequest:
-    """Checked call of `infolm score`; `format` is a value of FORMATS, "per pair" or "ray"."""
+    """Checked arguments of `infolm score`; `format` is a value of FORMATS, "per pair" or "ray"."""
 
     source: Source
     settings: Any
@@ -84,7 +84,7 @@ class ScoreRequest:
         source = score_input.parse_source(arguments)
         output_format = _output_format(arguments, source)
         settings = options.read_settings(arguments.metric, arguments)
-        if output_format != "ray":  # which writes a folder, and checks it
+        if output_format != "ray":  # Ray writes a folder, which score_source checks
             options.check_output(arguments, *source.files)
         names = ("output", "rescale_with_baseline", "restart", "workers")
         values = {name: getattr(arguments, name) for name in names}
@@ -93,32 +93,34 @@ class ScoreRequest:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Score the texts that the arguments name, and write the result."""
+    """Score the texts named by the arguments and write the result."""
     request = ScoreRequest.parse(arguments)
     execute = _run_job if request.format in ("job", "ray") else _score_in_memory
     execute(request)
 
 
 def _output_format(arguments: argparse.Namespace, source: Source) -> str:
-    """Return the format of the output; raise ValueError for options that do not fit it."""
+    """Return the format of the output; raise ValueError if other options conflict with it."""
     flags = (arguments.engine == "ray", arguments.json, arguments.per_pair)
     formats = [*compress(("ray", "json", "per pair"), flags)]
     if len(formats) > 1:
-        raise ValueError("give one of --json (it holds each pair), --per-pair and --engine ray")
+        raise ValueError(
+            "--json, --per-pair and --engine ray exclude each other; --json includes all pairs"
+        )
     suffix = PurePath(arguments.output.lower()).suffix
     if suffix not in FORMATS and formats != ["ray"]:
         raise ValueError(
-            f"cannot write {arguments.output}: a name must end in "
-            f"{', '.join(filter(None, FORMATS))} or have no ending; name another file"
+            f"cannot write {arguments.output}: its name must end in "
+            f"{', '.join(filter(None, FORMATS))} or have no ending; rename it"
         )
     output_format = formats[0] if formats else FORMATS[suffix]
     if arguments.restart and output_format != "job":
-        raise ValueError("--restart needs a job: -o SCORES.jsonl")
+        raise ValueError("--restart requires a job; add -o SCORES.jsonl")
     if arguments.workers is not None and output_format != "ray":
-        raise ValueError("--workers needs --engine ray")
+        raise ValueError("--workers requires --engine ray")
     check_at_least("workers", arguments.workers, 1)
     if output_format == "ray" and not source.load:
-        raise ValueError("--engine ray needs --data PATH or --dataset NAME")
+        raise ValueError("--engine ray requires --data PATH or --dataset NAME")
     return output_format
 
 
@@ -136,16 +138,16 @@ def _run_job(request: ScoreRequest) -> None:
         try:
             from infolm_metric.jobs.ray_jobs import score_source
         except ImportError as error:
-            message = "--engine ray needs Ray; install it with: pip install 'ray[data]'"
+            message = "--engine ray requires Ray; run: pip install 'ray[data]'"
             raise ModuleNotFoundError(message) from error
         result = score_source(*pairs, workers=request.workers, **keywords)
     if result.resumed:
-        print(f"infolm: {result.resumed} pairs were there already", file=sys.stderr)
+        print(f"infolm: {result.resumed} pairs had been scored before", file=sys.stderr)
     write(_summary(scorer, result), STANDARD_OUTPUT)
 
 
 def _score_in_memory(request: ScoreRequest) -> None:
-    """Score all pairs together, and write the whole result."""
+    """Score all pairs in one call and write the result."""
     from infolm_metric.core.baselines import most_frequent, resolve_baseline
     from infolm_metric.core.inputs import Pairs
     from infolm_metric.core.results import Summary, mean, warn
@@ -155,7 +157,7 @@ def _score_in_memory(request: ScoreRequest) -> None:
     rows = list(source.rows())
     pairs = Pairs.of(map(source.pair, rows), source.against_sources)
     if not len(pairs):
-        raise ValueError(f"{source.name} has no rows; give one row for each pair")
+        raise ValueError(f"{source.name} has no rows; add one row per pair")
     baseline = resolve_baseline(settings.metric, request.rescale_with_baseline)
     scorer = options.make_scorer(settings)
     if request.format == "table":
@@ -185,11 +187,11 @@ def _score_in_memory(request: ScoreRequest) -> None:
 
 
 def _table(rows: Sequence[Mapping[str, Any]], separator: str) -> Iterator[str]:
-    """Yield the rows as CSV with a header; lists are written as JSON, which can be read again."""
+    """Yield the rows as CSV with a header; lists become JSON, so that they can be read back."""
     from infolm_metric.jobs.resume import finite, json_line
 
     text, names = io.StringIO(), dict.fromkeys(name for row in rows for name in row)
-    # All strings are quoted, because most readers end a row at an unquoted carriage return.
+    # Quotes all strings, because most readers end a row at an unquoted carriage return.
     options: dict[str, Any] = {"lineterminator": "\n", "quoting": csv.QUOTE_NONNUMERIC}
     table = csv.DictWriter(text, names, delimiter=separator, **options)
     table.writeheader()
@@ -200,7 +202,7 @@ def _table(rows: Sequence[Mapping[str, Any]], separator: str) -> Iterator[str]:
 
 
 def _per_pair(columns: Mapping[str, Sequence[float]]) -> Iterator[str]:
-    """Yield tab-separated lines: a header, then each pair's number, from 1, and its scores."""
+    """Yield tab-separated lines: a header, then the number (from 1) and scores of each pair."""
     yield "\t".join(["pair", *columns])
     for number, row in enumerate(zip(*columns.values(), strict=True), 1):
         yield "\t".join([str(number), *(f"{value:.6g}" for value in row)])
@@ -221,7 +223,7 @@ def _summary(scorer: Scorer, result: Summary) -> Iterator[str]:
 
 def _meaning(scorer: Scorer, name: str) -> str:
     """Describe the direction and the bounds of a score."""
-    ends = list(zip(("smallest", "largest"), scorer.bounds(scorer.settings, name), strict=True))
+    ends = list(zip(("minimum", "maximum"), scorer.bounds(scorer.settings, name), strict=True))
     better, words = "lower is better", list[str]()
     if scorer.higher_is_better:
         ends, better = ends[::-1], "higher is better"
@@ -231,7 +233,7 @@ def _meaning(scorer: Scorer, name: str) -> str:
         elif math.isfinite(value):
             words.append(f"{end} {value:.6g}")
         elif scorer.perfect_score_label:
-            words.append(f"no {end} value")
+            words.append(f"no {end}")
     return "; ".join(filter(None, [better, ", ".join(words)]))
 
 
@@ -243,13 +245,13 @@ def _verdict(scorer: Scorer, name: str, result: Summary, stats: BaselineStats) -
     higher = scorer.higher_is_better
     verdict = stats.verdict(result.means[name], scorer.bounds(scorer.settings, name)[int(higher)])
     if not is_reliable(result.counts):
-        verdict = "not to be judged: the model had too little that it can read"
+        verdict = "not assessed: too many texts are too short or out of domain"
     elif verdict != "a copy":
-        # Not for MENLI, because a candidate that follows from its reference tends to be correct.
+        # Not for MENLI: a candidate that is entailed by its reference tends to be correct.
         close = verdict in VERDICTS and not higher
-        verdict += " unrelated texts" + ("; close does not mean correct" if close else "")
+        verdict += " unrelated texts" + (" (close does not mean correct)" if close else "")
     return (
-        f"unrelated texts: {stats.mean:.3g}, eight in ten between {stats.deciles[0]:.3g} and "
-        f"{stats.deciles[-1]:.3g} ({stats.pairs} pairs of the {stats.source}); "
+        f"unrelated texts: mean {stats.mean:.3g}, 80% between {stats.deciles[0]:.3g} and "
+        f"{stats.deciles[-1]:.3g} ({stats.pairs} pairs, baseline of the {stats.source}); "
         f"{'this pair' if result.pairs == 1 else 'the mean'} is {verdict}"
     )

@@ -1,4 +1,4 @@
-"""Input of `infolm score`: texts, files or a data set, and the options that name them."""
+"""Input of `infolm score`: texts, files or a data set, and their options."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ from infolm_metric.core import tables
 from infolm_metric.core.files import STANDARD_INPUT, label
 from infolm_metric.core.tables import Source, resembles_file
 
-INPUT_MODES = "texts as arguments, -c FILE and -r FILE, or --data FILE"
+INPUT_MODES = "texts as arguments, -c FILE and -r FILE, --data FILE, or --dataset NAME"
 DATASET_OPTIONS = {
-    "--dataset": "a name on the Hub, a folder of data files, or one of save_to_disk",
-    "--dataset-config": "its configuration, if several",
-    "--dataset-revision": "its branch, tag or commit",
-    "--split": "its split (default: the only one)",
+    "--dataset": "Hub name, folder of data files, or folder written by save_to_disk",
+    "--dataset-config": "configuration of the data set, if it has several",
+    "--dataset-revision": "branch, tag or commit of the data set",
+    "--split": "split of the data set (default: the only split)",
 }
 
 
 def add_texts(group: options.Group, types: options.SettingsTypes) -> None:
     """Add the options for texts and files."""
     add = group.add_argument
-    text = "the candidate, then its references; alone: a table, as with --data"
+    text = "candidate, then its references; a single file name is a table"
     add("texts", nargs="*", metavar="TEXT", help=text)
-    text = "plain text, one on a line; - is standard input"
+    text = "plain text, one candidate per line; - reads standard input"
     add("-c", "--candidates", metavar="FILE", help=text)
     options.add_references(group)
     if types[0].takes_sources:
-        text = "in the place of -r: what the candidates were made from"
+        text = "plain text, one source per line, to score against instead of -r"
         add("--sources", metavar="FILE", help=text)
-    add("--data", metavar="FILE", help="table of candidates and references; - is JSON Lines")
+    add("--data", metavar="FILE", help="table; - reads JSON Lines from standard input")
 
 
 def add_datasets(group: options.Group, types: options.SettingsTypes) -> None:
@@ -39,13 +39,14 @@ def add_datasets(group: options.Group, types: options.SettingsTypes) -> None:
     options.add_columns(group, types)
     for flag, text in DATASET_OPTIONS.items():
         group.add_argument(flag, metavar="NAME", help=text)
-    group.add_argument("--streaming", action="store_true", help="do not download it first")
+    group.add_argument("--streaming", action="store_true", help="read without downloading first")
 
 
 def parse_source(arguments: argparse.Namespace) -> Source:
-    """Return the pairs that the arguments name. Nothing is read yet.
+    """Return the source of pairs named by the arguments, without reading it.
 
-    Raises ValueError unless exactly one input mode is used. A single table is the mode --data.
+    A single argument that names a file is treated as --data. Raises ValueError unless exactly one
+    input mode is used.
     """
     texts, table = arguments.texts, arguments.data
     path = texts[0] if len(texts) == 1 and not (arguments.as_texts or table) else ""
@@ -54,7 +55,7 @@ def parse_source(arguments: argparse.Namespace) -> Source:
     references = arguments.references
     if sources := getattr(arguments, "sources", None):
         if references:
-            raise ValueError(f"give -r FILE or --sources FILE, not both, got --sources {sources}")
+            raise ValueError(f"--sources {sources} cannot be combined with -r; use one of them")
         references = [sources]
     parallel = [*filter(None, [arguments.candidates]), *references]
     check_input_mode(arguments, texts, table, parallel)
@@ -80,30 +81,30 @@ def parse_source(arguments: argparse.Namespace) -> Source:
 def check_input_mode(
     arguments: argparse.Namespace, texts: list[str], table: str | None, parallel: list[str]
 ) -> None:
-    """Raise ValueError unless exactly one input mode is used, with its options only."""
+    """Raise ValueError unless exactly one input mode is used, without options of the others."""
     hint, baseline = "", arguments.rescale_with_baseline
-    if isinstance(baseline, str):  # it may be a text or a table
-        hint = f"; --rescale-with-baseline took {baseline!r} for its FILE: put this option last"
+    if isinstance(baseline, str):  # possibly a text or a table
+        hint = f"; --rescale-with-baseline took {baseline!r} as its FILE: put this option last"
     if (modes := sum(map(bool, (texts, table, arguments.dataset, parallel)))) != 1:
-        problem = "give either" if modes else "nothing to score; give"
-        raise ValueError(f"{problem} {INPUT_MODES}{hint}")
+        problem = "more than one input" if modes else "nothing to score"
+        raise ValueError(f"{problem}; give either {INPUT_MODES}{hint}")
     columns = options.target_columns(arguments)
     if (texts or parallel) and (arguments.candidate_column or columns):
         side = "source" if getattr(arguments, "source_column", None) else "reference"
-        raise ValueError(f"--candidate-column and --{side}-column need --data FILE or --dataset")
+        raise ValueError(f"--candidate-column and --{side}-column require --data or --dataset")
     for flag in ("split", "dataset_config", "dataset_revision", "streaming"):
         if getattr(arguments, flag) and not arguments.dataset:
-            raise ValueError(f"--{flag.replace('_', '-')} needs --dataset NAME")
+            raise ValueError(f"--{flag.replace('_', '-')} requires --dataset NAME")
     if parallel and not (arguments.candidates and parallel[1:]):
-        raise ValueError("give both files: -c FILE with the candidates, -r FILE with references")
+        raise ValueError("-c and -r require each other; give -c CANDIDATES and -r REFERENCES")
     names = [text for text in texts if text not in arguments.as_texts and resembles_file(text)]
     if names:
         typed = ["FILE", "FILE"] if set(names) < set(texts) else texts
         command = " -r ".join([f"infolm score -c {typed[0]}", *typed[1:]])
         raise ValueError(
-            f"{names[0]!r} was taken for a file name; to score files with one text per line: "
-            f"{command}; to score a table: infolm score --data FILE; to score the arguments as "
-            "they are, put -- before them"
+            f"{names[0]!r} looks like a file name; to score files with one text per line, run "
+            f"{command}; to score a table, run infolm score --data FILE; to score the arguments "
+            "as texts, put -- before them"
         )
     if len(texts) == 1:
-        raise ValueError(f"got one text; give the candidate, then at least one reference{hint}")
+        raise ValueError(f"got a candidate without references; add at least one{hint}")

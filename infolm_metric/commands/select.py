@@ -1,8 +1,8 @@
-"""`infolm select`: choose the candidate that agrees best with the other candidates of an input.
+"""`infolm select`: select the best of several candidates by minimum Bayes risk.
 
 FILE is JSON Lines or Parquet with a list of texts in the column candidates, such as samples of a
-model. The choice is written to the column selected (minimum Bayes risk: the best mean score against
-all other candidates). Token weights are uniform unless --idf names a table.
+model. The candidate with the best mean score against all other candidates is written to the column
+selected. Token weights are uniform unless --idf names a file.
 
 For example:
   infolm select samples.jsonl --model bundled -o selected.jsonl
@@ -23,8 +23,10 @@ USAGE = "infolm select [options] FILE"
 def add_options(parser: argparse.ArgumentParser, types: options.SettingsTypes) -> None:
     """Add the options of the command."""
     group = parser.add_argument_group("input and output")
-    group.add_argument("file", metavar="FILE", help="rows of candidates; - is standard input")
-    text = f"of the lists of texts (default: {COLUMN})"
+    group.add_argument(
+        "file", metavar="FILE", help="lists of candidates; - reads JSON Lines from standard input"
+    )
+    text = f"column of candidates (default: {COLUMN})"
     group.add_argument("--candidates-column", metavar="NAME", default=COLUMN, help=text)
     options.add_output(group, tables=False)
     options.add_metric(parser, types)
@@ -32,7 +34,7 @@ def add_options(parser: argparse.ArgumentParser, types: options.SettingsTypes) -
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Choose a candidate in each row, and write the rows with it."""
+    """Select a candidate per row and write the rows with it."""
     options.check_output(arguments, arguments.file)
     settings = options.read_settings(arguments.metric, arguments)
     rows = []
@@ -40,10 +42,12 @@ def run(arguments: argparse.Namespace) -> None:
         candidates = tables.cell(where, row, arguments.candidates_column)
         texts = check_texts(f"{where}: {arguments.candidates_column!r}", candidates)
         if not texts:
-            raise ValueError(f"{where}: {arguments.candidates_column!r} is empty; give candidates")
+            raise ValueError(f"{where}: {arguments.candidates_column!r} is empty; add candidates")
         rows.append((row, texts))
     if not rows:
-        raise ValueError(f"{files.label(arguments.file)} has no rows; give one for each input")
+        raise ValueError(
+            f"{files.label(arguments.file)} has no rows; add one row per list of candidates"
+        )
     from infolm_metric.jobs.resume import json_line
 
     scorer = options.make_scorer(settings)

@@ -1,4 +1,4 @@
-"""The metrics in other frameworks, one file per framework."""
+"""Integrations with other frameworks, one file per framework."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ from typing import Any
 
 @contextmanager
 def require(package: str) -> Iterator[None]:
-    """Raise ImportError with the remedy if an import of an optional library fails.
+    """Raise ImportError with installation instructions if an optional library is missing.
 
     >>> with require("no-such-library"):
     ...     import no_such_library
     Traceback (most recent call last):
-    ImportError: this needs no-such-library, which is not installed: pip install no-such-library
+    ImportError: no-such-library is required but not installed; run: pip install no-such-library
     """
     try:
         yield
     except ModuleNotFoundError as error:
         raise ImportError(
-            f"this needs {package}, which is not installed: pip install {package}"
+            f"{package} is required but not installed; run: pip install {package}"
         ) from error
 
 
 def check_one_score(settings: Any) -> None:
-    """Raise ValueError for settings that ask for several scores, because one number is needed."""
+    """Raise ValueError if the settings request several scores."""
     if settings.several:
         raise ValueError(
-            f"{settings.names_field} must be one name, not a list, where a score is one number, "
+            f"{settings.names_field} must be one name, because this framework expects one score, "
             f"got {list(settings.names)}"
         )

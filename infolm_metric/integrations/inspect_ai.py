@@ -1,6 +1,6 @@
-"""The metrics as scorers of Inspect, which finds this module by its entry point.
+"""Scorers for Inspect, which finds this module through an entry point.
 
-Samples are scored one by one as they finish, so there is no corpus from which to estimate IDF.
+Samples are scored one by one as they finish, so IDF cannot be estimated from them.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ with require("inspect-ai"):
 
 @scorer(metrics=[mean(), stderr()])
 def infolm(**settings: Any) -> Scorer:
-    """Return a scorer by InfoLM of the output against the targets; lower is better.
+    """Score outputs against targets with InfoLM; lower is better.
 
     Args:
         **settings: fields of `InfoLMSettings`; `idf` is False, "bundled" or the path of a table.
@@ -30,7 +30,7 @@ def infolm(**settings: Any) -> Scorer:
 
 @scorer(metrics=[mean(), stderr()])
 def baryscore(**settings: Any) -> Scorer:
-    """Return a scorer by BaryScore of the output against the targets; lower is better.
+    """Score outputs against targets with BaryScore; lower is better.
 
     Args:
         **settings: fields of `BaryScoreSettings`; `idf` is False, "bundled" or the path of a table.
@@ -40,7 +40,7 @@ def baryscore(**settings: Any) -> Scorer:
 
 @scorer(metrics=[mean(), stderr()])
 def menli(**settings: Any) -> Scorer:
-    """Return a scorer by MENLI of the output against the targets; higher is better.
+    """Score outputs against targets with MENLI; higher is better.
 
     Args:
         **settings: fields of `MENLISettings`.
@@ -49,9 +49,9 @@ def menli(**settings: Any) -> Scorer:
 
 
 def sample_scorer(name: str, settings: dict[str, Any]) -> Scorer:
-    """Return Inspect's scorer for a metric; it scores in a thread.
+    """Return an Inspect scorer for a metric, which scores in a thread.
 
-    A sample without a target gets NaN, which Inspect leaves out of means.
+    The score of a sample without a target is NaN, which Inspect excludes from means.
     """
     metric = find(name)
     defaults = {"idf": False} if "idf" in field_types(metric.settings_type()) else {}
@@ -59,14 +59,14 @@ def sample_scorer(name: str, settings: dict[str, Any]) -> Scorer:
     check_one_score(metric_scorer.settings)
     if metric_scorer.settings.idf_sides:
         raise ValueError(
-            "idf must be False, 'bundled' or the path of a table, because samples come one by one "
-            f"and are no corpus to count, got {metric_scorer.settings.idf_sides[0]!r}"
+            "idf must be False, 'bundled' or the path of a table, because samples are scored one "
+            f"by one, got {metric_scorer.settings.idf_sides[0]!r}"
         )
 
     async def score(state: TaskState, target: Target) -> Score:
         output = state.output.completion
         if not any(text.strip() for text in target):
-            reason = f"sample {state.sample_id!r} has no target, and {name} needs a reference"
+            reason = f"sample {state.sample_id!r} has no target; {name} requires a reference"
             return Score(value=math.nan, answer=output, explanation=reason)
         result = await anyio.to_thread.run_sync(metric_scorer.score, [output], [list(target)])
         return Score(value=result[name], answer=output, metadata={"signature": result["signature"]})

@@ -1,7 +1,7 @@
-"""The metrics in lm-evaluation-harness: importing this module registers them.
+"""Metrics for lm-evaluation-harness, registered when this module is imported.
 
-As with BLEU there, references and outputs are collected and the corpus is scored once, at the end,
-with the IDF weights and batches of `compute`.
+As for BLEU, references and outputs are collected, and the corpus is scored at the end in one call,
+so IDF is estimated from all documents.
 """
 
 from __future__ import annotations
@@ -19,23 +19,23 @@ with require("lm-eval"):
     from lm_eval.api.registry import register_aggregation, register_metric
 
 Item: TypeAlias = tuple[list[str], str, dict[str, Any]]
-"""The references of a document, the output, and the settings."""
+"""References of a document, its output, and the settings."""
 
 
 @cache
 def load_scorer(name: str) -> Scorer:
-    """Return the scorer of a metric, which keeps its model from one task to the next."""
+    """Return the scorer of a metric, shared by all tasks so that the model is loaded once."""
     return find(name).scorer_type()()
 
 
 def pass_through(references: Sequence[Any], predictions: Sequence[str], **settings: Any) -> Item:
-    """Return an entry for the score of the corpus.
+    """Return the references, output and settings of a document, to be scored with the corpus.
 
     Args:
-        references: one entry: the document's reference, or a list of its references. Several
-            entries are the references of the document, as recent versions of lm-eval pass them.
-        predictions: one entry, the output for the document.
-        **settings: settings of the metric; the settings of a task's first document apply to all.
+        references: the references of the document; a single entry can be a list of them. Recent
+            versions of lm-eval pass several entries.
+        predictions: the output for the document, as the only entry.
+        **settings: settings of the metric; a task uses the settings of its first document.
 
     Returns:
         The references, the output and the settings.
@@ -52,7 +52,7 @@ def pass_through(references: Sequence[Any], predictions: Sequence[str], **settin
 
 
 def document_metric(name: str) -> Callable[..., Item]:
-    """Return the function that lm-eval calls for each document, which checks its arguments."""
+    """Return the function that lm-eval calls per document; it checks the arguments."""
     checked: list[dict[str, Any]] = []
 
     def check(references: Sequence[Any], predictions: Sequence[str], **settings: Any) -> Item:
@@ -62,7 +62,7 @@ def document_metric(name: str) -> Callable[..., Item]:
                 checked.append(settings)
             return pass_through(references, predictions, **settings)
         except TypeError as error:
-            # After a TypeError lm-eval calls again, with other arguments, and hides the reason.
+            # After a TypeError, lm-eval retries with other arguments and hides the message.
             raise ValueError(f"{name}: {error}") from error
 
     return check
@@ -74,8 +74,8 @@ def aggregation(name: str) -> Callable[[Sequence[Any]], float]:
     def score(items: Sequence[Any]) -> float:
         if isinstance(items[0], int | float):
             raise ValueError(
-                f"{name} got {items[0]!r} in place of texts, as where doc_to_target gives lists; "
-                "give references in process_results, through pass_through"
+                f"{name} got the number {items[0]!r} instead of texts, as happens if doc_to_target "
+                "returns lists; pass references in process_results, with pass_through"
             )
         references, predictions, settings = zip(*items, strict=True)
         scorer = load_scorer(name)

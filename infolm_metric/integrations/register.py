@@ -1,8 +1,8 @@
 """Registration of the metrics with `evaluate`, so that `evaluate.load("infolm")` finds them.
 
 `evaluate.load("infolm")` looks for ./infolm/infolm.py, then on the Hugging Face Hub, and then in
-its cache of module scripts, from which it takes the newest.
-`evaluate.load(str(register()["infolm"]))` never asks the Hub.
+its cache of module scripts, where it selects the newest one.
+`evaluate.load(str(register()["infolm"]))` never queries the Hub.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from infolm_metric.metrics import METRICS, Metric
 def module_script(metric: Metric) -> str:
     """Return the script from which `evaluate` loads a metric of the package.
 
-    `evaluate` copies the script, imports the copy and takes the first metric class in it. The
-    script therefore imports the package's class, with an absolute import, and defines none:
-    instances can be pickled and compared.
+    `evaluate` copies the script, imports the copy and uses the first metric class in it. The script
+    only imports the class of the package, with an absolute import, so that instances can be pickled
+    and compared.
     """
     name, (module, _, kind) = metric.name, metric.evaluate.partition(":")
     return f'''\
@@ -33,16 +33,16 @@ __all__ = ["{kind}"]
 
 
 def register(modules_cache: str | os.PathLike[str] | None = None) -> dict[str, Path]:
-    """Write the module script of each metric to the folder in which `evaluate.load(name)` looks.
+    """Write the module script of each metric to the folder that `evaluate.load(name)` searches.
 
-    Other modules of the same name are kept. Registering again repairs damaged scripts.
+    Other modules with the same names are kept. Registering again repairs damaged scripts.
 
     Args:
-        modules_cache: the folder of evaluate's module scripts; by default the one that evaluate
-            uses, which HF_HOME and HF_MODULES_CACHE change.
+        modules_cache: the folder of module scripts; by default the folder used by `evaluate`, which
+            depends on HF_HOME and HF_MODULES_CACHE.
 
     Returns:
-        The script of each metric, by the metric's name.
+        The script of each metric, by name of the metric.
 
     Raises:
         OSError: the folder cannot be written.
@@ -64,18 +64,18 @@ def register(modules_cache: str | os.PathLike[str] | None = None) -> dict[str, P
     except OSError as error:
         raise OSError(
             f"cannot write the scripts of the metrics to the folder {str(root)!r}: "
-            f"{error.strerror or error}; choose a folder that can be written by HF_MODULES_CACHE, "
-            "or by HF_HOME for all caches of Hugging Face"
+            f"{error.strerror or error}; set HF_MODULES_CACHE to a writable folder, or HF_HOME for "
+            "all caches of Hugging Face"
         ) from error
 
 
 def _write(text: str, metrics: Path, name: str) -> Path:
-    """Write a script below evaluate's folder of metrics, and return its path."""
+    """Write a script below the folder `metrics` of evaluate's cache and return its path."""
     folder = metrics / f"evaluate-metric--{name}" / hashlib.sha256(text.encode()).hexdigest()
     folder.mkdir(parents=True, exist_ok=True)
     for package in (folder, *list(folder.parents)[:3]):
         (package / "__init__.py").touch()
     script = folder / f"{name}.py"
-    # Atomic because others may read it; always written because evaluate takes the newest script.
+    # Atomic, because others may read it. Always written, because evaluate selects the newest one.
     write_whole(script, [text.encode()])
     return script

@@ -1,4 +1,4 @@
-"""The metrics as torchmetrics, for Lightning and custom loops, on any number of ranks."""
+"""Metrics for torchmetrics, Lightning and custom training loops, on any number of ranks."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ with require("torchmetrics"):
 
 
 class TextMetric(torchmetrics.Metric):
-    """Metric that collects texts and scores them together in `compute`, over all calling ranks.
+    """Metric that collects pairs of texts and scores them in `compute`, across all ranks.
 
-    Texts stay on their rank: ranks exchange counts of documents and scores. The state `pairs` is a
-    list of tensors, one per batch, so that torchmetrics can merge, save, window and share it.
+    Texts stay on their rank; ranks exchange document counts and scores. The state `pairs` is a list
+    of tensors, one per batch, which torchmetrics can merge, save, window and share.
 
     Args:
-        model_name_or_path: the model, as in torchmetrics; a setting of the metric.
+        model_name_or_path: a setting of the metric, positional as in torchmetrics.
         process_group: the participating ranks (default: all).
-        **settings: the other settings of the metric.
+        **settings: other settings of the metric.
 
     Raises:
-        TypeError, ValueError: a setting is unknown or wrong; no model is loaded yet.
+        TypeError, ValueError: a setting is unknown or invalid. The model is loaded later.
     """
 
     scorer_type: ClassVar[type[Scorer]]
@@ -49,7 +49,7 @@ class TextMetric(torchmetrics.Metric):
         process_group: dist.ProcessGroup | None = None,
         **settings: Any,
     ) -> None:
-        # distributed_score syncs; every compute calls it, so that no rank waits for a cached one.
+        # Synchronization happens in distributed_score. Without a cache, all ranks reach it.
         super().__init__(
             process_group=process_group, sync_on_compute=False, compute_with_cache=False
         )
@@ -60,27 +60,27 @@ class TextMetric(torchmetrics.Metric):
         self.add_state("pairs", [], dist_reduce_fx="cat")
 
     def update(self, preds: Any, target: Any) -> None:
-        """Keep pairs for `compute`.
+        """Store pairs for `compute`.
 
         Args:
-            preds: a list of strings, possibly empty.
-            target: for each its reference, or a list of its references.
+            preds: list of candidates, possibly empty.
+            target: for each candidate, a reference or a list of references.
 
         Raises:
-            TypeError, ValueError: an argument is wrong.
+            TypeError, ValueError: an argument is invalid.
         """
         pairs = check_pairs(preds, target, allow_empty=True)
-        # A new list, because a loaded checkpoint and `Running` hold the old one.
+        # A new list, because loaded checkpoints and `Running` share the old one.
         self.pairs = [*self.pairs, encode(pairs)]
 
     def compute(self) -> Tensor | dict[str, Tensor]:
-        """Return the mean score of all pairs of all ranks since `reset`.
+        """Return the mean score of all pairs on all ranks since the last `reset`.
 
         Returns:
-            A float tensor, or a dictionary of tensors by name if settings ask for several scores.
+            A float tensor, or a dictionary of tensors by name if settings request several scores.
 
         Raises:
-            TypeError, ValueError, RuntimeError: as for `distributed_score`.
+            TypeError, ValueError, RuntimeError: as in `distributed_score`.
             OSError: the model cannot be found.
         """
         predictions, references = decode(self.pairs)
@@ -89,27 +89,27 @@ class TextMetric(torchmetrics.Metric):
         return self._mean(result)
 
     def forward(self, preds: Any, target: Any) -> Tensor | dict[str, Tensor]:
-        """Keep pairs for `compute`, and return the score of these pairs alone, on this rank.
+        """Store pairs for `compute`, and return the mean score of these pairs on this rank.
 
         Args:
-            preds: as for `update`.
-            target: as for `update`.
+            preds: as in `update`.
+            target: as in `update`.
 
         Returns:
-            As for `compute`.
+            As in `compute`.
         """
         self.update(preds, target)
         score = self._mean(self.scorer.score(preds, target))
-        self._forward_cache: Any = score  # what Lightning logs on a step
+        self._forward_cache: Any = score  # logged by Lightning per step
         return score
 
     def reset(self) -> None:
-        """Forget the pairs; the model is kept."""
-        self.pairs = []  # torchmetrics empties the list, which `Running` still needs
+        """Delete the stored pairs; keep the model."""
+        self.pairs = []  # a new list, because torchmetrics empties the old one, used by `Running`
         super().reset()
 
     def _sync_dist(self, *arguments: Any, **options: Any) -> None:
-        """Keep texts on their rank, because `compute` collects the scores of all ranks."""
+        """Do nothing, because `compute` gathers the scores of all ranks."""
 
     def _mean(self, result: Result) -> Tensor | dict[str, Tensor]:
         means = {
@@ -119,13 +119,13 @@ class TextMetric(torchmetrics.Metric):
 
 
 def encode(pairs: Pairs) -> Tensor:
-    """Return pairs as lines of JSON, uint8 [bytes]."""
+    """Encode pairs as lines of JSON, uint8 [bytes]."""
     lines = "".join(f"{json.dumps(pair)}\n" for pair in pairs)
     return torch.tensor(list(lines.encode()), dtype=torch.uint8, device="cpu")
 
 
 def decode(batches: Iterable[Tensor]) -> tuple[list[str], list[list[str]]]:
-    """Return the predictions and the references of encoded batches, whatever dtype they now have.
+    """Decode batches of any dtype to predictions and references.
 
     >>> decode([encode(Pairs(["A cat."], [["The cat.", "One cat."]]))])
     (['A cat.'], [['The cat.', 'One cat.']])
@@ -136,7 +136,7 @@ def decode(batches: Iterable[Tensor]) -> tuple[list[str], list[list[str]]]:
 
 
 class InfoLM(TextMetric):
-    """InfoLM; lower is better. Settings are those of `InfoLMSettings`.
+    """InfoLM with the settings of `InfoLMSettings`; lower is better.
 
     >>> metric = InfoLM(model_name_or_path="bundled", idf=False)
     >>> metric.update(["The cat sat on the mat."], ["The cat sat on the mat."])
@@ -149,14 +149,14 @@ class InfoLM(TextMetric):
 
 
 class BaryScore(TextMetric):
-    """BaryScore; lower is better. Settings are those of `BaryScoreSettings`."""
+    """BaryScore with the settings of `BaryScoreSettings`; lower is better."""
 
     scorer_type = BaryScorer
     higher_is_better = BaryScorer.higher_is_better
 
 
 class MENLI(TextMetric):
-    """MENLI; higher is better. Settings are those of `MENLISettings`."""
+    """MENLI with the settings of `MENLISettings`; higher is better."""
 
     scorer_type = MENLIScorer
     higher_is_better = MENLIScorer.higher_is_better

@@ -1,1 +1,1 @@
-"""Corpora larger than a call: jobs that go on where they stopped, and Ray."""
+"""Scoring of large corpora: resumable jobs, and Ray."""

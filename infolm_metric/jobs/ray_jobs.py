@@ -1,7 +1,7 @@
-"""Scoring on a Ray cluster: adds scores to a `ray.data.Dataset` of pairs.
+"""Scoring on a Ray cluster: add scores to a `ray.data.Dataset` of pairs.
 
-Blocks stream through actors with a scorer each, as many as the cluster has room for. If document
-frequencies are needed, tasks count all blocks before any pair is scored. Needs the extra `ray`.
+Blocks stream through actors, each with its own scorer. If document frequencies are needed, tasks
+count all blocks before any pair is scored. Requires the extra `ray`.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ from infolm_metric.jobs.resume import check_new_columns, result_columns
 if TYPE_CHECKING:
     from ray.data import Dataset
 
-BATCH = 256  # pairs that an actor scores at a time
-COUNTED = 4096  # pairs that a task counts at a time
+BATCH = 256  # pairs per call of an actor
+COUNTED = 4096  # pairs per counting task
 READERS = {".parquet": "read_parquet", ".jsonl": "read_json"}
-"""Readers of `ray.data` by the ending of a file, or of a folder of files."""
+"""Readers of `ray.data` by the ending of a file or a folder of files."""
 
 
 def score_dataset(
@@ -53,32 +53,33 @@ def score_dataset(
     rescale_with_baseline: Any = False,
     **settings: Any,
 ) -> Dataset:
-    """Return the data set with a column for each score, computed lazily, block by block.
+    """Add a column per score to a data set, computed lazily, block by block.
 
-    The scores equal the scores of one process with all pairs. If document frequencies are needed,
-    as with idf "references" or "separate", this call reads the data set once to count them. Workers
-    write warnings to their own logs.
+    The scores equal the scores of a single process with all pairs. If document frequencies are
+    needed, as with idf "references" or "separate", this call reads the data set once to count
+    them. Workers write warnings to their own logs.
 
     Args:
-        dataset: pairs, with a column of candidates, and columns of references, each a text or a
-            list of texts.
-        metric: the metric's name.
-        candidate_column: the name of the column of candidates; by default "prediction" or
-            "candidate".
-        reference_columns: the names of the columns of references; by default "references" or
-            "reference".
-        source_column: the name of a column of sources in place of references, for a metric that
-            takes sources.
-        workers: maximum number of actors; by default one per GPU of the cluster, or without GPUs
-            (or with device="cpu") one per CPU.
-        batch: pairs scored at a time.
-        rescale_with_baseline: as for `Scorer.score`.
+        dataset: pairs, with a column of candidates and columns of references, each a text or a list
+            of texts.
+        metric: name of the metric.
+        candidate_column: column of candidates; by default "prediction" or "candidate".
+        reference_columns: columns of references; by default "references" or "reference".
+        source_column: column of sources to score against instead of references, if the metric
+            supports sources.
+        workers: maximum number of actors; by default one per GPU of the cluster, or one per CPU if
+            there is no GPU or device="cpu".
+        batch: number of pairs to score together.
+        rescale_with_baseline: as in `Scorer.score`.
         **settings: settings of the metric.
 
+    Returns:
+        The data set with the new columns.
+
     Raises:
-        TypeError, ValueError: a setting is wrong, or a column would be overwritten. Errors in rows,
-            and in workers with another signature than this process, are raised by Ray when the
-            result is read.
+        TypeError, ValueError: a setting is invalid, or a column would be overwritten. When the
+            result is read, Ray raises errors for invalid rows and for workers whose signature
+            differs from this process.
         OSError: the model cannot be loaded.
     """
     scorer = metrics.find(metric).scorer_type()(**settings)
@@ -98,14 +99,14 @@ def score_source(
     workers: int | None = None,
     verbose: bool = False,
 ) -> Summary:
-    """Write a folder of Parquet files with scores, at least one by each worker; warn once.
+    """Write a folder of Parquet files with scores, at least one per worker; warn once.
 
     Args:
-        scorer: the metric, with its settings.
-        source: a data set, or a table or a folder of tables that the cluster reads.
-        output: a folder that does not exist yet.
-        rescale_with_baseline: as for `Scorer.score`.
-        workers: as for `score_dataset`.
+        scorer: the metric with its settings.
+        source: a data set, or a table or folder of tables that the cluster can read.
+        output: a new folder.
+        rescale_with_baseline: as in `Scorer.score`.
+        workers: as in `score_dataset`.
         verbose: show progress.
     """
     assert source.load
@@ -126,7 +127,7 @@ def score_source(
     except ray.exceptions.RayError as error:
         raise _unwrap_error(error) from error
     parquet = pyarrow.dataset.dataset(output, format="parquet")
-    names = parquet.schema.names  # columns of scores follow the columns of the source
+    names = parquet.schema.names  # of the source, then of the scores
     names = names[names.index(scorer.settings.names[0]) :]
     rows, sums = 0, dict.fromkeys(names, 0.0)
     for part in parquet.to_batches(columns=names):
@@ -149,22 +150,20 @@ def check_output(output: str) -> None:
     """Raise ValueError unless the output is a new folder whose name ends in .parquet."""
     if Path(output).suffix.lower() != ".parquet":
         raise ValueError(
-            f"with --engine ray the output is a folder whose name ends in .parquet, got {output!r}"
+            f"with --engine ray, the output must be a folder whose name ends in .parquet, got "
+            f"{output!r}"
         )
     if Path(output).exists():  # Ray would add its files
-        raise ValueError(f"{output} is there; name a folder that is not there yet")
+        raise ValueError(f"{output} already exists; choose a new folder")
 
 
 def _open_files(path: str) -> Dataset:
-    """Return the rows of a Parquet or JSON Lines file, or of a folder of such files.
-
-    A folder without an ending in its name holds Parquet files.
-    """
+    """Open a Parquet or JSON Lines file, or a folder of such files (by default Parquet)."""
     suffix = Path(path).suffix.lower() or (".parquet" if Path(path).is_dir() else "")
     if suffix not in READERS:
         raise ValueError(
-            f"with --engine ray tables are {', '.join(READERS)}, or folders of them, got {path!r}; "
-            "convert it, or score it without --engine ray"
+            f"with --engine ray, a table must be {' or '.join(READERS)}, or a folder of such "
+            f"files, got {path!r}; convert it, or omit --engine ray"
         )
     check_exists([path], again=True)
     read = getattr(ray.data, READERS[suffix])
@@ -172,20 +171,20 @@ def _open_files(path: str) -> Dataset:
 
 
 def start(verbose: bool = False) -> None:
-    """Join the cluster that RAY_ADDRESS names, or start one on this machine."""
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # or Ray reports usage to its makers
+    """Connect to the cluster at RAY_ADDRESS, or start one on this machine."""
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # disables Ray's usage reports
     if not ray.is_initialized():
         ray.init(include_dashboard=False, log_to_driver=False)
-    context = ray.data.DataContext.get_current()  # new data sets copy it
+    context = ray.data.DataContext.get_current()  # copied by new data sets
     context.enable_progress_bars = verbose
     context.execution_options.preserve_order = True
     context.raise_original_map_exception = True
-    # Ray's log of an error fills pages, and the error is raised as well.
+    # Errors are raised; Ray's log of them would fill pages.
     logging.getLogger("ray.data").setLevel(logging.CRITICAL)
 
 
 class Columns(NamedTuple):
-    """Names of the column of candidates and of the columns of references or sources."""
+    """Columns of candidates and of references or sources, and the type of the rows."""
 
     candidate: str | None
     references: tuple[str, ...]
@@ -202,10 +201,9 @@ def _scored(
     baseline: Baseline | None,
     totals: Any = None,
 ) -> tuple[Dataset, CorpusStatistics]:
-    """Return the data set with its scores, and the statistics of its pairs.
+    """Return the data set with scores, and the corpus statistics.
 
-    The scorer is sent to the workers as its class and settings. They report warnings to the actor
-    `totals`, if there is one.
+    Workers receive the class and settings of the scorer, and report warnings to the actor `totals`.
     """
     names = result_columns(scorer.settings, baseline)
     check_new_columns("the data set", dataset.columns() or (), names)
@@ -229,7 +227,7 @@ def _scored(
 
 
 def _count(dataset: Dataset, scorer: Scorer, columns: Columns) -> CorpusStatistics:
-    """Return the corpus statistics of a data set that the scorer's settings require."""
+    """Return the corpus statistics that the settings of the scorer require."""
     if not scorer.settings.idf_sides:
         return CorpusStatistics()
     counts = dataset.map_batches(
@@ -238,16 +236,16 @@ def _count(dataset: Dataset, scorer: Scorer, columns: Columns) -> CorpusStatisti
         batch_format="pyarrow",
         num_cpus=1,
     )
-    # Ray's aggregation is not used, because its actors take longer to start than this addition.
+    # Not Ray's aggregation, whose actors take longer to start than this addition.
     rows = counts.iter_rows()
     statistics = sum((pickle.loads(row["counts"]) for row in rows), CorpusStatistics())
     if not statistics.tables:
-        raise ValueError("the data set has no rows; give one row for each pair")
+        raise ValueError("the data set has no rows; add one row per pair")
     return statistics
 
 
 def _count_batch(rows: pyarrow.Table, scorer: Scorer, columns: Columns) -> dict[str, list[bytes]]:
-    """Return the statistics of a batch, as one row."""
+    """Return the corpus statistics of a batch as one row."""
     statistics = scorer.count(_pairs(rows, columns).texts_by_side, scorer.settings)
     return {"counts": [pickle.dumps(statistics)]}
 
@@ -264,11 +262,11 @@ class _Worker:
     totals: Any
 
     def __call__(self, rows: pyarrow.Table) -> pyarrow.Table:
-        # Checked here, because Ray does not return errors from an actor's constructor.
+        # Checked here, because Ray does not propagate errors of the constructor.
         if difference := self.signature.differences(self.scorer.signature()):
             raise ValueError(
-                f"a worker would score otherwise than the driver: {difference}; give all workers "
-                "the same model and versions"
+                f"a worker's signature differs from the driver's: {difference}; install the same "
+                "model and versions on all workers"
             )
         pairs = _pairs(rows, self.columns)
         settings = self.scorer.settings
@@ -277,7 +275,7 @@ class _Worker:
         check_new_columns("the data set", rows.column_names, scores)
         if self.totals is None:
             warn(result.counts, self.scorer.warning_messages)
-        else:  # wait, because the worker may end after its batch
+        else:  # wait, because the worker may exit after the batch
             ray.get(self.totals.add.remote(result.counts, Counter(pairs.counts)))
         for name, column in scores.items():
             rows = rows.append_column(name, pyarrow.array(column, pyarrow.float64()))
@@ -287,7 +285,7 @@ class _Worker:
 class _Totals:
     """Actor that collects warnings and the number of pairs by number of references.
 
-    A batch that Ray repeats, because a machine was lost, is counted again.
+    Batches that Ray repeats after the loss of a machine are counted twice.
     """
 
     def __init__(self) -> None:
@@ -299,7 +297,7 @@ class _Totals:
         self.references += references
 
     def read(self) -> tuple[Counter[str], Counter[int]]:
-        """Return both totals."""
+        """Return the counts for warnings, and the number of pairs by number of references."""
         return self.counts, self.references
 
 
@@ -316,7 +314,7 @@ def _pairs(rows: pyarrow.Table, columns: Columns) -> Pairs:
 
 
 def _unwrap_error(error: BaseException) -> BaseException:
-    """Return the ValueError, TypeError or OSError that Ray has wrapped, or the error itself."""
+    """Return the ValueError, TypeError or OSError wrapped by Ray, or else the error itself."""
     inner: BaseException | None = error
     while inner is not None:
         if type(inner) in (ValueError, TypeError, OSError):

@@ -1,9 +1,9 @@
-"""Resumable jobs: pairs are scored in chunks, and an interrupted job resumes after the last chunk.
+"""Resumable jobs: score pairs in chunks, and resume an interrupted job after the last chunk.
 
-OUTPUT.part holds the rows of complete chunks, and OUTPUT.job the record of the job. To resume, rows
+OUTPUT.part contains the rows of complete chunks, OUTPUT.job the record of the job. To resume, rows
 after the last complete chunk are dropped, and the pairs of all complete chunks are skipped. At the
-end OUTPUT.part is renamed to OUTPUT. Batches and cached encodings do not cross chunks, so that a
-resumed job writes bitwise the same output, on the same machine, as an uninterrupted one.
+end, OUTPUT.part is renamed to OUTPUT. Neither batches nor cached encodings cross chunks, so that on
+the same machine the output of a resumed job is bitwise identical to an uninterrupted run.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ from infolm_metric.core.signature import Signature
 from infolm_metric.core.tables import Row, Source
 
 CHUNK = 256  # pairs
-COUNTED = 1024  # pairs whose document frequencies are counted at a time
+COUNTED = 1024  # pairs per count of document frequencies
 PAIR = "pair"
-"""Column of a pair's number."""
-RESTART = "name another output, or start again with --restart"
+"""Column with the number of the pair."""
+RESTART = "choose another output, or start over with --restart"
 
 
 @dataclass(frozen=True)
@@ -50,9 +50,9 @@ class JobRecord:
     Attributes:
         signature: signature of the scores.
         digest: hash of all rows of the input.
-        rows: number of rows of the input.
-        done: number of rows that are written.
-        size: their bytes.
+        rows: number of input rows.
+        done: number of rows written.
+        size: number of bytes written.
         sums: sum, minimum and maximum of each column of scores.
         counts: counts for warnings.
     """
@@ -67,7 +67,7 @@ class JobRecord:
 
     @classmethod
     def read(cls, file: Path) -> JobRecord | None:
-        """Read the record in a file; return None if there is no file."""
+        """Read a record from a file; return None if the file does not exist."""
         try:
             if not file.exists():
                 return None
@@ -77,24 +77,25 @@ class JobRecord:
             raise ValueError(f"{file} is not a job record of this version; {RESTART}") from None
 
     def write(self, file: Path) -> None:
-        """Replace the record in a file by this one."""
+        """Write the record to a file, replacing its content."""
         write_text(file, json.dumps(vars(self)) + "\n")
 
     def check(self, job: JobRecord, output: str | os.PathLike[str]) -> None:
-        """Raise ValueError with the differences if the requested job is another one."""
+        """Raise ValueError if the requested job has other settings or another input."""
         if changes := self.signature.differences(job.signature):
             raise ValueError(
-                f"{output} was begun otherwise: {changes}; give the same, or {RESTART}"
+                f"{output} was started with other settings: {changes}; use the same settings, or "
+                f"{RESTART}"
             )
         if (self.rows, self.digest) != (job.rows, job.digest):
             raise ValueError(
-                f"{output} was begun with another input: it had {self.rows} rows (digest "
-                f"{self.digest[:12]}), and has {job.rows} now ({job.digest[:12]}); give the "
-                f"same, or {RESTART}"
+                f"{output} was started with another input: it had {self.rows} rows (digest "
+                f"{self.digest[:12]}) and has {job.rows} now (digest {job.digest[:12]}); use the "
+                f"same input, or {RESTART}"
             )
 
     def means(self) -> dict[str, float]:
-        """Return the mean of each column, clipped to its range because sums are rounded."""
+        """Return the mean of each column, clipped to its range because of rounding errors."""
         return {
             name: min(max(total / self.done, least), most)
             for name, (total, least, most) in self.sums.items()
@@ -111,27 +112,27 @@ def run_job(
     verbose: bool = False,
     chunk: int = CHUNK,
 ) -> Summary:
-    """Write a line of JSON per pair: its number, the columns of the input and its scores.
+    """Write one JSON line per pair, with its number, the input columns and the scores.
 
-    An interrupted job is resumed, and a finished job returns its summary without loading a model.
-    The input is read twice: to check and count it, and to score it.
+    Resumes an interrupted job; returns the summary of a finished job without loading a model. The
+    input is read twice, first to check and count it, then to score it.
 
     Args:
-        scorer: the metric, with its settings.
+        scorer: the metric with its settings.
         source: the pairs.
         output: the file to write.
-        rescale_with_baseline: as for `Scorer.score`.
-        restart: start again, even if there is a job.
+        rescale_with_baseline: as in `Scorer.score`.
+        restart: discard an existing job and start over.
         verbose: show progress.
-        chunk: number of pairs that are scored and written together.
+        chunk: number of pairs to score and write together.
 
     Returns:
         The summary of all scores.
 
     Raises:
-        TypeError, ValueError: a row is wrong, or the input can be read only once; the job has other
-            settings or another input, or is running elsewhere; a job did not write `output`.
-        OSError: the output cannot be written; the complete chunks are kept.
+        TypeError, ValueError: a row is invalid; the input can be read only once; the existing job
+            has other settings or another input, or is running; `output` exists without a job.
+        OSError: the output cannot be written; complete chunks are kept.
 
     >>> import tempfile
     >>> from infolm_metric import InfoLMScorer
@@ -147,17 +148,17 @@ def run_job(
     """
     check_exists(source.files, again=True)
     check_writable(output, source.files)
-    path = Path(os.path.realpath(output))  # a link is kept, and the part is on the target's disk
+    path = Path(os.path.realpath(output))  # keeps a link, with the part on the disk of its target
     part, record = Path(f"{path}.part"), Path(f"{path}.job")
-    settings = scorer.settings.without_reuse()  # nothing may cross a chunk
+    settings = scorer.settings.without_reuse()  # encodings must not cross chunks
     baseline = resolve_baseline(settings.metric, rescale_with_baseline)
     bar = partial(tqdm, unit="pair", disable=not verbose)
     with _locked(path):
         job = None if restart else JobRecord.read(record)
         if job and not part.exists() and not path.exists():
-            job = None  # its rows were moved away
+            job = None  # its output was moved or deleted
         if path.exists() and not (path.is_file() and (job or restart or not path.stat().st_size)):
-            raise ValueError(f"{output} is there, and no job has written it; {RESTART}")
+            raise ValueError(f"{output} exists and was not written by a job; {RESTART}")
         names = [PAIR, *result_columns(settings, baseline)]
         digest, references, statistics = _read(source, scorer, settings, names, bar)
         rows = sum(references.values())
@@ -194,14 +195,14 @@ def _resume(
     score: Callable[[list[Row]], Result],
     progress: tqdm[Any],
 ) -> JobRecord:
-    """Score the remaining rows in chunks that are flushed one by one; return the final record."""
+    """Score the remaining rows, flushing each chunk to the disk; return the final record."""
     part, record = Path(f"{path}.part"), Path(f"{path}.job")
     remaining_rows = islice(source.rows(), job.done, None)
     with open(part, "ab", buffering=0) as file:
         if path.exists():
             shutil.copymode(path, part)
         if file.seek(0, os.SEEK_END) < job.size:
-            raise ValueError(f"{part} holds less than was written to it; {RESTART}")
+            raise ValueError(f"{part} was truncated after it had been written; {RESTART}")
         file.truncate(job.size)
         try:
             while rows := list(islice(remaining_rows, chunk)):
@@ -222,8 +223,8 @@ def _resume(
         except BaseException:
             if job.done:
                 warnings.warn(
-                    f"infolm: {job.done} of {job.rows} pairs are kept in {part}, from where the "
-                    "same command goes on",
+                    f"infolm: {job.done} of {job.rows} pairs are saved in {part}; run the same "
+                    "command again to resume",
                     stacklevel=user_stacklevel(),
                 )
             raise
@@ -231,7 +232,7 @@ def _resume(
 
 
 def result_columns(settings: Any, baseline: Baseline | None) -> list[str]:
-    """Return the names of the columns that scoring with these settings adds.
+    """Return the names of the columns added by scoring with these settings.
 
     >>> from infolm_metric import InfoLMSettings
     >>> result_columns(InfoLMSettings(), Baseline({}))
@@ -242,18 +243,18 @@ def result_columns(settings: Any, baseline: Baseline | None) -> list[str]:
 
 
 def check_new_columns(where: str, columns: Collection[str], names: Iterable[str]) -> None:
-    """Raise ValueError if the input has one of the columns that will be added."""
+    """Raise ValueError if the input already has one of the columns to be added."""
     if duplicates := [name for name in names if name in columns]:
         raise ValueError(
-            f"{where}: there is a column {duplicates[0]!r} already; rename or drop it, because "
-            "the result has a column of this name"
+            f"{where}: column {duplicates[0]!r} already exists, and the output adds a column with "
+            "this name; rename or drop it"
         )
 
 
 def scored_rows(
     rows: Iterable[Row], columns: Mapping[str, Sequence[float]], start: int = 1
 ) -> Iterator[dict[str, Any]]:
-    """Yield each row of the input with its number and its scores.
+    """Yield the rows of the input with their numbers and scores.
 
     >>> list(scored_rows([("line 1", {"id": "a"})], {"toy": [0.5]}))
     [{'pair': 1, 'id': 'a', 'toy': 0.5}]
@@ -264,17 +265,17 @@ def scored_rows(
 
 
 def json_line(value: Any) -> str:
-    r"""Return a value as one line of JSON: null for NaN and infinity, other objects as strings.
+    r"""Format a value as one line of JSON; NaN and infinity become null, other objects strings.
 
     >>> json_line({"text": "café \ud800", "human": {"fluency": math.nan}})
     '{"text": "café \\ud800", "human": {"fluency": null}}'
     """
     line = json.dumps(finite(value), ensure_ascii=False, allow_nan=False, default=str)
-    return line.encode(errors="backslashreplace").decode()  # a lone surrogate becomes an escape
+    return line.encode(errors="backslashreplace").decode()  # escapes lone surrogates
 
 
 def finite(value: Any) -> Any:
-    """Return a value with None for NaN and infinity at every depth, because JSON has neither."""
+    """Replace NaN and infinity, which JSON does not have, by None at every depth."""
     if isinstance(value, Mapping):
         return {name: finite(item) for name, item in value.items()}
     if isinstance(value, list | tuple):
@@ -285,7 +286,7 @@ def finite(value: Any) -> Any:
 def _read(
     source: Source, scorer: Scorer, settings: Any, names: Sequence[str], bar: Any
 ) -> tuple[str, Counter[int], CorpusStatistics]:
-    """Read the input once: check every row and count references and document frequencies.
+    """Check every row of the input, and count references and document frequencies.
 
     Returns:
         The digest of all rows, the number of pairs by number of references, and the statistics.
@@ -299,14 +300,14 @@ def _read(
             references[len(pair[1])] += 1
         statistics += scorer.count(Pairs.of(pairs).texts_by_side, settings)
     if not references:
-        raise ValueError(f"{source.name} has no rows; give one row for each pair")
+        raise ValueError(f"{source.name} has no rows; add one row per pair")
     return digest.hexdigest(), references, statistics
 
 
 def _add(
     sums: Mapping[str, Sequence[float]], columns: Mapping[str, Sequence[float]]
 ) -> dict[str, Sequence[float]]:
-    """Return the sum, minimum and maximum of each column with the scores of one more chunk."""
+    """Update the sum, minimum and maximum of each column with the scores of a chunk."""
     totals: dict[str, Sequence[float]] = {}
     for name, scores in columns.items():
         total, least, most = sums.get(name, (0.0, math.inf, -math.inf))
@@ -316,16 +317,16 @@ def _add(
 
 @contextmanager
 def _locked(path: Path) -> Iterator[None]:
-    """Prevent other processes from writing to the same output."""
+    """Lock the output against other processes."""
     lock = FileLock(f"{path}.lock")
     try:
         lock.acquire(timeout=0)
     except Timeout:
-        raise ValueError(f"another process is at work on {path}; let it finish") from None
+        raise ValueError(f"another process is writing {path}; wait until it ends") from None
     except (OSError, NotImplementedError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise OSError(
-            f"cannot lock {path}: {reason}; name an output on a disk that has locks"
+            f"cannot lock {path}: {reason}; choose an output on a disk that supports locks"
         ) from error
     try:
         yield
@@ -336,7 +337,7 @@ def _locked(path: Path) -> Iterator[None]:
 
 
 def _append(file: FileIO, content: bytes) -> None:
-    """Append the content to the file, and flush it to the disk."""
+    """Append the content to the file and flush it to the disk."""
     remainder = memoryview(content)
     try:
         while remainder:
@@ -344,5 +345,5 @@ def _append(file: FileIO, content: bytes) -> None:
         os.fsync(file.fileno())
     except OSError as error:
         raise OSError(
-            f"cannot write {os.fspath(file.name)}: {error.strerror}; see that it has room"
+            f"cannot write {os.fspath(file.name)}: {error.strerror}; check the free disk space"
         ) from error

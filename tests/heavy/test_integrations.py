@@ -272,4 +272,4 @@ def test_error_on_a_missing_library_says_how_to_install_it(module, package):
     program = f"import sys; sys.modules[{module!r}] = None; import infolm_metric.integrations."
     with started("-c", program + module) as process:
         errors = process.communicate()[1]
-    assert f"ImportError: this needs {package}, which is not installed: pip" in errors
+    assert f"ImportError: {package} is required but not installed; run: pip" in errors

@@ -99,12 +99,12 @@ def test_sources_are_read_from_a_dataset_column(cluster, tiny_nli, capsys):
 def test_worker_with_different_settings_is_rejected(cluster, toy, monkeypatch):
     signature = ToyScorer().signature().replace("size:1", "size:9")
     monkeypatch.setattr(ToyScorer, "signature", lambda *_: signature)  # in this process only
-    with pytest.raises(ValueError, match="than the driver: size is 1 instead of 9; give all"):
+    with pytest.raises(ValueError, match="driver's: size is 1 instead of 9; install"):
         score_rows(ROWS, ToyScorer())
 
 
 def test_existing_column_is_not_overwritten(cluster):
-    with pytest.raises(ValueError, match="a column 'toy' already; rename or drop it"):
+    with pytest.raises(ValueError, match="column 'toy' already exists"):
         score_rows([{**row, "toy": 0.5} for row in ROWS], ToyScorer())
 
 
@@ -124,7 +124,7 @@ def test_command_writes_the_scores_of_one_process_in_order(cluster, tiny_bert, c
     scores = [row[FISHER_RAO] for row in rows]
     assert scores == pytest.approx(expected["scores"], abs=1e-6, rel=1e-6)
     assert main([*arguments, "-o", "scores.parquet"]) == 2
-    assert "scores.parquet is there; name a folder" in capsys.readouterr().err
+    assert "scores.parquet already exists; choose a new folder" in capsys.readouterr().err
 
 
 def test_command_warns_once_and_reports_the_baseline(cluster, capsys):
@@ -136,7 +136,7 @@ def test_command_warns_once_and_reports_the_baseline(cluster, capsys):
     streams = capsys.readouterr()
     assert streams.err.count("of the tokens are unknown to the model") == 1
     first, verdict, rescaled, signature = streams.out.splitlines()
-    assert verdict.startswith("unrelated texts: ") and "not to be judged" in verdict
+    assert verdict.startswith("unrelated texts: ") and "not assessed" in verdict
     assert rescaled.startswith(f"{FISHER_RAO} rescaled: ") and "|baseline:package-" in signature
     columns = parquet.read_table("scores.parquet").column_names
     assert {f"{FISHER_RAO}_rescaled", FISHER_RAO} <= {*columns}
@@ -152,8 +152,8 @@ def test_error_names_the_invalid_row(cluster, capsys):
 
 
 INVALID = [
-    (["pairs.jsonl", "-o", "scores.jsonl"], "the output is a folder whose name ends in .parq"),
-    (["pairs.csv", "-o", "scores.parquet"], "with --engine ray tables are .parquet, .jsonl"),
+    (["pairs.jsonl", "-o", "scores.jsonl"], "the output must be a folder whose name ends in .parq"),
+    (["pairs.csv", "-o", "scores.parquet"], "a table must be .parquet or .jsonl"),
     (["--data", "pipe.jsonl", "-o", "scores.parquet"], "pipe.jsonl can be read only once"),
 ]
 

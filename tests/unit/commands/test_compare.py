@@ -97,12 +97,12 @@ def test_one_file_can_be_standard_input(compare, monkeypatch):
 
 
 INVALID = [
-    (["good.txt"], "give two files of candidates or more, each once, got good.txt"),
-    (["good.txt", "good.txt"], "each once, got good.txt, good.txt"),
+    (["good.txt"], "SYSTEM must be two or more different files, got good.txt"),
+    (["good.txt", "good.txt"], "different files, got good.txt, good.txt"),
     (["good.txt", "a.csv"], "infolm score --data a.csv"),
     (["good.txt", "one.txt"], "good.txt has 60, one.txt has 1"),
     (["good.txt", "weak.txt", "--resamples", "0"], "resamples must be at least 1, got 0"),
-    (["good.txt", "weak.txt", "--idf", "separate"], "--idf separate weighs each system by"),
+    (["good.txt", "weak.txt", "--idf", "separate"], "--idf separate estimates token weights"),
     (["one.txt", "other.txt", "-r", "one.txt"], "one.txt must have at least two texts, got 1"),
 ]
 

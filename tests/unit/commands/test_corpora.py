@@ -62,9 +62,9 @@ INVALID = [
     (["idf", "no.txt"], "cannot read no.txt: there is no such file"),
     (["idf", "empty.txt"], "corpus is empty"),
     (["idf", "data.csv"], "data.csv, line 2: no column 'text'; there are 'summary'"),
-    (["idf", "ref.txt", "--metric", "toy"], "toy has no use for a table"),
+    (["idf", "ref.txt", "--metric", "toy"], "toy has no token weights"),
     (["idf", "ref.txt", "--temperature", "2"], "unrecognized arguments: --temperature"),
-    (["baseline", "ref.txt"], "the corpus has 3 distinct texts; a baseline needs at least 40"),
+    (["baseline", "ref.txt"], "the corpus has 3 distinct texts; a baseline requires at least 40"),
     (["baseline", "ref.txt", "--pairs", "19"], "pairs must be at least 20, got 19"),
     (["baseline", "ref.txt", "-m", "l1"], "unrecognized arguments: -m"),
 ]

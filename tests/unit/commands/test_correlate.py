@@ -95,7 +95,9 @@ def test_scores_are_negated_only_if_lower_is_better(correlate):
     output = correlate("rows.jsonl", "--metric", "toy", "--size", "2")
     assert "toy: higher is better." in output.splitlines()
     assert f"signature: {ToyScorer(size=2).signature()}" in output
-    lower = "fisher_rao_distance: lower is better: negated, so that higher is better everywhere."
+    lower = (
+        "fisher_rao_distance: lower is better; negated, so that higher is better for all metrics."
+    )
     assert lower in correlate("rows.jsonl", "--scores", "bleu").splitlines()
 
 
@@ -139,7 +141,7 @@ def test_excluded_samples_and_human_texts_are_reported(correlate):
     write_lines(Path("rows.jsonl"), [*gap, person])
     output = correlate("rows.jsonl", "--no-metric", "--level", "system")
     assert "fluency: 1 samples dropped" in output and "Text level" not in output
-    assert "1 rows of human texts were passed over." in output
+    assert "1 rows of human texts were skipped." in output
 
 
 def change_last_row(**changes) -> list[dict]:

@@ -78,14 +78,14 @@ INVALID = [
     (["robustness", "cases.jsonl", "--size", "2"], "unrecognized arguments: --size 2"),
     (["robustness", "cases.jsonl", "--idf", "separate"], "idf='separate' would compute"),
     (["robustness", "cases.jsonl", "--scores", "bleu"], "no column 'bleu.paraphrase'"),
-    (["robustness", "cases.jsonl", "--lower-is-better", "bleu"], "bleu: no such column; add"),
+    (["robustness", "cases.jsonl", "--lower-is-better", "bleu"], "bleu requires --scores"),
     (["robustness", "cases.jsonl", "--json", "--markdown"], "not allowed with argument"),
     (["robustness", "rows.jsonl"], "rows.jsonl, line 1: no column 'attack'; `infolm attack"),
     (["attack", "missing.jsonl"], "cannot read missing.jsonl"),
     (["attack", "cases.jsonl"], "none of the columns 'references' and 'reference'"),
     (["attack", "rows.jsonl", "--attack", "nums"], "unknown attack 'nums'; did you mean 'num'"),
     (["attack", "rows.jsonl", "--per-attack", "0"], "per_attack must be at least 1, got 0"),
-    (["attack", "rows.jsonl", "--attack", "pron"], "no attack of pron applies to a text of"),
+    (["attack", "rows.jsonl", "--attack", "pron"], "pron do not apply to any text of"),
 ]
 
 

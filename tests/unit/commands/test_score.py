@@ -185,9 +185,9 @@ def test_summary_shows_pairs_direction_and_bounds(infolm, scorer):
     result = scorer.score(CANDIDATES, REFERENCES, information_measure=["l2", "kl"])
     lines = [
         f"l2_distance: {result.mean('l2_distance'):.6g} "
-        "(mean of 3 pairs; lower is better; 0 = the same distribution, largest 1.41421)",
+        "(mean of 3 pairs; lower is better; 0 = the same distribution, maximum 1.41421)",
         f"kl_divergence: {result.mean('kl_divergence'):.6g} "
-        "(mean of 3 pairs; lower is better; 0 = the same distribution, no largest value)",
+        "(mean of 3 pairs; lower is better; 0 = the same distribution, no maximum)",
         f"signature: {result.signature}",
     ]
     assert_text_nearly_equal(output, "".join(f"{line}\n" for line in lines))
@@ -195,9 +195,9 @@ def test_summary_shows_pairs_direction_and_bounds(infolm, scorer):
 
 BOUNDS = [
     ("", (float("-inf"), float("inf")), "higher is better"),
-    ("", (0, 1), "higher is better; largest 1, smallest 0"),
-    ("the same letters", (0, 1), "higher is better; 1 = the same letters, smallest 0"),
-    ("the same", (float("-inf"), 1), "higher is better; 1 = the same, no smallest value"),
+    ("", (0, 1), "higher is better; maximum 1, minimum 0"),
+    ("the same letters", (0, 1), "higher is better; 1 = the same letters, minimum 0"),
+    ("the same", (float("-inf"), 1), "higher is better; 1 = the same, no minimum"),
 ]
 
 
@@ -259,7 +259,7 @@ def test_input_with_a_result_column_is_rejected(infolm, no_model, output, column
     row = {"prediction": "a cat", "reference": "a dog"}
     write_lines(Path("old.jsonl"), [row, {**row, column: "keep me"}])
     code, _, errors = infolm("score", "old.jsonl", "-o", output, *options)
-    assert code == 2 and f"old.jsonl, line 2: there is a column {column!r} already" in errors
+    assert code == 2 and f"old.jsonl, line 2: column {column!r} already exists" in errors
     assert not Path(output).exists()
 
 
@@ -290,7 +290,7 @@ def test_job_resumes_and_rejects_changed_settings(infolm):
     code, output, errors = infolm(*arguments)
     assert (code, errors) == (0, "")
     repeat = infolm(*arguments)
-    assert repeat == (0, output, "infolm: 3 pairs were there already\n")
+    assert repeat == (0, output, "infolm: 3 pairs had been scored before\n")
     code, _, errors = infolm(*arguments, "--size", "2")
     assert code == 2 and "size is 2 instead of 1" in errors and "--restart" in errors
     assert infolm(*arguments, "--size", "2", "--restart")[0] == 0
@@ -305,15 +305,16 @@ def test_warnings_go_to_standard_error(infolm):
 # Interpretation of a score
 
 
+NOT_ASSESSED = "not assessed: too many texts are too short or out of domain"
 VERDICTS = [
     (("The cat sat on the mat.", "The cat sat on the mat."), "a copy"),
     (
         ("The cat sat on the mat.", "The cat sat on a mat."),
-        "far closer than unrelated texts; close does not mean correct",
+        "far closer than unrelated texts (close does not mean correct)",
     ),
     (("Heavy rain is expected.", "Two plus two is four."), "about as far as unrelated texts"),
-    (("yes", "no"), "not to be judged: the model had too little that it can read"),
-    (("東京は雨 🙂 🚀", "a dog"), "not to be judged: the model had too little that it can read"),
+    (("yes", "no"), NOT_ASSESSED),
+    (("東京は雨 🙂 🚀", "a dog"), NOT_ASSESSED),
 ]
 
 
@@ -323,10 +324,10 @@ def test_summary_interprets_the_score_in_words(infolm_output, texts, verdict):
     signature = InfoLMScorer(model_name_or_path="bundled").signature(idf=False)
     stats = bundled.find(signature, "uniform", 1)
     low, *_, high = stats.deciles
-    range_text = f"eight in ten between {low:.3f} and {high:.3f} ("
+    range_text = f"80% between {low:.3f} and {high:.3f} ("
     for options in ((), ("--idf", "none", "-o", "scores.jsonl", "--restart")):
         _, sentence = summary_lines(infolm_output("score", "--model", "bundled", *texts, *options))
-        assert sentence.startswith(f"unrelated texts: {stats.mean:.3f}, {range_text}")
+        assert sentence.startswith(f"unrelated texts: mean {stats.mean:.3f}, {range_text}")
         assert sentence.endswith(f"this pair is {verdict}")
 
 
@@ -334,7 +335,7 @@ def test_rescaled_scores_are_shown_on_request(infolm, tmp_path):
     texts = ("the cat sat", "the cat sat")
     arguments = ("score", *texts, "--model", "bundled", "--rescale-with-baseline")
     lines = summary_lines(infolm(*arguments)[1])
-    assert lines[-1].startswith(f"{FISHER_RAO} rescaled: 1 (1 = the best possible score, ")
+    assert lines[-1].startswith(f"{FISHER_RAO} rescaled: 1 (1 = best possible score, ")
     assert infolm(*arguments, "--per-pair")[1].splitlines()[1] == "1\t0\t1"
     code, _, errors = infolm(*arguments, "-t", 2)
     assert code == 2 and "temperature is 2.0 instead of 1.0" in errors
@@ -357,42 +358,42 @@ def test_only_the_given_pairs_are_scored(infolm, monkeypatch):
 
     monkeypatch.setattr(Scorer, "score_part", count_pairs)
     output = infolm("score", *FILES, "--model", "bundled", "--idf", "none")[1]
-    assert "pairs of the package); the mean is " in output and sizes == [3]
+    assert "baseline of the package); the mean is " in output and sizes == [3]
 
 
 # Invalid input
 
 
 INVALID = [
-    ([], "nothing to score; give texts as arguments, -c FILE and -r FILE, or --data FILE"),
-    (["a cat"], "got one text; give the candidate, then at least one reference"),
+    ([], "nothing to score; give either texts as arguments, -c FILE and -r FILE"),
+    (["a cat"], "got a candidate without references"),
     (["sys.txt"], "sys.txt: the name of a table must end in .jsonl, .ndjson, .csv, .tsv"),
     (["no.jsonl"], "cannot read no.jsonl: there is no such file"),
     (["no.txt"], "cannot read no.txt: there is no such file"),
     (["array.json"], "jq -c '.[]' FILE"),
     (["--rescale-with-baseline", "a cat", "a dog"], "--rescale-with-baseline took 'a cat'"),
     (["--rescale-with-baseline", "data.csv"], "--rescale-with-baseline took 'data.csv'"),
-    (["a cat", "a dog", *FILES], "give either texts as arguments, -c FILE and"),
-    (["-c", "sys.txt"], "give both files: -c FILE with the candidates, -r FILE with"),
+    (["a cat", "a dog", *FILES], "more than one input; give either texts"),
+    (["-c", "sys.txt"], "give -c CANDIDATES and -r REFERENCES"),
     (["-c", "no.txt", "-r", "ref.txt"], "cannot read no.txt: there is no such file"),
     (["-c", "sys.txt", "-r", "short.txt"], "sys.txt has 3, short.txt has 1"),
     (["-c", "data.csv", "-r", "ref.txt"], "error: data.csv is a table"),
     (["--data", "-", "-o", "s.jsonl"], "standard input can be read only once"),
     (["--data", "sys.txt"], "sys.txt: the name of a table must end in .jsonl, .ndjson, .csv, .tsv"),
-    (["-c", "empty.txt", "-r", "empty.txt"], "empty.txt has no rows; give one row for each"),
+    (["-c", "empty.txt", "-r", "empty.txt"], "empty.txt has no rows"),
     ([*FILES, "-o", "no/scores"], "cannot write no/scores: no folder 'no'"),
     *(
-        ([*FILES, *form, "-o", name], f"cannot write {name}: a name must end in .jsonl, ")
+        ([*FILES, *form, "-o", name], f"cannot write {name}: its name must end in .jsonl, ")
         for name in ("s.parquet", "s.csv.gz", "s.XLSX", "s.jsonlines", "s.v1.2")
         for form in ([], ["--json"], ["--per-pair"])
     ),
-    (["a", "b", "--candidate-column", "x"], "--candidate-column and --reference-column need"),
-    (["a", "b", "--split", "test"], "--split needs --dataset NAME"),
-    ([*FILES, "--restart"], "--restart needs a job: -o SCORES.jsonl"),
-    ([*FILES, "--workers", "2"], "--workers needs --engine ray"),
-    ([*FILES, "--json", "--per-pair"], "give one of --json"),
+    (["a", "b", "--candidate-column", "x"], "--candidate-column and --reference-column require"),
+    (["a", "b", "--split", "test"], "--split requires --dataset NAME"),
+    ([*FILES, "--restart"], "--restart requires a job"),
+    ([*FILES, "--workers", "2"], "--workers requires --engine ray"),
+    ([*FILES, "--json", "--per-pair"], "exclude each other"),
     (["--engine", "ray", "--workers", "0", "data.csv"], "workers must be at least 1, got 0"),
-    ([*FILES, "--engine", "ray", "-o", "s.parquet"], "--engine ray needs --data PATH"),
+    ([*FILES, "--engine", "ray", "-o", "s.parquet"], "--engine ray requires --data PATH"),
     (["a", "b", "-m", "fisher"], "unknown information_measure 'fisher'; did you mean"),
     (["a", "b", "--idf", "no.idf"], "there is no file 'no.idf'"),
     (["--rescale-with-baseline", "a cat", "a", "b"], "there is no file 'a cat'"),
