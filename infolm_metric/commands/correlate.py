@@ -86,7 +86,7 @@ def run(arguments: argparse.Namespace) -> None:
     if duplicates := [name for name in names if name in ratings.metrics]:
         raise ValueError(
             f"two metrics are named {duplicates[0]!r}: a column of the data and a score of "
-            f"{settings.metric}; rename the column"
+            f"{arguments.metric}; rename the column"
         )
     if not (names or ratings.metrics):
         raise ValueError(

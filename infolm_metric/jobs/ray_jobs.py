@@ -84,7 +84,7 @@ def score_dataset(
     """
     scorer = metrics.find(metric).scorer_type()(**settings)
     sources = None if source_column is None else (source_column,)
-    targets = scorer.references_or_sources(tuple(reference_columns) or None, sources)
+    targets = scorer.settings.targets(tuple(reference_columns) or None, sources)
     columns = Columns(candidate_column, targets or (), source_column is not None)
     baseline = resolve_baseline(metric, rescale_with_baseline)
     return _scored(dataset, scorer, columns, workers, batch, baseline)[0]
@@ -212,7 +212,9 @@ def _scored(
         scorer.baseline_stats(scorer.settings, statistics, baseline, [1])
     device = getattr(scorer.settings, "device", None) or ""
     gpu = bool(ray.cluster_resources().get("GPU")) and not device.startswith("cpu")
-    worker = (scorer, scorer.signature(), statistics, columns, baseline, totals)
+    # As a dictionary, because Ray turns subclasses of str into str.
+    fields = dict(scorer.signature().fields)
+    worker = (scorer, fields, statistics, columns, baseline, totals)
     scored_dataset = dataset.map_batches(
         _Worker,
         fn_constructor_args=worker,
@@ -255,7 +257,7 @@ class _Worker:
     """Actor that holds the scorer and adds scores to batches of rows."""
 
     scorer: Scorer
-    signature: Signature
+    signature_fields: Mapping[str, str]
     statistics: CorpusStatistics
     columns: Columns
     baseline: Baseline | None
@@ -263,7 +265,8 @@ class _Worker:
 
     def __call__(self, rows: pyarrow.Table) -> pyarrow.Table:
         # Checked here, because Ray does not propagate errors of the constructor.
-        if difference := self.signature.differences(self.scorer.signature()):
+        expected = Signature(self.signature_fields)
+        if difference := expected.differences(self.scorer.signature()):
             raise ValueError(
                 f"a worker's signature differs from the driver's: {difference}; install the same "
                 "model and versions on all workers"

@@ -181,4 +181,4 @@ def find_stats(scorer: Any, pairs: Pairs, settings: Any, statistics: Any) -> Bas
     """Return the package's baseline for these settings and numbers of references, if any."""
     counts = Counter(pairs.counts)
     stats = most_frequent(scorer.baseline_stats(settings, statistics, None, counts), counts)
-    return stats and stats[settings.names[0]]
+    return stats[settings.names[0]] if stats else None

@@ -12,13 +12,13 @@ from tests.project_files import ROOT
 
 PAGE = Path("docs/settings.md")
 COMMAND = "python -m tests.docs.generated"
-HEAD = f"""# What can be set?
+HEAD = f"""# Settings
 
-Every setting can be given to `compute`, to `evaluate.load(...)`, where it becomes the default of
-every `compute`, to the scorer, and to its methods. The checks, the command line's options, the
-signature and, by `{COMMAND}`, this page are made from the same fields.
+Pass a setting to `compute`, to a scorer or one of its methods, or to `evaluate.load(...)`, which
+sets the default of every `compute`. Type checks, command-line options, signature fields and this
+page (`{COMMAND}`) are derived from the same fields.
 
-More on [measures](measures.md), [idf](reading_a_score.md#token-weights-idf),
+See also [measures](measures.md), [IDF](reading_a_score.md#token-weights-idf),
 [models](getting_started.md#the-bundled-model-and-others),
 [baselines](reading_a_score.md#rescaling-with-a-baseline) and
 [several masks per pass](long_jobs.md#several-masks-per-pass).
@@ -31,7 +31,7 @@ def render_table(title: str, settings: type[Settings], shared: Mapping[str, str]
     lines = [
         f"## {title}",
         "",
-        "| setting | type | default | flag | in the signature | what it is |",
+        "| setting | type | default | flag | in the signature | description |",
         "|---|---|---|---|---|---|",
     ]
     texts = descriptions(settings)
@@ -51,7 +51,7 @@ def render_page() -> str:
     shared = descriptions(ModelSettings)
     kinds = [metric.settings_type() for metric in METRICS.values()]
     tables = [render_table(kind.metric, kind, shared) for kind in kinds]
-    return HEAD + "\n".join([*tables, render_table("Every metric", ModelSettings, {})])
+    return HEAD + "\n".join([*tables, render_table("All metrics", ModelSettings, {})])
 
 
 if __name__ == "__main__":
