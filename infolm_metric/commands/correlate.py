@@ -98,7 +98,7 @@ def run(arguments: argparse.Namespace) -> None:
     if ratings.people:
         remarks.append(f"{ratings.people} rows of human texts were passed over.")
     if settings is not None:
-        grids, result = _score(settings, ratings, arguments)
+        grids, result = score_ratings(settings, ratings, arguments)
         metrics, signature = {**dict(zip(names, grids, strict=True)), **metrics}, result.signature
         direction = "higher is better."
         if not result.higher_is_better:
@@ -150,7 +150,7 @@ def _read(arguments: argparse.Namespace) -> Ratings:
     return replace(ratings, metrics={**ratings.metrics, **negative_grids})
 
 
-def _score(
+def score_ratings(
     settings: Any, ratings: Ratings, arguments: argparse.Namespace
 ) -> tuple[list[np.ndarray], Result]:
     """The metric's grid of each score, negated where lower is better, and its result."""

@@ -27,6 +27,7 @@ COMMANDS = {
     "score": "score texts against references",
     "compare": "compare systems, with intervals and significance",
     "correlate": "correlate metrics with human scores",
+    "estimate": "estimate mean human scores from few ratings and a metric",
     "select": "choose among candidates the one that the others agree with most",
     "attack": "spoil references in twelve ways, as cases for infolm robustness",
     "robustness": "tell which attacks metrics notice",

@@ -164,9 +164,7 @@ def select_ids(scores: np.ndarray, count: int, seed: int = 0) -> list[int]:
     >>> sorted(index // 10 for index in select_ids(np.arange(100.0), 10))
     [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]
     """
-    check_whole("count", count, least=MINIMUM)
-    if count > len(scores):
-        raise ValueError(f"count must be at most the number of ids, {len(scores)}, got {count}")
+    check_count(count, len(scores))
     random = np.random.default_rng(check_whole("seed", seed, least=0))
     strata = np.array_split(np.argsort(scores, kind="stable"), STRATA)
     shuffled = np.concatenate([random.permutation(stratum) for stratum in strata])
@@ -175,14 +173,21 @@ def select_ids(scores: np.ndarray, count: int, seed: int = 0) -> list[int]:
     return sorted(shuffled[places.astype(int)].tolist())
 
 
+def check_count(count: int, ids: int) -> None:
+    """Raise ValueError unless so many ids can be selected and allow an estimate."""
+    check_whole("number of ids to rate", count, least=MINIMUM)
+    if count > ids:
+        raise ValueError(f"number of ids to rate must be at most the {ids} ids, got {count}")
+
+
 def expected_width(rated: int, rows: int, correlation: float) -> float:
     """Return the expected width of the estimate's interval in standard deviations of the ratings.
 
     Args:
         rated: rows to be rated, at least 3.
         rows: all rows.
-        correlation: assumed Pearson correlation of ratings and metric, from -1 to 1; 0 gives about
-            the width of the interval from the ratings alone.
+        correlation: assumed Pearson correlation of ratings and metric, from -1 to 1; 0 gives the
+            width of the interval from the ratings alone.
 
     Returns:
         The width.
@@ -190,5 +195,8 @@ def expected_width(rated: int, rows: int, correlation: float) -> float:
     >>> round(expected_width(100, 1000, 0.6), 3)
     0.33
     """
-    variance = (1 - correlation**2 * (1 - rated / rows)) / (rated - 2)
-    return 2 * float(stdtrit(rated - 2, QUANTILE)) * math.sqrt(variance)
+    freedom, variance = rated - 1, 1 / rated
+    if correlation:
+        freedom = rated - 2
+        variance = (1 - correlation**2 * (1 - rated / rows)) / freedom
+    return 2 * float(stdtrit(freedom, QUANTILE)) * math.sqrt(variance)

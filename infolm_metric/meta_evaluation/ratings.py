@@ -121,12 +121,14 @@ class Ratings:
 def read_ratings(
     rows: Any,
     *,
-    criteria: Sequence[str] = (),
+    criteria: Sequence[str] | None = (),
     metrics: Sequence[str] = (),
     candidate_column: str | None = None,
     reference_columns: Sequence[str] = (),
     exclude_systems: Sequence[str] = (),
     exclude_ids: Sequence[str] = (),
+    texts: bool = True,
+    correlated: bool = True,
 ) -> Ratings:
     """The ratings in a table file, a `datasets.Dataset` or an iterable of dictionaries.
 
@@ -136,13 +138,16 @@ def read_ratings(
     Args:
         rows: the name of a file, or what gives a dictionary for each row.
         criteria: human scores to take, by default every entry of `human`; a name that is no entry
-            there may be a column of its own.
+            there may be a column of its own. None: no human scores are read.
         metrics: other metrics' scores to take, likewise from `metrics`.
         candidate_column: the name of the column of texts (default: "prediction" or "candidate").
         reference_columns: those of the columns of references (default: "references" or
             "reference").
         exclude_systems: systems to leave out, each of which is the system of a row.
         exclude_ids: samples to leave out, likewise.
+        texts: False: rows need no texts, and the ratings have none.
+        correlated: False accepts a single system and scores that are all equal or missing, for
+            which no correlation is defined.
 
     Returns:
         The ratings; systems and samples are in the order in which they first come. Where rows have
@@ -167,22 +172,25 @@ def read_ratings(
     file = f"{fspath(rows)}: " if isinstance(rows, str | PathLike) else ""
     table = list(_located(rows))
     has_systems = bool(exclusions["system"]) or any("system" in row for _, row in table)
-    texts, people = _texts(table, has_systems, exclusions)
-    systems = {name: row for row, name in enumerate(dict.fromkeys(place[0] for place in texts))}
-    samples = {name: column for column, name in enumerate(dict.fromkeys(p[1] for p in texts))}
+    located, people = _texts(table, has_systems, exclusions)
+    systems = {name: row for row, name in enumerate(dict.fromkeys(place[0] for place in located))}
+    samples = {name: column for column, name in enumerate(dict.fromkeys(p[1] for p in located))}
     for kind, names in (("system", systems), ("id", samples)):
-        if len(names) < 2 and (has_systems or kind == "id"):
+        if len(names) < 2 and ((has_systems and correlated) or kind == "id"):
             suffix = f" beside {people} human texts" if people else ""
             raise ValueError(
                 f"{file}agreement needs at least two of {kind!r}, got {len(names)}{suffix}"
             )
 
-    table = list(texts.values())
-    pairs = [pair_of(*row, candidate_column, reference_columns) for row in table]
-    human, metric_scores = _columns(table, "human", criteria), _columns(table, "metrics", metrics)
-    if not (human or has_systems or SCORE in metrics) and any(SCORE in row for _, row in table):
+    table = list(located.values())
+    pairs = [pair_of(*row, candidate_column, reference_columns) for row in table if texts]
+    human = {} if criteria is None else _columns(table, "human", criteria)
+    metric_scores = _columns(table, "metrics", metrics)
+    if not (criteria is None or human or has_systems or SCORE in metrics) and any(
+        SCORE in row for _, row in table
+    ):
         human = _columns(table, "human", (SCORE,))
-    if not human:
+    if not human and criteria is not None:
         raise ValueError(
             f"{table[0][0]}: no human scores; give 'human': {{criterion: score}} or columns named "
             "'human.CRITERION', or name columns with --criterion (in Python: criteria); the "
@@ -190,7 +198,7 @@ def read_ratings(
         )
     if overlap := human.keys() & metric_scores.keys():
         raise ValueError(f"{file}{min(overlap)!r} is a criterion and a metric; rename one")
-    for name, column in {**human, **metric_scores}.items():
+    for name, column in {**human, **metric_scores}.items() if correlated else ():
         check_varies(f"{file}column {name!r}", column)
     ratings = Ratings(
         systems=tuple(systems) if has_systems else (),
@@ -198,7 +206,7 @@ def read_ratings(
         human={},
         predictions=tuple(prediction for prediction, _ in pairs),
         references=tuple(tuple(references) for _, references in pairs),
-        places=np.asarray([(systems[system], samples[sample]) for system, sample in texts]),
+        places=np.asarray([(systems[system], samples[sample]) for system, sample in located]),
         people=people,
     )
     return replace(
