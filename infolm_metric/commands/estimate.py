@@ -58,7 +58,7 @@ def add_options(parser: argparse.ArgumentParser, types: options.SettingsTypes) -
     add = parser.add_argument_group("before rating").add_argument
     text = "select N ids to be rated, and report the expected width of the intervals"
     add("--plan", type=int, metavar="N", help=text)
-    text = "assumed correlation of ratings and metric (default: 0.5)"
+    text = "assumed correlation of ratings and metric, without the option 0.5"
     add("--correlation", type=float, default=0.5, metavar="R", help=text)
     add("--seed", type=int, default=0, metavar="N", help="of the selection (default: 0)")
     options.add_settings(parser, types)
