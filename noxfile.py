@@ -4,6 +4,7 @@
     nox -s pinned          # what .ci/run has
     nox -s transport       # BaryScore with each release of POT that it is promised for
     nox -s integrations    # the harnesses of docs/integrations.md, as new as they come
+    nox -s estimation      # infolm estimate against ppi-python
 
 A session needs a few gigabytes for torch, whose CPU wheels are enough: set PIP_INDEX_URL or
 PIP_EXTRA_INDEX_URL to where yours come from. Give pytest's own arguments after `--`.
@@ -72,3 +73,10 @@ def with_harnesses(session: nox.Session) -> None:
     pins = [line for line in lines if line.startswith(("torch==", "transformers=="))]
     session.install("-e", ".", *WITH, *HARNESSES, *pins)
     session.run("pytest", *(session.posargs or ["tests/heavy/integrations"]))
+
+
+@nox.session(name="estimation")
+def with_ppi_python(session: nox.Session) -> None:
+    """Compare estimates with ppi-python, by the authors of PPI++."""
+    session.install("-c", "requirements.txt", "-e", ".[test]", "ppi-python>=0.2.3")
+    session.run("pytest", *(session.posargs or ["-n", "0", "tests/heavy/estimation"]))

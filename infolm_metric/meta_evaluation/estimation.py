@@ -65,10 +65,10 @@ def estimate_mean(human: np.ndarray, metric: np.ndarray) -> MeanEstimate:
 
     The estimate is mean(y) + b (mean(m over all rows) - mean(m over rated rows)), where b is the
     slope of the ratings y on the metric m in the rated rows; as a weight of PPI++ this is
-    lambda = b unrated / rows. Its variance is that of the jackknife (residuals divided by one minus
-    their leverage; MacKinnon and White 1985, HC3) plus b^2 var(m) / rows. Both intervals have t
-    quantiles and Hall's correction for skewed ratings (1992, section 3.5), which moves an interval
-    and does not change its width.
+    lambda = b unrated / rows. The variance is the jackknife's with b estimated each time, which
+    accounts for the error of b, plus b^2 var(m) / rows. Both intervals have t quantiles and Hall's
+    correction for skewed ratings (1992, section 3.5), which moves an interval and does not change
+    its width.
 
     Args:
         human: human scores, float64 [rows], NaN if not rated.
@@ -91,7 +91,7 @@ def estimate_mean(human: np.ndarray, metric: np.ndarray) -> MeanEstimate:
     >>> [round(end, 1) for end in (result.estimate.low, result.estimate.high)]
     [66.8, 71.1]
     >>> round(result.equivalent_ratings)
-    57
+    58
     """
     human, metric = np.asarray(human, dtype=float), np.asarray(metric, dtype=float)
     if human.shape != metric.shape or human.ndim != 1:
@@ -106,16 +106,14 @@ def estimate_mean(human: np.ndarray, metric: np.ndarray) -> MeanEstimate:
         nothing = Interval(math.nan)
         return MeanEstimate(0, rows, nothing, nothing, math.nan, math.nan)
     deviations = y - y.mean() if np.ptp(y) else np.zeros(rated)
-    parts = deviations / math.sqrt(rated * max(1, rated - 1))
-    alone = estimate = _interval(y.mean(), parts, 0.0, rated - 1)
     slope, leverages = _regress(deviations, m)
+    alone = estimate = _interval(y.mean(), deviations / max(1, rated - 1), 0.0, rated - 1)
     if rated == rows:
         slope = 0.0
     if slope:
-        residuals = deviations - slope * (m - m.mean())
         estimate = _interval(
             y.mean() + slope * (metric.mean() - m.mean()),
-            residuals / (1 - leverages) / rated,
+            (deviations - slope * (m - m.mean())) / (1 - leverages) / rated,
             slope**2 * metric.var(ddof=1) / rows,
             rated - 2,
         )
@@ -127,19 +125,22 @@ def _regress(y: np.ndarray, m: np.ndarray) -> tuple[float, np.ndarray]:
     """Return the slope of y on m and the leverages; 0 if a single rating determines the slope."""
     centered = m - m.mean()
     squares = float(centered @ centered)
-    if squares == 0:
+    if not np.ptp(m):
         return 0.0, np.zeros(len(m))
     leverages = 1 / len(m) + centered**2 / squares
     slope = float(centered @ y) / squares
     return (slope if leverages.max() < 1 - 1e-9 else 0.0), leverages
 
 
-def _interval(mean: float, parts: np.ndarray, extra: float, freedom: int) -> Interval:
-    """Return the interval of a mean whose variance is the sum of squared parts plus `extra`."""
-    deviation = math.sqrt(float(parts @ parts) + extra)
+def _interval(mean: float, changes: np.ndarray, extra: float, freedom: int) -> Interval:
+    """Return the interval of a mean with these changes if one rating is left out.
+
+    `extra` is added to the jackknife variance of the changes.
+    """
+    deviation = math.sqrt((1 - 1 / len(changes)) * float(changes @ changes) + extra)
     if freedom < 1 or not deviation > 0:
         return Interval(float(mean))
-    skewness = float((parts**3).sum()) / deviation**3
+    skewness = float((changes**3).sum()) / deviation**3
     center = float(mean) + deviation * skewness * (2 * Z**2 + 1) / 6
     half = deviation * float(stdtrit(freedom, QUANTILE))
     return Interval(float(mean), center - half, center + half)

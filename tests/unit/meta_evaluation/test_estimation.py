@@ -45,7 +45,7 @@ def test_the_estimate_follows_a_regression_line():
     assert (result.rated, result.rows) == (4, 10)
 
 
-def test_the_variance_is_that_of_predictions_without_the_rating():
+def test_the_variance_is_the_jackknife_of_the_ratings():
     random = np.random.default_rng(1)
     human, metric = population(random, 50, 0.6)
     result = estimate_mean(rate(human, range(12)), metric)
@@ -55,7 +55,7 @@ def test_the_variance_is_that_of_predictions_without_the_rating():
         line = np.polyfit(metric[others], human[others], 1)
         errors.append(human[place] - np.polyval(line, metric[place]))
     slope = np.polyfit(metric[:12], human[:12], 1)[0]
-    variance = np.sum(np.square(errors)) / 12**2 + slope**2 * metric.var(ddof=1) / 50
+    variance = 11 / 12 * np.sum(np.square(errors)) / 12**2 + slope**2 * metric.var(ddof=1) / 50
     half = stats.t.ppf(0.975, 10) * math.sqrt(variance)
     assert width(result.estimate) == pytest.approx(2 * half)
     skewness = np.sum(np.power(errors, 3)) / 12**3 / variance**1.5
