@@ -21,7 +21,14 @@ from infolm_metric.core.tokenization import tokenize
 from infolm_metric.core.unread import count_unread
 from infolm_metric.menli.combination import CombinedMetric, scaled
 from infolm_metric.menli.nli import NLIModel, join_pairs, load_nli, open_nli
-from infolm_metric.menli.settings import FORMULAS, Labels, MENLISettings, read_labels
+from infolm_metric.menli.recall import TokenRecall
+from infolm_metric.menli.settings import (
+    FORMULAS,
+    RECALL,
+    Labels,
+    MENLISettings,
+    read_labels,
+)
 
 PAIR_BYTES = 600  # what a pair that is kept takes, of which 24 are its probabilities
 
@@ -165,8 +172,10 @@ class MENLIScorer(Scorer):
             "dtype": settings.dtype,
         }
 
-    def combined(self, settings: MENLISettings) -> CombinedMetric | None:
+    def combined(self, settings: MENLISettings) -> CombinedMetric | TokenRecall | None:
         """Return the metric that is combined, whose model is kept between calls, or None."""
+        if settings.combine_with == RECALL:
+            return TokenRecall()
         other = settings.other
         if other is None:
             return None

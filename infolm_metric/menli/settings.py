@@ -43,6 +43,9 @@ KINDS = {
 }
 """How the name of each label begins, in lower case."""
 WEIGHT = 0.2  # of the NLI part beside another metric; Chen and Eger find 0.2 to 0.3 best for MT
+RECALL = "recall"
+"""Value of `combine_with` for token recall."""
+RECALL_WEIGHT = 0.5
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,9 +61,11 @@ class MENLISettings(ModelSettings):
         multi_reference: the score of several references: their max or mean; another metric that is
             combined has its own rule.
         combine_with: another metric that the score is combined with: infolm or baryscore, which
-            weights tokens uniformly (idf=False); in Python also the settings of one of them, which
+            weights tokens uniformly (idf=False); recall, the fraction of the reference's tokens
+            that occur in the candidate; in Python also the settings of InfoLM or BaryScore, which
             are used unchanged.
-        nli_weight: share of the NLI model in a combination, from 0 to 1; None: 0.2.
+        nli_weight: weight of the NLI score in a combination, from 0 to 1; None: 0.5 with recall,
+            else 0.2.
         combine_baseline: what unrelated texts score by the metric that is combined: a file made by
             infolm baseline; None: the package's.
         labels: what the model's outputs stand for, in their order, such as
@@ -87,7 +92,7 @@ class MENLISettings(ModelSettings):
     formula: str | tuple[str, ...] = "e"
     direction: Literal["avg", "rh", "hr"] = "avg"
     multi_reference: Literal["max", "mean"] = "max"
-    combine_with: Literal["infolm", "baryscore"] | Settings | None = None
+    combine_with: Literal["infolm", "baryscore", "recall"] | Settings | None = None
     nli_weight: float | None = None
     combine_baseline: str | os.PathLike[str] | Baseline | None = None
     labels: str | tuple[str, ...] | None = None
@@ -102,6 +107,11 @@ class MENLISettings(ModelSettings):
         object.__setattr__(self, "formula", names)
         if self.labels is not None:
             object.__setattr__(self, "labels", _label_names(self.labels))
+        if self.combine_with == RECALL and self.combine_baseline is not None:
+            raise ValueError(
+                "combine_baseline must be None with combine_with='recall', which needs no baseline,"
+                f" got {self.combine_baseline!r}"
+            )
         baseline = baseline_of(str(self.combine_with), self.combine_baseline, "combine_baseline")
         object.__setattr__(self, "combine_baseline", baseline)
         if self.combine_with is None:
@@ -124,18 +134,20 @@ class MENLISettings(ModelSettings):
 
     @property
     def weight(self) -> float:
-        """The share of the NLI model in the score.
+        """Weight of the NLI score.
 
         >>> MENLISettings().weight, MENLISettings(combine_with="infolm").weight
         (1.0, 0.2)
         """
         if self.combine_with is None:
             return 1.0
-        return WEIGHT if self.nli_weight is None else self.nli_weight
+        if self.nli_weight is not None:
+            return self.nli_weight
+        return RECALL_WEIGHT if self.combine_with == RECALL else WEIGHT
 
     @cached_property
     def other(self) -> Any:
-        """Settings of the metric to combine with; None without a combination.
+        """Settings of the metric to combine with; None for recall and without a combination.
 
         A metric given by name uses idf=False, so that the score of a pair does not depend on the
         other pairs. It inherits how the model runs, and "bundled" if that is the NLI model.
@@ -145,6 +157,8 @@ class MENLISettings(ModelSettings):
         """
         if not isinstance(self.combine_with, str):
             return self.combine_with
+        if self.combine_with == RECALL:
+            return None
         names = ["device", "dtype", "batch_size", "tokenize_processes", "reuse_memory"]
         if self.model_name_or_path == BUNDLED:
             names.append("model_name_or_path")
@@ -152,6 +166,12 @@ class MENLISettings(ModelSettings):
             names.append("long_text")
         kind = metrics.find(self.combine_with).settings_type()
         return kind(idf=False, **{name: getattr(self, name) for name in names})
+
+    @property
+    def other_name(self) -> str | None:
+        """Name of the metric to combine with, or None."""
+        combined = self.combine_with
+        return combined.metric if isinstance(combined, Settings) else combined
 
     @property
     def idf(self) -> bool | str | IDF:
@@ -173,8 +193,8 @@ class MENLISettings(ModelSettings):
         fields = super().signed()
         for name in ("combine_with", "nli_weight", "combine_baseline", "labels"):
             fields.pop(name)  # which the scorer signs as they are used
-        if self.other is not None:
-            fields |= {"nli_weight": self.weight, "combine_with": self.other.metric}
+        if self.other_name is not None:
+            fields |= {"nli_weight": self.weight, "combine_with": self.other_name}
         return fields
 
     def label(self, name: str) -> str:
@@ -183,9 +203,9 @@ class MENLISettings(ModelSettings):
         >>> MENLISettings(combine_with="infolm").label("e-c")
         '0.2 e-c + 0.8 infolm'
         """
-        if self.other is None:
+        if self.other_name is None:
             return name
-        return f"{self.weight:g} {name} + {1 - self.weight:g} {self.other.metric}"
+        return f"{self.weight:g} {name} + {1 - self.weight:g} {self.other_name}"
 
     def baseline_settings(self) -> list[MENLISettings]:
         """All formulas; in a combination for every kind of weights that the other metric has.
