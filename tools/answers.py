@@ -1,18 +1,19 @@
 """Compares metrics with human verdicts on the answers of language models; prints Markdown tables.
 
     pip install -c requirements.txt -e ".[tools]"
-    python -m tools.answers score   answers.jsonl --scores scores.npz
-    python -m tools.answers report  answers.jsonl --scores scores.npz --csv tools/results
-    python -m tools.answers explore answers.jsonl --scores scores.npz --sentences sentences.npz
-    python -m tools.answers errors  answers.jsonl --scores scores.npz
+    python -m tools.answers score   answers.jsonl --scores FOLDER
+    python -m tools.answers report  answers.jsonl --scores FOLDER --csv tools/results
+    python -m tools.answers explore answers.jsonl --scores FOLDER --csv tools/results
+    python -m tools.answers errors  answers.jsonl --scores FOLDER --csv tools/results
     python -m tools.answers hacks   answers.jsonl --csv tools/results
     python -m tools.answers speed   answers.jsonl
 
 The file holds JSON Lines with dataset, system, id (the question), question, prediction, references
-and human.correct. `score` keeps the scores of every row. `report` prints, for each source, the area
-under the ROC curve and the balanced accuracy of each metric, with 95% intervals by the bootstrap
-over questions, and the p-values of the differences from the task "answer". Thresholds are chosen on
-one half of the questions, and accuracies are measured on the other half. `explore` varies the
+and human.correct. `score` keeps the scores of every row in FOLDER, and skips metrics that have been
+scored; the other commands use the metrics that are there. `report` prints, for each source, the
+area under the ROC curve and the balanced accuracy of each metric, with 95% intervals by the
+bootstrap over questions, and the p-values of the differences from the task "answer". Thresholds are
+chosen on one half of the questions, and accuracies are measured on the other half. `explore` varies the
 settings of the task. `errors` prints errors to be read by eye, and checks the table of errors that
 were read. `hacks` counts how often manipulated answers score above honest ones. `speed` measures
 answers and pairs per second.
@@ -20,6 +21,8 @@ answers and pairs per second.
 
 import argparse
 import hashlib
+import random
+import re
 import string
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -32,8 +35,9 @@ from scipy.stats import rankdata
 from infolm_metric import BaryScorer, MENLIScorer
 from infolm_metric.core.inputs import Pairs
 from infolm_metric.menli import verdict
-from infolm_metric.menli.recall import token_recall
+from infolm_metric.menli.recall import normalized_tokens, token_recall
 from infolm_metric.menli.scorer import formula_values
+from tools.data import rows_of
 from tools.study import bert_score
 from tools.tables import show
 
@@ -131,26 +135,61 @@ def task_scores(nli: np.ndarray, recall: np.ndarray, weight: float = 0.5) -> np.
     return weight * (nli + 1) / 2 + (1 - weight) * recall
 
 
-def metric_scores(rows: Rows, stored: Any) -> dict[str, np.ndarray]:
+def metric_scores(rows: Rows, stored: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     """Return the scores by metric, [rows] each; higher is better."""
     scores = {name: compare_strings(rows, compare) for name, compare in STRINGS.items()}
-    scores["BERTScore"] = best_of(rows, stored["bert_score"])
-    scores["BaryScore"] = stored["baryscore"]
-    scores["MENLI e-c, hr"] = best_of(rows, formula_values("e-c", stored["probabilities"]))
+    if "bertscore" in stored:
+        scores["BERTScore"] = best_of(rows, stored["bertscore"])
+    if "baryscore" in stored:
+        scores["BaryScore"] = stored["baryscore"]
+    scores["MENLI e-c, hr"] = best_of(rows, formula_values("e-c", stored["menli"]))
     scores[TASK] = task_scores(scores["MENLI e-c, hr"], scores["token recall"])
-    empty = [not row["prediction"].strip() for row in rows]
-    scores[TASK][empty] = 0.0
     return scores
 
 
+def sentence_probabilities(rows: Rows) -> np.ndarray:
+    """Return the probabilities of the best sentence of long answers with each reference.
+
+    [references, 3]; NaN for short answers.
+    """
+    scorer = MENLIScorer(model_name_or_path="bundled", task="answer", reuse_memory=0)
+    parts = []
+    for row in rows:
+        shape = (len(row["references"]), 3)
+        sentences = [
+            text for text in re.split(r"(?<=[.!?])\s+|\n+", row["prediction"]) if text.strip()
+        ]
+        if len(row["prediction"].split()) <= LONG_ANSWER or len(sentences) < 2:
+            parts.append(np.full(shape, np.nan))
+            continue
+        pairs = Pairs(sentences, [row["references"]] * len(sentences))
+        values = scorer.probabilities(pairs, scorer.settings).reshape(len(sentences), *shape)
+        best = formula_values("e-c", values.reshape(-1, 3)).reshape(values.shape[:2]).argmax(0)
+        parts.append(values[best, np.arange(shape[0])])
+    return np.concatenate(parts)
+
+
+STORED: dict[str, Callable[[Rows], np.ndarray]] = {
+    "menli": nli_probabilities,
+    "baryscore": bary_scores,
+    "bertscore": bert_scores,
+    "sentences": sentence_probabilities,
+}
+
+
 def score(rows: Rows, arguments: argparse.Namespace) -> None:
-    """Score all rows, and keep the scores."""
-    np.savez_compressed(
-        arguments.scores,
-        probabilities=nli_probabilities(rows),
-        bert_score=bert_scores(rows),
-        baryscore=bary_scores(rows),
-    )
+    """Score all rows by every metric that has not been scored, and keep the scores."""
+    arguments.scores.mkdir(parents=True, exist_ok=True)
+    for name, compute in STORED.items():
+        path = arguments.scores / f"{name}.npy"
+        if not path.exists() and name in (arguments.metrics or STORED):
+            np.save(path, compute(rows))
+
+
+def read_scores(folder: Path) -> dict[str, np.ndarray]:
+    """Return the stored scores by metric."""
+    paths = {name: folder / f"{name}.npy" for name in STORED}
+    return {name: np.load(path) for name, path in paths.items() if path.exists()}
 
 
 # Statistics.
@@ -222,7 +261,7 @@ def interval(values: Sequence[float]) -> str:
 
 def report(rows: Rows, arguments: argparse.Namespace) -> None:
     """Print the tables of areas and accuracies, and the verdicts on the second half."""
-    scores = metric_scores(rows, np.load(arguments.scores))
+    scores = metric_scores(rows, read_scores(arguments.scores))
     for key, title in SOURCES.items():
         source = Source(rows, key)
         columns = {name: column[source.mask] for name, column in scores.items()}
@@ -283,3 +322,97 @@ def choose_thresholds(
     highs = [t for t in grid if all(precise(*half, t, True) for half in halves)]
     lows = [t for t in grid if all(precise(*half, t, False) for half in halves)]
     return round(float(max(lows, default=0.0)), 2), round(float(min(highs, default=1.0)), 2)
+
+
+# Manipulated answers.
+
+FILLER = (
+    "That is an interesting question, and there are several points of view. In general, it is "
+    "important to consider the context. I hope that this answer is helpful."
+)
+OPTIONS = 9  # wrong answers in a list of candidate answers
+QUESTIONS = 100  # of each source
+MOST_REFERENCES = 5
+
+
+def manipulations(row: dict[str, Any], others: Sequence[str]) -> dict[str, str]:
+    """Return manipulated answers to a question; `row` has an honest correct answer."""
+    reference, question = row["references"][0], row["question"]
+    options = [reference, *others]
+    random.Random(question).shuffle(options)
+    words = sorted({*normalized_tokens(question), *normalized_tokens(reference)})
+    return {
+        "reference three times": " ".join([reference] * 3),
+        "reference and its negation": f"It is {reference}. It is not {reference}.",
+        "list of ten candidate answers": ", ".join(options),
+        "keywords of question and reference": ", ".join(words),
+        "empty": "",
+        "question repeated": question,
+        "honest answer with filler": f"{row['prediction']} {FILLER}",
+    }
+
+
+def draw_honest_answers(rows: Rows) -> Rows:
+    """Return a correct answer to each of 100 questions of both sources, drawn at random."""
+    drawn = []
+    for key in SOURCES:
+        groups: dict[str, Rows] = {}
+        for row in rows:
+            if (
+                row["dataset"].startswith(key)
+                and row["human"]["correct"] == 1
+                and len(row["references"]) <= MOST_REFERENCES
+            ):
+                groups.setdefault(row["id"], []).append(row)
+        generator = random.Random(SEED)
+        names = generator.sample(sorted(groups), QUESTIONS)
+        drawn += [generator.choice(groups[name]) for name in names]
+    return drawn
+
+
+def hacks(rows: Rows, arguments: argparse.Namespace) -> None:
+    """Print how often manipulated answers score above, and at least as high as, honest ones."""
+    honest = draw_honest_answers(rows)
+    answers, kinds = list(honest), ["honest"] * len(honest)
+    for place, row in enumerate(honest):
+        others = [honest[(place + step) % len(honest)]["references"][0] for step in range(1, 10)]
+        for kind, text in manipulations(row, others[:OPTIONS]).items():
+            answers.append({**row, "prediction": text})
+            kinds.append(kind)
+    menli = best_of(answers, formula_values("e-c", nli_probabilities(answers)))
+    task = task_scores(menli, compare_strings(answers, token_recall))
+    task[[not row["prediction"] for row in answers]] = 0.0
+    columns = {
+        TASK: task,
+        "BaryScore": bary_scores(answers),
+        "BERTScore": best_of(answers, bert_scores(answers)),
+        "reference contained": compare_strings(answers, containment),
+    }
+    table = []
+    for kind in dict.fromkeys(kinds[len(honest) :]):
+        places = [place for place, name in enumerate(kinds) if name == kind]
+        cells = []
+        for column in columns.values():
+            gain = column[places] - column[: len(honest)]
+            above, equal = (gain > 1e-6).mean(), (abs(gain) <= 1e-6).mean()
+            cells.append(f"{100 * above:.0f} / {100 * (above + equal):.0f}")
+        table.append([kind, *cells])
+    title = "Manipulated answers above honest ones"
+    show(title, ["manipulated answer", *columns], table, arguments.csv)
+
+
+def main() -> None:
+    """Run the command that the arguments name."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    commands = {"score": score, "report": report, "hacks": hacks}
+    parser.add_argument("command", choices=commands)
+    parser.add_argument("data", type=Path)
+    parser.add_argument("--scores", type=Path, metavar="FOLDER")
+    parser.add_argument("--metrics", nargs="*", choices=STORED, help="to score (default: all)")
+    parser.add_argument("--csv", type=Path, metavar="FOLDER")
+    arguments = parser.parse_args()
+    commands[arguments.command](list(rows_of(arguments.data)), arguments)
+
+
+if __name__ == "__main__":
+    main()

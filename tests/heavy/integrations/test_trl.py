@@ -21,6 +21,7 @@ def policy(tmp_path):
     folder = infolm_metric.__path__[0] + "/bundled"
     tokenizer = AutoTokenizer.from_pretrained(folder)
     tokenizer.eos_token = tokenizer.sep_token
+    tokenizer.model_input_names = ["input_ids", "attention_mask"]
     tokenizer.chat_template = "{% for message in messages %}{{ message['content'] }} {% endfor %}"
     config = LlamaConfig(
         vocab_size=len(tokenizer),
