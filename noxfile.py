@@ -25,7 +25,7 @@ NEEDED = ".[plots,ray]"
 WITH = ["accelerate", "hypothesis", "import-linter", "mpmath", "pytest>=8.4", "pytest-xdist>=3.8"]
 WITH += ["pytest-timeout>=2.3", "torchmetrics==1.9.0"]
 # What Inspect allows of fsspec is older than requirements.txt has it.
-HARNESSES = ["lm-eval[hf]>=0.4.9", "inspect-ai>=0.3.200"]
+HARNESSES = ["lm-eval[hf]>=0.4.9", "inspect-ai>=0.3.200", "trl>=0.20"]
 
 
 def lowest() -> list[str]:
@@ -68,7 +68,7 @@ def with_pot(session: nox.Session, pot: str) -> None:
 
 @nox.session(name="integrations")
 def with_harnesses(session: nox.Session) -> None:
-    """The pinned torch and transformers, with lm-evaluation-harness and Inspect."""
+    """The pinned torch and transformers, with lm-evaluation-harness, Inspect and TRL."""
     lines = Path(__file__).with_name("requirements.txt").read_text().splitlines()
     pins = [line for line in lines if line.startswith(("torch==", "transformers=="))]
     session.install("-e", ".", *WITH, *HARNESSES, *pins)

@@ -121,7 +121,7 @@ def _with_idf(settings: Any, arguments: argparse.Namespace) -> Any:
     if all(hasattr(metrics.find(name).settings_type(), COMBINED) for name in names):
         raise ValueError(
             f"--idf {idf} needs a metric that weights tokens, and {settings.metric} does not; add "
-            "--combine-with NAME"
+            "--combine-with infolm or baryscore"
         )
     return settings
 

@@ -18,13 +18,13 @@ import json
 import math
 import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from infolm_metric.commands import options, score_input
 from infolm_metric.commands.options import STANDARD_OUTPUT, write
-from infolm_metric.core.files import Source
+from infolm_metric.core.files import Source, read_rows
 from infolm_metric.core.settings import check_at_least
 
 if TYPE_CHECKING:
@@ -93,7 +93,8 @@ def run(arguments: argparse.Namespace) -> None:
     )
     if result.resumed:
         print(f"infolm: {result.resumed} pairs were there already", file=sys.stderr)
-    write(_summary(scorer, result), STANDARD_OUTPUT)
+    scores = (row[settings.names[0]] for _, row in read_rows(arguments.output))
+    write(_summary_with_verdicts(scorer, result, scores), STANDARD_OUTPUT)
 
 
 def _form(arguments: argparse.Namespace) -> str:
@@ -176,7 +177,7 @@ def _score_at_once(settings: Any, source: Source, form: str, arguments: argparse
     stats = scorer.baseline_stats(settings, statistics, baseline, counts)
     known = most_frequent(stats, counts)
     totals = Summary(len(pairs), means, result.signature, result.counts, known)
-    lines = list(_summary(scorer, totals))
+    lines = _summary_with_verdicts(scorer, totals, columns[settings.names[0]])
     if form == "per pair":
         lines = [*_per_pair(columns), *("# " + line for line in lines)]
     write(lines, arguments.output)
@@ -215,6 +216,16 @@ def _summary(scorer: Scorer, result: Summary) -> Iterator[str]:
         if (rescaled := result.means.get(f"{name}_rescaled")) is not None:
             yield f"{title} rescaled: {rescaled:.6g} ({prefix}{RESCALED})"
     yield f"signature: {result.signature}"
+
+
+def _summary_with_verdicts(scorer: Scorer, result: Summary, scores: Iterable[float]) -> list[str]:
+    """Return the summary, with the verdicts of MENLI's task "answer" on the scores."""
+    lines = list(_summary(scorer, result))
+    if getattr(scorer.settings, "task", None) == "answer":
+        from infolm_metric.menli.verdict import describe_verdicts
+
+        lines.insert(-1, describe_verdicts(scorer, result.signature, result.counts, scores))
+    return lines
 
 
 def _meaning(scorer: Scorer, name: str) -> str:

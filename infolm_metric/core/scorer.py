@@ -187,7 +187,7 @@ class Scorer(ABC):
             fields[name] = value
             if name == "idf" and settings.counted and statistics is not None and statistics.tables:
                 fields["weights"] = statistics.weights_used(settings)
-        if against_sources:
+        if against_sources or settings.needs_sources:
             fields["against"] = "source"
         with self.lock:
             fields |= self.model_fields(settings, statistics)

@@ -38,6 +38,7 @@ SETTINGS = {  # of each metric: such as its small models need, and a change of t
     "infolm": ({}, {"temperature": 2.0}),
     "baryscore": ({"layers": 2}, {"layers": 1}),
     "menli": ({}, {"formula": "e-c"}),
+    "menli answer": ({"task": "answer"}, {"task": "summary"}),
     "toy": ({}, {"size": 2}),
 }
 ODD = {  # what is warned of in the odd texts
@@ -54,26 +55,33 @@ SEVERAL = {"predictions": CANDIDATES, "references": LISTS}
 
 
 WITH_MODEL = pytest.mark.parametrize("metric", METRICS, indirect=True)
+WITH_MODEL_AND_TASK = pytest.mark.parametrize("metric", [*METRICS, "menli answer"], indirect=True)
 
 
 @pytest.fixture(params=SETTINGS)
 def metric(request):
     """The entry of a metric in the table, with its name."""
-    return {**METRICS, "toy": TOY}[request.param]
+    return {**METRICS, "toy": TOY}[request.param.split()[0]]
 
 
 @pytest.fixture
-def tiny_settings(metric, tiny_bert, tiny_nli):
+def case(request):
+    """The settings of a metric, or of a metric with a task."""
+    return SETTINGS[request.node.callspec.params["metric"]]
+
+
+@pytest.fixture
+def tiny_settings(metric, case, tiny_bert, tiny_nli):
     """The settings by which it reads with a small model."""
-    settings, _ = SETTINGS[metric.name]
+    settings, _ = case
     model = tiny_nli() if metric.name == "menli" else tiny_bert
     return settings if metric.name == "toy" else {"model_name_or_path": str(model), **settings}
 
 
 @pytest.fixture
-def change(metric):
+def change(case):
     """A setting that changes its scores."""
-    return SETTINGS[metric.name][1]
+    return case[1]
 
 
 @pytest.fixture
@@ -288,12 +296,12 @@ def test_a_stream_gives_the_scores_of_a_list(scorer):
 AT_ONCE = {"infolm": ("CHUNK_TEXTS", "COMPARED_ELEMENTS"), "baryscore": ("CHUNK_TEXTS",)}
 
 
-@WITH_MODEL
+@WITH_MODEL_AND_TASK
 @pytest.mark.parametrize("family", MODELS)
 def test_a_score_has_the_same_bits_in_any_company_order_batch_or_chunk(
-    metric, family, tiny_models, tiny_nli, monkeypatch
+    metric, case, family, tiny_models, tiny_nli, monkeypatch
 ):
-    settings, options = SETTINGS[metric.name][0], {"reuse_memory": 0, "max_length": 15}
+    settings, options = case[0], {"reuse_memory": 0, "max_length": 15}
     model = tiny_nli(family) if metric.name == "menli" else tiny_models(family)
     scorer = metric.scorer_type()(model_name_or_path=model, **settings)
     if metric.name != "menli":
@@ -337,7 +345,7 @@ def test_several_references_are_scored_each_and_combined(scorer, uniform):
         assert_nearly_equal(scores, [rules[name](group) for group in group_scores])
 
 
-@WITH_MODEL
+@WITH_MODEL_AND_TASK
 @pytest.mark.parametrize(("dtype", "allowed"), [("bfloat16", 0.02), ("float16", 0.002)])
 def test_half_precision_is_close_and_named_in_the_signature(scorer, dtype, allowed):
     full, half = scorer.score(**PAIRS), scorer.score(**PAIRS, dtype=dtype)
@@ -432,7 +440,7 @@ def test_several_threads_score_with_one_scorer(scorer, change):
     assert_nearly_equal([result["scores"] for result in results], expected * 4)
 
 
-@WITH_MODEL
+@WITH_MODEL_AND_TASK
 def test_each_kind_is_counted_and_warned_of_once_at_the_callers_line(metric, scorer, make):
     candidates = ["the cat sat", "cat", "", "東京 は 雨 rain", "a cat " * 40]
     references = [["a dog ran", "dog"], ["the dog"], [" "], ["a dog"], ["the cat"]]
@@ -449,7 +457,7 @@ def test_each_kind_is_counted_and_warned_of_once_at_the_callers_line(metric, sco
         assert [record.filename for record in counted] == [__file__] * len(counts)
 
 
-@WITH_MODEL
+@WITH_MODEL_AND_TASK
 def test_every_method_warns_at_the_callers_line(scorer, make):
     texts = ["the cat sat", "a cat " * 40, "a dog ran"]
     calls = {
@@ -466,7 +474,7 @@ def test_every_method_warns_at_the_callers_line(scorer, make):
         assert files == {__file__}, name
 
 
-@WITH_MODEL
+@WITH_MODEL_AND_TASK
 def test_the_callers_default_device_changes_no_score(scorer, make, uniform):
     expected = scorer.score(**PAIRS, **uniform)["scores"]
     with torch.device("meta"):
@@ -488,7 +496,7 @@ def passes(call):
     return len(layers)
 
 
-@WITH_MODEL
+@WITH_MODEL_AND_TASK
 def test_texts_that_come_again_are_not_read_again_unless_memory_forbids(scorer):
     expected = scorer.score(**PAIRS)
     results = []

@@ -29,6 +29,7 @@ CHANGED = {  # a value of each setting that is not its default, and what has to 
     "interpolation": (0.5, {}),
     "masks_per_pass": (2, {}),
     "layers": (1, {}),
+    "task": ("summary", {}),
     "formula": ("e-c", {}),
     "direction": ("rh", {}),
     "combine_with": ("infolm", {}),
