@@ -4,6 +4,7 @@
     nox -s pinned          # versions of requirements.txt, as in .ci/run
     nox -s transport       # BaryScore with each supported release of POT
     nox -s integrations    # latest releases of the harnesses in docs/integrations.md
+    nox -s estimation      # infolm estimate against ppi-python
 
 A session needs a few gigabytes of disk space for torch. CPU wheels are sufficient: set
 PIP_INDEX_URL or PIP_EXTRA_INDEX_URL to an index that has them. Pass arguments of pytest after `--`.
@@ -24,7 +25,7 @@ NEEDED = ".[plots,ray]"
 WITH = ["accelerate", "hypothesis", "import-linter", "mpmath", "pytest>=8.4", "pytest-xdist>=3.8"]
 WITH += ["pytest-timeout>=2.3", "torchmetrics==1.9.0"]
 # Inspect needs an older fsspec than requirements.txt.
-HARNESSES = ["lm-eval[hf]>=0.4.9", "inspect-ai>=0.3.200"]
+HARNESSES = ["lm-eval[hf]>=0.4.9", "inspect-ai>=0.3.200", "trl>=0.20"]
 
 
 def lowest() -> list[str]:
@@ -67,8 +68,15 @@ def with_pot(session: nox.Session, pot: str) -> None:
 
 @nox.session(name="integrations")
 def with_harnesses(session: nox.Session) -> None:
-    """Test lm-evaluation-harness and Inspect with the pinned torch and transformers."""
+    """Test lm-evaluation-harness, Inspect and TRL with the pinned torch and transformers."""
     lines = Path(__file__).with_name("requirements.txt").read_text().splitlines()
     pins = [line for line in lines if line.startswith(("torch==", "transformers=="))]
     session.install("-e", ".", *WITH, *HARNESSES, *pins)
     session.run("pytest", *(session.posargs or ["tests/heavy/integrations"]))
+
+
+@nox.session(name="estimation")
+def with_ppi_python(session: nox.Session) -> None:
+    """Compare estimates with ppi-python, by the authors of PPI++."""
+    session.install("-c", "requirements.txt", "-e", ".[test]", "ppi-python>=0.2.3")
+    session.run("pytest", *(session.posargs or ["-n", "0", "tests/heavy/estimation"]))

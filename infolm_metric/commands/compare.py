@@ -40,6 +40,8 @@ def add_options(parser: argparse.ArgumentParser, types: options.SettingsTypes) -
     group = parser.add_argument_group("significance test")
     group.add_argument("--test", choices=TESTS, default="bootstrap", help="(default: bootstrap)")
     options.add_resampling(group)
+    text = "exit with 1 if a system is significantly worse than the first, or without a verdict"
+    group.add_argument("--fail-if-worse", action="store_true", help=text)
     options.add_settings(parser, types)
 
 
@@ -79,6 +81,25 @@ def run(arguments: argparse.Namespace) -> None:
         options.write([json.dumps(report, allow_nan=False)], arguments.output)
     else:
         options.write(_lines(systems, len(rows), result, arguments), arguments.output)
+    if arguments.fail_if_worse:
+        _check_none_worse(systems)
+
+
+def _check_none_worse(systems: Mapping[str, list[dict[str, Any]]]) -> None:
+    """Raise RuntimeError if a system is worse than the first, or there is no verdict."""
+    verdicts = {
+        f"{row['system']} by {label}": row["verdict"]
+        for label, rows in systems.items()
+        for row in rows[1:]
+    }
+    if None in verdicts.values():
+        raise RuntimeError(
+            "no verdict, because more than a tenth of the texts are out of domain for the model; "
+            "choose a model of their language"
+        )
+    if worse := [name for name, verdict in verdicts.items() if verdict == "worse"]:
+        first = next(iter(systems.values()))[0]["system"]
+        raise RuntimeError(f"significantly worse than {first}: {', '.join(worse)}")
 
 
 def _score(

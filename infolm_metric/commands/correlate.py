@@ -97,7 +97,7 @@ def run(arguments: argparse.Namespace) -> None:
     if ratings.human_texts:
         remarks.append(f"{ratings.human_texts} rows of human texts were skipped.")
     if settings is not None:
-        grids, result = _score(settings, ratings, arguments)
+        grids, result = score_ratings(settings, ratings, arguments)
         metrics, signature = {**dict(zip(names, grids, strict=True)), **metrics}, result.signature
         direction = "higher is better."
         if not result.higher_is_better:
@@ -149,7 +149,7 @@ def _read(arguments: argparse.Namespace) -> Ratings:
     return replace(ratings, metrics={**ratings.metrics, **negative_grids})
 
 
-def _score(
+def score_ratings(
     settings: Any, ratings: Ratings, arguments: argparse.Namespace
 ) -> tuple[list[np.ndarray], Result]:
     """Return a grid per score, negated if lower is better, and the result of the metric."""

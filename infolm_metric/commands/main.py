@@ -35,6 +35,7 @@ COMMANDS = {
     "score": "score texts against references",
     "compare": "compare systems, with confidence intervals and significance tests",
     "correlate": "correlate metrics with human scores",
+    "estimate": "estimate mean human scores from few ratings and a metric",
     "select": "select the best of several candidates by minimum Bayes risk",
     "attack": "perturb references in twelve ways, as test cases for infolm robustness",
     "robustness": "measure how often metrics detect attacks",

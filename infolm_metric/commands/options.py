@@ -123,7 +123,7 @@ def _with_idf(settings: Any, idf: Any, names: Sequence[str]) -> Any:
     if all(hasattr(metrics.find(name).settings_type(), COMBINED) for name in names):
         raise ValueError(
             f"--idf {idf} requires a metric with token weights, and {settings.metric} has none; "
-            "add --combine-with NAME"
+            "add --combine-with infolm or baryscore"
         )
     return settings
 

@@ -18,7 +18,7 @@ import json
 import math
 import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import compress
 from pathlib import PurePath
@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any
 from infolm_metric.commands import options, score_input
 from infolm_metric.commands.options import STANDARD_OUTPUT, write
 from infolm_metric.core.checks import check_at_least
-from infolm_metric.core.tables import Source
+from infolm_metric.core.tables import Source, read_rows
 
 if TYPE_CHECKING:
     from infolm_metric.core.baselines import BaselineStats
@@ -134,6 +134,8 @@ def _run_job(request: ScoreRequest) -> None:
         from infolm_metric.jobs.resume import run_job
 
         result = run_job(*pairs, restart=request.restart, **keywords)
+        scores = (row[request.settings.names[0]] for _, row in read_rows(request.output))
+        lines = _summary_with_verdicts(scorer, result, scores)
     else:
         try:
             from infolm_metric.jobs.ray_jobs import score_source
@@ -141,9 +143,10 @@ def _run_job(request: ScoreRequest) -> None:
             message = "--engine ray requires Ray; run: pip install 'ray[data]'"
             raise ModuleNotFoundError(message) from error
         result = score_source(*pairs, workers=request.workers, **keywords)
+        lines = list(_summary(scorer, result))
     if result.resumed:
         print(f"infolm: {result.resumed} pairs had been scored before", file=sys.stderr)
-    write(_summary(scorer, result), STANDARD_OUTPUT)
+    write(lines, STANDARD_OUTPUT)
 
 
 def _score_in_memory(request: ScoreRequest) -> None:
@@ -176,7 +179,7 @@ def _score_in_memory(request: ScoreRequest) -> None:
     stats = scorer.baseline_stats(settings, statistics, baseline, counts)
     known = most_frequent(stats, counts)
     totals = Summary(len(pairs), means, result.signature, result.counts, known)
-    lines = list(_summary(scorer, totals))
+    lines = _summary_with_verdicts(scorer, totals, columns[settings.names[0]])
     if request.format == "table":
         separator = "\t" if output.lower().endswith(".tsv") else ","
         write(_table(list(resume.scored_rows(rows, columns)), separator), output)
@@ -219,6 +222,16 @@ def _summary(scorer: Scorer, result: Summary) -> Iterator[str]:
         if (rescaled := result.means.get(f"{name}_rescaled")) is not None:
             yield f"{title} rescaled: {rescaled:.6g} ({prefix}{RESCALED})"
     yield f"signature: {result.signature}"
+
+
+def _summary_with_verdicts(scorer: Scorer, result: Summary, scores: Iterable[float]) -> list[str]:
+    """Return the summary, with the verdicts of MENLI's task "answer" on the scores."""
+    lines = list(_summary(scorer, result))
+    if getattr(scorer.settings, "task", None) == "answer":
+        from infolm_metric.menli.verdict import describe_verdicts
+
+        lines.insert(-1, describe_verdicts(scorer, result.signature, result.counts, scores))
+    return lines
 
 
 def _meaning(scorer: Scorer, name: str) -> str:

@@ -222,8 +222,8 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
             call_settings = self.scorer.settings.replace(**settings)
             baseline = resolve_baseline(call_settings.metric, rescale_with_baseline)
             parts = list(added)
-            targets = self.scorer.settings.targets(references, sources)
-            if predictions is not None or targets is not None:
+            if any(texts is not None for texts in (predictions, references, sources)):
+                targets = call_settings.targets(references, sources)
                 check = check_pairs if ranks is None else check_rank_pairs
                 parts.append(self._alike(check(predictions, targets), sources))
             progress = verbose and is_progress_bar_enabled()

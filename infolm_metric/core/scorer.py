@@ -194,7 +194,7 @@ class Scorer(ABC):
                 and statistics.tables
             ):
                 fields["weights"] = statistics.weight_scheme(settings)
-        if against_sources:
+        if against_sources or settings.needs_sources:
             fields["against"] = "source"
         with self.lock:
             fields |= self.model_fields(settings, statistics)

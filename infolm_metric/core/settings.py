@@ -98,6 +98,11 @@ class Settings:
         return bool(self.names_field) and not isinstance(getattr(self, self.names_field), str)
 
     @property
+    def needs_sources(self) -> bool:
+        """True if sources must take the place of references."""
+        return False
+
+    @property
     def extra_columns(self) -> tuple[str, ...]:
         """Names of the columns of a result in addition to scores."""
         return ()

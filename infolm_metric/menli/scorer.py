@@ -21,7 +21,15 @@ from infolm_metric.core.scorer import Progress, Scorer, no_progress
 from infolm_metric.core.tokenization import tokenize
 from infolm_metric.menli.combination import CombinedMetric, scaled
 from infolm_metric.menli.nli import NLIModel, join_pairs, load_nli, open_nli
-from infolm_metric.menli.settings import FORMULAS, Labels, MENLISettings, read_labels
+from infolm_metric.menli.recall import TokenRecall
+from infolm_metric.menli.settings import (
+    FORMULAS,
+    NEEDS_SOURCES,
+    RECALL,
+    Labels,
+    MENLISettings,
+    read_labels,
+)
 
 PAIR_BYTES = 600  # memory of a cached pair; 24 bytes are its probabilities
 
@@ -96,6 +104,8 @@ class MENLIScorer(Scorer):
 
     def check(self, pairs: Pairs, settings: MENLISettings, statistics: CorpusStatistics) -> None:
         """Raise errors that would keep pairs from being scored, before the weights are loaded."""
+        if settings.needs_sources and not pairs.against_sources:
+            raise ValueError(NEEDS_SOURCES)
         formulas = [name for name in settings.names if name != "e"]
         if formulas and not self.labels(settings).three_way:
             raise ValueError(
@@ -155,7 +165,7 @@ class MENLIScorer(Scorer):
     def bounds(self, settings: MENLISettings, name: str) -> tuple[float, float]:
         """Return the lower and upper bound of a formula, or 0 and 1 for a combination."""
         ends = float(min(FORMULAS[name])), float(max(FORMULAS[name]))
-        return ends if settings.combine_with is None else (0.0, 1.0)
+        return ends if settings.combination is None else (0.0, 1.0)
 
     def model_fields(
         self, settings: MENLISettings, statistics: CorpusStatistics | None
@@ -172,8 +182,10 @@ class MENLIScorer(Scorer):
             "dtype": settings.dtype,
         }
 
-    def combined(self, settings: MENLISettings) -> CombinedMetric | None:
+    def combined(self, settings: MENLISettings) -> CombinedMetric | TokenRecall | None:
         """Return the other metric of a combination, or None; its model is kept between calls."""
+        if settings.combination == RECALL:
+            return TokenRecall()
         other = settings.other
         if other is None:
             return None
@@ -223,7 +235,9 @@ class MENLIScorer(Scorer):
         self.models.cache.shrink(settings.reuse_memory * 24 // PAIR_BYTES)
         forward = [(text, candidate) for candidate, group in pairs for text in group]
         backward = [(candidate, text) for text, candidate in forward]
-        all_pairs = {"rh": forward, "hr": backward, "avg": forward + backward}[settings.direction]
+        all_pairs = {"rh": forward, "hr": backward, "avg": forward + backward}[
+            settings.resolve("direction")
+        ]
         distinct, labels = list(dict.fromkeys(all_pairs)), self.labels(settings)
         sequences = join_pairs(model.checkpoint.tokenizer, distinct, self.limit(settings))
         by_pair = dict(zip(distinct, sequences, strict=True))

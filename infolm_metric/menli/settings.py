@@ -38,6 +38,21 @@ KINDS = {
 }
 """Patterns for the beginning of label names, in lower case."""
 WEIGHT = 0.2  # of the NLI score in a combination; 0.2 to 0.3 are best for MT in Chen and Eger
+RECALL = "recall"
+"""Value of `combine_with` for token recall."""
+RECALL_WEIGHT = 0.5
+NO_COMBINATION = "none"
+"""Value of `combine_with` that switches the combination of a task off."""
+TASKS: dict[str | None, dict[str, Any]] = {
+    None: {"formula": "e", "direction": "avg"},
+    "translation": {"formula": "e", "direction": "avg"},
+    "summary": {"formula": "e-c", "direction": "hr"},
+    "source": {"formula": "-c", "direction": "rh"},
+    "answer": {"formula": "e-c", "direction": "hr", "combine_with": RECALL, "nli_weight": 0.5},
+}
+"""Values by task of the settings that are None."""
+SOURCE = "source"
+NEEDS_SOURCES = "task='source' compares predictions with sources, not with references; give sources"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,17 +60,22 @@ class MENLISettings(ModelSettings):
     """Settings of MENLI.
 
     Args:
+        task: defaults of formula, direction, combine_with and nli_weight: translation (e, avg),
+            summary (e-c, hr), source (-c, rh, against sources only) or answer (e-c, hr, recall,
+            0.5); None: as for translation.
         formula: one or several of e, -c, e-n, e-c and e-n-2c, of the probabilities of entailment,
-            neutrality and contradiction; several need no more of the model. On the command line
-            with an equals sign: --formula=-c.
+            neutrality and contradiction; several need no more of the model; None: by task. On the
+            command line with an equals sign: --formula=-c.
         direction: rh (does the candidate follow from the reference?), hr (the reference from the
-            candidate?), or avg, the mean of both.
+            candidate?), or avg, the mean of both; None: by task.
         multi_reference: reduction of the scores of several references: max or mean; the metric in
             combine_with uses its own setting.
         combine_with: another metric that the score is combined with: infolm or baryscore, which
-            weights tokens uniformly (idf=False); in Python also the settings of one of them, which
-            are used unchanged.
-        nli_weight: share of the NLI model in a combination, from 0 to 1; None: 0.2.
+            weights tokens uniformly (idf=False); recall, the fraction of the reference's tokens
+            that occur in the candidate; none; None: by task. In Python also the settings of
+            InfoLM or BaryScore, which are used unchanged.
+        nli_weight: weight of the NLI score in a combination, from 0 to 1; None: by task, else 0.5
+            with recall and 0.2 with another metric.
         combine_baseline: baseline of the metric in combine_with: a file written by infolm baseline;
             None: the package's.
         labels: label names in the order of the model's outputs, such as
@@ -79,10 +99,13 @@ class MENLISettings(ModelSettings):
     not_in_signature = ModelSettings.not_in_signature | {"probabilities"}
     takes_sources = True
 
-    formula: str | tuple[str, ...] = "e"
-    direction: Literal["avg", "rh", "hr"] = "avg"
+    task: Literal["translation", "summary", "source", "answer"] | None = field(
+        default=None, metadata={"signature": ""}
+    )
+    formula: str | tuple[str, ...] | None = None
+    direction: Literal["avg", "rh", "hr"] | None = None
     multi_reference: Literal["max", "mean"] = "max"
-    combine_with: Literal["infolm", "baryscore"] | Settings | None = None
+    combine_with: Literal["infolm", "baryscore", "recall", "none"] | Settings | None = None
     nli_weight: float | None = None
     combine_baseline: str | os.PathLike[str] | Baseline | None = None
     labels: str | tuple[str, ...] | None = None
@@ -92,16 +115,24 @@ class MENLISettings(ModelSettings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        formula = self.formula.replace(" ", "") if isinstance(self.formula, str) else self.formula
-        names = score_names("formula", formula, {name: name for name in FORMULAS})
-        object.__setattr__(self, "formula", names)
+        if self.formula is not None:
+            formula = (
+                self.formula.replace(" ", "") if isinstance(self.formula, str) else self.formula
+            )
+            names = score_names("formula", formula, {name: name for name in FORMULAS})
+            object.__setattr__(self, "formula", names)
         if self.labels is not None:
             object.__setattr__(self, "labels", _label_names(self.labels))
+        if self.combination == RECALL and self.combine_baseline is not None:
+            raise ValueError(
+                "combine_baseline must be None with combine_with='recall', which needs no baseline,"
+                f" got {self.combine_baseline!r}"
+            )
         baseline = resolve_baseline(
-            str(self.combine_with), self.combine_baseline, "combine_baseline"
+            str(self.combination), self.combine_baseline, "combine_baseline"
         )
         object.__setattr__(self, "combine_baseline", baseline)
-        if self.combine_with is None:
+        if self.combination is None:
             for name in ("nli_weight", "combine_baseline"):
                 if getattr(self, name) is not None:
                     raise ValueError(
@@ -120,6 +151,47 @@ class MENLISettings(ModelSettings):
                 f"{self.other.metric} with {', '.join(self.other.names)}"
             )
 
+    def resolve(self, name: str) -> Any:
+        """Return the value that a setting has in use: the explicit one, or else the task's.
+
+        >>> MENLISettings(task="summary", formula="e").resolve("direction")
+        'hr'
+        """
+        value = getattr(self, name)
+        return TASKS[self.task].get(name) if value is None else value
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Full names of the scores that a pair gets."""
+        value = self.resolve("formula")
+        return (value,) if isinstance(value, str) else tuple(value)
+
+    @property
+    def several(self) -> bool:
+        """True if a list of scores was requested, even of one."""
+        return isinstance(self.formula, tuple)
+
+    @property
+    def combination(self) -> str | Settings | None:
+        """Name or settings of the metric to combine with, or None."""
+        value: str | Settings | None = self.resolve("combine_with")
+        return None if value == NO_COMBINATION else value
+
+    @property
+    def needs_sources(self) -> bool:
+        """True if the candidates are compared with sources only."""
+        return self.task == SOURCE
+
+    def targets(self, references: Any, sources: Any) -> Any:
+        """Return the references, or the sources that take their place.
+
+        Raises:
+            TypeError: both are given, or no sources for the task "source".
+        """
+        if self.needs_sources and sources is None:
+            raise TypeError(NEEDS_SOURCES)
+        return super().targets(references, sources)
+
     @property
     def weight(self) -> float:
         """Weight of the NLI score.
@@ -127,13 +199,16 @@ class MENLISettings(ModelSettings):
         >>> MENLISettings().weight, MENLISettings(combine_with="infolm").weight
         (1.0, 0.2)
         """
-        if self.combine_with is None:
+        if self.combination is None:
             return 1.0
-        return WEIGHT if self.nli_weight is None else self.nli_weight
+        weight: float | None = self.resolve("nli_weight")
+        if weight is not None:
+            return weight
+        return RECALL_WEIGHT if self.combination == RECALL else WEIGHT
 
     @cached_property
     def other(self) -> Any:
-        """Settings of the metric to combine with; None without a combination.
+        """Settings of the metric to combine with; None for recall and without a combination.
 
         By name, a metric uses idf=False, so that the score of a pair does not depend on other
         pairs. It inherits the runtime settings, and "bundled" if that is the NLI model.
@@ -141,15 +216,23 @@ class MENLISettings(ModelSettings):
         >>> MENLISettings(combine_with="infolm").other.idf
         False
         """
-        if not isinstance(self.combine_with, str):
-            return self.combine_with
+        if not isinstance(self.combination, str):
+            return self.combination
+        if self.combination == RECALL:
+            return None
         names = ["device", "dtype", "batch_size", "tokenize_processes", "reuse_memory"]
         if self.model_name_or_path == BUNDLED:
             names.append("model_name_or_path")
         if self.long_text == "error":
             names.append("long_text")
-        kind = metrics.find(self.combine_with).settings_type()
+        kind = metrics.find(self.combination).settings_type()
         return kind(idf=False, **{name: getattr(self, name) for name in names})
+
+    @property
+    def other_name(self) -> str | None:
+        """Name of the metric to combine with, or None."""
+        combined = self.combination
+        return combined.metric if isinstance(combined, Settings) else combined
 
     @property
     def idf(self) -> bool | str | IDF:
@@ -170,11 +253,11 @@ class MENLISettings(ModelSettings):
 
     def signature_fields(self) -> dict[str, object]:
         """Return the signature fields; fields of a combination only if there is one."""
-        fields = super().signature_fields()
+        fields = super().signature_fields() | {"direction": self.resolve("direction")}
         for name in ("combine_with", "nli_weight", "combine_baseline", "labels"):
             fields.pop(name)  # the scorer adds the values in use
-        if self.other is not None:
-            fields |= {"nli_weight": self.weight, "combine_with": self.other.metric}
+        if self.other_name is not None:
+            fields |= {"nli_weight": self.weight, "combine_with": self.other_name}
         return fields
 
     def label(self, name: str) -> str:
@@ -183,9 +266,9 @@ class MENLISettings(ModelSettings):
         >>> MENLISettings(combine_with="infolm").label("e-c")
         '0.2 e-c + 0.8 infolm'
         """
-        if self.other is None:
+        if self.other_name is None:
             return name
-        return f"{self.weight:g} {name} + {1 - self.weight:g} {self.other.metric}"
+        return f"{self.weight:g} {name} + {1 - self.weight:g} {self.other_name}"
 
     def baseline_settings(self) -> list[MENLISettings]:
         """Return settings with all formulas; in a combination for all weights of the other metric.

@@ -14,6 +14,7 @@ from .correlations import (
     pearson,
     spearman,
 )
+from .estimation import Interval, MeanEstimate, estimate_mean, expected_width, select_ids
 from .plots import plot_agreement
 from .ratings import Ratings, read_ratings
 from .significance import (
@@ -29,6 +30,8 @@ from .significance import (
 __all__ = [
     "Agreement",
     "AgreementTable",
+    "Interval",
+    "MeanEstimate",
     "Ratings",
     "WilliamsTest",
     "agreement",
@@ -36,6 +39,8 @@ __all__ = [
     "calibrated_accuracy",
     "compare_metrics",
     "correlation",
+    "estimate_mean",
+    "expected_width",
     "holm",
     "kendall",
     "paired_bootstrap",
@@ -44,6 +49,7 @@ __all__ = [
     "pearson",
     "plot_agreement",
     "read_ratings",
+    "select_ids",
     "soft_pairwise_accuracy",
     "spearman",
     "williams_test",

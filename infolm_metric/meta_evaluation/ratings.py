@@ -120,12 +120,14 @@ class Ratings:
 def read_ratings(
     rows: Any,
     *,
-    criteria: Sequence[str] = (),
+    criteria: Sequence[str] | None = (),
     metrics: Sequence[str] = (),
     candidate_column: str | None = None,
     reference_columns: Sequence[str] = (),
     exclude_systems: Sequence[str] = (),
     exclude_ids: Sequence[str] = (),
+    texts: bool = True,
+    correlated: bool = True,
 ) -> Ratings:
     """Read the ratings in a table file, a `datasets.Dataset` or an iterable of dictionaries.
 
@@ -135,6 +137,7 @@ def read_ratings(
     Args:
         rows: the name of a file, or an iterable with a dictionary per row.
         criteria: human scores to use (default: every entry of `human`); other names are columns.
+            None: no human scores are read.
         metrics: other metrics' scores to use (default: every entry of `metrics`); other names are
             columns.
         candidate_column: the name of the column of texts (default: "prediction" or "candidate").
@@ -142,6 +145,9 @@ def read_ratings(
             "reference").
         exclude_systems: systems to skip, each in at least one row.
         exclude_ids: samples to skip, each in at least one row.
+        texts: False: rows need no texts, and the ratings have none.
+        correlated: False accepts a single system and scores that are all equal or missing, for
+            which no correlation is defined.
 
     Returns:
         The ratings; systems and samples are in the order of their first rows. If rows have no
@@ -166,23 +172,25 @@ def read_ratings(
     file = f"{fspath(rows)}: " if isinstance(rows, str | PathLike) else ""
     table = list(_locate_rows(rows))
     has_systems = bool(exclusions["system"]) or any("system" in row for _, row in table)
-    texts, human_texts = _index_rows(table, has_systems, exclusions)
-    systems = {name: row for row, name in enumerate(dict.fromkeys(key[0] for key in texts))}
-    samples = {name: column for column, name in enumerate(dict.fromkeys(key[1] for key in texts))}
+    located, human_texts = _index_rows(table, has_systems, exclusions)
+    systems = {name: row for row, name in enumerate(dict.fromkeys(key[0] for key in located))}
+    samples = {name: column for column, name in enumerate(dict.fromkeys(key[1] for key in located))}
     for kind, names in (("system", systems), ("id", samples)):
-        if len(names) < 2 and (has_systems or kind == "id"):
+        if len(names) < 2 and ((has_systems and correlated) or kind == "id"):
             suffix = f" ({human_texts} human texts are skipped)" if human_texts else ""
             raise ValueError(
                 f"{file}agreement needs at least two values of {kind!r}, got {len(names)}{suffix}"
             )
 
-    table = list(texts.values())
-    pairs = [parse_pair(*row, candidate_column, reference_columns) for row in table]
-    human = _read_columns(table, "human", criteria)
+    table = list(located.values())
+    pairs = [parse_pair(*row, candidate_column, reference_columns) for row in table if texts]
+    human = {} if criteria is None else _read_columns(table, "human", criteria)
     metric_scores = _read_columns(table, "metrics", metrics)
-    if not (human or has_systems or SCORE in metrics) and any(SCORE in row for _, row in table):
+    if not (criteria is None or human or has_systems or SCORE in metrics) and any(
+        SCORE in row for _, row in table
+    ):
         human = _read_columns(table, "human", (SCORE,))
-    if not human:
+    if not human and criteria is not None:
         raise ValueError(
             f"{table[0][0]}: no human scores; add 'human': {{criterion: score}} or columns named "
             "'human.CRITERION', or select columns with --criterion (in Python: criteria); the "
@@ -190,7 +198,7 @@ def read_ratings(
         )
     if overlap := human.keys() & metric_scores.keys():
         raise ValueError(f"{file}{min(overlap)!r} is both a criterion and a metric; rename one")
-    for name, column in {**human, **metric_scores}.items():
+    for name, column in {**human, **metric_scores}.items() if correlated else ():
         check_varies(f"{file}column {name!r}", column)
     ratings = Ratings(
         systems=tuple(systems) if has_systems else (),
@@ -198,7 +206,7 @@ def read_ratings(
         human={},
         predictions=tuple(prediction for prediction, _ in pairs),
         references=tuple(tuple(references) for _, references in pairs),
-        indices=np.asarray([(systems[system], samples[sample]) for system, sample in texts]),
+        indices=np.asarray([(systems[system], samples[sample]) for system, sample in located]),
         human_texts=human_texts,
     )
     return replace(

@@ -38,6 +38,7 @@ SETTINGS = {  # settings for the tiny model of each metric, and a change of sett
     "infolm": ({}, {"temperature": 2.0}),
     "baryscore": ({"layers": 2}, {"layers": 1}),
     "menli": ({}, {"formula": "e-c"}),
+    "menli answer": ({"task": "answer"}, {"task": "summary"}),
     "toy": ({}, {"size": 2}),
 }
 EXPECTED_WARNINGS = {  # for unusual texts
@@ -54,26 +55,33 @@ SEVERAL = {"predictions": CANDIDATES, "references": LISTS}
 
 
 WITH_MODEL = pytest.mark.parametrize("metric", METRICS, indirect=True)
+WITH_MODEL_AND_TASK = pytest.mark.parametrize("metric", [*METRICS, "menli answer"], indirect=True)
 
 
 @pytest.fixture(params=SETTINGS)
 def metric(request):
     """Entry of a metric in the table of metrics."""
-    return {**METRICS, "toy": TOY}[request.param]
+    return {**METRICS, "toy": TOY}[request.param.split()[0]]
 
 
 @pytest.fixture
-def tiny_settings(metric, tiny_bert, tiny_nli):
+def case(request):
+    """The settings of a metric, or of a metric with a task."""
+    return SETTINGS[request.node.callspec.params["metric"]]
+
+
+@pytest.fixture
+def tiny_settings(metric, case, tiny_bert, tiny_nli):
     """Settings of the metric for a tiny model."""
-    settings, _ = SETTINGS[metric.name]
+    settings, _ = case
     model = tiny_nli() if metric.name == "menli" else tiny_bert
     return settings if metric.name == "toy" else {"model_name_or_path": str(model), **settings}
 
 
 @pytest.fixture
-def change(metric):
+def change(case):
     """Setting that changes the scores of the metric."""
-    return SETTINGS[metric.name][1]
+    return case[1]
 
 
 @pytest.fixture
@@ -286,12 +294,12 @@ def test_a_stream_gives_the_same_scores_as_a_list(scorer):
 CHUNK_LIMITS = {"infolm": ("CHUNK_TEXTS", "COMPARED_ELEMENTS"), "baryscore": ("CHUNK_TEXTS",)}
 
 
-@WITH_MODEL
+@WITH_MODEL_AND_TASK
 @pytest.mark.parametrize("family", MODELS)
 def test_scores_do_not_depend_on_other_pairs_order_batch_size_or_chunks(
-    metric, family, tiny_models, tiny_nli, monkeypatch
+    metric, case, family, tiny_models, tiny_nli, monkeypatch
 ):
-    settings, options = SETTINGS[metric.name][0], {"reuse_memory": 0, "max_length": 15}
+    settings, options = case[0], {"reuse_memory": 0, "max_length": 15}
     model = tiny_nli(family) if metric.name == "menli" else tiny_models(family)
     scorer = metric.scorer_type()(model_name_or_path=model, **settings)
     if metric.name != "menli":
@@ -335,7 +343,7 @@ def test_multiple_references_are_scored_separately_and_reduced(scorer, uniform):
         assert_nearly_equal(scores, [rules[name](group) for group in group_scores])
 
 
-@WITH_MODEL
+@WITH_MODEL_AND_TASK
 @pytest.mark.parametrize(("dtype", "allowed"), [("bfloat16", 0.02), ("float16", 0.002)])
 def test_half_precision_scores_are_close_and_named_in_the_signature(scorer, dtype, allowed):
     full, half = scorer.score(**PAIRS), scorer.score(**PAIRS, dtype=dtype)
@@ -432,7 +440,7 @@ def test_several_threads_can_share_a_scorer(scorer, change):
     assert_nearly_equal([result["scores"] for result in results], expected * 4)
 
 
-@WITH_MODEL
+@WITH_MODEL_AND_TASK
 def test_each_category_triggers_a_single_warning_at_the_line_of_the_caller(metric, scorer, make):
     candidates = ["the cat sat", "cat", "", "東京 は 雨 rain", "a cat " * 40]
     references = [["a dog ran", "dog"], ["the dog"], [" "], ["a dog"], ["the cat"]]
@@ -449,7 +457,7 @@ def test_each_category_triggers_a_single_warning_at_the_line_of_the_caller(metri
         assert [record.filename for record in counted] == [__file__] * len(counts)
 
 
-@WITH_MODEL
+@WITH_MODEL_AND_TASK
 def test_every_method_warns_at_the_line_of_the_caller(scorer, make):
     texts = ["the cat sat", "a cat " * 40, "a dog ran"]
     calls = {
@@ -466,7 +474,7 @@ def test_every_method_warns_at_the_line_of_the_caller(scorer, make):
         assert files == {__file__}, name
 
 
-@WITH_MODEL
+@WITH_MODEL_AND_TASK
 def test_the_default_device_does_not_change_scores(scorer, make, uniform):
     expected = scorer.score(**PAIRS, **uniform)["scores"]
     with torch.device("meta"):
@@ -488,7 +496,7 @@ def count_layer_calls(call):
     return len(layers)
 
 
-@WITH_MODEL
+@WITH_MODEL_AND_TASK
 def test_repeated_texts_are_encoded_once_unless_caching_is_disabled(scorer):
     expected = scorer.score(**PAIRS)
     results = []

@@ -30,6 +30,7 @@ CHANGED = {  # a non-default value per setting, and the settings that it require
     "interpolation": (0.5, {}),
     "masks_per_pass": (2, {}),
     "layers": (1, {}),
+    "task": ("summary", {}),
     "formula": ("e-c", {}),
     "direction": ("rh", {}),
     "combine_with": ("infolm", {}),

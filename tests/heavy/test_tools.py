@@ -41,7 +41,7 @@ def encoder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory):
-    """Folder of the four datasets with a few rows of short texts each."""
+    """Folder of the five datasets with a few rows of short texts each."""
     folder = tmp_path_factory.mktemp("data")
 
     def rows(count, samples, **fields):
@@ -63,6 +63,7 @@ def data(tmp_path_factory):
     for row in texts:
         del row["system"]
     write_lines(folder / "wmt15.jsonl", texts)
+    write_lines(folder / "answers.jsonl", rows(5, 6))
     return folder
 
 
@@ -110,6 +111,13 @@ def test_study_scores_resumes_and_prints_its_tables(run, data, tmp_path, monkeyp
     for figure, options in (("trade", ("--csv", table)), ("comparison", ())):
         run("figures", figure, tmp_path / f"{figure}.svg", *options)
         assert (tmp_path / f"{figure}.svg").stat().st_size > 10_000
+
+
+def test_the_coverage_of_estimates_is_measured(run, data, tmp_path):
+    options = ("--scores", tmp_path, "--sets", "sfres", "answers", "--resamples", 5)
+    tables = run("estimate", data, *options)
+    assert "| LLM answers | 20 |" in tables and "| SFRES | 100 |" in tables
+    assert "| LLM answers | correctness | MENLI, task answer |" in tables
 
 
 def test_published_correlations_are_not_reproduced_on_other_data(data, monkeypatch, capsys):

@@ -89,6 +89,40 @@ def test_compare_respects_lower_is_better_and_counts_references_once(infolm):
     assert errors.count("warning") <= 1
 
 
+@pytest.mark.parametrize(
+    ("names", "code", "words"),
+    [
+        (("fair", "good", "same"), 0, ""),
+        (("fair", "weak", "good"), 1, "significantly worse than fair.txt: weak.txt by toy"),
+        (("fair", "absent"), 2, "absent.txt"),
+    ],
+)
+def test_a_worse_system_fails_on_request(infolm, names, code, words):
+    files = [f"{name}.txt" for name in names]
+    options = ("-r", "truth.txt", "--metric", "toy", "--size", "4")
+    result = infolm("compare", *files, *options, "--fail-if-worse")
+    assert result[0] == code and words in result[2]
+    assert ("fair.txt" in result[1]) == (code < 2)
+    if code < 2:
+        assert infolm("compare", *files, *options) == (0, result[1], "")
+
+
+@pytest.mark.filterwarnings("ignore:infolm")
+def test_one_score_name_by_which_a_system_is_worse_is_enough(infolm):
+    options = ("-r", "truth.txt", "-m", "l1", "-m", "fisher_rao", "--fail-if-worse")
+    code, _, errors = infolm("compare", "good.txt", "weak.txt", *options, "--resamples", "50")
+    assert code == 1 and "weak.txt by fisher_rao_distance" in errors
+
+
+@pytest.mark.filterwarnings("ignore:infolm")
+def test_texts_without_a_verdict_fail_on_request(infolm):
+    for name in ("one.txt", "two.txt"):
+        Path(name).write_text("Der Hund schläft auf dem Sofa und die Katze nicht.\n" * 3)
+    options = ("-r", "one.txt", "--model", "bundled", "--fail-if-worse")
+    code, output, errors = infolm("compare", "one.txt", "two.txt", *options, "--resamples", "50")
+    assert code == 1 and "no verdict, because" in errors and "two.txt" in output
+
+
 def test_one_file_can_be_standard_input(compare, monkeypatch):
     expected = compare("good.txt", "fair.txt", "-r", "truth.txt")
     content = io.TextIOWrapper(io.BytesIO(Path("truth.txt").read_bytes()))

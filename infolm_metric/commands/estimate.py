@@ -1,0 +1,263 @@
+"""`infolm estimate`: mean human scores from few ratings and a metric, with intervals.
+
+RATINGS has a row for each system and sample, as for infolm correlate. All rows have texts; some
+have human scores. The rated rows must be a random sample of the rows, or the sample of --plan: if
+only difficult or recent texts were rated, the intervals are wrong. Rows without systems are one
+system. Missing human scores are empty cells, in JSON null.
+
+For each system and criterion, the command prints the mean of the ratings and the prediction-powered
+estimate (PPI++), with 95% intervals, the number of ratings that alone would give an interval as
+narrow, and the differences between systems, paired by sample.
+
+For example:
+  infolm estimate outputs.jsonl --metric baryscore --model bundled --plan 40
+  infolm estimate rated.jsonl --metric baryscore --model bundled
+  infolm estimate rated.csv --criterion fluency --scores bleu
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import warnings
+from collections.abc import Mapping
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+from infolm_metric.commands import options
+from infolm_metric.commands.correlate import score_ratings
+from infolm_metric.core.checks import check_at_least
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from infolm_metric.meta_evaluation import Interval, MeanEstimate, Ratings
+
+USAGE = "infolm estimate [options] RATINGS"
+FEW = 30  # ratings, below which coverage was measured to be lower
+COVERAGE_OF_FEW = "86% to 97%"  # of intervals from 20 ratings; docs/estimating.md
+ONE_SYSTEM = "all texts"
+Estimates = dict[tuple[str, ...], "MeanEstimate"]  # (system, criterion) or (one, other, criterion)
+
+
+def add_options(parser: argparse.ArgumentParser, types: options.SettingsTypes) -> None:
+    """Add the options of the command."""
+    group = parser.add_argument_group("ratings")
+    text = "table of texts, some with human scores; - is standard input"
+    group.add_argument("data", metavar="RATINGS", help=text)
+    text = "human score to estimate; repeat for several (default: all)"
+    options.add_repeated(group, "--criterion", help=text)
+    text = "column with the scores of a metric, used in place of --metric; texts may be missing"
+    group.add_argument("--scores", metavar="NAME", help=text)
+    text = "use the only column of scores under metrics; loads no model"
+    group.add_argument("--no-metric", action="store_true", help=text)
+    options.add_columns(group, types)
+    options.add_metric(parser, types)
+    options.add_output(parser.add_argument_group("output"))
+    add = parser.add_argument_group("before rating").add_argument
+    text = "select N ids to be rated, and report the expected width of the intervals"
+    add("--plan", type=int, metavar="N", help=text)
+    text = "assumed correlation of ratings and metric, without the option 0.5"
+    add("--correlation", type=float, default=0.5, metavar="R", help=text)
+    add("--seed", type=int, default=0, metavar="N", help="of the selection (default: 0)")
+    options.add_settings(parser, types)
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Score the rows, then estimate means, or select ids to be rated."""
+    options.check_output(arguments, arguments.data)
+    check_at_least("--seed", arguments.seed, 0)
+    if not -1 <= arguments.correlation <= 1:
+        raise ValueError(f"--correlation must lie in [-1, 1], got {arguments.correlation}")
+    settings = None
+    if not (arguments.scores or arguments.no_metric):
+        settings = options.read_settings(arguments.metric, arguments)
+        if len(settings.names) > 1:
+            raise ValueError(f"estimate takes one score name, got {', '.join(settings.names)}")
+
+    from infolm_metric.meta_evaluation.estimation import check_count
+
+    ratings = _read(arguments, texts=settings is not None)
+    if arguments.plan is not None:
+        check_count(arguments.plan, len(ratings.samples))
+    if settings is None:
+        metric, signature = _column(ratings, arguments.scores), None
+    else:
+        (metric,), result = score_ratings(settings, ratings, arguments)
+        signature = result.signature
+    if arguments.plan is not None:
+        report, lines = _plan(ratings, metric, arguments)
+    else:
+        report, lines = _estimate(ratings, metric, arguments)
+    if arguments.json:
+        lines = [json.dumps({**report, "signature": signature}, allow_nan=False)]
+    elif signature:
+        lines.append(f"signature: {signature}")
+    options.write(lines, arguments.output)
+
+
+def _read(arguments: argparse.Namespace, texts: bool) -> Ratings:
+    """Read the table; human scores are not needed for a plan, texts not with other scores."""
+    from infolm_metric.meta_evaluation import read_ratings
+
+    return read_ratings(
+        arguments.data,
+        criteria=arguments.criterion if arguments.plan is None else None,
+        metrics=[arguments.scores] if arguments.scores else (),
+        candidate_column=arguments.candidate_column,
+        reference_columns=options.target_columns(arguments),
+        texts=texts,
+        correlated=False,
+    )
+
+
+def _column(ratings: Ratings, name: str | None) -> np.ndarray:
+    """Return the grid of the scores in the table, one for each row."""
+    import numpy as np
+
+    if name is None and len(ratings.metrics) != 1:
+        names = ", ".join(ratings.metrics) or "none"
+        raise ValueError(f"--no-metric needs one column of scores, got {names}; give --scores NAME")
+    ((name, grid),) = ratings.metrics.items()
+    missing = int(np.isnan(np.atleast_2d(grid)[tuple(ratings.indices.T)]).sum())
+    if missing:
+        raise ValueError(
+            f"{missing} of {len(ratings.indices)} rows have no score in column {name!r}; every row "
+            "needs one, rated or not: fill them in or remove the rows"
+        )
+    return grid
+
+
+def _plan(
+    ratings: Ratings, metric: np.ndarray, arguments: argparse.Namespace
+) -> tuple[dict[str, Any], list[str]]:
+    """Return the selected ids with the expected widths, for JSON and as lines."""
+    import numpy as np
+
+    from infolm_metric.meta_evaluation import expected_width, select_ids
+
+    means = np.nanmean(np.atleast_2d(metric), axis=0)
+    ids = [ratings.samples[index] for index in select_ids(means, arguments.plan, arguments.seed)]
+    rows, correlation = len(ratings.samples), arguments.correlation
+    width = expected_width(len(ids), rows, correlation)
+    alone = expected_width(len(ids), rows, 0)
+    _warn_of_few([len(ids)])
+    plan = {"ids": ids, "rows": rows, "seed": arguments.seed, "correlation": correlation}
+    lines = [
+        f"Rate {len(ids)} of {rows} ids, all systems of each: {', '.join(ids)}",
+        "Expected width of a 95% interval, in standard deviations of the ratings: "
+        f"{width:.3f} at a correlation of {correlation:g}, {alone:.3f} from the ratings alone",
+    ]
+    return {"plan": plan | {"width": width, "ratings_width": alone}}, lines
+
+
+def _estimate(
+    ratings: Ratings, metric: np.ndarray, arguments: argparse.Namespace
+) -> tuple[dict[str, Any], list[str]]:
+    """Return the estimates for JSON and as lines."""
+    import numpy as np
+
+    systems = ratings.systems or (ONE_SYSTEM,)
+    scores = dict(zip(systems, np.atleast_2d(metric), strict=True))
+    means: Estimates = {}
+    differences: Estimates = {}
+    for criterion, grid in ratings.human.items():
+        human = dict(zip(systems, np.atleast_2d(grid), strict=True))
+        for name in systems:
+            means[name, criterion] = _mean(human[name], scores[name])
+        for one, other in combinations(systems, 2):
+            differences[one, other, criterion] = _mean(
+                human[one] - human[other], scores[one] - scores[other]
+            )
+    estimates = [*means.values(), *differences.values()]
+    _warn_of_few([estimate.rated for estimate in estimates])
+    if equal := sum(math.isnan(estimate.ratings.low) for estimate in estimates):
+        warnings.warn(
+            f"infolm: {equal} of {len(estimates)} estimates have no interval, because there are "
+            "fewer than two ratings or all are equal; rate more texts",
+            stacklevel=2,
+        )
+    return _report(means, differences), _lines(means, differences, arguments)
+
+
+def _mean(human: np.ndarray, metric: np.ndarray) -> MeanEstimate:
+    """Return the estimate over the samples that have a row."""
+    import numpy as np
+
+    from infolm_metric.meta_evaluation import estimate_mean
+
+    present = ~np.isnan(metric)
+    return estimate_mean(human[present], metric[present])
+
+
+def _warn_of_few(counts: list[int]) -> None:
+    """Warn once if there are fewer ratings than needed for the nominal coverage."""
+    if few := sum(count < FEW for count in counts):
+        warnings.warn(
+            f"infolm: {few} of {len(counts)} estimates have fewer than {FEW} ratings (the fewest: "
+            f"{min(counts)}), so that 95% coverage is not guaranteed: with 20 ratings "
+            f"{COVERAGE_OF_FEW} was measured (docs/estimating.md); rate more texts",
+            stacklevel=2,
+        )
+
+
+def _report(means: Estimates, differences: Estimates) -> dict[str, Any]:
+    systems: dict[str, dict[str, Any]] = {}
+    for (name, criterion), result in means.items():
+        systems.setdefault(name, {})[criterion] = {
+            "rated": result.rated,
+            "rows": result.rows,
+            "ratings": _plain(vars(result.ratings)),
+            "estimate": _plain(vars(result.estimate)),
+            **_plain(
+                {"lambda": result.metric_weight, "equivalent_ratings": result.equivalent_ratings}
+            ),
+        }
+    pairs = [
+        {"systems": [*names], "criterion": criterion, "estimate": _plain(vars(result.estimate))}
+        for (*names, criterion), result in differences.items()
+    ]
+    return {"systems": systems, "differences": pairs}
+
+
+def _plain(values: Mapping[str, float]) -> dict[str, float | None]:
+    """Return the values for JSON, with None for NaN."""
+    return {name: None if math.isnan(value) else value for name, value in values.items()}
+
+
+def _lines(means: Estimates, differences: Estimates, arguments: argparse.Namespace) -> list[str]:
+    layout = arguments.layout
+    header = ["system", "criterion", "rated", "rows", "ratings", "estimate", "equivalent ratings"]
+    table = [
+        [
+            *names,
+            *(str(result.rated), str(result.rows)),
+            *(_cell(result.ratings), _cell(result.estimate)),
+            "-" if math.isnan(result.equivalent_ratings) else f"{result.equivalent_ratings:.0f}",
+        ]
+        for names, result in means.items()
+    ]
+    lines = [*layout(header, table, left=2), ""]
+    if differences:
+        header = ["systems", "criterion", "rated", "difference"]
+        table = [
+            [" - ".join(names), criterion, str(result.rated), _cell(result.estimate)]
+            for (*names, criterion), result in differences.items()
+        ]
+        lines += [*layout(header, table, left=2), ""]
+    note = "In brackets: 95% intervals. The rated rows must be a random sample or that of --plan."
+    return [*lines, note]
+
+
+def _cell(interval: Interval) -> str:
+    """Return the mean with its interval, or a dash.
+
+    >>> from infolm_metric.meta_evaluation import Interval
+    >>> _cell(Interval(4.0, 3.5, 4.5)), _cell(Interval(4.0))
+    ('4.000 [3.500, 4.500]', '4.000 [-]')
+    """
+    if math.isnan(interval.mean):
+        return "-"
+    ends = "-" if math.isnan(interval.low) else f"{interval.low:.3f}, {interval.high:.3f}"
+    return f"{interval.mean:.3f} [{ends}]"

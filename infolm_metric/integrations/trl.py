@@ -1,0 +1,113 @@
+"""The metrics as reward functions for TRL's GRPO and similar trainers; TRL is not imported."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from infolm_metric.core.scorer import Scorer
+from infolm_metric.integrations import check_one_score
+
+_shown: set[str] = set()
+"""Warnings of this process, without their numbers."""
+
+
+@dataclass(frozen=True)
+class Reward:
+    """Scores completions against references; higher is better. Made by `reward`."""
+
+    scorer: Scorer
+    reference_column: str
+
+    @property
+    def __name__(self) -> str:
+        """Name under which a trainer logs the rewards."""
+        return f"{self.scorer.settings.metric}_reward"
+
+    def __call__(self, prompts: Any = None, completions: Any = (), **columns: Any) -> list[float]:
+        """Return the reward of each completion.
+
+        Args:
+            prompts: ignored.
+            completions: strings, or lists of messages, whose text is the text of the assistant.
+            **columns: columns of the data set, one of which holds the references: for each
+                completion a string or a list of strings.
+
+        Raises:
+            TypeError, ValueError: there are no references, or a text is not a string.
+        """
+        if self.reference_column not in columns:
+            raise ValueError(
+                f"the data set has no column {self.reference_column!r} of references, it has "
+                f"{', '.join(columns) or 'none'}; give reference_column"
+            )
+        groups = [
+            [group] if isinstance(group, str) else group for group in columns[self.reference_column]
+        ]
+        settings = self.scorer.settings
+        sides: dict[str, Any] = {"sources" if settings.needs_sources else "references": groups}
+        with _warnings_once():
+            result = self.scorer.score([*map(completion_text, completions)], **sides)
+        sign = 1.0 if self.scorer.higher_is_better else -1.0
+        return [sign * score for score in result.scores[settings.names[0]]]
+
+
+def reward(scorer: Scorer, reference_column: str = "reference") -> Reward:
+    """Return a reward function, which can be pickled and keeps the model and encoded references.
+
+    Args:
+        scorer: a scorer of one score, such as `MENLIScorer(task="answer")`.
+        reference_column: the column of the data set with the references.
+
+    Raises:
+        ValueError: the scorer has several scores, or token weights that depend on the batch.
+
+    >>> from infolm_metric import MENLIScorer
+    >>> rewards = reward(MENLIScorer(model_name_or_path="bundled", task="answer"))
+    >>> right, wrong = rewards(completions=["It is Paris.", "Rome"], reference=["Paris", "Paris"])
+    >>> right > 0.7 > wrong
+    True
+    """
+    check_one_score(scorer.settings)
+    if scorer.settings.counted:
+        raise ValueError(
+            "idf must be False, 'bundled' or a table, because a batch of completions is not a "
+            f"corpus, got {scorer.settings.counted[0]!r}"
+        )
+    return Reward(scorer, reference_column)
+
+
+def completion_text(completion: str | Sequence[Mapping[str, Any]]) -> str:
+    """Return the text of a completion: a string, or the assistant's text in a list of messages.
+
+    >>> completion_text([{"role": "assistant", "content": [{"type": "text", "text": "Yes."}]}])
+    'Yes.'
+    """
+    if isinstance(completion, str):
+        return completion
+    messages = [each for each in completion if each.get("role", "assistant") == "assistant"]
+    return "\n".join(filter(None, (_content_text(each.get("content")) for each in messages)))
+
+
+def _content_text(content: str | Sequence[str | Mapping[str, Any]] | None) -> str:
+    if content is None or isinstance(content, str):
+        return content or ""
+    parts = (part if isinstance(part, str) else part.get("text") or "" for part in content)
+    return "".join(parts)
+
+
+@contextmanager
+def _warnings_once() -> Iterator[None]:
+    """Show each warning at most once per process, whatever its numbers are."""
+    with warnings.catch_warnings(record=True) as records:
+        warnings.simplefilter("always")
+        yield
+    for record in records:
+        key = re.sub(r"\d+", "", str(record.message))
+        if key not in _shown:
+            _shown.add(key)
+            warnings.warn_explicit(record.message, record.category, record.filename, record.lineno)

@@ -1,0 +1,203 @@
+"""Mean human scores from few ratings and a metric's scores of all texts.
+
+`estimate_mean` is prediction-powered inference with a tuned weight of the metric (PPI++,
+Angelopoulos, Duchi and Zrnic 2023, arXiv 2311.01453). The rated rows must be a random sample of all
+rows, or the sample of a plan from `select_ids`. The estimand is the mean over the population of
+which all rows are a sample.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import ndtri, stdtrit
+
+from infolm_metric.core.checks import check_whole
+from infolm_metric.meta_evaluation.significance import CONFIDENCE
+
+STRATA = 10
+MINIMUM = 3  # ratings for a slope and its residuals
+QUANTILE = (1 + CONFIDENCE) / 2
+Z = float(ndtri(QUANTILE))
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A mean with its 95% interval.
+
+    Attributes:
+        mean: the mean, NaN without ratings.
+        low: lower end of the interval, NaN if there is none.
+        high: upper end, NaN if there is none.
+    """
+
+    mean: float
+    low: float = math.nan
+    high: float = math.nan
+
+
+@dataclass(frozen=True)
+class MeanEstimate:
+    """The mean human score of a system on a criterion.
+
+    Attributes:
+        rated: rows with a human score.
+        rows: all rows.
+        ratings: the mean of the ratings alone.
+        estimate: the prediction-powered estimate.
+        metric_weight: lambda of PPI++, human score per unit of the metric.
+        equivalent_ratings: number of ratings that alone would give an interval as narrow as the
+            estimate's.
+    """
+
+    rated: int
+    rows: int
+    ratings: Interval
+    estimate: Interval
+    metric_weight: float
+    equivalent_ratings: float
+
+
+def estimate_mean(human: np.ndarray, metric: np.ndarray) -> MeanEstimate:
+    """Estimate the mean human score of all rows.
+
+    The estimate is mean(y) + b (mean(m over all rows) - mean(m over rated rows)), where b is the
+    slope of the ratings y on the metric m in the rated rows; as a weight of PPI++ this is
+    lambda = b unrated / rows. The variance is the jackknife's with b estimated each time, which
+    accounts for the error of b, plus b^2 var(m) / rows. Both intervals have t quantiles and Hall's
+    correction for skewed ratings (1992, section 3.5), which moves an interval and does not change
+    its width.
+
+    Args:
+        human: human scores, float64 [rows], NaN if not rated.
+        metric: scores of a metric in any unit, float64 [rows].
+
+    Returns:
+        The estimate. Without a usable slope (fewer than 3 ratings, equal scores, or all rows rated)
+        it equals the mean of the ratings. There is no interval if all ratings are equal.
+
+    Raises:
+        ValueError: the arrays differ in shape, or a score of the metric is not finite.
+
+    >>> random = np.random.default_rng(0)
+    >>> human = random.normal(70, 10, size=500)
+    >>> metric = human + random.normal(0, 8, size=500)
+    >>> human[40:] = np.nan  # 40 ratings
+    >>> result = estimate_mean(human, metric)
+    >>> [round(end, 1) for end in (result.ratings.low, result.ratings.high)]
+    [66.8, 71.9]
+    >>> [round(end, 1) for end in (result.estimate.low, result.estimate.high)]
+    [66.8, 71.1]
+    >>> round(result.equivalent_ratings)
+    58
+    """
+    human, metric = np.asarray(human, dtype=float), np.asarray(metric, dtype=float)
+    if human.shape != metric.shape or human.ndim != 1:
+        shapes = f"{list(human.shape)} and {list(metric.shape)}"
+        raise ValueError(f"human and metric must be lists of equal length, got shapes {shapes}")
+    if not np.isfinite(metric).all():
+        raise ValueError("metric must be finite; leave out the rows without a score")
+    is_rated = ~np.isnan(human)
+    y, m = human[is_rated], metric[is_rated]
+    rated, rows = len(y), len(human)
+    if not rated:
+        nothing = Interval(math.nan)
+        return MeanEstimate(0, rows, nothing, nothing, math.nan, math.nan)
+    deviations = y - y.mean() if np.ptp(y) else np.zeros(rated)
+    slope, leverages = _regress(deviations, m)
+    alone = estimate = _interval(y.mean(), deviations / max(1, rated - 1), 0.0, rated - 1)
+    if rated == rows:
+        slope = 0.0
+    if slope:
+        estimate = _interval(
+            y.mean() + slope * (metric.mean() - m.mean()),
+            (deviations - slope * (m - m.mean())) / (1 - leverages) / rated,
+            slope**2 * metric.var(ddof=1) / rows,
+            rated - 2,
+        )
+    equivalent = rated * ((alone.high - alone.low) / (estimate.high - estimate.low)) ** 2
+    return MeanEstimate(rated, rows, alone, estimate, slope * (1 - rated / rows), equivalent)
+
+
+def _regress(y: np.ndarray, m: np.ndarray) -> tuple[float, np.ndarray]:
+    """Return the slope of y on m and the leverages; 0 if a single rating determines the slope."""
+    centered = m - m.mean()
+    squares = float(centered @ centered)
+    if not np.ptp(m):
+        return 0.0, np.zeros(len(m))
+    leverages = 1 / len(m) + centered**2 / squares
+    slope = float(centered @ y) / squares
+    return (slope if leverages.max() < 1 - 1e-9 else 0.0), leverages
+
+
+def _interval(mean: float, changes: np.ndarray, extra: float, freedom: int) -> Interval:
+    """Return the interval of a mean with these changes if one rating is left out.
+
+    `extra` is added to the jackknife variance of the changes.
+    """
+    deviation = math.sqrt((1 - 1 / len(changes)) * float(changes @ changes) + extra)
+    if freedom < 1 or not deviation > 0:
+        return Interval(float(mean))
+    skewness = float((changes**3).sum()) / deviation**3
+    center = float(mean) + deviation * skewness * (2 * Z**2 + 1) / 6
+    half = deviation * float(stdtrit(freedom, QUANTILE))
+    return Interval(float(mean), center - half, center + half)
+
+
+def select_ids(scores: np.ndarray, count: int, seed: int = 0) -> list[int]:
+    """Select ids to be rated: the same fraction of each tenth of the ids by their metric score.
+
+    `estimate_mean` is valid for this sample: each id has the same probability, and the variance
+    that it assumes is that of a simple random sample, which is not smaller.
+
+    Args:
+        scores: mean metric score per id, float64 [ids].
+        count: number of ids to select, from 3 to the number of ids.
+        seed: of the selection.
+
+    Returns:
+        Indices of the ids, in ascending order.
+
+    >>> select_ids(np.arange(100.0), 10) == select_ids(np.arange(100.0), 10)
+    True
+    >>> sorted(index // 10 for index in select_ids(np.arange(100.0), 10))
+    [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]
+    """
+    check_count(count, len(scores))
+    random = np.random.default_rng(check_whole("seed", seed, least=0))
+    strata = np.array_split(np.argsort(scores, kind="stable"), STRATA)
+    shuffled = np.concatenate([random.permutation(stratum) for stratum in strata])
+    # Equal steps from a random start take the same fraction of each stratum.
+    places = (np.arange(count) + random.random()) * len(scores) / count
+    return sorted(shuffled[places.astype(int)].tolist())
+
+
+def check_count(count: int, ids: int) -> None:
+    """Raise ValueError unless so many ids can be selected and allow an estimate."""
+    check_whole("number of ids to rate", count, least=MINIMUM)
+    if count > ids:
+        raise ValueError(f"number of ids to rate must be at most the {ids} ids, got {count}")
+
+
+def expected_width(rated: int, rows: int, correlation: float) -> float:
+    """Return the expected width of the estimate's interval in standard deviations of the ratings.
+
+    Args:
+        rated: rows to be rated, at least 3.
+        rows: all rows.
+        correlation: assumed Pearson correlation of ratings and metric, from -1 to 1; 0 gives the
+            width of the interval from the ratings alone.
+
+    Returns:
+        The width.
+
+    >>> round(expected_width(100, 1000, 0.6), 3)
+    0.33
+    """
+    freedom, variance = rated - 1, 1 / rated
+    if correlation:
+        freedom = rated - 2
+        variance = (1 - correlation**2 * (1 - rated / rows)) / freedom
+    return 2 * float(stdtrit(freedom, QUANTILE)) * math.sqrt(variance)

@@ -1,0 +1,48 @@
+"""Estimates agree with ppi-python, by the authors of PPI++, where the methods coincide.
+
+ppi-python uses normal quantiles and no correction for small or skewed samples, so that intervals
+agree for many ratings.
+"""
+
+import numpy as np
+import pytest
+from ppi_py import ppi_mean_ci, ppi_mean_pointestimate
+
+from infolm_metric.meta_evaluation import estimate_mean
+
+
+@pytest.fixture(params=[0.3, 0.6, 0.9])
+def sample(request):
+    """Human scores of 2,000 of 20,000 rows, and a metric on the scale of the human scores."""
+    random = np.random.default_rng(0)
+    metric = random.normal(size=20000)
+    human = request.param * metric + random.normal(scale=0.5, size=20000)
+    return np.where(np.arange(20000) < 2000, human, np.nan), metric
+
+
+def arguments(human, metric) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the ratings, their metric scores, and those of the rows without a rating."""
+    rated = ~np.isnan(human)
+    return human[rated], metric[rated], metric[~rated]
+
+
+def test_the_estimate_is_that_of_ppi_python_with_the_same_weight(sample):
+    result = estimate_mean(*sample)
+    expected = ppi_mean_pointestimate(*arguments(*sample), lam=result.metric_weight)
+    assert result.estimate.mean == pytest.approx(float(np.squeeze(expected)), rel=1e-9)
+
+
+def test_the_weight_and_the_interval_are_those_of_ppi_python(sample):
+    result = estimate_mean(*sample)
+    low, high = map(np.squeeze, ppi_mean_ci(*arguments(*sample), alpha=0.05))
+    width = high - low
+    assert result.estimate.low == pytest.approx(float(low), abs=0.02 * width)
+    assert result.estimate.high == pytest.approx(float(high), abs=0.02 * width)
+
+
+def test_without_a_metric_the_interval_is_that_of_ppi_python_with_weight_0(sample):
+    result = estimate_mean(*sample).ratings
+    low, high = map(np.squeeze, ppi_mean_ci(*arguments(*sample), alpha=0.05, lam=0))
+    width = high - low
+    assert result.low == pytest.approx(float(low), abs=0.02 * width)
+    assert result.high == pytest.approx(float(high), abs=0.02 * width)

@@ -1,0 +1,68 @@
+"""Reward functions in TRL's own trainer, with a tiny model."""
+
+import datasets
+import pytest
+from transformers import AutoTokenizer, LlamaConfig, LlamaForCausalLM
+from trl import GRPOConfig, GRPOTrainer
+
+from infolm_metric import BaryScorer, MENLIScorer
+from infolm_metric.integrations.trl import reward
+
+pytestmark = pytest.mark.filterwarnings("ignore")  # of the libraries, and of random texts
+QUESTIONS = ["Who was first on the moon?", "What is the capital of France?"]
+REFERENCES = [["Neil Armstrong", "Armstrong"], ["Paris"]]
+
+
+@pytest.fixture
+def policy(tmp_path):
+    """An untrained language model with the tokenizer of the bundled model."""
+    import infolm_metric
+
+    folder = infolm_metric.__path__[0] + "/bundled"
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    tokenizer.eos_token = tokenizer.sep_token
+    tokenizer.model_input_names = ["input_ids", "attention_mask"]
+    tokenizer.chat_template = "{% for message in messages %}{{ message['content'] }} {% endfor %}"
+    config = LlamaConfig(
+        vocab_size=len(tokenizer),
+        hidden_size=16,
+        intermediate_size=16,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        pad_token_id=tokenizer.pad_token_id,
+        bos_token_id=tokenizer.cls_token_id,
+        eos_token_id=tokenizer.sep_token_id,
+    )
+    return LlamaForCausalLM(config), tokenizer
+
+
+@pytest.mark.parametrize("conversational", [False, True])
+def test_a_trainer_optimises_the_rewards_of_two_metrics(policy, tmp_path, conversational):
+    model, tokenizer = policy
+    prompts = [[{"role": "user", "content": text}] for text in QUESTIONS]
+    rows = {"prompt": prompts if conversational else QUESTIONS, "reference": REFERENCES}
+    scorers = [
+        MENLIScorer(model_name_or_path="bundled", task="answer", device="cpu"),
+        BaryScorer(model_name_or_path="bundled", idf=False, device="cpu"),
+    ]
+    trainer = GRPOTrainer(
+        model=model,
+        processing_class=tokenizer,
+        reward_funcs=[reward(scorer) for scorer in scorers],
+        train_dataset=datasets.Dataset.from_dict(rows),
+        args=GRPOConfig(
+            output_dir=str(tmp_path),
+            per_device_train_batch_size=4,
+            num_generations=2,
+            max_completion_length=8,
+            max_steps=2,
+            logging_steps=1,
+            report_to=[],
+            use_cpu=True,
+            bf16=False,
+        ),
+    )
+    trainer.train()
+    (first, *_) = trainer.state.log_history
+    assert 0 <= first["rewards/menli_reward/mean"] <= 1
+    assert first["rewards/baryscore_reward/mean"] < 0

@@ -1,0 +1,177 @@
+"""`infolm estimate`: the numbers of Python, plans, and input that is rejected."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from infolm_metric.meta_evaluation import estimate_mean, select_ids
+from tests.random_pairs import write_lines
+from tests.toy import ToyScorer
+
+SAMPLES = 120
+RATED = {*range(0, SAMPLES, 3)}  # 40
+
+
+def make_rows(systems=("good", "weak"), rated=RATED) -> list[dict]:
+    """Texts that lose letters, with human scores that follow and a column of scores."""
+    random = np.random.default_rng(0)
+    rows = []
+    for rank, system in enumerate(systems):
+        for sample in range(SAMPLES):
+            reference = "".join(random.choice([*"abcdefghijklmnop"], 12))
+            kept = int(random.integers(4, 12 - 2 * rank))
+            row = {"system": system, "id": sample, "prediction": reference[:kept]}
+            row |= {"reference": reference, "metrics": {"bleu": kept + float(random.normal())}}
+            if sample in rated:
+                row["human"] = {"fluency": 10 * kept + float(random.normal(0, 8))}
+            rows.append(row)
+    return rows
+
+
+def column(rows, system, group, name) -> np.ndarray:
+    """Return the scores of a system, NaN where there is none."""
+    scores = [row.get(group, {}).get(name, np.nan) for row in rows if row["system"] == system]
+    return np.array(scores, dtype=float)
+
+
+ROWS = make_rows()
+HUMAN = {name: column(ROWS, name, "human", "fluency") for name in ("good", "weak")}
+BLEU = {name: column(ROWS, name, "metrics", "bleu") for name in ("good", "weak")}
+
+
+@pytest.fixture(autouse=True)
+def rows(folder) -> None:
+    write_lines(Path("rows.jsonl"), ROWS)
+
+
+@pytest.fixture
+def report(output_of):
+    """A function that returns what `infolm estimate` prints as JSON."""
+    return lambda *arguments: json.loads(output_of("estimate", *arguments, "--json"))
+
+
+def ends(interval) -> dict:
+    return pytest.approx(vars(interval))
+
+
+def test_estimate_reports_the_numbers_of_python(report, no_model):
+    result = report("rows.jsonl", "--scores", "bleu")
+    assert result["signature"] is None
+    assert [*result["systems"]] == ["good", "weak"]
+    for name, criteria in result["systems"].items():
+        expected = estimate_mean(HUMAN[name], BLEU[name])
+        cell = criteria["fluency"]
+        assert (cell["rated"], cell["rows"]) == (40, SAMPLES)
+        assert cell["ratings"] == ends(expected.ratings)
+        assert cell["estimate"] == ends(expected.estimate)
+        assert cell["lambda"] == pytest.approx(expected.metric_weight)
+        assert cell["equivalent_ratings"] == pytest.approx(expected.equivalent_ratings)
+    (pair,) = result["differences"]
+    assert (pair["systems"], pair["criterion"]) == (["good", "weak"], "fluency")
+    differences = HUMAN["good"] - HUMAN["weak"], BLEU["good"] - BLEU["weak"]
+    assert pair["estimate"] == ends(estimate_mean(*differences).estimate)
+    assert result == {**report("rows.jsonl", "--no-metric")}
+
+
+def test_a_chosen_metric_scores_the_texts(report):
+    result = report("rows.jsonl", "--metric", "toy", "--size", "2")
+    scorer = ToyScorer(size=2)
+    texts = [[row[key] for row in ROWS if row["system"] == "weak"] for key in ("prediction",)]
+    references = [[row["reference"]] for row in ROWS if row["system"] == "weak"]
+    expected = estimate_mean(HUMAN["weak"], np.array(scorer.score(*texts, references)["scores"]))
+    assert result["systems"]["weak"]["fluency"]["estimate"] == ends(expected.estimate)
+    assert result["signature"] == scorer.signature()
+
+
+def test_the_table_has_a_row_for_each_system_and_criterion(output_of):
+    output = output_of("estimate", "rows.jsonl", "--scores", "bleu", "--markdown")
+    lines = output.splitlines()
+    header = "| system | criterion | rated | rows | ratings | estimate | equivalent ratings |"
+    assert lines[0] == header
+    assert lines[2].startswith("| good | fluency | 40 | 120 |")
+    assert any(line.startswith("| good - weak | fluency | 40 |") for line in lines)
+
+
+def test_rows_without_systems_and_texts_are_one_system(report, no_model):
+    lines = [f"{HUMAN['good'][at]},{BLEU['good'][at]}" for at in range(SAMPLES)]
+    content = "\n".join(["score,mine", *lines]).replace("nan", "")
+    Path("rows.csv").write_text(content + "\n")
+    result = report("rows.csv", "--scores", "mine")
+    expected = estimate_mean(HUMAN["good"], BLEU["good"])
+    assert result["systems"]["all texts"]["score"]["estimate"] == ends(expected.estimate)
+    assert result["differences"] == []
+
+
+def test_a_system_without_some_samples_is_estimated_from_its_own_rows(report):
+    write_lines(Path("rows.jsonl"), ROWS[: SAMPLES + 100])
+    result = report("rows.jsonl", "--scores", "bleu")
+    expected = estimate_mean(HUMAN["weak"][:100], BLEU["weak"][:100])
+    assert result["systems"]["weak"]["fluency"]["rows"] == 100
+    assert result["systems"]["weak"]["fluency"]["estimate"] == ends(expected.estimate)
+
+
+@pytest.mark.parametrize(("rated", "warns"), [(29, True), (30, False)])
+def test_fewer_than_30_ratings_are_warned_of(infolm, rated, warns):
+    write_lines(Path("rows.jsonl"), make_rows(rated=range(rated)))
+    code, _, errors = infolm("estimate", "rows.jsonl", "--scores", "bleu")
+    assert code == 0 and ("fewer than 30 ratings" in errors) == warns
+    assert errors.count("warning") == warns
+
+
+def test_equal_ratings_have_no_interval(infolm):
+    rows = [{**row, "human": {"fluency": 5}} if "human" in row else row for row in ROWS]
+    write_lines(Path("rows.jsonl"), rows)
+    code, output, errors = infolm("estimate", "rows.jsonl", "--scores", "bleu", "--json")
+    assert code == 0 and "have no interval" in errors
+    cell = json.loads(output)["systems"]["good"]["fluency"]
+    nothing = {"mean": 5.0, "low": None, "high": None}
+    assert cell["ratings"] == cell["estimate"] == nothing
+    assert cell["equivalent_ratings"] is None
+    assert "5.000 [-]" in infolm("estimate", "rows.jsonl", "--scores", "bleu")[1]
+
+
+def test_a_plan_selects_ids_by_the_mean_score_over_systems(report, no_model):
+    unrated = [{key: row[key] for key in row if key != "human"} for row in ROWS]
+    write_lines(Path("rows.jsonl"), unrated)
+    arguments = ("rows.jsonl", "--scores", "bleu", "--plan", "40")
+    plan = report(*arguments, "--seed", "3")["plan"]
+    expected = select_ids((BLEU["good"] + BLEU["weak"]) / 2, 40, seed=3)
+    assert plan["ids"] == [str(index) for index in expected]
+    assert (plan["rows"], plan["seed"], plan["correlation"]) == (SAMPLES, 3, 0.5)
+    assert plan["width"] < plan["ratings_width"]
+    assert report(*arguments, "--correlation", "0.9")["plan"]["width"] < plan["width"]
+
+
+def test_a_plan_lists_the_ids_and_the_expected_width(output_of):
+    output = output_of("estimate", "rows.jsonl", "--metric", "toy", "--plan", "30")
+    assert output.startswith("Rate 30 of 120 ids") and "Expected width" in output
+    assert f"signature: {ToyScorer().signature()}" in output
+
+
+BY_TOY = ["--metric", "toy"]
+REJECTED = [
+    (ROWS, ["--scores", "ter"], "no metrics score 'ter'"),
+    (ROWS, ["--criterion", "clarity"], "no human score 'clarity'"),
+    (ROWS, ["--candidate-column", "text", *BY_TOY], "no column 'text'"),
+    (ROWS, ["--plan", "2"], "at least 3, got 2"),
+    (ROWS, ["--plan", "121"], "at most the 120 ids, got 121"),
+    (ROWS, ["--plan", "40", "--correlation", "1.5"], "--correlation must lie in [-1, 1], got 1.5"),
+    (ROWS, ["--plan", "40", "--seed", "-1"], "--seed must be at least 0, got -1"),
+    (ROWS, ["--measure", "l1", "--measure", "l2"], "one score name, got l1_distance, l2_distance"),
+    (ROWS, ["--source-column", "a"], "unrecognized arguments: --source-column"),
+    ([{**ROWS[0], "metrics": {}}, *ROWS[1:]], ["--scores", "bleu"], "1 of 240 rows have no score"),
+    ([{**row, "metrics": {}} for row in ROWS], ["--no-metric"], "got none; give --scores NAME"),
+    ([{**row, "human": {}} for row in ROWS], ["--scores", "bleu"], "no human scores"),
+    ([{**ROWS[0], "prediction": None}, *ROWS[1:]], [], "rows.jsonl, line 1"),
+]
+
+
+@pytest.mark.parametrize(("rows", "arguments", "message"), REJECTED)
+def test_wrong_input_is_rejected_before_a_model_is_loaded(
+    infolm, no_model, rows, arguments, message
+):
+    write_lines(Path("rows.jsonl"), rows)
+    code, output, errors = infolm("estimate", "rows.jsonl", *arguments)
+    assert (code, output) == (2, "") and message in errors

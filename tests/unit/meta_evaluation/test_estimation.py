@@ -1,0 +1,180 @@
+"""Estimates from few ratings: closed forms, coverage in simulations, samples of a plan."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from infolm_metric.meta_evaluation import estimate_mean, expected_width, select_ids
+
+MEAN = 70.0
+
+
+def population(random, rows, correlation):
+    """Normal human scores with mean 70 and deviation 10, and a metric with this correlation."""
+    human = random.normal(size=rows)
+    noise = random.normal(size=rows)
+    return MEAN + 10 * human, correlation * human + math.sqrt(1 - correlation**2) * noise
+
+
+def rate(human, indices):
+    """Return the human scores of these rows, NaN elsewhere."""
+    ratings = np.full(len(human), np.nan)
+    ratings[indices] = human[indices]
+    return ratings
+
+
+def covers(interval, mean=MEAN):
+    return interval.low <= mean <= interval.high
+
+
+def width(interval):
+    return interval.high - interval.low
+
+
+def test_the_estimate_follows_a_regression_line():
+    # y = 10 + 2 m exactly, so that only the variance of the metric's mean is left
+    metric = np.array([1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0])
+    result = estimate_mean(rate(10 + 2 * metric, [0, 2, 4, 6]), metric)
+    assert result.ratings.mean == pytest.approx(18)
+    assert result.estimate.mean == pytest.approx(21)
+    assert result.metric_weight == pytest.approx(2 * 6 / 10)
+    deviation = 2 * math.sqrt(metric.var(ddof=1) / 10)
+    assert width(result.estimate) == pytest.approx(2 * stats.t.ppf(0.975, 2) * deviation)
+    assert (result.rated, result.rows) == (4, 10)
+
+
+def test_the_variance_is_the_jackknife_of_the_ratings():
+    random = np.random.default_rng(1)
+    human, metric = population(random, 50, 0.6)
+    result = estimate_mean(rate(human, range(12)), metric)
+    errors = []
+    for place in range(12):
+        others = [other for other in range(12) if other != place]
+        line = np.polyfit(metric[others], human[others], 1)
+        errors.append(human[place] - np.polyval(line, metric[place]))
+    slope = np.polyfit(metric[:12], human[:12], 1)[0]
+    variance = 11 / 12 * np.sum(np.square(errors)) / 12**2 + slope**2 * metric.var(ddof=1) / 50
+    half = stats.t.ppf(0.975, 10) * math.sqrt(variance)
+    assert width(result.estimate) == pytest.approx(2 * half)
+    skewness = np.sum(np.power(errors, 3)) / 12**3 / variance**1.5
+    shift = math.sqrt(variance) * skewness * (2 * stats.norm.ppf(0.975) ** 2 + 1) / 6
+    center = (result.estimate.low + result.estimate.high) / 2
+    assert center == pytest.approx(result.estimate.mean + shift)
+
+
+def test_symmetric_ratings_alone_have_the_interval_of_the_t_test():
+    ratings = np.array([1.0, 2, 3, 4, 5] * 4)
+    result = estimate_mean(np.append(ratings, np.nan), np.zeros(21))
+    expected = stats.t.interval(0.95, 19, loc=3, scale=stats.sem(ratings))
+    assert (result.ratings.low, result.ratings.high) == pytest.approx(expected)
+    assert result.estimate == result.ratings
+
+
+def test_an_interval_of_skewed_ratings_reaches_toward_the_long_tail():
+    ratings = np.array([1.0] + [5.0] * 19)
+    result = estimate_mean(np.append(ratings, np.nan), np.zeros(21)).ratings
+    expected = stats.t.interval(0.95, 19, loc=ratings.mean(), scale=stats.sem(ratings))
+    assert width(result) == pytest.approx(expected[1] - expected[0])
+    assert result.low < expected[0] and result.mean < result.high < expected[1]
+
+
+@pytest.mark.parametrize(("rated", "correlation"), [(30, 0.2), (30, 0.7), (40, 0.9)])
+def test_intervals_cover_the_mean_in_95_percent_of_samples(rated, correlation):
+    random = np.random.default_rng(2)
+    results = []
+    for _ in range(1000):
+        human, metric = population(random, 500, correlation)
+        results.append(estimate_mean(rate(human, range(rated)), metric))
+    assert 0.935 < np.mean([covers(result.ratings) for result in results]) < 0.965
+    assert 0.935 < np.mean([covers(result.estimate) for result in results]) < 0.965
+    expected = 10 * expected_width(rated, 500, correlation)
+    assert np.mean([width(result.estimate) for result in results]) == pytest.approx(expected, 0.02)
+
+
+@pytest.mark.parametrize("shape", ["line", "curve", "tied"])
+def test_intervals_cover_the_mean_for_the_sample_of_a_plan(shape):
+    random = np.random.default_rng(3)
+    hits = []
+    for number in range(500):
+        human, metric = population(random, 300, 0.6)
+        if shape == "curve":
+            metric = np.exp(metric)
+        if shape == "tied":
+            metric = np.round(metric)
+        hits.append(
+            covers(estimate_mean(rate(human, select_ids(metric, 37, number)), metric).estimate)
+        )
+    assert 0.935 < np.mean(hits) < 0.98
+
+
+def test_the_unit_and_the_direction_of_the_metric_do_not_matter():
+    human, metric = population(np.random.default_rng(4), 100, 0.5)
+    ratings = rate(human, range(40))
+    one, other = estimate_mean(ratings, metric), estimate_mean(ratings, 5 - 100 * metric)
+    assert other.estimate.low == pytest.approx(one.estimate.low)
+    assert other.estimate.high == pytest.approx(one.estimate.high)
+    assert other.metric_weight == pytest.approx(-one.metric_weight / 100)
+    assert other.equivalent_ratings == pytest.approx(one.equivalent_ratings)
+
+
+def test_equivalent_ratings_approach_the_bound():
+    human, metric = population(np.random.default_rng(5), 20000, 0.8)
+    result = estimate_mean(rate(human, range(2000)), metric)
+    bound = 2000 / (1 - 0.8**2 * 18000 / 20000)
+    assert result.equivalent_ratings == pytest.approx(bound, rel=0.05)
+
+
+WITHOUT_SLOPE = {
+    "two ratings": ([1.0, 2.0, None, None], [1.0, 2.0, 3.0, 4.0]),
+    "equal scores": ([1.0, 2.0, 4.0, None], [1.0, 1.0, 1.0, 1.0]),
+    "one rating determines the slope": ([1.0, 2.0, 4.0, None], [0.0, 0.0, 1.0, 1.0]),
+    "all rows rated": ([1.0, 2.0, 4.0, 3.0], [1.0, 2.0, 3.0, 4.0]),
+}
+
+
+@pytest.mark.parametrize("name", WITHOUT_SLOPE)
+def test_without_a_usable_slope_the_estimate_is_the_mean_of_the_ratings(name):
+    human, metric = (np.array(values, dtype=float) for values in WITHOUT_SLOPE[name])
+    result = estimate_mean(human, metric)
+    assert result.estimate == result.ratings and result.metric_weight == 0
+    assert result.equivalent_ratings == pytest.approx(result.rated)
+
+
+@pytest.mark.parametrize(("ratings", "mean"), [([], math.nan), ([0.3], 0.3), ([0.7] * 3, 0.7)])
+def test_no_interval_without_variation(ratings, mean):
+    human = np.array([*ratings, *[np.nan] * 5])
+    result = estimate_mean(human, np.arange(len(human), dtype=float))
+    for interval in (result.ratings, result.estimate):
+        assert interval.mean == pytest.approx(mean, nan_ok=True)
+        assert math.isnan(interval.low) and math.isnan(interval.high)
+    assert math.isnan(result.equivalent_ratings)
+
+
+def test_a_plan_takes_the_same_fraction_of_each_tenth():
+    scores = np.random.default_rng(6).permutation(200.0 + np.arange(200))
+    tenths = np.sort(scores).reshape(10, 20)
+    for seed in range(20):
+        indices = select_ids(scores, 40, seed)
+        assert len({*indices}) == 40 and indices == sorted(indices)
+        assert (np.isin(tenths, scores[indices]).sum(1) == 4).all()
+    assert select_ids(scores, 37) == select_ids(scores, 37) != select_ids(scores, 37, 1)
+    assert select_ids(scores, 200) == list(range(200))
+
+
+def test_each_id_has_the_same_probability_in_a_plan():
+    counts = np.zeros(23)
+    for seed in range(2000):
+        counts[select_ids(np.arange(23.0), 7, seed)] += 1
+    assert stats.chisquare(counts).pvalue > 0.01
+
+
+def test_wrong_arguments_are_rejected():
+    with pytest.raises(ValueError, match=r"shapes \[2\] and \[3\]"):
+        estimate_mean(np.ones(2), np.ones(3))
+    with pytest.raises(ValueError, match="finite"):
+        estimate_mean(np.ones(2), np.array([1.0, np.nan]))
+    for count, words in ((2, "at least 3"), (11, "at most the 10 ids")):
+        with pytest.raises(ValueError, match=words):
+            select_ids(np.arange(10.0), count)

@@ -1,0 +1,418 @@
+"""Compares metrics with human verdicts on the answers of language models; prints Markdown tables.
+
+    pip install -c requirements.txt -e ".[tools]"
+    python -m tools.answers score   answers.jsonl --scores FOLDER
+    python -m tools.answers report  answers.jsonl --scores FOLDER --csv tools/results
+    python -m tools.answers explore answers.jsonl --scores FOLDER --csv tools/results
+    python -m tools.answers errors  answers.jsonl --scores FOLDER --csv tools/results
+    python -m tools.answers hacks   answers.jsonl --csv tools/results
+    python -m tools.answers speed   answers.jsonl
+
+The file holds JSON Lines with dataset, system, id (the question), question, prediction, references
+and human.correct. `score` keeps the scores of every row in FOLDER, and skips metrics that have been
+scored; the other commands use the metrics that are there. `report` prints, for each source, the
+area under the ROC curve and the balanced accuracy of each metric, with 95% intervals by the
+bootstrap over questions, and the p-values of the differences from the task "answer". Thresholds are
+chosen on one half of the questions, and accuracies are measured on the other half. `explore` varies
+the settings of the task. `errors` prints errors to be read by eye, and checks the table of errors
+that were read. `hacks` counts how often manipulated answers score above honest ones. `speed` measures
+answers and pairs per second.
+"""
+
+import argparse
+import hashlib
+import random
+import re
+import string
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.stats import rankdata
+
+from infolm_metric import BaryScorer, MENLIScorer
+from infolm_metric.core.inputs import Pairs
+from infolm_metric.menli import verdict
+from infolm_metric.menli.recall import normalized_tokens, token_recall
+from infolm_metric.menli.scorer import formula_values
+from tools.data import rows_of
+from tools.study import bert_score
+from tools.tables import show
+
+SOURCES = {"evouna": "EVOUNA", "diver": "DIVER-QA"}
+RESAMPLES, SEED, CHUNK = 1000, 0, 200
+TASK = "MENLI, task answer"
+READ = Path(__file__).parent / "results" / "answer_errors_read_by_eye.csv"
+LONG_ANSWER = 40  # words
+WEIGHTS = tuple(step / 10 for step in range(11))
+Rows = list[dict[str, Any]]
+
+
+# Comparisons of strings.
+
+
+def squad_tokens(text: str) -> list[str]:
+    """Return the words as SQuAD normalises them: lower case, no punctuation, no articles."""
+    plain = "".join(letter for letter in text.lower() if letter not in string.punctuation)
+    return [word for word in plain.split() if word not in ("a", "an", "the")]
+
+
+def exact_match(candidate: str, reference: str) -> float:
+    """Return 1 if the normalised texts are equal."""
+    return float(squad_tokens(candidate) == squad_tokens(reference))
+
+
+def containment(candidate: str, reference: str) -> float:
+    """Return 1 if the words of the reference occur in the candidate, one after the other."""
+    words, wanted = (f" {' '.join(squad_tokens(text))} " for text in (candidate, reference))
+    return float(wanted in words)
+
+
+def token_f1(candidate: str, reference: str) -> float:
+    """Return the harmonic mean of the precision and the recall of tokens."""
+    words, wanted = squad_tokens(candidate), squad_tokens(reference)
+    common = (Counter(words) & Counter(wanted)).total()
+    return 2 * common / (len(words) + len(wanted)) if common else float(words == wanted)
+
+
+STRINGS = {
+    "exact match": exact_match,
+    "reference contained": containment,
+    "token F1": token_f1,
+    "token recall": token_recall,
+}
+
+
+# Scores.
+
+
+def best_of(rows: Rows, values: np.ndarray) -> np.ndarray:
+    """Return the best value of each row's references, [references] -> [rows]."""
+    counts = np.array([len(row["references"]) for row in rows])
+    best: np.ndarray = np.maximum.reduceat(values, np.cumsum(counts) - counts)
+    return best
+
+
+def compare_strings(rows: Rows, compare: Callable[[str, str], float]) -> np.ndarray:
+    """Return the score of the best reference, [rows]."""
+    return np.array(
+        [max(compare(row["prediction"], text) for text in row["references"]) for row in rows]
+    )
+
+
+def texts_of(rows: Rows) -> tuple[list[str], list[list[str]]]:
+    """Return the predictions and the references."""
+    return [row["prediction"] for row in rows], [row["references"] for row in rows]
+
+
+def nli_probabilities(rows: Rows, task: str = "answer") -> np.ndarray:
+    """Return e, n and c of each prediction with each reference, [references, 3]."""
+    scorer = MENLIScorer(model_name_or_path="bundled", task=task, reuse_memory=0)
+    chunks = (rows[start : start + CHUNK] for start in range(0, len(rows), CHUNK))
+    parts = [scorer.probabilities(Pairs(*texts_of(chunk)), scorer.settings) for chunk in chunks]
+    return np.concatenate(parts)
+
+
+def bert_scores(rows: Rows) -> np.ndarray:
+    """Return the F1 of BERTScore of each prediction with each reference, [references]."""
+    pairs = [(row["prediction"], text) for row in rows for text in row["references"]]
+    parts = []
+    for start in range(0, len(pairs), 2000):
+        candidates, references = zip(*pairs[start : start + 2000], strict=True)
+        parts.append(bert_score(list(candidates), list(references)))
+    return np.concatenate(parts)
+
+
+def bary_scores(rows: Rows) -> np.ndarray:
+    """Return BaryScore, negated, so that higher is better, [rows]."""
+    return -np.asarray(BaryScorer(model_name_or_path="bundled").score(*texts_of(rows))["scores"])
+
+
+def task_scores(nli: np.ndarray, recall: np.ndarray, weight: float = 0.5) -> np.ndarray:
+    """Return the scores of the task from the values of e-c and from recall, [rows]."""
+    return weight * (nli + 1) / 2 + (1 - weight) * recall
+
+
+def metric_scores(rows: Rows, stored: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Return the scores by metric, [rows] each; higher is better."""
+    scores = {name: compare_strings(rows, compare) for name, compare in STRINGS.items()}
+    if "bertscore" in stored:
+        scores["BERTScore"] = best_of(rows, stored["bertscore"])
+    if "baryscore" in stored:
+        scores["BaryScore"] = stored["baryscore"]
+    scores["MENLI e-c, hr"] = best_of(rows, formula_values("e-c", stored["menli"]))
+    scores[TASK] = task_scores(scores["MENLI e-c, hr"], scores["token recall"])
+    return scores
+
+
+def sentence_probabilities(rows: Rows) -> np.ndarray:
+    """Return the probabilities of the best sentence of long answers with each reference.
+
+    [references, 3]; NaN for short answers.
+    """
+    scorer = MENLIScorer(model_name_or_path="bundled", task="answer", reuse_memory=0)
+    parts = []
+    for row in rows:
+        shape = (len(row["references"]), 3)
+        sentences = [
+            text for text in re.split(r"(?<=[.!?])\s+|\n+", row["prediction"]) if text.strip()
+        ]
+        if len(row["prediction"].split()) <= LONG_ANSWER or len(sentences) < 2:
+            parts.append(np.full(shape, np.nan))
+            continue
+        pairs = Pairs(sentences, [row["references"]] * len(sentences))
+        values = scorer.probabilities(pairs, scorer.settings).reshape(len(sentences), *shape)
+        best = formula_values("e-c", values.reshape(-1, 3)).reshape(values.shape[:2]).argmax(0)
+        parts.append(values[best, np.arange(shape[0])])
+    return np.concatenate(parts)
+
+
+STORED: dict[str, Callable[[Rows], np.ndarray]] = {
+    "menli": nli_probabilities,
+    "baryscore": bary_scores,
+    "bertscore": bert_scores,
+    "sentences": sentence_probabilities,
+}
+
+
+def score(rows: Rows, arguments: argparse.Namespace) -> None:
+    """Score all rows by every metric that has not been scored, and keep the scores."""
+    arguments.scores.mkdir(parents=True, exist_ok=True)
+    for name, compute in STORED.items():
+        path = arguments.scores / f"{name}.npy"
+        if not path.exists() and name in (arguments.metrics or STORED):
+            np.save(path, compute(rows))
+
+
+def read_scores(folder: Path) -> dict[str, np.ndarray]:
+    """Return the stored scores by metric."""
+    paths = {name: folder / f"{name}.npy" for name in STORED}
+    return {name: np.load(path) for name, path in paths.items() if path.exists()}
+
+
+# Statistics.
+
+
+def auc(scores: np.ndarray, correct: np.ndarray) -> float:
+    """Return the area under the ROC curve; ties count half."""
+    positive = int(correct.sum())
+    ranks = rankdata(scores)[correct].sum() - positive * (positive + 1) / 2
+    return float(ranks / (positive * (len(correct) - positive)))
+
+
+def balanced_accuracy(predicted: np.ndarray, correct: np.ndarray) -> float:
+    """Return the mean of the accuracies on correct and on wrong answers."""
+    return float((predicted[correct].mean() + (~predicted[~correct]).mean()) / 2)
+
+
+def best_threshold(scores: np.ndarray, correct: np.ndarray) -> float:
+    """Return the threshold, of all scores, with the best balanced accuracy."""
+    values = np.unique(scores)
+    hits = (np.sort(scores[correct]), np.sort(scores[~correct]))
+    above = 1 - np.searchsorted(hits[0], values) / len(hits[0])
+    below = np.searchsorted(hits[1], values) / len(hits[1])
+    return float(values[np.argmax(above + below)])
+
+
+def in_first_half(question: str) -> bool:
+    """Tell the half of a question, by a hash of its id."""
+    return hashlib.sha256(question.encode()).digest()[0] % 2 == 0
+
+
+class Source:
+    """The rows of one source, their human verdicts, and resamples of their questions."""
+
+    def __init__(self, rows: Rows, name: str) -> None:
+        self.mask = np.array([row["dataset"].split("-")[0] == name for row in rows])
+        own = [row for row in rows if row["dataset"].split("-")[0] == name]
+        self.correct = np.array([row["human"]["correct"] == 1 for row in own])
+        self.first = np.array([in_first_half(row["id"]) for row in own])
+        _, self.question = np.unique([row["id"] for row in own], return_inverse=True)
+
+    def resamples(self) -> Iterator[np.ndarray]:
+        """Yield the positions of the rows of resampled questions."""
+        groups = np.split(
+            np.argsort(self.question, kind="stable"), np.cumsum(np.bincount(self.question))[:-1]
+        )
+        generator = np.random.default_rng(SEED)
+        for _ in range(RESAMPLES):
+            drawn = generator.integers(len(groups), size=len(groups))
+            yield np.concatenate([groups[place] for place in drawn])
+
+    def held_out_accuracy(self, scores: np.ndarray) -> tuple[float, np.ndarray]:
+        """Return the threshold of the first half, and the predictions of the second."""
+        threshold = best_threshold(scores[self.first], self.correct[self.first])
+        return threshold, scores >= threshold
+
+
+def p_value(differences: np.ndarray) -> float:
+    """Return the two-sided p-value of resampled differences."""
+    tail = min((differences <= 0).sum(), (differences >= 0).sum())
+    return float(min(1.0, 2 * (tail + 1) / (len(differences) + 1)))
+
+
+def interval(values: Sequence[float]) -> str:
+    """Format the 95% interval of resampled values, x 100."""
+    low, high = 100 * np.percentile(values, [2.5, 97.5])
+    return f"[{low:.1f}, {high:.1f}]"
+
+
+def report(rows: Rows, arguments: argparse.Namespace) -> None:
+    """Print the tables of areas and accuracies, and the verdicts on the second half."""
+    scores = metric_scores(rows, read_scores(arguments.scores))
+    for key, title in SOURCES.items():
+        source = Source(rows, key)
+        columns = {name: column[source.mask] for name, column in scores.items()}
+        resamples = list(source.resamples())
+        areas = {
+            name: np.array([auc(column[rows_], source.correct[rows_]) for rows_ in resamples])
+            for name, column in columns.items()
+        }
+        table = []
+        for name, column in columns.items():
+            _, predicted = source.held_out_accuracy(column)
+            held_out = ~source.first
+            accuracy = balanced_accuracy(predicted[held_out], source.correct[held_out])
+            picks = [sample[held_out[sample]] for sample in resamples]
+            accuracies = [
+                balanced_accuracy(predicted[pick], source.correct[pick]) for pick in picks
+            ]
+            p = "" if name == TASK else f"{p_value(areas[TASK] - areas[name]):.3f}"
+            area = auc(column, source.correct)
+            table.append(
+                [name, f"{100 * area:.1f}", interval(areas[name]), p]
+                + [f"{100 * accuracy:.1f}", interval(accuracies)]
+            )
+        header = ["metric", "AUC", "95%", "p", "balanced accuracy", "95%"]
+        show(f"{title} answers", header, table, arguments.csv)
+    show_verdicts(rows, scores[TASK], arguments)
+
+
+def show_verdicts(rows: Rows, scores: np.ndarray, arguments: argparse.Namespace) -> None:
+    """Print the thresholds of the first half, and the accuracy of verdicts on the second."""
+    sources = [Source(rows, key) for key in SOURCES]
+    low, high = choose_thresholds([(scores[s.mask][s.first], s.correct[s.first]) for s in sources])
+    print(f"\nthresholds: {low:.3f} {high:.3f}; the package has {verdict.LOW} {verdict.HIGH}")
+    table = []
+    for title, source in zip(SOURCES.values(), sources, strict=True):
+        held_out = ~source.first
+        values, correct = scores[source.mask][held_out], source.correct[held_out]
+        above, below = values >= verdict.HIGH, values < verdict.LOW
+        cells = [correct[above].mean(), (~correct[below]).mean(), (~above & ~below).mean()]
+        cells += [above.mean(), below.mean(), above[correct].mean(), below[~correct].mean()]
+        table.append([title, len(values), *(f"{100 * cell:.1f}" for cell in cells)])
+    header = ["source", "answers", "correct among likely correct", "wrong among likely wrong"]
+    header += ["unclear", "likely correct", "likely wrong"]
+    header += ["correct answers called likely correct", "wrong answers called likely wrong"]
+    show("Verdicts on answers", header, table, arguments.csv)
+
+
+def choose_thresholds(
+    halves: Sequence[tuple[np.ndarray, np.ndarray]], precision: float = 0.9
+) -> tuple[float, float]:
+    """Return the thresholds below and above which verdicts are right this often in each source."""
+    grid = np.arange(0.01, 1.0, 0.01)
+
+    def precise(column: np.ndarray, correct: np.ndarray, threshold: float, above: bool) -> bool:
+        picked = column >= threshold if above else column < threshold
+        return bool(picked.any()) and float((correct[picked] == above).mean()) >= precision
+
+    highs = [t for t in grid if all(precise(*half, t, True) for half in halves)]
+    lows = [t for t in grid if all(precise(*half, t, False) for half in halves)]
+    return round(float(max(lows, default=0.0)), 2), round(float(min(highs, default=1.0)), 2)
+
+
+# Manipulated answers.
+
+FILLER = (
+    "That is an interesting question, and there are several points of view. In general, it is "
+    "important to consider the context. I hope that this answer is helpful."
+)
+OPTIONS = 9  # wrong answers in a list of candidate answers
+QUESTIONS = 100  # of each source
+MOST_REFERENCES = 5
+
+
+def manipulations(row: dict[str, Any], others: Sequence[str]) -> dict[str, str]:
+    """Return manipulated answers to a question; `row` has an honest correct answer."""
+    reference, question = row["references"][0], row["question"]
+    options = [reference, *others]
+    random.Random(question).shuffle(options)
+    words = sorted({*normalized_tokens(question), *normalized_tokens(reference)})
+    return {
+        "reference three times": " ".join([reference] * 3),
+        "reference and its negation": f"It is {reference}. It is not {reference}.",
+        "list of ten candidate answers": ", ".join(options),
+        "keywords of question and reference": ", ".join(words),
+        "empty": "",
+        "question repeated": question,
+        "honest answer with filler": f"{row['prediction']} {FILLER}",
+    }
+
+
+def draw_honest_answers(rows: Rows) -> Rows:
+    """Return a correct answer to each of 100 questions of both sources, drawn at random."""
+    drawn = []
+    for key in SOURCES:
+        groups: dict[str, Rows] = {}
+        for row in rows:
+            if (
+                row["dataset"].startswith(key)
+                and row["human"]["correct"] == 1
+                and len(row["references"]) <= MOST_REFERENCES
+            ):
+                groups.setdefault(row["id"], []).append(row)
+        generator = random.Random(SEED)
+        names = generator.sample(sorted(groups), QUESTIONS)
+        drawn += [generator.choice(groups[name]) for name in names]
+    return drawn
+
+
+def hacks(rows: Rows, arguments: argparse.Namespace) -> None:
+    """Print how often manipulated answers score above, and at least as high as, honest ones."""
+    honest = draw_honest_answers(rows)
+    answers, kinds = list(honest), ["honest"] * len(honest)
+    for place, row in enumerate(honest):
+        others = [honest[(place + step) % len(honest)]["references"][0] for step in range(1, 10)]
+        for kind, text in manipulations(row, others[:OPTIONS]).items():
+            answers.append({**row, "prediction": text})
+            kinds.append(kind)
+    menli = best_of(answers, formula_values("e-c", nli_probabilities(answers)))
+    task = task_scores(menli, compare_strings(answers, token_recall))
+    task[[not row["prediction"] for row in answers]] = 0.0
+    columns = {
+        TASK: task,
+        "BaryScore": bary_scores(answers),
+        "BERTScore": best_of(answers, bert_scores(answers)),
+        "reference contained": compare_strings(answers, containment),
+    }
+    table = []
+    for kind in dict.fromkeys(kinds[len(honest) :]):
+        places = [place for place, name in enumerate(kinds) if name == kind]
+        cells = []
+        for column in columns.values():
+            gain = column[places] - column[: len(honest)]
+            above, equal = (gain > 1e-6).mean(), (abs(gain) <= 1e-6).mean()
+            cells.append(f"{100 * above:.0f} / {100 * (above + equal):.0f}")
+        table.append([kind, *cells])
+    title = "Manipulated answers above honest ones"
+    show(title, ["manipulated answer", *columns], table, arguments.csv)
+
+
+def main() -> None:
+    """Run the command that the arguments name."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    commands = {"score": score, "report": report, "hacks": hacks}
+    parser.add_argument("command", choices=commands)
+    parser.add_argument("data", type=Path)
+    parser.add_argument("--scores", type=Path, metavar="FOLDER")
+    parser.add_argument("--metrics", nargs="*", choices=STORED, help="to score (default: all)")
+    parser.add_argument("--csv", type=Path, metavar="FOLDER")
+    arguments = parser.parse_args()
+    commands[arguments.command](list(rows_of(arguments.data)), arguments)
+
+
+if __name__ == "__main__":
+    main()
