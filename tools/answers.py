@@ -15,8 +15,8 @@ area under the ROC curve and the balanced accuracy of each metric, with 95% inte
 bootstrap over questions, and the p-values of the differences from the task "answer". Thresholds are
 chosen on one half of the questions, and accuracies are measured on the other half. `explore` varies
 the settings of the task. `errors` prints errors to be read by eye, and checks the table of errors
-that were read. `hacks` counts how often manipulated answers score above honest ones. `speed` measures
-answers and pairs per second.
+that were read. `hacks` counts how often manipulated answers score above honest ones. `speed`
+measures answers and pairs per second.
 """
 
 import argparse
