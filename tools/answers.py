@@ -217,7 +217,7 @@ def best_threshold(scores: np.ndarray, correct: np.ndarray) -> float:
 
 
 def in_first_half(question: str) -> bool:
-    """Tell the half of a question, by a hash of its id."""
+    """Return True for questions of the first half, by a hash of the id."""
     return hashlib.sha256(question.encode()).digest()[0] % 2 == 0
 
 

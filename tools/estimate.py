@@ -32,7 +32,7 @@ TASK = "MENLI, task answer"
 
 
 def answers(folder: Path) -> DataSet:
-    """Answers of ten systems to questions, each correct (1) or not (0)."""
+    """Read answers of ten systems to questions, each correct (1) or not (0)."""
     return DataSet("answers", "LLM answers", {"": read_ratings(folder / "answers.jsonl")})
 
 

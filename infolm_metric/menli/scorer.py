@@ -209,8 +209,9 @@ class MENLIScorer(Scorer):
         limit, overhead = checkpoint.limit, self._overhead(settings)
         if max_length is None and limit is not None and limit < overhead + 2:
             raise ValueError(
-                f"the maximum length of the model {checkpoint.name!r} is {limit} tokens, too few "
-                "for two texts; choose another model, or correct its tokenizer's model_max_length"
+                f"the maximum length of the model {checkpoint.name!r} is {limit} tokens, which is "
+                "too short for two texts; choose another model, or correct its tokenizer's "
+                "model_max_length"
             )
         if max_length is not None and max_length < overhead + 2:
             raise ValueError(

@@ -21,18 +21,18 @@ def sample(request):
 
 
 def arguments(human, metric) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the ratings, their metric scores, and those of the rows without a rating."""
+    """Return ratings, their metric scores, and metric scores of the rows without a rating."""
     rated = ~np.isnan(human)
     return human[rated], metric[rated], metric[~rated]
 
 
-def test_the_estimate_is_that_of_ppi_python_with_the_same_weight(sample):
+def test_the_estimate_equals_ppi_python_with_the_same_weight(sample):
     result = estimate_mean(*sample)
     expected = ppi_mean_pointestimate(*arguments(*sample), lam=result.metric_weight)
     assert result.estimate.mean == pytest.approx(float(np.squeeze(expected)), rel=1e-9)
 
 
-def test_the_weight_and_the_interval_are_those_of_ppi_python(sample):
+def test_the_weight_and_the_interval_equal_ppi_python(sample):
     result = estimate_mean(*sample)
     low, high = map(np.squeeze, ppi_mean_ci(*arguments(*sample), alpha=0.05))
     width = high - low
@@ -40,7 +40,7 @@ def test_the_weight_and_the_interval_are_those_of_ppi_python(sample):
     assert result.estimate.high == pytest.approx(float(high), abs=0.02 * width)
 
 
-def test_without_a_metric_the_interval_is_that_of_ppi_python_with_weight_0(sample):
+def test_without_a_metric_the_interval_equals_ppi_python_with_weight_0(sample):
     result = estimate_mean(*sample).ratings
     low, high = map(np.squeeze, ppi_mean_ci(*arguments(*sample), alpha=0.05, lam=0))
     width = high - low

@@ -15,7 +15,7 @@ RATED = {*range(0, SAMPLES, 3)}  # 40
 
 
 def make_rows(systems=("good", "weak"), rated=RATED) -> list[dict]:
-    """Texts that lose letters, with human scores that follow and a column of scores."""
+    """Return texts that lose letters, with human scores that follow and a column of scores."""
     random = np.random.default_rng(0)
     rows = []
     for rank, system in enumerate(systems):

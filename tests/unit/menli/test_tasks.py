@@ -19,7 +19,7 @@ TASKS = {  # the values of NAMES
     "source": ("-c", "rh", None, 1.0),
     "answer": ("e-c", "hr", "recall", 0.5),
 }
-OVERRIDES = [  # explicit values, many of which are the defaults
+OVERRIDES = [  # explicit values, several of them equal to the defaults
     {},
     {"formula": "e"},
     {"formula": ("e-n", "-c")},
@@ -35,7 +35,7 @@ SOURCES = {"predictions": PAIRS["predictions"], "sources": PAIRS["references"]}
 
 
 def expected_values(task, override):
-    """The values in use, by an independent rule."""
+    """Return the values in use, by an independent rule."""
     values = dict(zip(NAMES, TASKS[task], strict=True)) | override
     if values["combine_with"] in (None, "none"):
         values |= {"combine_with": None, "nli_weight": 1.0}
@@ -45,7 +45,7 @@ def expected_values(task, override):
 
 
 def explicit(task, override):
-    """The same settings without a task."""
+    """Return the same settings without a task."""
     values = expected_values(task, override)
     if values["combine_with"] is None:
         return {name: values[name] for name in ("formula", "direction")}
@@ -63,7 +63,7 @@ def scorer(model):
 
 
 def signature(scorer, task, override):
-    """The signature of the same settings without a task."""
+    """Return the signature of the same settings without a task."""
     against = task == "source"
     return scorer.signature(**explicit(task, override), against_sources=against)
 

@@ -19,7 +19,7 @@ ANSWERS = [  # with a reference
 
 
 def verdict_line(capsys, *words):
-    """The line of the verdict, or None."""
+    """Return the line with the verdict, or None."""
     assert main([*WORDS, *words]) == 0
     *lines, signature = capsys.readouterr().out.splitlines()
     assert signature.removeprefix("# ").startswith("signature: ")

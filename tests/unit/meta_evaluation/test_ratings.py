@@ -14,7 +14,7 @@ from infolm_metric.meta_evaluation import read_ratings
 from infolm_metric.meta_evaluation.ratings import parse_score
 
 HUMAN = {("A", "1"): 1.0, ("A", "2"): 2.0, ("B", "1"): 3.0, ("B", "2"): 5.0}
-PERSON = {"system": "people", "id": "1", "prediction": None, "is_human": True}
+PERSON = {"system": "human", "id": "1", "prediction": None, "is_human": True}
 
 
 # Dotted columns, and one with a plain name.
@@ -156,7 +156,7 @@ def test_systems_and_samples_can_be_excluded():
     third = [{**row, "id": 3} for row in rows()[::2]]
     for number in ("2", 2):
         assert read_ratings(rows() + third, exclude_ids=[number]).samples == ("1", "3")
-    assert read_ratings([PERSON, *rows()], exclude_systems=["people"]).human_texts == 1
+    assert read_ratings([PERSON, *rows()], exclude_systems=["human"]).human_texts == 1
 
 
 @pytest.mark.parametrize("columns", [{}, {"criteria": ["relevance"], "metrics": ["bleu"]}])
@@ -234,7 +234,7 @@ INVALID = [
     (every_row(metrics={"fluency": 1}), {}, "'fluency' is both a criterion and a metric"),
     # invalid exclusions
     (rows(), {"exclude_systems": ["b"]}, "unknown system to exclude 'b'"),
-    ([PERSON, *rows()], {"exclude_systems": ["poeple"]}, "did you mean 'people'"),
+    ([PERSON, *rows()], {"exclude_systems": ["humn"]}, "did you mean 'human'"),
     (rows(), {"exclude_ids": "12"}, "exclude_ids must be a list"),
     (rows(), {"exclude_ids": [7]}, "unknown id to exclude '7'; known: '1', '2'"),
 ]
