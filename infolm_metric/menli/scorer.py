@@ -54,7 +54,7 @@ class MENLIScorer(Scorer):
     higher_is_better = True
     warning_messages = {
         "empty": "{count} of {texts} texts have no tokens; a pair with exactly one such text gets "
-        "the lower bound of the score. Check for empty predictions and references",
+        "the lower bound of the score; check for empty predictions and references",
         "too_long": "{count} of {texts} texts exceed the maximum length of the metric in "
         "combine_with and were truncated; to avoid this, pass settings with long_text='window' as "
         "combine_with",

@@ -156,7 +156,7 @@ class Calls(RuleBasedStateMachine):
         arguments = call_arguments(rows, several) if rows else {}
         with warnings.catch_warnings():
             if strict:  # pairs are kept if a warning is raised as an error
-                warnings.filterwarnings("error", message="infolm: .* no token")
+                warnings.filterwarnings("error", message="infolm: .*no token")
             if strict and expected["warnings"].get("empty"):
                 with pytest.raises(UserWarning):
                     self.metric.compute(**arguments)
