@@ -246,7 +246,7 @@ def _lines(means: Estimates, differences: Estimates, arguments: argparse.Namespa
             for (*names, criterion), result in differences.items()
         ]
         lines += [*layout(header, table, left=2), ""]
-    note = "In brackets: 95% intervals. The rated rows must be a random sample or that of --plan."
+    note = "In brackets: 95% intervals. Rated rows must be a random sample or a --plan."
     return [*lines, note]
 
 
