@@ -149,8 +149,8 @@ def _interval(mean: float, changes: np.ndarray, extra: float, freedom: int) -> I
 def select_ids(scores: np.ndarray, count: int, seed: int = 0) -> list[int]:
     """Select ids to be rated: the same fraction of each tenth of the ids by their metric score.
 
-    `estimate_mean` is valid for this sample: each id has the same probability, and it
-    assumes the variance of a simple random sample, which is not smaller.
+    `estimate_mean` is valid for this sample: each id has the same probability, and the assumed
+    variance of a simple random sample is at least as large.
 
     Args:
         scores: mean metric score per id, float64 [ids].

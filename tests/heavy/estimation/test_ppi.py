@@ -21,7 +21,7 @@ def sample(request):
 
 
 def arguments(human, metric) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return ratings, their metric scores, and metric scores of the rows without a rating."""
+    """Return the ratings, and the metric scores of rows with and without a rating."""
     rated = ~np.isnan(human)
     return human[rated], metric[rated], metric[~rated]
 

@@ -48,7 +48,7 @@ def rows(folder) -> None:
 
 @pytest.fixture
 def report(output_of):
-    """A function that returns what `infolm estimate` prints as JSON."""
+    """A function that returns the JSON output of `infolm estimate`."""
     return lambda *arguments: json.loads(output_of("estimate", *arguments, "--json"))
 
 
