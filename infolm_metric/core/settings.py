@@ -167,11 +167,10 @@ class ModelSettings(Settings):
         model_name_or_path: a folder, a name on the Hub, or "bundled" (small, English, offline);
             default: ${model_variable} if set, else {default_model}.
         model_revision: branch, tag or commit of a model on the Hub.
-        max_length: maximum tokens of a text, including special tokens; default: the model's limit.
-        long_text: handling of longer texts: truncate, window (encode all of it in overlapping
-            windows) or error.
+        max_length: maximum tokens per text, including special ones; default: the model's limit.
+        long_text: handling of longer texts: truncate, window (overlapping windows) or error.
         batch_size: rows per forward pass, or "auto".
-        device: cpu, cuda, cuda:1, ...; default: a GPU with enough free memory, else the CPU.
+        device: cpu, cuda, cuda:1, ...; default: a GPU with free memory, else the CPU.
         dtype: float32, bfloat16 or float16.
         tokenize_processes: number of processes that tokenize a large corpus for IDF counts.
         reuse_memory: maximum bytes of cached encodings.

@@ -31,11 +31,10 @@ class InfoLMSettings(ModelSettings):
         beta: parameter of the beta and AB divergences.
         symmetrize: jeffreys, jensen, none (from reference to candidate) or reverse.
         temperature: divisor of the model's logits, > 0.
-        idf: token weights: references (IDF of the references), separate (IDF of each side), none
-            (uniform), bundled (IDF of English prose), or a file written by infolm idf.
+        idf: token weights: IDF of the references, separate (of each side), none (uniform), bundled
+            (of English prose), or a file written by infolm idf.
         multi_reference: reduction of the scores of several references: min or mean.
-        interpolation: weight of the text's own tokens in its distribution, from 0 (as in the
-            paper) to 1.
+        interpolation: weight of the text's own tokens, from 0 (as in the paper) to 1.
         masks_per_pass: tokens masked per pass: 1 (exact), more (approximate) or 0 (no masks).
 
     >>> InfoLMSettings(information_measure="kl").information_measure

@@ -73,10 +73,10 @@ def reward(scorer: Scorer, reference_column: str = "reference") -> Reward:
     True
     """
     check_one_score(scorer.settings)
-    if scorer.settings.counted:
+    if scorer.settings.idf_sides:
         raise ValueError(
             "idf must be False, 'bundled' or a table, because a batch of completions is not a "
-            f"corpus, got {scorer.settings.counted[0]!r}"
+            f"corpus, got {scorer.settings.idf_sides[0]!r}"
         )
     return Reward(scorer, reference_column)
 

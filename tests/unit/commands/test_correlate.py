@@ -164,7 +164,7 @@ def rows_with_metric(name: str) -> list[dict]:
 
 
 INVALID = [
-    (ROWS, ["--criterion", "clarity"], "rows.jsonl, line 1: no human score 'clarity'"),
+    (ROWS, ["--criterion", "clarity"], "rows.jsonl, line 1: no human score or column 'clarity'"),
     (ROWS, ["--exclude-system", "good", "--exclude-id", "0", "--scores", "x"], "no metrics score"),
     (ROWS, ["--exclude-id", "9"], "unknown id to exclude '9'; known: '0', '1', '2', '3'"),
     (ROWS, ["--lower-is-better", "wer"], "--lower-is-better wer: no such metric column"),
@@ -187,7 +187,7 @@ INVALID = [
     (
         rows_without_complete_samples(),
         ["--no-metric"],
-        "leave out the systems that lack scores, with --exclude-system",
+        "exclude systems that lack scores with --exclude-system",
     ),
 ]
 

@@ -47,9 +47,9 @@ def rows(folder) -> None:
 
 
 @pytest.fixture
-def report(output_of):
+def report(infolm_output):
     """A function that returns the JSON output of `infolm estimate`."""
-    return lambda *arguments: json.loads(output_of("estimate", *arguments, "--json"))
+    return lambda *arguments: json.loads(infolm_output("estimate", *arguments, "--json"))
 
 
 def ends(interval) -> dict:
@@ -85,8 +85,8 @@ def test_a_chosen_metric_scores_the_texts(report):
     assert result["signature"] == scorer.signature()
 
 
-def test_the_table_has_a_row_for_each_system_and_criterion(output_of):
-    output = output_of("estimate", "rows.jsonl", "--scores", "bleu", "--markdown")
+def test_the_table_has_a_row_for_each_system_and_criterion(infolm_output):
+    output = infolm_output("estimate", "rows.jsonl", "--scores", "bleu", "--markdown")
     lines = output.splitlines()
     header = "| system | criterion | rated | rows | ratings | estimate | equivalent ratings |"
     assert lines[0] == header
@@ -144,16 +144,16 @@ def test_a_plan_selects_ids_by_the_mean_score_over_systems(report, no_model):
     assert report(*arguments, "--correlation", "0.9")["plan"]["width"] < plan["width"]
 
 
-def test_a_plan_lists_the_ids_and_the_expected_width(output_of):
-    output = output_of("estimate", "rows.jsonl", "--metric", "toy", "--plan", "30")
+def test_a_plan_lists_the_ids_and_the_expected_width(infolm_output):
+    output = infolm_output("estimate", "rows.jsonl", "--metric", "toy", "--plan", "30")
     assert output.startswith("Rate 30 of 120 ids") and "Expected width" in output
     assert f"signature: {ToyScorer().signature()}" in output
 
 
 BY_TOY = ["--metric", "toy"]
 REJECTED = [
-    (ROWS, ["--scores", "ter"], "no metrics score 'ter'"),
-    (ROWS, ["--criterion", "clarity"], "no human score 'clarity'"),
+    (ROWS, ["--scores", "ter"], "no metrics score or column 'ter'"),
+    (ROWS, ["--criterion", "clarity"], "no human score or column 'clarity'"),
     (ROWS, ["--candidate-column", "text", *BY_TOY], "no column 'text'"),
     (ROWS, ["--plan", "2"], "at least 3, got 2"),
     (ROWS, ["--plan", "121"], "at most the 120 ids, got 121"),

@@ -377,7 +377,7 @@ INVALID = [
     (["-c", "sys.txt"], "give -c CANDIDATES and -r REFERENCES"),
     (["-c", "no.txt", "-r", "ref.txt"], "cannot read no.txt: there is no such file"),
     (["-c", "sys.txt", "-r", "short.txt"], "sys.txt has 3, short.txt has 1"),
-    (["-c", "data.csv", "-r", "ref.txt"], "error: data.csv is a table"),
+    (["-c", "data.csv", "-r", "ref.txt"], "error: data.csv must be plain text"),
     (["--data", "-", "-o", "s.jsonl"], "standard input can be read only once"),
     (["--data", "sys.txt"], "sys.txt: the name of a table must end in .jsonl, .ndjson, .csv, .tsv"),
     (["-c", "empty.txt", "-r", "empty.txt"], "empty.txt has no rows"),

@@ -37,7 +37,7 @@ INVALID = [
     ([], "no rows"),
     ([{"texts": ["a"]}], "no column 'candidates'"),
     ([{"candidates": []}], "add candidates"),
-    ([{"candidates": "a"}], "bare string"),
+    ([{"candidates": "a"}], "must be a list of strings, got the string 'a'"),
     ([{"candidates": ["a", None]}], "line 1: 'candidates'[1]"),
 ]
 

@@ -137,7 +137,7 @@ def test_plain_files_of_different_lengths_are_rejected_with_both_counts(file):
 
 def test_a_table_is_not_read_as_plain_text(file):
     table, plain = file("a.jsonl", "{}"), file("b.txt", "a")
-    with pytest.raises(ValueError, match="a.jsonl is a table, .*infolm score --data"):
+    with pytest.raises(ValueError, match="a.jsonl must be plain text .*infolm score --data"):
         list(tables.read_parallel(plain, [table]))
 
 
@@ -167,7 +167,7 @@ def test_csv_cells_may_be_separated_by_semicolons_or_tabs(file, separator, heade
 
 def test_cells_with_line_ends_and_separators_trigger_a_single_warning(file):
     content = 'prediction,reference\na,b\n"c\nd","e\nf, g"\nh,"i\nj, k"\n'
-    with pytest.warns(UserWarning, match="a.csv: .* 2, the first in line 3") as warned:
+    with pytest.warns(UserWarning, match="a.csv: 2 rows .*, the first in line 3") as warned:
         rows = [row for _, row in tables.read_rows(file("a.csv", content))]
     assert len(warned) == 1 and rows[1] == {"prediction": "c\nd", "reference": "e\nf, g"}
 
@@ -211,9 +211,9 @@ INVALID_LISTS = [
     ("[['a', 'b'], ['c']]", "must be a string"),
     ("(1, 2)", "must be a string"),
     ("['a', 5]", "must be a string"),
-    ("{'a', 'b'}", "holds a set"),
-    ("{'text': ['a'], 'answer_start': [1]}", "holds a dict"),
-    ('{"text": ["a"]}', "holds a dict"),
+    ("{'a', 'b'}", "got the set"),
+    ("{'text': ['a'], 'answer_start': [1]}", "got the dict"),
+    ('{"text": ["a"]}', "got the dict"),
 ]
 
 

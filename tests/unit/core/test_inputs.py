@@ -70,8 +70,13 @@ def test_invalid_texts_are_rejected_with_their_position(data, wrong):
 
 
 INVALID = {  # predictions, references, error, pattern of its message
-    "a bare prediction": ("abc", ["a", "b", "c"], TypeError, "predictions .*bare string"),
-    "bytes": (b"ab", ["a", "b"], TypeError, "predictions .*bare string"),
+    "a bare prediction": (
+        "abc",
+        ["a", "b", "c"],
+        TypeError,
+        "predictions must be a list of strings",
+    ),
+    "bytes": (b"ab", ["a", "b"], TypeError, "predictions must be a list of strings"),
     "no predictions": (None, ["a"], TypeError, "predictions .*None"),
     "a dictionary": ({"a": "b"}, ["a"], TypeError, "predictions .*dict"),
     "a set": (["a"], {"a"}, TypeError, "references .*set"),
@@ -83,8 +88,18 @@ INVALID = {  # predictions, references, error, pattern of its message
     "no pairs": ([], [], ValueError, "empty"),
     "no reference": (["a", "b"], [["c"], []], ValueError, r"references\[1\] is an empty"),
     "no reference in an array": (["a"], [np.array([])], ValueError, r"references\[0\] is an empty"),
-    "strings, then a list": (["a", "b"], ["c", ["d"]], ValueError, r"mixes .*references\[1\] a l"),
-    "lists, then a string": (["a", "b"], [["c"], "d"], ValueError, r"mixes .*references\[1\] a s"),
+    "strings, then a list": (
+        ["a", "b"],
+        ["c", ["d"]],
+        ValueError,
+        r"references\[0\] is a string and references\[1\] is a list",
+    ),
+    "lists, then a string": (
+        ["a", "b"],
+        [["c"], "d"],
+        ValueError,
+        r"references\[0\] is a list and references\[1\] is a string",
+    ),
     "a list in a list": (["a"], [["b", ["c"]]], TypeError, r"references\[0\]\[1\].*list"),
 }
 

@@ -75,7 +75,7 @@ def test_max_length_must_be_within_the_limits_of_the_model(tiny_models, tmp_path
     checkpoint = open_model(tmp_path / "m")  # the limit of the tokenizer is below the model's
     assert [checkpoint.text_limit(length) for length in (None, 3, 23, 40)] == [23, 3, 23, 40]
     for length, word in ((2, "at least 3"), (41, "at most 40")):
-        with pytest.raises(ValueError, match=f"max_length must be {word}, .*got {length}"):
+        with pytest.raises(ValueError, match=f"max_length must be {word} .*got {length}"):
             checkpoint.text_limit(length)
     unlimited = replace(checkpoint, limit=None, positions=None)
     assert unlimited.text_limit(None) is None and unlimited.text_limit(10**6) == 10**6
@@ -176,7 +176,7 @@ def test_local_files_are_used_if_the_hub_is_unreachable(monkeypatch):
     monkeypatch.setattr(models, "is_offline_mode", lambda: False)
     monkeypatch.setattr(models, "get_hf_file_metadata", fail)
     monkeypatch.setattr(models.AutoConfig, "from_pretrained", load)
-    with pytest.raises(OSError, match=r"none here \(the Hub: no route\)\. .*HF_HUB_OFFLINE=1"):
+    with pytest.raises(OSError, match=r"none here \(connection to the Hub: no route\)"):
         open_model("some-one/some-model")
     assert len(urls) == 1 and urls[0].endswith("/some-one/some-model/resolve/main/config.json")
     assert [options["local_files_only"] for options in tried] == [True]

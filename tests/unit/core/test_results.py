@@ -141,7 +141,7 @@ def test_each_category_triggers_a_single_warning_with_its_count(kind):
 
 COUNTED = [  # counts, pattern of the warning or None, whether the result is reliable
     ({"few_documents": 0}, None, True),  # nothing was counted
-    ({"few_documents": 1}, "one distinct", True),
+    ({"few_documents": 1}, "at least two distinct", True),
     ({"out_of_domain": 2}, None, True),  # up to a tenth may be false positives
     ({"out_of_domain": 3}, "3 of 20", False),
     ({"unknown_tokens": 10}, None, True),

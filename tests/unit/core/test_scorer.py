@@ -189,7 +189,7 @@ def test_a_small_corpus_is_used_with_a_warning(scorer, number):
     assert signature_weights(result) == ("references", "idf")
     assert result.scores != score_corpus(scorer, number, idf=False)[0].scores
     assert result["warnings"].get("few_documents", 10) == min(number, 10)
-    assert [f"from {number} distinct" in message for message in messages] == [True] * (number < 10)
+    assert [f"only {number} distinct" in message for message in messages] == [True] * (number < 10)
 
 
 def test_distinct_documents_are_counted_after_truncation(scorer):

@@ -97,7 +97,7 @@ def test_values_at_their_bounds_are_accepted():
     assert Example.of(**least, reuse_memory=0).reuse_memory == 0
     checks.check_fraction("x", 0, ""), checks.check_fraction("x", 1, "")
     for value in (-1e-9, 1 + 1e-9, math.nan):
-        with pytest.raises(ValueError, match="x must lie between 0 and 1"):
+        with pytest.raises(ValueError, match="x must be between 0 and 1"):
             checks.check_fraction("x", value, "")
     assert checks.check_whole("x", 1) == 1 and checks.check_whole("x", 0, least=0) == 0
     with pytest.raises(ValueError, match="x must be at least 2, got 1"):

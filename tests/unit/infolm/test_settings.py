@@ -19,7 +19,7 @@ INVALID = [
     ({"information_measure": ["l1", "renyi"]}, "renyi_divergence needs alpha"),
     ({"symmetrize": "jeffrey"}, "symmetrize 'jeffrey'; did you mean 'jeffreys'?"),
     ({"masks_per_pass": -1}, "masks_per_pass must be at least 0, got -1"),
-    ({"interpolation": 1.1}, "interpolation must lie between 0 and 1"),
+    ({"interpolation": 1.1}, "interpolation must be between 0 and 1"),
 ]
 
 

@@ -326,7 +326,12 @@ INVALID = [
     (None, "no/scores.jsonl", None, "no folder"),
     (None, OUTPUT, Source("-", lambda: iter(()), files=("-",)), "can be read only once"),
     (None, OUTPUT, Source("nothing", lambda: iter(())), "nothing has no rows"),
-    (None, OUTPUT, Source("rows", lambda: iter([("row 1", {"prediction": "a"})])), "row 1: no"),
+    (
+        None,
+        OUTPUT,
+        Source("rows", lambda: iter([("row 1", {"prediction": "a"})])),
+        "row 1: found none",
+    ),
     (
         None,
         OUTPUT,

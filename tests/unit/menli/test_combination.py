@@ -40,7 +40,7 @@ INVALID = [
     ([0.5, 0.1], [0.5, 0.1, 0.2], 0.2, "equal length, got 2 and 3"),
     ([0.5, NAN], [0.5, 0.1], 0.2, r"nli_scores\[1\] must be finite"),
     ([0.5, 0.1], [-INFINITY, 0.1], 0.2, r"other_scores\[0\] must be finite"),
-    ([0.5, 0.1], [0.5, 0.1], 1.1, "nli_weight must lie between 0 and 1, got 1.1"),
+    ([0.5, 0.1], [0.5, 0.1], 1.1, "nli_weight must be between 0 and 1, got 1.1"),
 ]
 
 

@@ -20,7 +20,7 @@ TWO_SCORES = InfoLMSettings(information_measure=["l1", "l2"])
 INVALID = [
     ({"formula": "c-e"}, "unknown formula 'c-e'; known: 'e', '-c'"),
     ({"formula": ["e", 1]}, r"formula\[1\] must be .* got 1"),
-    ({"nli_weight": 1.5, "combine_with": "infolm"}, "nli_weight must lie between .* got 1.5"),
+    ({"nli_weight": 1.5, "combine_with": "infolm"}, "nli_weight must be between .* got 1.5"),
     ({"nli_weight": 0.3}, "nli_weight requires a combination .*combine_with"),
     ({"direction": "ah"}, "unknown direction 'ah'; known: 'avg', 'rh', 'hr'"),
     ({"multi_reference": "min"}, "unknown multi_reference 'min'; known: 'max'"),

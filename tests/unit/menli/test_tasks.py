@@ -7,7 +7,7 @@ import pytest
 from infolm_metric import MENLI, InfoLMSettings, MENLIScorer, MENLISettings
 from infolm_metric.commands.main import main
 from infolm_metric.core.inputs import Pairs
-from infolm_metric.robustness import Item, make_triples, measure
+from infolm_metric.robustness import Item, evaluate_robustness, make_cases
 
 pytestmark = pytest.mark.filterwarnings("ignore:infolm")
 
@@ -221,6 +221,6 @@ def test_commands_that_compare_with_references_reject_the_task_source(model, tmp
 
 
 def test_robustness_rejects_the_task_source(model):
-    triples = make_triples([Item("1", ("The city has 12 rooms.", "There are 12 rooms."))])
+    cases = make_cases([Item("1", ("The city has 12 rooms.", "There are 12 rooms."))])
     with pytest.raises(ValueError, match="task='source'"):
-        measure(triples, {"menli": MENLIScorer(model_name_or_path=model, task="source")})
+        evaluate_robustness(cases, {"menli": MENLIScorer(model_name_or_path=model, task="source")})

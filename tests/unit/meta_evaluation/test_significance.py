@@ -260,7 +260,7 @@ INVALID = [
         for arguments, message in (
             (([1.0], [1.0, 2.0]), "same length"),
             (([1.0, np.nan], [1.0, 2.0]), "finite"),
-            (([1.0], [2.0]), "from two on"),
+            (([1.0], [2.0]), "same length >= 2"),
             (([1.0, 3.0], [1.0, 2.0], 0), "resamples must be at least 1, got 0"),
         )
     ),

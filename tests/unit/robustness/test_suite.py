@@ -150,7 +150,7 @@ def test_invalid_arguments_are_rejected_before_scoring(monkeypatch):
     infinite = [(1, math.inf, NAN)] * len(CASES)
     toy = {"toy": ToyScorer()}
     for cases, scorers, columns, word in (
-        ([], toy, [], "no cases"),
+        ([], toy, [], "no attack applies"),
         (CASES, toy, [ExternalScores("toy", scores)], "two metrics are named 'toy'"),
         (CASES, toy, [ExternalScores("bleu", scores)] * 2, "two metrics are named 'bleu'"),
         (CASES, toy, [ExternalScores("bleu", scores[1:])], f"scores of {len(CASES)} cases"),
