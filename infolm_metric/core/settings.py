@@ -167,7 +167,7 @@ class ModelSettings(Settings):
         model_name_or_path: a folder, a name on the Hub, or "bundled" (small, English, offline);
             default: ${model_variable} if set, else {default_model}.
         model_revision: branch, tag or commit of a model on the Hub.
-        max_length: maximum tokens per text, including special ones; default: the model's limit.
+        max_length: maximum tokens per text, special ones included; default: of the model.
         long_text: handling of longer texts: truncate, window (overlapping windows) or error.
         batch_size: rows per forward pass, or "auto".
         device: cpu, cuda, cuda:1, ...; default: a GPU with free memory, else the CPU.

@@ -82,7 +82,7 @@ INVALID = [
     (["robustness", "cases.jsonl", "--json", "--markdown"], "not allowed with argument"),
     (
         ["robustness", "rows.jsonl"],
-        "rows.jsonl, line 1: no column 'attack'; create cases with `infolm attack",
+        "line 1: no column 'attack'; create cases with `infolm attack",
     ),
     (["attack", "missing.jsonl"], "cannot read missing.jsonl"),
     (["attack", "cases.jsonl"], "none of the columns 'references' and 'reference'"),

@@ -330,7 +330,7 @@ INVALID = [
         None,
         OUTPUT,
         Source("rows", lambda: iter([("row 1", {"prediction": "a"})])),
-        "row 1: found none",
+        "found none of",
     ),
     (
         None,

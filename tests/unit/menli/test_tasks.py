@@ -134,8 +134,11 @@ def test_an_explicit_metric_replaces_recall_with_the_weight_of_the_task():
 
 REFUSED = [
     ({"task": "answers"}, "unknown task 'answers'; did you mean 'answer'"),
-    ({"task": "summary", "nli_weight": 0.5}, "nli_weight is for a combination"),
-    ({"task": "answer", "combine_with": "none", "nli_weight": 0.5}, "nli_weight is for"),
+    ({"task": "summary", "nli_weight": 0.5}, "nli_weight requires a combination"),
+    (
+        {"task": "answer", "combine_with": "none", "nli_weight": 0.5},
+        "nli_weight requires a combination",
+    ),
     ({"task": "answer", "combine_baseline": "some.baseline"}, "combine_baseline must be None"),
 ]
 
