@@ -14,16 +14,18 @@ scored; the other commands use the metrics that are there. `report` prints, for 
 area under the ROC curve and the balanced accuracy of each metric, with 95% intervals by the
 bootstrap over questions, and the p-values of the differences from the task "answer". Thresholds are
 chosen on one half of the questions, and accuracies are measured on the other half. `explore` varies
-the settings of the task. `errors` prints errors to be read by eye, and checks the table of errors
-that were read. `hacks` counts how often manipulated answers score above honest ones. `speed`
-measures answers and pairs per second.
+the settings of the task. `errors` prints errors to be read by eye, and counts the kinds of the
+errors in results/answer_errors_read_by_eye.csv, which were read. `hacks` counts how often
+manipulated answers score above honest ones. `speed` measures answers and pairs per second.
 """
 
 import argparse
+import csv
 import hashlib
 import random
 import re
 import string
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -37,6 +39,7 @@ from infolm_metric.core.inputs import Pairs
 from infolm_metric.menli import verdict
 from infolm_metric.menli.recall import normalized_tokens, token_recall
 from infolm_metric.menli.scorer import formula_values
+from infolm_metric.menli.settings import FORMULAS
 from tools.data import rows_of
 from tools.study import bert_score
 from tools.tables import show
@@ -401,10 +404,98 @@ def hacks(rows: Rows, arguments: argparse.Namespace) -> None:
     show(title, ["manipulated answer", *columns], table, arguments.csv)
 
 
+# Other settings, errors and speed.
+
+WORDS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+DIGITS = {word: str(number) for number, word in enumerate(WORDS, 1)}
+
+
+def recall_of_numbers(candidate: str, reference: str) -> float:
+    """Return token recall with "1,000" read as "1000" and "two" as "2"."""
+    texts = (re.sub(r"(?<=\d),(?=\d{3})", "", text) for text in (candidate, reference))
+    return token_recall(
+        *(" ".join(DIGITS.get(word, word) for word in normalized_tokens(text)) for text in texts)
+    )
+
+
+def recall_of_years(candidate: str, reference: str) -> float:
+    """Return token recall, in which of a reference with a year only the year counts."""
+    year = re.search(r"\b(1\d|20)\d\d\b", reference)
+    return token_recall(candidate, year[0] if year else reference)
+
+
+def explore(rows: Rows, arguments: argparse.Namespace) -> None:
+    """Print the areas of variants of the task."""
+    stored = read_scores(arguments.scores)
+    nli = best_of(rows, formula_values("e-c", stored["menli"]))
+    recall = compare_strings(rows, token_recall)
+    columns = {f"weight {weight:g}": task_scores(nli, recall, weight) for weight in WEIGHTS}
+    for name, values in FORMULAS.items():
+        low, high = min(values), max(values)
+        scaled = (best_of(rows, formula_values(name, stored["menli"])) - low) / (high - low)
+        columns[f"formula {name}"] = (scaled + recall) / 2
+    for compare in (recall_of_numbers, recall_of_years):
+        title = compare.__name__.replace("_", " ")
+        columns[title] = task_scores(nli, compare_strings(rows, compare))
+    short = [max(len(text.split()) for text in row["references"]) == 1 for row in rows]
+    for weight in (0.3, 0.7):
+        values = np.where(short, task_scores(nli, recall, weight), task_scores(nli, recall))
+        columns[f"weight {weight} for references of one word"] = values
+    if "sentences" in stored:
+        best = best_of(rows, formula_values("e-c", stored["sentences"]))
+        columns["best sentence"] = task_scores(np.where(np.isnan(best), nli, best), recall)
+    sources = [Source(rows, key) for key in SOURCES]
+    table = [
+        [name, *(f"{100 * auc(column[each.mask], each.correct):.2f}" for each in sources)]
+        for name, column in columns.items()
+    ]
+    show("Variants of the task answer, AUC", ["variant", *SOURCES.values()], table, arguments.csv)
+
+
+def errors(rows: Rows, arguments: argparse.Namespace) -> None:
+    """Print 20 errors of each side, and count the kinds of those that were read."""
+    scores = metric_scores(rows, read_scores(arguments.scores))[TASK]
+    correct = np.array([row["human"]["correct"] == 1 for row in rows])
+    sides = {
+        "wrong answer called likely correct": (scores >= verdict.HIGH) & ~correct,
+        "correct answer called likely wrong": (scores < verdict.LOW) & correct,
+    }
+    with READ.open(encoding="utf-8", newline="") as file:
+        read = list(csv.DictReader(file))
+    for side, mask in sides.items():
+        print(f"\n{side}: {mask.sum()}")
+        for place in sorted(random.Random(SEED).sample(np.flatnonzero(mask).tolist(), 20)):
+            names = ("dataset", "system", "id", "question", "prediction", "references")
+            print(f"{scores[place]:.2f}", *(rows[place][name] for name in names), sep="\n  ")
+        counts = Counter(row["kind"] for row in read if row["side"] == side)
+        show(f"Errors: {side}", ["kind", "of 20"], counts.most_common(), arguments.csv)
+
+
+def speed(rows: Rows, arguments: argparse.Namespace) -> None:
+    """Print answers and pairs per second, for answers of 30 words with one short reference."""
+    pairs = [
+        (" ".join(row["prediction"].split()[:30]), row["references"][0])
+        for row in rows
+        if len(row["prediction"].split()) >= 30 and len(row["references"][0].split()) <= 5
+    ]
+    loads = {"30 words, one reference": ([text for text, _ in pairs], [[r] for _, r in pairs])}
+    loads["EVOUNA"] = texts_of([row for row in rows if row["dataset"].startswith("evouna")][:1000])
+    scorer = MENLIScorer(model_name_or_path="bundled", task="answer", reuse_memory=0)
+    table = []
+    for name, (answers, groups) in loads.items():
+        scorer.score(answers[:20], groups[:20])
+        start = time.perf_counter()
+        scorer.score(answers[:1000], groups[:1000])
+        seconds = time.perf_counter() - start
+        count = sum(map(len, groups[:1000]))
+        table.append([name, f"{len(answers[:1000]) / seconds:.1f}", f"{count / seconds:.1f}"])
+    show("Speed of the task answer", ["answers", "per s", "pairs per s"], table, arguments.csv)
+
+
 def main() -> None:
     """Run the command that the arguments name."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    commands = {"score": score, "report": report, "hacks": hacks}
+    commands = {f.__name__: f for f in (score, report, explore, errors, hacks, speed)}
     parser.add_argument("command", choices=commands)
     parser.add_argument("data", type=Path)
     parser.add_argument("--scores", type=Path, metavar="FOLDER")

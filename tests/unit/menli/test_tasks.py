@@ -134,7 +134,7 @@ def test_an_explicit_metric_replaces_recall_with_the_weight_of_the_task():
 
 REFUSED = [
     ({"task": "answers"}, "unknown task 'answers'; did you mean 'answer'"),
-    ({"task": "summary", "nli_weight": 0.5}, "nli_weight requires a combination"),
+    ({"task": "summary", "nli_weight": 0.5}, "requires a combination"),
     (
         {"task": "answer", "combine_with": "none", "nli_weight": 0.5},
         "nli_weight requires a combination",

@@ -153,7 +153,7 @@ def test_invalid_arguments_are_rejected_before_scoring(monkeypatch):
         ([], toy, [], "no attack applies"),
         (CASES, toy, [ExternalScores("toy", scores)], "two metrics are named 'toy'"),
         (CASES, toy, [ExternalScores("bleu", scores)] * 2, "two metrics are named 'bleu'"),
-        (CASES, toy, [ExternalScores("bleu", scores[1:])], f"scores of {len(CASES)} cases"),
+        (CASES, toy, [ExternalScores("bleu", scores[1:])], f"per case, {len(CASES)} in total"),
         (CASES, toy, [ExternalScores("bleu", infinite)], "infinite scores"),
         (CASES, toy | {"mine": InfoLMScorer(idf="separate")}, [], "separate"),
         (CASES, toy | {"mine": MENLIScorer(combine_with=SEPARATE)}, [], "separate"),
