@@ -97,8 +97,8 @@ def _layers(layers: int | str | tuple[int, ...]) -> int | str | tuple[int, ...]:
     if isinstance(layers, tuple):
         if not layers or len(set(layers)) < len(layers) or min(layers) < 0:
             raise ValueError(
-                "layers must be at least one index of a hidden state, from 0 (the embeddings), "
-                f"each once, got {layers!r}"
+                "layers must be one or more distinct indices of hidden states, from 0 (the "
+                f"embeddings), got {layers!r}"
             )
         return tuple(sorted(layers))
     check_at_least("layers", layers, 1)

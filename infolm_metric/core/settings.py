@@ -129,14 +129,14 @@ class Settings:
         """Return the references, or the sources if these are given instead.
 
         Raises:
-            TypeError: both are given, or the metric does not take sources.
+            TypeError: both are passed, or the metric does not accept sources.
         """
         if sources is None:
             return references
         if not self.takes_sources:
-            raise TypeError(f"{self.metric} does not take sources; give references")
+            raise TypeError(f"{self.metric} does not accept sources; pass references")
         if references is not None:
-            raise TypeError("got both references and sources; give one of them")
+            raise TypeError("got both references and sources; pass only one of them")
         return sources
 
     def signature_fields(self) -> dict[str, object]:

@@ -52,7 +52,7 @@ TASKS: dict[str | None, dict[str, Any]] = {
 }
 """Values by task of the settings that are None."""
 SOURCE = "source"
-NEEDS_SOURCES = "task='source' compares predictions with sources, not with references; give sources"
+NEEDS_SOURCES = "task='source' compares predictions with sources, not with references; pass sources"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -336,7 +336,7 @@ def read_labels(model: str, id2label: dict[int, str], labels: tuple[str, ...] | 
     raise ValueError(
         f"the outputs of the model {model!r} must be named after entailment, neutral and "
         f"contradiction, got {', '.join(map(repr, names))}; if it is an NLI model, name its "
-        f"outputs in order, such as labels={','.join(LABELS)!r}, else choose an NLI model"
+        f"outputs in order, such as labels={','.join(LABELS)!r}, otherwise choose an NLI model"
     )
 
 

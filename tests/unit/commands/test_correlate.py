@@ -164,8 +164,8 @@ def rows_with_metric(name: str) -> list[dict]:
 
 
 INVALID = [
-    (ROWS, ["--criterion", "clarity"], "rows.jsonl, line 1: no human score 'clarity'"),
-    (ROWS, ["--exclude-system", "good", "--exclude-id", "0", "--scores", "x"], "no metrics score"),
+    (ROWS, ["--criterion", "clarity"], "rows.jsonl, line 1: no human score or column 'clarity'"),
+    (ROWS, ["--exclude-system", "good", "--exclude-id", "0", "--scores", "x"], "no metrics score or"),
     (ROWS, ["--exclude-id", "9"], "unknown id to exclude '9'; known: '0', '1', '2', '3'"),
     (ROWS, ["--lower-is-better", "wer"], "--lower-is-better wer: no such metric column"),
     (ROWS, ["--resamples", "0"], "resamples must be at least 1"),
@@ -182,12 +182,12 @@ INVALID = [
     ),
     (rows_with_metric("length"), [], "a metric is named 'length'"),
     (rows_with_metric("fisher_rao_distance"), [], "two metrics are named 'fisher_rao"),
-    (ROWS_WITHOUT_SYSTEMS, ["--level", "system"], "the system level needs the system of each row"),
+    (ROWS_WITHOUT_SYSTEMS, ["--level", "system"], "requires the system of each row"),
     (ROWS_WITHOUT_SYSTEMS, ["--no-metric"], "--no-metric leaves no metric"),
     (
         rows_without_complete_samples(),
         ["--no-metric"],
-        "leave out the systems that lack scores, with --exclude-system",
+        "exclude systems that lack scores with --exclude-system",
     ),
 ]
 

@@ -152,17 +152,17 @@ def test_a_plan_lists_the_ids_and_the_expected_width(output_of):
 
 BY_TOY = ["--metric", "toy"]
 REJECTED = [
-    (ROWS, ["--scores", "ter"], "no metrics score 'ter'"),
-    (ROWS, ["--criterion", "clarity"], "no human score 'clarity'"),
+    (ROWS, ["--scores", "ter"], "no metrics score or column 'ter'"),
+    (ROWS, ["--criterion", "clarity"], "no human score or column 'clarity'"),
     (ROWS, ["--candidate-column", "text", *BY_TOY], "no column 'text'"),
     (ROWS, ["--plan", "2"], "at least 3, got 2"),
-    (ROWS, ["--plan", "121"], "at most the 120 ids, got 121"),
-    (ROWS, ["--plan", "40", "--correlation", "1.5"], "--correlation must lie in [-1, 1], got 1.5"),
+    (ROWS, ["--plan", "121"], "at most 120, the number of ids, got 121"),
+    (ROWS, ["--plan", "40", "--correlation", "1.5"], "--correlation must be in [-1, 1], got 1.5"),
     (ROWS, ["--plan", "40", "--seed", "-1"], "--seed must be at least 0, got -1"),
     (ROWS, ["--measure", "l1", "--measure", "l2"], "one score name, got l1_distance, l2_distance"),
     (ROWS, ["--source-column", "a"], "unrecognized arguments: --source-column"),
     ([{**ROWS[0], "metrics": {}}, *ROWS[1:]], ["--scores", "bleu"], "1 of 240 rows have no score"),
-    ([{**row, "metrics": {}} for row in ROWS], ["--no-metric"], "got none; give --scores NAME"),
+    ([{**row, "metrics": {}} for row in ROWS], ["--no-metric"], "got none; use --scores NAME"),
     ([{**row, "human": {}} for row in ROWS], ["--scores", "bleu"], "no human scores"),
     ([{**ROWS[0], "prediction": None}, *ROWS[1:]], [], "rows.jsonl, line 1"),
 ]
