@@ -48,7 +48,9 @@ def run(arguments: argparse.Namespace) -> None:
     cases = make_cases(items, arguments.attack, arguments.seed, arguments.per_attack)
     if not cases:
         names = ", ".join(arguments.attack) or "any attack"
-        raise ValueError(f"no text of {arguments.file} can be attacked with {names}; add other texts")
+        raise ValueError(
+            f"no text of {arguments.file} can be attacked with {names}; add other texts"
+        )
     rows = (json.dumps(case.as_dict(), ensure_ascii=False) for case in cases)
     options.write(rows, arguments.output)
     if arguments.output != options.STANDARD_OUTPUT:

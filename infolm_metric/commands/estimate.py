@@ -60,7 +60,7 @@ def add_options(parser: argparse.ArgumentParser, types: options.SettingsTypes) -
     add("--plan", type=int, metavar="N", help=text)
     text = "assumed correlation of ratings and metric (default: 0.5)"
     add("--correlation", type=float, default=0.5, metavar="R", help=text)
-    add("--seed", type=int, default=0, metavar="N", help="random seed of the selection (default: 0)")
+    add("--seed", type=int, default=0, metavar="N", help="random seed (default: 0)")
     options.add_settings(parser, types)
 
 
@@ -98,7 +98,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _read(arguments: argparse.Namespace, texts: bool) -> Ratings:
-    """Read the table; human scores are not needed for a plan, texts not with other scores."""
+    """Read the table; a plan needs no human scores, and metric scores in the table need no texts."""
     from infolm_metric.meta_evaluation import read_ratings
 
     return read_ratings(
@@ -113,7 +113,7 @@ def _read(arguments: argparse.Namespace, texts: bool) -> Ratings:
 
 
 def _column(ratings: Ratings, name: str | None) -> np.ndarray:
-    """Return the grid of the scores in the table, one for each row."""
+    """Return the grid of scores in the table; raise ValueError if a row has none."""
     import numpy as np
 
     if name is None and len(ratings.metrics) != 1:

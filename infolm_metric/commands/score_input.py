@@ -39,7 +39,7 @@ def add_datasets(group: options.Group, types: options.SettingsTypes) -> None:
     options.add_columns(group, types)
     for flag, text in DATASET_OPTIONS.items():
         group.add_argument(flag, metavar="NAME", help=text)
-    group.add_argument("--streaming", action="store_true", help="read the data set without downloading it first")
+    group.add_argument("--streaming", action="store_true", help="stream instead of downloading")
 
 
 def parse_source(arguments: argparse.Namespace) -> Source:

@@ -99,7 +99,7 @@ class Settings:
 
     @property
     def needs_sources(self) -> bool:
-        """True if sources must take the place of references."""
+        """True if sources must replace the references."""
         return False
 
     @property
@@ -126,7 +126,7 @@ class Settings:
         return self.replace(**{self.names_field: name}) if self.names_field else self
 
     def targets(self, references: Any, sources: Any) -> Any:
-        """Return the references, or the sources if these are given instead.
+        """Return the references, or the sources if these are passed instead.
 
         Raises:
             TypeError: both are passed, or the metric does not accept sources.

@@ -189,7 +189,7 @@ def _delimited_rows(path: str, delimiters: str) -> Iterator[Row]:
         raise ValueError(f"{where}: not valid CSV ({problem}); {remedy}") from None
     if suspects:
         warnings.warn(
-            f"infolm: {label(path)}: {len(suspects)} rows contain a cell with both a line break and "
+            f"infolm: {label(path)}: {len(suspects)} rows have a cell with both a line break and "
             f"{separator!r} (first: line {suspects[0]}); check for a stray double quote that "
             "joins lines",
             stacklevel=2,

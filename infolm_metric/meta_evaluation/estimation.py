@@ -178,7 +178,7 @@ def check_count(count: int, ids: int) -> None:
     """Raise ValueError unless so many ids can be selected and allow an estimate."""
     check_whole("number of ids to rate", count, least=MINIMUM)
     if count > ids:
-        raise ValueError(f"number of ids to rate must be at most {ids}, the number of ids, got {count}")
+        raise ValueError(f"number of ids to rate must be at most {ids} (all ids), got {count}")
 
 
 def expected_width(rated: int, rows: int, correlation: float) -> float:

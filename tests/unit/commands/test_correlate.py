@@ -165,7 +165,7 @@ def rows_with_metric(name: str) -> list[dict]:
 
 INVALID = [
     (ROWS, ["--criterion", "clarity"], "rows.jsonl, line 1: no human score or column 'clarity'"),
-    (ROWS, ["--exclude-system", "good", "--exclude-id", "0", "--scores", "x"], "no metrics score or"),
+    (ROWS, ["--exclude-system", "good", "--exclude-id", "0", "--scores", "x"], "no metrics score"),
     (ROWS, ["--exclude-id", "9"], "unknown id to exclude '9'; known: '0', '1', '2', '3'"),
     (ROWS, ["--lower-is-better", "wer"], "--lower-is-better wer: no such metric column"),
     (ROWS, ["--resamples", "0"], "resamples must be at least 1"),

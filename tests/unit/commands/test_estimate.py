@@ -156,7 +156,7 @@ REJECTED = [
     (ROWS, ["--criterion", "clarity"], "no human score or column 'clarity'"),
     (ROWS, ["--candidate-column", "text", *BY_TOY], "no column 'text'"),
     (ROWS, ["--plan", "2"], "at least 3, got 2"),
-    (ROWS, ["--plan", "121"], "at most 120, the number of ids, got 121"),
+    (ROWS, ["--plan", "121"], "at most 120 (all ids), got 121"),
     (ROWS, ["--plan", "40", "--correlation", "1.5"], "--correlation must be in [-1, 1], got 1.5"),
     (ROWS, ["--plan", "40", "--seed", "-1"], "--seed must be at least 0, got -1"),
     (ROWS, ["--measure", "l1", "--measure", "l2"], "one score name, got l1_distance, l2_distance"),
