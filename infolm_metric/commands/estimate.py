@@ -98,7 +98,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _read(arguments: argparse.Namespace, texts: bool) -> Ratings:
-    """Read the table; a plan needs no human scores, and metric scores in the table need no texts."""
+    """Read the table; a plan needs no human scores, and existing metric scores need no texts."""
     from infolm_metric.meta_evaluation import read_ratings
 
     return read_ratings(
