@@ -216,7 +216,7 @@ class MutantFinder:
 
 
 class FirstFailure:
-    """Plugin of pytest that reports the first failure."""
+    """pytest plugin that reports the first failure."""
 
     def __init__(self, pipe: Connection) -> None:
         self.pipe = pipe

@@ -139,12 +139,13 @@ class BaryScorer(EncodingScorer):
         name, remedy = checkpoint.name, self.architecture.remedy
         if checkpoint.states is None:
             raise ValueError(
-                f"the configuration of the model {name!r} has no number of layers; {remedy}"
+                f"the configuration of the model {name!r} does not specify the number of layers; "
+                f"{remedy}"
             )
         if not checkpoint.template.overhead:
             raise ValueError(
                 f"the tokenizer of {name!r} adds no special tokens, so empty texts would have no "
-                f"states; {remedy}"
+                f"hidden states; {remedy}"
             )
         return checkpoint
 

@@ -18,12 +18,12 @@ class BaryScoreSettings(ModelSettings):
     """Settings of BaryScore.
 
     Args:
-        layers: hidden states to average: a number of last states, "all", or a list of indices such
-            as 0,3,6, with 0 for the embeddings.
+        layers: hidden states to average: the number of last states, "all", or a list of indices
+            such as 0,3,6, where 0 is the embeddings.
         idf: token weights: references (IDF of the references), separate (IDF of each side), none
             (uniform), bundled (IDF of English prose; requires the vocabulary of the bundled
             model), or a file written by infolm idf.
-        multi_reference: reduction of the scores of several references: min or mean.
+        multi_reference: reduction over several references: min or mean.
 
     >>> BaryScoreSettings(layers=[6, 5]).layers
     (5, 6)
@@ -97,8 +97,8 @@ def _layers(layers: int | str | tuple[int, ...]) -> int | str | tuple[int, ...]:
     if isinstance(layers, tuple):
         if not layers or len(set(layers)) < len(layers) or min(layers) < 0:
             raise ValueError(
-                "layers must be at least one index of a hidden state, from 0 (the embeddings), "
-                f"each once, got {layers!r}"
+                "layers must be one or more distinct indices of hidden states, from 0 (the "
+                f"embeddings), got {layers!r}"
             )
         return tuple(sorted(layers))
     check_at_least("layers", layers, 1)

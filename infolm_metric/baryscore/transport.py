@@ -83,7 +83,7 @@ def linear_program(a: np.ndarray, b: np.ndarray, cost: np.ndarray) -> np.ndarray
         method="highs",
     )
     if solution.x is None:
-        raise ArithmeticError(f"no transport plan from {n} to {m} points found: {solution.message}")
+        raise ArithmeticError(f"found no transport plan from {n} to {m} points: {solution.message}")
     return np.asarray(solution.x).reshape(n, m)
 
 

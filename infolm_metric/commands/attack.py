@@ -47,8 +47,10 @@ def run(arguments: argparse.Namespace) -> None:
     items = read_items(arguments.file, arguments.reference_column)
     cases = make_cases(items, arguments.attack, arguments.seed, arguments.per_attack)
     if not cases:
-        names = ", ".join(arguments.attack) or "all attacks"
-        raise ValueError(f"{names} do not apply to any text of {arguments.file}; add other texts")
+        names = ", ".join(arguments.attack) or "any attack"
+        raise ValueError(
+            f"no text of {arguments.file} can be attacked with {names}; add other texts"
+        )
     rows = (json.dumps(case.as_dict(), ensure_ascii=False) for case in cases)
     options.write(rows, arguments.output)
     if arguments.output != options.STANDARD_OUTPUT:

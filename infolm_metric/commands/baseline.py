@@ -24,7 +24,7 @@ USAGE = "infolm baseline [options] CORPUS [CORPUS ...] -o FILE"
 def add_options(parser: argparse.ArgumentParser, types: options.SettingsTypes) -> None:
     """Add the options of the command; there is no choice of scores, because all are computed."""
     add = options.add_corpus(parser).add_argument
-    add("--pairs", type=int, default=500, metavar="N", help="unrelated pairs (default: 500)")
+    add("--pairs", type=int, default=500, metavar="N", help="number of pairs (default: 500)")
     text = "maximum number of references per candidate (default: 4)"
     add("--references", type=int, default=4, metavar="N", help=text)
     options.add_metric(parser, types, scores=False)

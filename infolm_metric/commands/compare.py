@@ -40,7 +40,7 @@ def add_options(parser: argparse.ArgumentParser, types: options.SettingsTypes) -
     group = parser.add_argument_group("significance test")
     group.add_argument("--test", choices=TESTS, default="bootstrap", help="(default: bootstrap)")
     options.add_resampling(group)
-    text = "exit with 1 if a system is significantly worse than the first, or without a verdict"
+    text = "exit with code 1 if a system is significantly worse than the first or has no verdict"
     group.add_argument("--fail-if-worse", action="store_true", help=text)
     options.add_settings(parser, types)
 
@@ -94,8 +94,8 @@ def _check_none_worse(systems: Mapping[str, list[dict[str, Any]]]) -> None:
     }
     if None in verdicts.values():
         raise RuntimeError(
-            "no verdict, because more than a tenth of the texts are out of domain for the model; "
-            "choose a model of their language"
+            "no verdict because more than a tenth of the texts are outside the model's domain; "
+            "choose a model for such texts"
         )
     if worse := [name for name, verdict in verdicts.items() if verdict == "worse"]:
         first = next(iter(systems.values()))[0]["system"]

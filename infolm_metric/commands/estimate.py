@@ -2,12 +2,12 @@
 
 RATINGS has a row for each system and sample, as for infolm correlate. All rows have texts; some
 have human scores. The rated rows must be a random sample of the rows, or the sample of --plan: if
-only difficult or recent texts were rated, the intervals are wrong. Rows without systems are one
-system. Missing human scores are empty cells, in JSON null.
+only difficult or recent texts were rated, the intervals are wrong. Rows without systems form one
+system. Leave missing human scores empty (null in JSON).
 
 For each system and criterion, the command prints the mean of the ratings and the prediction-powered
-estimate (PPI++), with 95% intervals, the number of ratings that alone would give an interval as
-narrow, and the differences between systems, paired by sample.
+estimate (PPI++) with 95% intervals, the number of ratings needed for an equally narrow interval
+without the metric, and the differences between systems, paired by sample.
 
 For example:
   infolm estimate outputs.jsonl --metric baryscore --model bundled --plan 40
@@ -44,13 +44,13 @@ Estimates = dict[tuple[str, ...], "MeanEstimate"]  # (system, criterion) or (one
 def add_options(parser: argparse.ArgumentParser, types: options.SettingsTypes) -> None:
     """Add the options of the command."""
     group = parser.add_argument_group("ratings")
-    text = "table of texts, some with human scores; - is standard input"
+    text = "table of texts, some with human scores; - reads standard input"
     group.add_argument("data", metavar="RATINGS", help=text)
     text = "human score to estimate; repeat for several (default: all)"
     options.add_repeated(group, "--criterion", help=text)
-    text = "column with the scores of a metric, used in place of --metric; texts may be missing"
+    text = "column with the scores of a metric, used instead of --metric; texts may be missing"
     group.add_argument("--scores", metavar="NAME", help=text)
-    text = "use the only column of scores under metrics; loads no model"
+    text = "use the only score column under metrics, without a model"
     group.add_argument("--no-metric", action="store_true", help=text)
     options.add_columns(group, types)
     options.add_metric(parser, types)
@@ -58,9 +58,9 @@ def add_options(parser: argparse.ArgumentParser, types: options.SettingsTypes) -
     add = parser.add_argument_group("before rating").add_argument
     text = "select N ids to be rated, and report the expected width of the intervals"
     add("--plan", type=int, metavar="N", help=text)
-    text = "assumed correlation of ratings and metric, without the option 0.5"
+    text = "assumed correlation of ratings and metric (default: 0.5)"
     add("--correlation", type=float, default=0.5, metavar="R", help=text)
-    add("--seed", type=int, default=0, metavar="N", help="of the selection (default: 0)")
+    add("--seed", type=int, default=0, metavar="N", help="random seed (default: 0)")
     options.add_settings(parser, types)
 
 
@@ -69,7 +69,7 @@ def run(arguments: argparse.Namespace) -> None:
     options.check_output(arguments, arguments.data)
     check_at_least("--seed", arguments.seed, 0)
     if not -1 <= arguments.correlation <= 1:
-        raise ValueError(f"--correlation must lie in [-1, 1], got {arguments.correlation}")
+        raise ValueError(f"--correlation must be in [-1, 1], got {arguments.correlation}")
     settings = None
     if not (arguments.scores or arguments.no_metric):
         settings = options.read_settings(arguments.metric, arguments)
@@ -98,7 +98,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _read(arguments: argparse.Namespace, texts: bool) -> Ratings:
-    """Read the table; human scores are not needed for a plan, texts not with other scores."""
+    """Read the table; a plan needs no human scores, and existing metric scores need no texts."""
     from infolm_metric.meta_evaluation import read_ratings
 
     return read_ratings(
@@ -113,18 +113,18 @@ def _read(arguments: argparse.Namespace, texts: bool) -> Ratings:
 
 
 def _column(ratings: Ratings, name: str | None) -> np.ndarray:
-    """Return the grid of the scores in the table, one for each row."""
+    """Return the grid of scores in the table; raise ValueError if a row has none."""
     import numpy as np
 
     if name is None and len(ratings.metrics) != 1:
         names = ", ".join(ratings.metrics) or "none"
-        raise ValueError(f"--no-metric needs one column of scores, got {names}; give --scores NAME")
+        raise ValueError(f"--no-metric needs one column of scores, got {names}; use --scores NAME")
     ((name, grid),) = ratings.metrics.items()
     missing = int(np.isnan(np.atleast_2d(grid)[tuple(ratings.indices.T)]).sum())
     if missing:
         raise ValueError(
             f"{missing} of {len(ratings.indices)} rows have no score in column {name!r}; every row "
-            "needs one, rated or not: fill them in or remove the rows"
+            "needs one, rated or not; add the scores or remove the rows"
         )
     return grid
 
@@ -132,7 +132,7 @@ def _column(ratings: Ratings, name: str | None) -> np.ndarray:
 def _plan(
     ratings: Ratings, metric: np.ndarray, arguments: argparse.Namespace
 ) -> tuple[dict[str, Any], list[str]]:
-    """Return the selected ids with the expected widths, for JSON and as lines."""
+    """Return the selected ids and the expected widths as a report for JSON and as lines of text."""
     import numpy as np
 
     from infolm_metric.meta_evaluation import expected_width, select_ids
@@ -155,7 +155,7 @@ def _plan(
 def _estimate(
     ratings: Ratings, metric: np.ndarray, arguments: argparse.Namespace
 ) -> tuple[dict[str, Any], list[str]]:
-    """Return the estimates for JSON and as lines."""
+    """Return the estimates as a report for JSON and as lines of text."""
     import numpy as np
 
     systems = ratings.systems or (ONE_SYSTEM,)
@@ -195,9 +195,9 @@ def _warn_of_few(counts: list[int]) -> None:
     """Warn once if there are fewer ratings than needed for the nominal coverage."""
     if few := sum(count < FEW for count in counts):
         warnings.warn(
-            f"infolm: {few} of {len(counts)} estimates have fewer than {FEW} ratings (the fewest: "
-            f"{min(counts)}), so that 95% coverage is not guaranteed: with 20 ratings "
-            f"{COVERAGE_OF_FEW} was measured (docs/estimating.md); rate more texts",
+            f"infolm: {few} of {len(counts)} estimates have fewer than {FEW} ratings (minimum: "
+            f"{min(counts)}), so 95% coverage is not guaranteed; with 20 ratings, measured "
+            f"coverage was {COVERAGE_OF_FEW} (docs/estimating.md); rate more texts",
             stacklevel=2,
         )
 

@@ -77,7 +77,7 @@ def add_settings(
     """Add the options of every command, and the settings in `names` (default: all)."""
     group = running or parser.add_argument_group("running")
     group.add_argument("-q", "--quiet", action="store_true", help="hide the progress bar")
-    group.add_argument("--verbose", action="store_true", help="show the traceback of an error")
+    group.add_argument("--verbose", action="store_true", help="show the full traceback on errors")
     group.add_argument("-h", "--help", action="help", help="show this help")
     if types:
         title = f"more settings of {' and '.join(settings.metric for settings in types)}"
@@ -160,7 +160,7 @@ def add_columns(group: Group, types: SettingsTypes = (), candidates: bool = True
     text = f"column of references; repeatable (default: {' or '.join(tables.REFERENCE_COLUMNS)})"
     add_repeated(group, "--reference-column", help=text)
     if any(settings.takes_sources for settings in types):
-        text = "column of sources to score against, instead of references"
+        text = "column of sources, used instead of references"
         group.add_argument("--source-column", metavar="NAME", help=text)
 
 
@@ -207,7 +207,7 @@ def read_corpus(arguments: argparse.Namespace) -> Iterator[str]:
     """Check the corpus files and the output; return an iterator over all texts."""
     files.check_exists(arguments.corpus)
     if arguments.output == STANDARD_OUTPUT:
-        raise ValueError("the result cannot go to standard output; name a file with -o")
+        raise ValueError("the result cannot be written to standard output; name a file with -o")
     files.check_writable(arguments.output, arguments.corpus)
     return (
         text for path in arguments.corpus for text in tables.read_documents(path, arguments.column)

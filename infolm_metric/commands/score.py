@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 FORMATS = {".jsonl": "job", ".ndjson": "job", ".csv": "table", ".tsv": "table"}
 FORMATS |= {".txt": "summary", "": "summary", ".json": "json"}
-"""Output formats by file ending."""
+"""Output formats by file extension."""
 RESCALED = "1 = best possible score, 0 = mean of unrelated texts"
 USAGE = """\
 infolm score [options] TEXT REFERENCE [REFERENCE ...]
@@ -53,7 +53,7 @@ def add_options(parser: argparse.ArgumentParser, types: options.SettingsTypes) -
     add("--json", action="store_true", help="print all results as one JSON object")
     text = "output: .jsonl (resumable job), .csv, .tsv, .json or .txt (summary)"
     add("-o", "--output", metavar="FILE", default=STANDARD_OUTPUT, help=text)
-    text = "add scores with 1 = best, 0 = unrelated; FILE: made by infolm baseline"
+    text = "add scores rescaled to 1 = best, 0 = unrelated; FILE: output of infolm baseline"
     add("--rescale-with-baseline", nargs="?", const=True, metavar="FILE", help=text)
     score_input.add_datasets(parser.add_argument_group("columns and data sets"), types)
     running = parser.add_argument_group("running")
@@ -105,13 +105,13 @@ def _output_format(arguments: argparse.Namespace, source: Source) -> str:
     formats = [*compress(("ray", "json", "per pair"), flags)]
     if len(formats) > 1:
         raise ValueError(
-            "--json, --per-pair and --engine ray exclude each other; --json includes all pairs"
+            "--json, --per-pair and --engine ray are mutually exclusive; --json includes all pairs"
         )
     suffix = PurePath(arguments.output.lower()).suffix
     if suffix not in FORMATS and formats != ["ray"]:
         raise ValueError(
             f"cannot write {arguments.output}: its name must end in "
-            f"{', '.join(filter(None, FORMATS))} or have no ending; rename it"
+            f"{', '.join(filter(None, FORMATS))} or have no extension; rename it"
         )
     output_format = formats[0] if formats else FORMATS[suffix]
     if arguments.restart and output_format != "job":

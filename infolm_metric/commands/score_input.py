@@ -23,13 +23,13 @@ DATASET_OPTIONS = {
 def add_texts(group: options.Group, types: options.SettingsTypes) -> None:
     """Add the options for texts and files."""
     add = group.add_argument
-    text = "candidate, then its references; a single file name is a table"
+    text = "a candidate and its references, or the file name of a table"
     add("texts", nargs="*", metavar="TEXT", help=text)
     text = "plain text, one candidate per line; - reads standard input"
     add("-c", "--candidates", metavar="FILE", help=text)
     options.add_references(group)
     if types[0].takes_sources:
-        text = "plain text, one source per line, to score against instead of -r"
+        text = "plain text, one source per line, used instead of -r"
         add("--sources", metavar="FILE", help=text)
     add("--data", metavar="FILE", help="table; - reads JSON Lines from standard input")
 
@@ -39,7 +39,7 @@ def add_datasets(group: options.Group, types: options.SettingsTypes) -> None:
     options.add_columns(group, types)
     for flag, text in DATASET_OPTIONS.items():
         group.add_argument(flag, metavar="NAME", help=text)
-    group.add_argument("--streaming", action="store_true", help="read without downloading first")
+    group.add_argument("--streaming", action="store_true", help="stream instead of downloading")
 
 
 def parse_source(arguments: argparse.Namespace) -> Source:
@@ -87,7 +87,7 @@ def check_input_mode(
         hint = f"; --rescale-with-baseline took {baseline!r} as its FILE: put this option last"
     if (modes := sum(map(bool, (texts, table, arguments.dataset, parallel)))) != 1:
         problem = "more than one input" if modes else "nothing to score"
-        raise ValueError(f"{problem}; give either {INPUT_MODES}{hint}")
+        raise ValueError(f"{problem}; pass either {INPUT_MODES}{hint}")
     columns = options.target_columns(arguments)
     if (texts or parallel) and (arguments.candidate_column or columns):
         side = "source" if getattr(arguments, "source_column", None) else "reference"
@@ -96,7 +96,7 @@ def check_input_mode(
         if getattr(arguments, flag) and not arguments.dataset:
             raise ValueError(f"--{flag.replace('_', '-')} requires --dataset NAME")
     if parallel and not (arguments.candidates and parallel[1:]):
-        raise ValueError("-c and -r require each other; give -c CANDIDATES and -r REFERENCES")
+        raise ValueError("-c and -r require each other; pass -c CANDIDATES and -r REFERENCES")
     names = [text for text in texts if text not in arguments.as_texts and resembles_file(text)]
     if names:
         typed = ["FILE", "FILE"] if set(names) < set(texts) else texts

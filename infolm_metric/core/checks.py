@@ -169,7 +169,7 @@ def score_names(
         return choices[value]
     if not value:
         raise ValueError(
-            f"{name} is an empty list; give at least one of {sorted(set(choices.values()))}"
+            f"{name} is an empty list; pass at least one of {sorted(set(choices.values()))}"
         )
     return tuple(dict.fromkeys(str(score_names(name, part, choices, every)) for part in value))
 

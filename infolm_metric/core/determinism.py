@@ -164,7 +164,7 @@ def float64_device(device: torch.device) -> torch.device:
 
 
 def to_float64(tensor: Tensor) -> Tensor:
-    """Return a tensor as float64, on the CPU if its device has no float64.
+    """Return a tensor as float64, on the CPU if its device does not support float64.
 
     >>> to_float64(torch.zeros(2)).dtype
     torch.float64

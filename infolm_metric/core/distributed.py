@@ -113,7 +113,7 @@ def score_on_ranks(
     if number_of_ranks(group) == 1:
         pairs, settings, baseline, verbose = call()
         if not len(pairs):
-            raise ValueError("predictions and references are empty; give at least one pair")
+            raise ValueError("predictions and references are empty; pass at least one pair")
         return score_corpus(scorer, pairs, settings, baseline, verbose)
 
     def count() -> tuple[Call, _RankSummary]:
@@ -132,7 +132,7 @@ def score_on_ranks(
     _check_same_signature(accounts)
     if not any(account.counts for account in accounts):
         raise ValueError(
-            "predictions and references are empty on every rank; give at least one pair"
+            "predictions and references are empty on every rank; pass at least one pair"
         )
     if ranks == "same":
         rank, statistics, counts = dist.get_rank(group), accounts[0].statistics, accounts[0].counts
@@ -196,8 +196,8 @@ def _check_same_signature(accounts: list[_RankSummary]) -> None:
     for rank, account in enumerate(accounts):
         if difference := first.signature.differences(account.signature):
             raise ValueError(
-                f"rank {rank} would score differently from rank 0: {difference}; give all ranks "
-                "the same settings, model and versions"
+                f"rank {rank} would score differently from rank 0: {difference}; use the "
+                "same settings, model and versions on all ranks"
             )
         if account.digest != first.digest:
             raise ValueError(

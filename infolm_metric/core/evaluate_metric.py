@@ -149,7 +149,7 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
         check_names(inputs, _INPUTS, "add got an unknown argument")
         for name, value in inputs.items():
             if pair[name] is not None:
-                raise TypeError(f"add got both {name.removesuffix('s')} and {name}; give only one")
+                raise TypeError(f"add got both {name.removesuffix('s')} and {name}; pass only one")
             pair[name] = value
         references = self.scorer.settings.targets(pair["references"], pair["sources"])
         pairs = check_pairs([pair["predictions"]], [references])
@@ -238,7 +238,7 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
             pairs, call_settings, baseline, progress = call()
             if not len(pairs):
                 raise ValueError(
-                    "compute needs at least one pair; give predictions and references, or add "
+                    "compute needs at least one pair; pass predictions and references, or add "
                     "them first with add or add_batch"
                 )
             result = score_corpus(self.scorer, pairs, call_settings, baseline, progress)

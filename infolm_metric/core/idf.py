@@ -232,7 +232,7 @@ class IDF:
             frequency[np.asarray(row["token_ids"][0], dtype=np.int64)] += row["counts"][0]
             digests |= {*map(str, row["digests"][0])}
         if not documents:
-            raise ValueError("corpus is empty; give at least one document")
+            raise ValueError("corpus is empty; pass at least one document")
         sample = tuple(sorted(digests)[:DISTINCT])
         return cls(documents, frequency, tokenizer, tokenizer_name, sample)
 
@@ -483,7 +483,7 @@ def _documents(rows: Iterable[tuple[int, Any]]) -> Iterator[str]:
             if not isinstance(text, str):
                 raise ValueError(
                     f"{name} must be a string, got {text!r:.60} ({type(text).__name__}); "
-                    "remove it or give an empty string"
+                    "remove it or use an empty string"
                 )
             check_text(name, text)
             yield text

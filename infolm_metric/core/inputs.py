@@ -146,13 +146,13 @@ def check_pairs(
                 "sacreBLEU, pass list(zip(*references))"
             )
         raise ValueError(
-            "predictions and references must be equally long, "
+            "predictions and references must have the same length, "
             f"got {_count(candidates, 'prediction')} and {_count(groups, 'reference')}{remedy}"
         )
     if allow_empty and not candidates:
         return Pairs([], [])
     if not candidates:
-        raise ValueError("predictions and references are empty; give at least one pair")
+        raise ValueError("predictions and references are empty; pass at least one pair")
     check_texts("predictions", candidates)
     several, checked_groups = _is_list(groups[0]), list[list[str]]()
     for index, group in enumerate(groups):
@@ -169,7 +169,7 @@ def check_pairs(
         elif texts := check_texts(name, group):
             checked_groups.append(texts)
         else:
-            raise ValueError(f"{name} is an empty list; give at least one reference per prediction")
+            raise ValueError(f"{name} is an empty list; pass at least one reference per prediction")
     return Pairs(candidates, checked_groups, several, against_sources)
 
 
@@ -193,7 +193,7 @@ def iterate_pairs(pairs: Iterable[Any]) -> Iterator[Pair]:
         texts = [references] if isinstance(references, str) else references
         group = check_texts(f"{name}[1]", texts)
         if not group:
-            raise ValueError(f"{name}[1] is an empty list; give at least one reference")
+            raise ValueError(f"{name}[1] is an empty list; pass at least one reference")
         yield candidate, group
 
 

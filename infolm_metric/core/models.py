@@ -327,7 +327,7 @@ def load_weights(
     raise ValueError(
         f"the checkpoint {checkpoint.name!r} lacks {len(missing_weights)} weights of "
         f"{type(model).__name__} ({names}): its {architecture.part} is missing or does not fit, "
-        f"and random weights would give random scores; {architecture.remedy}"
+        f"and random weights would produce random scores; {architecture.remedy}"
     )
 
 

@@ -25,18 +25,18 @@ WARNING_MESSAGES = {
     "truncated, the longer text of each pair first; shorten them",
     "empty": "{count} of {texts} texts are empty (no tokens except special tokens) and were scored "
     "by the model's prediction for a single mask; check the input",
-    "one_token": "{count} of {texts} texts were fully masked, so that the model cannot distinguish "
+    "one_token": "{count} of {texts} texts were fully masked, so the model cannot distinguish "
     "texts such as 'yes' and 'no'; set interpolation > 0 or score longer texts",
     "zero_weight": "{count} of {texts} texts contain only tokens with an inverse document "
     f"frequency of 0 and were weighted uniformly; set idf to {_TABLE}",
     "unknown_tokens": "{fraction:.0%} of the tokens are unknown to the model, for example another "
     "script or emoji; the model cannot distinguish them; use a model with a suitable vocabulary",
     "out_of_domain": "{count} of {texts} texts look like another language, program code or random "
-    "letters; their scores are not meaningful, because the model was trained on English prose; use "
+    "letters; their scores are not meaningful because the model was trained on English prose; use "
     "a model trained on such texts",
     "one_document": "IDF needs at least two distinct documents; using uniform weights (as with "
     f"idf=False); set idf to {_TABLE} for other weights",
-    "few_documents": "IDF weights are unreliable, because the corpus has only {count} distinct "
+    "few_documents": "IDF weights are unreliable because the corpus has only {count} distinct "
     f"documents; set idf to {_TABLE}, or to False for uniform weights",
 }
 """Warnings by kind."""
@@ -102,7 +102,7 @@ class ChunkScores:
 
     Attributes:
         scores: scores by name, [pairs] each.
-        counts: numbers of texts and tokens, and of texts by kind of warning.
+        counts: numbers of texts and tokens, and number of texts per warning.
         extra: additional values per pair.
     """
 
@@ -135,7 +135,7 @@ class Result(Mapping[str, Any]):
         scores: scores by full name, [pairs] each.
         signature: everything that can change the scores, including versions.
         higher_is_better: direction of the scores.
-        counts: numbers of texts and tokens, and of texts by kind of warning.
+        counts: numbers of texts and tokens, and number of texts per warning.
         several: True if a list of score names was requested, even a list of one.
         rescaled: scores rescaled so that 1 is the best possible score and 0 the mean score of
             unrelated texts, by name; empty without a baseline.
@@ -259,9 +259,9 @@ class Summary:
 
     Attributes:
         pairs: number of pairs.
-        means: mean per column of scores.
+        means: mean of each score column.
         signature: everything that can change the scores.
-        counts: numbers of texts and tokens, and of texts by kind of warning.
+        counts: numbers of texts and tokens, and number of texts per warning.
         baseline: statistics of unrelated texts by score name; None if no baseline matches.
         resumed: number of pairs that an earlier run of the job scored.
     """

@@ -226,7 +226,7 @@ class Scorer(ABC):
         texts = {side: check_texts(side, values) for side, values in texts.items()}
         for side, values in texts.items():
             if not values:
-                raise ValueError(f"{side} is empty; give at least one text")
+                raise ValueError(f"{side} is empty; pass at least one text")
         if len(settings.names) > 1:
             raise ValueError(f"matrix needs one score name, got {', '.join(settings.names)}")
         with self.lock:

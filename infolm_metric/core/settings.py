@@ -99,7 +99,7 @@ class Settings:
 
     @property
     def needs_sources(self) -> bool:
-        """True if sources must take the place of references."""
+        """True if sources must replace the references."""
         return False
 
     @property
@@ -126,17 +126,17 @@ class Settings:
         return self.replace(**{self.names_field: name}) if self.names_field else self
 
     def targets(self, references: Any, sources: Any) -> Any:
-        """Return the references, or the sources if these are given instead.
+        """Return the references, or the sources if these are passed instead.
 
         Raises:
-            TypeError: both are given, or the metric does not take sources.
+            TypeError: both are passed, or the metric does not accept sources.
         """
         if sources is None:
             return references
         if not self.takes_sources:
-            raise TypeError(f"{self.metric} does not take sources; give references")
+            raise TypeError(f"{self.metric} does not accept sources; pass references")
         if references is not None:
-            raise TypeError("got both references and sources; give one of them")
+            raise TypeError("got both references and sources; pass only one of them")
         return sources
 
     def signature_fields(self) -> dict[str, object]:

@@ -189,9 +189,9 @@ def _delimited_rows(path: str, delimiters: str) -> Iterator[Row]:
         raise ValueError(f"{where}: not valid CSV ({problem}); {remedy}") from None
     if suspects:
         warnings.warn(
-            f"infolm: {label(path)}: {len(suspects)} rows have a cell with a line break and "
-            f"{separator!r}, the first in line {suspects[0]}; check that no stray double quote "
-            "joined lines",
+            f"infolm: {label(path)}: {len(suspects)} rows have a cell with both a line break and "
+            f"{separator!r} (first: line {suspects[0]}); check for a stray double quote that "
+            "joins lines",
             stacklevel=2,
         )
 
@@ -376,11 +376,11 @@ def cell(where: str, row: Mapping[str, Any], column: str) -> Any:
 
     >>> cell("line 1", {"reference": "the cat"}, "text")
     Traceback (most recent call last):
-    ValueError: line 1: no column 'text'; there are 'reference'
+    ValueError: line 1: no column 'text'; available: 'reference'
     """
     if column not in row:
         raise ValueError(
-            f"{where}: no column {column!r}; there are {', '.join(map(repr, row)) or 'none'}"
+            f"{where}: no column {column!r}; available: {', '.join(map(repr, row)) or 'none'}"
         )
     return row[column]
 
@@ -393,7 +393,7 @@ def _find_column(where: str, row: Mapping[str, Any], names: Sequence[str], optio
         check = "; check the header and its separator" if isinstance(row, Cells) else ""
         raise ValueError(
             f"{where}: {problem} {' and '.join(map(repr, names))}; name the column with {option} "
-            f"(there are {', '.join(map(repr, row)) or 'none'}){check}"
+            f"(available: {', '.join(map(repr, row)) or 'none'}){check}"
         )
     return columns[0]
 
@@ -408,7 +408,7 @@ def _texts(where: str, row: Mapping[str, Any], column: str) -> list[str]:
         value = _parse_cell(f"{where}: {column!r}", value)
     texts = list(value) if isinstance(value, list | tuple) else [value]
     if not texts:
-        raise ValueError(f"{where}: {column!r} is an empty list; give at least one text")
+        raise ValueError(f"{where}: {column!r} is an empty list; add at least one text")
     for text in texts:
         check_text(f"{where}: {column!r}", text)
     return texts

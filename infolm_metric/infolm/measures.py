@@ -255,7 +255,7 @@ def _broadcast_shape(log_p: Tensor, log_q: Tensor) -> torch.Size:
         with suppress(RuntimeError):  # raised if the leading axes do not broadcast
             return torch.broadcast_shapes(log_p.shape, log_q.shape)
     raise ValueError(
-        "log_p and log_q must have the same vocabulary as last axis and leading axes that "
+        "log_p and log_q must have the same vocabulary on the last axis and leading axes that "
         f"broadcast; got shapes {list(log_p.shape)} and {list(log_q.shape)}"
     )
 

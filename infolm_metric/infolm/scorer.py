@@ -219,7 +219,7 @@ class InfoLMScorer(EncodingScorer):
         settings = self.settings.replace(**changed)
         texts = check_texts("texts", texts)
         if not texts:
-            raise ValueError("texts is empty; give at least one text")
+            raise ValueError("texts is empty; pass at least one text")
         pairs = Pairs(texts, [[text] for text in texts])
         with self.lock:
             statistics = self.count(pairs.texts_by_side, settings)

@@ -33,7 +33,7 @@ class InfoLMSettings(ModelSettings):
         temperature: divisor of the model's logits, > 0.
         idf: token weights: IDF of the references, separate (of each side), none (uniform), bundled
             (of English prose), or a file written by infolm idf.
-        multi_reference: reduction of the scores of several references: min or mean.
+        multi_reference: reduction over several references: min or mean.
         interpolation: weight of the text's own tokens, from 0 (as in the paper) to 1.
         masks_per_pass: tokens masked per pass: 1 (exact), more (approximate) or 0 (no masks).
 

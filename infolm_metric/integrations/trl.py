@@ -42,8 +42,8 @@ class Reward:
         """
         if self.reference_column not in columns:
             raise ValueError(
-                f"the data set has no column {self.reference_column!r} of references, it has "
-                f"{', '.join(columns) or 'none'}; give reference_column"
+                f"the data set has no reference column {self.reference_column!r} (columns: "
+                f"{', '.join(columns) or 'none'}); set reference_column"
             )
         groups = [
             [group] if isinstance(group, str) else group for group in columns[self.reference_column]

@@ -52,7 +52,7 @@ TASKS: dict[str | None, dict[str, Any]] = {
 }
 """Values by task of the settings that are None."""
 SOURCE = "source"
-NEEDS_SOURCES = "task='source' compares predictions with sources, not with references; give sources"
+NEEDS_SOURCES = "task='source' compares predictions with sources, not with references; pass sources"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,26 +60,26 @@ class MENLISettings(ModelSettings):
     """Settings of MENLI.
 
     Args:
-        task: defaults of formula, direction, combine_with and nli_weight: translation (e, avg),
-            summary (e-c, hr), source (-c, rh, against sources only) or answer (e-c, hr, recall,
-            0.5); None: as for translation.
-        formula: one or several of e, -c, e-n, e-c and e-n-2c, of the probabilities of entailment,
-            neutrality and contradiction; several need no more of the model; None: by task. On the
-            command line with an equals sign: --formula=-c.
+        task: defaults for formula, direction, combine_with and nli_weight: translation (e, avg),
+            summary (e-c, hr), source (-c, rh; with sources only) or answer (e-c, hr, recall, 0.5);
+            None: as for translation.
+        formula: one or several of e, -c, e-n, e-c and e-n-2c, where e, n and c are the
+            probabilities of entailment, neutral and contradiction; several take no extra time;
+            None: by task. On the command line, use an equals sign: --formula=-c.
         direction: rh (does the candidate follow from the reference?), hr (the reference from the
             candidate?), or avg, the mean of both; None: by task.
-        multi_reference: reduction of the scores of several references: max or mean; the metric in
+        multi_reference: reduction over several references: max or mean; the metric in
             combine_with uses its own setting.
-        combine_with: another metric that the score is combined with: infolm or baryscore, which
-            weights tokens uniformly (idf=False); recall, the fraction of the reference's tokens
-            that occur in the candidate; none; None: by task. In Python also the settings of
-            InfoLM or BaryScore, which are used unchanged.
+        combine_with: metric to combine the score with: infolm or baryscore, with uniform token
+            weights (idf=False); recall, the fraction of the reference's tokens that occur in the
+            candidate; or none; None: by task. In Python, also the settings of InfoLM or BaryScore,
+            which are used unchanged.
         nli_weight: weight of the NLI score in a combination, from 0 to 1; None: by task, else 0.5
             with recall and 0.2 with another metric.
         combine_baseline: baseline of the metric in combine_with: a file written by infolm baseline;
-            None: the package's.
+            None: a baseline of the package.
         labels: label names in the order of the model's outputs, such as
-            contradiction,neutral,entailment; None: from the model's configuration.
+            contradiction,neutral,entailment; None: read from the model's configuration.
         probabilities: also return the probabilities e, n and c for each score.
         max_length: maximum tokens of both texts together, including special tokens; None: the
             model's limit.
@@ -183,10 +183,10 @@ class MENLISettings(ModelSettings):
         return self.task == SOURCE
 
     def targets(self, references: Any, sources: Any) -> Any:
-        """Return the references, or the sources that take their place.
+        """Return the references, or the sources that replace them.
 
         Raises:
-            TypeError: both are given, or no sources for the task "source".
+            TypeError: both are passed, or the task is "source" and no sources are passed.
         """
         if self.needs_sources and sources is None:
             raise TypeError(NEEDS_SOURCES)
@@ -336,7 +336,7 @@ def read_labels(model: str, id2label: dict[int, str], labels: tuple[str, ...] | 
     raise ValueError(
         f"the outputs of the model {model!r} must be named after entailment, neutral and "
         f"contradiction, got {', '.join(map(repr, names))}; if it is an NLI model, name its "
-        f"outputs in order, such as labels={','.join(LABELS)!r}, else choose an NLI model"
+        f"outputs in order, such as labels={','.join(LABELS)!r}, otherwise choose an NLI model"
     )
 
 

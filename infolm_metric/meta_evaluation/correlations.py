@@ -311,8 +311,8 @@ def check_levels(levels: Sequence[str], systems: bool) -> None:
         check_known("level", level, LEVELS)
     if "system" in levels and not systems:
         raise ValueError(
-            "the system level needs the system of each row; add a column 'system', or use the text "
-            "level"
+            "the system level requires the system of each row; add a column 'system', or use the "
+            "text level"
         )
 
 

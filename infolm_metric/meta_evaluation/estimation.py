@@ -98,7 +98,7 @@ def estimate_mean(human: np.ndarray, metric: np.ndarray) -> MeanEstimate:
         shapes = f"{list(human.shape)} and {list(metric.shape)}"
         raise ValueError(f"human and metric must be lists of equal length, got shapes {shapes}")
     if not np.isfinite(metric).all():
-        raise ValueError("metric must be finite; leave out the rows without a score")
+        raise ValueError("metric must be finite; remove the rows without a score")
     is_rated = ~np.isnan(human)
     y, m = human[is_rated], metric[is_rated]
     rated, rows = len(y), len(human)
@@ -178,7 +178,7 @@ def check_count(count: int, ids: int) -> None:
     """Raise ValueError unless so many ids can be selected and allow an estimate."""
     check_whole("number of ids to rate", count, least=MINIMUM)
     if count > ids:
-        raise ValueError(f"number of ids to rate must be at most the {ids} ids, got {count}")
+        raise ValueError(f"number of ids to rate must be at most {ids} (all ids), got {count}")
 
 
 def expected_width(rated: int, rows: int, correlation: float) -> float:

@@ -23,7 +23,7 @@ def check_plot(path: str | PathLike[str]) -> None:
         from matplotlib.backend_bases import FigureCanvasBase
     except ImportError as error:
         raise ImportError(
-            "plots need matplotlib, which is not installed; pip install 'matplotlib>=3.9,<4'"
+            "plots need matplotlib, which is not installed; run: pip install 'matplotlib>=3.9,<4'"
         ) from error
     formats = tuple(FigureCanvasBase.get_supported_filetypes())
     check_known("plot format", PurePath(path).suffix.lower().removeprefix("."), formats)

@@ -342,8 +342,8 @@ def _parse_mapping(where: str, group: str, value: Any) -> Mapping[str, Any]:
             with suppress(SyntaxError, TypeError, ValueError):
                 return dict(parse(value))
         raise ValueError(
-            f"{where}: {group!r} must be a JSON or Python dictionary, got {value!r}; or use a "
-            f"column per score, {group}.NAME"
+            f"{where}: {group!r} must be a JSON or Python dictionary, got {value!r}; or use "
+            f"one column per score, {group}.NAME"
         )
     return value if isinstance(value, Mapping) else {}
 
@@ -360,7 +360,7 @@ def _read_columns(rows: Sequence[Row], group: str, names: Sequence[str]) -> dict
         if not any(name in scores for _, scores in entries):
             raise ValueError(
                 f"{rows[0][0]}: no {group} score or column {name!r}; "
-                f"there are {', '.join(map(repr, entries[0][1]))}"
+                f"available: {', '.join(map(repr, entries[0][1]))}"
             )
     return {
         name: [parse_score(where, name, scores.get(name)) for where, scores in entries]

@@ -137,7 +137,7 @@ def _find_adjectives(text: Text) -> list[int]:
 def _replace_word(
     text: str, find: Callable[[Text], list[int]], part: str, random: Random, joined: bool = False
 ) -> str | None:
-    """Replace a word that `find` returns by another in the same form, or append it with "and"."""
+    """Replace a word that `find` returns with another in the same form, or join both by "and"."""
     words = Text.parse(text)
     indices = find(words)
     if not indices:
@@ -158,7 +158,7 @@ def _replace_word(
 
 
 def replace_name(text: str, random: Random) -> str | None:
-    """Replace every occurrence of a first name by another first name of the same gender."""
+    """Replace every occurrence of a first name with another first name of the same gender."""
     words = Text.parse(text)
     bare = [token.replace("’", "'").removesuffix("'s") for token in words.tokens]
     male, female = WORDS["male"], WORDS["female"]
@@ -213,7 +213,7 @@ def swap_letters(text: str, random: Random) -> str | None:
 
 
 def replace_numbers(text: str, random: Random) -> str | None:
-    """Replace every number consistently by another in the same form; keep "1" before a noun."""
+    """Replace every number consistently with another in the same form; keep "1" before a noun."""
     numbers = [
         number
         for number in grammar.find_numbers(text)
@@ -245,7 +245,7 @@ CONTRACTIONS = {"wo": "will", "ca": "can", "sha": "shall"}
 
 
 def negate(text: str, random: Random) -> str | None:
-    """Remove the negation if there is one, or else insert one, by the first rule that applies."""
+    """Remove the negation if there is one, otherwise insert one, by the first rule that applies."""
     words = Text.parse(text)
     for rule, allowed in (
         (_remove_not, _allows_removal),
@@ -358,7 +358,7 @@ GROUPS, AMOUNTS = frozenset(WORDS["groups"]), frozenset(WORDS["amounts"])
 
 
 def disagree(text: str, random: Random) -> str | None:
-    """Change the number of the first finite auxiliary, or else drop the "s" of the first verb."""
+    """Change the number of the first finite auxiliary; if none, drop the "s" of the first verb."""
     words = Text.parse(text)
     verbs = [index for index in words.words if grammar.is_third_person(words, index)]
     partners = {index: PARTNERS.get(words.tokens[index], "") for index in words.words}

@@ -41,7 +41,7 @@ class Item:
 
 @dataclass(frozen=True)
 class AttackCase:
-    """Text and paraphrase, and both of them attacked.
+    """A text and its paraphrase, each with its attacked version.
 
     Attributes:
         id: the id of the item.
@@ -97,7 +97,7 @@ def read_items(path: str, reference_columns: Sequence[str] = ()) -> list[Item]:
         item = items.get(key, Item(name or str(index), (), paraphrase))
         if paraphrase and item.paraphrase not in (None, paraphrase):
             raise ValueError(
-                f"{where}: id {item.id!r} has another paraphrase already; use a different id"
+                f"{where}: id {item.id!r} already has another paraphrase; use a different id"
             )
         texts = tuple(dict.fromkeys([*item.references, *references]))
         items[key] = Item(item.id, texts, item.paraphrase or paraphrase)

@@ -222,7 +222,7 @@ def is_past_tense(text: Text, index: int) -> bool:
 
 
 def _has_subject(text: Text, index: int) -> bool:
-    """Return True after "she" or "which", or between a name and an object or a preposition."""
+    """Return True if "she" or "which" precedes the word, or a name before an object or place."""
     before, after = text.lower(index - 1), text.lower(index + 1)
     if before in SUBJECTS:
         return True

@@ -223,7 +223,7 @@ def evaluate_robustness(
     1
     """
     if not cases:
-        raise ValueError("no attack applies to the texts; pass other texts or attacks")
+        raise ValueError("no attack applies to these texts; pass different texts or attacks")
     names = [*scorers, *(column.name for column in columns)]
     for name in {name for name in names if names.count(name) > 1}:
         raise ValueError(f"two metrics are named {name!r}; rename the column of scores")
@@ -234,7 +234,7 @@ def evaluate_robustness(
                 f"total, got {len(column.scores)}"
             )
         if any(math.isinf(score) for row in column.scores for score in row):
-            raise ValueError(f"column {column.name!r} has infinite scores; replace them by NaN")
+            raise ValueError(f"column {column.name!r} has infinite scores; replace them with NaN")
     for scorer in scorers.values():
         if "candidates" in scorer.settings.idf_sides:
             raise ValueError(

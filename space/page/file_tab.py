@@ -44,7 +44,7 @@ def find_columns(path: str) -> tuple[list[str], str | None, list[str]]:
 
 
 def read_pairs(path: str, candidate: str | None, references: Sequence[str]) -> Pairs:
-    """Read and check the pairs of a file; columns default to those found by name."""
+    """Read and check the pairs of a file; columns that are not named are detected."""
     columns, default_candidate, default_references = find_columns(path)
     candidate, references = candidate or default_candidate, references or default_references
     if not candidate or not references:

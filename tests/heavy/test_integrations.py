@@ -172,7 +172,7 @@ def test_warnings_point_at_the_caller_of_torchmetrics():
 
 INVALID = [
     ("unknown setting 'temprature'", lambda: torchmetrics.InfoLM(temprature=2)),
-    ("equally long", lambda: torchmetrics.InfoLM().update(["a"], ["b", "c"])),
+    ("have the same length", lambda: torchmetrics.InfoLM().update(["a"], ["b", "c"])),
     ("at least one", lambda: torchmetrics.InfoLM().compute()),
 ]
 

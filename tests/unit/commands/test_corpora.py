@@ -61,7 +61,7 @@ def test_baseline_covers_every_measure_and_rescales_scores(infolm_output):
 INVALID = [
     (["idf", "no.txt"], "cannot read no.txt: there is no such file"),
     (["idf", "empty.txt"], "corpus is empty"),
-    (["idf", "data.csv"], "data.csv, line 2: no column 'text'; there are 'summary'"),
+    (["idf", "data.csv"], "data.csv, line 2: no column 'text'; available: 'summary'"),
     (["idf", "ref.txt", "--metric", "toy"], "toy has no token weights"),
     (["idf", "ref.txt", "--temperature", "2"], "unrecognized arguments: --temperature"),
     (["baseline", "ref.txt"], "the corpus has 3 distinct texts; a baseline requires at least 40"),

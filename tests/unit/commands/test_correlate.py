@@ -182,7 +182,7 @@ INVALID = [
     ),
     (rows_with_metric("length"), [], "a metric is named 'length'"),
     (rows_with_metric("fisher_rao_distance"), [], "two metrics are named 'fisher_rao"),
-    (ROWS_WITHOUT_SYSTEMS, ["--level", "system"], "the system level needs the system of each row"),
+    (ROWS_WITHOUT_SYSTEMS, ["--level", "system"], "requires the system of each row"),
     (ROWS_WITHOUT_SYSTEMS, ["--no-metric"], "--no-metric leaves no metric"),
     (
         rows_without_complete_samples(),

@@ -88,7 +88,7 @@ INVALID = [
     (["attack", "cases.jsonl"], "none of the columns 'references' and 'reference'"),
     (["attack", "rows.jsonl", "--attack", "nums"], "unknown attack 'nums'; did you mean 'num'"),
     (["attack", "rows.jsonl", "--per-attack", "0"], "per_attack must be at least 1, got 0"),
-    (["attack", "rows.jsonl", "--attack", "pron"], "pron do not apply to any text of"),
+    (["attack", "rows.jsonl", "--attack", "pron"], "can be attacked with pron; add"),
 ]
 
 

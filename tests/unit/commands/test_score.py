@@ -365,7 +365,7 @@ def test_only_the_given_pairs_are_scored(infolm, monkeypatch):
 
 
 INVALID = [
-    ([], "nothing to score; give either texts as arguments, -c FILE and -r FILE"),
+    ([], "nothing to score; pass either texts as arguments, -c FILE and -r FILE"),
     (["a cat"], "got a candidate without references"),
     (["sys.txt"], "sys.txt: the name of a table must end in .jsonl, .ndjson, .csv, .tsv"),
     (["no.jsonl"], "cannot read no.jsonl: there is no such file"),
@@ -373,8 +373,8 @@ INVALID = [
     (["array.json"], "jq -c '.[]' FILE"),
     (["--rescale-with-baseline", "a cat", "a dog"], "--rescale-with-baseline took 'a cat'"),
     (["--rescale-with-baseline", "data.csv"], "--rescale-with-baseline took 'data.csv'"),
-    (["a cat", "a dog", *FILES], "more than one input; give either texts"),
-    (["-c", "sys.txt"], "give -c CANDIDATES and -r REFERENCES"),
+    (["a cat", "a dog", *FILES], "more than one input; pass either texts"),
+    (["-c", "sys.txt"], "pass -c CANDIDATES and -r REFERENCES"),
     (["-c", "no.txt", "-r", "ref.txt"], "cannot read no.txt: there is no such file"),
     (["-c", "sys.txt", "-r", "short.txt"], "sys.txt has 3, short.txt has 1"),
     (["-c", "data.csv", "-r", "ref.txt"], "error: data.csv must be plain text"),
@@ -391,7 +391,7 @@ INVALID = [
     (["a", "b", "--split", "test"], "--split requires --dataset NAME"),
     ([*FILES, "--restart"], "--restart requires a job"),
     ([*FILES, "--workers", "2"], "--workers requires --engine ray"),
-    ([*FILES, "--json", "--per-pair"], "exclude each other"),
+    ([*FILES, "--json", "--per-pair"], "mutually exclusive"),
     (["--engine", "ray", "--workers", "0", "data.csv"], "workers must be at least 1, got 0"),
     ([*FILES, "--engine", "ray", "-o", "s.parquet"], "--engine ray requires --data PATH"),
     (["a", "b", "-m", "fisher"], "unknown information_measure 'fisher'; did you mean"),

@@ -91,7 +91,7 @@ BAD_TABLES = [
     ("a.jsonl", r'{"candidate": "\ud800", "reference": "b"}', "line 1: 'candidate' must be valid"),
     ("a.jsonl", '{"text": "a"}', "line 1: found none of the columns 'prediction'"),
     ("a.csv", "prediction,candidate,reference\na,b,c", "only one of the columns 'prediction' and"),
-    ("a.csv", "prediction\na", "--reference-column (there are 'prediction')"),
+    ("a.csv", "prediction\na", "--reference-column (available: 'prediction')"),
     ("a.csv", "candidate,reference,reference\n", "line 1: duplicate column name 'ref"),
     ("a.csv", "candidate,reference\na,b\nc\n", "line 3: expected 2 cells"),
     ("a.csv", 'candidate,reference\n"a" b,c\n', "line 2: not valid CSV"),
@@ -167,7 +167,7 @@ def test_csv_cells_may_be_separated_by_semicolons_or_tabs(file, separator, heade
 
 def test_cells_with_line_ends_and_separators_trigger_a_single_warning(file):
     content = 'prediction,reference\na,b\n"c\nd","e\nf, g"\nh,"i\nj, k"\n'
-    with pytest.warns(UserWarning, match="a.csv: 2 rows .*, the first in line 3") as warned:
+    with pytest.warns(UserWarning, match="a.csv: 2 rows .* line 3") as warned:
         rows = [row for _, row in tables.read_rows(file("a.csv", content))]
     assert len(warned) == 1 and rows[1] == {"prediction": "c\nd", "reference": "e\nf, g"}
 

@@ -127,7 +127,7 @@ def test_references_in_sacrebleu_layout_are_rejected_with_a_remedy():
 def test_empty_batches_are_accepted_on_request():
     assert len(check_pairs([], np.array([]), allow_empty=True)) == 0
     for predictions, references in (([], ["a"]), (["a"], [])):
-        with pytest.raises(ValueError, match="equally long"):
+        with pytest.raises(ValueError, match="have the same length"):
             check_pairs(predictions, references, allow_empty=True)
     with pytest.raises(TypeError):
         check_pairs(None, None, allow_empty=True)

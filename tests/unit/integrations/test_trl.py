@@ -113,7 +113,7 @@ def test_scorers_that_give_no_reward_are_refused(settings, message):
 
 
 def test_a_missing_column_is_an_error_that_names_the_columns():
-    with pytest.raises(ValueError, match="no column 'reference' .* answer; give reference_column"):
+    with pytest.raises(ValueError, match="no reference column .* answer.*; set reference_column"):
         reward(ToyScorer())(completions=["a"], answer=["a"])
     with pytest.raises((TypeError, ValueError), match="references"):
         reward(ToyScorer())(completions=["a"], reference=[None])

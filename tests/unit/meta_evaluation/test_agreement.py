@@ -137,7 +137,7 @@ INVALID = [
     (
         {"human": {"f": np.arange(6.0)}, "metrics": {"m": np.arange(6.0)}, "length": None,
          "levels": ["system"]},
-        "the system level needs the system",
+        "the system level requires the system",
     ),
 ]  # fmt: skip
 

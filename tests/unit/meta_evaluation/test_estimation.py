@@ -175,6 +175,6 @@ def test_wrong_arguments_are_rejected():
         estimate_mean(np.ones(2), np.ones(3))
     with pytest.raises(ValueError, match="finite"):
         estimate_mean(np.ones(2), np.array([1.0, np.nan]))
-    for count, words in ((2, "at least 3"), (11, "at most the 10 ids")):
+    for count, words in ((2, "at least 3"), (11, "at most 10")):
         with pytest.raises(ValueError, match=words):
             select_ids(np.arange(10.0), count)
