@@ -53,7 +53,7 @@ def add_options(parser: argparse.ArgumentParser, types: options.SettingsTypes) -
     add("--json", action="store_true", help="print all results as one JSON object")
     text = "output: .jsonl (resumable job), .csv, .tsv, .json or .txt (summary)"
     add("-o", "--output", metavar="FILE", default=STANDARD_OUTPUT, help=text)
-    text = "add scores rescaled to 1 = best, 0 = unrelated; FILE: output of infolm baseline"
+    text = "rescale scores to 1 = best, 0 = unrelated; FILE: from infolm baseline"
     add("--rescale-with-baseline", nargs="?", const=True, metavar="FILE", help=text)
     score_input.add_datasets(parser.add_argument_group("columns and data sets"), types)
     running = parser.add_argument_group("running")

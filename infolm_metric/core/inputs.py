@@ -134,7 +134,7 @@ def check_pairs(
     [['a dog', 'the cat']]
     >>> check_pairs(["a cat"], ["a dog", "the cat"])
     Traceback (most recent call last):
-    ValueError: predictions and references must be equally long, got 1 prediction and 2 references
+    ValueError: predictions and references must have the same length, got 1 prediction and ...
     """
     candidates = as_list("predictions", predictions)
     groups = as_list("references", references)

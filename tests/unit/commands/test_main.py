@@ -40,8 +40,9 @@ def test_defaults_match_the_help_text(name):
     parser = argparse.ArgumentParser(add_help=False)
     command.add_options(parser, [InfoLMSettings])
     for action in parser._actions:
-        if (words := re.search(r"\(default: (\d+)", action.help or "")) and action.default != []:
-            assert action.default in (None, int(words[1])), action.dest
+        words = re.search(r"\(default: (\d[\d.]*)", action.help or "")
+        if words and action.default != []:
+            assert action.default in (None, float(words[1])), action.dest
 
 
 def test_help_of_score_starts_with_common_options_and_lists_every_setting(infolm):

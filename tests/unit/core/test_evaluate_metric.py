@@ -44,7 +44,7 @@ INVALID = [  # method, arguments, error, pattern of its message
     ("compute", {"candidates": ["a"]}, TypeError, "did you mean 'predictions'"),
     ("compute", {"reference": ["a"]}, TypeError, "did you mean 'references'"),
     ("compute", {"hypothesis": ["a"]}, TypeError, "did you mean 'predictions'"),
-    ("compute", {"sources": ["a"]}, TypeError, "does not take sources"),
+    ("compute", {"sources": ["a"]}, TypeError, "does not accept sources"),
     ("compute", {"predictions": ["a"]}, TypeError, "references"),
     ("add_batch", {"predictions": ["a"], "refs": ["b"]}, TypeError, "did you mean 'references'"),
     ("add_batch", {"predictions": ["a"], "references": ["b"], "size": 2}, TypeError, "'size'"),
