@@ -34,8 +34,8 @@ COLOURS = ("#e2e8f0", "#c7d2fe", "#a5b4fc", "#818cf8", "#6366f1")
 WEIGHT_COLOURS = dict(zip(LEVELS, COLOURS, strict=True))
 INTRODUCTION = """\
 # How close is a text to its reference?
-InfoLM, BaryScore and MENLI compare two texts with a language model, so they recognize a paraphrase
-even if it shares no words with the reference. Try an example or enter your own texts.
+InfoLM, BaryScore and MENLI compare two texts with a language model. Try an example, or enter your
+own texts.
 """
 LOWER = "lower is closer, 0 for identical texts"
 HIGHER = "higher is closer, 1 if each text entails the other"

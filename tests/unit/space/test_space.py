@@ -24,7 +24,7 @@ PAGE = ROOT / "space" / "page"
 MODULES = sorted(path.stem for path in PAGE.glob("*.py") if path.stem != "__init__")
 PAIR = ("The cat slept on the sofa.", ["A cat was asleep on the couch."])
 EXAMPLES = {row["name"]: (row["candidate"], [row["reference"]]) for row in compare_tab.EXAMPLES}
-PARAPHRASE = EXAMPLES["Paraphrase without shared words"]
+PARAPHRASE = EXAMPLES["No shared words"]
 ATTACK = "<script>document.title='taken'</script><img src=x onerror=\"document.title='taken'\">"
 
 
@@ -257,7 +257,7 @@ def test_examples_show_the_described_behaviour():
     assert max(scores, key=scores.get) == "Unrelated texts"
     low = [name for name in scores if name.startswith(("Blind spot", "Same words"))]
     worst = max(scores[name] for name in low)
-    assert 0 < worst < scores["Paraphrase without shared words"] / 2
+    assert 0 < worst < scores["No shared words"] / 2
 
 
 @pytest.mark.parametrize("metric", METRICS)
