@@ -24,7 +24,7 @@ import numpy as np
 from infolm_metric import MENLIScorer
 from infolm_metric.meta_evaluation import estimate_mean, read_ratings
 from tools.data import READERS, DataSet
-from tools.study import ENTRIES, Entry, Scores, Texts, complete, path_of, score_by, texts_of
+from tools.study import ENTRIES, Entry, Scores, Texts, complete, load_texts, score_by, score_path
 from tools.tables import show
 
 RATED = (20, 40, 100)
@@ -97,13 +97,13 @@ def main() -> None:
     by_cell: list[list[object]] = []
     for title in arguments.sets:
         data = SETS[title](arguments.data)
-        texts = texts_of(data)
+        texts = load_texts(data)
         complete(arguments.scores, title, texts, range(len(texts.predictions)), METRICS)
         coverages, widths = [], []
         for criterion, human in human_scores(data).items():
             for entry in METRICS:
                 (name,) = entry.names
-                metric = np.load(path_of(arguments.scores, title, entry))[name]
+                metric = np.load(score_path(arguments.scores, title, entry))[name]
                 coverage, width = measure(human, metric, arguments.resamples)
                 saved = 1 - (width[:, 1] / width[:, 0]) ** 2
                 r = np.corrcoef(human, metric)[0, 1]

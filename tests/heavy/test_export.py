@@ -52,7 +52,7 @@ def test_existing_folder_is_not_overwritten(folders):
     with started(EXPORT, folders["menli"]) as process:
         errors = process.communicate()[1]
     assert process.returncode == 2
-    assert f"{folders['menli']} exists and is not an empty folder; name a new one" in errors
+    assert f"{folders['menli']} must be a new or empty" in errors
 
 
 def resolve(requirements: Path) -> set[metadata.Distribution]:

@@ -39,5 +39,5 @@ def test_interrupted_job_reports_how_many_pairs_are_kept(tiny_bert, tmp_path, mo
         errors = process.stderr.read()
     assert process.returncode == 130
     assert "Traceback" not in errors and errors.splitlines()[-1] == "infolm: interrupted"
-    count = int(re.search(r"(\d+) of 3000 pairs are kept in .*, from where the same", errors)[1])
+    count = int(re.search(r"(\d+) of 3000 pairs are saved in .*; run the same command", errors)[1])
     assert count == json.loads(record.read_text())["done"] > 0

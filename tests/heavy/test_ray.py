@@ -8,6 +8,7 @@ from pyarrow import Table, parquet
 
 from infolm_metric import InfoLMScorer, InfoLMSettings, MENLIScorer
 from infolm_metric.commands.main import main
+from infolm_metric.core.signature import Signature
 from infolm_metric.core.tables import Source
 from infolm_metric.metrics import METRICS
 from tests.nearly_equal import assert_text_nearly_equal
@@ -97,7 +98,7 @@ def test_sources_are_read_from_a_dataset_column(cluster, tiny_nli, capsys):
 
 
 def test_worker_with_different_settings_is_rejected(cluster, toy, monkeypatch):
-    signature = ToyScorer().signature().replace("size:1", "size:9")
+    signature = Signature({**ToyScorer().signature().fields, "size": "9"})
     monkeypatch.setattr(ToyScorer, "signature", lambda *_: signature)  # in this process only
     with pytest.raises(ValueError, match="driver's: size is 1 instead of 9; install"):
         score_rows(ROWS, ToyScorer())
