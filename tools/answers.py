@@ -40,7 +40,7 @@ from infolm_metric.menli import verdict
 from infolm_metric.menli.recall import normalized_tokens, token_recall
 from infolm_metric.menli.scorer import formula_values
 from infolm_metric.menli.settings import FORMULAS
-from tools.data import rows_of
+from tools.data import read_json_lines
 from tools.study import bert_score
 from tools.tables import show
 
@@ -502,7 +502,7 @@ def main() -> None:
     parser.add_argument("--metrics", nargs="*", choices=STORED, help="to score (default: all)")
     parser.add_argument("--csv", type=Path, metavar="FOLDER")
     arguments = parser.parse_args()
-    commands[arguments.command](list(rows_of(arguments.data)), arguments)
+    commands[arguments.command](list(read_json_lines(arguments.data)), arguments)
 
 
 if __name__ == "__main__":
