@@ -55,7 +55,7 @@ def human_scores(data: DataSet) -> dict[str, np.ndarray]:
     criteria = next(iter(parts)).human
     return {
         name: np.concatenate(
-            [np.atleast_2d(part.human[name])[tuple(part.places.T)] for part in parts]
+            [np.atleast_2d(part.human[name])[tuple(part.indices.T)] for part in parts]
         )
         for name in criteria
     }

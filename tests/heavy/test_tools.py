@@ -114,9 +114,9 @@ def test_study_scores_resumes_and_prints_its_tables(run, data, tmp_path, monkeyp
 
 
 def test_the_coverage_of_estimates_is_measured(run, data, tmp_path):
-    options = ("--scores", tmp_path, "--sets", "sfres", "answers", "--resamples", 5)
+    options = ("--scores", tmp_path, "--sets", "wmt15", "answers", "--resamples", 5)
     tables = run("estimate", data, *options)
-    assert "| LLM answers | 20 |" in tables and "| SFRES | 100 |" in tables
+    assert "| LLM answers | 20 |" in tables and "| WMT 2015 | 100 |" in tables
     assert "| LLM answers | correctness | MENLI, task answer |" in tables
 
 
