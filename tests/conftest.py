@@ -107,7 +107,7 @@ def tiny_nli(tmp_path_factory) -> Callable[..., Path]:
 @pytest.fixture
 def page_folder(tmp_path, monkeypatch) -> Iterator[Path]:
     """Working folder that looks like the checkout; changes made by a page are undone."""
-    from infolm_metric.infolm.measures import MEASURES
+    from infolm_metric.infolm.measures import FORMULAS, MEASURES
     from infolm_metric.metrics import METRICS
     from tests.project_files import ROOT
 
@@ -116,7 +116,7 @@ def page_folder(tmp_path, monkeypatch) -> Iterator[Path]:
     monkeypatch.setenv("INFOLM_MODEL", "bundled")
     monkeypatch.setenv("PATH", os.path.dirname(sys.executable), prepend=os.pathsep)
     monkeypatch.syspath_prepend(tmp_path)
-    with patch.dict(METRICS), patch.dict(MEASURES):
+    with patch.dict(METRICS), patch.dict(MEASURES), patch.dict(FORMULAS):
         yield tmp_path
     for module in tmp_path.glob("*.py"):
         sys.modules.pop(module.stem, None)
