@@ -2,7 +2,7 @@
 
 from contextlib import contextmanager
 
-from infolm_metric.infolm.encoders import MaskedLM
+from infolm_metric.infolm.masked_lm import MaskedLM
 
 
 @contextmanager
@@ -12,8 +12,8 @@ def count_contexts(monkeypatch, sizes=None):
     plain = MaskedLM.logits
 
     def counting(self, ids, *rest):
-        contexts.extend(map(tuple, ids.tolist()))
-        sizes.append(len(ids))
+        contexts.extend(tuple(row) for group in ids for row in group.tolist())
+        sizes.append(sum(map(len, ids)))
         return plain(self, ids, *rest)
 
     with monkeypatch.context() as patched:

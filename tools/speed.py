@@ -2,7 +2,7 @@
 
     pip install -c requirements.txt -e ".[test,tools]"
     python -m tools.speed rates  webnlg2020.en.jsonl    # by text length, with torchmetrics
-    python -m tools.speed peers  webnlg2020.en.jsonl    # comparison with BERTScore
+    python -m tools.speed peers  webnlg2020.en.jsonl    # comparison with BERTScore and GEMM
     python -m tools.speed sweep  webnlg2020.en.jsonl    # 288 settings from one pass
     python -m tools.speed masks  webnlg2020.en.jsonl    # several masks per pass
     python -m tools.speed dtypes webnlg2020.en.jsonl    # effect of half precision on scores
@@ -11,8 +11,9 @@ The data is JSON Lines with prediction and references. `rates` and `peers` time 
 same pairs and cores with the same float32 weights; other libraries use batches of 64. Each metric
 runs in a separate process and is warmed up on other texts; loading is not timed. Texts are the
 first pairs with distinct texts, texts of equal length made from the data, or systems that share
-references. "memory" is the increase of the peak memory during the timed call (Linux). Times are
-medians over --repeats.
+references. "memory" is the increase of the peak memory during the timed call (Linux). "of GEMM" is
+the rate of arithmetic in matrix products and attention, relative to a product of large matrices of
+the same data type. Times are medians over --repeats.
 """
 
 import argparse
@@ -25,13 +26,14 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch.utils.flop_counter import FlopCounterMode
 
 import infolm_metric
 from infolm_metric import BaryScorer, InfoLMScorer, MENLIScorer
 from infolm_metric.meta_evaluation import correlation, spearman
 from tools.data import Pair, distinct_pairs, equal_pairs, systems_sharing_references, webnlg
 from tools.tables import show
-from tools.timing import in_process, median_seconds, peak_memory, run_worker
+from tools.timing import cpu_name, in_process, median_seconds, peak_memory, run_worker
 
 BUNDLED = Path(infolm_metric.__file__).parent / "bundled"
 PEER_BATCH = 64
@@ -42,12 +44,15 @@ MEASURES = (
 )
 TEMPERATURES, INTERPOLATIONS = (0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0, 3.0), (0.0, 0.1, 0.25, 0.5)
 Score = Callable[[list[str], list[str]], Any]
-Loader = Callable[[str], Score]
+Loader = Callable[..., Score]
 
 
 def package_loader(kind: type, **settings: Any) -> Loader:
     """Return a function that loads one of our scorers, without a cache of encodings."""
-    return lambda folder: kind(model_name_or_path=folder, reuse_memory=0, **settings).score
+    settings["reuse_memory"] = 0
+    return lambda folder, **changed: (
+        kind(**{"model_name_or_path": folder, **settings, **changed}).score
+    )
 
 
 def load_torchmetrics(folder: str) -> Score:
@@ -87,11 +92,11 @@ RUNNERS: dict[str, Loader] = {
     "infolm": package_loader(InfoLMScorer, idf=False),
     "infolm, one pass": package_loader(InfoLMScorer, idf=False, masks_per_pass=0),
     "baryscore": package_loader(BaryScorer, idf=False),
-    "menli": lambda folder: MENLIScorer(model_name_or_path="bundled", reuse_memory=0).score,
+    "menli": package_loader(MENLIScorer, model_name_or_path="bundled"),
     "torchmetrics InfoLM": load_torchmetrics,
     "BERTScore": load_bertscore,
 }
-ONCE = ("infolm", "infolm, one pass", "baryscore", "menli", "BERTScore")
+OURS = ("infolm", "infolm, one pass", "baryscore", "menli")
 
 
 def save_model(folder: Path) -> Any:
@@ -104,21 +109,42 @@ def save_model(folder: Path) -> Any:
     return tokenizer
 
 
-def time_metric(name: str, folder: str, pairs: list[Pair], repeats: int) -> dict[str, float]:
-    """Measure the time, the rate and the memory of a metric on the pairs."""
-    score = RUNNERS[name](folder)
+def time_metric(
+    name: str, folder: str, pairs: list[Pair], repeats: int, settings: dict[str, Any]
+) -> dict[str, float]:
+    """Measure time, rate, memory and operations of a metric on the pairs."""
+    score = RUNNERS[name](folder, **settings)
     score(WARM_UP, WARM_UP[::-1])
     before, columns = peak_memory(), [list(column) for column in zip(*pairs, strict=True)]
     seconds = median_seconds(lambda: score(*columns), repeats)
     memory = peak_memory() - before
-    return {"seconds": seconds, "rate": len(pairs) / seconds, "memory": memory}
+    with FlopCounterMode(display=False) as counter:
+        score(*columns)
+    operations = counter.get_total_flops()
+    return {
+        "seconds": seconds,
+        "rate": len(pairs) / seconds,
+        "memory": memory,
+        "gigaflops": operations / seconds / 1e9,
+    }
+
+
+def gemm_gigaflops(dtype: str, size: int = 2048) -> float:
+    """Return the rate of a product of large matrices."""
+    matrix = torch.ones(size, size, dtype=getattr(torch, dtype))
+    seconds = median_seconds(lambda: matrix @ matrix, 5)
+    return 2 * size**3 / seconds / 1e9
 
 
 def measure(
-    names: Iterable[str], folder: str, pairs: list[Pair], arguments: argparse.Namespace
+    names: Iterable[str],
+    folder: str,
+    pairs: list[Pair],
+    arguments: argparse.Namespace,
+    **settings: Any,
 ) -> dict[str, dict[str, float]]:
     """Run `time_metric` for each metric in a separate process."""
-    job = {"folder": folder, "pairs": pairs, "repeats": arguments.repeats}
+    job = {"folder": folder, "pairs": pairs, "repeats": arguments.repeats, "settings": settings}
     return {
         name: in_process("tools.speed", {"name": name, **job}, arguments.threads) for name in names
     }
@@ -158,13 +184,18 @@ def peers(arguments: argparse.Namespace) -> None:
     with tempfile.TemporaryDirectory() as folder:
         save_model(Path(folder))
         for load, pairs in loads.items():
-            results = measure(ONCE, folder, pairs, arguments)
-            for name, result in results.items():
-                times = result["seconds"] / results["BERTScore"]["seconds"]
-                cells = [f"{result['rate']:.2f}", f"{result['seconds']:.1f}", f"{times:.2f}"]
-                rows.append([load, name, *cells, f"{result['memory']:.0f}"])
-    header = ["texts", "metric", "pairs/s", "seconds", "time, BERTScore = 1", "memory, MB"]
-    show("Comparison with BERTScore", header, rows, arguments.csv)
+            peer = measure(["BERTScore"], folder, pairs, arguments)
+            for dtype in arguments.dtypes:
+                peak = gemm_gigaflops(dtype)
+                results = measure(OURS, folder, pairs, arguments, dtype=dtype)
+                for name, result in (results | (peer if dtype == "float32" else {})).items():
+                    times = result["seconds"] / peer["BERTScore"]["seconds"]
+                    cells = [f"{result['rate']:.2f}", f"{result['seconds']:.1f}", f"{times:.2f}"]
+                    cells.append(f"{100 * result['gigaflops'] / peak:.0f}%")
+                    rows.append([load, f"{name}, {dtype}", *cells, f"{result['memory']:.0f}"])
+    header = ["texts", "metric", "pairs/s", "seconds", "time, BERTScore = 1", "of GEMM"]
+    title = f"Comparison with BERTScore on {cpu_name()}"
+    show(title, [*header, "memory, MB"], rows, arguments.csv)
 
 
 def read_columns(arguments: argparse.Namespace) -> list[list[str]]:
@@ -252,6 +283,7 @@ def main() -> None:
     parser.add_argument("--samples", type=int, default=8, help="samples that systems share")
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--only", default="", help="rows of `rates`, or sample ids for `masks`")
+    parser.add_argument("--dtypes", nargs="+", default=["float32"], help="of `peers`")
     parser.add_argument("--threads", type=int, help="default: all cores")
     parser.add_argument("--csv", type=Path, help="output folder of the tables as CSV")
     arguments = parser.parse_args()

@@ -2,6 +2,7 @@
 
 import json
 import os
+import platform
 import statistics
 import subprocess
 import sys
@@ -19,6 +20,13 @@ def median_seconds(call: Callable[[], object], repeats: int = 1) -> float:
         call()
         seconds.append(time.perf_counter() - start)
     return statistics.median(seconds)
+
+
+def cpu_name() -> str:
+    """Return the name of the CPU (Linux)."""
+    lines = Path("/proc/cpuinfo").read_text().splitlines()
+    names = [line.partition(": ")[2] for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.processor()
 
 
 def peak_memory() -> float:

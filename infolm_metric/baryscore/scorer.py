@@ -29,8 +29,10 @@ from infolm_metric.baryscore.transport import WeightedPoints
 from infolm_metric.core.determinism import (
     deterministic_inference,
     deterministic_linear,
+    float64_device,
     repeat_texts,
 )
+from infolm_metric.core.encoders import FastEncoder, fast_encoder
 from infolm_metric.core.encoding import EncodingScorer, Texts
 from infolm_metric.core.idf import CorpusStatistics, WeightedText
 from infolm_metric.core.inputs import Pairs, check_text
@@ -41,7 +43,7 @@ from infolm_metric.core.tokenization import (
     Template,
     TokenizedText,
     Window,
-    equal_length_batches,
+    packed_batches,
     windows,
 )
 
@@ -65,26 +67,37 @@ def _is_encoder(config: Any) -> bool:
 class Encoder:
     """A loaded encoder in evaluation mode."""
 
-    model: Any
+    model: Any  # FastEncoder or, for other families, the transformers model
     checkpoint: Checkpoint
     device: torch.device
 
-    def states(self, ids: Tensor) -> tuple[Tensor, ...]:
-        """Return the embeddings and the states of all layers, [texts, tokens, hidden] each.
+    def states(self, ids: Sequence[Tensor], layers: Sequence[int]) -> list[Tensor]:
+        """Return the states of layers, [rows, hidden] each; 0 is the embeddings.
 
-        `ids` are texts of equal length without padding, int64 [texts, tokens].
+        `ids` are groups of texts of equal length without padding, int64 [texts, tokens] each.
 
         Raises:
             ValueError: the number of states differs from the model's configuration.
         """
+        ids = [group.to(self.device) for group in ids]
         with deterministic_inference(self.device):
-            rows = repeat_texts(ids.to(self.device))
-            output = self.model(
-                input_ids=rows,
-                attention_mask=torch.ones_like(rows),
-                output_hidden_states=True,
-                return_dict=True,
-            )
+            if isinstance(self.model, FastEncoder):
+                states = self.model.states(ids, layers)
+            else:
+                parts = [self._full_model_states(group, layers) for group in ids]
+                states = [torch.cat(rows) for rows in zip(*parts, strict=True)]
+        # Apple GPUs lack float64, which all following computations use.
+        return [rows.to(float64_device(self.device)) for rows in states]
+
+    def _full_model_states(self, ids: Tensor, layers: Sequence[int]) -> list[Tensor]:
+        """Return the states of the transformers model for texts of equal length."""
+        rows = repeat_texts(ids)
+        output = self.model(
+            input_ids=rows,
+            attention_mask=torch.ones_like(rows),
+            output_hidden_states=True,
+            return_dict=True,
+        )
         states = getattr(output, "hidden_states", None) or ()
         if len(states) != self.checkpoint.states:
             raise ValueError(
@@ -92,9 +105,7 @@ class Encoder:
                 f"configuration implies {self.checkpoint.states}; "
                 f"{self.checkpoint.architecture.remedy}"
             )
-        # Apple GPUs lack float64, which all following computations use.
-        on_apple = self.device.type == "mps"
-        return tuple(rows[: len(ids)].cpu() if on_apple else rows[: len(ids)] for rows in states)
+        return [states[layer][: len(ids)].flatten(0, 1) for layer in layers]
 
 
 class BaryScorer(EncodingScorer):
@@ -152,7 +163,10 @@ class BaryScorer(EncodingScorer):
     def load(self, checkpoint: Checkpoint, settings: BaryScoreSettings) -> Encoder:
         """Load the encoder; a missing pooler is accepted, because no state depends on it."""
         model = load_weights(checkpoint, settings.dtype, settings.device, optional="pooler")
-        return Encoder(deterministic_linear(model), checkpoint, model.device)
+        device, encoder = model.device, fast_encoder(model)
+        if encoder is None or len(encoder.layers) + 1 != checkpoint.states:
+            return Encoder(deterministic_linear(model), checkpoint, device)
+        return Encoder(deterministic_linear(encoder), checkpoint, device)
 
     def check(
         self, pairs: Pairs, settings: BaryScoreSettings, statistics: CorpusStatistics
@@ -195,18 +209,23 @@ class BaryScorer(EncodingScorer):
         lengths = [len(window.ids) for _, window in pieces]
         most_tokens = TOKENS_PER_BATCH.get(model.device.type, TOKENS_PER_BATCH["cpu"])
         tokens_encoded = 0
-        for indices in equal_length_batches(lengths, rows, most_tokens):
-            batch = [pieces[index] for index in indices]
-            tokens = torch.from_numpy(np.stack([window.ids for _, window in batch]))
-            means = mean_states(model.states(tokens), layers).cpu()
+        for groups in packed_batches(lengths, rows, most_tokens):
+            tokens = [
+                torch.from_numpy(np.stack([pieces[index][1].ids for index in group]))
+                for group in groups
+            ]
+            means = mean_states(model.states(tokens, layers)).cpu()
             if not means.isfinite().all():
                 raise non_finite_error("states", settings.dtype)
-            for mean, (ids, window) in zip(means, batch, strict=True):
+            indices = [index for group in groups for index in group]
+            parts = means.split([lengths[index] for index in indices])
+            for mean, index in zip(parts, indices, strict=True):
+                ids, window = pieces[index]
                 if ids not in encodings:
-                    shape = len(tokens_with_points(missing[ids].text)), means.shape[-1]
+                    shape = len(tokens_with_points(missing[ids].text)), mean.shape[1]
                     encodings[ids] = torch.empty(shape, dtype=torch.float64, device="cpu")
                 encodings[ids][window.indices] = mean[window.positions]
-            tokens_encoded += tokens.numel()
+            tokens_encoded += len(means)
             progress(tokens_encoded / sum(lengths))
         for ids in missing:
             self.models.cache.put((ids, limit, layers), encodings[ids])
@@ -305,7 +324,7 @@ def tokens_with_points(text: TokenizedText) -> np.ndarray:
     return text.tokens if text.maskable.any() else text.ids
 
 
-def mean_states(hidden: Sequence[Tensor], layers: Sequence[int]) -> Tensor:
-    """Return the mean of the normalised states over layers, float64 [texts, tokens, hidden]."""
-    units = (torch.nn.functional.normalize(hidden[i].double(), dim=-1) for i in layers)
-    return functools.reduce(torch.add, units) / len(layers)
+def mean_states(states: Sequence[Tensor]) -> Tensor:
+    """Return the mean of the normalised states of layers, float64 [rows, hidden]."""
+    units = (torch.nn.functional.normalize(rows.double(), dim=-1) for rows in states)
+    return functools.reduce(torch.add, units) / len(states)

@@ -23,6 +23,7 @@ PROBED_ROWS = (1, 2, 3, 7, 11, 15, 16, 24, 48, 57, 64, 100, 128, 160, 192, 256)
 PROBE_FLOPS = 6e9  # maximum per shape; large shapes such as a vocabulary head get fewer rows
 FEW = 16  # rows; padding to this number is cheap
 BLOCK = 64  # rows
+COLUMNS = 2048  # outputs per product; a product for a whole vocabulary would not fit the caches
 SHIFT = 7  # rows by which a block is moved in the probe
 
 
@@ -129,8 +130,14 @@ class DeterministicLinear(nn.Linear):
 
     def forward(self, input: Tensor) -> Tensor:
         """Return the layer's output, [..., in] -> [..., out]."""
-        rows = row_rule(self.weight).apply(super().forward, input.flatten(0, -2))
-        return rows.view(*input.shape[:-1], -1)
+        rows = input.flatten(0, -2)
+        output = rows.new_empty(len(rows), self.out_features)
+        bias = output.new_zeros(self.out_features) if self.bias is None else self.bias
+        parts = [torch.split(tensor, COLUMNS) for tensor in (self.weight, bias, output.t())]
+        for weight, shift, columns in zip(*parts, strict=True):
+            product = functools.partial(F.linear, weight=weight, bias=shift)
+            columns.t().copy_(row_rule(weight).apply(product, rows))
+        return output.view(*input.shape[:-1], -1)
 
 
 def deterministic_linear(model: nn.Module) -> nn.Module:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -12,6 +12,7 @@ SLICE = 1000  # texts tokenized at a time
 # Maximum tokens per forward pass by device type, for batch_size="auto".
 TOKENS_PER_BATCH = {"cpu": 4096, "cuda": 65_536}
 
+Group = TypeVar("Group")
 Progress = Callable[[float], object]  # called with the completed fraction
 
 
@@ -84,6 +85,42 @@ def equal_length_batches(
         size = rows or max(1, most_tokens // length)
         for start in range(0, len(group), size):
             yield group[start : start + size]
+
+
+def pack(
+    groups: Iterable[Group], cost: Callable[[Group], float], limit: float
+) -> Iterator[list[Group]]:
+    """Yield lists of consecutive groups whose costs sum to at most `limit`, if there are several.
+
+    >>> list(pack([3, 1, 1, 5], cost=float, limit=4))
+    [[3, 1], [1], [5]]
+    """
+    packed: list[Group] = []
+    room = limit
+    for group in groups:
+        if packed and cost(group) > room:
+            yield packed
+            packed, room = [], limit
+        packed.append(group)
+        room -= cost(group)
+    if packed:
+        yield packed
+
+
+def packed_batches(
+    lengths: Sequence[int], rows: int | None, most_tokens: int
+) -> Iterator[list[list[int]]]:
+    """Yield batches that consist of groups of texts of equal length, longest first.
+
+    A batch has at most `rows` texts, or at most `most_tokens` tokens if `rows` is None.
+
+    >>> list(packed_batches([2, 3, 2], None, 8))
+    [[[1], [0, 2]]]
+    """
+    groups = equal_length_batches(lengths, rows, most_tokens)
+    return pack(
+        groups, lambda group: len(group) * (1 if rows else lengths[group[0]]), rows or most_tokens
+    )
 
 
 def find_template(tokenizer: Any) -> Template:

@@ -6,6 +6,7 @@ identical regardless of batches and other texts.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -23,16 +24,18 @@ from infolm_metric.core.tokenization import (
     Template,
     TokenizedText,
     device_limit,
+    pack,
     windows,
 )
-from infolm_metric.infolm.encoders import LOGITS_PER_BATCH, MaskedLM
+from infolm_metric.infolm.masked_lm import MaskedLM
 from infolm_metric.infolm.settings import InfoLMSettings
 
 Key = tuple[bytes, bytes]
 
-# Logits converted to float64 per step, by device type. On a CPU they should fit into the caches.
+# Logits aggregated per step, by device type. On a CPU they should fit into the caches.
 ELEMENTS = {"cpu": 1 << 20, "cuda": 1 << 26}
-REPRESENTABLE = 700.0  # exp(-700) is still a normal float64
+# Largest x for which exp(-x) is a normal number.
+REPRESENTABLE = {torch.float32: 87.0, torch.float64: 700.0}
 
 
 def distributions(
@@ -85,7 +88,7 @@ def predictions(
     Shapes: int64 [positions], float64 [positions, weightings] and [positions, vocab]. The texts of
     a group have equal tokens and different weights. The positions of a group are in order.
     """
-    template, size = model.checkpoint.template, model.checkpoint.size
+    template = model.checkpoint.template
     limit = model.checkpoint.text_limit(settings.max_length)
     pieces: list[MaskedWindow] = []
     for index, group in enumerate(groups):
@@ -93,14 +96,25 @@ def predictions(
         masks = settings.masks_per_pass
         pieces += split(index, group[0].text, log_weights, template, limit, masks)
     rows = None if settings.batch_size == "auto" else int(settings.batch_size)
-    for batch in batches(pieces, template.mask, rows, size, model.device.type):
-        owner = batch.texts.repeat_interleave(batch.positions.shape[1])
-        weights = batch.log_weights.flatten(0, 1)
-        start = 0
-        for logits in model.logits(batch.ids, batch.positions):
-            part = slice(start, start + len(logits))
-            yield owner[part], weights[part], logits
-            start += len(logits)
+    device = model.device.type
+    most_tokens = device_limit(TOKENS_PER_BATCH, device)
+
+    def cost(part: Batch) -> int:
+        return len(part.ids) if rows else part.ids.numel()
+
+    parts = batches(pieces, template.mask, rows, device)
+    for _, same_weightings in itertools.groupby(parts, lambda part: part.log_weights.shape[-1]):
+        for batch in pack(same_weightings, cost, rows or most_tokens):
+            owner = torch.cat(
+                [part.texts.repeat_interleave(part.positions.shape[1]) for part in batch]
+            )
+            weights = torch.cat([part.log_weights.flatten(0, 1) for part in batch])
+            ids, positions = [part.ids for part in batch], [part.positions for part in batch]
+            start = 0
+            for logits in model.logits(ids, positions):
+                selected = slice(start, start + len(logits))
+                yield owner[selected], weights[selected], logits
+                start += len(logits)
 
 
 # Masked contexts.
@@ -169,23 +183,21 @@ def batches(
     pieces: Sequence[MaskedWindow],
     mask: int,
     contexts_per_batch: int | None,
-    vocabulary: int,
     device: str,
 ) -> Iterator[Batch]:
     """Yield batches of masked contexts of equal length, longest first; no padding.
 
-    If `contexts_per_batch` is None, `TOKENS_PER_BATCH` and `LOGITS_PER_BATCH` limit the size.
+    If `contexts_per_batch` is None, `TOKENS_PER_BATCH` limits the size.
     """
-    groups: dict[tuple[int, ...], list[MaskedWindow]] = {}
+    groups: dict[tuple[int, int, int, bool], list[MaskedWindow]] = {}
     for window in pieces:
-        key = (len(window.ids), *window.log_weights.shape[1:], window.masked)
+        _, masks, weightings = window.log_weights.shape
+        key = weightings, len(window.ids), masks, window.masked
         groups.setdefault(key, []).append(window)
     most_tokens = device_limit(TOKENS_PER_BATCH, device)
-    most_logits = device_limit(LOGITS_PER_BATCH, device)
     for key in sorted(groups, reverse=True):
-        group, (length, masks, _, masked) = groups[key], key
-        most_contexts = min(most_tokens // length, most_logits // (vocabulary * masks))
-        size = contexts_per_batch or max(1, most_contexts)
+        group, (_, length, _, masked) = groups[key], key
+        size = contexts_per_batch or max(1, most_tokens // length)
         counts = [len(window.positions) for window in group]
         rows = torch.from_numpy(np.stack([window.ids for window in group]))
         owner = torch.from_numpy(np.repeat(np.arange(len(group)), counts))
@@ -216,8 +228,9 @@ def log_predictions(logits: Tensor, temperature: float) -> Tensor:
 class Accumulator:
     """Weighted sums of softmax(logits / T) over the positions of texts.
 
-    Probabilities are summed directly; positions that would underflow float64 are accumulated in log
-    space. This choice depends on the position only.
+    Probabilities are float32 for positions at which all of them are representable, otherwise
+    float64; positions that would underflow float64 are accumulated in log space. This choice
+    depends on the position only. Normalisers and sums are float64.
     """
 
     temperatures: tuple[float, ...]
@@ -244,9 +257,7 @@ class Accumulator:
         step = max(1, device_limit(ELEMENTS, logits.device.type) // vocab)
         for start in range(0, len(logits), step):
             part = slice(start, start + step)
-            rows = logits[part].double()
-            rows -= rows.amax(-1, keepdim=True)
-            far = self._add_rows(rows, log_weights[part], owner[part], sums)
+            far = self._add_rows(logits[part], log_weights[part], owner[part], sums)
             for position, weighting, number in far.nonzero().tolist():
                 row, variant = start + position, (weighting, number)
                 log_p = log_predictions(logits[row], self.temperatures[number])
@@ -259,17 +270,24 @@ class Accumulator:
     def _add_rows(self, rows: Tensor, log_weights: Tensor, owner: Tensor, sums: Tensor) -> Tensor:
         """Add positions to `sums` [texts, weightings, temperatures, vocab] unless they underflow.
 
-        `rows` [positions, vocab] have a maximum of 0 and are overwritten. Returns the mask of
-        skipped positions, bool [positions, weightings, temperatures].
+        `rows` are logits [positions, vocab]. Returns the mask of skipped positions, bool
+        [positions, weightings, temperatures].
         """
-        reach = -rows.amin(-1, keepdim=True)
-        weighted = log_weights > -torch.inf
-        masks = []
+        rows = rows.float()
+        high = rows.amax(-1, keepdim=True)
+        distances = (high - rows.amin(-1, keepdim=True)).double()
+        weighted, masks = log_weights > -torch.inf, []
         for number, temperature in enumerate(self.temperatures):
-            last = number == len(self.temperatures) - 1
-            likelihoods = (rows.div_(temperature) if last else rows.div(temperature)).exp_()
+            reach = distances / temperature
+            # The smallest probability is at least exp(-reach) / vocab.
+            wide = (reach + math.log(rows.shape[-1]) >= REPRESENTABLE[torch.float32]).flatten()
+            scaled = rows if temperature == 1.0 else (rows - high) / temperature
+            likelihoods = torch.softmax(scaled, -1).double()
+            if wide.any():
+                scaled = (rows[wide].double() - high[wide]) / temperature
+                likelihoods[wide] = torch.softmax(scaled, -1)
             totals = likelihoods.sum(-1, keepdim=True)
-            far = (reach / temperature - log_weights >= REPRESENTABLE) & weighted
+            far = (reach - log_weights >= REPRESENTABLE[torch.float64]) & weighted
             weights = torch.where(far, 0.0, log_weights.exp() / totals)
             multiply = likelihoods.mul_ if weights.shape[1] == 1 else likelihoods.mul
             for weighting, weight in enumerate(weights.unbind(1)):

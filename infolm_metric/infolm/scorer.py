@@ -24,8 +24,8 @@ from infolm_metric.infolm.distributions import (
     log_predictions,
     predictions,
 )
-from infolm_metric.infolm.encoders import ARCHITECTURE, load_masked_lm
 from infolm_metric.infolm.explanation import Explanation, TextView, explain_score
+from infolm_metric.infolm.masked_lm import ARCHITECTURE, load_masked_lm
 from infolm_metric.infolm.measures import MeasureSpec
 from infolm_metric.infolm.settings import InfoLMSettings
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -21,6 +23,7 @@ from infolm_metric.core.determinism import (
     deterministic_linear,
     repeat_texts,
 )
+from infolm_metric.core.encoders import FastEncoder, fast_encoder
 from infolm_metric.core.models import (
     Architecture,
     Checkpoint,
@@ -30,7 +33,7 @@ from infolm_metric.core.models import (
 )
 from infolm_metric.core.results import user_stacklevel
 from infolm_metric.core.settings import BUNDLED_FOLDER
-from infolm_metric.core.tokenization import equal_length_batches
+from infolm_metric.core.tokenization import packed_batches
 from infolm_metric.menli.settings import Labels, MENLISettings
 
 ARCHITECTURE = Architecture(
@@ -50,6 +53,21 @@ PROBES = (
 )
 # Tokens per forward pass with batch_size="auto", by device type.
 TOKENS_PER_BATCH = {"cpu": 4096, "cuda": 65_536}
+
+
+# The classifier in the transformers model of each family with a fast encoder; its input is the
+# states of the first token, [pairs, 1, hidden].
+CLASSIFIERS: dict[str, Callable[[Any], nn.Module]] = {
+    "bert": lambda model: nn.Sequential(model.bert.pooler, model.classifier),
+    "roberta": attrgetter("classifier"),
+    "xlm-roberta": attrgetter("classifier"),
+    "electra": attrgetter("classifier"),
+    "distilbert": lambda model: nn.Sequential(model.pre_classifier, nn.ReLU(), model.classifier),
+    "albert": lambda model: nn.Sequential(
+        model.albert.pooler, model.albert.pooler_activation, model.classifier
+    ),
+    "mpnet": attrgetter("classifier"),
+}
 
 
 @dataclass(frozen=True)
@@ -82,7 +100,8 @@ def join_pairs(
 class NLIModel:
     """A loaded NLI model in evaluation mode."""
 
-    model: nn.Module
+    model: Any  # the classifier or, for families without a fast encoder, the transformers model
+    encoder: FastEncoder | None
     checkpoint: Checkpoint
     device: torch.device
 
@@ -111,13 +130,14 @@ class NLIModel:
         count = 0
         for group in groups.values():
             lengths = [len(pairs[index].ids) for index in group]
-            for places in equal_length_batches(lengths, rows, most_tokens):
-                indices = [group[place] for place in places]
+            for batch in packed_batches(lengths, rows, most_tokens):
+                parts = [[group[place] for place in places] for places in batch]
+                indices = [index for part in parts for index in part]
+                outputs_of = self._outputs([[pairs[index] for index in part] for part in parts])
                 # Apple GPUs lack float64, so the logits are moved to the CPU first.
-                logits = self._logits([pairs[index] for index in indices]).float().cpu().double()
+                logits = outputs_of.float().cpu().double()
                 if not logits.isfinite().all():
-                    dtype = str(self.model.dtype).removeprefix("torch.")
-                    raise non_finite_error("outputs", dtype)
+                    raise non_finite_error("outputs", str(outputs_of.dtype).removeprefix("torch."))
                 for column, output in enumerate(outputs):
                     if output is not None:
                         probabilities[indices, column] = logits.softmax(-1)[:, output]
@@ -125,19 +145,32 @@ class NLIModel:
                 progress(count)
         return probabilities
 
-    def _logits(self, batch: Sequence[JoinedPair]) -> Tensor:
-        """Return the outputs for pairs of equal length, [pairs, labels]."""
-        inputs: dict[str, list[Any]] = {"input_ids": [pair.ids for pair in batch]}
-        if batch[0].token_types is not None:
-            inputs["token_type_ids"] = [pair.token_types for pair in batch]
-        tensors = {
-            name: repeat_texts(torch.from_numpy(np.asarray(values, dtype=np.int64))).to(self.device)
-            for name, values in inputs.items()
-        }
-        mask = torch.ones_like(tensors["input_ids"])
+    def _outputs(self, groups: Sequence[Sequence[JoinedPair]]) -> Tensor:
+        """Return the outputs for groups of pairs of equal length, [pairs, labels]."""
+        ids = [self._tensor([pair.ids for pair in group]) for group in groups]
+        token_types = None
+        if groups[0][0].token_types is not None:
+            token_types = [self._tensor([pair.token_types for pair in group]) for group in groups]
         with deterministic_inference(self.device):
-            logits: Tensor = self.model(**tensors, attention_mask=mask, return_dict=True).logits
-        return logits[: len(batch)]
+            if self.encoder is None:
+                types = itertools.repeat(None) if token_types is None else token_types
+                return torch.cat(list(map(self._full_model_outputs, ids, types)))
+            first = [torch.zeros_like(group[:, :1]) for group in ids]
+            states = self.encoder.states_at(ids, first, token_types)
+            outputs: Tensor = self.model(states[:, None])
+            return outputs.flatten(0, -2)
+
+    def _tensor(self, rows: Sequence[Any]) -> Tensor:
+        return torch.from_numpy(np.asarray(rows, dtype=np.int64)).to(self.device)
+
+    def _full_model_outputs(self, ids: Tensor, token_types: Tensor | None) -> Tensor:
+        """Return the outputs of the transformers model for pairs of equal length."""
+        inputs = {"input_ids": ids, "attention_mask": torch.ones_like(ids)}
+        if token_types is not None:
+            inputs["token_type_ids"] = token_types
+        inputs = {name: repeat_texts(rows) for name, rows in inputs.items()}
+        outputs: Tensor = self.model(**inputs, return_dict=True).logits
+        return outputs[: len(ids)]
 
 
 def load_nli(checkpoint: Checkpoint, settings: MENLISettings, labels: Labels) -> NLIModel:
@@ -151,7 +184,9 @@ def load_nli(checkpoint: Checkpoint, settings: MENLISettings, labels: Labels) ->
         ValueError: a part of the model, such as the classifier, is not in the checkpoint.
     """
     model = load_weights(checkpoint, settings.dtype, settings.device)
-    nli = NLIModel(deterministic_linear(model), checkpoint, model.device)
+    device, encoder = model.device, fast_encoder(model)
+    module = model if encoder is None else CLASSIFIERS[model.config.model_type](model)
+    nli = NLIModel(deterministic_linear(module), encoder, checkpoint, device)
     _probe(nli, labels)
     return nli
 

@@ -168,9 +168,9 @@ def test_the_closed_form_is_at_least_as_good_as_the_authors_barycentres(literal)
 def test_overflowing_states_are_rejected_with_a_remedy(tiny_bert):
     options = {"layers": 2, "idf": False, "dtype": "float16", "reuse_memory": 0}
     scorer = BaryScorer(model_name_or_path=tiny_bert, **options)
-    encoder_layers = scorer.models.model(scorer.settings).model.encoder.layer
+    encoder_layers = scorer.models.model(scorer.settings).model.layers
     with torch.inference_mode():
-        encoder_layers[-1].output.dense.weight.fill_(6e4)
+        encoder_layers[-1].output.weight.fill_(6e4)
     with pytest.raises(ValueError, match="not finite with dtype=.float16.; use"):
         scorer.score([""], ["a"])
 
@@ -197,7 +197,7 @@ def test_each_token_gets_its_states_from_the_nearest_window(scorer):
     for position in range(len(ids)):
         start = min(starts, key=lambda s: (abs(s + (width - 1) / 2 - position), s))
         window = [*template.prefix, *ids[start : start + width], *template.suffix]
-        states = model.states(torch.tensor([window]))[2][0]
+        (states,) = model.states([torch.tensor([window])], [2])
         expected = torch.nn.functional.normalize(states[1 + position - start].double(), dim=0)
         torch.testing.assert_close(points[position], expected, atol=1e-6, rtol=0)
 
@@ -228,8 +228,8 @@ def test_models_with_missing_layers_are_rejected(tiny_bert, tmp_path):
         BaryScorer(model_name_or_path=deeper, layers=2).score(["a"], ["b"])
 
 
-def test_models_that_return_no_hidden_states_are_rejected(tiny_bert, monkeypatch):
-    scorer = BaryScorer(model_name_or_path=tiny_bert, layers=2)
+def test_models_that_return_no_hidden_states_are_rejected(tiny_models, monkeypatch):
+    scorer = BaryScorer(model_name_or_path=tiny_models("deberta-v2"), layers=2)
     model = scorer.models.model(scorer.settings).model
     monkeypatch.setattr(model, "forward", lambda **inputs: object())
     with pytest.raises(ValueError, match="returned 0 hidden states, but .* implies 3"):

@@ -62,19 +62,13 @@ def test_automatic_batches_hold_as_many_tokens_as_the_device_allows(monkeypatch)
     masks = np.arange(9)[:, None], np.zeros((9, 1, 1))
     windows = [distributions.MaskedWindow(i, np.full(9, 50 + i), *masks) for i in range(4)]
     for device, largest in (("cpu", 4), ("cuda", 10), ("mps", 4)):
-        sizes = [len(batch.ids) for batch in batches(windows, MASK, None, 10, device)]
+        sizes = [len(batch.ids) for batch in batches(windows, MASK, None, device)]
         assert sizes[:-1] == [largest] * (len(sizes) - 1) and sum(sizes) == 36
 
 
-def test_automatic_batches_limit_the_memory_of_the_logits():
-    most = distributions.LOGITS_PER_BATCH["cpu"]
-    vocabulary = most // 5
-    (window,) = split(0, make_text([10] * 23), np.zeros((23, 1)), BERT, None)
-    sizes = [len(batch.ids) for batch in batches([window], MASK, None, vocabulary, "cpu")]
-    assert sizes == [5, 5, 5, 5, 3]
-    # A single context is always allowed, regardless of its size.
+def test_a_context_longer_than_a_batch_is_encoded_alone():
     (long,) = split(0, make_text([10] * 9000), np.zeros((9000, 1)), BERT, None)
-    first = next(batches([long], MASK, None, 10 * most, "cpu"))
+    first = next(batches([long], MASK, None, "cpu"))
     assert first.ids.shape == (1, 9002)
 
 
@@ -127,7 +121,7 @@ def test_a_distribution_is_the_weighted_mean_of_the_predictions(temperature):
     parts = zip(logits.split(sizes), log_weights.split(sizes), log_p[:, :, 0], strict=True)
     for rows, weightings, mixtures in parts:
         expected = [literal_mixture(rows, weights, temperature) for weights in weightings.T]
-        torch.testing.assert_close(mixtures, torch.stack(expected), rtol=1e-12, atol=1e-12)
+        torch.testing.assert_close(mixtures, torch.stack(expected), rtol=1e-6, atol=1e-6)
 
 
 def test_low_temperatures_do_not_underflow():
@@ -190,9 +184,9 @@ def test_direct_and_log_space_sums_agree_for_every_block_size(elements, scale, m
     sizes = [3, 1, 5, 2]
     logits, log_weights = contexts(sizes, scale=scale)
     quick = aggregate(logits, log_weights, sizes, [2.0])
-    monkeypatch.setattr(distributions, "REPRESENTABLE", 0.0)
+    monkeypatch.setattr(distributions, "REPRESENTABLE", {torch.float32: 0, torch.float64: 0})
     careful = aggregate(logits, log_weights, sizes, [2.0])
-    torch.testing.assert_close(quick, careful, rtol=1e-12, atol=1e-12)
+    torch.testing.assert_close(quick, careful, rtol=1e-6, atol=1e-6)
 
 
 def test_a_distribution_does_not_keep_its_batch_alive():

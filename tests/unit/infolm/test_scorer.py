@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from transformers import AutoModelForMaskedLM
 
 from infolm_metric import IDF, InfoLMScorer
-from infolm_metric.infolm import encoders
+from infolm_metric.infolm import masked_lm
 from infolm_metric.infolm.measures import MEASURES, SYMMETRIZATIONS
 from tests.counted_contexts import count_contexts
 from tests.model_families import FAMILIES
@@ -151,8 +151,9 @@ def test_each_masked_context_is_encoded_once_without_padding_in_full_batches(
         expected += [tuple(ids) for ids, *_ in weighted or positions]
     assert sorted(contexts) == sorted(expected)
     equal_lengths = Counter(map(len, expected)).values()
-    assert size == "auto" or len(sizes) == sum(math.ceil(count / size) for count in equal_lengths)
-    assert max(sizes) <= (max(equal_lengths) if size == "auto" else size)
+    if size != "auto":
+        most_batches = sum(math.ceil(count / size) for count in equal_lengths)
+        assert max(sizes) <= size and len(sizes) <= most_batches
     for text, log_p in zip(texts, distributions, strict=True):
         exact = literal.log_distribution(text, weights=weights, **cut)
         torch.testing.assert_close(log_p, exact, rtol=0, atol=1e-4)
@@ -249,7 +250,7 @@ def test_without_masks_texts_are_encoded_once_and_batch_invariant(scorer, monkey
     for size in (1, 3, 64):
         assert torch.equal(scorer.distributions(texts, batch_size=size, **options), together)
     # Scores do not depend on the number of positions per pass of the head either.
-    monkeypatch.setattr(encoders, "LOGITS_PER_BATCH", {"cpu": 5 * together.shape[1]})
+    monkeypatch.setattr(masked_lm, "LOGITS_PER_BATCH", {"cpu": 5 * together.shape[1]})
     assert torch.equal(scorer.distributions(texts, **options), together)
 
 

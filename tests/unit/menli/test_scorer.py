@@ -276,7 +276,7 @@ def test_a_model_that_contradicts_its_labels_triggers_a_single_warning(folder):
 
 def test_overflowing_outputs_are_rejected_with_a_remedy(scorer):
     half = MENLIScorer(scorer.settings, dtype="float16", reuse_memory=0)
-    for parameter in half.models.model(half.settings).model.classifier.parameters():
+    for parameter in half.models.model(half.settings).model.parameters():
         parameter.data.fill_(6e4)
     with pytest.raises(ValueError, match="not finite with dtype='float16'; use"):
         half.score(["a cat"], ["a dog"])

@@ -1,0 +1,324 @@
+"""Transformer encoders for texts without padding.
+
+`FastEncoder` returns the same states as the transformers model, whose weights it uses. It applies
+linear layers and norms to all texts of a batch together, and attention to texts of equal length.
+Model families without an entry in `FAMILIES` use the transformers model itself.
+
+A batch is a list of groups, int64 [texts, tokens] each; the texts of a group have equal lengths.
+States are [rows, hidden], with the tokens of all texts in order.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from operator import attrgetter
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from infolm_metric.core.determinism import row_rule
+
+# Up to this length, batched matrix products are faster than fused attention on a CPU.
+SHORT = 128
+
+Groups = Sequence[Tensor]
+
+
+def fast_encoder(model: Any) -> FastEncoder | None:
+    """Return a fast encoder with the weights of a transformers model, or None for other families.
+
+    The model cannot be used afterwards, except for its heads.
+    """
+    family = FAMILIES.get(model.config.model_type)
+    if family is None or getattr(model.config, "is_decoder", False):
+        return None
+    return FastEncoder(model, family)
+
+
+class FastEncoder(nn.Module):
+    """A transformer encoder that computes only the states that are needed."""
+
+    def __init__(self, model: Any, family: Family) -> None:
+        super().__init__()
+        base = model.base_model
+        encoder = getattr(base, family.encoder_attribute)
+        modules = family.layers(encoder, model.config)
+        paths = family.layer_attributes.items()
+        layers = {  # a layer used at several depths is converted once
+            module: Layer(**{name: attrgetter(path)(module) for name, path in paths})
+            for module in dict.fromkeys(modules)
+        }
+        self.embeddings = base.embeddings
+        self.layers: Any = nn.ModuleList(layers[module] for module in modules)
+        self.embedding_projection = family.embedding_projection(base)
+        self.position_bias: Any = family.position_bias(encoder)
+        self.workspace: dict[str, Tensor] = {}
+        self.eval()
+
+    def states(
+        self, ids: Groups, layers: Sequence[int], token_types: Groups | None = None
+    ) -> list[Tensor]:
+        """Return the states of layers, [rows, hidden] each; 0 is the embeddings."""
+        if token_types is None:
+            embeddings = [self.embeddings(group) for group in ids]
+        else:
+            inputs = zip(ids, token_types, strict=True)
+            embeddings = [self.embeddings(group, token_type_ids=types) for group, types in inputs]
+        states = torch.cat([rows.flatten(0, 1) for rows in embeddings])
+        if self.embedding_projection is not None:
+            states = self.embedding_projection(states)
+        biases, kept = self._biases(ids), {0: states}
+        for number, layer in enumerate(self.layers[: max(layers)], start=1):
+            states = self._finish(layer, self._attend(layer, states, ids, biases), states)
+            if number in layers:
+                kept[number] = states
+        return [kept[number] for number in layers]
+
+    def states_at(
+        self, ids: Groups, positions: Groups, token_types: Groups | None = None
+    ) -> Tensor:
+        """Return the last states at positions only, [rows, hidden].
+
+        `positions` are int64 [texts, positions] for each group.
+        """
+        (states,) = self.states(ids, [len(self.layers) - 1], token_types)
+        layer, selected = self.layers[-1], states[_row_numbers(ids, positions)]
+        attention = self._attend(layer, states, ids, self._biases(ids), selected, positions)
+        return self._finish(layer, attention, selected)
+
+    def _biases(self, ids: Groups) -> list[Tensor | None]:
+        """Return the bias of the attention scores of each group, [1, heads, tokens, tokens]."""
+        if self.position_bias is None:
+            return [None] * len(ids)
+        return [self.position_bias.compute_position_bias(group[:1]) for group in ids]
+
+    def _attend(
+        self,
+        layer: Any,
+        states: Tensor,
+        ids: Groups,
+        biases: Sequence[Tensor | None],
+        selected: Tensor | None = None,
+        positions: Groups | None = None,
+    ) -> Tensor:
+        """Return attention before its output projection, from all states or those at `positions`.
+
+        Shape [rows, hidden], as `selected`, the states at `positions`.
+        """
+        sources = states if selected is None else selected
+        places = ids if positions is None else positions
+        hidden, weight, shift = states.shape[1], layer.qkv_weight, layer.qkv_bias
+        query = self._project("query", sources, weight[:hidden], shift[:hidden])
+        rest = self._project("rest", states, weight[hidden:], shift[hidden:])
+        output = self._scratch("attention", sources, *sources.shape)
+        parts = zip(
+            *(torch.split(rows, _sizes(places)) for rows in (query, output)),
+            torch.split(rest, _sizes(ids)),
+            places,
+            ids,
+            biases,
+            strict=True,
+        )
+        for queries, out, rest_rows, at, group, bias in parts:
+            # [texts, heads, tokens, width] each
+            q = queries.view(*at.shape, layer.heads, -1).transpose(1, 2)
+            k, v = rest_rows.view(*group.shape, 2, layer.heads, -1).permute(2, 0, 3, 1, 4)
+            if positions is not None and bias is not None:
+                bias = bias[0][:, at].transpose(0, 1)
+            on_cpu = q.device.type == "cpu" and q.dtype == torch.float32
+            if positions is None and not (on_cpu and group.shape[1] <= SHORT):
+                mixed = F.scaled_dot_product_attention(q, k, v, attn_mask=bias)
+            else:
+                mixed = self._mix(q, k, v, bias)
+            out.view(*at.shape, layer.heads, -1).copy_(mixed.transpose(1, 2))
+        return output
+
+    def _mix(self, query: Tensor, key: Tensor, value: Tensor, bias: Tensor | None) -> Tensor:
+        """Return the attention of texts of equal length, [texts, heads, queries, width].
+
+        Uses explicit products on contiguous memory, because for few queries neither fused attention
+        nor products of views are batch-invariant.
+        """
+        q, k, v = (
+            self._scratch(name, part, *part.shape).copy_(part).flatten(0, 1)
+            for name, part in (("q", query), ("k", key), ("v", value))
+        )
+        scores = self._scratch("scores", q, len(q), q.shape[1], k.shape[1])
+        scale = 1 / math.sqrt(q.shape[2])
+        torch.baddbmm(scores, q, k.transpose(1, 2), beta=0, alpha=scale, out=scores)
+        if bias is not None:
+            scores.view(*query.shape[:3], -1).add_(bias)
+        torch.softmax(scores, -1, out=scores)
+        return torch.bmm(scores, v, out=self._scratch("mixed", q, *q.shape)).view(query.shape)
+
+    def _finish(self, layer: Any, attention: Tensor, states: Tensor) -> Tensor:
+        """Apply the output projection and the feed-forward block, with residuals and norms."""
+        projection = layer.attention_output
+        attention = self._project("output", attention, projection.weight, projection.bias)
+        states = layer.attention_norm(attention.add_(states))
+        intermediate = layer.intermediate
+        inner = self._project("inner", states, intermediate.weight, intermediate.bias)
+        gelu = getattr(layer.activation, "act", layer.activation) is F.gelu
+        inner = torch.ops.aten.gelu_(inner) if gelu else layer.activation(inner)
+        output = self._project("output", inner, layer.output.weight, layer.output.bias)
+        finished: Tensor = layer.output_norm(output.add_(states))
+        return finished
+
+    def _project(self, name: str, states: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+        """Return states @ weight.T + bias, [rows, in] -> [rows, out], in the buffer `name`."""
+        on_cpu = states.device.type == "cpu"
+        return row_rule(weight).apply(
+            lambda rows: torch.addmm(
+                bias,
+                rows,
+                weight.t(),
+                out=self._scratch(name, rows, len(rows), len(weight)) if on_cpu else None,
+            ),
+            states,
+        )
+
+    def _scratch(self, name: str, like: Tensor, *shape: int) -> Tensor:
+        """Return an uninitialised tensor in the buffer `name`.
+
+        On a CPU, allocating new memory takes longer than the computation.
+        """
+        size = math.prod(shape)
+        buffer = self.workspace.get(name)
+        if buffer is None or len(buffer) < size or buffer.dtype != like.dtype:
+            buffer = self.workspace[name] = torch.empty(size, dtype=like.dtype, device=like.device)
+        return buffer[:size].view(shape)
+
+
+def _sizes(groups: Groups) -> list[int]:
+    return [group.numel() for group in groups]
+
+
+def _row_numbers(ids: Groups, positions: Groups) -> Tensor:
+    """Return the rows of positions in packed states, int64 [positions]."""
+    rows, start = [], 0
+    for group, places in zip(ids, positions, strict=True):
+        texts, tokens = group.shape
+        first = start + tokens * torch.arange(texts, device=group.device)
+        rows.append((first[:, None] + places).flatten())
+        start += group.numel()
+    return torch.cat(rows)
+
+
+class Layer(nn.Module):
+    """A transformer layer with a norm after each block; ALBERT shares layers between depths.
+
+    Keyword arguments are the linear layers query, key, value, attention_output, intermediate and
+    output, the norms attention_norm and output_norm, the activation, and the number of heads.
+    """
+
+    def __init__(self, **modules: Any) -> None:
+        super().__init__()
+        projections = [modules.pop(name) for name in ("query", "key", "value")]
+        if any(type(projection) is not nn.Linear for projection in projections):
+            raise TypeError(f"projections must be nn.Linear, got {projections}")
+        # The three projections are merged: [3 hidden, hidden] and [3 hidden].
+        weight, bias = (
+            torch.cat([getattr(projection, name).detach() for projection in projections])
+            for name in ("weight", "bias")
+        )
+        self.qkv_weight = nn.Parameter(weight, requires_grad=False)
+        self.qkv_bias = nn.Parameter(bias, requires_grad=False)
+        for name, module in modules.items():
+            setattr(self, name, module)
+
+
+@dataclass(frozen=True)
+class Family:
+    """Locations of the modules of a model family in its transformers model.
+
+    `layer_attributes` maps arguments of `Layer` to attribute paths in a layer. `layers` returns the
+    layers by depth. `embedding_projection` returns a projection of the embeddings, if any.
+    `position_bias` returns an encoder whose `compute_position_bias` maps ids [1, tokens] to a bias
+    of the attention scores, [1, heads, tokens, tokens].
+    """
+
+    layer_attributes: dict[str, str]
+    encoder_attribute: str = "encoder"
+    layers: Callable[[Any, Any], Sequence[nn.Module]] = lambda encoder, config: encoder.layer
+    embedding_projection: Callable[[Any], nn.Module | None] = lambda base: None
+    position_bias: Callable[[Any], nn.Module | None] = lambda encoder: None
+
+
+def _albert_layers(encoder: Any, config: Any) -> list[nn.Module]:
+    groups, depth = encoder.albert_layer_groups, config.num_hidden_layers
+    order = [groups[i * len(groups) // depth] for i in range(depth)]
+    return [layer for group in order for layer in group.albert_layers]
+
+
+def _position_bias(encoder: Any) -> nn.Module:
+    """Return the encoder without its layers."""
+    encoder.layer = nn.ModuleList()
+    position_bias: nn.Module = encoder
+    return position_bias
+
+
+def _attention(path: str, names: str) -> dict[str, str]:
+    """Return the attribute paths of the attention projections and the number of heads."""
+    arguments = ("query", "key", "value", "heads")
+    return {key: f"{path}.{name}" for key, name in zip(arguments, names.split(), strict=True)}
+
+
+_FEED_FORWARD = {
+    "intermediate": "intermediate.dense",
+    "activation": "intermediate.intermediate_act_fn",
+    "output": "output.dense",
+    "output_norm": "output.LayerNorm",
+}
+_BERT = {
+    **_attention("attention.self", "query key value num_attention_heads"),
+    "attention_output": "attention.output.dense",
+    "attention_norm": "attention.output.LayerNorm",
+    **_FEED_FORWARD,
+}
+FAMILIES = {
+    "bert": Family(_BERT),
+    "roberta": Family(_BERT),
+    "xlm-roberta": Family(_BERT),
+    "electra": Family(
+        _BERT,
+        embedding_projection=lambda base: getattr(base, "embeddings_project", None),
+    ),
+    "distilbert": Family(
+        {
+            **_attention("attention", "q_lin k_lin v_lin n_heads"),
+            "attention_output": "attention.out_lin",
+            "attention_norm": "sa_layer_norm",
+            "intermediate": "ffn.lin1",
+            "activation": "ffn.activation",
+            "output": "ffn.lin2",
+            "output_norm": "output_layer_norm",
+        },
+        encoder_attribute="transformer",
+    ),
+    "albert": Family(
+        {
+            **_attention("attention", "query key value num_attention_heads"),
+            "attention_output": "attention.dense",
+            "attention_norm": "attention.LayerNorm",
+            "intermediate": "ffn",
+            "activation": "activation",
+            "output": "ffn_output",
+            "output_norm": "full_layer_layer_norm",
+        },
+        layers=_albert_layers,
+        embedding_projection=lambda base: base.encoder.embedding_hidden_mapping_in,
+    ),
+    "mpnet": Family(
+        {
+            **_attention("attention.attn", "q k v num_attention_heads"),
+            "attention_output": "attention.attn.o",
+            "attention_norm": "attention.LayerNorm",
+            **_FEED_FORWARD,
+        },
+        position_bias=_position_bias,
+    ),
+}
