@@ -7,7 +7,7 @@ identical regardless of batches and other texts.
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -29,6 +29,8 @@ from infolm_metric.infolm.encoders import LOGITS_PER_BATCH, MaskedLM
 from infolm_metric.infolm.settings import InfoLMSettings
 
 Key = tuple[bytes, bytes]
+Predictions = Iterator[tuple[Tensor, Tensor, Tensor]]
+Predict = Callable[[Sequence[Sequence[WeightedText]], MaskedLM, InfoLMSettings], Predictions]
 
 # Logits converted to float64 per step, by device type. On a CPU they should fit into the caches.
 ELEMENTS = {"cpu": 1 << 20, "cuda": 1 << 26}
@@ -41,10 +43,12 @@ def distributions(
     settings: InfoLMSettings,
     temperatures: Sequence[float],
     progress: Progress,
+    predict: Predict | None = None,
 ) -> dict[Key, Tensor]:
     """Return log p of each text at each temperature: key -> float64 [temperatures, vocab].
 
-    Texts with equal tokens are encoded once, even if their weights differ.
+    Texts with equal tokens are encoded once, even if their weights differ. `predict` replaces
+    `predictions`, which runs the model.
 
     Raises:
         ValueError: predictions are not finite.
@@ -57,7 +61,7 @@ def distributions(
     groups = list(by_tokens.values())
     total = sum(max(1, int((text.log_weights > -np.inf).sum())) for text in texts)
     sums, masks = Accumulator(tuple(temperatures)), 0
-    for owner, log_weights, logits in predictions(groups, model, settings):
+    for owner, log_weights, logits in (predict or predictions)(groups, model, settings):
         sums.add(logits, log_weights, owner)
         masks += int(log_weights.isfinite().sum())
         progress(masks / total)
@@ -79,7 +83,7 @@ def distributions(
 
 def predictions(
     groups: Sequence[Sequence[WeightedText]], model: MaskedLM, settings: InfoLMSettings
-) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
+) -> Predictions:
     """Yield the group index, log weights and logits of the encoded positions, in parts.
 
     Shapes: int64 [positions], float64 [positions, weightings] and [positions, vocab]. The texts of
