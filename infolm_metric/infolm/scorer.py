@@ -278,10 +278,10 @@ class InfoLMScorer(EncodingScorer):
                 self._view(self.tokenize_and_weight([text], table, settings)[0], settings)
                 for text, table in sides
             ]
-            tokenizer = self.models.checkpoint(settings).tokenizer
+            vocabulary = self.models.checkpoint(settings).vocabulary
         warn(result.counts, self.warning_messages)
         ((score,),) = result.scores.values()
-        return explain_score(views[0], views[1], settings, score, result.signature, tokenizer)
+        return explain_score(views[0], views[1], settings, score, result.signature, vocabulary)
 
     # Implementation.
 

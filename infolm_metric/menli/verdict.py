@@ -19,6 +19,10 @@ LOW, HIGH = 0.23, 0.59
 """Scores below LOW are likely wrong, scores of at least HIGH are likely correct."""
 CORRECT, WRONG = (98, 94), (89, 83)
 """Percentage of verdicts that agree with human verdicts, for EVOUNA and DIVER-QA."""
+THRESHOLDS = (
+    f"likely correct: >= {HIGH}, right in {CORRECT[0]}% and {CORRECT[1]}% of LLM answers from "
+    f"EVOUNA and DIVER-QA; likely wrong: < {LOW}, {WRONG[0]}% and {WRONG[1]}%"
+)
 VERDICTS = ("likely correct", "unclear", "likely wrong")
 
 
@@ -29,6 +33,12 @@ def verdict(score: float) -> str:
     ('likely correct', 'likely wrong')
     """
     return VERDICTS[(score < HIGH) + (score < LOW)]
+
+
+def has_thresholds(scorer: Scorer, signature: Signature) -> bool:
+    """Return True if the thresholds were measured for scores with this signature."""
+    settings = MENLISettings(task="answer", model_name_or_path=BUNDLED)
+    return bool(signature.without(["baseline"]) == scorer.signature(settings))
 
 
 def describe_verdicts(
@@ -42,8 +52,7 @@ def describe_verdicts(
         counts: of texts, tokens and warnings.
         scores: of the answers.
     """
-    settings = MENLISettings(task="answer", model_name_or_path=BUNDLED)
-    if signature.without(["baseline"]) != scorer.signature(settings):
+    if not has_thresholds(scorer, signature):
         return (
             "verdict: none, because thresholds exist only for --task answer with its own settings "
             "and --model bundled in float32"
@@ -55,7 +64,4 @@ def describe_verdicts(
     words = f"verdict: {next(iter(numbers))}"
     if numbers.total() > 1:
         words = "verdicts: " + ", ".join(f"{numbers[name]} {name}" for name in VERDICTS)
-    return (
-        f"{words} (likely correct: >= {HIGH}, right in {CORRECT[0]}% and {CORRECT[1]}% of LLM "
-        f"answers from EVOUNA and DIVER-QA; likely wrong: < {LOW}, {WRONG[0]}% and {WRONG[1]}%)"
-    )
+    return f"{words} ({THRESHOLDS})"

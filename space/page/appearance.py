@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from html import escape
@@ -33,14 +34,17 @@ LEVELS = ("none", "little", "some", "much", "most")
 COLOURS = ("#e2e8f0", "#c7d2fe", "#a5b4fc", "#818cf8", "#6366f1")
 WEIGHT_COLOURS = dict(zip(LEVELS, COLOURS, strict=True))
 INTRODUCTION = """\
-# How close is a text to its reference?
+# InfoLM: how close is a text to its reference?
 InfoLM, BaryScore and MENLI compare two texts with a language model. Try an example, or enter your
-own texts.
-"""
+own texts. [Paper](https://arxiv.org/abs/2112.01589)"""
+if SPACE := os.environ.get("SPACE_ID"):  # set on the Hub, which shows the files of the Space
+    INTRODUCTION += f" · [Code](https://huggingface.co/spaces/{SPACE}/tree/main)"
+
 LOWER = "lower is closer, 0 for identical texts"
-HIGHER = "higher is closer, 1 if each text entails the other"
+HIGHER = "higher is closer, at most 1"
 LOWER_NOTE = "Similar is not correct: a wrong number or a missing “not” barely changes the score."
 HIGHER_NOTE = "The NLI model is small and makes mistakes."
+NO_VERDICT = "No verdict"
 UNKNOWN = (
     "No baseline of unrelated texts is available for these settings, so there is no verdict. "
     "Compare this score only with scores computed with the same settings."
@@ -61,10 +65,8 @@ STYLE = Path(__file__).with_name("style.css")
 class ExplanationView:
     """Explanation of a score by any metric."""
 
-    bound: float  # upper bound of the score, possibly infinite
     details: dict[str, Any]  # "why" in the API
     updates: list[Any]  # one per component that `make` returns
-    verdict: str = ""  # replaces the verdict based on the baseline
 
 
 def number(value: float) -> str:
@@ -127,10 +129,12 @@ def score_card(answer: Any, note: str = "") -> str:
     """Return an HTML card with the verdict, the score on its scale and notes."""
     baseline, readable = answer.baseline, answer.readable
     lines = [HIGHER_NOTE if answer.higher_is_better else LOWER_NOTE] if readable else []
-    if baseline is None:
+    if answer.verdict == NO_VERDICT:
         lines.append(UNKNOWN)
-    elif readable:
+    elif readable and baseline:
         lines.append(unrelated_words(baseline))
+    if readable and answer.special[1]:
+        lines.append(escape(answer.special[1]))
     lines += notes(answer.warnings)
     sense = HIGHER if answer.higher_is_better else LOWER
     return (
@@ -145,20 +149,22 @@ def score_card(answer: Any, note: str = "") -> str:
 
 def _gauge(answer: Any) -> str:
     """Return an HTML bar of the score on a scale that shows the range of unrelated texts."""
-    baseline, bounded = answer.baseline, math.isfinite(answer.view.bound)
+    baseline, (origin, end) = answer.baseline, answer.bounds
     low, high = (baseline.deciles[0], baseline.deciles[-1]) if baseline else (0.0, 0.0)
-    end = answer.view.bound if bounded else 1.25 * max(answer.score, high, 1e-9)
-    start, stop, position = (100 * min(1.0, value / end) for value in (low, high, answer.score))
+    first = f"{origin:.4g}: {'minimum' if answer.higher_is_better else 'identical'}"
+    last = f"{end:.4g}: maximum"
+    if math.isinf(end):
+        end, last = 1.25 * max(answer.score, high, 1e-9), "less similar"
+    values = (low, high, answer.score)
+    start, stop, position = (100 * min(1.0, (v - origin) / (end - origin)) for v in values)
     band = (
         f'<div class="band" style="left:{start:.1f}%;width:{stop - start:.1f}%"></div>'
         f'<span class="band-name" style="left:{start:.1f}%">unrelated texts</span>'
     )
-    first, last = "0: identical", f"{end:.4g}: maximum" if bounded else "less similar"
-    if answer.higher_is_better:
-        first, last = "0: no entailment", "1: mutual entailment"
     return (
-        f'<div class="gauge" role="img" aria-label="{number(answer.score)} on a scale from 0 to '
-        f'{end:.4g}"><div class="bar"><div class="fill" style="width:{position:.2f}%"></div>'
+        f'<div class="gauge" role="img" aria-label="{number(answer.score)} on a scale from '
+        f'{origin:.4g} to {end:.4g}"><div class="bar">'
+        f'<div class="fill" style="width:{position:.2f}%"></div>'
         f'{band if baseline else ""}</div></div><div class="ends"><span>{first}</span>'
         f"<span>{last}</span></div>"
     )

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from typing import Any
 
 import gradio as gr
 
 from .appearance import NEUTRAL, WEIGHT_COLOURS, ExplanationView
-from .components import bar_plot, bars, make_reproduction, table
+from .components import bar_plot, bars, table
 
 PLOTTED_MOVES, LISTED_MOVES = 8, 20
 
@@ -44,7 +43,7 @@ def make() -> list[Any]:
         )
         columns = ["from", "to", "mass", "distance", "of score"]
         moves = table("", columns, ["25%", "24%", "16%", "18%", "17%"])
-        return [*texts, plot, moves, *make_reproduction()]
+        return [*texts, plot, moves]
 
 
 def explain(scorer: Any, candidate: str, reference: str, settings: Any) -> ExplanationView:
@@ -59,7 +58,6 @@ def explain(scorer: Any, candidate: str, reference: str, settings: Any) -> Expla
     for start, end, move in moves:
         shares[f"{start} → {end}"] += move.share / score
     return ExplanationView(
-        bound=math.inf,  # the upper bound, 4, is too far from typical scores to be shown
         details={
             "moves": [
                 {"from": start, "to": end, "mass": m.mass, "distance": m.distance, "share": m.share}

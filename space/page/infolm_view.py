@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from importlib.resources import files
 from typing import Any
@@ -14,7 +15,7 @@ from infolm_metric import IDF, measures
 from infolm_metric.core.idf import tokenizer_fingerprint
 
 from .appearance import CANDIDATE, NEUTRAL, REFERENCE, ExplanationView, number
-from .components import bar_plot, bars, make_reproduction, table
+from .components import bar_plot, bars, table
 
 WORDS = 8  # shown per distribution
 DRIVERS = 12  # vocabulary entries with the largest contributions
@@ -66,7 +67,7 @@ def make() -> list[Any]:
         )
         with gr.Row():
             components += [_line_plot(name) for name in SWEEP_GRIDS]
-        return components + make_reproduction()
+        return components
 
 
 def explain(scorer: Any, candidate: str, reference: str, settings: Any) -> ExplanationView:
@@ -74,12 +75,13 @@ def explain(scorer: Any, candidate: str, reference: str, settings: Any) -> Expla
     metric_settings = scorer.settings.replace(**settings)
     explanation = scorer.explain(candidate, reference, **settings)
     vocabulary, shares = explanation.vocabulary, explanation.shares
-    rarity = _rarity(scorer.tokenizer)
+    rarity = _rarity(scorer)
     texts = [explanation.candidate, explanation.reference]
     guesses = [_words(text.log_distribution, vocabulary, WORDS, rarity) for text in texts]
-    indices = (shares * rarity).topk(DRIVERS).indices.tolist()
-    tokens = {vocabulary[index] for index in indices if shares[index] > 1e-12}
-    drivers = [driver for driver in explanation.top(len(shares)) if driver.token in tokens]
+    indices = (shares * rarity).topk(DRIVERS).indices
+    largest = torch.zeros_like(shares).index_copy(0, indices, shares[indices])
+    top = dataclasses.replace(explanation, shares=largest).top(DRIVERS)
+    drivers = [driver for driver in top if driver.share > 1e-12]
     total = explanation.score or 1.0
     rows = []
     for driver in drivers:
@@ -90,7 +92,6 @@ def explain(scorer: Any, candidate: str, reference: str, settings: Any) -> Expla
     highest = max(100 * probability for words in guesses for _, probability in words)
     sweep = functools.partial(scorer.sweep, [candidate], [reference], **settings)
     return ExplanationView(
-        bound=metric_settings.upper_bound(metric_settings.information_measure),
         details={
             "drivers": [driver._asdict() for driver in drivers],
             "expected_by_candidate": dict(guesses[0]),
@@ -106,11 +107,13 @@ def explain(scorer: Any, candidate: str, reference: str, settings: Any) -> Expla
     )
 
 
-def _rarity(tokenizer: Any) -> torch.Tensor:
+@functools.cache
+def _rarity(scorer: Any) -> torch.Tensor:
     """Return the squared IDF of each vocabulary entry in English, [vocab]; 1 if not available.
 
     Squared, because a function word can be a hundred times as probable as a content word.
     """
+    tokenizer = scorer.tokenizer
     english = IDF.load(str(files("infolm_metric.bundled") / "idf.json"))
     if tokenizer_fingerprint(tokenizer) != english.tokenizer:
         return torch.ones(())

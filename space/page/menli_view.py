@@ -6,17 +6,19 @@ from typing import Any
 
 import gradio as gr
 
+from infolm_metric.core.inputs import Pairs
+from infolm_metric.menli import verdict as answers
+
 from .appearance import ExplanationView
-from .components import make_reproduction
 
 DIRECTIONS = {
     "rh": ("candidate_follows", "Does the candidate follow from the reference?"),
     "hr": ("reference_follows", "Does the reference follow from the candidate?"),
 }
 CLASSES = {
-    "e": ("entailment", "yes (entailment)"),
-    "n": ("neutral", "undetermined (neutral)"),
-    "c": ("contradiction", "no (contradiction)"),
+    "entailment": "yes (entailment)",
+    "neutral": "undetermined (neutral)",
+    "contradiction": "no (contradiction)",
 }
 # Exceeded by 11% (WebNLG) and 1% (WMT15) of the pairs of unrelated sentences, and by 83% and 81% of
 # the pairs that differ in a negation or a number.
@@ -28,7 +30,10 @@ def make() -> list[Any]:
     gr.Markdown(
         "### Entailment in both directions\n"
         "A natural language inference (NLI) model predicts whether one text follows from the "
-        "other. The score is the probability of entailment, averaged over both directions."
+        "other. For a translation, the score is the probability of entailment, averaged over both "
+        "directions. For a summary, it is entailment minus contradiction in the direction from the "
+        "candidate to the reference. For an answer, this value is rescaled to [0, 1] and averaged "
+        "with token recall, the fraction of the reference's tokens that occur in the candidate."
     )
     with gr.Row():
         components: list[Any] = [
@@ -41,17 +46,33 @@ def make() -> list[Any]:
             "The model of this demo is small. It assigns the correct label of the three to 85% of "
             "held-out SNLI pairs and 70% of held-out MNLI pairs."
         )
-        return components + make_reproduction()
+        return components
 
 
 def explain(scorer: Any, candidate: str, reference: str, settings: Any) -> ExplanationView:
     """Explain the score of a candidate against one reference."""
-    details, updates = {}, []
-    for direction, (name, _) in DIRECTIONS.items():
-        options = {**settings, "direction": direction, "probabilities": True}
-        columns = scorer.score([candidate], [reference], **options)["probabilities"]
-        details[name] = {label: columns[letter][0] for letter, (label, _) in CLASSES.items()}
-        updates.append({words: columns[letter][0] for letter, (_, words) in CLASSES.items()})
-    contradiction = min(probabilities["contradiction"] for probabilities in details.values())
-    verdict = "The texts contradict each other" if contradiction > CONTRADICTION else ""
-    return ExplanationView(bound=1.0, details=details, updates=updates, verdict=verdict)
+    details = _probabilities(scorer, candidate, reference, settings)
+    updates = [{CLASSES[name]: p for name, p in row.items()} for row in details.values()]
+    return ExplanationView(details=details, updates=updates)
+
+
+def verdict(answer: Any) -> tuple[str, str]:
+    """Return a verdict and a note on it, for answers to questions and for contradictions."""
+    if answers.has_thresholds(answer.scorer, answer.signature):
+        return answers.verdict(answer.score).capitalize(), f"Thresholds: {answers.THRESHOLDS}."
+    texts = answer.candidate, answer.references[answer.closest]
+    rows = _probabilities(answer.scorer, *texts, answer.options).values()
+    contradiction = min(row["contradiction"] for row in rows)
+    return "The texts contradict each other" if contradiction > CONTRADICTION else "", ""
+
+
+def _probabilities(
+    scorer: Any, candidate: str, reference: str, options: Any
+) -> dict[str, dict[str, float]]:
+    """Return the probability of each class in both directions."""
+    pairs, settings = Pairs([candidate], [[reference]]), scorer.settings.replace(**options)
+    rows = {
+        name: scorer.probabilities(pairs, settings.replace(direction=direction))[0].tolist()
+        for direction, (name, _) in DIRECTIONS.items()
+    }
+    return {name: dict(zip(CLASSES, row, strict=True)) for name, row in rows.items()}
