@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from html import escape
@@ -33,31 +34,14 @@ CANDIDATE, REFERENCE, NEUTRAL = "#e07a3f", "#2a9d8f", "#6366f1"  # colours
 LEVELS = ("none", "little", "some", "much", "most")
 COLOURS = ("#e2e8f0", "#c7d2fe", "#a5b4fc", "#818cf8", "#6366f1")
 WEIGHT_COLOURS = dict(zip(LEVELS, COLOURS, strict=True))
-INTRODUCTION = """\
-# InfoLM: how close is a text to its reference?
-InfoLM, BaryScore and MENLI compare two texts with a language model. Try an example, or enter your
-own texts. [Paper](https://arxiv.org/abs/2112.01589)"""
+TEXTS = tomllib.loads(Path(__file__).with_name("texts.toml").read_text("utf-8"))
+INTRODUCTION = TEXTS["compare"]["introduction"]
 if SPACE := os.environ.get("SPACE_ID"):  # set on the Hub, which shows the files of the Space
     INTRODUCTION += f" · [Code](https://huggingface.co/spaces/{SPACE}/tree/main)"
 
 LOWER = "lower is closer, 0 for identical texts"
 HIGHER = "higher is closer, at most 1"
-LOWER_NOTE = "Similar is not correct: a wrong number or a missing “not” barely changes the score."
-HIGHER_NOTE = "The NLI model is small and makes mistakes."
 NO_VERDICT = "No verdict"
-UNKNOWN = (
-    "No baseline of unrelated texts is available for these settings, so there is no verdict. "
-    "Compare this score only with scores computed with the same settings."
-)
-WARNINGS = {
-    "too_long": "{texts} truncated to the model’s maximum length.",
-    "too_long_pairs": "{pairs} truncated to the model’s maximum length.",
-    "empty": "{texts} without any tokens.",
-    "one_token": "{texts} with a single token. InfoLM masks it, so “yes” and “no” score as equal.",
-    "zero_weight": "{texts} with only words that occur in every reference; weighted uniformly.",
-    "unknown_tokens": "Many of the characters are unknown to the model.",
-    "out_of_domain": "{texts} outside the model’s domain, which is English prose.",
-}
 STYLE = Path(__file__).with_name("style.css")
 
 
@@ -115,22 +99,22 @@ def notes(warnings: Mapping[str, int]) -> list[str]:
     """
     lines = [
         words.format(texts=count(warnings[kind], "text"), pairs=count(warnings[kind], "pair"))
-        for kind, words in WARNINGS.items()
+        for kind, words in TEXTS["warnings"].items()
         if kind in warnings
     ]
     if documents := warnings.get("few_documents"):
-        uniform = "With a single reference, all words have the same weight."
-        estimate = f"Word weights (IDF) are estimated from only {documents} references."
-        lines.append(uniform if documents == 1 else estimate)
+        words = TEXTS["notes"]["one_document" if documents == 1 else "few_documents"]
+        lines.append(words.format(documents=documents))
     return lines
 
 
 def score_card(answer: Any, note: str = "") -> str:
     """Return an HTML card with the verdict, the score on its scale and notes."""
     baseline, readable = answer.baseline, answer.readable
-    lines = [HIGHER_NOTE if answer.higher_is_better else LOWER_NOTE] if readable else []
+    words = TEXTS["notes"]
+    lines = [words["higher" if answer.higher_is_better else "lower"]] if readable else []
     if answer.verdict == NO_VERDICT:
-        lines.append(UNKNOWN)
+        lines.append(words["unknown"])
     elif readable and baseline:
         lines.append(unrelated_words(baseline))
     if readable and answer.special[1]:
@@ -153,7 +137,8 @@ def _gauge(answer: Any) -> str:
     low, high = (baseline.deciles[0], baseline.deciles[-1]) if baseline else (0.0, 0.0)
     first = f"{origin:.4g}: {'minimum' if answer.higher_is_better else 'identical'}"
     last = f"{end:.4g}: maximum"
-    if math.isinf(end):
+    # The upper bound of BaryScore, 4, is too far from typical scores to be shown.
+    if math.isinf(end) or answer.metric == "baryscore":
         end, last = 1.25 * max(answer.score, high, 1e-9), "less similar"
     values = (low, high, answer.score)
     start, stop, position = (100 * min(1.0, (v - origin) / (end - origin)) for v in values)

@@ -7,7 +7,7 @@ from typing import Any
 
 import gradio as gr
 
-from .appearance import NEUTRAL, WEIGHT_COLOURS, ExplanationView
+from .appearance import NEUTRAL, TEXTS, WEIGHT_COLOURS, ExplanationView
 from .components import bar_plot, bars, table
 
 PLOTTED_MOVES, LISTED_MOVES = 8, 20
@@ -15,12 +15,8 @@ PLOTTED_MOVES, LISTED_MOVES = 8, 20
 
 def make() -> list[Any]:
     """Create the components that explain a score; the secondary ones are under “Details”."""
-    gr.Markdown(
-        "### Cost of each word\n"
-        "The model represents each word in its context as a point. The score is the cost of moving "
-        "the words of the candidate onto the words of the reference: weight times distance. Darker "
-        "words contribute more to the cost."
-    )
+    words = TEXTS["baryscore"]
+    gr.Markdown(words["costs"])
     with gr.Row():
         texts = [
             gr.HighlightedText(
@@ -33,14 +29,10 @@ def make() -> list[Any]:
             )
             for side in ("Candidate", "Reference")
         ]
-    gr.Markdown("### Most expensive moves\nFrom a candidate word to a reference word.")
+    gr.Markdown(words["expensive_moves"])
     plot = bar_plot("Contribution to the score", "% of the score", NEUTRAL, elem_id="moves")
     with gr.Accordion("Details", open=False):
-        gr.Markdown(
-            "### All moves\n"
-            "The fraction of the text that is moved (mass), the squared distance, and the "
-            "contribution to the score."
-        )
+        gr.Markdown(words["moves"])
         columns = ["from", "to", "mass", "distance", "of score"]
         moves = table("", columns, ["25%", "24%", "16%", "18%", "17%"])
         return [*texts, plot, moves]

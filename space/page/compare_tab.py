@@ -116,15 +116,12 @@ def reproduce(answer: Answer) -> list[str]:
     settings = {k: v for k, v in answer.settings.items() if v != getattr(defaults, k)}
     code = CODE.format(
         scorer=SCORERS[answer.metric].__name__,
-        settings=", ".join(f"{name}={value!r}" for name, value in settings.items()),
+        settings=", ".join(f"{k}={v!r}" for k, v in settings.items()),
         candidate=answer.candidate,
         references=answer.references,
         metric=answer.metric,
     )
-    flags = [
-        f"--{FLAGS.get(name, name).replace('_', '-')}={value or 'none'}"
-        for name, value in settings.items()
-    ]
+    flags = [f"--{FLAGS.get(k, k).replace('_', '-')}={v or 'none'}" for k, v in settings.items()]
     texts = [answer.candidate, *answer.references]
     command = shlex.join(["infolm", "score", f"--metric={answer.metric}", *flags, "--", *texts])
     return [code, command, str(answer.signature)]

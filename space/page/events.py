@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from types import MappingProxyType
 from typing import Any
 
 import gradio as gr
@@ -27,7 +26,7 @@ def answer(
     inputs: Sequence[Any],
     outputs: Sequence[Any],
     notice: str,
-    hidden: Mapping[str, Any] = MappingProxyType({"visible": False}),
+    hidden: Mapping[str, Any] = {"visible": False},
     **options: Any,
 ) -> Any:
     """Connect a function to the events that trigger it and the edits that clear its answer.

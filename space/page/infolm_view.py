@@ -14,7 +14,7 @@ import torch
 from infolm_metric import IDF, measures
 from infolm_metric.core.idf import tokenizer_fingerprint
 
-from .appearance import CANDIDATE, NEUTRAL, REFERENCE, ExplanationView, number
+from .appearance import CANDIDATE, NEUTRAL, REFERENCE, TEXTS, ExplanationView, number
 from .components import bar_plot, bars, table
 
 WORDS = 8  # shown per distribution
@@ -32,39 +32,23 @@ SWEEP_GRIDS = {
 
 def make() -> list[Any]:
     """Create the components that explain a score; the secondary ones are under “Details”."""
-    gr.Markdown(
-        "### Predictions for each text\n"
-        "The model predicts each token from the rest of the text while the token is masked. InfoLM "
-        "compares the predictions, averaged over each text. The charts show the most probable "
-        "content words; `##` marks the continuation of a word."
-    )
+    words = TEXTS["infolm"]
+    gr.Markdown(words["predictions"])
     with gr.Row():
         components: list[Any] = [
             bar_plot("Candidate", "probability, %", CANDIDATE, elem_id="expected-candidate"),
             bar_plot("Reference", "probability, %", REFERENCE, elem_id="expected-reference"),
         ]
-    gr.Markdown(
-        "### Largest contributions to the score\n"
-        "Words whose probabilities differ most between the texts. Bars above the axis are more "
-        "probable for the candidate, bars below for the reference."
-    )
+    gr.Markdown(words["contributions"])
     components.append(bar_plot("Contribution to the score", "% of the score", elem_id="drivers"))
     with gr.Accordion("Details", open=False):
-        gr.Markdown(
-            "### Tokens\n"
-            "A token is a word or part of a word. The tables show the weight of each token and the "
-            "predictions of the model when the token is masked."
-        )
+        gr.Markdown(words["tokens"])
         columns, widths = ["token", "weight", "predictions"], ["25%", "20%", "55%"]
         components += [table(side, columns, widths) for side in ("Candidate", "Reference")]
-        gr.Markdown("### Scores by all nine measures")
+        gr.Markdown(words["measures"])
         columns, widths = ["measure", "score", "maximum"], ["58%", "21%", "21%"]
         components.append(table("", columns, widths, elem_id="measures"))
-        gr.Markdown(
-            "### Effect of the settings\n"
-            "The vertical line marks the current value. Where the curve is flat, the setting has "
-            "little effect on the score."
-        )
+        gr.Markdown(words["settings"])
         with gr.Row():
             components += [_line_plot(name) for name in SWEEP_GRIDS]
         return components

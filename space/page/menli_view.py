@@ -9,7 +9,7 @@ import gradio as gr
 from infolm_metric.core.inputs import Pairs
 from infolm_metric.menli import verdict as answers
 
-from .appearance import ExplanationView
+from .appearance import TEXTS, ExplanationView
 
 DIRECTIONS = {
     "rh": ("candidate_follows", "Does the candidate follow from the reference?"),
@@ -27,25 +27,15 @@ CONTRADICTION = 0.8
 
 def make() -> list[Any]:
     """Create the components that explain a score; the secondary ones are under “Details”."""
-    gr.Markdown(
-        "### Entailment in both directions\n"
-        "A natural language inference (NLI) model predicts whether one text follows from the "
-        "other. For a translation, the score is the probability of entailment, averaged over both "
-        "directions. For a summary, it is entailment minus contradiction in the direction from the "
-        "candidate to the reference. For an answer, this value is rescaled to [0, 1] and averaged "
-        "with token recall, the fraction of the reference's tokens that occur in the candidate."
-    )
+    words = TEXTS["menli"]
+    gr.Markdown(words["directions"])
     with gr.Row():
         components: list[Any] = [
             gr.Label(label=words, show_heading=False, min_width=280, elem_id=f"follows-{direction}")
             for direction, (_, words) in DIRECTIONS.items()
         ]
     with gr.Accordion("Details", open=False):
-        gr.Markdown(
-            "### Accuracy of the model\n"
-            "The model of this demo is small. It assigns the correct label of the three to 85% of "
-            "held-out SNLI pairs and 70% of held-out MNLI pairs."
-        )
+        gr.Markdown(words["accuracy"])
         return components
 
 

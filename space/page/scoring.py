@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import math
 import threading
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -159,10 +158,7 @@ def compare(
             readable=is_reliable(result.counts),
             warnings=result["warnings"],
             signature=result["signature"],
-            # The upper bound of BaryScore, 4, is too far from typical scores to be shown.
-            bounds=(0.0, math.inf)
-            if metric == "baryscore"
-            else scorer.bounds(metric_settings, *metric_settings.names),
+            bounds=scorer.bounds(metric_settings, *metric_settings.names),
             scorer=scorer,
             options=options,
         )

@@ -59,6 +59,7 @@ def compare_by(page, metric):
 
 def open_details(page):
     visible(page, "text='Details'").click()
+    visible(page, "text=Reproduce the score").click()
     visible(page, ".code").scroll_into_view_if_needed()
 
 
@@ -121,6 +122,7 @@ def test_enter_compares_two_texts_by_every_metric(metric, page):
     open_details(page)
     expect(visible(page, ".signature textarea")).to_have_value(result["signature"])
     expect(visible(page, ".code")).to_contain_text(CANDIDATE)
+    expect(visible(page, ".command")).to_contain_text(f"infolm score --metric={metric}")
     if metric == "menli":
         expect(page.locator("#follows-rh")).to_contain_text("yes (entailment)")
 
@@ -133,6 +135,39 @@ def test_examples_are_scored_and_menli_reports_a_contradiction(page):
     expect(page.locator("#score .verdict")).to_contain_text("unrelated texts")
     compare_by(page, "menli")
     expect(page.locator("#score .verdict")).to_have_text("The texts contradict each other")
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_example_buttons_have_equal_heights(page, width):
+    boxes = [button.bounding_box() for button in page.locator(".examples button").all()]
+    assert len(boxes) == len(EXAMPLES)
+    assert len({round(box["height"]) for box in boxes}) == 1
+    assert boxes[0]["height"] < 60  # at most two lines
+
+
+def test_a_new_answer_does_not_move_the_page(page):
+    heights = set()
+    page.evaluate("window.scrollTo(0, 10_000)")
+    position = page.evaluate("scrollY")
+    page.evaluate("document.querySelector('#candidate textarea').value")
+    page.locator("#candidate textarea").evaluate(
+        "box => { box.value = 'A cat slept.'; box.dispatchEvent(new Event('input')); }"
+    )
+    expect(page.locator("#score .waiting")).to_contain_text("Press")
+    expect(visible(page, "#why")).to_have_count(0)
+    heights.add(page.evaluate("scrollY"))
+    page.locator("#compare").evaluate("button => button.click()")
+    expect(visible(page, "#why")).to_have_count(1)
+    heights.add(page.evaluate("scrollY"))
+    assert heights == {position}
+
+
+def test_tasks_of_menli_change_the_verdict(page):
+    write(page, "She was born in Vienna, Austria.", "Vienna")
+    compare_by(page, "menli")
+    visible(page, "text='Settings'").click()
+    choose(page, CONTROLS["menli"]["task"].label, "Answer to a question")
+    expect(page.locator(".verdict")).to_have_text("Likely correct")
 
 
 def test_new_measure_updates_the_score_and_invalid_alpha_is_rejected(page):
