@@ -67,7 +67,7 @@ def table(
 def make_reproduction() -> list[Any]:
     """Create the components for the code that reproduces a score, and its signature."""
     options: Any = {"show_line_numbers": False, "wrap_lines": True, "buttons": ["copy"], "lines": 1}
-    with gr.Accordion("Reproduce the score: Python, command line, signature", open=False):
+    with gr.Accordion("Reproduce the score", open=False):
         python = gr.Code(label="Python", language="python", elem_classes="code", **options)
         shell = gr.Code(label="Command line", language="shell", elem_classes="command", **options)
         gr.Markdown(TEXTS["compare"]["signature"])
