@@ -435,13 +435,14 @@ class SweepPlan:
         names = base.replace(information_measure=measure, alpha=0.5, beta=0.5).names
         alphas = axes.pop("alpha", [base.alpha])
         betas = axes.pop("beta", [base.beta])
-        bases = [
-            base.replace(**dict(zip(axes, values, strict=True)))
-            for values in itertools.product(*axes.values())
-        ]
         grid = tuple(
-            variant.replace(information_measure=name, alpha=alpha, beta=beta)
-            for variant in bases
+            base.replace(
+                **dict(zip(axes, values, strict=True)),
+                information_measure=name,
+                alpha=alpha,
+                beta=beta,
+            )
+            for values in itertools.product(*axes.values())
             for name in names
             for alpha, beta in measures.parameter_grid(name, alphas, betas)
         )

@@ -23,7 +23,7 @@ GUESSES = 4  # predictions shown per masked token
 Words = list[tuple[str, float]]
 EIGHTHS = [step / 8 for step in range(-4, 17)]  # -0.5 to 2
 SWEEP_GRIDS = {
-    "temperature": [0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0, 2.5, 3.0, 4.0],
+    "temperature": [0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.0],
     "interpolation": [0.0, 0.1, 0.25, 0.5, 0.75, 0.9],
     "alpha": EIGHTHS,
     "beta": EIGHTHS,
