@@ -43,12 +43,12 @@ def distributions(
     settings: InfoLMSettings,
     temperatures: Sequence[float],
     progress: Progress,
-    predict: Predict | None = None,
+    predict: Predict,
 ) -> dict[Key, Tensor]:
     """Return log p of each text at each temperature: key -> float64 [temperatures, vocab].
 
-    Texts with equal tokens are encoded once, even if their weights differ. `predict` replaces
-    `predictions`, which runs the model.
+    Texts with equal tokens are encoded once, even if their weights differ. `predict` is
+    `predictions` or a function that caches its results.
 
     Raises:
         ValueError: predictions are not finite.
@@ -61,7 +61,7 @@ def distributions(
     groups = list(by_tokens.values())
     total = sum(max(1, int((text.log_weights > -np.inf).sum())) for text in texts)
     sums, masks = Accumulator(tuple(temperatures)), 0
-    for owner, log_weights, logits in (predict or predictions)(groups, model, settings):
+    for owner, log_weights, logits in predict(groups, model, settings):
         sums.add(logits, log_weights, owner)
         masks += int(log_weights.isfinite().sum())
         progress(masks / total)

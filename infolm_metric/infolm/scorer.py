@@ -61,7 +61,7 @@ class InfoLMScorer(EncodingScorer):
     perfect_score_label = "the same distribution"
     load = staticmethod(load_masked_lm)
     keep_logits = False
-    """Cache logits, so that other temperatures and `explain` need no other pass; 122 KB a token."""
+    """Cache the logits so that sweeps and `explain` need no further pass; 122 KB per token."""
 
     # Encoding and comparison.
 
@@ -91,8 +91,8 @@ class InfoLMScorer(EncodingScorer):
             if len(rows) == len(all_temperatures):
                 encodings[key] = torch.stack(rows)
         missing = [text for key, text in distinct.items() if key not in encodings]
-        keep = self.keep_logits and settings.masks_per_pass == 1
-        predict = self._predictions if keep else predictions
+        cached = self.keep_logits and settings.masks_per_pass == 1
+        predict = self._cached_predictions if cached else predictions
         by_key = distributions(missing, model, settings, all_temperatures, progress, predict)
         for key, log_p in by_key.items():
             for name, row in zip(names[key], log_p, strict=True):
@@ -314,10 +314,10 @@ class InfoLMScorer(EncodingScorer):
             values[:, part] = measures.compare_each(specs, log_p, log_q).cpu().numpy()
         return values
 
-    def _predictions(
+    def _cached_predictions(
         self, groups: Sequence[Texts], model: MaskedLM, settings: InfoLMSettings
     ) -> Predictions:
-        """Yield `predictions` at all positions of each group, from cached logits if possible."""
+        """Yield `predictions` at all positions of each text, from cached logits if possible."""
         for index, group in enumerate(groups):
             logits = self._logits(group[0], settings)
             log_weights = np.stack([_position_weights(text) for text in group], axis=1)
@@ -330,8 +330,7 @@ class InfoLMScorer(EncodingScorer):
         name = ("logits", text.key[0], limit, settings.masks_per_pass)
         logits = self.models.cache.get(name)
         if logits is None:
-            # Windows without masks are not in order: position numbers, passed as weights, restore
-            # it.
+            # Windows without masks are not in order; position numbers as weights restore it.
             numbers = np.arange(len(text.log_weights), dtype=np.float64)
             numbered = WeightedText(text.key, text.text, numbers)
             parts = list(predictions([[numbered]], model, settings))

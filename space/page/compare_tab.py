@@ -22,7 +22,7 @@ from .settings import QUIET, SCORERS, make_controls, read_settings
 EXAMPLES = tomllib.loads(Path(__file__).with_name("examples.toml").read_text())["examples"]
 NOTES: Any = {(pair["candidate"], pair["reference"]): pair["lesson"] for pair in EXAMPLES}
 WAITING = notice("Press “Compare” to score the candidate.")
-HIDDEN: dict[str, Any] = {"elem_classes": ["hidden"]}
+HIDDEN: dict[str, Any] = {"elem_classes": ["blank"]}
 """Update that hides the explanation but keeps its space, so that the page does not move."""
 FLAGS = {"model_name_or_path": "model", "information_measure": "measure"}
 CODE = """\
@@ -121,7 +121,8 @@ def reproduce(answer: Answer) -> list[str]:
         references=answer.references,
         metric=answer.metric,
     )
-    flags = [f"--{FLAGS.get(k, k).replace('_', '-')}={v or 'none'}" for k, v in settings.items()]
+    values = {k: "none" if v is False else v for k, v in settings.items()}
+    flags = [f"--{FLAGS.get(k, k).replace('_', '-')}={v}" for k, v in values.items()]
     texts = [answer.candidate, *answer.references]
     command = shlex.join(["infolm", "score", f"--metric={answer.metric}", *flags, "--", *texts])
     return [code, command, str(answer.signature)]

@@ -109,7 +109,7 @@ class Answer:
 def load_scorer(metric: str, model: str) -> Any:
     """Return the scorer shared by all visitors; the caller must hold LOCK."""
     scorer = SCORERS[metric](model_name_or_path=model, reuse_memory=REUSE_BYTES)
-    scorer.keep_logits = True  # of InfoLM, for the explanation
+    scorer.keep_logits = True  # InfoLM explains a score from them
     return scorer
 
 

@@ -7,6 +7,7 @@ import importlib
 import json
 import re
 import shlex
+import sys
 
 import gradio as gr
 import numpy as np
@@ -262,6 +263,26 @@ def test_no_context_is_encoded_twice_per_click(metric, options, monkeypatch):
     assert len(encoded) == len({*encoded})
     if metric != "menli":  # which shows both directions, even if a task uses only one of them
         assert len(encoded) == before
+
+
+@pytest.mark.parametrize(("metric", "options"), COUNTED, ids=str)
+def test_a_click_reads_no_file(metric, options):
+    opened = None
+
+    def record(event, arguments):  # an audit hook cannot be removed
+        if event == "open" and opened is not None:
+            opened.append(arguments[0])
+
+    def click(candidate):
+        answer = compare(metric, candidate, PAIR[1], options)
+        return answer.verdict, answer.as_dict(), compare_tab.reproduce(answer)
+
+    click("The first click loads the model.")
+    sys.addaudithook(record)
+    opened = []
+    click(f"Later clicks use it: {metric} {options}.")
+    files, opened = opened, None
+    assert files == []
 
 
 VERDICTS = [
