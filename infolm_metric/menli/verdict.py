@@ -19,10 +19,6 @@ LOW, HIGH = 0.23, 0.59
 """Scores below LOW are likely wrong, scores of at least HIGH are likely correct."""
 CORRECT, WRONG = (98, 94), (89, 83)
 """Percentage of verdicts that agree with human verdicts, for EVOUNA and DIVER-QA."""
-THRESHOLDS = (
-    f"likely correct: >= {HIGH}, right in {CORRECT[0]}% and {CORRECT[1]}% of LLM answers from "
-    f"EVOUNA and DIVER-QA; likely wrong: < {LOW}, {WRONG[0]}% and {WRONG[1]}%"
-)
 VERDICTS = ("likely correct", "unclear", "likely wrong")
 
 
@@ -64,4 +60,7 @@ def describe_verdicts(
     words = f"verdict: {next(iter(numbers))}"
     if numbers.total() > 1:
         words = "verdicts: " + ", ".join(f"{numbers[name]} {name}" for name in VERDICTS)
-    return f"{words} ({THRESHOLDS})"
+    return (
+        f"{words} (likely correct: >= {HIGH}, right in {CORRECT[0]}% and {CORRECT[1]}% of LLM "
+        f"answers from EVOUNA and DIVER-QA; likely wrong: < {LOW}, {WRONG[0]}% and {WRONG[1]}%)"
+    )

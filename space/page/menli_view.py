@@ -49,7 +49,8 @@ def explain(scorer: Any, candidate: str, reference: str, settings: Any) -> Expla
 def verdict(answer: Any) -> tuple[str, str]:
     """Return a verdict and a note on it, for answers to questions and for contradictions."""
     if answers.has_thresholds(answer.scorer, answer.signature):
-        return answers.verdict(answer.score).capitalize(), f"Thresholds: {answers.THRESHOLDS}."
+        note = TEXTS["notes"]["answer"].format(**vars(answers))
+        return answers.verdict(answer.score).capitalize(), note
     texts = answer.candidate, answer.references[answer.closest]
     rows = _probabilities(answer.scorer, *texts, answer.options).values()
     contradiction = min(row["contradiction"] for row in rows)
