@@ -41,9 +41,15 @@ def make() -> list[Any]:
 
 def explain(scorer: Any, candidate: str, reference: str, settings: Any) -> ExplanationView:
     """Explain the score of a candidate against one reference."""
-    details = _probabilities(scorer, candidate, reference, settings)
-    updates = [{CLASSES[name]: p for name, p in row.items()} for row in details.values()]
-    return ExplanationView(details=details, updates=updates)
+    pairs, base = Pairs([candidate], [[reference]]), scorer.settings.replace(**settings)
+    rows = {
+        name: scorer.probabilities(pairs, base.replace(direction=direction))[0].tolist()
+        for direction, (name, _) in DIRECTIONS.items()
+    }
+    return ExplanationView(
+        details={name: dict(zip(CLASSES, row, strict=True)) for name, row in rows.items()},
+        updates=[dict(zip(CLASSES.values(), row, strict=True)) for row in rows.values()],
+    )
 
 
 def verdict(answer: Any) -> tuple[str, str]:
@@ -51,19 +57,5 @@ def verdict(answer: Any) -> tuple[str, str]:
     if answers.has_thresholds(answer.scorer, answer.signature):
         note = TEXTS["notes"]["answer"].format(**vars(answers))
         return answers.verdict(answer.score).capitalize(), note
-    texts = answer.candidate, answer.references[answer.closest]
-    rows = _probabilities(answer.scorer, *texts, answer.options).values()
-    contradiction = min(row["contradiction"] for row in rows)
+    contradiction = min(row["contradiction"] for row in answer.view.details.values())
     return "The texts contradict each other" if contradiction > CONTRADICTION else "", ""
-
-
-def _probabilities(
-    scorer: Any, candidate: str, reference: str, options: Any
-) -> dict[str, dict[str, float]]:
-    """Return the probability of each class in both directions."""
-    pairs, settings = Pairs([candidate], [[reference]]), scorer.settings.replace(**options)
-    rows = {
-        name: scorer.probabilities(pairs, settings.replace(direction=direction))[0].tolist()
-        for direction, (name, _) in DIRECTIONS.items()
-    }
-    return {name: dict(zip(CLASSES, row, strict=True)) for name, row in rows.items()}

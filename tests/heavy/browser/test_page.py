@@ -163,6 +163,7 @@ def test_example_buttons_have_equal_heights(page, width):
 @pytest.mark.parametrize("metric", SCORERS)
 def test_charts_arrive_after_the_verdict_without_moving_the_page(metric, page):
     compare_by(page, metric)
+    visible(page, f"#why-{metric}").wait_for()
     page.evaluate(RECORD_FRAMES)
     page.locator("#candidate textarea").fill("A cat slept in the old village school.")
     expect(visible(page, "#why, #why *")).to_have_count(0)
