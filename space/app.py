@@ -62,7 +62,7 @@ def score(
 def build(metric: str) -> gr.Blocks:
     """Build the demo with a preselected metric; visitors' texts are not stored."""
     with gr.Blocks(
-        title="Compare and score texts",
+        title="InfoLM: compare and score texts",
         analytics_enabled=False,
         delete_cache=(limits.CACHE_SECONDS, limits.CACHE_SECONDS),
     ) as demo:

@@ -175,6 +175,13 @@ class Checkpoint(Source):
         return Path(file).parent.name if isinstance(file, str) else self.revision
 
     @cached_property
+    def vocabulary(self) -> list[str]:
+        """Vocabulary entries by id, [vocab]; "" for ids without a token."""
+        ids = list(range(min(self.size, len(self.tokenizer))))
+        names: list[str] = self.tokenizer.convert_ids_to_tokens(ids)
+        return names + [""] * (self.size - len(names))
+
+    @cached_property
     def english(self) -> np.ndarray | None:
         """Weights of tokens against English, int64 [vocab]; None for an unknown vocabulary.
 

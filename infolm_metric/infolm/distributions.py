@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -31,6 +31,8 @@ from infolm_metric.infolm.masked_lm import MaskedLM
 from infolm_metric.infolm.settings import InfoLMSettings
 
 Key = tuple[bytes, bytes]
+Predictions = Iterator[tuple[Tensor, Tensor, Tensor]]
+Predict = Callable[[Sequence[Sequence[WeightedText]], MaskedLM, InfoLMSettings], Predictions]
 
 # Logits aggregated per step, by device type. On a CPU they should fit into the caches.
 ELEMENTS = {"cpu": 1 << 20, "cuda": 1 << 26}
@@ -44,10 +46,12 @@ def distributions(
     settings: InfoLMSettings,
     temperatures: Sequence[float],
     progress: Progress,
+    predict: Predict,
 ) -> dict[Key, Tensor]:
     """Return log p of each text at each temperature: key -> float64 [temperatures, vocab].
 
-    Texts with equal tokens are encoded once, even if their weights differ.
+    Texts with equal tokens are encoded once, even if their weights differ. `predict` is
+    `predictions` or a function that caches its results.
 
     Raises:
         ValueError: predictions are not finite.
@@ -60,7 +64,7 @@ def distributions(
     groups = list(by_tokens.values())
     total = sum(max(1, int((text.log_weights > -np.inf).sum())) for text in texts)
     sums, masks = Accumulator(tuple(temperatures)), 0
-    for owner, log_weights, logits in predictions(groups, model, settings):
+    for owner, log_weights, logits in predict(groups, model, settings):
         sums.add(logits, log_weights, owner)
         masks += int(log_weights.isfinite().sum())
         progress(masks / total)
@@ -82,7 +86,7 @@ def distributions(
 
 def predictions(
     groups: Sequence[Sequence[WeightedText]], model: MaskedLM, settings: InfoLMSettings
-) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
+) -> Predictions:
     """Yield the group index, log weights and logits of the encoded positions, in parts.
 
     Shapes: int64 [positions], float64 [positions, weightings] and [positions, vocab]. The texts of

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from torch import Tensor
 
@@ -97,7 +97,7 @@ def explain_score(
     settings: InfoLMSettings,
     score: float,
     signature: str,
-    tokenizer: Any,
+    vocabulary: list[str],
 ) -> Explanation:
     """Explain a score by the distributions of both texts."""
     (measure,) = settings.names
@@ -109,9 +109,7 @@ def explain_score(
         alpha=settings.alpha,
         beta=settings.beta,
     )
-    total, size = float(shares.sum()), len(shares)
+    total = float(shares.sum())
     if total > 0:
         shares *= score / total  # so that they add up to the reported score
-    names = tokenizer.convert_ids_to_tokens(list(range(min(size, len(tokenizer)))))
-    names += [""] * (size - len(names))
-    return Explanation(measure, score, signature, candidate, reference, shares, names)
+    return Explanation(measure, score, signature, candidate, reference, shares, vocabulary)

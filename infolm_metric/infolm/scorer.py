@@ -19,13 +19,14 @@ from infolm_metric.core.results import ChunkScores, Result, add_counts, warn
 from infolm_metric.core.scorer import Progress, no_progress
 from infolm_metric.infolm import measures
 from infolm_metric.infolm.distributions import (
+    Predictions,
     distributions,
     interpolate,
     log_predictions,
     predictions,
 )
 from infolm_metric.infolm.explanation import Explanation, TextView, explain_score
-from infolm_metric.infolm.masked_lm import ARCHITECTURE, load_masked_lm
+from infolm_metric.infolm.masked_lm import ARCHITECTURE, MaskedLM, load_masked_lm
 from infolm_metric.infolm.measures import MeasureSpec
 from infolm_metric.infolm.settings import InfoLMSettings
 
@@ -59,6 +60,8 @@ class InfoLMScorer(EncodingScorer):
     architecture = ARCHITECTURE
     perfect_score_label = "the same distribution"
     load = staticmethod(load_masked_lm)
+    keep_logits = False
+    """Cache the logits so that sweeps and `explain` need no further pass; 122 KB per token."""
 
     # Encoding and comparison.
 
@@ -88,7 +91,9 @@ class InfoLMScorer(EncodingScorer):
             if len(rows) == len(all_temperatures):
                 encodings[key] = torch.stack(rows)
         missing = [text for key, text in distinct.items() if key not in encodings]
-        by_key = distributions(missing, model, settings, all_temperatures, progress)
+        cached = self.keep_logits and settings.masks_per_pass == 1
+        predict = self._cached_predictions if cached else predictions
+        by_key = distributions(missing, model, settings, all_temperatures, progress, predict)
         for key, log_p in by_key.items():
             for name, row in zip(names[key], log_p, strict=True):
                 self.models.cache.put(name, row)
@@ -273,10 +278,10 @@ class InfoLMScorer(EncodingScorer):
                 self._view(self.tokenize_and_weight([text], table, settings)[0], settings)
                 for text, table in sides
             ]
-            tokenizer = self.models.checkpoint(settings).tokenizer
+            vocabulary = self.models.checkpoint(settings).vocabulary
         warn(result.counts, self.warning_messages)
         ((score,),) = result.scores.values()
-        return explain_score(views[0], views[1], settings, score, result.signature, tokenizer)
+        return explain_score(views[0], views[1], settings, score, result.signature, vocabulary)
 
     # Implementation.
 
@@ -309,20 +314,37 @@ class InfoLMScorer(EncodingScorer):
             values[:, part] = measures.compare_each(specs, log_p, log_q).cpu().numpy()
         return values
 
+    def _cached_predictions(
+        self, groups: Sequence[Texts], model: MaskedLM, settings: InfoLMSettings
+    ) -> Predictions:
+        """Yield `predictions` at all positions of each text, from cached logits if possible."""
+        for index, group in enumerate(groups):
+            logits = self._logits(group[0], settings)
+            log_weights = np.stack([_position_weights(text) for text in group], axis=1)
+            yield torch.full((len(logits),), index), torch.from_numpy(log_weights), logits
+
+    def _logits(self, text: WeightedText, settings: InfoLMSettings) -> Tensor:
+        """Return the logits at all positions of a text, including positions of weight 0."""
+        model = self.models.model(settings)
+        limit = model.checkpoint.text_limit(settings.max_length)
+        name = ("logits", text.key[0], limit, settings.masks_per_pass)
+        logits = self.models.cache.get(name)
+        if logits is None:
+            # Windows without masks are not in order; position numbers as weights restore it.
+            numbers = np.arange(len(text.log_weights), dtype=np.float64)
+            numbered = WeightedText(text.key, text.text, numbers)
+            parts = list(predictions([[numbered]], model, settings))
+            order = torch.cat([weights[:, 0] for _, weights, _ in parts]).argsort()
+            logits = torch.cat([logits for *_, logits in parts])[order.to(model.device)]
+            self.models.cache.put(name, logits)
+        return logits
+
     def _view(self, text: WeightedText, settings: InfoLMSettings) -> TextView:
-        """Return the predictions at all positions of a text, including positions of weight 0."""
-        # Windows without masks are not in order: position numbers, passed as weights, restore it.
-        numbers = np.arange(len(text.log_weights), dtype=np.float64)
-        numbered = WeightedText(text.key, text.text, numbers)
-        parts = list(predictions([[numbered]], self.models.model(settings), settings))
-        order = torch.cat([weights[:, 0] for _, weights, _ in parts]).argsort()
-        logits = torch.cat([logits for *_, logits in parts])
-        log_p = log_predictions(logits[order.to(logits.device)], settings.temperature)
+        """Return the predictions at all positions of a text."""
+        log_p = log_predictions(self._logits(text, settings), settings.temperature)
         tokenizer = self.models.checkpoint(settings).tokenizer
-        ids, log_weights = text.text.tokens.tolist(), text.log_weights
-        if not ids:
-            ids, log_weights = [tokenizer.mask_token_id], np.zeros(1)
-        weights = torch.from_numpy(log_weights).to(log_p.device)
+        ids = text.text.tokens.tolist() or [tokenizer.mask_token_id]
+        weights = torch.from_numpy(_position_weights(text)).to(log_p.device)
         mean = torch.logsumexp(log_p + weights[:, None], dim=0)
         (mean,) = interpolate([text], {text.key: mean}, settings.interpolation)
         return TextView(tokenizer.convert_ids_to_tokens(ids), weights.exp(), log_p, mean)
@@ -369,6 +391,11 @@ class InfoLMScorer(EncodingScorer):
         return results
 
 
+def _position_weights(text: WeightedText) -> np.ndarray:
+    """Return the log weights of a text's positions, of the mask if there are no tokens."""
+    return text.log_weights if len(text.log_weights) else np.zeros(1)
+
+
 @dataclass(frozen=True)
 class SweepPlan:
     """Settings of a sweep, with one measure each, that share a pass of the model.
@@ -406,13 +433,14 @@ class SweepPlan:
         names = base.replace(information_measure=measure, alpha=0.5, beta=0.5).names
         alphas = axes.pop("alpha", [base.alpha])
         betas = axes.pop("beta", [base.beta])
-        bases = [
-            base.replace(**dict(zip(axes, values, strict=True)))
-            for values in itertools.product(*axes.values())
-        ]
         grid = tuple(
-            variant.replace(information_measure=name, alpha=alpha, beta=beta)
-            for variant in bases
+            base.replace(
+                **dict(zip(axes, values, strict=True)),
+                information_measure=name,
+                alpha=alpha,
+                beta=beta,
+            )
+            for values in itertools.product(*axes.values())
             for name in names
             for alpha, beta in measures.parameter_grid(name, alphas, betas)
         )

@@ -31,6 +31,12 @@ def verdict(score: float) -> str:
     return VERDICTS[(score < HIGH) + (score < LOW)]
 
 
+def has_thresholds(scorer: Scorer, signature: Signature) -> bool:
+    """Return True if the thresholds were measured for scores with this signature."""
+    settings = MENLISettings(task="answer", model_name_or_path=BUNDLED)
+    return bool(signature.without(["baseline"]) == scorer.signature(settings))
+
+
 def describe_verdicts(
     scorer: Scorer, signature: Signature, counts: Mapping[str, int], scores: Iterable[float]
 ) -> str:
@@ -42,8 +48,7 @@ def describe_verdicts(
         counts: of texts, tokens and warnings.
         scores: of the answers.
     """
-    settings = MENLISettings(task="answer", model_name_or_path=BUNDLED)
-    if signature.without(["baseline"]) != scorer.signature(settings):
+    if not has_thresholds(scorer, signature):
         return (
             "verdict: none, because thresholds exist only for --task answer with its own settings "
             "and --model bundled in float32"

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import os
+import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from html import escape
@@ -32,28 +34,14 @@ CANDIDATE, REFERENCE, NEUTRAL = "#e07a3f", "#2a9d8f", "#6366f1"  # colours
 LEVELS = ("none", "little", "some", "much", "most")
 COLOURS = ("#e2e8f0", "#c7d2fe", "#a5b4fc", "#818cf8", "#6366f1")
 WEIGHT_COLOURS = dict(zip(LEVELS, COLOURS, strict=True))
-INTRODUCTION = """\
-# How close is a text to its reference?
-InfoLM, BaryScore and MENLI compare two texts with a language model. Try an example, or enter your
-own texts.
-"""
+TEXTS = tomllib.loads(Path(__file__).with_name("texts.toml").read_text("utf-8"))
+INTRODUCTION = TEXTS["compare"]["introduction"]
+if SPACE := os.environ.get("SPACE_ID"):  # set on the Hub, which shows the files of the Space
+    INTRODUCTION += f" · [Code](https://huggingface.co/spaces/{SPACE}/tree/main)"
+
 LOWER = "lower is closer, 0 for identical texts"
-HIGHER = "higher is closer, 1 if each text entails the other"
-LOWER_NOTE = "Similar is not correct: a wrong number or a missing “not” barely changes the score."
-HIGHER_NOTE = "The NLI model is small and makes mistakes."
-UNKNOWN = (
-    "No baseline of unrelated texts is available for these settings, so there is no verdict. "
-    "Compare this score only with scores computed with the same settings."
-)
-WARNINGS = {
-    "too_long": "{texts} truncated to the model’s maximum length.",
-    "too_long_pairs": "{pairs} truncated to the model’s maximum length.",
-    "empty": "{texts} without any tokens.",
-    "one_token": "{texts} with a single token. InfoLM masks it, so “yes” and “no” score as equal.",
-    "zero_weight": "{texts} with only words that occur in every reference; weighted uniformly.",
-    "unknown_tokens": "Many of the characters are unknown to the model.",
-    "out_of_domain": "{texts} outside the model’s domain, which is English prose.",
-}
+HIGHER = "higher is closer, at most 1"
+NO_VERDICT = "No verdict"
 STYLE = Path(__file__).with_name("style.css")
 
 
@@ -61,10 +49,8 @@ STYLE = Path(__file__).with_name("style.css")
 class ExplanationView:
     """Explanation of a score by any metric."""
 
-    bound: float  # upper bound of the score, possibly infinite
     details: dict[str, Any]  # "why" in the API
     updates: list[Any]  # one per component that `make` returns
-    verdict: str = ""  # replaces the verdict based on the baseline
 
 
 def number(value: float) -> str:
@@ -113,24 +99,26 @@ def notes(warnings: Mapping[str, int]) -> list[str]:
     """
     lines = [
         words.format(texts=count(warnings[kind], "text"), pairs=count(warnings[kind], "pair"))
-        for kind, words in WARNINGS.items()
+        for kind, words in TEXTS["warnings"].items()
         if kind in warnings
     ]
     if documents := warnings.get("few_documents"):
-        uniform = "With a single reference, all words have the same weight."
-        estimate = f"Word weights (IDF) are estimated from only {documents} references."
-        lines.append(uniform if documents == 1 else estimate)
+        words = TEXTS["notes"]["one_document" if documents == 1 else "few_documents"]
+        lines.append(words.format(documents=documents))
     return lines
 
 
 def score_card(answer: Any, note: str = "") -> str:
     """Return an HTML card with the verdict, the score on its scale and notes."""
     baseline, readable = answer.baseline, answer.readable
-    lines = [HIGHER_NOTE if answer.higher_is_better else LOWER_NOTE] if readable else []
-    if baseline is None:
-        lines.append(UNKNOWN)
-    elif readable:
+    words = TEXTS["notes"]
+    lines = [words["higher" if answer.higher_is_better else "lower"]] if readable else []
+    if answer.verdict == NO_VERDICT:
+        lines.append(words["unknown"])
+    elif readable and baseline:
         lines.append(unrelated_words(baseline))
+    if readable and answer.special[1]:
+        lines.append(escape(answer.special[1]))
     lines += notes(answer.warnings)
     sense = HIGHER if answer.higher_is_better else LOWER
     return (
@@ -145,20 +133,23 @@ def score_card(answer: Any, note: str = "") -> str:
 
 def _gauge(answer: Any) -> str:
     """Return an HTML bar of the score on a scale that shows the range of unrelated texts."""
-    baseline, bounded = answer.baseline, math.isfinite(answer.view.bound)
+    baseline, (origin, end) = answer.baseline, answer.bounds
     low, high = (baseline.deciles[0], baseline.deciles[-1]) if baseline else (0.0, 0.0)
-    end = answer.view.bound if bounded else 1.25 * max(answer.score, high, 1e-9)
-    start, stop, position = (100 * min(1.0, value / end) for value in (low, high, answer.score))
+    first = f"{origin:.4g}: {'minimum' if answer.higher_is_better else 'identical'}"
+    last = f"{end:.4g}: maximum"
+    # The upper bound of BaryScore, 4, is too far from typical scores to be shown.
+    if math.isinf(end) or answer.metric == "baryscore":
+        end, last = 1.25 * max(answer.score, high, 1e-9), "less similar"
+    values = (low, high, answer.score)
+    start, stop, position = (100 * min(1.0, (v - origin) / (end - origin)) for v in values)
     band = (
         f'<div class="band" style="left:{start:.1f}%;width:{stop - start:.1f}%"></div>'
         f'<span class="band-name" style="left:{start:.1f}%">unrelated texts</span>'
     )
-    first, last = "0: identical", f"{end:.4g}: maximum" if bounded else "less similar"
-    if answer.higher_is_better:
-        first, last = "0: no entailment", "1: mutual entailment"
     return (
-        f'<div class="gauge" role="img" aria-label="{number(answer.score)} on a scale from 0 to '
-        f'{end:.4g}"><div class="bar"><div class="fill" style="width:{position:.2f}%"></div>'
+        f'<div class="gauge" role="img" aria-label="{number(answer.score)} on a scale from '
+        f'{origin:.4g} to {end:.4g}"><div class="bar">'
+        f'<div class="fill" style="width:{position:.2f}%"></div>'
         f'{band if baseline else ""}</div></div><div class="ends"><span>{first}</span>'
         f"<span>{last}</span></div>"
     )

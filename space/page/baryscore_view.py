@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from typing import Any
 
 import gradio as gr
 
-from .appearance import NEUTRAL, WEIGHT_COLOURS, ExplanationView
-from .components import bar_plot, bars, make_reproduction, table
+from .appearance import NEUTRAL, TEXTS, WEIGHT_COLOURS, ExplanationView
+from .components import bar_plot, bars, table
 
 PLOTTED_MOVES, LISTED_MOVES = 8, 20
 
 
 def make() -> list[Any]:
     """Create the components that explain a score; the secondary ones are under “Details”."""
-    gr.Markdown(
-        "### Cost of each word\n"
-        "The model represents each word in its context as a point. The score is the cost of moving "
-        "the words of the candidate onto the words of the reference: weight times distance. Darker "
-        "words contribute more to the cost."
-    )
+    words = TEXTS["baryscore"]
+    gr.Markdown(words["costs"])
     with gr.Row():
         texts = [
             gr.HighlightedText(
@@ -34,17 +29,13 @@ def make() -> list[Any]:
             )
             for side in ("Candidate", "Reference")
         ]
-    gr.Markdown("### Most expensive moves\nFrom a candidate word to a reference word.")
+    gr.Markdown(words["expensive_moves"])
     plot = bar_plot("Contribution to the score", "% of the score", NEUTRAL, elem_id="moves")
     with gr.Accordion("Details", open=False):
-        gr.Markdown(
-            "### All moves\n"
-            "The fraction of the text that is moved (mass), the squared distance, and the "
-            "contribution to the score."
-        )
+        gr.Markdown(words["moves"])
         columns = ["from", "to", "mass", "distance", "of score"]
         moves = table("", columns, ["25%", "24%", "16%", "18%", "17%"])
-        return [*texts, plot, moves, *make_reproduction()]
+        return [*texts, plot, moves]
 
 
 def explain(scorer: Any, candidate: str, reference: str, settings: Any) -> ExplanationView:
@@ -59,7 +50,6 @@ def explain(scorer: Any, candidate: str, reference: str, settings: Any) -> Expla
     for start, end, move in moves:
         shares[f"{start} → {end}"] += move.share / score
     return ExplanationView(
-        bound=math.inf,  # the upper bound, 4, is too far from typical scores to be shown
         details={
             "moves": [
                 {"from": start, "to": end, "mass": m.mass, "distance": m.distance, "share": m.share}

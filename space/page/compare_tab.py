@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import tomllib
 from collections.abc import Iterator
 from itertools import chain
@@ -14,12 +15,16 @@ from pydantic import BaseModel
 
 from . import events, limits
 from .appearance import notice, score_card
+from .components import make_reproduction
 from .scoring import EXPECTED_ERRORS, VIEWS, Answer, compare
 from .settings import QUIET, SCORERS, make_controls, read_settings
 
 EXAMPLES = tomllib.loads(Path(__file__).with_name("examples.toml").read_text())["examples"]
 NOTES: Any = {(pair["candidate"], pair["reference"]): pair["lesson"] for pair in EXAMPLES}
 WAITING = notice("Press “Compare” to score the candidate.")
+HIDDEN: dict[str, Any] = {"elem_classes": ["blank"]}
+"""Update that hides the explanation but keeps its space, so that the page does not move."""
+FLAGS = {"model_name_or_path": "model", "information_measure": "measure"}
 CODE = """\
 from infolm_metric import {scorer}
 
@@ -45,15 +50,18 @@ def build(metric: str) -> None:
         for name, view in VIEWS.items():
             with gr.Column(visible=name == metric, elem_id=f"why-{name}") as groups[name]:
                 components[name] = view.make()
+        reproduction = make_reproduction()
 
     def show(answer: Answer) -> dict[Component, Any]:
         note = NOTES.get((answer.candidate, *answer.references), "")
-        updates = [*answer.view.updates, answer.signature, code_for(answer)]
+        return {card: score_card(answer, note)}
+
+    def explain(answer: Answer) -> dict[Component, Any]:
         return {
-            card: score_card(answer, note),
-            why: gr.update(visible=True),
+            why: gr.update(elem_classes=[]),
             **{group: gr.update(visible=name == answer.metric) for name, group in groups.items()},
-            **dict(zip(components[answer.metric], updates, strict=True)),
+            **dict(zip(components[answer.metric], answer.view.updates, strict=True)),
+            **dict(zip(reproduction, reproduce(answer), strict=True)),
         }
 
     def answer(*values: Any) -> Iterator[dict[Component, Any]]:
@@ -61,9 +69,11 @@ def build(metric: str) -> None:
         candidate, *group = (text or "" for text in texts)
         references = [text for text in group if text.strip()] or group[:1]
         try:
-            yield show(compare(name, candidate, references, read_settings(name, settings)))
+            scored = compare(name, candidate, references, read_settings(name, settings))
+            yield show(scored)
+            yield explain(scored)
         except EXPECTED_ERRORS as error:
-            yield {card: notice(str(error), "refused"), why: gr.update(visible=False)}
+            yield {card: notice(str(error), "refused"), why: gr.update(**HIDDEN)}
 
     setting_edits = [control.input for control in (radio, *controls)]
     events.answer(
@@ -71,8 +81,10 @@ def build(metric: str) -> None:
         triggers=[compare_button.click, *(box.submit for box in boxes), *setting_edits],
         edits=[*(box.change for box in boxes), *setting_edits],
         inputs=[*boxes, radio, *controls],
-        outputs=[card, why, *groups.values(), *chain(*components.values())],
+        outputs=[card, why, *groups.values(), *chain(*components.values()), *reproduction],
         notice=WAITING,
+        hidden=HIDDEN,
+        show_progress_on=card,
         **limits.QUEUE,
     )
     for button, example in zip(buttons, EXAMPLES, strict=True):
@@ -82,8 +94,8 @@ def build(metric: str) -> None:
             None, js=events.PRESS, **QUIET
         )
     example = EXAMPLES[0]
-    opening = show(compare(metric, example["candidate"], [example["reference"]]))
-    for component, update in opening.items():
+    opening = compare(metric, example["candidate"], [example["reference"]])
+    for component, update in {**show(opening), **explain(opening)}.items():
         _open_with(component, update)
 
 
@@ -95,17 +107,25 @@ def _open_with(component: Component, update: Any) -> None:
         setattr(component, name, value.model_dump() if isinstance(value, BaseModel) else value)
 
 
-def code_for(answer: Answer) -> str:
-    """Return Python code that prints the score; settings at their defaults are omitted."""
+def reproduce(answer: Answer) -> list[str]:
+    """Return Python code and a command that print the score, and its signature.
+
+    Settings at their defaults are omitted.
+    """
     defaults = SCORERS[answer.metric]().settings
     settings = {k: v for k, v in answer.settings.items() if v != getattr(defaults, k)}
-    return CODE.format(
+    code = CODE.format(
         scorer=SCORERS[answer.metric].__name__,
-        settings=", ".join(f"{name}={value!r}" for name, value in settings.items()),
+        settings=", ".join(f"{k}={v!r}" for k, v in settings.items()),
         candidate=answer.candidate,
         references=answer.references,
         metric=answer.metric,
     )
+    values = {k: "none" if v is False else v for k, v in settings.items()}
+    flags = [f"--{FLAGS.get(k, k).replace('_', '-')}={v}" for k, v in values.items()]
+    texts = [answer.candidate, *answer.references]
+    command = shlex.join(["infolm", "score", f"--metric={answer.metric}", *flags, "--", *texts])
+    return [code, command, str(answer.signature)]
 
 
 def _make_boxes() -> list[gr.Textbox]:

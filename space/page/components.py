@@ -12,7 +12,7 @@ from typing import Any
 import gradio as gr
 import pandas as pd
 
-from .appearance import CANDIDATE, REFERENCE
+from .appearance import CANDIDATE, REFERENCE, TEXTS
 
 
 def bar_plot(label: str, y_title: str, colour: str = "", **options: Any) -> gr.BarPlot:
@@ -65,12 +65,11 @@ def table(
 
 
 def make_reproduction() -> list[Any]:
-    """Create the components for the signature of a score and the code that reproduces it."""
-    gr.Markdown(
-        "### Report and reproduce the score\n"
-        "Report the signature with the score. It contains the model, the versions and every "
-        "setting that affects the score."
-    )
-    signature = gr.Textbox(label="Signature", lines=2, buttons=["copy"], elem_classes="signature")
-    options: dict[str, Any] = {"language": "python", "show_line_numbers": False, "wrap_lines": True}
-    return [signature, gr.Code(label="Python code", elem_classes="code", **options)]
+    """Create the components for the code that reproduces a score, and its signature."""
+    options: Any = {"show_line_numbers": False, "wrap_lines": True, "buttons": ["copy"], "lines": 1}
+    with gr.Accordion("Reproduce the score", open=False):
+        python = gr.Code(label="Python", language="python", elem_classes="code", **options)
+        shell = gr.Code(label="Command line", language="shell", elem_classes="command", **options)
+        gr.Markdown(TEXTS["compare"]["signature"])
+        copyable: dict[str, Any] = {"buttons": ["copy"], "elem_classes": "signature"}
+        return [python, shell, gr.Textbox(label="Signature", lines=2, **copyable)]

@@ -7,7 +7,7 @@ the browser discards the answer if the inputs have changed in the meantime.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import gradio as gr
@@ -26,6 +26,7 @@ def answer(
     inputs: Sequence[Any],
     outputs: Sequence[Any],
     notice: str,
+    hidden: Mapping[str, Any] = {"visible": False},
     **options: Any,
 ) -> Any:
     """Connect a function to the events that trigger it and the edits that clear its answer.
@@ -37,9 +38,10 @@ def answer(
         inputs: input components.
         outputs: the card, the column that is hidden without an answer, and its components.
         notice: HTML of the card without an answer.
+        hidden: update of the column without an answer.
         **options: options of the event.
     """
-    blank = json.dumps([notice, {"visible": False, "__type__": "update"}])
+    blank = json.dumps([notice, gr.update(**hidden)])
     snapshot = gr.Textbox(visible="hidden", label="asked")
 
     def answer_with_snapshot(*values: Any) -> Iterator[dict[Any, Any]]:

@@ -19,7 +19,7 @@ from infolm_metric.core.inputs import Pairs
 from infolm_metric.core.tables import parse_pair, read_rows
 
 from . import events, limits
-from .appearance import HIGHER, LOWER, count, notes, notice, number, unrelated_words
+from .appearance import HIGHER, LOWER, TEXTS, count, notes, notice, number, unrelated_words
 from .components import table
 from .scoring import EXPECTED_ERRORS, refusal, score_in_parts, token_counts
 from .settings import LABELS, check_settings, make_controls, read_settings
@@ -123,10 +123,7 @@ def score_file(
 
 def build(metric: str) -> None:
     """Build the tab and its API endpoint."""
-    gr.Markdown(
-        "Upload a table with one candidate column and one or more reference columns to score each "
-        "row. A cell may contain a list of references."
-    )
+    gr.Markdown(TEXTS["file"]["introduction"])
     gr.Markdown(limits.FILE_WORDS, elem_classes="fine", elem_id="file-limits")
     with gr.Row(equal_height=False):
         with gr.Column(scale=1, min_width=300):

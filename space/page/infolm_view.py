@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from importlib.resources import files
 from typing import Any
@@ -13,8 +14,8 @@ import torch
 from infolm_metric import IDF, measures
 from infolm_metric.core.idf import tokenizer_fingerprint
 
-from .appearance import CANDIDATE, NEUTRAL, REFERENCE, ExplanationView, number
-from .components import bar_plot, bars, make_reproduction, table
+from .appearance import CANDIDATE, NEUTRAL, REFERENCE, TEXTS, ExplanationView, number
+from .components import bar_plot, bars, table
 
 WORDS = 8  # shown per distribution
 DRIVERS = 12  # vocabulary entries with the largest contributions
@@ -22,7 +23,7 @@ GUESSES = 4  # predictions shown per masked token
 Words = list[tuple[str, float]]
 EIGHTHS = [step / 8 for step in range(-4, 17)]  # -0.5 to 2
 SWEEP_GRIDS = {
-    "temperature": [0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0, 2.5, 3.0, 4.0],
+    "temperature": [0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.0],
     "interpolation": [0.0, 0.1, 0.25, 0.5, 0.75, 0.9],
     "alpha": EIGHTHS,
     "beta": EIGHTHS,
@@ -31,42 +32,26 @@ SWEEP_GRIDS = {
 
 def make() -> list[Any]:
     """Create the components that explain a score; the secondary ones are under “Details”."""
-    gr.Markdown(
-        "### Predictions for each text\n"
-        "The model predicts each token from the rest of the text while the token is masked. InfoLM "
-        "compares the predictions, averaged over each text. The charts show the most probable "
-        "content words; `##` marks the continuation of a word."
-    )
+    words = TEXTS["infolm"]
+    gr.Markdown(words["predictions"])
     with gr.Row():
         components: list[Any] = [
             bar_plot("Candidate", "probability, %", CANDIDATE, elem_id="expected-candidate"),
             bar_plot("Reference", "probability, %", REFERENCE, elem_id="expected-reference"),
         ]
-    gr.Markdown(
-        "### Largest contributions to the score\n"
-        "Words whose probabilities differ most between the texts. Bars above the axis are more "
-        "probable for the candidate, bars below for the reference."
-    )
+    gr.Markdown(words["contributions"])
     components.append(bar_plot("Contribution to the score", "% of the score", elem_id="drivers"))
     with gr.Accordion("Details", open=False):
-        gr.Markdown(
-            "### Tokens\n"
-            "A token is a word or part of a word. The tables show the weight of each token and the "
-            "predictions of the model when the token is masked."
-        )
+        gr.Markdown(words["tokens"])
         columns, widths = ["token", "weight", "predictions"], ["25%", "20%", "55%"]
         components += [table(side, columns, widths) for side in ("Candidate", "Reference")]
-        gr.Markdown("### Scores by all nine measures")
+        gr.Markdown(words["measures"])
         columns, widths = ["measure", "score", "maximum"], ["58%", "21%", "21%"]
         components.append(table("", columns, widths, elem_id="measures"))
-        gr.Markdown(
-            "### Effect of the settings\n"
-            "The vertical line marks the current value. Where the curve is flat, the setting has "
-            "little effect on the score."
-        )
+        gr.Markdown(words["settings"])
         with gr.Row():
             components += [_line_plot(name) for name in SWEEP_GRIDS]
-        return components + make_reproduction()
+        return components
 
 
 def explain(scorer: Any, candidate: str, reference: str, settings: Any) -> ExplanationView:
@@ -74,12 +59,13 @@ def explain(scorer: Any, candidate: str, reference: str, settings: Any) -> Expla
     metric_settings = scorer.settings.replace(**settings)
     explanation = scorer.explain(candidate, reference, **settings)
     vocabulary, shares = explanation.vocabulary, explanation.shares
-    rarity = _rarity(scorer.tokenizer)
+    rarity = _rarity(scorer)
     texts = [explanation.candidate, explanation.reference]
     guesses = [_words(text.log_distribution, vocabulary, WORDS, rarity) for text in texts]
-    indices = (shares * rarity).topk(DRIVERS).indices.tolist()
-    tokens = {vocabulary[index] for index in indices if shares[index] > 1e-12}
-    drivers = [driver for driver in explanation.top(len(shares)) if driver.token in tokens]
+    indices = (shares * rarity).topk(DRIVERS).indices
+    largest = torch.zeros_like(shares).index_copy(0, indices, shares[indices])
+    top = dataclasses.replace(explanation, shares=largest).top(DRIVERS)
+    drivers = [driver for driver in top if driver.share > 1e-12]
     total = explanation.score or 1.0
     rows = []
     for driver in drivers:
@@ -90,7 +76,6 @@ def explain(scorer: Any, candidate: str, reference: str, settings: Any) -> Expla
     highest = max(100 * probability for words in guesses for _, probability in words)
     sweep = functools.partial(scorer.sweep, [candidate], [reference], **settings)
     return ExplanationView(
-        bound=metric_settings.upper_bound(metric_settings.information_measure),
         details={
             "drivers": [driver._asdict() for driver in drivers],
             "expected_by_candidate": dict(guesses[0]),
@@ -106,11 +91,13 @@ def explain(scorer: Any, candidate: str, reference: str, settings: Any) -> Expla
     )
 
 
-def _rarity(tokenizer: Any) -> torch.Tensor:
+@functools.cache
+def _rarity(scorer: Any) -> torch.Tensor:
     """Return the squared IDF of each vocabulary entry in English, [vocab]; 1 if not available.
 
     Squared, because a function word can be a hundred times as probable as a content word.
     """
+    tokenizer = scorer.tokenizer
     english = IDF.load(str(files("infolm_metric.bundled") / "idf.json"))
     if tokenizer_fingerprint(tokenizer) != english.tokenizer:
         return torch.ones(())

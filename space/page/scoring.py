@@ -14,9 +14,10 @@ import gradio as gr
 from infolm_metric.core.baselines import BaselineStats, most_frequent
 from infolm_metric.core.inputs import Pairs, check_pairs
 from infolm_metric.core.results import add_counts, is_reliable, nonzero_counts
+from infolm_metric.core.signature import Signature
 
 from . import baryscore_view, infolm_view, limits, menli_view
-from .appearance import ExplanationView, shorten
+from .appearance import NO_VERDICT, ExplanationView, shorten
 from .settings import LABELS, SCORERS, check_settings, default
 
 VIEWS: dict[str, Any] = {"infolm": infolm_view, "baryscore": baryscore_view, "menli": menli_view}
@@ -34,7 +35,7 @@ def refusal(error: BaseException) -> gr.Error:
 
 @dataclass(frozen=True)
 class Answer:
-    """Score of a candidate against its references, and its explanation."""
+    """Score of a candidate against its references; the explanation is computed on first use."""
 
     metric: str
     settings: dict[str, Any]
@@ -45,9 +46,32 @@ class Answer:
     baseline: BaselineStats | None  # None if not available
     readable: bool  # False if the score is not meaningful, as for texts out of domain
     warnings: Mapping[str, int]
-    signature: str
-    closest: int  # index of the explained reference
-    view: ExplanationView
+    signature: Signature
+    bounds: tuple[float, float]
+    scorer: Any
+    options: dict[str, Any]  # settings with the weights of all references
+
+    @functools.cached_property
+    def closest(self) -> int:
+        """Index of the explained reference."""
+        candidates = [self.candidate] * len(self.references)
+        with LOCK:
+            scores = self.scorer.score(candidates, self.references, **self.options)["scores"]
+        return int(scores.index((max if self.higher_is_better else min)(scores)))
+
+    @functools.cached_property
+    def view(self) -> ExplanationView:
+        """Explanation of the score by the closest reference."""
+        with LOCK:
+            reference = self.references[self.closest]
+            explain = VIEWS[self.metric].explain
+            return explain(self.scorer, self.candidate, reference, self.options)
+
+    @functools.cached_property
+    def special(self) -> tuple[str, str]:
+        """Verdict that replaces the verdict relative to unrelated texts, and a note on it."""
+        with LOCK:
+            return menli_view.verdict(self) if self.metric == "menli" else ("", "")
 
     @property
     def name(self) -> str:
@@ -59,7 +83,7 @@ class Answer:
     @property
     def best(self) -> float:
         """Best possible score."""
-        return self.view.bound if self.higher_is_better else 0.0
+        return self.bounds[self.higher_is_better]
 
     @property
     def verdict(self) -> str:
@@ -68,8 +92,8 @@ class Answer:
             return "This score is not meaningful"
         if self.score == self.best:
             return "Same score as an identical text"
-        if self.view.verdict or self.baseline is None:
-            return self.view.verdict or "No verdict"
+        if self.special[0] or self.baseline is None:
+            return self.special[0] or NO_VERDICT
         words = self.baseline.verdict(self.score, self.best)
         return f"{words.capitalize()} unrelated texts"
 
@@ -84,7 +108,9 @@ class Answer:
 @functools.cache
 def load_scorer(metric: str, model: str) -> Any:
     """Return the scorer shared by all visitors; the caller must hold LOCK."""
-    return SCORERS[metric](model_name_or_path=model, reuse_memory=REUSE_BYTES)
+    scorer = SCORERS[metric](model_name_or_path=model, reuse_memory=REUSE_BYTES)
+    scorer.keep_logits = True  # InfoLM explains a score from them
+    return scorer
 
 
 def token_counts(texts: Sequence[str], model: str) -> list[int]:
@@ -97,7 +123,7 @@ def token_counts(texts: Sequence[str], model: str) -> list[int]:
 def compare(
     metric: str, candidate: Any, references: Any, settings: Mapping[str, Any] | None = None
 ) -> Answer:
-    """Score a candidate against its references and explain the score.
+    """Score a candidate against its references; the explanation is computed when it is used.
 
     Raises:
         TypeError, ValueError: a text or a setting is not valid.
@@ -118,8 +144,6 @@ def compare(
         metric_settings = scorer.settings.replace(**settings)
         statistics = scorer.count(pairs.texts_by_side, metric_settings)
         result = scorer.score_part(pairs, metric_settings, statistics)
-        scores = scorer.score([candidate] * len(references), references, **settings)["scores"]
-        closest = scores.index((max if result["higher_is_better"] else min)(scores))
         options = settings
         if "idf" in vars(scorer.settings):  # explain with the weights of all references
             options = {**settings, "idf": statistics.idf_tables(metric_settings)[1]}
@@ -134,8 +158,9 @@ def compare(
             readable=is_reliable(result.counts),
             warnings=result["warnings"],
             signature=result["signature"],
-            closest=closest,
-            view=VIEWS[metric].explain(scorer, candidate, references[closest], options),
+            bounds=scorer.bounds(metric_settings, *metric_settings.names),
+            scorer=scorer,
+            options=options,
         )
 
 

@@ -37,7 +37,7 @@ class Control:
     info: str | None = None
     words: Mapping[Any, str] | None = None
     range: tuple[float, float] | None = None
-    start: float | None = None  # initial value of a setting without a default
+    start: Any = None  # initial value of a setting without a default
 
 
 def _control(metric: str, values: Sequence[Any] = (), **fields: Any) -> Control:

@@ -34,6 +34,20 @@ OVERFLOWING_ELEMENTS = """
 """
 
 
+RECORD_FRAMES = """
+() => {
+    window.frames_ = [];
+    const record = () => {
+        const why = document.querySelector('#why'), box = why.getBoundingClientRect();
+        const verdict = document.querySelector('#score .verdict') !== null;
+        frames_.push([why.classList.contains('blank'), verdict, box.top + scrollY, box.height]);
+        requestAnimationFrame(record);
+    };
+    record();
+}
+"""
+
+
 def visible(page, selector):
     return page.locator(selector).locator("visible=true")
 
@@ -59,6 +73,8 @@ def compare_by(page, metric):
 
 def open_details(page):
     visible(page, "text='Details'").click()
+    if not visible(page, ".code").count():  # shared by all metrics
+        visible(page, "text=Reproduce the score").click()
     visible(page, ".code").scroll_into_view_if_needed()
 
 
@@ -121,6 +137,7 @@ def test_enter_compares_two_texts_by_every_metric(metric, page):
     open_details(page)
     expect(visible(page, ".signature textarea")).to_have_value(result["signature"])
     expect(visible(page, ".code")).to_contain_text(CANDIDATE)
+    expect(visible(page, ".command")).to_contain_text(f"infolm score --metric={metric}")
     if metric == "menli":
         expect(page.locator("#follows-rh")).to_contain_text("yes (entailment)")
 
@@ -133,6 +150,37 @@ def test_examples_are_scored_and_menli_reports_a_contradiction(page):
     expect(page.locator("#score .verdict")).to_contain_text("unrelated texts")
     compare_by(page, "menli")
     expect(page.locator("#score .verdict")).to_have_text("The texts contradict each other")
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_example_buttons_have_equal_heights(page, width):
+    boxes = [button.bounding_box() for button in page.locator(".examples button").all()]
+    assert len(boxes) == len(EXAMPLES)
+    assert len({round(box["height"]) for box in boxes}) == 1
+    assert boxes[0]["height"] < 60  # at most two lines
+
+
+@pytest.mark.parametrize("metric", SCORERS)
+def test_charts_arrive_after_the_verdict_without_moving_the_page(metric, page):
+    compare_by(page, metric)
+    visible(page, f"#why-{metric}").wait_for()
+    page.evaluate(RECORD_FRAMES)
+    page.locator("#candidate textarea").fill("A cat slept in the old village school.")
+    expect(visible(page, "#why, #why *")).to_have_count(0)
+    page.locator("#compare").click()
+    expect(visible(page, "#why")).to_have_count(1)
+    page.wait_for_timeout(1000)  # until all charts are drawn
+    frames = page.evaluate("frames_")
+    assert [True, True] in [[blank, verdict] for blank, verdict, *_ in frames]
+    assert len({(top, height) for *_, top, height in frames}) == 1
+
+
+def test_tasks_of_menli_change_the_verdict(page):
+    write(page, "She was born in Vienna, Austria.", "Vienna")
+    compare_by(page, "menli")
+    visible(page, "text='Settings'").click()
+    choose(page, CONTROLS["menli"]["task"].label, "Answer to a question")
+    expect(page.locator(".verdict")).to_have_text("Likely correct")
 
 
 def test_new_measure_updates_the_score_and_invalid_alpha_is_rejected(page):

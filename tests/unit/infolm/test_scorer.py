@@ -254,6 +254,27 @@ def test_without_masks_texts_are_encoded_once_and_batch_invariant(scorer, monkey
     assert torch.equal(scorer.distributions(texts, **options), together)
 
 
+@pytest.mark.parametrize("options", [{}, {"long_text": "window", "max_length": 12}], ids=str)
+def test_cached_logits_replace_passes_and_change_no_score(
+    scorer, fresh_scorer, monkeypatch, options
+):
+    fresh_scorer.keep_logits = True
+    candidate, reference = LONG, REFERENCES[0]
+    with count_contexts(monkeypatch) as contexts:
+        kept = fresh_scorer.score([candidate], [reference], **options)
+        passes = len(contexts)
+        results = fresh_scorer.sweep(
+            [candidate], [reference], temperatures=TEMPERATURES, interpolations=[0, 0.5], **options
+        )
+        explanation = fresh_scorer.explain(candidate, reference, **options)
+    assert len(contexts) == passes
+    assert kept["scores"] == scorer.score([candidate], [reference], **options)["scores"]
+    expected = scorer.explain(candidate, reference, **options)
+    assert torch.equal(explanation.shares, expected.shares)
+    for combination, result in results:
+        assert_nearly_equal(result, InfoLMScorer(combination).score([candidate], [reference]))
+
+
 # Interpolation with the text's own tokens
 
 

@@ -6,13 +6,19 @@ import functools
 import importlib
 import json
 import re
+import shlex
+import sys
 
 import gradio as gr
 import numpy as np
 import pandas as pd
 import pytest
 
+from infolm_metric.baryscore.scorer import Encoder
+from infolm_metric.commands.main import main
+from infolm_metric.infolm.encoders import MaskedLM
 from infolm_metric.infolm.measures import MEASURES
+from infolm_metric.menli.nli import NLIModel
 from infolm_metric.metrics import METRICS
 from space.page import appearance, compare_tab, file_tab, limits, scoring, settings
 from space.page.scoring import compare
@@ -73,7 +79,7 @@ def test_every_offered_value_is_valid_for_the_metric(metric):
         for value in control.words or ():
             options = {"alpha": 0.5, "beta": 0.5} if name == "information_measure" else {}
             assert settings.check_settings(metric, {**options, name: value})[name] == value
-        if control.words and name != "model_name_or_path":
+        if control.words and name != "model_name_or_path" and control.start is None:
             assert getattr(defaults, name) in [*control.words]
 
 
@@ -134,6 +140,7 @@ SETTINGS = [
     ("infolm", {"multi_reference": "mean"}),
     ("baryscore", {"multi_reference": "mean", "idf": False}),
     ("menli", {"multi_reference": "mean"}),
+    *(("menli", {"task": task}) for task in ("translation", "summary", "answer")),
 ]
 
 
@@ -150,15 +157,20 @@ def test_space_and_package_give_the_same_score(metric, options):
 SHOWN_SETTINGS = [
     ("infolm", {"information_measure": "renyi_divergence", "alpha": 2.0, "beta": 7.0}),
     ("baryscore", {"idf": False}),
-    ("menli", {"multi_reference": "mean"}),
+    ("menli", {"multi_reference": "mean", "task": "answer"}),
 ]
 
 
 @pytest.mark.parametrize(("metric", "options"), SHOWN_SETTINGS)
-def test_displayed_code_prints_the_displayed_score(metric, options, capsys):
+def test_displayed_code_and_command_print_the_displayed_score(metric, options, capsys):
     answer = compare(metric, PAIR[0], [*PAIR[1], "It's a \\ cat."], options)
-    exec(compare_tab.code_for(answer), {})
+    code, command, signature = compare_tab.reproduce(answer)
+    assert signature == answer.signature
+    exec(code, {})
     assert float(capsys.readouterr().out) == pytest.approx(answer.score, abs=1e-6)
+    program, *arguments = shlex.split(command)
+    assert (program, main([*arguments[:1], "--json", *arguments[1:]])) == ("infolm", 0)
+    assert json.loads(capsys.readouterr().out)[metric] == pytest.approx(answer.score, abs=1e-6)
 
 
 @pytest.mark.parametrize("metric", METRICS)
@@ -218,6 +230,61 @@ def test_bars_colours_and_scale_match_the_explanation():
     assert 0 < moves["value"]["percent"].sum() <= 100.0001
 
 
+COUNTED = [
+    ("infolm", {"information_measure": "ab_divergence", "alpha": 0.5, "beta": 0.5}),
+    ("baryscore", {}),
+    *(("menli", {"task": task}) for task in ("translation", "summary", "answer")),
+]
+
+
+@pytest.mark.parametrize(("metric", "options"), COUNTED, ids=str)
+def test_no_context_is_encoded_twice_per_click(metric, options, monkeypatch):
+    encoded = []
+
+    def record(owner, name):
+        plain = getattr(owner, name)
+
+        def recording(self, rows, *rest):
+            encoded.extend(repr(getattr(row, "tolist", lambda row=row: row)()) for row in rows)
+            return plain(self, rows, *rest)
+
+        monkeypatch.setattr(owner, name, recording)
+
+    record(MaskedLM, "logits")
+    record(Encoder, "states")
+    record(NLIModel, "probabilities")
+    number = f"{metric} {options}"  # not in any cache
+    answer = compare(
+        metric, f"The cat saw {number}.", [f"A cat, {number}.", f"{number} ran."], options
+    )
+    assert answer.verdict and encoded
+    before = len(encoded)
+    assert compare_tab.reproduce(answer) and answer.as_dict()["why"]
+    assert len(encoded) == len({*encoded})
+    if metric != "menli":  # which shows both directions, even if a task uses only one of them
+        assert len(encoded) == before
+
+
+@pytest.mark.parametrize(("metric", "options"), COUNTED, ids=str)
+def test_a_click_reads_no_file(metric, options):
+    opened = None
+
+    def record(event, arguments):  # an audit hook cannot be removed
+        if event == "open" and opened is not None:
+            opened.append(arguments[0])
+
+    def click(candidate):
+        answer = compare(metric, candidate, PAIR[1], options)
+        return answer.verdict, answer.as_dict(), compare_tab.reproduce(answer)
+
+    click("The first click loads the model.")
+    sys.addaudithook(record)
+    opened = []
+    click(f"Later clicks use it: {metric} {options}.")
+    files, opened = opened, None
+    assert files == []
+
+
 VERDICTS = [
     ("infolm", *PARAPHRASE, "Far closer than unrelated texts"),
     ("infolm", *EXAMPLES["Unrelated texts"], "Hardly closer than unrelated texts"),
@@ -250,6 +317,27 @@ def test_verdict_depends_on_the_baseline_and_needs_readable_texts(
     assert ("higher is closer" in card) == (metric == "menli" and answer.readable)
     assert ("lower is closer" in card) == (metric != "menli" and answer.readable)
     assert ("so there is no verdict" in card) == (verdict == "No verdict")
+
+
+ANSWERS = [
+    ("She was born in Vienna, Austria.", "Vienna", "Likely correct"),
+    ("She was born in Paris.", "Vienna", "Likely wrong"),
+]
+
+
+@pytest.mark.parametrize(("candidate", "reference", "verdict"), ANSWERS)
+def test_answers_get_a_verdict_by_thresholds(candidate, reference, verdict):
+    answer = compare("menli", candidate, [reference], {"task": "answer"})
+    card = appearance.score_card(answer)
+    assert answer.verdict == verdict and verdict in card
+    assert "EVOUNA" in card and "so there is no verdict" not in card
+
+
+def test_scale_of_a_summary_starts_at_its_lower_bound():
+    answer = compare("menli", *EXAMPLES["Blind spot: negation"], {"task": "summary"})
+    assert answer.score < 0 and answer.bounds == (-1.0, 1.0)
+    width = f"width:{50 * (answer.score + 1):.2f}%"
+    assert width in appearance.score_card(answer)
 
 
 def test_examples_show_the_described_behaviour():
