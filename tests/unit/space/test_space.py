@@ -16,7 +16,7 @@ import pytest
 
 from infolm_metric.baryscore.scorer import Encoder
 from infolm_metric.commands.main import main
-from infolm_metric.infolm.encoders import MaskedLM
+from infolm_metric.infolm.masked_lm import MaskedLM
 from infolm_metric.infolm.measures import MEASURES
 from infolm_metric.menli.nli import NLIModel
 from infolm_metric.metrics import METRICS
