@@ -166,7 +166,7 @@ class BaryScorer(EncodingScorer):
         device, encoder = model.device, fast_encoder(model)
         if encoder is None or len(encoder.layers) + 1 != checkpoint.states:
             return Encoder(deterministic_linear(model), checkpoint, device)
-        return Encoder(deterministic_linear(encoder), checkpoint, device)
+        return Encoder(encoder, checkpoint, device)
 
     def check(
         self, pairs: Pairs, settings: BaryScoreSettings, statistics: CorpusStatistics

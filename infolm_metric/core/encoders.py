@@ -20,7 +20,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from infolm_metric.core.determinism import row_rule
+from infolm_metric.core.determinism import deterministic_linear, row_rule
 
 # Up to this length, batched matrix products are faster than fused attention on a CPU.
 SHORT = 128
@@ -36,7 +36,8 @@ def fast_encoder(model: Any) -> FastEncoder | None:
     family = FAMILIES.get(model.config.model_type)
     if family is None or getattr(model.config, "is_decoder", False):
         return None
-    return FastEncoder(model, family)
+    encoder: FastEncoder = deterministic_linear(FastEncoder(model, family))
+    return encoder
 
 
 class FastEncoder(nn.Module):
