@@ -302,11 +302,13 @@ def show_verdicts(rows: Rows, scores: np.ndarray, arguments: argparse.Namespace)
         values, correct = scores[source.mask][held_out], source.correct[held_out]
         above, below = values >= verdict.HIGH, values < verdict.LOW
         cells = [correct[above].mean(), (~correct[below]).mean(), (~above & ~below).mean()]
-        cells += [above.mean(), below.mean(), above[correct].mean(), below[~correct].mean()]
-        table.append([title, len(values), *(f"{100 * cell:.1f}" for cell in cells)])
-    header = ["source", "answers", "correct among likely correct", "wrong among likely wrong"]
-    header += ["unclear", "likely correct", "likely wrong"]
-    header += ["correct answers called likely correct", "wrong answers called likely wrong"]
+        cells += [part[mask].mean() for mask in (correct, ~correct) for part in (above, below)]
+        sizes = len(values), (~correct).sum()
+        table.append([title, *sizes, *(f"{100 * cell:.1f}" for cell in cells)])
+    header = ["source", "answers", "wrong answers", "correct among likely correct"]
+    header += ["wrong among likely wrong", "unclear"]
+    for kind in ("correct", "wrong"):
+        header += [f"{kind} answers called likely {word}" for word in ("correct", "wrong")]
     show("Verdicts on answers", header, table, arguments.csv)
 
 
