@@ -53,7 +53,7 @@ SOURCES = {"evouna": "EVOUNA", "diver": "DIVER-QA"}
 RESAMPLES, SEED, CHUNK = 1000, 0, 200
 TASK = "MENLI, task answer"
 READ = Path(__file__).parent / "results" / "answer_errors_read_by_eye.csv"
-LONG_ANSWER = 40  # words
+LONG_ANSWER, MOST_REFERENCES = 40, 5  # words, references
 TIMED = 500  # answers
 WEIGHTS = tuple(step / 10 for step in range(11))
 Rows = list[dict[str, Any]]
@@ -157,10 +157,11 @@ def metric_scores(rows: Rows, stored: dict[str, np.ndarray]) -> dict[str, np.nda
 
 
 def sentence_scores(rows: Rows) -> np.ndarray:
-    """Return the best e-c of a sentence of each long answer, NaN for short answers, [rows]."""
+    """Return the best e-c of a sentence of each long answer, NaN for others, [rows]."""
     places, sentences = [], []
     for place, row in enumerate(rows):
-        if len(row["prediction"].split()) > LONG_ANSWER:
+        is_long = len(row["prediction"].split()) > LONG_ANSWER
+        if is_long and len(row["references"]) <= MOST_REFERENCES:
             parts = re.split(r"(?<=[.!?])\s+|\n+", row["prediction"].strip())
             places += [place] * len(parts)
             sentences += [{**row, "prediction": part} for part in parts]
@@ -335,7 +336,6 @@ FILLER = (
 )
 OTHERS = range(1, 10)  # the following questions, whose references are wrong answers
 QUESTIONS = 100  # of each source
-MOST_REFERENCES = 5
 
 
 def manipulations(row: dict[str, Any], others: Sequence[str]) -> dict[str, str]:
