@@ -304,8 +304,7 @@ def show_verdicts(rows: Rows, scores: np.ndarray, arguments: argparse.Namespace)
         above, below = values >= verdict.HIGH, values < verdict.LOW
         cells = [correct[above].mean(), (~correct[below]).mean(), (~above & ~below).mean()]
         cells += [part[mask].mean() for mask in (correct, ~correct) for part in (above, below)]
-        sizes = len(values), (~correct).sum()
-        table.append([title, *sizes, *(f"{100 * cell:.1f}" for cell in cells)])
+        table.append([title, len(values), (~correct).sum(), *(f"{100 * c:.1f}" for c in cells)])
     header = ["source", "answers", "wrong answers", "correct among likely correct"]
     header += ["wrong among likely wrong", "unclear"]
     for kind in ("correct", "wrong"):
