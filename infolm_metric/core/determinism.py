@@ -133,7 +133,8 @@ class DeterministicLinear(nn.Linear):
         rows = input.flatten(0, -2)
         output = rows.new_empty(len(rows), self.out_features)
         bias = output.new_zeros(self.out_features) if self.bias is None else self.bias
-        parts = [torch.split(tensor, COLUMNS) for tensor in (self.weight, bias, output.t())]
+        size = COLUMNS if rows.device.type == "cpu" else self.out_features
+        parts = [torch.split(tensor, size) for tensor in (self.weight, bias, output.t())]
         for weight, shift, columns in zip(*parts, strict=True):
             product = functools.partial(F.linear, weight=weight, bias=shift)
             columns.t().copy_(row_rule(weight).apply(product, rows))
