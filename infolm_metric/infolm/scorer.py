@@ -335,7 +335,8 @@ class InfoLMScorer(EncodingScorer):
             numbered = WeightedText(text.key, text.text, numbers)
             parts = list(predictions([[numbered]], model, settings))
             order = torch.cat([weights[:, 0] for _, weights, _ in parts]).argsort()
-            logits = torch.cat([logits for *_, logits in parts])[order.to(model.device)]
+            logits = torch.cat([logits for *_, logits in parts])
+            logits = logits[order.to(logits.device)]
             self.models.cache.put(name, logits)
         return logits
 
