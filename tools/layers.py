@@ -1,22 +1,22 @@
 """Compare the layers of an encoder in BERTScore and BaryScore, and print Markdown tables.
 
     pip install -c requirements.txt -e ".[tools]"
-    python -m tools.layers DATA --model MODEL --scores FOLDER --attacks attacked.jsonl --csv results
+    python -m tools.layers DATA --model MODEL --scores FOLDER --attacks attacked.jsonl
 
-DATA and the attacks are as in `tools.study`. MODEL is "bundled" or the folder of an encoder, which
-needs no masked-LM head. Every text is encoded once for all settings; BERTScore is computed by
-bert-score from the hidden states of BaryScore. Scores are saved in a folder of FOLDER named after
-the model, so that an interrupted run resumes. With --share 0.5, each data set is a random half of
-its samples, with a fixed seed.
+DATA, the attacks and the options are as in `tools.study`. MODEL is "bundled" or the folder of an
+encoder, which needs no masked-LM head. Every text is encoded once for all settings; bert-score
+computes BERTScore from the hidden states of BaryScore. Scores are saved in a folder of FOLDER named
+after the model, so that an interrupted run resumes. With --share 0.5, a random half of each data
+set is scored, with a fixed seed; with --share 0, the tables contain the saved scores. Without
+--attacks, no attacks are scored.
 
 The first table contains detected attacks and segment-level Kendall for every layer, and for windows
 of layers in BaryScore, with IDF weights and with uniform weights. Layer 0 is the embeddings. The
 second table contains the setting of each metric with the best mean on all data sets but one, and
-the result on that one. These settings are then tested on the held-out data set as in `tools.study
-agree`, against BERTScore and chrF.
+the result on that one. These settings and the default of BaryScore are then tested on the held-out
+data set as in `tools.study agree`, against BERTScore and chrF.
 """
 
-import argparse
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -45,7 +45,6 @@ from tools.tables import show
 
 PAIRS = 16  # per batch of BERTScore
 WIDTHS = (1, 5)  # of windows of layers
-SETS = ["webnlg", "summeval", "sfres", "wmt15"]
 CHRF = next(entry for entry in study.ENTRIES if entry.names == ("chrF",))
 States = tuple[torch.Tensor, ...]  # by layer, [texts, tokens, hidden] each
 
@@ -72,11 +71,14 @@ class LayerScorer(BaryScorer):
         encoder = super().load(checkpoint, settings)
         return KeepingEncoder(encoder.model, encoder.checkpoint, encoder.device)
 
-    def windows(self) -> list[tuple[int, ...]]:
-        """Return the windows of WIDTHS layers and all layers, as indices of hidden states."""
+    def windows(self) -> dict[str, tuple[int, ...]]:
+        """Return all windows of WIDTHS layers and all layers, by name; layer 0 is embeddings."""
         states = self.models.checkpoint(self.settings).states
         windows = [range(first, first + w) for w in WIDTHS for first in range(states - w + 1)]
-        return [*map(tuple, windows), tuple(range(states))]
+        return {
+            f"layers {w[0]}-{w[-1]}" if len(w) > 1 else f"layer {w[0]}": tuple(w)
+            for w in (*windows, range(states))
+        }
 
     def bert_scores(self, texts: Texts) -> np.ndarray:
         """Return the F1 of BERTScore by layer, [layers, references], for texts scored before."""
@@ -100,16 +102,9 @@ class LayerScorer(BaryScorer):
         return np.concatenate(parts, axis=1)
 
 
-def label(layers: tuple[int, ...]) -> str:
-    """Return the name of a window of layers."""
-    first, last = layers[0], layers[-1]
-    return f"layer {first}" if first == last else f"layers {first}-{last}"
-
-
-def layer_entry(model: str) -> Entry:
+def layer_entry(scorer: LayerScorer) -> Entry:
     """Return the entry of BERTScore and BaryScore with the layers of an encoder."""
-    scorer = LayerScorer(model_name_or_path=model, idf=False, reuse_memory=0)
-    windows = {label(layers): layers for layers in scorer.windows()}
+    windows = scorer.windows()
     single = [f"BERTScore {name}" for name, layers in windows.items() if len(layers) == 1]
     names = [f"{metric} {name}" for metric in ("BaryScore", UNIFORM) for name in windows]
 
@@ -135,37 +130,34 @@ def layer_entry(model: str) -> Entry:
 
 def main() -> None:
     """Score the data sets and the attacks, and print the tables."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("data", type=Path, help="folder of the data sets")
-    parser.add_argument("--model", required=True, help='"bundled" or a folder')
-    parser.add_argument("--scores", type=Path, default=Path("scores"), help="keeps the scores")
-    parser.add_argument("--attacks", type=Path, required=True, help="output of `infolm attack`")
-    parser.add_argument("--sets", nargs="+", default=SETS, choices=READERS)
-    parser.add_argument("--share", type=float, default=1.0, help="fraction of each data set")
-    parser.add_argument("--resamples", type=int, default=1000)
-    parser.add_argument("--csv", type=Path, help="output folder of the tables as CSV")
-    arguments = parser.parse_args()
+    arguments = study.parse(__doc__)
     title = Path(arguments.model).name
     arguments.scores /= title
-    entry = layer_entry(arguments.model)
+    scorer = LayerScorer(model_name_or_path=arguments.model, idf=False, reuse_memory=0)
+    default = f"BaryScore {list(scorer.windows())[-2]}"  # the last window of the largest width
+    entry = layer_entry(scorer)
     sets = {name: READERS[name](arguments.data) for name in arguments.sets}
     entries = [entry, CHRF]
     scores = {name: score_share(data, arguments, entries) for name, data in sets.items()}
-    attacks = Attacks.read(arguments.attacks)
+    detected = {}
+    if arguments.attacks:
+        attacks = Attacks.read(arguments.attacks)
+        columns = attacks.complete(arguments.scores, entries)
+        detected = {metric: attacks.detection_rate(column) for metric, column in columns.items()}
     taus = {
         name: {metric: text_kendall(data, scores[name][metric]) for metric in scores[name]}
         for name, data in sets.items()
     }
     rows = []
-    for metric, column in attacks.complete(arguments.scores, entries).items():
+    for metric in (*entry.names, *CHRF.names):
         values = [taus[name][metric] for name in sets]
-        values += [np.mean(values), attacks.detection_rate(column)]
+        values += [np.mean(values), detected.get(metric, np.nan)]
         rows.append([metric, *(f"{100 * value:.1f}" for value in values)])
     titles = [data.title for data in sets.values()]
     show(f"Layers of {title}", ["metric", *titles, "mean", "attacks detected"], rows, arguments.csv)
     rows, tested = [], {}
     for test, data in sets.items():
-        columns = {"chrF": scores[test]["chrF"]}
+        columns = {"chrF": scores[test]["chrF"], "BaryScore, default": scores[test][default]}
         for family in ("BERTScore", "BaryScore", UNIFORM):
             settings = [name for name in entry.names if name.startswith(f"{family} layer")]
             best, mean = best_elsewhere(taus, settings, test)

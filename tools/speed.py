@@ -159,6 +159,10 @@ def peers(arguments: argparse.Namespace) -> None:
         save_model(Path(folder))
         for load, pairs in loads.items():
             results = measure(ONCE, folder, pairs, arguments)
+            if arguments.model:
+                other = measure(("baryscore", "BERTScore"), arguments.model, pairs, arguments)
+                title = Path(arguments.model).name
+                results |= {f"{name}, {title}": result for name, result in other.items()}
             for name, result in results.items():
                 times = result["seconds"] / results["BERTScore"]["seconds"]
                 cells = [f"{result['rate']:.2f}", f"{result['seconds']:.1f}", f"{times:.2f}"]
@@ -252,6 +256,7 @@ def main() -> None:
     parser.add_argument("--samples", type=int, default=8, help="samples that systems share")
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--only", default="", help="rows of `rates`, or sample ids for `masks`")
+    parser.add_argument("--model", help="folder of another encoder for `peers`")
     parser.add_argument("--threads", type=int, help="default: all cores")
     parser.add_argument("--csv", type=Path, help="output folder of the tables as CSV")
     arguments = parser.parse_args()

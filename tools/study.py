@@ -499,21 +499,26 @@ COMMANDS: Mapping[str, Callable[[argparse.Namespace], int | None]] = {
 }
 
 
-def main() -> int | None:
-    """Run a command."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("command", choices=COMMANDS)
+def parse(description: str | None, *commands: str) -> argparse.Namespace:
+    """Parse the command line: a command if there are several, and the options of the study."""
+    parser = argparse.ArgumentParser(description=(description or "").partition("\n")[0])
+    if commands:
+        parser.add_argument("command", choices=commands)
     parser.add_argument("data", type=Path, help="folder of the data sets")
-    parser.add_argument(
-        "--scores", type=Path, default=Path("scores"), help="folder of the saved scores"
-    )
+    parser.add_argument("--scores", type=Path, default=Path("scores"), help="keeps the scores")
     parser.add_argument("--sets", nargs="+", default=list(READERS), choices=READERS)
     parser.add_argument("--metrics", nargs="+", default=[], help="default: all metrics")
+    parser.add_argument("--model", default="bundled", help="an encoder, for tools.layers")
     parser.add_argument("--share", type=float, default=1.0, help="fraction of each data set")
     parser.add_argument("--attacks", type=Path, help="output of `infolm attack`")
     parser.add_argument("--resamples", type=int, default=1000)
     parser.add_argument("--csv", type=Path, help="output folder of the tables as CSV")
-    arguments = parser.parse_args()
+    return parser.parse_args()
+
+
+def main() -> int | None:
+    """Run a command."""
+    arguments = parse(__doc__, *COMMANDS)
     return COMMANDS[arguments.command](arguments)
 
 
