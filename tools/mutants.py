@@ -3,16 +3,12 @@
     python -m tools.mutants verdicts.csv                       # all components, or the rest of them
     python -m tools.mutants verdicts.csv --components infolm space --seed 1
     python -m tools.mutants verdicts.csv --components core --tests tests/unit/core tests/contract
-    python -m tools.mutants verdicts.csv --again               # after the code has changed
 
 A mutant changes one operator, comparison, sign, number, truth value or default, removes a `raise`
 or returns None. A component is a folder of the package, or the demo. For each component, --drawn
 mutants are sampled with --seed and tested by its own tests (tests/unit/NAME, or --tests). A run
 ends at the first failure, or after LONGEST times the duration of the tests on unchanged code.
 Mutants with a verdict in the file are skipped, so an interrupted run resumes.
-
-With --again, mutants that were killed before are tested again if their line still exists, anywhere
-in the components, and survivors are printed.
 
 Each mutant runs in a process forked after the libraries are imported. The process executes the
 changed module instead of the original; no file is written. Processes that tests start are not
@@ -24,7 +20,6 @@ import ast
 import contextlib
 import copy
 import csv
-import functools
 import importlib
 import importlib.util
 import multiprocessing
@@ -79,11 +74,6 @@ class Mutant:
     line: str  # text of the line
     mutation: str
     number: int  # among mutants of the file with the same line and mutation
-
-    @property
-    def words(self) -> tuple[str, str, int]:
-        """Key that identifies the mutant."""
-        return self.line, self.mutation, self.number
 
 
 @dataclass(frozen=True)
@@ -263,13 +253,13 @@ def test(finder: MutantFinder | None, tests: list[str], seconds: float | None = 
     return Verdict("killed", receiver.recv() if receiver.poll() else f"exit {process.exitcode}")
 
 
-def tests_for(mutant: Mutant, tests: Sequence[Path] = (), first: str = "") -> list[str]:
-    """Return the test files of a mutant, most likely to fail first: `first`, then by name."""
+def tests_for(mutant: Mutant, tests: Sequence[Path] = ()) -> list[str]:
+    """Return the test files of a mutant, most likely to fail first."""
     stem, files = Path(mutant.file).stem, set()
     for place in tests or components()[mutant.component][1]:
         files |= {place} if place.is_file() else set(place.rglob("test_*.py"))
     names = sorted(path.as_posix() for path in files)
-    return sorted(names, key=lambda name: (not first.startswith(name), stem not in name))
+    return sorted(names, key=lambda name: stem not in name)
 
 
 def read(path: Path) -> dict[Mutant, Verdict]:
@@ -327,46 +317,14 @@ def draw(arguments: argparse.Namespace) -> None:
     show("Mutants", ["component", "tested", "killed", "fraction"], rows)
 
 
-def again(arguments: argparse.Namespace) -> int:
-    """Test the killed mutants again; return 1 if any survives."""
-    mutants = {
-        mutant: n
-        for component in arguments.components
-        for mutant, n in find_mutants(component).items()
-    }
-    by_words: dict[tuple[str, str, int], list[Mutant]] = {}
-    for mutant in mutants:
-        by_words.setdefault(mutant.words, []).append(mutant)
-    limits = functools.cache(lambda component: limit(component, arguments.tests))
-    counts = Counter[str]()
-    for old_mutant, old_verdict in read(arguments.verdicts).items():
-        if old_verdict.verdict != "killed":
-            continue
-        if old_mutant.words not in by_words:
-            counts["not found"] += 1
-            continue
-        mutant = min(by_words[old_mutant.words], key=lambda mutant: mutant.file != old_mutant.file)
-        file = Path(mutant.file)
-        finder = MutantFinder(file, mutate(file, mutants[mutant]))
-        tests = tests_for(mutant, arguments.tests, old_verdict.by)
-        verdict = test(finder, tests, limits(mutant.component))
-        counts[verdict.verdict] += 1
-        if verdict.verdict == "survived":
-            print(f"survived: {mutant.file}: {mutant.line}: {mutant.mutation}", flush=True)
-            print(f"    killed before by {old_verdict.by}", flush=True)
-    print(", ".join(f"{count} {words}" for words, count in counts.items()))
-    return int(counts["survived"] > 0)
-
-
-def main() -> int:
-    """Test new mutants, or with --again the mutants killed before."""
+def main() -> None:
+    """Test new mutants."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("verdicts", type=Path, help="CSV file of verdicts, read and updated")
     parser.add_argument("--components", nargs="+", choices=components(), default=list(components()))
     parser.add_argument("--tests", nargs="+", type=Path, default=[], help="tests to run instead")
     parser.add_argument("--drawn", type=int, default=30, help="mutants per component")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--again", action="store_true", help="test killed mutants again")
     arguments = parser.parse_args()
     sys.path.insert(0, str(Path.cwd()))
     with tempfile.TemporaryDirectory() as home:
@@ -376,11 +334,8 @@ def main() -> int:
         with contextlib.redirect_stderr(void):
             for library in LIBRARIES:
                 importlib.import_module(library)
-        if arguments.again:
-            return again(arguments)
         draw(arguments)
-    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

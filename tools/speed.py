@@ -185,10 +185,15 @@ def peers(arguments: argparse.Namespace) -> None:
         save_model(Path(folder))
         for load, pairs in loads.items():
             peer = measure(["BERTScore"], folder, pairs, arguments)
+            others = dict(peer)
+            if arguments.model:
+                title = Path(arguments.model).name
+                other = measure(("baryscore", "BERTScore"), arguments.model, pairs, arguments)
+                others |= {f"{name}, {title}": result for name, result in other.items()}
             for dtype in arguments.dtypes:
                 peak = gemm_gigaflops(dtype)
                 results = measure(OURS, folder, pairs, arguments, dtype=dtype)
-                for name, result in (results | (peer if dtype == "float32" else {})).items():
+                for name, result in (results | (others if dtype == "float32" else {})).items():
                     times = result["seconds"] / peer["BERTScore"]["seconds"]
                     cells = [f"{result['rate']:.2f}", f"{result['seconds']:.1f}", f"{times:.2f}"]
                     cells.append(f"{100 * result['gigaflops'] / peak:.0f}%")
@@ -284,6 +289,7 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--only", default="", help="rows of `rates`, or sample ids for `masks`")
     parser.add_argument("--dtypes", nargs="+", default=["float32"], help="of `peers`")
+    parser.add_argument("--model", help="folder of another encoder for `peers`")
     parser.add_argument("--threads", type=int, help="default: all cores")
     parser.add_argument("--csv", type=Path, help="output folder of the tables as CSV")
     arguments = parser.parse_args()

@@ -88,6 +88,20 @@ class Texts:
         texts = [(self.predictions[row], self.references[row]) for row in indices]
         return Texts(*map(list, zip(*texts, strict=True)), self.corpus, self.average)
 
+    def pairs(self) -> tuple[list[str], list[str]]:
+        """Return a candidate for each reference, and all references."""
+        groups = list(zip(self.predictions, self.references, strict=True))
+        candidates = [text for text, group in groups for _ in group]
+        return candidates, [reference for _, group in groups for reference in group]
+
+    def reduce(self, scores: np.ndarray) -> np.ndarray:
+        """Reduce the scores of all references to a score per row, [..., references]."""
+        counts = np.asarray([len(group) for group in self.references])
+        starts = np.cumsum(counts) - counts
+        if self.average:
+            return np.add.reduceat(scores, starts, axis=-1) / counts
+        return np.maximum.reduceat(scores, starts, axis=-1)
+
 
 @dataclass(frozen=True)
 class Entry:
@@ -111,18 +125,16 @@ def score_by(kind: type, texts: Texts, best: str, **settings: Any) -> np.ndarray
 
 
 @cache
-def idf_table(corpus: tuple[str, ...]) -> IDF:
-    """Return the IDF weights of a corpus."""
-    from transformers import AutoTokenizer
-
-    return IDF.from_corpus(list(corpus), AutoTokenizer.from_pretrained(BUNDLED))
+def idf_table(corpus: tuple[str, ...], scorer: Any) -> IDF:
+    """Return the IDF weights of a corpus for the model of a scorer."""
+    return IDF.from_corpus(list(corpus), scorer.tokenizer)
 
 
 def distance(title: str, kind: type, *, idf: bool = True) -> Entry:
     """Return the entry of InfoLM or BaryScore; scores are negated."""
 
     def score(texts: Texts) -> Scores:
-        table = idf_table(texts.corpus) if idf else False
+        table = idf_table(texts.corpus, load_scorer(kind)) if idf else False
         return {title: -score_by(kind, texts, "min", idf=table)}
 
     return Entry((title,), score)
@@ -130,13 +142,14 @@ def distance(title: str, kind: type, *, idf: bool = True) -> Entry:
 
 def one_pass(texts: Texts) -> Scores:
     """Score texts by InfoLM in one pass without masks, with every temperature and interpolation."""
-    rows = load_scorer(InfoLMScorer).sweep(
+    scorer = load_scorer(InfoLMScorer)
+    rows = scorer.sweep(
         texts.predictions,
         texts.references,
         masks_per_pass=0,
         temperatures=TEMPERATURES,
         interpolations=INTERPOLATIONS,
-        idfs=[idf_table(texts.corpus)],
+        idfs=[idf_table(texts.corpus, scorer)],
         multi_reference="mean" if texts.average else "min",
     )
     return {
@@ -160,13 +173,7 @@ def over_references(title: str, score: Callable[[list[str], list[str]], Any]) ->
     """Return the entry of a single-reference metric: the best score, or the mean."""
 
     def score_groups(texts: Texts) -> Scores:
-        counts = np.asarray([len(group) for group in texts.references])
-        candidates = np.repeat(np.asarray(texts.predictions, dtype=object), counts).tolist()
-        flat = [text for group in texts.references for text in group]
-        values, starts = np.asarray(score(candidates, flat)), np.cumsum(counts) - counts
-        if texts.average:
-            return {title: np.add.reduceat(values, starts) / counts}
-        return {title: np.maximum.reduceat(values, starts)}
+        return {title: texts.reduce(np.asarray(score(*texts.pairs())))}
 
     return Entry((title,), score_groups)
 
@@ -244,8 +251,9 @@ def is_whole(scores: Any) -> bool:
 
 def complete(
     folder: Path, name: str, texts: Texts, order: Sequence[int], entries: Iterable[Entry]
-) -> None:
+) -> Scores:
     """Score the rows that have no score yet, in the given order, and save after each chunk."""
+    results: Scores = {}
     for entry in entries:
         path, start = score_path(folder, name, entry), time.perf_counter()
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -262,6 +270,8 @@ def complete(
         if rows:
             seconds = time.perf_counter() - start
             print(f"{name}: {entry.names[0]}: {len(rows)} rows, {seconds:.0f} s", flush=True)
+        results |= scores
+    return results
 
 
 def load_texts(data: DataSet) -> Texts:
@@ -270,24 +280,31 @@ def load_texts(data: DataSet) -> Texts:
     return Texts(data.predictions, data.references, corpus, data.average)
 
 
+def score_share(data: DataSet, arguments: argparse.Namespace, entries: Iterable[Entry]) -> Scores:
+    """Score a random part of a data set; other rows are NaN."""
+    order = data.random_order().tolist()
+    order = order[: round(arguments.share * len(order))]
+    return complete(arguments.scores, data.name, load_texts(data), order, entries)
+
+
 def score_sets(arguments: argparse.Namespace) -> None:
     """Score the data sets."""
     metrics = {*arguments.metrics}
     entries = [entry for entry in ENTRIES if not metrics or {*entry.names} & metrics]
     for name in arguments.sets:
-        data = READERS[name](arguments.data)
-        order = data.random_order().tolist()
-        order = order[: round(arguments.share * len(order))]
-        complete(arguments.scores, name, load_texts(data), order, entries)
+        score_share(READERS[name](arguments.data), arguments, entries)
 
 
 def text_kendall(data: DataSet, scores: np.ndarray) -> float:
-    """Return segment-level Kendall, averaged over languages and criteria."""
+    """Return segment-level Kendall, averaged over languages and criteria.
+
+    Samples without a score of every system are dropped.
+    """
     values = []
     for name, grid in data.grids(scores).items():
-        part = data.parts[name]
+        part, whole = data.parts[name], np.isfinite(np.atleast_2d(grid)).all(axis=0)
         tau = partial(correlation, coefficient="kendall", level="text") if part.systems else kendall
-        values += [tau(human, grid) for human in part.human.values()]
+        values += [tau(human[..., whole], grid[..., whole]) for human in part.human.values()]
     return float(np.mean(values))
 
 
@@ -361,6 +378,16 @@ def agree(arguments: argparse.Namespace) -> None:
                 show(title, header, rows, arguments.csv)
 
 
+def best_elsewhere(
+    taus: Mapping[str, Mapping[str, float]], settings: Iterable[str], test: str
+) -> tuple[str, float]:
+    """Return the setting with the best mean over all data sets but one, and this mean."""
+    others = [by_setting for name, by_setting in taus.items() if name != test]
+    means = {name: float(np.mean([tau[name] for tau in others])) for name in settings}
+    best = max(means, key=means.__getitem__)
+    return best, means[best]
+
+
 def choose(arguments: argparse.Namespace) -> None:
     """Print the settings selected on all data sets but one, with their results on that one."""
     sets = {name: READERS[name](arguments.data) for name in arguments.sets if name != "summeval11"}
@@ -379,45 +406,60 @@ def choose(arguments: argparse.Namespace) -> None:
             continue
         rows = []
         for test, data in sets.items():
-            means = {
-                metric: float(np.mean([taus[name][metric] for name in sets if name != test]))
-                for metric in settings
-            }
-            best = max(means, key=means.__getitem__)
-            values = [means[best], *(taus[test][metric] for metric in (best, *COMPARISONS))]
+            best, mean = best_elsewhere(taus, settings, test)
+            values = [mean, *(taus[test][metric] for metric in (best, *COMPARISONS))]
             rows.append([data.title, best, *(f"{100 * value:.1f}" for value in values)])
         header = ["reported on", f"best of {len(settings)}", "tau on other data", "tau"]
         show(f"Chosen: {prefix}", [*header, *COMPARISONS], rows, arguments.csv)
 
 
+@dataclass(frozen=True)
+class Attacks:
+    """Cases of `infolm attack`: texts to score, and the rows of both texts of each case."""
+
+    file: str  # name for the saved scores
+    texts: Texts
+    paraphrases: list[int]
+    adversaries: list[int]
+    names: np.ndarray  # [cases]
+
+    @classmethod
+    def read(cls, path: Path) -> "Attacks":
+        """Read the cases that have a paraphrase."""
+        cases = [row for row in read_json_lines(path) if row.get("paraphrase")]
+        rows: dict[tuple[str, str], int] = {}
+        columns = [
+            [rows.setdefault((case[key], case["anchor"]), len(rows)) for case in cases]
+            for key in ("paraphrase", "adversary")
+        ]
+        predictions, anchors = map(list, zip(*rows, strict=True))
+        corpus = tuple(dict.fromkeys(anchors))
+        texts = Texts(predictions, [[anchor] for anchor in anchors], corpus, False)
+        file = f"attacks-{hashlib.sha256(path.read_bytes()).hexdigest()[:12]}"
+        return cls(file, texts, *columns, np.asarray([case["attack"] for case in cases]))
+
+    def complete(self, folder: Path, entries: Iterable[Entry]) -> Scores:
+        """Score the texts."""
+        return complete(folder, self.file, self.texts, range(len(self.texts.predictions)), entries)
+
+    def detection_rate(self, scores: np.ndarray) -> float:
+        """Return how often the paraphrase scores better, averaged over the attacks."""
+        good, bad = scores[self.paraphrases], scores[self.adversaries]
+        better = (good > bad) & ~np.isclose(good, bad, rtol=1e-6, atol=1e-9)
+        return float(np.mean([better[self.names == name].mean() for name in np.unique(self.names)]))
+
+
 def trade(arguments: argparse.Namespace) -> None:
     """Print detected attacks and correlations by the weight of MENLI in combinations."""
-    cases = [row for row in read_json_lines(arguments.attacks) if row.get("paraphrase")]
-    places: dict[tuple[str, str], int] = {}
-    for row in cases:
-        for key in ("paraphrase", "adversary"):
-            places.setdefault((row[key], row["anchor"]), len(places))
-    corpus = tuple(dict.fromkeys(anchor for _, anchor in places))
-    texts = Texts([text for text, _ in places], [[anchor] for _, anchor in places], corpus, False)
-    name = f"attacks-{hashlib.sha256(arguments.attacks.read_bytes()).hexdigest()[:12]}"
     metrics = {NLI, "BaryScore", *PARTNERS, *COMPARISONS}
     entries = [entry for entry in ENTRIES if metrics & {*entry.names}]
-    complete(arguments.scores, name, texts, range(len(places)), entries)
-    indices = [
-        [places[row[key], row["anchor"]] for row in cases] for key in ("paraphrase", "adversary")
-    ]
-    attacks = np.asarray([row["attack"] for row in cases])
-
-    def detection_rate(scores: np.ndarray) -> float:
-        good, bad = (scores[rows] for rows in indices)
-        better = (good > bad) & ~np.isclose(good, bad, rtol=1e-6, atol=1e-9)
-        return float(np.mean([better[attacks == attack].mean() for attack in np.unique(attacks)]))
-
+    attacks = Attacks.read(arguments.attacks)
+    attacks.complete(arguments.scores, entries)
     sets = {title: READERS[title](arguments.data) for title in arguments.sets}
     scores = {title: load_scores(arguments.scores, title) for title in sets}
     rows = []
-    for metric, column in load_scores(arguments.scores, name).items():
-        figures = [detection_rate(column)]
+    for metric, column in load_scores(arguments.scores, attacks.file).items():
+        figures = [attacks.detection_rate(column)]
         for title, data in sets.items():
             whole = is_whole(scores[title].get(metric, np.nan))
             figures.append(text_kendall(data, scores[title][metric]) if whole else float("nan"))
@@ -457,21 +499,26 @@ COMMANDS: Mapping[str, Callable[[argparse.Namespace], int | None]] = {
 }
 
 
-def main() -> int | None:
-    """Run a command."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("command", choices=COMMANDS)
+def parse(description: str | None, *commands: str) -> argparse.Namespace:
+    """Parse the command line: a command if there are several, and the options of the study."""
+    parser = argparse.ArgumentParser(description=(description or "").partition("\n")[0])
+    if commands:
+        parser.add_argument("command", choices=commands)
     parser.add_argument("data", type=Path, help="folder of the data sets")
-    parser.add_argument(
-        "--scores", type=Path, default=Path("scores"), help="folder of the saved scores"
-    )
+    parser.add_argument("--scores", type=Path, default=Path("scores"), help="keeps the scores")
     parser.add_argument("--sets", nargs="+", default=list(READERS), choices=READERS)
     parser.add_argument("--metrics", nargs="+", default=[], help="default: all metrics")
+    parser.add_argument("--model", default="bundled", help="an encoder, for tools.layers")
     parser.add_argument("--share", type=float, default=1.0, help="fraction of each data set")
     parser.add_argument("--attacks", type=Path, help="output of `infolm attack`")
     parser.add_argument("--resamples", type=int, default=1000)
     parser.add_argument("--csv", type=Path, help="output folder of the tables as CSV")
-    arguments = parser.parse_args()
+    return parser.parse_args()
+
+
+def main() -> int | None:
+    """Run a command."""
+    arguments = parse(__doc__, *COMMANDS)
     return COMMANDS[arguments.command](arguments)
 
 

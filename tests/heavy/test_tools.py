@@ -6,13 +6,16 @@ import json
 import sys
 from itertools import pairwise
 
+import numpy as np
 import pytest
+from bert_score import BERTScorer
 
 from tests.model_families import SENTENCES, build
 from tests.processes import printed
 from tests.project_files import ROOT
 from tests.random_pairs import write_lines
-from tools import answers, attacks_read_by_eye, speed, study
+from tools import answers, attacks_read_by_eye, layers, speed, study
+from tools.data import READERS
 
 ROWS = [
     ("snli_dev", "entailment", "A man is sleeping.", "A man sleeps."),
@@ -112,6 +115,21 @@ def test_study_scores_resumes_and_prints_its_tables(run, data, tmp_path, monkeyp
     for figure, options in (("trade", ("--csv", table)), ("comparison", ())):
         run("figures", figure, tmp_path / f"{figure}.svg", *options)
         assert (tmp_path / f"{figure}.svg").stat().st_size > 10_000
+
+
+def test_layers_of_an_encoder_are_compared(run, data, encoder, tmp_path, monkeypatch):
+    monkeypatch.setattr(layers, "WIDTHS", (1, 2))
+    case = {"attack": "num", "anchor": "It has 2 rooms.", "paraphrase": "It has two rooms."}
+    write_lines(tmp_path / "attacks.jsonl", [{**case, "adversary": "It has 3 rooms."}])
+    options = ("--model", encoder, "--scores", tmp_path, "--attacks", tmp_path / "attacks.jsonl")
+    tables = run("layers", data, *options, "--sets", "webnlg", "wmt15", "--resamples", 20)
+    assert "| BERTScore layer 2 |" in tables and "| BaryScore uniform layers 0-1 |" in tables
+    assert "Chosen layers of encoder" in tables and " on WMT 2015: segment-level tau" in tables
+    (file,) = (tmp_path / encoder.name / "wmt15").glob("BERTScore*.npz")
+    scores, texts = np.load(file), study.load_texts(READERS["wmt15"](data))
+    scorer = BERTScorer(model_type=str(encoder), num_layers=1, device="cpu")
+    expected = texts.reduce(scorer.score(*texts.pairs())[2].numpy())
+    assert np.allclose(scores["BERTScore layer 1"], expected, atol=1e-5)
 
 
 def test_the_coverage_of_estimates_is_measured(run, data, tmp_path):
