@@ -1,12 +1,12 @@
 """Literal float64 implementation of InfoLM, slow on purpose, to check the package against.
 
 It shares no code with the package. Every masked context goes through the model alone, without
-batching, padding, caching or any other shortcut that could hide a mistake.
+batching, padding or any other shortcut that could hide a mistake.
 """
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 
 import torch
@@ -156,6 +156,7 @@ class ReferenceInfoLM:
         self.masked = masked
         self.tokenizer = AutoTokenizer.from_pretrained(folder)
         self.model = AutoModelForMaskedLM.from_pretrained(folder).double().eval()
+        self.logits = cache(self._logits)  # many settings need the same contexts
         ids, body = self._encode("a")
         self.prefix, self.suffix = ids[: body[0]], ids[body[-1] + 1 :]
         self.max_length = min(self.tokenizer.model_max_length, self._model_positions())
@@ -220,6 +221,12 @@ class ReferenceInfoLM:
             positions.append((context, position, token))
         return positions
 
+    def _logits(self, context: tuple[int, ...]) -> Tensor:
+        """Return the logits of a context, [tokens, vocab]."""
+        ids = torch.tensor([context])
+        with torch.no_grad():
+            return self.model(input_ids=ids, attention_mask=torch.ones_like(ids)).logits[0]
+
     def log_distribution(
         self,
         text: str,
@@ -236,10 +243,8 @@ class ReferenceInfoLM:
         """
         log_predictions, gammas = [], []
         for context, position, token in self.positions(text, max_length, long_text):
-            ids = torch.tensor([context])
-            with torch.no_grad():
-                output = self.model(input_ids=ids, attention_mask=torch.ones_like(ids))
-            log_predictions.append(torch.log_softmax(output.logits[0, position] / temperature, -1))
+            logits = self.logits(tuple(context))[position]
+            log_predictions.append(torch.log_softmax(logits / temperature, -1))
             gammas.append(1.0 if weights is None else weights[token])
         if sum(gammas) == 0:
             gammas = [1.0] * len(gammas)

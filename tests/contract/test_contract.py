@@ -181,7 +181,7 @@ class Calls(RuleBasedStateMachine):
 
 
 def test_added_pairs_survive_calls_errors_and_copies_in_any_order(make, scorer):
-    limits = hypothesis.settings(max_examples=12, stateful_step_count=10, derandomize=True)
+    limits = hypothesis.settings(max_examples=8, stateful_step_count=8, derandomize=True)
     run_state_machine_as_test(lambda: Calls(make(), scorer), settings=limits)
 
 
@@ -325,9 +325,9 @@ def test_scores_do_not_depend_on_other_pairs_order_batch_size_or_chunks(
     assert len(np.unique(expected)) > len(ROWS)
     pairs = zip(candidates, references, strict=True)
     singles = [scores([candidate], [group])[0] for candidate, group in pairs]
-    assert agree(singles) and agree(scores(candidates[::-1], references[::-1])[::-1])
-    assert agree(scores([*candidates, "rain"], [*references, ["a dog"]])[:-1])
-    assert all(agree(scores(candidates, references, batch_size=size)) for size in (1, 3, "auto"))
+    assert agree(singles)
+    assert agree(scores(["rain", *candidates[::-1]], [["a dog"], *references[::-1]])[:0:-1])
+    assert all(agree(scores(candidates, references, batch_size=size)) for size in (1, 3))
     for name in CHUNK_LIMITS.get(metric.name, ()):
         monkeypatch.setattr(f"infolm_metric.{metric.name}.scorer.{name}", 1)
     assert agree(scores(candidates, references))

@@ -153,13 +153,13 @@ def test_the_literal_algorithm_reproduces_values_of_the_authors_code(literal):
 
 def test_the_closed_form_is_at_least_as_good_as_the_authors_barycentres(literal):
     gains = []
-    for text, _ in PARAPHRASES:
+    for text, _ in PARAPHRASES[::3]:
         layers = literal.layers(text, special=True).astype(np.float32)
         authors = objective(literal_barycentre(layers), layers)
         closed_form = objective(layers.astype(np.float64).mean(0), layers)
         assert closed_form <= authors + 1e-9
         gains.append(authors - closed_form)
-    assert len(gains) == 100 and max(gains) > 1e-6  # rounding changes some barycentres
+    assert len(gains) == 34 and max(gains) > 1e-6  # rounding changes some barycentres
 
 
 # Texts
