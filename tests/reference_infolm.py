@@ -260,10 +260,7 @@ class ReferenceInfoLM:
         return mixed.log()
 
     def idf_table(
-        self,
-        documents: Sequence[str],
-        max_length: int | None = None,
-        long_text: str = "truncate",
+        self, documents: Sequence[str], max_length: int | None = None, long_text: str = "truncate"
     ) -> dict[int, float]:
         """Compute log((N + 1) / (df + 1)) for every token id of the model.
 

@@ -205,10 +205,7 @@ def test_model_names_that_are_not_folders_are_unchanged(name, tmp_path, monkeypa
 
 def test_score_names_are_full_and_unique():
     assert (Example().names, Example().several) == (("minimum",), False)
-    assert (Example.of(kind="min").names, Example.of(kind="min").several) == (
-        ("minimum",),
-        False,
-    )
+    assert (Example.of(kind="min").names, Example.of(kind="min").several) == (("minimum",), False)
     several = Example.of(kind=["min", "mean", "minimum"])
     assert (several.names, several.several) == (("minimum", "mean"), True)
     assert Example.of(kind=["mean"]).several is True

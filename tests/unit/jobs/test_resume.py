@@ -326,12 +326,7 @@ INVALID = [
     (None, "no/scores.jsonl", None, "no folder"),
     (None, OUTPUT, Source("-", lambda: iter(()), files=("-",)), "can be read only once"),
     (None, OUTPUT, Source("nothing", lambda: iter(())), "nothing has no rows"),
-    (
-        None,
-        OUTPUT,
-        Source("rows", lambda: iter([("row 1", {"prediction": "a"})])),
-        "found none of",
-    ),
+    (None, OUTPUT, Source("rows", lambda: iter([("row 1", {"prediction": "a"})])), "found none of"),
     (
         None,
         OUTPUT,
