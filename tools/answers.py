@@ -16,7 +16,7 @@ bootstrap over questions, and the p-values of the differences from the task "ans
 chosen on one half of the questions, and accuracies are measured on the other half. `explore` varies
 the settings of the task. `errors` prints errors to be read by eye, and counts the kinds of the
 errors in results/answer_errors_read_by_eye.csv, which were read. `hacks` counts how often
-manipulated answers score above honest ones. `speed` measures answers and pairs per second.
+manipulated answers score above honest ones. `speed` measures answers and pairs per second (Linux).
 """
 
 import argparse
@@ -25,17 +25,21 @@ import hashlib
 import random
 import re
 import string
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from itertools import compress, islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 from scipy.stats import rankdata
 
 from infolm_metric import BaryScorer, MENLIScorer
 from infolm_metric.core.inputs import Pairs
+from infolm_metric.core.scorer import Scorer
+from infolm_metric.integrations.trl import reward
 from infolm_metric.menli import verdict
 from infolm_metric.menli.recall import normalized_tokens, token_recall
 from infolm_metric.menli.scorer import formula_values
@@ -43,12 +47,14 @@ from infolm_metric.menli.settings import FORMULAS
 from tools.data import read_json_lines
 from tools.study import bert_score
 from tools.tables import show
+from tools.timing import median_seconds
 
 SOURCES = {"evouna": "EVOUNA", "diver": "DIVER-QA"}
 RESAMPLES, SEED, CHUNK = 1000, 0, 200
 TASK = "MENLI, task answer"
 READ = Path(__file__).parent / "results" / "answer_errors_read_by_eye.csv"
-LONG_ANSWER = 40  # words
+LONG_ANSWER, MOST_REFERENCES = 40, 5  # words, references
+TIMED = 500  # answers
 WEIGHTS = tuple(step / 10 for step in range(11))
 Rows = list[dict[str, Any]]
 
@@ -110,9 +116,9 @@ def texts_of(rows: Rows) -> tuple[list[str], list[list[str]]]:
     return [row["prediction"] for row in rows], [row["references"] for row in rows]
 
 
-def nli_probabilities(rows: Rows, task: str = "answer") -> np.ndarray:
+def nli_probabilities(rows: Rows) -> np.ndarray:
     """Return e, n and c of each prediction with each reference, [references, 3]."""
-    scorer = MENLIScorer(model_name_or_path="bundled", task=task, reuse_memory=0)
+    scorer = MENLIScorer(model_name_or_path="bundled", task="answer", reuse_memory=0)
     chunks = (rows[start : start + CHUNK] for start in range(0, len(rows), CHUNK))
     parts = [scorer.probabilities(Pairs(*texts_of(chunk)), scorer.settings) for chunk in chunks]
     return np.concatenate(parts)
@@ -150,33 +156,26 @@ def metric_scores(rows: Rows, stored: dict[str, np.ndarray]) -> dict[str, np.nda
     return scores
 
 
-def sentence_probabilities(rows: Rows) -> np.ndarray:
-    """Return the probabilities of the best sentence of long answers with each reference.
-
-    [references, 3]; NaN for short answers.
-    """
-    scorer = MENLIScorer(model_name_or_path="bundled", task="answer", reuse_memory=0)
-    parts = []
-    for row in rows:
-        shape = (len(row["references"]), 3)
-        sentences = [
-            text for text in re.split(r"(?<=[.!?])\s+|\n+", row["prediction"]) if text.strip()
-        ]
-        if len(row["prediction"].split()) <= LONG_ANSWER or len(sentences) < 2:
-            parts.append(np.full(shape, np.nan))
-            continue
-        pairs = Pairs(sentences, [row["references"]] * len(sentences))
-        values = scorer.probabilities(pairs, scorer.settings).reshape(len(sentences), *shape)
-        best = formula_values("e-c", values.reshape(-1, 3)).reshape(values.shape[:2]).argmax(0)
-        parts.append(values[best, np.arange(shape[0])])
-    return np.concatenate(parts)
+def sentence_scores(rows: Rows) -> np.ndarray:
+    """Return the best e-c of a sentence of each long answer, NaN for others, [rows]."""
+    places, sentences = [], []
+    for place, row in enumerate(rows):
+        is_long = len(row["prediction"].split()) > LONG_ANSWER
+        if is_long and len(row["references"]) <= MOST_REFERENCES:
+            parts = re.split(r"(?<=[.!?])\s+|\n+", row["prediction"].strip())
+            places += [place] * len(parts)
+            sentences += [{**row, "prediction": part} for part in parts]
+    scores = np.full(len(rows), np.nan)
+    values = formula_values("e-c", nli_probabilities(sentences))
+    np.fmax.at(scores, places, best_of(sentences, values))
+    return scores
 
 
 STORED: dict[str, Callable[[Rows], np.ndarray]] = {
     "menli": nli_probabilities,
     "baryscore": bary_scores,
     "bertscore": bert_scores,
-    "sentences": sentence_probabilities,
+    "sentences": sentence_scores,
 }
 
 
@@ -229,10 +228,10 @@ class Source:
 
     def __init__(self, rows: Rows, name: str) -> None:
         self.mask = np.array([row["dataset"].split("-")[0] == name for row in rows])
-        own = [row for row in rows if row["dataset"].split("-")[0] == name]
-        self.correct = np.array([row["human"]["correct"] == 1 for row in own])
-        self.first = np.array([in_first_half(row["id"]) for row in own])
-        _, self.question = np.unique([row["id"] for row in own], return_inverse=True)
+        rows = list(compress(rows, self.mask))
+        self.correct = np.array([row["human"]["correct"] == 1 for row in rows])
+        self.first = np.array([in_first_half(row["id"]) for row in rows])
+        _, self.question = np.unique([row["id"] for row in rows], return_inverse=True)
 
     def resamples(self) -> Iterator[np.ndarray]:
         """Yield the positions of the rows of resampled questions."""
@@ -304,11 +303,12 @@ def show_verdicts(rows: Rows, scores: np.ndarray, arguments: argparse.Namespace)
         values, correct = scores[source.mask][held_out], source.correct[held_out]
         above, below = values >= verdict.HIGH, values < verdict.LOW
         cells = [correct[above].mean(), (~correct[below]).mean(), (~above & ~below).mean()]
-        cells += [above.mean(), below.mean(), above[correct].mean(), below[~correct].mean()]
-        table.append([title, len(values), *(f"{100 * cell:.1f}" for cell in cells)])
-    header = ["source", "answers", "correct among likely correct", "wrong among likely wrong"]
-    header += ["unclear", "likely correct", "likely wrong"]
-    header += ["correct answers called likely correct", "wrong answers called likely wrong"]
+        cells += [part[mask].mean() for mask in (correct, ~correct) for part in (above, below)]
+        table.append([title, len(values), (~correct).sum(), *(f"{100 * c:.1f}" for c in cells)])
+    header = ["source", "answers", "wrong answers", "correct among likely correct"]
+    header += ["wrong among likely wrong", "unclear"]
+    for kind in ("correct", "wrong"):
+        header += [f"{kind} answers called likely {word}" for word in ("correct", "wrong")]
     show("Verdicts on answers", header, table, arguments.csv)
 
 
@@ -333,9 +333,8 @@ FILLER = (
     "That is an interesting question, and there are several points of view. In general, it is "
     "important to consider the context. I hope that this answer is helpful."
 )
-OPTIONS = 9  # wrong answers in a list of candidate answers
+OTHERS = range(1, 10)  # the following questions, whose references are wrong answers
 QUESTIONS = 100  # of each source
-MOST_REFERENCES = 5
 
 
 def manipulations(row: dict[str, Any], others: Sequence[str]) -> dict[str, str]:
@@ -357,51 +356,45 @@ def manipulations(row: dict[str, Any], others: Sequence[str]) -> dict[str, str]:
 
 def draw_honest_answers(rows: Rows) -> Rows:
     """Return a correct answer to each of 100 questions of both sources, drawn at random."""
-    drawn = []
-    for key in SOURCES:
-        groups: dict[str, Rows] = {}
-        for row in rows:
-            if (
-                row["dataset"].startswith(key)
-                and row["human"]["correct"] == 1
-                and len(row["references"]) <= MOST_REFERENCES
-            ):
-                groups.setdefault(row["id"], []).append(row)
-        generator = random.Random(SEED)
-        names = generator.sample(sorted(groups), QUESTIONS)
-        drawn += [generator.choice(groups[name]) for name in names]
-    return drawn
+    honest: dict[str, dict[str, dict[str, Any]]] = {key: {} for key in SOURCES}
+    for row in random.Random(SEED).sample(rows, len(rows)):
+        if row["human"]["correct"] == 1 and len(row["references"]) <= MOST_REFERENCES:
+            honest[row["dataset"].split("-")[0]][row["id"]] = row
+    return [row for group in honest.values() for row in islice(group.values(), QUESTIONS)]
+
+
+def rewards(scorer: Scorer) -> Callable[[Rows], np.ndarray]:
+    """Return a function that returns the rewards of answers, [rows]."""
+    function = reward(scorer, "references")
+
+    def compute(rows: Rows) -> np.ndarray:
+        completions, references = texts_of(rows)
+        return np.array(function(completions=completions, references=references))
+
+    return compute
 
 
 def hacks(rows: Rows, arguments: argparse.Namespace) -> None:
     """Print how often manipulated answers score above, and at least as high as, honest ones."""
-    honest = draw_honest_answers(rows)
-    answers, kinds = list(honest), ["honest"] * len(honest)
-    for place, row in enumerate(honest):
-        others = [honest[(place + step) % len(honest)]["references"][0] for step in range(1, 10)]
-        for kind, text in manipulations(row, others[:OPTIONS]).items():
-            answers.append({**row, "prediction": text})
-            kinds.append(kind)
-    menli = best_of(answers, formula_values("e-c", nli_probabilities(answers)))
-    task = task_scores(menli, compare_strings(answers, token_recall))
-    task[[not row["prediction"] for row in answers]] = 0.0
+    answers = {"honest": draw_honest_answers(rows)}
+    for place, row in enumerate(answers["honest"]):
+        following = (answers["honest"][(place + step) % (2 * QUESTIONS)] for step in OTHERS)
+        for kind, text in manipulations(row, [each["references"][0] for each in following]).items():
+            answers.setdefault(kind, []).append({**row, "prediction": text})
     columns = {
-        TASK: task,
-        "BaryScore": bary_scores(answers),
-        "BERTScore": best_of(answers, bert_scores(answers)),
-        "reference contained": compare_strings(answers, containment),
+        TASK: rewards(MENLIScorer(model_name_or_path="bundled", task="answer")),
+        "BaryScore": rewards(BaryScorer(model_name_or_path="bundled", idf=False)),
+        "BERTScore": lambda group: best_of(group, bert_scores(group)),
+        "reference contained": lambda group: compare_strings(group, containment),
     }
-    table = []
-    for kind in dict.fromkeys(kinds[len(honest) :]):
-        places = [place for place, name in enumerate(kinds) if name == kind]
-        cells = []
-        for column in columns.values():
-            gain = column[places] - column[: len(honest)]
-            above, equal = (gain > 1e-6).mean(), (abs(gain) <= 1e-6).mean()
-            cells.append(f"{100 * above:.0f} / {100 * (above + equal):.0f}")
-        table.append([kind, *cells])
+    table: list[list[str]] = [[kind] for kind in answers]
+    for compute in columns.values():
+        honest, *manipulated = map(compute, answers.values())
+        for cells, scores in zip(table[1:], manipulated, strict=True):
+            above, at_least = (scores > honest + 1e-6).mean(), (scores > honest - 1e-6).mean()
+            cells.append(f"{100 * above:.0f} / {100 * at_least:.0f}")
     title = "Manipulated answers above honest ones"
-    show(title, ["manipulated answer", *columns], table, arguments.csv)
+    show(title, ["manipulated answer", *columns], table[1:], arguments.csv)
 
 
 # Other settings, errors and speed.
@@ -419,9 +412,23 @@ def recall_of_numbers(candidate: str, reference: str) -> float:
 
 
 def recall_of_years(candidate: str, reference: str) -> float:
-    """Return token recall, in which of a reference with a year only the year counts."""
+    """Return token recall, in which only the year of a reference with a year counts."""
     year = re.search(r"\b(1\d|20)\d\d\b", reference)
     return token_recall(candidate, year[0] if year else reference)
+
+
+def recall_of_acronyms(candidate: str, reference: str) -> float:
+    """Return token recall, or 1 if the answer has the acronym of the reference."""
+    acronym = "".join(word[0] for word in normalized_tokens(reference))
+    found = len(acronym) > 1 and acronym in normalized_tokens(candidate)
+    return 1.0 if found else token_recall(candidate, reference)
+
+
+def recall_of_surnames(candidate: str, reference: str) -> float:
+    """Return token recall, in which only the last word of two capitalised words counts."""
+    words = reference.split()
+    is_name = len(words) == 2 and all(word.istitle() for word in words)
+    return token_recall(candidate, words[1] if is_name else reference)
 
 
 def explore(rows: Rows, arguments: argparse.Namespace) -> None:
@@ -434,7 +441,7 @@ def explore(rows: Rows, arguments: argparse.Namespace) -> None:
         low, high = min(values), max(values)
         scaled = (best_of(rows, formula_values(name, stored["menli"])) - low) / (high - low)
         columns[f"formula {name}"] = (scaled + recall) / 2
-    for compare in (recall_of_numbers, recall_of_years):
+    for compare in (recall_of_numbers, recall_of_years, recall_of_acronyms, recall_of_surnames):
         title = compare.__name__.replace("_", " ")
         columns[title] = task_scores(nli, compare_strings(rows, compare))
     short = [max(len(text.split()) for text in row["references"]) == 1 for row in rows]
@@ -442,8 +449,9 @@ def explore(rows: Rows, arguments: argparse.Namespace) -> None:
         values = np.where(short, task_scores(nli, recall, weight), task_scores(nli, recall))
         columns[f"weight {weight} for references of one word"] = values
     if "sentences" in stored:
-        best = best_of(rows, formula_values("e-c", stored["sentences"]))
-        columns["best sentence"] = task_scores(np.where(np.isnan(best), nli, best), recall)
+        best, title = stored["sentences"], f"of answers longer than {LONG_ANSWER} words"
+        columns[f"best sentence {title}"] = task_scores(np.where(np.isnan(best), nli, best), recall)
+        columns[f"whole or best sentence {title}"] = task_scores(np.fmax(nli, best), recall)
     sources = [Source(rows, key) for key in SOURCES]
     table = [
         [name, *(f"{100 * auc(column[each.mask], each.correct):.2f}" for each in sources)]
@@ -472,23 +480,26 @@ def errors(rows: Rows, arguments: argparse.Namespace) -> None:
 
 
 def speed(rows: Rows, arguments: argparse.Namespace) -> None:
-    """Print answers and pairs per second, for answers of 30 words with one short reference."""
-    pairs = [
-        (" ".join(row["prediction"].split()[:30]), row["references"][0])
-        for row in rows
-        if len(row["prediction"].split()) >= 30 and len(row["references"][0].split()) <= 5
-    ]
-    loads = {"30 words, one reference": ([text for text, _ in pairs], [[r] for _, r in pairs])}
-    loads["EVOUNA"] = texts_of([row for row in rows if row["dataset"].startswith("evouna")][:1000])
+    """Print answers and pairs per second, also for answers of 30 words with one short reference."""
+    loads = {
+        "30 words, one reference of at most five words": [
+            row | {"prediction": " ".join(words[:30]), "references": row["references"][:1]}
+            for row in rows
+            if len(words := row["prediction"].split()) >= 30
+            and len(row["references"][0].split()) <= 5
+        ],
+        "EVOUNA": [row for row in rows if row["dataset"].startswith("evouna")],
+    }
     scorer = MENLIScorer(model_name_or_path="bundled", task="answer", reuse_memory=0)
     table = []
-    for name, (answers, groups) in loads.items():
-        scorer.score(answers[:20], groups[:20])
-        start = time.perf_counter()
-        scorer.score(answers[:1000], groups[:1000])
-        seconds = time.perf_counter() - start
-        count = sum(map(len, groups[:1000]))
-        table.append([name, f"{len(answers[:1000]) / seconds:.1f}", f"{count / seconds:.1f}"])
+    for name, group in loads.items():
+        sample = random.Random(SEED).sample(group, min(TIMED, len(group)))
+        scorer.score(*texts_of(sample[:20]))
+        seconds = median_seconds(partial(scorer.score, *texts_of(sample)), repeats=3)
+        pairs = sum(len(row["references"]) for row in sample)
+        table.append([name, f"{len(sample) / seconds:.1f}", f"{pairs / seconds:.1f}"])
+    processor = re.search("model name.*: (.*)", Path("/proc/cpuinfo").read_text())
+    print(f"{processor and processor[1]}, {torch.get_num_threads()} threads, float32")
     show("Speed of the task answer", ["answers", "per s", "pairs per s"], table, arguments.csv)
 
 

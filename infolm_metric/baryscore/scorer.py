@@ -30,9 +30,8 @@ from infolm_metric.core.determinism import (
     deterministic_inference,
     deterministic_linear,
     float64_device,
-    repeat_texts,
 )
-from infolm_metric.core.encoders import FastEncoder, fast_encoder
+from infolm_metric.core.encoders import FastEncoder, fast_encoder, run_model
 from infolm_metric.core.encoding import EncodingScorer, Texts
 from infolm_metric.core.idf import CorpusStatistics, WeightedText
 from infolm_metric.core.inputs import Pairs, check_text
@@ -91,13 +90,7 @@ class Encoder:
 
     def _full_model_states(self, ids: Tensor, layers: Sequence[int]) -> list[Tensor]:
         """Return the states of the transformers model for texts of equal length."""
-        rows = repeat_texts(ids)
-        output = self.model(
-            input_ids=rows,
-            attention_mask=torch.ones_like(rows),
-            output_hidden_states=True,
-            return_dict=True,
-        )
+        output = run_model(self.model, ids, output_hidden_states=True)
         states = getattr(output, "hidden_states", None) or ()
         if len(states) != self.checkpoint.states:
             raise ValueError(
@@ -166,7 +159,7 @@ class BaryScorer(EncodingScorer):
         device, encoder = model.device, fast_encoder(model)
         if encoder is None or len(encoder.layers) + 1 != checkpoint.states:
             return Encoder(deterministic_linear(model), checkpoint, device)
-        return Encoder(deterministic_linear(encoder), checkpoint, device)
+        return Encoder(encoder, checkpoint, device)
 
     def check(
         self, pairs: Pairs, settings: BaryScoreSettings, statistics: CorpusStatistics

@@ -20,7 +20,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from infolm_metric.core.determinism import row_rule
+from infolm_metric.core.determinism import deterministic_linear, repeat_texts, row_rule
 
 # Up to this length, batched matrix products are faster than fused attention on a CPU.
 SHORT = 128
@@ -36,7 +36,18 @@ def fast_encoder(model: Any) -> FastEncoder | None:
     family = FAMILIES.get(model.config.model_type)
     if family is None or getattr(model.config, "is_decoder", False):
         return None
-    return FastEncoder(model, family)
+    encoder: FastEncoder = deterministic_linear(FastEncoder(model, family))
+    return encoder
+
+
+def run_model(model: Any, ids: Tensor, token_types: Tensor | None = None, **options: Any) -> Any:
+    """Run a transformers model on texts of equal length, int64 [texts, tokens].
+
+    A small batch is repeated, so the output may have more rows than `ids`.
+    """
+    rows = {"input_ids": ids, "attention_mask": torch.ones_like(ids), "token_type_ids": token_types}
+    inputs = {name: repeat_texts(part) for name, part in rows.items() if part is not None}
+    return model(**inputs, **options, return_dict=True)
 
 
 class FastEncoder(nn.Module):

@@ -16,10 +16,9 @@ from infolm_metric.core.determinism import (
     deterministic_inference,
     deterministic_linear,
     float64_device,
-    repeat_texts,
     row_rule,
 )
-from infolm_metric.core.encoders import FastEncoder, fast_encoder
+from infolm_metric.core.encoders import FastEncoder, fast_encoder, run_model
 from infolm_metric.core.models import Architecture, Checkpoint, load_weights
 from infolm_metric.core.tokenization import device_limit
 from infolm_metric.infolm.settings import InfoLMSettings
@@ -94,13 +93,12 @@ class MaskedLM:
 
         Only its head is restricted to these positions. Shape [contexts * masks, vocab].
         """
-        contexts, ids = len(ids), repeat_texts(ids)
         # Some heads multiply by the embeddings without a linear layer.
         model: Any = self.model
         rule = row_rule(model.get_input_embeddings().weight)
 
         def narrow(module: nn.Module, inputs: Any, output: Any) -> Any:
-            states = output["last_hidden_state"][:contexts]
+            states = output["last_hidden_state"][: len(ids)]
             index = positions.unsqueeze(-1).expand(-1, -1, states.shape[-1])
             rows = states.gather(1, index).flatten(0, 1)
             output["last_hidden_state"] = rule.pad(rows)[None]
@@ -109,9 +107,7 @@ class MaskedLM:
         hook = model.base_model.register_forward_hook(narrow)
         try:
             with deterministic_inference(self.device):
-                logits: Tensor = model(
-                    input_ids=ids, attention_mask=torch.ones_like(ids), return_dict=True
-                ).logits
+                logits: Tensor = run_model(model, ids).logits
         finally:
             hook.remove()
         return logits[0, : positions.numel()]

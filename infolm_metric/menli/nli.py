@@ -21,9 +21,8 @@ from transformers import (
 from infolm_metric.core.determinism import (
     deterministic_inference,
     deterministic_linear,
-    repeat_texts,
 )
-from infolm_metric.core.encoders import FastEncoder, fast_encoder
+from infolm_metric.core.encoders import FastEncoder, fast_encoder, run_model
 from infolm_metric.core.models import (
     Architecture,
     Checkpoint,
@@ -165,11 +164,7 @@ class NLIModel:
 
     def _full_model_outputs(self, ids: Tensor, token_types: Tensor | None) -> Tensor:
         """Return the outputs of the transformers model for pairs of equal length."""
-        inputs = {"input_ids": ids, "attention_mask": torch.ones_like(ids)}
-        if token_types is not None:
-            inputs["token_type_ids"] = token_types
-        inputs = {name: repeat_texts(rows) for name, rows in inputs.items()}
-        outputs: Tensor = self.model(**inputs, return_dict=True).logits
+        outputs: Tensor = run_model(self.model, ids, token_types).logits
         return outputs[: len(ids)]
 
 

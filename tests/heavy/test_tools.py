@@ -4,6 +4,7 @@ import gzip
 import importlib
 import json
 import sys
+from itertools import pairwise
 
 import pytest
 
@@ -11,7 +12,7 @@ from tests.model_families import SENTENCES, build
 from tests.processes import printed
 from tests.project_files import ROOT
 from tests.random_pairs import write_lines
-from tools import attacks_read_by_eye, speed, study
+from tools import answers, attacks_read_by_eye, speed, study
 
 ROWS = [
     ("snli_dev", "entailment", "A man is sleeping.", "A man sleeps."),
@@ -118,6 +119,27 @@ def test_the_coverage_of_estimates_is_measured(run, data, tmp_path):
     tables = run("estimate", data, *options)
     assert "| LLM answers | 20 |" in tables and "| WMT 2015 | 100 |" in tables
     assert "| LLM answers | correctness | MENLI, task answer |" in tables
+
+
+@pytest.mark.filterwarnings("ignore:infolm")
+def test_metrics_are_compared_with_verdicts_on_answers(run, tmp_path, monkeypatch):
+    for name in ("QUESTIONS", "RESAMPLES"):
+        monkeypatch.setattr(answers, name, 3)
+    rows = [
+        {"dataset": dataset, "id": reference, "question": f"Which one, {other}?"}
+        | {"prediction": text, "references": [reference], "human": {"correct": correct}}
+        for dataset in ("evouna-nq", "diver-triviaqa")
+        for reference, other in pairwise(["Paris", "Rome", "Oslo", "Lima", "Bern", "Kyiv", "Riga"])
+        for text, correct in ((f"It is {reference}.", 1), (f"It is {other}. " * 15, 0))
+    ]
+    write_lines(tmp_path / "answers.jsonl", rows)
+    options = (tmp_path / "answers.jsonl", "--scores", tmp_path)
+    run("answers", "score", *options)
+    report = run("answers", "report", *options)
+    assert "| reference contained | 100.0 |" in report and "| BERTScore |" in report
+    assert "| best sentence of answers" in run("answers", "explore", *options)
+    assert "| empty | 0 / 0 | 0 / 0 | 0 / 0 | 0 / 0 |" in run("answers", "hacks", *options)
+    assert "| EVOUNA |" in run("answers", "speed", *options)
 
 
 def test_published_correlations_are_not_reproduced_on_other_data(data, monkeypatch, capsys):

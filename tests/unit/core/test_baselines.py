@@ -5,12 +5,13 @@ import json
 import math
 import random
 import statistics
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from infolm_metric import InfoLM, InfoLMScorer
+from infolm_metric import IDF, BaryScorer, InfoLM, InfoLMScorer
 from infolm_metric.core import baselines
 from infolm_metric.core.baselines import Baseline, BaselineNotFoundError, BaselineStats
 from infolm_metric.metrics import METRICS, find
@@ -244,3 +245,16 @@ def test_a_damaged_file_is_rejected_or_loads_the_same_baseline(baseline, saved, 
         assert Baseline.load(tmp_path / "b") == baseline
     except ValueError as error:
         assert "is not a baseline" in str(error)
+
+
+def test_files_written_by_version_0_3_0_keep_their_keys_and_fingerprints():
+    folder = Path(__file__).parent / "version_0.3.0"
+    table, baseline = IDF.load(folder / "idf.json"), Baseline.load(folder / "baseline.json")
+    assert (table.fingerprint, baseline.fingerprint) == ("113310d372de", "0da74b83b8d5")
+    scorer = BaryScorer(model_name_or_path="bundled", idf=table)
+    texts = ["A dog sat."], ["The dog ran home."]
+    result = scorer.score(*texts, rescale_with_baseline=str(folder / "baseline.json"))
+    assert "idf:table-113310d372de" in result.signature
+    assert "baseline:file-0da74b83b8d5" in result.signature
+    assert result["scores"] == pytest.approx([0.530534], abs=1e-4)
+    assert result["baseline"]["mean"] == pytest.approx(0.766937689474179, abs=1e-12)

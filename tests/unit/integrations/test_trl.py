@@ -10,6 +10,7 @@ import pytest
 from infolm_metric import BaryScorer, InfoLMScorer, MENLIScorer
 from infolm_metric.integrations import trl
 from infolm_metric.integrations.trl import completion_text, reward
+from tests.counted_contexts import count_contexts
 from tests.toy import ToyScorer
 
 COMPLETIONS = ["a cat", "dogs", ""]
@@ -71,6 +72,15 @@ def test_a_better_completion_has_a_higher_reward_whatever_the_metric(
     sign = 1 if scorer.higher_is_better else -1
     scores = scorer.score(completions, references)["scores"]
     assert values == pytest.approx([sign * score for score in scores], abs=1e-6)
+
+
+@pytest.mark.filterwarnings("ignore:infolm")
+def test_references_are_encoded_once(tiny_bert, monkeypatch):
+    rewards = reward(InfoLMScorer(model_name_or_path=tiny_bert, idf=False))
+    rewards(completions=["it"], reference=["the cat sat"])
+    with count_contexts(monkeypatch) as contexts:
+        rewards(completions=["it sat"], reference=["the cat sat"])
+    assert len(contexts) == 3  # one per token of the completion
 
 
 def test_a_reward_can_be_pickled():
