@@ -144,12 +144,6 @@ def test_a_plan_selects_ids_by_the_mean_score_over_systems(report, no_model):
     assert report(*arguments, "--correlation", "0.9")["plan"]["width"] < plan["width"]
 
 
-def test_a_plan_lists_the_ids_and_the_expected_width(infolm_output):
-    output = infolm_output("estimate", "rows.jsonl", "--metric", "toy", "--plan", "30")
-    assert output.startswith("Rate 30 of 120 ids") and "Expected width" in output
-    assert f"signature: {ToyScorer().signature()}" in output
-
-
 BY_TOY = ["--metric", "toy"]
 REJECTED = [
     (ROWS, ["--scores", "ter"], "no metrics score or column 'ter'"),

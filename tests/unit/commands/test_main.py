@@ -14,7 +14,6 @@ from infolm_metric.commands.main import COMMANDS
 from infolm_metric.core import __version__
 from infolm_metric.core.settings import ordered_fields
 from infolm_metric.infolm.settings import InfoLMSettings
-from tests.project_files import ROOT
 
 
 def test_help_lists_all_commands_and_every_command_has_help(infolm):
@@ -168,9 +167,3 @@ def test_output_is_utf_8_unless_it_goes_to_a_terminal(monkeypatch, terminal):
     monkeypatch.setattr("infolm_metric.core.__version__", "café")
     assert program.main() == 0
     assert buffer.getvalue() == (b"infolm caf\\xe9\n" if terminal else "infolm café\n".encode())
-
-
-def test_docs_and_code_do_not_recommend_installing_from_an_index():
-    files = [*ROOT.glob("docs/*.md"), *ROOT.glob("infolm_metric/**/*.py"), ROOT / "README.md"]
-    for file in files:
-        assert not re.search(r"pip install \S?infolm", file.read_text()), file

@@ -11,7 +11,6 @@ import pytest
 
 from infolm_metric import InfoLMScorer
 from infolm_metric.core.baselines import Baseline
-from infolm_metric.core.scorer import Scorer
 from tests.nearly_equal import assert_nearly_equal, assert_text_nearly_equal
 from tests.project_files import ROOT
 from tests.random_pairs import write_lines
@@ -346,19 +345,6 @@ def test_menli_does_not_claim_that_identical_texts_score_1(infolm_output):
     options = ("--metric", "menli", "--model", "bundled", "--rescale-with-baseline")
     line = summary_lines(infolm_output("score", *texts, *options))[-1]
     assert line.startswith("e rescaled: 0.9") and "copy" not in line
-
-
-def test_only_the_given_pairs_are_scored(infolm, monkeypatch):
-    """Interpret the score by the stored baseline, without scoring other pairs."""
-    sizes, score_part = [], Scorer.score_part
-
-    def count_pairs(self, pairs, *arguments):
-        sizes.append(len(pairs))
-        return score_part(self, pairs, *arguments)
-
-    monkeypatch.setattr(Scorer, "score_part", count_pairs)
-    output = infolm("score", *FILES, "--model", "bundled", "--idf", "none")[1]
-    assert "baseline of the package); the mean is " in output and sizes == [3]
 
 
 # Invalid input

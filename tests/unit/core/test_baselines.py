@@ -23,7 +23,6 @@ from tests.toy import ToyScorer
 DRAW = random.Random(0)
 TEXTS = list({" ".join(DRAW.choices(WORDS, k=DRAW.randint(3, 8))): None for _ in range(80)})
 CANDIDATES, REFERENCES = TEXTS[:20], TEXTS[40:60]
-PAIRED = list(zip(CANDIDATES, REFERENCES, strict=True))
 
 
 @pytest.fixture(scope="module")

@@ -201,19 +201,6 @@ def test_weights_in_pytorch_model_bin_equal_weights_in_safetensors(form, tiny_be
         assert torch.equal(tensor, expected[key])
 
 
-@pytest.mark.filterwarnings("ignore:infolm:UserWarning")
-def test_scores_with_pytorch_model_bin_equal_scores_with_safetensors(tiny_bert, tiny_nli, tmp_path):
-    scorers = [(InfoLMScorer, tiny_bert), (BaryScorer, tiny_bert), (MENLIScorer, tiny_nli())]
-    for scorer, model in scorers:
-        folder = pickled(model, tmp_path / scorer.__name__)
-        options = {"layers": "all"} if scorer is BaryScorer else {}
-        scores = [
-            scorer(model_name_or_path=name, **options).score(["the cat sat"], ["a cat slept"])
-            for name in (model, folder)
-        ]
-        assert_nearly_equal(scores[1]["scores"], scores[0]["scores"])
-
-
 def test_safetensors_are_preferred_to_pytorch_model_bin(tiny_bert, tmp_path):
     folder = shutil.copytree(tiny_bert, tmp_path / "m")
     before = open_model(folder).identity

@@ -46,18 +46,6 @@ def test_a_scorer_shows_the_settings_that_differ_from_the_defaults():
         ToyScorer().score(["a"], ["b"], verbose=1)
 
 
-def test_signatures_show_floats_in_full_and_false_and_none_as_words():
-    class Signed(ToyScorer):
-        def model_fields(self, settings, statistics):
-            return {"a": 1 / 3, "b": False, "c": None, "d": "x"}
-
-    signature = Signed().signature()
-    assert signature.startswith("metric:toy|")
-    assert f"|a:{1 / 3!r}|b:no|c:none|d:x|infolm:" in signature
-    names = [field.partition(":")[0] for field in signature.split("|")]
-    assert names[-2:] == ["transformers", "torch"]
-
-
 @pytest.mark.parametrize("size", [1, 7, 39, 40])
 def test_chunk_size_and_read_ahead_do_not_change_scores(size, monkeypatch, capfd):
     expected = ToyScorer().score(CANDIDATES, REFERENCES)

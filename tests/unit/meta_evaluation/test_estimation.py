@@ -109,16 +109,6 @@ def test_intervals_cover_the_mean_for_the_sample_of_a_plan(shape):
     assert 0.935 < np.mean(hits) < 0.98
 
 
-def test_the_unit_and_the_direction_of_the_metric_do_not_matter():
-    human, metric = population(np.random.default_rng(4), 100, 0.5)
-    ratings = rate(human, range(40))
-    one, other = estimate_mean(ratings, metric), estimate_mean(ratings, 5 - 100 * metric)
-    assert other.estimate.low == pytest.approx(one.estimate.low)
-    assert other.estimate.high == pytest.approx(one.estimate.high)
-    assert other.metric_weight == pytest.approx(-one.metric_weight / 100)
-    assert other.equivalent_ratings == pytest.approx(one.equivalent_ratings)
-
-
 def test_equivalent_ratings_approach_the_bound():
     human, metric = population(np.random.default_rng(5), 20000, 0.8)
     result = estimate_mean(rate(human, range(2000)), metric)
