@@ -93,7 +93,6 @@ for line in sys.argv[1:]:
     assert main() == 0, line
 """
 LOCALES = [
-    {"PYTHONIOENCODING": "ascii"},
     {"PYTHONIOENCODING": "cp1252"},
     {"LC_ALL": "POSIX", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
 ]
@@ -194,7 +193,7 @@ def open_when_read(pipe: str) -> int | None:
         return os.open(pipe, os.O_WRONLY | os.O_NONBLOCK)
 
 
-@pytest.mark.parametrize("seconds", [0.1, 0.3, 0.6, 1.2])
+@pytest.mark.parametrize("seconds", [0.1, 0.6, 1.2])
 def test_interrupt_at_any_moment_prints_no_traceback(seconds):
     with started(*INFOLM, "score", "--model", "bundled", *FILES, "--idf", "none") as process:
         time.sleep(seconds)

@@ -253,7 +253,7 @@ def test_peer_scores_mismatched_pairs_of_a_batch(scorer, tiny_bert, idf):
 # Inverse document frequencies
 
 
-@for_each_conversion
+@pytest.mark.parametrize(("measure", "parameters", "factor"), CONVERSIONS[::4])
 def test_idf_separate_is_the_protocol_of_the_peer(scorer, tiny_bert, measure, parameters, factor):
     scores = infolm(scorer, *PAIRS, measure, idf="separate", **parameters)
     values = peer(tiny_bert, *PAIRS, measure, idf=True, **parameters)

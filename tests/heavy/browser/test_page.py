@@ -108,7 +108,7 @@ def test_first_view_shows_a_result_above_the_fold(page):
     check_layout(page)
 
 
-@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("light", 390), ("dark", 390)])
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 390)])
 def test_every_metric_and_a_file_are_readable_and_fit_the_window(page, scheme, width):
     assert page.locator("body.dark").count() == (scheme == "dark")
     button, card = (page.locator(part).bounding_box() for part in ("#compare", "#score"))
