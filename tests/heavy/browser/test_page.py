@@ -152,14 +152,6 @@ def test_examples_are_scored_and_menli_reports_a_contradiction(page):
     expect(page.locator("#score .verdict")).to_have_text("The texts contradict each other")
 
 
-@pytest.mark.parametrize("width", [1280, 390])
-def test_example_buttons_have_equal_heights(page, width):
-    boxes = [button.bounding_box() for button in page.locator(".examples button").all()]
-    assert len(boxes) == len(EXAMPLES)
-    assert len({round(box["height"]) for box in boxes}) == 1
-    assert boxes[0]["height"] < 60  # at most two lines
-
-
 @pytest.mark.parametrize("metric", SCORERS)
 def test_charts_arrive_after_the_verdict_without_moving_the_page(metric, page):
     compare_by(page, metric)

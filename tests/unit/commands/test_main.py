@@ -12,7 +12,6 @@ import pytest
 from infolm_metric.commands import main as program
 from infolm_metric.commands.main import COMMANDS
 from infolm_metric.core import __version__
-from infolm_metric.core.settings import ordered_fields
 from infolm_metric.infolm.settings import InfoLMSettings
 
 
@@ -42,18 +41,6 @@ def test_defaults_match_the_help_text(name):
         words = re.search(r"\(default: (\d[\d.]*)", action.help or "")
         if words and action.default != []:
             assert action.default in (None, float(words[1])), action.dest
-
-
-def test_help_of_score_starts_with_common_options_and_lists_every_setting(infolm):
-    lines = infolm("score", "--help")[1].splitlines()
-    assert len(lines) <= 70
-    screen = "\n".join(lines[:28])
-    for flag in ("TEXT", "-c,", "-r,", "--data", "--metric", "--model", "--measure", "-o,"):
-        assert flag in screen
-    text = "\n".join(lines)
-    for field in ordered_fields(InfoLMSettings):
-        for flag in field.metadata.get("flags", ["--" + field.name.replace("_", "-")]):
-            assert flag in text
 
 
 @pytest.mark.parametrize("command", ["score", "compare", "correlate", "robustness", "baseline"])

@@ -192,22 +192,6 @@ def test_summary_shows_pairs_direction_and_bounds(infolm, scorer):
     assert_text_nearly_equal(output, "".join(f"{line}\n" for line in lines))
 
 
-BOUNDS = [
-    ("", (float("-inf"), float("inf")), "higher is better"),
-    ("", (0, 1), "higher is better; maximum 1, minimum 0"),
-    ("the same letters", (0, 1), "higher is better; 1 = the same letters, minimum 0"),
-    ("the same", (float("-inf"), 1), "higher is better; 1 = the same, no minimum"),
-]
-
-
-@pytest.mark.parametrize(("label", "bounds", "words"), BOUNDS)
-def test_summary_shows_only_known_bounds(infolm, monkeypatch, label, bounds, words):
-    monkeypatch.setattr(ToyScorer, "bounds", lambda *_: bounds)
-    monkeypatch.setattr(ToyScorer, "perfect_score_label", label)
-    output = infolm("score", "--metric", "toy", "a cat", "a cat")[1]
-    assert output.startswith(f"toy: 1 ({words})\nsignature: metric:toy|size:1|")
-
-
 def test_per_pair_prints_a_table_followed_by_the_summary(infolm):
     arguments = ("score", "--metric", "toy", *FILES)
     summary, output = infolm(*arguments)[1], infolm(*arguments, "--per-pair")[1]

@@ -13,7 +13,7 @@ from transformers import AutoModelForMaskedLM
 
 from infolm_metric import IDF, InfoLMScorer
 from infolm_metric.infolm import masked_lm
-from infolm_metric.infolm.measures import MEASURES, SYMMETRIZATIONS
+from infolm_metric.infolm.measures import MEASURES, SYMMETRIZATIONS, compare
 from tests.counted_contexts import count_contexts
 from tests.model_families import FAMILIES
 from tests.nearly_equal import assert_nearly_equal
@@ -286,29 +286,6 @@ BOUNDED = [
 ]
 
 
-def count_measure(measure, p, q, alpha=None, beta=None, symmetrize="jeffreys"):
-    """Compute a measure of two distributions that may contain zeros, by its definition."""
-    m, gap = (p + q) / 2, np.abs(p - q)
-
-    def power_sum(x, y, a):
-        both = (x > 0) & (y > 0)
-        return (x[both] ** a * y[both] ** (1 - a)).sum()
-
-    formulas = {
-        "l1_distance": lambda x, y: gap.sum(),
-        "l2_distance": lambda x, y: np.sqrt((gap**2).sum()),
-        "l_infinity_distance": lambda x, y: gap.max(),
-        "fisher_rao_distance": lambda x, y: 2 / np.pi * np.arccos(min(1, power_sum(x, y, 0.5))),
-        "kl_divergence": lambda x, y: (x[x > 0] * np.log(x[x > 0] / y[x > 0])).sum(),
-        "alpha_divergence": lambda x, y: (power_sum(x, y, alpha) - 1) / (alpha * (alpha - 1)),
-        "renyi_divergence": lambda x, y: np.log(power_sum(x, y, alpha)) / (alpha - 1),
-        # If a + b = 1, this is Renyi's divergence divided by a.
-        "ab_divergence": lambda x, y: np.log(power_sum(x, y, alpha)) / (alpha - 1) / alpha,
-    }
-    sides = [(p, m), (q, m)] if symmetrize == "jensen" else [(p, q), (q, p)]
-    return np.mean([formulas[measure](x, y) for x, y in sides])
-
-
 def token_weights(text, tokenizer, table):
     """Return the total weight of each vocabulary entry in a text, [vocab]."""
     ids = tokenizer(text, add_special_tokens=False)["input_ids"]
@@ -326,8 +303,9 @@ def test_full_interpolation_compares_only_token_counts(scorer, measure, paramete
     result = scorer.score(candidates, references, **options)
     table = IDF.from_corpus(references, scorer.tokenizer).weights if idf else None
     for candidate, reference, score in zip(candidates, references, result["scores"], strict=True):
-        p, q = (token_weights(text, scorer.tokenizer, table) for text in (reference, candidate))
-        assert score == pytest.approx(count_measure(measure, p, q, **parameters), abs=1e-9)
+        sides = (token_weights(text, scorer.tokenizer, table) for text in (reference, candidate))
+        expected = compare(measure, *(torch.from_numpy(p).log() for p in sides), **parameters)
+        assert score == pytest.approx(expected.item(), abs=1e-9)
 
 
 def test_interpolation_does_not_change_a_text_without_tokens(scorer):

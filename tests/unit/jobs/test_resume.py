@@ -20,7 +20,6 @@ from hypothesis.stateful import RuleBasedStateMachine, precondition, rule, run_s
 
 from infolm_metric import InfoLMScorer
 from infolm_metric.core.baselines import Baseline, BaselineNotFoundError
-from infolm_metric.core.results import ChunkScores
 from infolm_metric.core.scorer import Scorer
 from infolm_metric.core.tables import Source, read_parallel, read_rows
 from infolm_metric.jobs import resume
@@ -268,14 +267,6 @@ def test_input_is_read_twice_and_once_more_for_a_finished_job(tiny_bert, monkeyp
         assert len(reads) == expected
     sides = [row["prediction"] for row in ROWS], [row["references"] for row in ROWS]
     assert result.signature == scorer.score(*sides).signature
-
-
-def test_mean_lies_between_the_lowest_and_highest_score(monkeypatch):
-    def constant(self, pairs, *arguments):
-        return ChunkScores({"toy": [0.1] * len(pairs)})
-
-    monkeypatch.setattr(ToyScorer, "score_chunk", constant)
-    assert job().means == {"toy": 0.1}
 
 
 def test_record_without_sums_is_rejected_with_a_remedy():
