@@ -130,9 +130,8 @@ class Calls(RuleBasedStateMachine):
         """Return whether the call mixes strings and lists or has no pairs; it must fail if so."""
         mixed = bool(self.held_rows and rows) and several != self.several
         if mixed or not (self.held_rows or rows):
-            with pytest.raises(
-                ValueError, match="like the references" if mixed else "nothing|empty"
-            ):
+            words = "like the references" if mixed else "nothing|empty"
+            with pytest.raises(ValueError, match=words):
                 call(**call_arguments(rows, several))
             return True
         self.several = self.several if self.held_rows else several

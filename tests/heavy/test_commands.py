@@ -92,10 +92,8 @@ for line in sys.argv[1:]:
     sys.argv = ["infolm", *line.split()]
     assert main() == 0, line
 """
-LOCALES = [
-    {"PYTHONIOENCODING": "cp1252"},
-    {"LC_ALL": "POSIX", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
-]
+POSIX = {"LC_ALL": "POSIX", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+LOCALES = [{"PYTHONIOENCODING": "cp1252"}, POSIX]
 
 
 @pytest.mark.parametrize("locale", LOCALES, ids=str)

@@ -151,9 +151,8 @@ def test_rescaling_depends_on_the_measure_and_the_number_of_references(scorer, b
     result = scorer.score(CANDIDATES, groups, **options, rescale_with_baseline=baseline)
     for name, scores in result["scores"].items():
         means = [find_stats(baseline, name, "uniform", count).mean for count in (1, 2)]
-        expected = [
-            1 - score / means[len(group) - 1] for score, group in zip(scores, groups, strict=True)
-        ]
+        pairs = zip(scores, groups, strict=True)
+        expected = [1 - score / means[len(group) - 1] for score, group in pairs]
         assert result["rescaled_scores"][name] == pytest.approx(expected, rel=1e-12)
         assert result["baseline"][name]["mean"] == means[1]  # of most pairs
 

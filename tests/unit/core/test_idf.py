@@ -220,10 +220,8 @@ def test_two_processes_give_the_same_counts_and_leave_no_files(tmp_path, monkeyp
 
 
 def test_counts_made_by_worker_processes_are_cached(tmp_path):
-    data, tokenizer = (
-        dataset_on_disk(tmp_path / "data", MANY),
-        word_tokenizer(kind=CountingTokenizer),
-    )
+    data = dataset_on_disk(tmp_path / "data", MANY)
+    tokenizer = word_tokenizer(kind=CountingTokenizer)
     table = IDF.from_corpus(data, tokenizer, processes=2)
     assert IDF.from_corpus(data, tokenizer) == table == IDF.from_corpus(MANY, TOKENIZER)
     assert tokenizer.texts == 0  # in this process
@@ -377,11 +375,8 @@ def corpus_statistics(pairs, sides=("candidates", "references")):
 @given(st.lists(st.sampled_from(CORPUS), min_size=1, max_size=30), st.integers(0, 29))
 def test_statistics_of_parts_add_up(texts, cut):
     pairs = Pairs.of((text, [text, f"{text} e"]) for text in texts)
-    whole, *parts = (
-        corpus_statistics(part)
-        for part in (pairs, pairs.part(0, cut), pairs.part(cut))
-        if len(part)
-    )
+    halves = [part for part in (pairs.part(0, cut), pairs.part(cut)) if len(part)]
+    whole, *parts = map(corpus_statistics, (pairs, *halves))
     total = sum(parts, CorpusStatistics())
     assert total.tables == whole.tables and total.distinct_documents == whole.distinct_documents
     assert total.tables["references"].documents == 2 * len(texts)

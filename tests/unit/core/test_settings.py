@@ -219,9 +219,8 @@ def test_idf_determines_the_sides_to_count():
 
 def test_signature_fields_are_the_settings_that_can_change_scores():
     harmless = {"batch_size": 7, "device": "cpu", "tokenize_processes": 2, "reuse_memory": 0}
-    signed = Example.of(
-        kind=["min", "mean"], size=3, dtype="float16", **harmless
-    ).signature_fields()
+    example = Example.of(kind=["min", "mean"], size=3, dtype="float16", **harmless)
+    signed = example.signature_fields()
     expected = {"kind": "minimum+mean", "size": 3, "share": None, "layers": 4, "visible": False}
     assert signed == {**expected, "idf": "references", "multi_reference": "min"}
 
@@ -234,7 +233,6 @@ def test_descriptions_do_not_depend_on_docstring_indentation(monkeypatch):
 
 
 def test_command_line_options_follow_annotations():
-    options = {
-        field.name: settings.option(Example, field) for field in settings.ordered_fields(Example)
-    }
+    fields = settings.ordered_fields(Example)
+    options = {field.name: settings.option(Example, field) for field in fields}
     assert options["kind"]["action"] == "append" and options["visible"]["action"] == "store_true"

@@ -345,9 +345,8 @@ def test_a_sweep_over_idf_equals_score_and_encodes_each_text_once(scorer, tiny_b
     table = IDF.from_corpus(["the cat", "the dog sat", "the river"], scorer.tokenizer)
     forms = ["references", False, table, "separate"]
     for masks in (1, 3):
-        fresh_scorer = InfoLMScorer(
-            model_name_or_path=tiny_bert, masks_per_pass=masks, batch_size=2
-        )
+        options = {"model_name_or_path": tiny_bert, "masks_per_pass": masks}
+        fresh_scorer = InfoLMScorer(**options, batch_size=2)
         with count_contexts(monkeypatch) as contexts:
             rows = fresh_scorer.sweep(CANDIDATES, REFERENCES, idfs=forms, temperatures=[0.5, 2.0])
         with count_contexts(monkeypatch) as needed:

@@ -311,20 +311,13 @@ def test_a_custom_baseline_scales_the_other_metric(scorer, tiny_bert, tmp_path):
     expected[EMPTY] = 0
     assert result["scores"] == pytest.approx(expected, abs=1e-6)
     assert "|infolm.baseline:file-" in result.signature
-    with pytest.raises(
-        BaselineNotFoundError, match="does not match: .*temperature is 2.0 instead of 1.0"
-    ):
+    with pytest.raises(BaselineNotFoundError, match="temperature is 2.0 instead of 1.0"):
         hot = infolm.settings.replace(temperature=2.0)
         scorer.score(["a"], ["b"], **{**options, "combine_with": hot})
 
 
 INVALID_METRICS = [
-    (
-        InfoLMScorer,
-        {"information_measure": "kl"},
-        BaselineNotFoundError,
-        "kl_divergence has neither",
-    ),
+    (InfoLMScorer, {"information_measure": "kl"}, BaselineNotFoundError, "has neither"),
     (InfoLMScorer, {"max_length": 2}, ValueError, "max_length must be at least 3"),
     (InfoLMScorer, {"max_length": 5, "long_text": "error"}, ValueError, "at most max_length=5"),
     (InfoLMScorer, {"idf": "bundled"}, ValueError, "belongs to the tokenizer 'bundled'"),

@@ -103,9 +103,8 @@ def test_intervals_cover_the_mean_for_the_sample_of_a_plan(shape):
             metric = np.exp(metric)
         if shape == "tied":
             metric = np.round(metric)
-        hits.append(
-            covers(estimate_mean(rate(human, select_ids(metric, 37, number)), metric).estimate)
-        )
+        ratings = rate(human, select_ids(metric, 37, number))
+        hits.append(covers(estimate_mean(ratings, metric).estimate))
     assert 0.935 < np.mean(hits) < 0.98
 
 

@@ -224,9 +224,8 @@ def test_bars_colours_and_scale_match_the_explanation():
 
     tokens, _, moves, _ = compare("baryscore", *PAIR).view.updates
     assert [word for word, _ in tokens] == ["the", "cat", "slept", "on", "the", "sofa", "."]
-    assert {level for _, level in tokens} <= {*appearance.LEVELS} and "most" in dict(
-        tokens
-    ).values()
+    levels = {level for _, level in tokens}
+    assert levels <= {*appearance.LEVELS} and "most" in levels
     assert 0 < moves["value"]["percent"].sum() <= 100.0001
 
 
@@ -388,9 +387,8 @@ def test_file_scored_in_parts_gets_the_scores_of_one_call(metric, options, tmp_p
 
 
 def test_file_of_scores_preserves_carriage_returns(tmp_path):
-    path = write_lines(
-        tmp_path / "a.jsonl", [{"prediction": "A cat\rsat.", "reference": "A\rcat."}]
-    )
+    rows = [{"prediction": "A cat\rsat.", "reference": "A\rcat."}]
+    path = write_lines(tmp_path / "a.jsonl", rows)
     for _, result in file_tab.iter_scores(str(path), "baryscore", None, None, None):
         if result:
             table = pd.read_csv(result["download"])
@@ -406,11 +404,8 @@ def test_messages_show_names_unchanged():
 def test_file_cells_can_contain_lists_and_columns_are_detected_by_name(tmp_path):
     (tmp_path / "a.csv").write_text("hypothesis,references\na,\"['b', 'c']\"\n")
     path = str(tmp_path / "a.csv")
-    assert file_tab.find_columns(path) == (
-        ["hypothesis", "references"],
-        "hypothesis",
-        ["references"],
-    )
+    columns = ["hypothesis", "references"]
+    assert file_tab.find_columns(path) == (columns, "hypothesis", ["references"])
     assert file_tab.read_pairs(path, None, []).references == [["b", "c"]]
 
 
