@@ -372,15 +372,6 @@ def test_models_can_be_loaded_concurrently_in_several_threads(tiny_bert):
         assert torch.get_default_dtype() == torch.float32
 
 
-def test_loading_does_not_change_the_random_state(tiny_models):
-    torch.manual_seed(0)
-    expected = torch.rand(3)
-    torch.manual_seed(0)
-    with pytest.raises(ValueError, match="lacks"):  # initializes the head randomly
-        load_weights(open_model(tiny_models("bert-without-head")), "float32", "cpu")
-    assert torch.equal(torch.rand(3), expected)
-
-
 # The cache
 
 

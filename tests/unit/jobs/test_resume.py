@@ -279,18 +279,6 @@ def test_record_without_sums_is_rejected_with_a_remedy():
     assert job(restart=True).pairs == len(ROWS)
 
 
-def test_symlink_and_file_mode_of_the_output_are_preserved():
-    Path("disk").mkdir()
-    OUTPUT.symlink_to("disk/far.jsonl")
-    Path("disk/far.jsonl").touch(mode=0o640)
-    for resumed in (0, len(ROWS)):
-        assert job().resumed == resumed
-    assert OUTPUT.is_symlink() and len(read_output(Path("disk/far.jsonl"))) == len(ROWS)
-    assert OUTPUT.stat().st_mode & 0o777 == 0o640
-    assert job(restart=True).resumed == 0
-    assert OUTPUT.is_symlink() and OUTPUT.stat().st_mode & 0o777 == 0o640
-
-
 def test_memory_does_not_grow_with_the_number_of_rows():
     def peak(count):
         row = {"prediction": "a cat sat on the mat", "reference": "a cat"}
