@@ -19,10 +19,8 @@ import hypothesis
 import pytest
 
 ENVIRONMENT = {"HF_HUB_OFFLINE": "1", "HF_EVALUATE_OFFLINE": "1"}
-UNSET = (
-    *("HF_DATASETS_CACHE", "HF_METRICS_CACHE", "HF_MODULES_CACHE"),
-    *("INFOLM_MODEL", "INFOLM_NLI_MODEL"),
-)
+UNSET = ("HF_DATASETS_CACHE", "HF_METRICS_CACHE", "HF_MODULES_CACHE")
+UNSET += ("INFOLM_MODEL", "INFOLM_NLI_MODEL")
 
 
 # Tests may be slow on a busy machine, and their fixtures do not change between examples.

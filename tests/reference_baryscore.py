@@ -62,15 +62,6 @@ class ReferenceBaryScore:
         a, b = (self.weights(text, documents) for text in (candidate, reference))
         return transport_cost(a, b, squared_distances(x, y))
 
-    def authors_score(self, candidate, reference, layers=5):
-        """Score as the authors' code: special tokens, uniform weights, barycentres from zeros."""
-        points = [
-            literal_barycentre(self.layers(text, layers, special=True))
-            for text in (candidate, reference)
-        ]
-        sizes = list(map(len, points))
-        return transport_cost(*(np.full(n, 1 / n) for n in sizes), squared_distances(*points))
-
 
 def squared_distances(x, y):
     """Compute squared distances [n, m] from differences."""
@@ -126,14 +117,6 @@ def iterate_barycentre(layers, weights, start, steps=100):
         if step < 1e-14:
             break
     return points, first
-
-
-def objective(points, layers):
-    """Compute the objective of a barycentre: the mean transport cost to the layers."""
-    uniform = np.full(len(points), 1 / len(points))
-    return np.mean(
-        [ot.emd2(uniform, uniform, squared_distances(points, layer)) for layer in layers]
-    )
 
 
 def brute_force_cost(a, b, cost):

@@ -130,9 +130,8 @@ class Calls(RuleBasedStateMachine):
         """Return whether the call mixes strings and lists or has no pairs; it must fail if so."""
         mixed = bool(self.held_rows and rows) and several != self.several
         if mixed or not (self.held_rows or rows):
-            with pytest.raises(
-                ValueError, match="like the references" if mixed else "nothing|empty"
-            ):
+            words = "like the references" if mixed else "nothing|empty"
+            with pytest.raises(ValueError, match=words):
                 call(**call_arguments(rows, several))
             return True
         self.several = self.several if self.held_rows else several
@@ -181,7 +180,7 @@ class Calls(RuleBasedStateMachine):
 
 
 def test_added_pairs_survive_calls_errors_and_copies_in_any_order(make, scorer):
-    limits = hypothesis.settings(max_examples=12, stateful_step_count=10, derandomize=True)
+    limits = hypothesis.settings(max_examples=8, stateful_step_count=8, derandomize=True)
     run_state_machine_as_test(lambda: Calls(make(), scorer), settings=limits)
 
 
@@ -325,9 +324,9 @@ def test_scores_do_not_depend_on_other_pairs_order_batch_size_or_chunks(
     assert len(np.unique(expected)) > len(ROWS)
     pairs = zip(candidates, references, strict=True)
     singles = [scores([candidate], [group])[0] for candidate, group in pairs]
-    assert agree(singles) and agree(scores(candidates[::-1], references[::-1])[::-1])
-    assert agree(scores([*candidates, "rain"], [*references, ["a dog"]])[:-1])
-    assert all(agree(scores(candidates, references, batch_size=size)) for size in (1, 3, "auto"))
+    assert agree(singles)
+    assert agree(scores(["rain", *candidates[::-1]], [["a dog"], *references[::-1]])[:0:-1])
+    assert all(agree(scores(candidates, references, batch_size=size)) for size in (1, 3))
     for name in CHUNK_LIMITS.get(metric.name, ()):
         monkeypatch.setattr(f"infolm_metric.{metric.name}.scorer.{name}", 1)
     assert agree(scores(candidates, references))

@@ -19,19 +19,7 @@ AVOIDED = re.compile(
 LIMITS = {AVOIDED: 3, re.compile(r"\bwhat\b", re.I): 10, re.compile(r"\bwhere\b", re.I): 18}
 """Occurrences per 10,000 words."""
 FOLDERS = {"code": ("infolm_metric", "space", "tools"), "tests": ("tests",)}
-FORMULAS = {"Kullback", "Alpha", "Renyi", "Beta", "AB", "L1", "L2", "L", "Fisher"}
 """First words of the measures, which are described by name and formula."""
-VERBS = """
-    Accept Add Append Apply Arrange Assert Attack Average Broadcast Build Bypass Call Change Check
-    Choose Close Collect Combine Compare Compute Concatenate Connect Convert Copy Correct Correlate
-    Count Create Decode Delete Describe Divide Do Download Draw Drop Encode Estimate Evaluate
-    Execute Explain Export Extract Fail Fill Find Format Forward Free Fuzz Generate Get Group Handle
-    Hide Import Include Initialize Interpret Interrupt Iterate Join Keep Launch Limit Link List Load
-    Lock Log Look Make Map Mask Measure Merge Minimise Move Normalise Open Pad Parse Plan Plot Print
-    Raise Read Record Reduce Register Remove Repeat Replace Report Resample Rescale Resolve Return
-    Run Sample Save Scale Score Select Send Set Show Shuffle Solve Sort Spell Split Start Stop Store
-    Suggest Sum Swap Test Tokenize Train Truncate Turn Update Use Wait Warn Weight Write Yield
-"""
 
 
 def python_files(kind: str) -> list[str]:
@@ -68,21 +56,3 @@ def test_words_to_avoid_are_rare(kind):
     counts = {pattern: len(pattern.findall(text)) for pattern in LIMITS}
     assert words > 5_000
     assert [p.pattern for p, n in counts.items() if 10_000 * n > LIMITS[p] * words] == []
-
-
-def first_words(file: str) -> Iterator[tuple[int, str]]:
-    """Yield line and first word of the docstrings of functions.
-
-    Properties, fixtures and tests, whose names are sentences, are skipped.
-    """
-    for node in ast.walk(ast.parse((ROOT / file).read_text(encoding="utf-8"))):
-        if isinstance(node, ast.FunctionDef) and (text := ast.get_docstring(node)):
-            decorators = " ".join(map(ast.unparse, node.decorator_list))
-            if not (node.name.startswith("test_") or re.search("property|fixture", decorators)):
-                yield node.lineno, re.split(r"\W", text, maxsplit=1)[0]
-
-
-@pytest.mark.parametrize("kind", FOLDERS)
-def test_docstrings_of_functions_start_with_a_verb(kind):
-    found = {(file, *entry) for file in python_files(kind) for entry in first_words(file)}
-    assert [entry for entry in sorted(found) if entry[2] not in {*VERBS.split(), *FORMULAS}] == []

@@ -86,15 +86,6 @@ def test_entailments_score_higher_than_contradictions(formula):
     assert np.greater(*scores).sum() >= len(ENTAILMENTS) - 1
 
 
-def test_scores_are_bitwise_identical_for_any_batch_size(scorer):
-    texts, paraphrases = map(list, zip(*PARAPHRASES[:6], strict=True))
-    options = {"idf": False, "information_measure": "kl", "reuse_memory": 0}
-    expected = scorer.score(texts, paraphrases, **options)["scores"]
-    pairs = zip(texts, paraphrases, strict=True)
-    scores = [scorer.score([c], [r], batch_size=5, **options)["scores"][0] for c, r in pairs]
-    assert scores == expected
-
-
 def test_baryscore_of_texts_of_maximum_length_equals_the_literal_implementation():
     literal = ReferenceBaryScore(BUNDLED_FOLDER)
     sides = [" ".join(texts) for texts in zip(*PARAPHRASES, strict=True)]

@@ -15,9 +15,8 @@ import pytest
 
 from infolm_metric import InfoLMScorer
 from tests.nearly_equal import assert_nearly_equal
-from tests.processes import printed, started
+from tests.processes import started
 from tests.project_files import ROOT
-from tests.random_pairs import write_lines
 
 CANDIDATES = ["the cat sat on the mat", "a dog ran in the garden", "rain fell for 12 days"]
 REFERENCES = ["the cat slept on the chair", "a small dog barked", "the river rose by 3.5 metres"]
@@ -46,22 +45,6 @@ def shell(command: str, **options: object) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_standard_streams_are_written_at_their_current_position(tiny_bert):
-    score = f"infolm score --model {tiny_bert} a a --idf none"  # 0 on any CPU
-    lines = (
-        f"{score} > plain.txt",
-        f"{{ echo HEADER; {score} -o /dev/stdout; echo FOOTER; }} > both.txt",
-        f"echo older > my.log; {score} -q -o /dev/stderr 2>> my.log",
-        f"{score} -o /dev/stdout | cat > piped.txt",
-    )
-    for line in lines:
-        shell(line, check=True)
-    text, log = Path("plain.txt").read_text(), Path("my.log").read_text()
-    assert Path("both.txt").read_text() == f"HEADER\n{text}FOOTER\n"
-    assert log.startswith("older\n") and log.endswith(text)
-    assert Path("piped.txt").read_text() == text
-
-
 def test_progress_is_shown_on_a_terminal(tiny_bert):
     fcntl, pty, termios = map(pytest.importorskip, ("fcntl", "pty", "termios"))
     main_end, terminal = pty.openpty()
@@ -83,41 +66,6 @@ def test_process_in_a_pipe_prints_results_without_progress(tiny_bert):
     assert process.returncode == 0
     assert_nearly_equal(json.loads(output), expected.as_dict())
     assert all(line.startswith("infolm: warning:") for line in errors.splitlines())
-
-
-COMMANDS = """
-import sys
-from infolm_metric.commands.main import main
-for line in sys.argv[1:]:
-    sys.argv = ["infolm", *line.split()]
-    assert main() == 0, line
-"""
-LOCALES = [
-    {"PYTHONIOENCODING": "ascii"},
-    {"PYTHONIOENCODING": "cp1252"},
-    {"LC_ALL": "POSIX", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
-]
-
-
-@pytest.mark.parametrize("locale", LOCALES, ids=str)
-def test_output_is_utf_8_in_any_locale(tiny_bert, locale):
-    text = "The café opened 3 rooms."
-    row = {"prediction": text, "references": [text], "candidates": [text, text]}
-    write_lines(Path("rows.jsonl"), [row])
-    Path("café.txt").write_text("a cat\na dog\n", encoding="utf-8")
-    lines = (
-        f"select rows.jsonl --model {tiny_bert}",
-        "attack rows.jsonl --attack num",
-        f"score rows.jsonl --model {tiny_bert} --idf none -o café.csv",
-        f"compare café.txt rows.jsonl.txt -r café.txt --model {tiny_bert} --idf none",
-    )
-    Path("rows.jsonl.txt").write_text("a cat\na cow\n")
-    output = printed("-c", COMMANDS, *lines, env=locale, encoding="utf-8")
-    selection, case, *_ = output.splitlines()
-    assert json.loads(selection)["selected"] == json.loads(case)["anchor"] == text
-    names = ("café.txt", r"caf\udcc3\udca9.txt")  # the second as decoded in the POSIX locale
-    assert any(line.startswith(names) for line in output.splitlines())
-    assert text in Path("café.csv").read_text(encoding="utf-8")
 
 
 def test_closed_pipe_is_not_reported_as_an_error(tiny_bert):
@@ -194,7 +142,7 @@ def open_when_read(pipe: str) -> int | None:
         return os.open(pipe, os.O_WRONLY | os.O_NONBLOCK)
 
 
-@pytest.mark.parametrize("seconds", [0.1, 0.3, 0.6, 1.2])
+@pytest.mark.parametrize("seconds", [0.1, 0.6, 1.2])
 def test_interrupt_at_any_moment_prints_no_traceback(seconds):
     with started(*INFOLM, "score", "--model", "bundled", *FILES, "--idf", "none") as process:
         time.sleep(seconds)

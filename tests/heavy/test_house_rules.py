@@ -11,10 +11,8 @@ from tests.project_files import ROOT, project_files
 
 HOOKS = re.findall(r"entry: (.+)", (ROOT / ".pre-commit-config.yaml").read_text())
 MACHINE_PATH = re.compile(rb"(?<![\w.])/(?:work|root|farm|home|Users)/\w")
-WEIGHTS = {
-    Path("infolm_metric/bundled/model.safetensors"),
-    Path("infolm_metric/bundled/nli/model.safetensors"),
-}
+BUNDLED = Path("infolm_metric/bundled")
+WEIGHTS = {BUNDLED / "model.safetensors", BUNDLED / "nli/model.safetensors"}
 VALID = """# mypy: disallow-untyped-calls
 from infolm_metric import BaryScorer, BaryScoreSettings, InfoLM, InfoLMScorer, InfoLMSettings
 scorer = InfoLMScorer(InfoLMSettings(model_name_or_path="bundled", temperature=2.0, idf=False))

@@ -120,8 +120,9 @@ def assert_only_commit_is_requested(hub: Hub) -> None:
     assert not [request for request in hub.requests if re.search(pattern, request)]
 
 
-@pytest.mark.parametrize("shards", [1, 2])
-@pytest.mark.parametrize("metrics", ["InfoLMScorer BaryScorer", "MENLIScorer"])
+@pytest.mark.parametrize(
+    ("metrics", "shards"), [("InfoLMScorer BaryScorer", 1), ("MENLIScorer", 2)]
+)
 def test_pickled_weights_are_read_only_from_the_main_branch(
     metrics, shards, hub, tiny_bert, tiny_nli, tmp_path
 ):
@@ -182,16 +183,16 @@ print(json.dumps([result["infolm"], result["signature"]]))
 """
 
 
-# 404: no such module; 401: no such repository; 503: out of service.
-@pytest.mark.parametrize("answer", [404, 401, 503, "unreachable", "offline"])
+# 404: no such module; 401: no such repository; 503: out of service. Other tests are offline.
+@pytest.mark.parametrize("answer", [404, 401, 503, "unreachable"])
 def test_registered_metric_loads_regardless_of_the_hub_response(answer, hub, tiny_bert, tmp_path):
     register(tmp_path / "home/modules")
     hub.status = answer
     environment = {**hub.environment(tmp_path / "home"), "HF_UPDATE_DOWNLOAD_COUNTS": "0"}
-    environment["HF_EVALUATE_OFFLINE"] = str(int(answer == "offline"))
+    environment["HF_EVALUATE_OFFLINE"] = "0"
     if answer == "unreachable":
         environment["HF_ENDPOINT"] = "http://127.0.0.1:9"
     result = json.loads(printed("-c", LOAD_REGISTERED, tiny_bert, cwd=tmp_path, env=environment))
     expected = InfoLMScorer(model_name_or_path=tiny_bert).score(*PAIR)
     assert result == [pytest.approx(expected["infolm"], abs=1e-6), expected.signature]
-    assert bool(hub.requests) == (answer in (404, 401, 503))
+    assert bool(hub.requests) == (answer != "unreachable")

@@ -6,20 +6,16 @@ the peer. `CONVERSIONS` converts their scores to ours.
 """
 
 import math
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 import torch
 from torch import Tensor
-from torch.nn.modules.module import register_module_forward_hook
 from torchmetrics.functional.text.infolm import infolm as torchmetrics_infolm
-from transformers import AutoConfig, AutoTokenizer
+from transformers import AutoTokenizer
 
 from infolm_metric import InfoLMScorer
-from infolm_metric.core.determinism import FEW
 from infolm_metric.infolm.measures import MEASURES
-from tests.model_families import FAMILIES
 from tests.reference_infolm import ReferenceInfoLM
 
 CONVERSIONS = [  # measure, parameters, ratio of the peer's score to ours with symmetrize="none"
@@ -254,44 +250,10 @@ def test_peer_scores_mismatched_pairs_of_a_batch(scorer, tiny_bert, idf):
     assert scores == approx_times(-1.0, infolm(scorer, candidates, references, idf=idf))
 
 
-@contextmanager
-def head_rows(vocabulary):
-    """Record the number of rows of logits in each call of a model's vocabulary head."""
-    rows = []
-
-    def count(module, inputs, output):
-        if isinstance(module, torch.nn.Linear) and module.out_features == vocabulary:
-            rows.append(output.numel() // vocabulary)
-
-    hook = register_module_forward_hook(count)
-    try:
-        yield rows
-    finally:
-        hook.remove()
-
-
-@pytest.mark.parametrize("family", FAMILIES)
-def test_vocabulary_head_runs_once_per_mask_unlike_in_the_peer(tiny_models, family):
-    folder = tiny_models(family)
-    tokenizer = AutoTokenizer.from_pretrained(folder)
-    vocabulary = AutoConfig.from_pretrained(folder).vocab_size
-    tokens = tokenizer([*CANDIDATES, *REFERENCES], add_special_tokens=False)["input_ids"]
-    with head_rows(vocabulary) as rows:
-        infolm(InfoLMScorer(model_name_or_path=folder, idf=False), *PAIRS)
-    masks = sum(map(len, tokens))
-    padding = sum(count for count in rows if count == FEW)  # padding of small batches of masks
-    assert masks <= sum(rows) <= masks + padding
-
-    longest = [max(map(len, tokenizer(side)["input_ids"])) for side in PAIRS]
-    with head_rows(vocabulary) as peer_rows:
-        peer(folder, *PAIRS)
-    assert sum(peer_rows) == sum(len(CANDIDATES) * length**2 for length in longest)
-
-
 # Inverse document frequencies
 
 
-@for_each_conversion
+@pytest.mark.parametrize(("measure", "parameters", "factor"), CONVERSIONS[::4])
 def test_idf_separate_is_the_protocol_of_the_peer(scorer, tiny_bert, measure, parameters, factor):
     scores = infolm(scorer, *PAIRS, measure, idf="separate", **parameters)
     values = peer(tiny_bert, *PAIRS, measure, idf=True, **parameters)

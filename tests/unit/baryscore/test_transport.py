@@ -28,7 +28,7 @@ def least_cost(left, right):
 
 def test_random_problems_agree_with_another_solver():
     draw = np.random.default_rng(0)
-    for sizes in [*draw.integers(1, 9, (1000, 2)).tolist(), (30, 36), (60, 66)]:
+    for sizes in [*draw.integers(1, 9, (250, 2)).tolist(), (30, 36), (60, 66)]:
         pair = [random_points(draw, count) for count in sizes]
         assert squared_distance(*pair) == pytest.approx(least_cost(*pair), abs=1e-9)
 
@@ -36,7 +36,7 @@ def test_random_problems_agree_with_another_solver():
 def test_tied_costs_agree_with_another_solver():
     """Use points on a coarse grid, many of them identical, with equal and unequal weights."""
     draw = np.random.default_rng(3)
-    for equal in (True, False) * 20:
+    for equal in (True, False) * 10:
         pair = []
         for count in draw.integers(2, 30, size=2):
             weights = np.ones(count) if equal else draw.integers(1, 4, size=count)
@@ -83,7 +83,7 @@ def masses(weighted_points):
     return masses
 
 
-@settings(max_examples=150)
+@settings(max_examples=80)
 @given(POINTS, POINTS)
 def test_the_cost_is_symmetric_and_zero_only_for_equal_distributions(left, right):
     value = squared_distance(left, right)

@@ -85,15 +85,6 @@ def test_a_chosen_metric_scores_the_texts(report):
     assert result["signature"] == scorer.signature()
 
 
-def test_the_table_has_a_row_for_each_system_and_criterion(infolm_output):
-    output = infolm_output("estimate", "rows.jsonl", "--scores", "bleu", "--markdown")
-    lines = output.splitlines()
-    header = "| system | criterion | rated | rows | ratings | estimate | equivalent ratings |"
-    assert lines[0] == header
-    assert lines[2].startswith("| good | fluency | 40 | 120 |")
-    assert any(line.startswith("| good - weak | fluency | 40 |") for line in lines)
-
-
 def test_rows_without_systems_and_texts_are_one_system(report, no_model):
     lines = [f"{HUMAN['good'][at]},{BLEU['good'][at]}" for at in range(SAMPLES)]
     content = "\n".join(["score,mine", *lines]).replace("nan", "")
@@ -142,12 +133,6 @@ def test_a_plan_selects_ids_by_the_mean_score_over_systems(report, no_model):
     assert (plan["rows"], plan["seed"], plan["correlation"]) == (SAMPLES, 3, 0.5)
     assert plan["width"] < plan["ratings_width"]
     assert report(*arguments, "--correlation", "0.9")["plan"]["width"] < plan["width"]
-
-
-def test_a_plan_lists_the_ids_and_the_expected_width(infolm_output):
-    output = infolm_output("estimate", "rows.jsonl", "--metric", "toy", "--plan", "30")
-    assert output.startswith("Rate 30 of 120 ids") and "Expected width" in output
-    assert f"signature: {ToyScorer().signature()}" in output
 
 
 BY_TOY = ["--metric", "toy"]

@@ -12,9 +12,7 @@ import pytest
 from infolm_metric.commands import main as program
 from infolm_metric.commands.main import COMMANDS
 from infolm_metric.core import __version__
-from infolm_metric.core.settings import ordered_fields
 from infolm_metric.infolm.settings import InfoLMSettings
-from tests.project_files import ROOT
 
 
 def test_help_lists_all_commands_and_every_command_has_help(infolm):
@@ -43,18 +41,6 @@ def test_defaults_match_the_help_text(name):
         words = re.search(r"\(default: (\d[\d.]*)", action.help or "")
         if words and action.default != []:
             assert action.default in (None, float(words[1])), action.dest
-
-
-def test_help_of_score_starts_with_common_options_and_lists_every_setting(infolm):
-    lines = infolm("score", "--help")[1].splitlines()
-    assert len(lines) <= 70
-    screen = "\n".join(lines[:28])
-    for flag in ("TEXT", "-c,", "-r,", "--data", "--metric", "--model", "--measure", "-o,"):
-        assert flag in screen
-    text = "\n".join(lines)
-    for field in ordered_fields(InfoLMSettings):
-        for flag in field.metadata.get("flags", ["--" + field.name.replace("_", "-")]):
-            assert flag in text
 
 
 @pytest.mark.parametrize("command", ["score", "compare", "correlate", "robustness", "baseline"])
@@ -168,9 +154,3 @@ def test_output_is_utf_8_unless_it_goes_to_a_terminal(monkeypatch, terminal):
     monkeypatch.setattr("infolm_metric.core.__version__", "café")
     assert program.main() == 0
     assert buffer.getvalue() == (b"infolm caf\\xe9\n" if terminal else "infolm café\n".encode())
-
-
-def test_docs_and_code_do_not_recommend_installing_from_an_index():
-    files = [*ROOT.glob("docs/*.md"), *ROOT.glob("infolm_metric/**/*.py"), ROOT / "README.md"]
-    for file in files:
-        assert not re.search(r"pip install \S?infolm", file.read_text()), file

@@ -80,10 +80,7 @@ INVALID = [
     (["robustness", "cases.jsonl", "--scores", "bleu"], "no column 'bleu.paraphrase'"),
     (["robustness", "cases.jsonl", "--lower-is-better", "bleu"], "bleu requires --scores"),
     (["robustness", "cases.jsonl", "--json", "--markdown"], "not allowed with argument"),
-    (
-        ["robustness", "rows.jsonl"],
-        "line 1: no column 'attack'; create cases with `infolm attack",
-    ),
+    (["robustness", "rows.jsonl"], "line 1: no column 'attack'; create cases with `infolm attack"),
     (["attack", "missing.jsonl"], "cannot read missing.jsonl"),
     (["attack", "cases.jsonl"], "none of the columns 'references' and 'reference'"),
     (["attack", "rows.jsonl", "--attack", "nums"], "unknown attack 'nums'; did you mean 'num'"),

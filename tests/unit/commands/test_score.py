@@ -11,7 +11,6 @@ import pytest
 
 from infolm_metric import InfoLMScorer
 from infolm_metric.core.baselines import Baseline
-from infolm_metric.core.scorer import Scorer
 from tests.nearly_equal import assert_nearly_equal, assert_text_nearly_equal
 from tests.project_files import ROOT
 from tests.random_pairs import write_lines
@@ -193,22 +192,6 @@ def test_summary_shows_pairs_direction_and_bounds(infolm, scorer):
     assert_text_nearly_equal(output, "".join(f"{line}\n" for line in lines))
 
 
-BOUNDS = [
-    ("", (float("-inf"), float("inf")), "higher is better"),
-    ("", (0, 1), "higher is better; maximum 1, minimum 0"),
-    ("the same letters", (0, 1), "higher is better; 1 = the same letters, minimum 0"),
-    ("the same", (float("-inf"), 1), "higher is better; 1 = the same, no minimum"),
-]
-
-
-@pytest.mark.parametrize(("label", "bounds", "words"), BOUNDS)
-def test_summary_shows_only_known_bounds(infolm, monkeypatch, label, bounds, words):
-    monkeypatch.setattr(ToyScorer, "bounds", lambda *_: bounds)
-    monkeypatch.setattr(ToyScorer, "perfect_score_label", label)
-    output = infolm("score", "--metric", "toy", "a cat", "a cat")[1]
-    assert output.startswith(f"toy: 1 ({words})\nsignature: metric:toy|size:1|")
-
-
 def test_per_pair_prints_a_table_followed_by_the_summary(infolm):
     arguments = ("score", "--metric", "toy", *FILES)
     summary, output = infolm(*arguments)[1], infolm(*arguments, "--per-pair")[1]
@@ -346,19 +329,6 @@ def test_menli_does_not_claim_that_identical_texts_score_1(infolm_output):
     options = ("--metric", "menli", "--model", "bundled", "--rescale-with-baseline")
     line = summary_lines(infolm_output("score", *texts, *options))[-1]
     assert line.startswith("e rescaled: 0.9") and "copy" not in line
-
-
-def test_only_the_given_pairs_are_scored(infolm, monkeypatch):
-    """Interpret the score by the stored baseline, without scoring other pairs."""
-    sizes, score_part = [], Scorer.score_part
-
-    def count_pairs(self, pairs, *arguments):
-        sizes.append(len(pairs))
-        return score_part(self, pairs, *arguments)
-
-    monkeypatch.setattr(Scorer, "score_part", count_pairs)
-    output = infolm("score", *FILES, "--model", "bundled", "--idf", "none")[1]
-    assert "baseline of the package); the mean is " in output and sizes == [3]
 
 
 # Invalid input

@@ -23,7 +23,6 @@ from tests.toy import ToyScorer
 DRAW = random.Random(0)
 TEXTS = list({" ".join(DRAW.choices(WORDS, k=DRAW.randint(3, 8))): None for _ in range(80)})
 CANDIDATES, REFERENCES = TEXTS[:20], TEXTS[40:60]
-PAIRED = list(zip(CANDIDATES, REFERENCES, strict=True))
 
 
 @pytest.fixture(scope="module")
@@ -152,9 +151,8 @@ def test_rescaling_depends_on_the_measure_and_the_number_of_references(scorer, b
     result = scorer.score(CANDIDATES, groups, **options, rescale_with_baseline=baseline)
     for name, scores in result["scores"].items():
         means = [find_stats(baseline, name, "uniform", count).mean for count in (1, 2)]
-        expected = [
-            1 - score / means[len(group) - 1] for score, group in zip(scores, groups, strict=True)
-        ]
+        pairs = zip(scores, groups, strict=True)
+        expected = [1 - score / means[len(group) - 1] for score, group in pairs]
         assert result["rescaled_scores"][name] == pytest.approx(expected, rel=1e-12)
         assert result["baseline"][name]["mean"] == means[1]  # of most pairs
 

@@ -1,5 +1,6 @@
 """Batch-invariant matrix products, and float32 precision shared by threads."""
 
+import os
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
@@ -54,33 +55,22 @@ def test_padding_and_blocks_do_not_change_matrix_products(rule, count):
     assert set(sizes) == {64 if rule.block else max(16, count)}
 
 
-PRODUCTS = """
-import os, subprocess, sys
-import torch
-from infolm_metric.core import determinism
-from tests.processes import printed
-from tests.project_files import ROOT
-before = os.environ.get("MKL_CBWR")
-determinism.make_products_reproducible()
-assert os.environ.get("MKL_CBWR") == before
-torch.set_num_threads(2)
-print(determinism.probe_rows(384, 1536, torch.float32, 2))
-"""
-
-
 @pytest.mark.parametrize("mode", [None, "COMPATIBLE"])
-def test_the_environment_is_not_changed(mode):
-    env = {} if mode is None else {"MKL_CBWR": mode}
-    assert "RowRule" in printed("-c", PRODUCTS, env=env)
+def test_the_environment_is_not_changed(mode, monkeypatch):
+    monkeypatch.delenv(determinism.MKL_MODE, raising=False)
+    if mode:
+        monkeypatch.setenv(determinism.MKL_MODE, mode)
+    before = dict(os.environ)
+    determinism.make_products_reproducible()
+    assert dict(os.environ) == before
 
 
 INVARIANCE = """
-import sys
 import torch
 from infolm_metric import BaryScorer, InfoLMScorer, MENLIScorer
 
 torch.set_num_threads(2)
-texts = open("tests/sentences.txt").read().splitlines()[:5]
+texts = open("tests/sentences.txt").read().splitlines()[:3]
 pairs = [*zip(texts, texts[1:] + texts[:1])]
 common = {"model_name_or_path": "bundled", "reuse_memory": 0}
 scorers = {
@@ -95,8 +85,7 @@ for name, scorer in scorers.items():
         return [*zip(*result.scores.values())]
     together = scores(pairs)
     assert together == [scores([pair])[0] for pair in pairs], name
-    assert together == scores(pairs[::-1])[::-1], name
-    assert together == scores(pairs, batch_size=3), name
+    assert together == scores(pairs[::-1], batch_size=5)[::-1], name
     print(name)
 """
 

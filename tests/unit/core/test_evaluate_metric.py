@@ -1,10 +1,8 @@
 """The interface to `evaluate`, tested with a metric that has no model."""
 
-import datasets
 import evaluate
 import pytest
 
-from infolm_metric import InfoLM
 from tests.toy import Toy, ToyScorer
 
 PREDICTIONS = ["abcd", "abab", ""]
@@ -95,14 +93,3 @@ def test_clashing_keys_of_combined_metrics_are_prefixed_with_the_metric_name():
     assert small.name == small.info.module_name == "toy"
     assert by_number["toy_1_toy"] == by_name["large_toy"] == large.compute(**pairs)["toy"]
     assert by_number["toy_0_scores"] == by_name["small_scores"] != by_name["large_scores"]
-
-
-def test_metric_info_describes_settings_inputs_and_citations():
-    metric = InfoLM()
-    assert all(f"\n    {name}: " in metric.inputs_description for name in ("temperature", "idf"))
-    for method in (metric.compute, metric.add, metric.add_batch):
-        assert method.__doc__.endswith(metric.inputs_description)
-    assert "@inproceedings{colombo2022infolm" in metric.citation
-    assert "@software{infolm_metric" in metric.citation
-    single, several = metric.features
-    assert single["references"] == several["references"].feature == datasets.Value("string")

@@ -70,10 +70,8 @@ def test_long_cells_are_accepted(file):
 
 
 def test_reference_columns_may_mix_strings_and_lists(file):
-    rows = (
-        {"candidate": "a", "x": ["b", "c"], "y": "d"},
-        {"candidate": "e", "x": "f", "y": ["g", "h"]},
-    )
+    rows = [{"candidate": "a", "x": ["b", "c"], "y": "d"}]
+    rows += [{"candidate": "e", "x": "f", "y": ["g", "h"]}]
     path = file("a.jsonl", "\n".join(map(json.dumps, rows)))
     pairs = [("a", ["b", "c", "d"]), ("e", ["f", "g", "h"])]
     assert list(tables.Source(path, lambda: tables.read_rows(path), None, ["x", "y"])) == pairs

@@ -201,19 +201,6 @@ def test_weights_in_pytorch_model_bin_equal_weights_in_safetensors(form, tiny_be
         assert torch.equal(tensor, expected[key])
 
 
-@pytest.mark.filterwarnings("ignore:infolm:UserWarning")
-def test_scores_with_pytorch_model_bin_equal_scores_with_safetensors(tiny_bert, tiny_nli, tmp_path):
-    scorers = [(InfoLMScorer, tiny_bert), (BaryScorer, tiny_bert), (MENLIScorer, tiny_nli())]
-    for scorer, model in scorers:
-        folder = pickled(model, tmp_path / scorer.__name__)
-        options = {"layers": "all"} if scorer is BaryScorer else {}
-        scores = [
-            scorer(model_name_or_path=name, **options).score(["the cat sat"], ["a cat slept"])
-            for name in (model, folder)
-        ]
-        assert_nearly_equal(scores[1]["scores"], scores[0]["scores"])
-
-
 def test_safetensors_are_preferred_to_pytorch_model_bin(tiny_bert, tmp_path):
     folder = shutil.copytree(tiny_bert, tmp_path / "m")
     before = open_model(folder).identity
@@ -379,19 +366,10 @@ def test_models_can_be_loaded_concurrently_in_several_threads(tiny_bert):
         start.wait()
         return scorer.score(*pairs)["infolm"]
 
-    for _ in range(5):
+    for _ in range(3):
         with ThreadPoolExecutor(4) as pool:
             assert list(pool.map(score, [half, whole] * 2)) == pytest.approx(expected * 2, abs=1e-6)
         assert torch.get_default_dtype() == torch.float32
-
-
-def test_loading_does_not_change_the_random_state(tiny_models):
-    torch.manual_seed(0)
-    expected = torch.rand(3)
-    torch.manual_seed(0)
-    with pytest.raises(ValueError, match="lacks"):  # initializes the head randomly
-        load_weights(open_model(tiny_models("bert-without-head")), "float32", "cpu")
-    assert torch.equal(torch.rand(3), expected)
 
 
 # The cache

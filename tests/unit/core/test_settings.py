@@ -205,10 +205,7 @@ def test_model_names_that_are_not_folders_are_unchanged(name, tmp_path, monkeypa
 
 def test_score_names_are_full_and_unique():
     assert (Example().names, Example().several) == (("minimum",), False)
-    assert (Example.of(kind="min").names, Example.of(kind="min").several) == (
-        ("minimum",),
-        False,
-    )
+    assert (Example.of(kind="min").names, Example.of(kind="min").several) == (("minimum",), False)
     several = Example.of(kind=["min", "mean", "minimum"])
     assert (several.names, several.several) == (("minimum", "mean"), True)
     assert Example.of(kind=["mean"]).several is True
@@ -222,9 +219,8 @@ def test_idf_determines_the_sides_to_count():
 
 def test_signature_fields_are_the_settings_that_can_change_scores():
     harmless = {"batch_size": 7, "device": "cpu", "tokenize_processes": 2, "reuse_memory": 0}
-    signed = Example.of(
-        kind=["min", "mean"], size=3, dtype="float16", **harmless
-    ).signature_fields()
+    example = Example.of(kind=["min", "mean"], size=3, dtype="float16", **harmless)
+    signed = example.signature_fields()
     expected = {"kind": "minimum+mean", "size": 3, "share": None, "layers": 4, "visible": False}
     assert signed == {**expected, "idf": "references", "multi_reference": "min"}
 
@@ -237,7 +233,6 @@ def test_descriptions_do_not_depend_on_docstring_indentation(monkeypatch):
 
 
 def test_command_line_options_follow_annotations():
-    options = {
-        field.name: settings.option(Example, field) for field in settings.ordered_fields(Example)
-    }
+    fields = settings.ordered_fields(Example)
+    options = {field.name: settings.option(Example, field) for field in fields}
     assert options["kind"]["action"] == "append" and options["visible"]["action"] == "store_true"

@@ -45,7 +45,5 @@ def test_fields_are_inserted_before_a_field_or_appended(fields, before):
 
 
 def test_a_prefix_marks_the_fields_of_a_combined_metric():
-    assert Signature({"idf": False, "a.b": 1}).prefixed("infolm") == {
-        "infolm.idf": "no",
-        "infolm.a.b": "1",
-    }
+    signature = Signature({"idf": False, "a.b": 1}).prefixed("infolm")
+    assert signature == {"infolm.idf": "no", "infolm.a.b": "1"}

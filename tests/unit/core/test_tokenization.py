@@ -61,9 +61,8 @@ def test_truncation_matches_the_tokenizer(family, side, tiny_models):
     for limit in (3, 4, 9, 17, 40):
         texts = tokenize(tokenizer, sentences, limit, "truncate")
         for sentence, text in zip(sentences, texts, strict=True):
-            cut = tokenizer(
-                sentence, truncation=True, max_length=limit, return_special_tokens_mask=True
-            )
+            options = {"truncation": True, "max_length": limit, "return_special_tokens_mask": True}
+            cut = tokenizer(sentence, **options)
             assert text.ids.tolist() == cut["input_ids"]
             assert text.maskable.tolist() == [not flag for flag in cut["special_tokens_mask"]]
             assert text.too_long is (len(tokenizer(sentence, verbose=False)["input_ids"]) > limit)

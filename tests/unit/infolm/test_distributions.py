@@ -38,9 +38,8 @@ def test_multiple_masks_cover_each_position_once_using_the_fewest_contexts(lengt
         log_weights = window.log_weights[..., 0]
         real = log_weights > -math.inf
         assert sorted(window.positions[real]) == single_window.positions[:, 0].tolist()
-        weights = dict(
-            zip(single_window.positions[:, 0], single_window.log_weights[:, 0, 0], strict=True)
-        )
+        log_masks = single_window.log_weights[:, 0, 0]
+        weights = dict(zip(single_window.positions[:, 0], log_masks, strict=True))
         for position, log_weight in zip(window.positions[real], log_weights[real], strict=True):
             assert weights[position] == log_weight
         # Padding repeats positions that the context masks already.

@@ -120,9 +120,8 @@ def literal(
             total = mpmath.log(mpmath.fsum(mpmath.exp(entry) for entry in entries))
             rows.append([entry - total for entry in entries])
         log_p, log_q = rows
-        log_m = [
-            mpmath.log((mpmath.exp(u) + mpmath.exp(v)) / 2) for u, v in zip(*rows, strict=True)
-        ]
+        both = zip(*rows, strict=True)
+        log_m = [mpmath.log((mpmath.exp(u) + mpmath.exp(v)) / 2) for u, v in both]
         pairs = {
             "none": [(log_p, log_q)],
             "reverse": [(log_q, log_p)],
@@ -375,9 +374,8 @@ def test_scores_of_a_pair_do_not_depend_on_the_batch():
     for name in ("fisher_rao", "ab"):
         parameters = PARAMETERS.get(measures.resolve(name).name, {})
         together = compare(name, x, y, **parameters)
-        alone = torch.cat(
-            [compare(name, x[i : i + 1], y[i : i + 1], **parameters) for i in range(5)]
-        )
+        rows = zip(x[:, None], y[:, None], strict=True)
+        alone = torch.cat([compare(name, *row, **parameters) for row in rows])
         torch.testing.assert_close(together, alone, rtol=1e-12, atol=0.0)
 
 

@@ -1,7 +1,7 @@
 """Reward functions for trainers of language models, without a trainer."""
 
 import pickle
-import subprocess
+import runpy
 import sys
 import warnings
 
@@ -88,9 +88,9 @@ def test_a_reward_can_be_pickled():
     assert twin(completions=["abc"], answer=["abc"]) == [1.0] and twin.__name__ == "toy_reward"
 
 
-def test_trl_is_not_imported():
-    code = "import sys, infolm_metric.integrations.trl; assert 'trl' not in sys.modules"
-    subprocess.run([sys.executable, "-c", code], check=True)
+def test_trl_is_not_imported(monkeypatch):
+    monkeypatch.setitem(sys.modules, "trl", None)  # importing it would fail
+    assert "reward" in runpy.run_path(trl.__file__)
 
 
 @pytest.mark.filterwarnings("default:infolm")

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from safetensors.torch import load_file, save_file
 
-from infolm_metric import MENLI, BaryScorer, InfoLMScorer, MENLIScorer
+from infolm_metric import BaryScorer, InfoLMScorer, MENLIScorer
 from infolm_metric.core.baselines import BaselineNotFoundError
 from infolm_metric.core.idf import CorpusStatistics
 from infolm_metric.core.inputs import Pairs
@@ -165,20 +165,6 @@ def test_sources_can_replace_references(scorer):
         scorer.score(CANDIDATES, GROUPS, sources=GROUPS)
 
 
-def test_added_sources_cannot_be_mixed_with_references(folder):
-    metric = MENLI(model_name_or_path=str(folder))
-    metric.add(prediction=CANDIDATES[0], source=GROUPS[0])
-    metric.add_batch(predictions=CANDIDATES[1:3], sources=GROUPS[1:3])
-    for call in (metric.add_batch, metric.compute):
-        with pytest.raises(ValueError, match="references cannot be mixed with the sources"):
-            call(predictions=CANDIDATES[3:], references=GROUPS[3:])
-    against_sources = metric.compute(predictions=CANDIDATES[3:], sources=GROUPS[3:])
-    expected = metric.compute(predictions=CANDIDATES, references=GROUPS)
-    assert against_sources["scores"] == pytest.approx(expected["scores"], abs=1e-6)
-    assert "|against:source|" in against_sources["signature"]
-    assert "|against:" not in expected["signature"]
-
-
 def test_a_baseline_covers_every_formula(scorer):
     texts = [*CORPUS, *(text.upper() + " again" for text in SENTENCES), *SENTENCES]
     baseline = scorer.make_baseline(texts, 40, 1)
@@ -305,15 +291,6 @@ def test_a_combination_depends_only_on_the_scores_of_both_metrics(scorer, bundle
     assert scorer.select(FIRST, **counted) == scorer.select(FIRST, **options)  # uniform weights
 
 
-def test_every_formula_is_scaled_by_its_range(scorer, bundled):
-    options = {"formula": list(FORMULAS), "combine_with": bundled.settings}
-    alone = scorer.score(CANDIDATES, FIRST, formula=list(FORMULAS)).scores
-    nli = scorer.score(CANDIDATES, FIRST, nli_weight=1, **options).scores
-    for name, values in FORMULAS.items():
-        expected = (np.array(alone[name]) - min(values)) / (max(values) - min(values))
-        assert nli[name] == pytest.approx(expected, abs=1e-6)
-
-
 def test_without_a_baseline_scores_are_scaled_by_their_bounds(scorer, tiny_bert):
     infolm = InfoLMScorer(model_name_or_path=tiny_bert, idf=False)
     baryscore = BaryScorer(model_name_or_path=tiny_bert, idf=False, layers=2)
@@ -334,20 +311,13 @@ def test_a_custom_baseline_scales_the_other_metric(scorer, tiny_bert, tmp_path):
     expected[EMPTY] = 0
     assert result["scores"] == pytest.approx(expected, abs=1e-6)
     assert "|infolm.baseline:file-" in result.signature
-    with pytest.raises(
-        BaselineNotFoundError, match="does not match: .*temperature is 2.0 instead of 1.0"
-    ):
+    with pytest.raises(BaselineNotFoundError, match="temperature is 2.0 instead of 1.0"):
         hot = infolm.settings.replace(temperature=2.0)
         scorer.score(["a"], ["b"], **{**options, "combine_with": hot})
 
 
 INVALID_METRICS = [
-    (
-        InfoLMScorer,
-        {"information_measure": "kl"},
-        BaselineNotFoundError,
-        "kl_divergence has neither",
-    ),
+    (InfoLMScorer, {"information_measure": "kl"}, BaselineNotFoundError, "has neither"),
     (InfoLMScorer, {"max_length": 2}, ValueError, "max_length must be at least 3"),
     (InfoLMScorer, {"max_length": 5, "long_text": "error"}, ValueError, "at most max_length=5"),
     (InfoLMScorer, {"idf": "bundled"}, ValueError, "belongs to the tokenizer 'bundled'"),
@@ -422,14 +392,6 @@ def test_one_empty_text_scores_the_lower_bound_and_two_score_the_upper_bound(sco
         assert matrix.T.ravel() == pytest.approx(scores["scores"])
 
 
-@pytest.mark.filterwarnings("default:infolm")
-def test_empty_texts_trigger_a_single_warning(scorer):
-    with pytest.warns(UserWarning, match="lower bound") as caught:
-        result = scorer.score(["", "A cat."], ["A dog.", ""])
-    assert result["warnings"] == {"empty": 2}
-    assert sum("no tokens" in str(warning.message) for warning in caught) == 1
-
-
 def test_empty_references_are_reduced_like_other_references(scorer):
     candidates, groups = ["A cat.", "", "A cat."], [["", "A dog."], ["A dog.", ""], ["", " "]]
     scores = scorer.score(candidates, groups)["scores"]
@@ -456,14 +418,3 @@ def test_an_empty_text_is_selected_only_if_all_are_empty(scorer, bundled, combin
         assert scorer.select([*empty, "A cat.", "The dog ran.", "A cat."], **options).strip()
         assert scorer.select([*empty, "A cat."], **options) == "A cat."
         assert scorer.select(empty, **options) == empty[0]
-
-
-def test_corpus_statistics_include_the_weights_of_the_other_metric(scorer, bundled):
-    settings = scorer.settings.replace(combine_with=bundled.settings.replace(idf="references"))
-    assert settings.idf_sides == ("references",)
-    statistics = scorer.count(Pairs(CANDIDATES, GROUPS).texts_by_side, settings)
-    assert statistics.tables["references"].documents == 8
-    result = scorer.score(CANDIDATES, GROUPS, combine_with=settings.combine_with)
-    assert "|infolm.idf:references|infolm.weights:idf|" in result.signature
-    part = scorer.score_part(Pairs(CANDIDATES[:2], GROUPS[:2]), settings, statistics)
-    assert part.scores["e"] == pytest.approx(result.scores["e"][:2], abs=1e-6)

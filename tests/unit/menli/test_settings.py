@@ -68,10 +68,8 @@ def test_the_other_metric_uses_its_own_bundled_model(monkeypatch, variable):
 
 
 def test_combination_settings_are_in_the_signature_only_for_combinations():
-    assert (
-        not {"nli_weight", "combine_baseline", "combine_with"}
-        & MENLISettings().signature_fields().keys()
-    )
+    names = {"nli_weight", "combine_baseline", "combine_with"}
+    assert not names & MENLISettings().signature_fields().keys()
     combined = MENLISettings(combine_with="infolm")
     assert (
         combined.signature_fields()["nli_weight"] == 0.2

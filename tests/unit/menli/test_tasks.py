@@ -73,9 +73,8 @@ def test_a_task_sets_the_defaults_of_four_settings_and_explicit_values_win(task,
     expected = expected_values(task, override)
     settings = MENLISettings(task=task, **override)
     assert settings.several == isinstance(expected["formula"], tuple)
-    assert settings.names == tuple(
-        expected["formula"] if settings.several else [expected["formula"]]
-    )
+    formula = expected["formula"]
+    assert settings.names == tuple(formula if settings.several else [formula])
     assert settings.resolve("direction") == expected["direction"]
     assert settings.combination == settings.other_name == expected["combine_with"]
     assert settings.weight == expected["nli_weight"]
@@ -135,10 +134,7 @@ def test_an_explicit_metric_replaces_recall_with_the_weight_of_the_task():
 REFUSED = [
     ({"task": "answers"}, "unknown task 'answers'; did you mean 'answer'"),
     ({"task": "summary", "nli_weight": 0.5}, "requires a combination"),
-    (
-        {"task": "answer", "combine_with": "none", "nli_weight": 0.5},
-        "nli_weight requires a combination",
-    ),
+    ({"task": "answer", "combine_with": "none", "nli_weight": 0.5}, "requires a combination"),
     ({"task": "answer", "combine_baseline": "some.baseline"}, "combine_baseline must be None"),
 ]
 

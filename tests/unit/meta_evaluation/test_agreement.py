@@ -16,7 +16,7 @@ from infolm_metric.meta_evaluation import (
     partial_correlation,
     soft_pairwise_accuracy,
 )
-from infolm_metric.meta_evaluation.agreement import format_cell, format_p_value, level_rows, notes
+from infolm_metric.meta_evaluation.agreement import format_cell, format_p_value, level_rows
 from infolm_metric.meta_evaluation.correlations import COEFFICIENTS, common_scores, partial_pearson
 from infolm_metric.meta_evaluation.significance import (
     difference_p_value,
@@ -172,23 +172,3 @@ def test_rows_of_a_level_contain_every_cell():
     report = json.loads(json.dumps(table.as_dict(), allow_nan=False))
     assert report["systems"] == 6 and report["against"] == ["bleu", "length"]
     assert {c["low"] for c in report["agreement"] if c["statistic"] == "soft_accuracy"} == {None}
-
-
-def test_notes_describe_samples_intervals_and_tests():
-    human, metrics, length = grids()
-    human["coverage"] = human["fluency"].copy()
-    human["coverage"][1, 2] = np.nan
-    table = agreement(human, metrics, levels=["system"], resamples=20, seed=2)
-    text = "\n".join(notes(table))
-    assert "8 samples or 7 samples. Brackets: 95%" in text and "seed 2" in text
-    assert "coverage: 1 samples dropped" in text and "fluency: 0" not in text
-    assert "accuracy (system level)" in text and "accuracy (text level)" not in text
-    assert "Williams" not in text and "given length" not in text and "threshold" not in text
-    longest = "\n".join(notes(agreement(human, metrics, length=length, resamples=20)))
-    assert "Williams" in longest and "given length" in longest and "threshold" in longest
-    assert "not defined" in longest  # partial correlation of length given length
-    flat = {"fluency": grids()[0]["fluency"].ravel()}
-    texts = agreement(flat, {"mine": metrics["mine"].ravel()}, resamples=20)
-    text = "\n".join(notes(texts))
-    assert "48 texts." in text
-    assert not any(words in text for words in ("level", "threshold", "not defined"))

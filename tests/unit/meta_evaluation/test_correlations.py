@@ -277,13 +277,11 @@ def best_accuracy(human, metric):
 def test_calibrated_accuracy_is_the_maximum_over_all_thresholds(seed):
     human, metric = rating_grids(seed)
     for human_scores, scores in ((human, metric), (human, 0 * metric), (metric, metric)):
-        assert calibrated_accuracy(human_scores, scores) == pytest.approx(
-            best_accuracy(human_scores, scores)
-        )
+        value = calibrated_accuracy(human_scores, scores)
+        assert value == pytest.approx(best_accuracy(human_scores, scores))
         means = [system_means(grid)[:, None] for grid in (human_scores, scores)]
-        assert calibrated_accuracy(human_scores, scores, "system") == pytest.approx(
-            best_accuracy(*means)
-        )
+        value = calibrated_accuracy(human_scores, scores, "system")
+        assert value == pytest.approx(best_accuracy(*means))
 
 
 def test_calibrated_accuracy_excludes_pairs_with_missing_scores():

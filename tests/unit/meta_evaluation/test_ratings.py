@@ -145,9 +145,8 @@ def test_human_texts_are_skipped_and_counted(mark):
     ratings = read_ratings([{**PERSON, "is_human": mark}, *rows()])
     assert (ratings.human_texts, len(ratings.predictions)) == (1, 4)
     for machine in (False, "False", 0, "0", "", None, np.False_, 0.0, "0.0", math.nan):
-        assert (
-            read_ratings([{**PERSON, "is_human": mark}, *rows(is_human=machine)]).human_texts == 1
-        )
+        table = [{**PERSON, "is_human": mark}, *rows(is_human=machine)]
+        assert read_ratings(table).human_texts == 1
 
 
 def test_systems_and_samples_can_be_excluded():

@@ -122,13 +122,6 @@ def test_percentile_interval_ignores_nan():
     assert np.isnan(percentile_interval(np.full(3, np.nan))).all()
 
 
-def test_williams_test_is_symmetric_in_the_metrics():
-    first, second = williams_test(0.5, 0.8, 0.3, 20), williams_test(0.8, 0.5, 0.3, 20)
-    assert first.statistic == pytest.approx(-second.statistic)
-    assert first.p_value == pytest.approx(second.p_value)
-    assert williams_test(0.5, 0.5, 0.2, 10).p_value == williams_test(0.9, 0.9, 1.0, 10).p_value == 1
-
-
 @pytest.mark.parametrize("rescale", [lambda x: 100 * x, lambda x: x + 1, lambda x: (3 - x) / -3])
 def test_rescaled_metric_does_not_differ_from_the_original(rescale):
     draws = np.random.default_rng(0).normal(size=(200, 2, 16))
@@ -170,11 +163,6 @@ def test_approximate_randomization_is_close_to_the_exact_p_value(units, unit, el
     chance = np.mean(np.abs(signs @ units) >= abs(sum(units)))
     scores = unit * np.asarray(units)
     assert approximate_randomization(scores, 0 * scores, 4000) == pytest.approx(chance, abs=0.03)
-
-
-def test_smallest_p_value_is_limited_by_the_number_of_resamples():
-    assert difference_p_value(np.ones(99), np.zeros(99)) == pytest.approx(0.02)
-    assert difference_p_value(np.zeros(99), np.zeros(99)) == 1.0
 
 
 def test_p_value_of_a_difference_is_two_sided_and_ignores_nan():

@@ -125,10 +125,7 @@ INVALID = [
     (read_rows(read_cases, []), "no rows.*infolm attack"),
     (read_rows(read_items, [{"prediction": "a"}]), "'references'"),
     (read_rows(read_items, [{"references": []}]), "empty list"),
-    (
-        read_rows(read_items, [{"reference": "a", "id": 1, "paraphrase": p} for p in "bc"]),
-        "line 2.*id '1'",
-    ),
+    (read_rows(read_items, [{"reference": "a", "id": 1, "paraphrase": p} for p in "bc"]), "id '1'"),
     (read_rows(read_items, []), "no rows"),
     (lambda _: Item("1", ANCHOR), "references"),
     (lambda _: Item("1", (ANCHOR, None)), "references"),
