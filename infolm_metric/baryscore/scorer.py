@@ -71,12 +71,13 @@ class Encoder:
     device: torch.device
 
     def states(self, ids: Sequence[Tensor], layers: Sequence[int]) -> list[Tensor]:
-        """Return the states of layers, [rows, hidden] each; 0 is the embeddings.
+        """Return the hidden states of some layers, [rows, hidden] each; layer 0 is the embeddings.
 
-        `ids` are groups of texts of equal length without padding, int64 [texts, tokens] each.
+        `ids` is a list of groups, int64 [texts, tokens] each. The texts of a group have equal
+        lengths, so there is no padding.
 
         Raises:
-            ValueError: the number of states differs from the model's configuration.
+            ValueError: the number of hidden states differs from the model's configuration.
         """
         ids = [group.to(self.device) for group in ids]
         with deterministic_inference(self.device):
@@ -89,7 +90,7 @@ class Encoder:
         return [rows.to(float64_device(self.device)) for rows in states]
 
     def _full_model_states(self, ids: Tensor, layers: Sequence[int]) -> list[Tensor]:
-        """Return the states of the transformers model for texts of equal length."""
+        """Return the hidden states of the transformers model for texts of equal length."""
         output = run_model(self.model, ids, output_hidden_states=True)
         states = getattr(output, "hidden_states", None) or ()
         if len(states) != self.checkpoint.states:
@@ -102,7 +103,7 @@ class Encoder:
 
 
 class BaryScorer(EncodingScorer):
-    """Scores candidates against references; the model is loaded at the first use and kept.
+    """Scores candidates against references; the model is loaded on first use and kept.
 
     Args:
         settings: `BaryScoreSettings`, or None for the defaults.
@@ -164,7 +165,7 @@ class BaryScorer(EncodingScorer):
     def check(
         self, pairs: Pairs, settings: BaryScoreSettings, statistics: CorpusStatistics
     ) -> None:
-        """Raise errors that would keep pairs from being scored, before the weights are loaded."""
+        """Raise an error if the pairs cannot be scored, before weights are loaded."""
         self._indices(settings)
         super().check(pairs, settings, statistics)
 
@@ -318,6 +319,6 @@ def tokens_with_points(text: TokenizedText) -> np.ndarray:
 
 
 def mean_states(states: Sequence[Tensor]) -> Tensor:
-    """Return the mean of the normalised states of layers, float64 [rows, hidden]."""
+    """Return the mean of the normalised states over the layers, float64 [rows, hidden]."""
     units = (torch.nn.functional.normalize(rows.double(), dim=-1) for rows in states)
     return functools.reduce(torch.add, units) / len(states)

@@ -95,7 +95,7 @@ def squared_distance(x: WeightedPoints, y: WeightedPoints) -> float:
 
 @functools.cache
 def solver() -> Any:
-    """Import POT without the backends that are not used, which would take seconds to import."""
+    """Import POT without its unused backends, which would take seconds to import."""
     names = [f"POT_BACKEND_DISABLE_{name}" for name in UNUSED_BACKENDS]
     environment = {name: os.environ[name] for name in names if name in os.environ}
     os.environ.update(dict.fromkeys(names, "1"))

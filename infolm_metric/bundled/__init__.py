@@ -1,1 +1,1 @@
-"""The bundled masked language model: data alone; tools/ of the project has what trained it."""
+"""Data of the bundled masked language model, which was trained by tools/train_masked_lm.py."""

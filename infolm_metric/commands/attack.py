@@ -2,8 +2,9 @@
 
 FILE is a table (.jsonl, .csv, .tsv, .parquet) with a column references or reference and optional
 columns id and paraphrase. Rows with the same id are one item; each distinct reference of an item is
-attacked once. Its paraphrase is the value of the column paraphrase, or else the other reference of
-the item with the fewest common words, or else, for num, the reference with its numbers in words.
+attacked once. Its paraphrase is the value of the column paraphrase, or else the item's other
+reference with the fewest words in common, or else, for num, the reference with its numbers spelled
+out.
 
 The output is JSON Lines with id, attack, kind, anchor, paraphrase, adversary (the attacked anchor),
 paraphrase_adversary (the attacked paraphrase) and seed. Equal texts and seeds give equal attacks.

@@ -95,7 +95,7 @@ def _check_none_worse(systems: Mapping[str, list[dict[str, Any]]]) -> None:
     if None in verdicts.values():
         raise RuntimeError(
             "no verdict because more than a tenth of the texts are outside the model's domain; "
-            "choose a model for such texts"
+            "use a model trained on such texts"
         )
     if worse := [name for name, verdict in verdicts.items() if verdict == "worse"]:
         first = next(iter(systems.values()))[0]["system"]

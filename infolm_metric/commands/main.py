@@ -1,7 +1,7 @@
 """Command line `infolm`: parses the arguments, runs a command and reports its errors.
 
-A command is a module of this package with USAGE, add_options and run; the rest of its docstring
-after the first line ends its help.
+A command is a module of this package with USAGE, add_options and run. Its help ends with its
+docstring, without the first line.
 
 Results go to standard output; warnings, progress and errors go to standard error. Exit codes: 0
 success; 1 failure while running, such as a missing model; 2 wrong arguments or input; 130

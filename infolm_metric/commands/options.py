@@ -129,7 +129,7 @@ def _with_idf(settings: Any, idf: Any, names: Sequence[str]) -> Any:
 
 
 def make_scorer(settings: Any) -> Scorer:
-    """Return a scorer with these settings; import torch."""
+    """Return a scorer with these settings; the import of its class loads torch."""
     return metrics.find(settings.metric).scorer_type()(settings)
 
 

@@ -2,7 +2,7 @@
 
 On the rescaled scale, identical texts score 1 and unrelated texts 0 on average. A baseline is part
 of the package or a file written by `infolm baseline`. It is specific to everything that can change
-a score: the measure, the model, its settings, the kind of token weights, and the number of
+a score: the measure, the model, its settings, the weighting scheme of the tokens, and the number of
 references (with more references, the closest one is closer by chance).
 """
 
@@ -35,10 +35,10 @@ NOT_IN_KEY = (*WEIGHT_FIELDS, "against", "baseline", "infolm", "transformers", "
 """Signature fields that a baseline does not depend on, or that are separate parts of its key."""
 MULTI_REFERENCE_FIELDS = ("multi_reference",)
 """Signature fields that matter only with several references."""
-REMEDY = "create one with `infolm baseline CORPUS -o FILE` and the same settings and pass its path"
+REMEDY = "create one with `infolm baseline CORPUS -o FILE` and the same settings, and pass FILE"
 
 Key = tuple[Signature, str, int]
-"""Signature of a score without NOT_IN_KEY, kind of token weights, number of references."""
+"""Signature of a score without NOT_IN_KEY, weighting scheme, number of references."""
 
 
 class BaselineNotFoundError(ValueError):

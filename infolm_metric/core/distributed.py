@@ -159,7 +159,7 @@ def score_on_ranks(
 
 
 def check_rank_pairs(predictions: Any, references: Any) -> Pairs:
-    """Return the checked pairs of a rank, possibly none.
+    """Check and return the pairs of a rank, which may have none.
 
     >>> len(check_rank_pairs([], [])), len(check_rank_pairs(["a cat"], ["the cat"]))
     (0, 1)

@@ -1,11 +1,11 @@
 """Transformer encoders for texts without padding.
 
-`FastEncoder` returns the same states as the transformers model, whose weights it uses. It applies
-linear layers and norms to all texts of a batch together, and attention to texts of equal length.
-Model families without an entry in `FAMILIES` use the transformers model itself.
+`FastEncoder` returns the same hidden states as the transformers model, whose weights it uses. It
+applies linear layers and norms to all texts of a batch together, and attention to texts of equal
+length. Model families without an entry in `FAMILIES` use the transformers model itself.
 
 A batch is a list of groups, int64 [texts, tokens] each; the texts of a group have equal lengths.
-States are [rows, hidden], with the tokens of all texts in order.
+Hidden states ("states") are [rows, hidden], with one row per token, text after text.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Groups = Sequence[Tensor]
 
 
 def fast_encoder(model: Any) -> FastEncoder | None:
-    """Return a fast encoder with the weights of a transformers model, or None for other families.
+    """Return a fast encoder with the weights of a transformers model, or None if unsupported.
 
     The model cannot be used afterwards, except for its heads.
     """
@@ -51,7 +51,7 @@ def run_model(model: Any, ids: Tensor, token_types: Tensor | None = None, **opti
 
 
 class FastEncoder(nn.Module):
-    """A transformer encoder that computes only the states that are needed."""
+    """A transformer encoder that computes only the requested states."""
 
     def __init__(self, model: Any, family: Family) -> None:
         super().__init__()
@@ -73,7 +73,7 @@ class FastEncoder(nn.Module):
     def states(
         self, ids: Groups, layers: Sequence[int], token_types: Groups | None = None
     ) -> list[Tensor]:
-        """Return the states of layers, [rows, hidden] each; 0 is the embeddings."""
+        """Return the states of some layers, [rows, hidden] each; layer 0 is the embeddings."""
         if token_types is None:
             embeddings = [self.embeddings(group) for group in ids]
         else:
@@ -92,9 +92,9 @@ class FastEncoder(nn.Module):
     def states_at(
         self, ids: Groups, positions: Groups, token_types: Groups | None = None
     ) -> Tensor:
-        """Return the last states at positions only, [rows, hidden].
+        """Return the states of the last layer at some positions only, [rows, hidden].
 
-        `positions` are int64 [texts, positions] for each group.
+        `positions` has one tensor per group, int64 [texts, positions].
         """
         (states,) = self.states(ids, [len(self.layers) - 1], token_types)
         layer, selected = self.layers[-1], states[_row_numbers(ids, positions)]
@@ -116,9 +116,9 @@ class FastEncoder(nn.Module):
         selected: Tensor | None = None,
         positions: Groups | None = None,
     ) -> Tensor:
-        """Return attention before its output projection, from all states or those at `positions`.
+        """Return the attention before its output projection, [rows, hidden].
 
-        Shape [rows, hidden], as `selected`, the states at `positions`.
+        The queries are `selected`, the states at `positions`; by default, they are all states.
         """
         sources = states if selected is None else selected
         places = ids if positions is None else positions
@@ -151,7 +151,7 @@ class FastEncoder(nn.Module):
     def _mix(self, query: Tensor, key: Tensor, value: Tensor, bias: Tensor | None) -> Tensor:
         """Return the attention of texts of equal length, [texts, heads, queries, width].
 
-        Uses explicit products on contiguous memory, because for few queries neither fused attention
+        Multiplies matrices in contiguous memory, because with few queries, neither fused attention
         nor products of views are batch-invariant.
         """
         q, k, v = (
@@ -209,7 +209,7 @@ def _sizes(groups: Groups) -> list[int]:
 
 
 def _row_numbers(ids: Groups, positions: Groups) -> Tensor:
-    """Return the rows of positions in packed states, int64 [positions]."""
+    """Return the row number of each position in the states of a batch, int64 [positions]."""
     rows, start = [], 0
     for group, places in zip(ids, positions, strict=True):
         texts, tokens = group.shape
@@ -220,7 +220,7 @@ def _row_numbers(ids: Groups, positions: Groups) -> Tensor:
 
 
 class Layer(nn.Module):
-    """A transformer layer with a norm after each block; ALBERT shares layers between depths.
+    """A transformer layer with a norm after each block; ALBERT uses a layer at several depths.
 
     Keyword arguments are the linear layers query, key, value, attention_output, intermediate and
     output, the norms attention_norm and output_norm, the activation, and the number of heads.
@@ -244,12 +244,13 @@ class Layer(nn.Module):
 
 @dataclass(frozen=True)
 class Family:
-    """Locations of the modules of a model family in its transformers model.
+    """Access to the modules of a transformers model, for one model family.
 
-    `layer_attributes` maps arguments of `Layer` to attribute paths in a layer. `layers` returns the
-    layers by depth. `embedding_projection` returns a projection of the embeddings, if any.
-    `position_bias` returns an encoder whose `compute_position_bias` maps ids [1, tokens] to a bias
-    of the attention scores, [1, heads, tokens, tokens].
+    `layer_attributes` maps the arguments of `Layer` to attribute paths in a transformers layer.
+    `layers` returns the layers in order. `embedding_projection` returns the projection of the
+    embeddings to the hidden size, if there is one. `position_bias` returns a module whose method
+    `compute_position_bias` maps ids [1, tokens] to a bias of the attention scores,
+    [1, heads, tokens, tokens].
     """
 
     layer_attributes: dict[str, str]
@@ -266,7 +267,7 @@ def _albert_layers(encoder: Any, config: Any) -> list[nn.Module]:
 
 
 def _position_bias(encoder: Any) -> nn.Module:
-    """Return the encoder without its layers."""
+    """Return the encoder without its layers, which are not needed for the bias."""
     encoder.layer = nn.ModuleList()
     position_bias: nn.Module = encoder
     return position_bias

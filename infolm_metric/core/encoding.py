@@ -50,7 +50,7 @@ class EncodingScorer(Scorer):
     # Implemented by a metric.
 
     def open(self, settings: Any) -> Checkpoint:
-        """Return the tokenizer and configuration of the model that the settings name."""
+        """Return the tokenizer and configuration of the model named in the settings."""
         return open_model(settings, self.architecture)
 
     @abstractmethod

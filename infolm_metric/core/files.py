@@ -24,7 +24,7 @@ from typing import IO
 
 STANDARD_INPUT = "-"
 LONGEST = 1 << 24
-"""Maximum bytes of a line and characters of a cell, as protection from decompression bombs."""
+"""Maximum bytes of a line and characters of a cell, as protection against decompression bombs."""
 
 
 # Reading.

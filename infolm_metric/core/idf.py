@@ -90,7 +90,7 @@ class IDF:
 
     @cached_property
     def weights(self) -> np.ndarray:
-        """IDF weights log((N + 1) / (df + 1)), float64 [vocab]; 0 for tokens of every document."""
+        """IDF weights log((N + 1) / (df + 1)), float64 [vocab]; 0 for tokens in every document."""
         weights: np.ndarray = np.log((self.documents + 1) / (self.document_frequency + 1))
         weights.setflags(write=False)
         return weights
@@ -136,9 +136,9 @@ class IDF:
         """
         if fingerprint != self.tokenizer:
             raise ValueError(
-                f"this idf table belongs to the tokenizer {self._label}, not to "
-                f"{_tokenizer_label(name, fingerprint)}; create a table with IDF.from_corpus and "
-                "this tokenizer, or use the model of the table"
+                f"this idf table belongs to the tokenizer {self._label}, but the model uses "
+                f"{_tokenizer_label(name, fingerprint)}; create a table with the model's tokenizer "
+                "(IDF.from_corpus), or use the model that the table was created with"
             )
 
     @property
@@ -157,13 +157,13 @@ class IDF:
     ) -> IDF:
         """Count the document frequencies of a corpus; each string is a document.
 
-        Repeated strings count repeatedly. The counts of a `Dataset` stored in files are cached by
-        `datasets`, so that the next call does not read the texts again.
+        Repeated strings are counted each time. If a `Dataset` is stored in files, `datasets` caches
+        its counts, so that the next call does not read the texts again.
 
         Args:
             corpus: a list of strings or another sequence of strings, a `datasets.Dataset`, one of
-                its columns, or a stream (`datasets.IterableDataset`). Each string in a cell with a
-                list of strings is a document.
+                its columns, or a stream (`datasets.IterableDataset`). If a cell contains a list of
+                strings, each string is a document.
             tokenizer: a tokenizer of `transformers`; tokens that it flags as special are not
                 counted.
             max_length: maximum tokens of a document, including special tokens; longer ones are
@@ -361,7 +361,7 @@ class CorpusStatistics:
         return tables[0], tables[-1]
 
     def weight_scheme(self, settings: Any) -> str:
-        """Return the kind of token weights, "idf" or "uniform"."""
+        """Return the weighting scheme of the tokens, "idf" or "uniform"."""
         return "uniform" if self.idf_tables(settings)[0] is None else "idf"
 
 
@@ -475,7 +475,7 @@ def batches(items: Iterable[Any], size: int) -> Iterator[list[Any]]:
 
 
 def _documents(rows: Iterable[tuple[int, Any]]) -> Iterator[str]:
-    """Yield the checked documents of numbered rows, which are strings or lists of strings."""
+    """Check and yield the documents of numbered rows, which are strings or lists of strings."""
     for position, row in rows:
         several = isinstance(row, list | tuple | np.ndarray)
         for index, text in enumerate(row if several else [row]):
@@ -546,7 +546,7 @@ class WeightedText:
         """Weight the tokens of a text with a table [vocab], or uniformly for None.
 
         Weights sum to 1 over the maskable positions. They are also uniform if all would be 0. The
-        logarithm of a weight 0 is -inf.
+        logarithm of a zero weight is -inf.
         """
         tokens = text.tokens
         weights = np.ones(len(tokens)) if table is None else table[tokens]

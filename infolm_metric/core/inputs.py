@@ -31,7 +31,7 @@ class Pairs:
 
     @classmethod
     def of(cls, pairs: Iterable[Pair], against_sources: bool = False) -> Pairs:
-        """Collect pairs that are already checked.
+        """Collect pairs that have already been checked.
 
         >>> Pairs.of([("a cat", ["the cat"])]).references
         [['the cat']]
@@ -119,7 +119,7 @@ class Pairs:
 def check_pairs(
     predictions: Any, references: Any, *, allow_empty: bool = False, against_sources: bool = False
 ) -> Pairs:
-    """Return checked pairs; predictions and references have equal lengths of at least one.
+    """Check predictions and references, at least one pair, and return them as pairs.
 
     `predictions` is a list of strings and `references` a list of strings, or a list of non-empty
     lists of strings. Tuples, NumPy arrays, pandas series and columns of a `datasets.Dataset` are
@@ -198,7 +198,7 @@ def iterate_pairs(pairs: Iterable[Any]) -> Iterator[Pair]:
 
 
 def check_texts(name: str, texts: Any) -> list[str]:
-    """Return a checked list of strings, possibly empty.
+    """Check that a sequence contains only strings, and return it as a list; it may be empty.
 
     >>> check_texts("texts", ("a", "b"))
     ['a', 'b']
@@ -252,7 +252,7 @@ def as_list(name: str, values: Any) -> list[Any]:
 def _is_list(values: Any) -> bool:
     """Return True for sequences other than strings: lists, tuples, arrays, series, columns.
 
-    Scalars of NumPy and data frames, whose items are columns, are not sequences.
+    NumPy scalars are not sequences, and neither are data frames, whose items are columns.
     """
     if isinstance(values, str | bytes | dict | set | frozenset) or not isinstance(values, Iterable):
         return False

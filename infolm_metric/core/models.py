@@ -55,8 +55,8 @@ WEIGHTS = (SAFE_WEIGHTS_NAME, SAFE_WEIGHTS_INDEX_NAME, WEIGHTS_NAME, WEIGHTS_IND
 # In earlier versions a crafted file can run code despite weights_only=True (CVE-2026-24747).
 SAFE_UNPICKLING = "2.10"
 HUB_TIMEOUT = 10  # seconds to wait for the first response of the Hub
-# In addition to weights a scorer needs memory for a batch of activations and logits, and for the
-# cache. With less, it would compete for memory with a training process on the same GPU.
+# In addition to its weights, a model needs memory for the activations and logits of a batch and for
+# the cache. With less, it would compete for memory with a training process on the same GPU.
 WORKING_MEMORY = 2 << 30  # bytes
 # Fraction of a GPU's memory that is left to other processes.
 GPU_FREE_FRACTION = 0.1
@@ -67,10 +67,10 @@ LOADING = threading.RLock()
 
 @dataclass(frozen=True)
 class Architecture:
-    """Requirements of a metric for its model, with the messages for other models.
+    """Requirements that the model of a metric must meet, and the messages if it does not.
 
     Attributes:
-        auto: class of transformers that loads the model.
+        auto: transformers class that loads the model.
         fits: returns True if the class can load a model with this configuration.
         unfit: completes "this is a ... model, " in the message for a model that does not fit.
         remedy: which model to choose instead.
@@ -140,7 +140,7 @@ class Checkpoint(Source):
     fingerprint: str  # of the tokenizer, see `tokenizer_fingerprint`
     template: Template
     size: int  # of the vocabulary
-    limit: int | None  # default maximum length in tokens, including special tokens; None: none
+    limit: int | None  # default maximum length in tokens, including special tokens; None: no limit
     positions: int | None  # maximum length that the model supports; None: no limit
     config: Any
 
@@ -183,9 +183,10 @@ class Checkpoint(Source):
 
     @cached_property
     def english(self) -> np.ndarray | None:
-        """Weights of tokens against English, int64 [vocab]; None for an unknown vocabulary.
+        """Weight of each token as evidence against English, int64 [vocab], or None.
 
-        Only the vocabulary of the bundled models, BERT's uncased English one, is known.
+        Weights exist only for the vocabulary of the bundled models, which is BERT's uncased
+        English vocabulary.
         """
         table = IDF.load(BUNDLED_FOLDER / "idf.json")
         if self.fingerprint != table.tokenizer:
@@ -217,8 +218,8 @@ def open_checkpoint(name: str, revision: str | None, architecture: Architecture)
 
     Raises:
         OSError: the model does not exist, is damaged or cannot be downloaded.
-        ValueError: the architecture does not fit, or the tokenizer lacks a mask token or its
-            vocabulary.
+        ValueError: the metric does not support the architecture, or the tokenizer lacks a mask
+            token or its vocabulary.
     """
     if name == BUNDLED and revision is not None:
         raise ValueError(f"model_name_or_path={name!r} has no revisions, got {revision!r}; omit it")
@@ -247,8 +248,8 @@ def open_checkpoint(name: str, revision: str | None, architecture: Architecture)
         isinstance(model_max_length, int | float) and model_max_length > 0
     ):
         raise ValueError(
-            f"model_max_length of the tokenizer of {name!r} must be a positive number, got "
-            f"{model_max_length!r}; set it to the maximum length of the model in tokens"
+            f"the tokenizer of {name!r} must have a positive model_max_length, got "
+            f"{model_max_length!r}; set it to the model's maximum length in tokens"
         )
     limits = [int(limit) for limit in (positions, model_max_length) if limit]
     # Tokenizers without a limit report a number near 1e30.
@@ -280,7 +281,7 @@ def open_checkpoint(name: str, revision: str | None, architecture: Architecture)
 
 
 def open_model(settings: ModelSettings, architecture: Architecture) -> Checkpoint:
-    """Open the checkpoint that settings name."""
+    """Open the checkpoint named in the settings."""
     name = str(settings.model_name_or_path)
     return open_checkpoint(name, settings.model_revision, architecture)
 
@@ -378,7 +379,7 @@ def choose_device(weights: int) -> torch.device:
 
 @dataclass
 class TensorCache:
-    """Least recently used cache of tensors, at most `limit` bytes."""
+    """Least-recently-used cache of tensors, with at most `limit` bytes."""
 
     limit: int = 0
     size: int = 0
@@ -415,8 +416,8 @@ class ModelHolder:
     """A checkpoint, its model, which is loaded on first use, and the cache of its encodings.
 
     Args:
-        open: opens the checkpoint that settings name.
-        load: loads the model of a checkpoint with settings.
+        open: opens the checkpoint named in the settings.
+        load: loads the model of a checkpoint, as specified by the settings.
     """
 
     def __init__(
@@ -428,14 +429,14 @@ class ModelHolder:
         self.cache = TensorCache()
 
     def checkpoint(self, settings: ModelSettings) -> Checkpoint:
-        """Return the checkpoint that settings name; open it if it differs from the last one."""
+        """Return the checkpoint named in the settings; open it if it is not the current one."""
         key = settings.model_name_or_path, settings.model_revision
         if self._checkpoint is None or self._checkpoint[0] != key:
             self._checkpoint = key, self._open(settings)
         return self._checkpoint[1]
 
     def model(self, settings: ModelSettings) -> Any:
-        """Return the model for settings; if it differs, load it and clear the cache."""
+        """Return the model for the settings; if it is not loaded, load it and clear the cache."""
         checkpoint = self.checkpoint(settings)
         key = self._checkpoint and self._checkpoint[0], settings.device, settings.dtype
         if self._model is None or self._model[0] != key:
@@ -449,9 +450,9 @@ class ModelHolder:
 
 
 def _hub_error(source: str, revision: str | None) -> str:
-    """Return the reason that the Hub cannot be reached, or "" if it responds or is not needed.
+    """Return the reason why the Hub cannot be reached, or "" if it responds or is not needed.
 
-    One request up front, because the client of the Hub would retry each file for half a minute.
+    One request up front, because the Hub client would retry each file for half a minute.
     """
     if is_offline_mode():
         return ""
@@ -514,7 +515,7 @@ def _silenced_transformers() -> Iterator[None]:
 
 
 def _positions(skeleton: nn.Module, config: Any) -> int | None:
-    """Return the number of positions, without the padding offset of RoBERTa-like models."""
+    """Return the number of positions, not counting the padding offset of RoBERTa-like models."""
     limit = getattr(config, "max_position_embeddings", None)
     for module_name, module in skeleton.named_modules():
         if module_name.endswith("position_embeddings") and isinstance(module, nn.Embedding):

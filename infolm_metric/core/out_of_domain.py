@@ -14,7 +14,7 @@ import numpy as np
 
 LIMIT = 4  # maximum sum of weights of an English text
 FEWEST = 6  # tokens; shorter texts, such as a foreign name, cannot be classified
-COMMON = 2.0  # maximum idf of common words (the, of, in, is), one paragraph in eight
+COMMON = 2.0  # maximum idf of common words (the, of, in, is): found in one paragraph in eight
 UNKNOWN = "[UNK]"
 BRACKETS = frozenset('():"')
 SYMBOLS = frozenset("={}[]<>_;|\\+*#@&^~`/")
@@ -41,7 +41,7 @@ ELSEWHERE = frozenset(" ".join(WORDS.values()).split())
 
 
 def token_weights(vocabulary: Mapping[str, int], idf: np.ndarray) -> np.ndarray:
-    """Return the weight of each token against English, int64 [vocab]; negative for English.
+    """Return the evidence of each token against English, int64 [vocab]; < 0 if it is for English.
 
     Args:
         vocabulary: token ids of BERT's uncased English WordPiece vocabulary.

@@ -71,7 +71,7 @@ def is_reliable(counts: Mapping[str, int]) -> bool:
 def warn(counts: Mapping[str, int], messages: Mapping[str, str]) -> None:
     """Warn once per kind, at the user's line.
 
-    `messages` by kind of warning replace the common ones.
+    `messages` replaces the common messages, by kind of warning.
     """
     messages = {**WARNING_MESSAGES, **messages}
     for kind, count in nonzero_counts(counts).items():
@@ -131,17 +131,17 @@ class Result(Mapping[str, Any]):
     `dict(result)` or `as_dict()` for functions that accept only a `dict`, such as `json.dumps`.
 
     Attributes:
-        metric: name of the metric and key of the mean.
+        metric: name of the metric, which is also the key of the mean.
         scores: scores by full name, [pairs] each.
         signature: everything that can change the scores, including versions.
         higher_is_better: direction of the scores.
         counts: numbers of texts and tokens, and number of texts per warning.
         several: True if a list of score names was requested, even a list of one.
-        rescaled: scores rescaled so that 1 is the best possible score and 0 the mean score of
-            unrelated texts, by name; empty without a baseline.
-        baseline: statistics of unrelated texts by score name, for the most frequent number of
-            references; None if no baseline matches.
-        extra: additional values per pair, by key of the dictionary and score name.
+        rescaled: the scores on a scale on which 1 is the best possible score and 0 the mean score
+            of unrelated texts; empty without a baseline.
+        baseline: statistics of the scores of unrelated texts, by score name; None if no baseline
+            matches. If pairs have different numbers of references, for the most frequent number.
+        extra: additional values per pair, by key in the dictionary and score name.
 
     >>> scores = {"l1_distance": [0.5, 1.5]}
     >>> result = Result("infolm", scores, Signature({"idf": False}), higher_is_better=False)
@@ -262,7 +262,8 @@ class Summary:
         means: mean of each score column.
         signature: everything that can change the scores.
         counts: numbers of texts and tokens, and number of texts per warning.
-        baseline: statistics of unrelated texts by score name; None if no baseline matches.
+        baseline: statistics of the scores of unrelated texts, by score name; None if no baseline
+            matches.
         resumed: number of pairs that an earlier run of the job scored.
     """
 

@@ -173,7 +173,7 @@ class Scorer(ABC):
 
         Args:
             settings: replace the scorer's settings.
-            statistics: corpus statistics; they add the token weights used to the signature.
+            statistics: corpus statistics; if passed, the signature contains the weighting scheme.
             against_sources: True if scores are computed against sources.
             **changed: override the settings.
 
@@ -241,7 +241,8 @@ class Scorer(ABC):
     def select(self, candidates: Any, **changed: Any) -> str:
         """Select the candidate with the best mean score against the others (minimum Bayes risk).
 
-        The first one is selected among equals. Token weights are uniform unless idf is a table.
+        If several are equally good, the first one is selected. Token weights are uniform unless idf
+        is a table.
 
         Args:
             candidates: a list of strings, such as samples for one input.
@@ -376,8 +377,7 @@ class Scorer(ABC):
     def make_baseline(self, texts: Sequence[str], pairs: int, references: int) -> Baseline:
         """Compute a baseline from pairs of unrelated texts of a corpus.
 
-        It covers every score name, kind of token weights and number of references up to
-        `references`.
+        It covers every score name, every weighting scheme and up to `references` references.
         """
         corpus = {"candidates": texts, "references": texts}
         stats = {}

@@ -153,7 +153,7 @@ class Settings:
         return name
 
     def baseline_settings(self: AnySettings) -> list[AnySettings]:
-        """Return the settings that a baseline file covers, one per kind of token weights."""
+        """Return the settings that a baseline file covers, one per weighting scheme."""
         if "idf" not in field_types(type(self)):
             return [self]
         return [self.replace(idf=form) for form in (False, self.idf or "references")]
@@ -167,7 +167,7 @@ class ModelSettings(Settings):
         model_name_or_path: a folder, a name on the Hub, or "bundled" (small, English, offline);
             default: ${model_variable} if set, else {default_model}.
         model_revision: branch, tag or commit of a model on the Hub.
-        max_length: maximum tokens per text, special ones included; default: of the model.
+        max_length: maximum tokens per text, including special tokens; default: the model's limit.
         long_text: handling of longer texts: truncate, window (overlapping windows) or error.
         batch_size: rows per forward pass, or "auto".
         device: cpu, cuda, cuda:1, ...; default: a GPU with free memory, else the CPU.

@@ -84,7 +84,7 @@ class Signature(str):
         return {f"{prefix}.{name}": word for name, word in self.fields.items()}
 
     def differences(self, other: Signature) -> str:
-        """Describe the differences of another signature; "" if there are none.
+        """Describe how another signature differs from this one; return "" if it does not.
 
         >>> Signature({"temperature": 1.0}).differences(Signature({"temperature": 2.0}))
         'temperature is 2.0 instead of 1.0'

@@ -70,7 +70,7 @@ class Source:
         return (self.pair(row) for row in self.rows())
 
     def pair(self, row: Row) -> Pair:
-        """Return the checked candidate and references of a row."""
+        """Check and return the candidate and references of a row."""
         return parse_pair(*row, self.candidate_column, self.reference_columns)
 
 
@@ -97,7 +97,7 @@ def read_rows(path: str) -> Iterator[Row]:
 
 
 def is_table_path(path: str) -> bool:
-    """Return True if the file's name has the ending of a table.
+    """Return True if the file extension is the extension of a table.
 
     >>> is_table_path("pairs.CSV.gz"), is_table_path("pairs.txt")
     (True, False)
@@ -106,7 +106,7 @@ def is_table_path(path: str) -> bool:
 
 
 def resembles_file(text: str) -> bool:
-    """Return True for an existing file, or a single word that ends like a text or table file.
+    """Return True for an existing file, or a single word with the extension of a text or table.
 
     >>> resembles_file("missing.txt"), resembles_file("See missing.txt"), resembles_file("a cat")
     (True, False, False)
@@ -117,7 +117,7 @@ def resembles_file(text: str) -> bool:
 
 
 def _ending(path: str) -> str:
-    """Return the ending of the file's name in lower case, without ".gz"."""
+    """Return the file extension in lower case, ignoring ".gz"."""
     return PurePath(path.lower().removesuffix(".gz")).suffix
 
 
@@ -225,9 +225,9 @@ TABLES: dict[str, Callable[[str], Iterator[Row]]] = {
     ".tsv": partial(_delimited_rows, delimiters="\t"),
     ".parquet": _parquet_rows,
 }
-"""Readers of tables by the ending of the file's name."""
+"""Readers of tables by file extension."""
 TEXT_ENDINGS = (".txt", ".text", ".json", ".xlsx")
-"""Endings of other files with texts."""
+"""File extensions of other files with texts."""
 
 
 def read_parallel(candidates: str, references: Sequence[str]) -> Iterator[Row]:
@@ -343,7 +343,7 @@ def parse_pair(
     candidate_column: str | None = None,
     reference_columns: Sequence[str] = (),
 ) -> Pair:
-    """Return the checked candidate and references of a row; `where` is its position in messages.
+    """Check and return the candidate and references of a row; messages name its position `where`.
 
     >>> parse_pair("line 1", {"candidate": "a cat", "reference": "the cat"})
     ('a cat', ['the cat'])
@@ -357,7 +357,7 @@ def parse_pair(
 def parse_references(
     where: str, row: Mapping[str, Any], reference_columns: Sequence[str] = ()
 ) -> list[str]:
-    """Return the checked references of a row.
+    """Check and return the references of a row.
 
     A column may contain lists of strings, in CSV and TSV as Python or JSON literals. An empty cell
     of CSV is an empty text.
@@ -399,7 +399,7 @@ def _find_column(where: str, row: Mapping[str, Any], names: Sequence[str], optio
 
 
 def _texts(where: str, row: Mapping[str, Any], column: str) -> list[str]:
-    """Return the checked texts in a column."""
+    """Check and return the texts in a column."""
     value = cell(where, row, column)
     value = (
         value.tolist() if hasattr(value, "tolist") else value
@@ -447,6 +447,6 @@ def _parse_cell(name: str, cell: str) -> Any:
     if isinstance(value, dict | set):
         raise ValueError(
             f"{name} must be a text or a list of texts, got the {type(value).__name__} "
-            f"{reprlib.repr(cell)}; use JSON Lines for a text that looks like one"
+            f"{reprlib.repr(cell)}; if this is meant to be a text, write the table as JSON Lines"
         )
     return value if isinstance(value, list | tuple) else cell

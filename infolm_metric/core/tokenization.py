@@ -90,7 +90,7 @@ def equal_length_batches(
 def pack(
     groups: Iterable[Group], cost: Callable[[Group], float], limit: float
 ) -> Iterator[list[Group]]:
-    """Yield lists of consecutive groups whose costs sum to at most `limit`, if there are several.
+    """Yield lists of consecutive groups with a total cost of at most `limit`, or a single group.
 
     >>> list(pack([3, 1, 1, 5], cost=float, limit=4))
     [[3, 1], [1], [5]]

@@ -39,7 +39,7 @@ COMPARED_ELEMENTS = 1 << 22  # entries of the distributions that are compared in
 
 
 class InfoLMScorer(EncodingScorer):
-    """Scores candidates against references; the model is loaded at the first use and kept.
+    """Scores candidates against references; the model is loaded on first use and kept.
 
     Args:
         settings: `InfoLMSettings`, or None for the defaults.
@@ -161,7 +161,7 @@ class InfoLMScorer(EncodingScorer):
         idfs: Sequence[bool | str | IDF] | None = None,
         **changed: Any,
     ) -> list[tuple[InfoLMSettings, Result]]:
-        """Score pairs with every combination of the listed values, in one pass of the model.
+        """Score pairs with every combination of the listed values; encode each text once.
 
         Each result equals the result of `score` with the same settings. The measures are set by
         `information_measure`. Each is combined only with the parameters that it uses; values
@@ -393,13 +393,13 @@ class InfoLMScorer(EncodingScorer):
 
 
 def _position_weights(text: WeightedText) -> np.ndarray:
-    """Return the log weights of a text's positions, of the mask if there are no tokens."""
+    """Return the log weights of a text's positions, or of the single mask if it has no tokens."""
     return text.log_weights if len(text.log_weights) else np.zeros(1)
 
 
 @dataclass(frozen=True)
 class SweepPlan:
-    """Settings of a sweep, with one measure each, that share a pass of the model.
+    """Settings of a sweep, with one measure each, that share the encoding of the texts.
 
     They differ in measure, parameters, temperature, interpolation and token weights only.
     """
@@ -462,7 +462,7 @@ class SweepPlan:
     ) -> dict[tuple[IDF | None, IDF | None], dict[tuple[float, float], list[int]]]:
         """Group the indices of settings by IDF tables, then by temperature and interpolation.
 
-        Settings with equal tables share a pass of the model; settings of a subgroup also share
+        Settings with equal tables share token weights; settings of a subgroup also share
         distributions.
         """
         groups: dict[Any, dict[tuple[float, float], list[int]]] = {}

@@ -13,7 +13,7 @@ from infolm_metric.core.scorer import Scorer
 from infolm_metric.integrations import check_one_score
 
 _shown: set[str] = set()
-"""Warnings of this process, without their numbers."""
+"""Warnings that this process has shown, with their numbers removed."""
 
 
 @dataclass(frozen=True)
@@ -33,9 +33,9 @@ class Reward:
 
         Args:
             prompts: ignored.
-            completions: strings, or lists of messages, whose text is the text of the assistant.
-            **columns: columns of the data set, one of which holds the references: for each
-                completion a string or a list of strings.
+            completions: strings, or lists of messages, of which the assistant's are scored.
+            **columns: columns of the data set. One of them contains a reference, or a list of
+                references, per completion.
 
         Raises:
             TypeError, ValueError: there are no references, or a text is not a string.
@@ -60,7 +60,7 @@ def reward(scorer: Scorer, reference_column: str = "reference") -> Reward:
     """Return a reward function, which can be pickled and keeps the model and encoded references.
 
     Args:
-        scorer: a scorer of one score, such as `MENLIScorer(task="answer")`.
+        scorer: a scorer with a single score, such as `MENLIScorer(task="answer")`.
         reference_column: the column of the data set with the references.
 
     Raises:
@@ -102,7 +102,7 @@ def _content_text(content: str | Sequence[str | Mapping[str, Any]] | None) -> st
 
 @contextmanager
 def _warnings_once() -> Iterator[None]:
-    """Show each warning at most once per process, whatever its numbers are."""
+    """Show each warning at most once per process, even if its numbers change."""
     with warnings.catch_warnings(record=True) as records:
         warnings.simplefilter("always")
         yield

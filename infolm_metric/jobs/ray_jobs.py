@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 BATCH = 256  # pairs per call of an actor
 COUNTED = 4096  # pairs per counting task
 READERS = {".parquet": "read_parquet", ".jsonl": "read_json"}
-"""Readers of `ray.data` by the ending of a file or a folder of files."""
+"""Readers of `ray.data` by file extension."""
 
 
 def score_dataset(
@@ -305,7 +305,7 @@ class _Totals:
 
 
 def _pairs(rows: pyarrow.Table, columns: Columns) -> Pairs:
-    """Return the checked pairs of a batch."""
+    """Check and return the pairs of a batch."""
     candidate, references, against_sources, type_of_rows = columns
     pairs = (
         parse_pair(

@@ -1,9 +1,10 @@
 """Resumable jobs: score pairs in chunks, and resume an interrupted job after the last chunk.
 
-OUTPUT.part contains the rows of complete chunks, OUTPUT.job the record of the job. To resume, rows
-after the last complete chunk are dropped, and the pairs of all complete chunks are skipped. At the
-end, OUTPUT.part is renamed to OUTPUT. Neither batches nor cached encodings cross chunks, so that on
-the same machine the output of a resumed job is bitwise identical to an uninterrupted run.
+OUTPUT.part contains the rows of complete chunks, and OUTPUT.job contains the record of the job. To
+resume, rows after the last complete chunk are dropped, and the pairs of all complete chunks are
+skipped. At the end, OUTPUT.part is renamed to OUTPUT. Neither batches nor cached encodings cross
+chunks, so on the same machine, a resumed job and an uninterrupted run produce bitwise identical
+output.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ from infolm_metric.core.signature import Signature
 from infolm_metric.core.tables import Row, Source
 
 CHUNK = 256  # pairs
-COUNTED = 1024  # pairs per count of document frequencies
+COUNTED = 1024  # pairs whose document frequencies are counted together
 PAIR = "pair"
 """Column with the number of the pair."""
 RESTART = "choose another output, or start over with --restart"
@@ -95,7 +96,7 @@ class JobRecord:
             )
 
     def means(self) -> dict[str, float]:
-        """Return the mean of each column, clipped to its range because of rounding errors."""
+        """Return the mean of each column, clipped to the column's range because of rounding."""
         return {
             name: min(max(total / self.done, least), most)
             for name, (total, least, most) in self.sums.items()
@@ -148,7 +149,7 @@ def run_job(
     """
     check_exists(source.files, again=True)
     check_writable(output, source.files)
-    path = Path(os.path.realpath(output))  # keeps a link, with the part on the disk of its target
+    path = Path(os.path.realpath(output))  # the target of a link; the .part file is next to it
     part, record = Path(f"{path}.part"), Path(f"{path}.job")
     settings = scorer.settings.without_reuse()  # encodings must not cross chunks
     baseline = resolve_baseline(settings.metric, rescale_with_baseline)
@@ -275,7 +276,7 @@ def json_line(value: Any) -> str:
 
 
 def finite(value: Any) -> Any:
-    """Replace NaN and infinity, which JSON does not have, by None at every depth."""
+    """Replace NaN and infinity, which JSON lacks, with None at every depth."""
     if isinstance(value, Mapping):
         return {name: finite(item) for name, item in value.items()}
     if isinstance(value, list | tuple):
@@ -326,7 +327,7 @@ def _locked(path: Path) -> Iterator[None]:
     except (OSError, NotImplementedError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise OSError(
-            f"cannot lock {path}: {reason}; choose an output on a disk that supports locks"
+            f"cannot lock {path}: {reason}; choose an output on a file system that supports locks"
         ) from error
     try:
         yield

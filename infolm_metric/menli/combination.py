@@ -49,7 +49,7 @@ class CombinedMetric:
         return self.scorer.count(texts, self.settings)
 
     def check(self, pairs: Pairs, statistics: CorpusStatistics) -> None:
-        """Raise errors that would keep pairs from being scored, before the weights are loaded."""
+        """Raise an error if the pairs cannot be scored, before weights are loaded."""
         self.range(statistics)
         self.scorer.check(pairs, self.settings, statistics)
 

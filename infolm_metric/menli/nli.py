@@ -54,7 +54,7 @@ PROBES = (
 TOKENS_PER_BATCH = {"cpu": 4096, "cuda": 65_536}
 
 
-# The classifier in the transformers model of each family with a fast encoder; its input is the
+# Classifier of the transformers model, for each family with a fast encoder; its input is the
 # states of the first token, [pairs, 1, hidden].
 CLASSIFIERS: dict[str, Callable[[Any], nn.Module]] = {
     "bert": lambda model: nn.Sequential(model.bert.pooler, model.classifier),

@@ -55,7 +55,7 @@ def token_recall(candidate: str, reference: str) -> float:
 def normalized_tokens(text: str) -> list[str]:
     """Return the words in lower case without punctuation, and without English articles.
 
-    A text of nothing but articles keeps them.
+    A text that consists only of articles keeps them.
 
     >>> normalized_tokens("The U.S. Senate"), normalized_tokens("A")
     (['u', 's', 'senate'], ['a'])

@@ -35,7 +35,7 @@ PAIR_BYTES = 600  # memory of a cached pair; 24 bytes are its probabilities
 
 
 class MENLIScorer(Scorer):
-    """Scores candidates against references or sources; the model is loaded at the first use.
+    """Scores candidates against references or sources; the model is loaded on first use.
 
     Args:
         settings: `MENLISettings`, or None for the defaults.
@@ -103,7 +103,7 @@ class MENLIScorer(Scorer):
         return combined.count(texts) if combined else CorpusStatistics()
 
     def check(self, pairs: Pairs, settings: MENLISettings, statistics: CorpusStatistics) -> None:
-        """Raise errors that would keep pairs from being scored, before the weights are loaded."""
+        """Raise an error if the pairs cannot be scored, before weights are loaded."""
         if settings.needs_sources and not pairs.against_sources:
             raise ValueError(NEEDS_SOURCES)
         formulas = [name for name in settings.names if name != "e"]
@@ -308,7 +308,7 @@ def formula_values(name: str, probabilities: np.ndarray) -> np.ndarray:
 def empty_texts(
     pairs: Pairs, tokens: Mapping[str, Sized]
 ) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
-    """Return masks of the pairs with one and with two texts without tokens, [references] each.
+    """Return two masks, [references] each: pairs with exactly one empty text, and with two.
 
     >>> empty_texts(Pairs(["", "a"], [["a", ""], ["a"]]), {"": [], "a": [1]})
     (array([ True, False, False]), array([False,  True, False]))

@@ -42,7 +42,7 @@ RECALL = "recall"
 """Value of `combine_with` for token recall."""
 RECALL_WEIGHT = 0.5
 NO_COMBINATION = "none"
-"""Value of `combine_with` that switches the combination of a task off."""
+"""Value of `combine_with` that disables the combination of a task."""
 TASKS: dict[str | None, dict[str, Any]] = {
     None: {"formula": "e", "direction": "avg"},
     "translation": {"formula": "e", "direction": "avg"},
@@ -50,7 +50,7 @@ TASKS: dict[str | None, dict[str, Any]] = {
     "source": {"formula": "-c", "direction": "rh"},
     "answer": {"formula": "e-c", "direction": "hr", "combine_with": RECALL, "nli_weight": 0.5},
 }
-"""Values by task of the settings that are None."""
+"""Values that a task sets for settings that are None."""
 SOURCE = "source"
 NEEDS_SOURCES = "task='source' compares predictions with sources, not with references; pass sources"
 
@@ -152,7 +152,7 @@ class MENLISettings(ModelSettings):
             )
 
     def resolve(self, name: str) -> Any:
-        """Return the value that a setting has in use: the explicit one, or else the task's.
+        """Return the effective value of a setting: its explicit value, or else the task's value.
 
         >>> MENLISettings(task="summary", formula="e").resolve("direction")
         'hr'
@@ -162,13 +162,13 @@ class MENLISettings(ModelSettings):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Full names of the scores that a pair gets."""
+        """Full names of the scores of a pair."""
         value = self.resolve("formula")
         return (value,) if isinstance(value, str) else tuple(value)
 
     @property
     def several(self) -> bool:
-        """True if a list of scores was requested, even of one."""
+        """True if a list of scores was requested, even a list of one."""
         return isinstance(self.formula, tuple)
 
     @property

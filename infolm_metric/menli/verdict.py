@@ -44,9 +44,9 @@ def describe_verdicts(
 
     Args:
         scorer: a MENLI scorer.
-        signature: of the scores.
+        signature: signature of the scores.
         counts: of texts, tokens and warnings.
-        scores: of the answers.
+        scores: scores of the answers.
     """
     if not has_thresholds(scorer, signature):
         return (

@@ -38,7 +38,7 @@ from infolm_metric.meta_evaluation.significance import (
 )
 
 LENGTH = "length"
-"""Name of the text length, which serves as a metric."""
+"""Name of the text length, which is treated as a metric."""
 TITLES = {
     "pearson": "Pearson",
     "spearman": "Spearman",
@@ -85,7 +85,7 @@ class AgreementTable:
 
     Attributes:
         cells: one per criterion, level, metric and statistic, in this order.
-        systems: the number of systems; 0 if they are unknown, and each text is a sample.
+        systems: the number of systems; 0 if they are unknown and each text is a sample.
         samples: criterion -> number of samples used.
         dropped: criterion -> number of samples dropped because of missing scores.
         against: the metrics that the others are tested against.
@@ -141,7 +141,7 @@ class AgreementTable:
 
 
 def _to_plain(value: Any) -> Any:
-    """Replace NaN by None, also inside mappings."""
+    """Replace NaN with None, including inside mappings."""
     if isinstance(value, Mapping):
         return {key: _to_plain(entry) for key, entry in value.items()}
     return None if isinstance(value, float) and math.isnan(value) else value
@@ -167,7 +167,7 @@ def agreement(
         human: human scores by criterion, float64 [systems, samples], NaN for missing, higher is
             better; [texts] if the systems are unknown. Then the only level is "text", over all
             texts with all scores, and there is no accuracy.
-        metrics: scores by metric, same shape, higher is better: negate other metrics.
+        metrics: scores by metric, same shape, higher is better; negate scores if lower is better.
         against: names of metrics that the others are tested against.
         length: the text lengths, same shape. Adds the metric "length", tests against it, and
             partial correlations given length, unless all lengths are equal.
@@ -181,7 +181,7 @@ def agreement(
 
     Raises:
         TypeError, ValueError: a name, a number or a grid is wrong, the grids differ in shape or
-            contain infinities, there is no criterion or no metric, or the scores of one are equal.
+            contain infinities, there is no criterion or no metric, or all scores of one are equal.
 
     >>> human = np.arange(5.0)[:, None] + np.random.default_rng(0).normal(size=(5, 30))
     >>> metrics = {"good": human + 1, "bad": np.random.default_rng(1).normal(size=(5, 30))}
@@ -257,7 +257,7 @@ def _compute_cells(
 ) -> Iterator[Agreement]:
     """Compute every statistic of every metric at every level, on the same samples.
 
-    `systems`: False if they are unknown, and all texts belong to one sample.
+    `systems` is False if they are unknown and all texts belong to one sample.
     """
     length = metrics[LENGTH] if LENGTH in against else None
 

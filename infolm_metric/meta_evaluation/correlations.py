@@ -1,10 +1,10 @@
 """Correlation of metrics with human scores.
 
 A statistic takes (human, metric, ..., level, missing). Scores are grids, float64
-[systems, samples], NaN for missing, higher is better: negate other metrics. The levels are as in
-mt-metrics-eval: "system" compares the means of the systems (Colombo et al. 2022, equation 2),
-"text" the scores of each sample, averaged over the samples (equation 1). If the systems are
-unknown, grids are [texts], and the only level is "text", over all texts.
+[systems, samples], NaN for missing, higher is better; negate scores if lower is better. The levels
+are as in mt-metrics-eval: "system" compares the means of the systems (Colombo et al. 2022, equation
+2), and "text" compares the scores of each sample and averages over the samples (equation 1). If the
+systems are unknown, grids are [texts], and the only level is "text", over all texts.
 
 The coefficients equal scipy's, but are vectorized, because resampling needs thousands of them.
 """
@@ -344,8 +344,9 @@ def common_scores(
 ) -> tuple[list[np.ndarray], int]:
     """Return the grids with NaN at the same positions, and the number of dropped samples.
 
-    Grids [systems, samples] lose the samples that lack a score of any system, or with "available"
-    of every system. Grids [texts] become [texts, 1] and lose the texts that lack a score.
+    Grids [systems, samples] lose the samples in which any system lacks a score or, with
+    "available", every system does. Grids [texts] become [texts, 1] and lose the texts that lack a
+    score.
 
     Raises ValueError if nothing remains.
     """
@@ -402,7 +403,7 @@ def prepare_grids(level: str, missing: str, **grids: np.ndarray) -> list[np.ndar
 
 
 def _align(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Broadcast x and y, set both to NaN if either is; also return a mask of the other values."""
+    """Broadcast x and y, set both to NaN if either is, and also return a mask of other values."""
     x, y = np.broadcast_arrays(np.asarray(x, dtype=float), np.asarray(y, dtype=float))
     check_finite("x", x)
     check_finite("y", y)

@@ -64,10 +64,10 @@ def estimate_mean(human: np.ndarray, metric: np.ndarray) -> MeanEstimate:
     """Estimate the mean human score of all rows.
 
     The estimate is mean(y) + b (mean(m over all rows) - mean(m over rated rows)), where b is the
-    slope of the ratings y on the metric m in the rated rows; as a weight of PPI++ this is
-    lambda = b unrated / rows. The variance is the jackknife's with b estimated each time, which
-    accounts for the error of b, plus b^2 var(m) / rows. Both intervals have t quantiles and Hall's
-    correction for skewed ratings (1992, section 3.5), which moves an interval and does not change
+    slope of the ratings y on the metric m in the rated rows; as a weight of PPI++, this is
+    lambda = b unrated / rows. The variance is the jackknife variance, with b re-estimated each time
+    to account for its error, plus b^2 var(m) / rows. Both intervals use t quantiles and Hall's
+    correction for skewed ratings (1992, section 3.5), which moves an interval but does not change
     its width.
 
     Args:
@@ -133,7 +133,7 @@ def _regress(y: np.ndarray, m: np.ndarray) -> tuple[float, np.ndarray]:
 
 
 def _interval(mean: float, changes: np.ndarray, extra: float, freedom: int) -> Interval:
-    """Return the interval of a mean with these changes if one rating is left out.
+    """Return the interval of a mean, given its changes when each rating is left out.
 
     `extra` is added to the jackknife variance of the changes.
     """
@@ -147,7 +147,7 @@ def _interval(mean: float, changes: np.ndarray, extra: float, freedom: int) -> I
 
 
 def select_ids(scores: np.ndarray, count: int, seed: int = 0) -> list[int]:
-    """Select ids to be rated: the same fraction of each tenth of the ids by their metric score.
+    """Select ids to be rated, the same fraction from each tenth of the ids sorted by metric score.
 
     `estimate_mean` is valid for this sample: each id has the same probability, and the assumed
     variance of a simple random sample is at least as large.
@@ -155,7 +155,7 @@ def select_ids(scores: np.ndarray, count: int, seed: int = 0) -> list[int]:
     Args:
         scores: mean metric score per id, float64 [ids].
         count: number of ids to select, from 3 to the number of ids.
-        seed: of the selection.
+        seed: seed of the selection.
 
     Returns:
         Indices of the ids, in ascending order.
@@ -175,7 +175,7 @@ def select_ids(scores: np.ndarray, count: int, seed: int = 0) -> list[int]:
 
 
 def check_count(count: int, ids: int) -> None:
-    """Raise ValueError unless so many ids can be selected and allow an estimate."""
+    """Raise ValueError unless `count` ids can be selected and suffice for an estimate."""
     check_whole("number of ids to rate", count, least=MINIMUM)
     if count > ids:
         raise ValueError(f"number of ids to rate must be at most {ids} (all ids), got {count}")

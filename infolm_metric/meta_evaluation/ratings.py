@@ -1,11 +1,12 @@
-"""Human scores of the texts of systems, read from a file or a dataset into grids.
+"""Human scores of system outputs, read from a file or a data set into grids.
 
 A row is one system's text for one sample: `system`, `id` (of the sample), `prediction`,
-`references` (a list, or one string), `human` (criterion -> score, higher is better) and optionally
-`metrics` (name -> score of another metric). In a flat table, such as CSV, scores are in columns
-`human.fluency` and `metrics.bleu`, or in columns that the caller names. A missing score is null, an
-empty cell or absent. Rows marked `is_human` are skipped, because human texts are not a system. If
-no row has a `system`, each row is a sample, and human scores are in the column `score` by default.
+`references` (a list or a single string), `human` (criterion -> score, higher is better) and
+optionally `metrics` (name -> score of another metric). In a flat table, such as CSV, scores are in
+columns such as `human.fluency` and `metrics.bleu`, or in columns that the caller names. A missing
+score is null, an empty cell or absent. Rows marked `is_human` are skipped, because human texts are
+not a system. If no row has a `system`, each row is a sample, and human scores are in the column
+`score` by default.
 """
 
 from __future__ import annotations
@@ -27,17 +28,17 @@ from infolm_metric.core.inputs import as_list
 from infolm_metric.core.tables import Row, cell, parse_pair, read_rows
 
 SCORE = "score"
-"""Default column of human scores if rows have no systems."""
+"""Default column of human scores in rows without systems."""
 IS_HUMAN_VALUES = {
     **dict.fromkeys(("true", "1", "1.0"), True),
     **dict.fromkeys(("false", "0", "0.0", "", "none", "nan", "<na>"), False),
 }
-"""Values of `is_human` in lower case; pandas writes floats if some are missing."""
+"""Values of `is_human` in lower case; pandas writes floats if some values are missing."""
 
 
 @dataclass(frozen=True)
 class Ratings:
-    """Texts of systems with human scores; grids are float64 [systems, samples], NaN for missing.
+    """System outputs and their human scores; grids are float64 [systems, samples], NaN if missing.
 
     If the systems are unknown, each text is a sample, and grids are [samples].
 
@@ -62,10 +63,10 @@ class Ratings:
     human_texts: int = 0
 
     def grid(self, values: Sequence[float] | np.ndarray) -> np.ndarray:
-        """Arrange the values of the rows as a grid.
+        """Arrange values, one per row, as a grid.
 
         Args:
-            values: one per row, [rows].
+            values: the values, [rows].
 
         Returns:
             float64 [systems, samples], NaN if a system has no row for a sample; [samples] if the
@@ -94,7 +95,7 @@ class Ratings:
             samples: ids of the samples, in any order.
 
         Returns:
-            The ratings of all systems for these samples, in their present order.
+            The ratings of all systems for these samples, in their current order.
 
         Raises:
             ValueError: an id is unknown.
@@ -135,18 +136,18 @@ def read_ratings(
     1.0 and 1 are the same id.
 
     Args:
-        rows: the name of a file, or an iterable with a dictionary per row.
-        criteria: human scores to use (default: every entry of `human`); other names are columns.
-            None: no human scores are read.
-        metrics: other metrics' scores to use (default: every entry of `metrics`); other names are
-            columns.
+        rows: the name of a file, or an iterable with one dictionary per row.
+        criteria: human scores to use, entries of `human` or columns (default: all entries). None
+            reads no human scores.
+        metrics: scores of other metrics to use, entries of `metrics` or columns (default: all
+            entries).
         candidate_column: the name of the column of texts (default: "prediction" or "candidate").
         reference_columns: the names of the columns of references (default: "references" or
             "reference").
-        exclude_systems: systems to skip, each in at least one row.
-        exclude_ids: samples to skip, each in at least one row.
-        texts: False: rows need no texts, and the ratings have none.
-        correlated: False accepts a single system and scores that are all equal or missing, for
+        exclude_systems: systems to skip; each must occur in at least one row.
+        exclude_ids: samples to skip; each must occur in at least one row.
+        texts: whether to read the texts; if False, rows need not contain any.
+        correlated: if False, accept a single system and scores that are all equal or missing, for
             which no correlation is defined.
 
     Returns:
@@ -156,7 +157,7 @@ def read_ratings(
     Raises:
         ValueError, TypeError: a column is missing, a value is not a finite number, two rows have
             the same system and sample, there are fewer than two systems or samples, the values of a
-            criterion or metric are all equal, or a name to exclude is in no row. The message names
+            criterion or metric are all equal, or no row has a name to exclude. The message names
             the row or the column.
 
     >>> rows = [{"system": s, "id": "1", "prediction": "a cat", "references": ["the cat"],
@@ -276,9 +277,9 @@ def _locate_rows(rows: Any) -> Iterator[Row]:
 def _index_rows(
     table: Iterable[Row], has_systems: bool, exclusions: Mapping[str, Collection[str]]
 ) -> tuple[dict[tuple[str, str], Row], int]:
-    """Return the rows of systems by (system, sample), and the number of human texts.
+    """Return the rows of system outputs by (system, sample), and the number of human texts.
 
-    `has_systems`: False if each row is a sample.
+    `has_systems` is False if each row is a sample.
     """
     names: dict[str, dict[str, None]] = {"system": {}, "id": {}}
     texts: dict[tuple[str, str], Row] = {}
@@ -329,14 +330,14 @@ def _is_human(where: str, row: Mapping[str, Any]) -> bool:
 
 
 def _collect_scores(where: str, row: Mapping[str, Any], group: str) -> dict[str, Any]:
-    """Return a row's scores in a group: entries of the nested mapping, or columns GROUP.NAME."""
+    """Return a row's scores in a group, from a nested mapping or columns named GROUP.NAME."""
     nested, prefix = _parse_mapping(where, group, row.get(group)), f"{group}."
     flat = {str(key).removeprefix(prefix): row[key] for key in row if str(key).startswith(prefix)}
     return {**flat, **nested}
 
 
 def _parse_mapping(where: str, group: str, value: Any) -> Mapping[str, Any]:
-    """Return the scores in a column: a mapping, or a cell with a JSON or Python dictionary."""
+    """Return the scores in a column, from a mapping or a cell with a JSON or Python dictionary."""
     if isinstance(value, str) and value.startswith("{"):
         for parse in (json.loads, ast.literal_eval):
             with suppress(SyntaxError, TypeError, ValueError):

@@ -137,7 +137,7 @@ def _find_adjectives(text: Text) -> list[int]:
 def _replace_word(
     text: str, find: Callable[[Text], list[int]], part: str, random: Random, joined: bool = False
 ) -> str | None:
-    """Replace a word that `find` returns with another in the same form, or join both by "and"."""
+    """Replace a word that `find` returns with another in the same form, or join both with "and"."""
     words = Text.parse(text)
     indices = find(words)
     if not indices:
@@ -275,7 +275,7 @@ def _remove_not(text: Text, index: int) -> dict[int, str]:
 
 
 def _allows_removal(text: Text, index: int) -> bool:
-    """Return True if the sentence is also a statement without "not": no "or not" or "not any"."""
+    """Return True if the sentence is a statement without "not", unlike "or not" and "not any"."""
     before, after = text.sentence(index)
     next_words = {word for word in after[:2] if word != "not"}
     polar = POLARITY_WORDS & {*before, *after} or "or" in before[-1:]
@@ -320,7 +320,7 @@ AMBIGUOUS = re.compile(
     r"(?i)\b(?:you|he['’]\w+|she['’]\w+|we['’]\w+|they['’]\w+|i['’]\w+"
     r"|(?:he|she|his|hers?|him|us|we|me|i)\s*(?:or|and|/)\s*\w+)\b|\b(?:his|her)\s*[\"“‘'(]"
 )
-"""Subject or object, "has" or "is", possessive or not, or two persons who would change places."""
+"""Subject or object, "has" or "is", possessive or not; or pairs such as "he and I"."""
 
 
 def swap_pronouns(text: str, random: Random) -> str | None:
@@ -384,7 +384,7 @@ def _has_one_number(text: Text, index: int) -> bool:
 
 @dataclass(frozen=True)
 class Attack:
-    """Way to perturb a text.
+    """A way to perturb a text.
 
     Attributes:
         name: as in `ATTACKS`.

@@ -1,6 +1,6 @@
 """Attack cases: made from references, written by `infolm attack`, read by `infolm robustness`.
 
-A case is an anchor, a paraphrase of it, and the anchor attacked, which shares nearly every word
+A case is an anchor, a paraphrase of it, and the attacked anchor, which shares nearly every word
 with the anchor. A metric should prefer the paraphrase.
 """
 
@@ -49,8 +49,8 @@ class AttackCase:
         kind: "adequacy" or "fluency".
         anchor: the text, a reference of the item.
         paraphrase: a text with the same meaning, or None.
-        adversary: the anchor attacked.
-        paraphrase_adversary: the paraphrase attacked; None if there is no paraphrase, or the attack
+        adversary: the attacked anchor.
+        paraphrase_adversary: the attacked paraphrase; None if there is no paraphrase, or the attack
             does not apply to it.
         seed: the seed of the attack.
     """
@@ -117,13 +117,13 @@ def make_cases(
     Args:
         items: the texts to attack.
         attacks: names of `ATTACKS` (default: all).
-        seed: a whole number >= 0; the same seed makes the same cases.
+        seed: a whole number >= 0; the same seed produces the same cases.
         per_attack: the maximum number of cases per attack, >= 1, sampled by a hash of their texts
             (default: no limit).
 
     Returns:
         The cases, attack by attack in the order of `ATTACKS`. An attack that does not apply to a
-        reference makes no case.
+        reference yields no case.
 
     Raises:
         TypeError, ValueError: an attack is unknown, a text is not a string, or a number is not

@@ -24,13 +24,13 @@ from infolm_metric.robustness.words import (
     Text,
 )
 
-SHORTEST = 3  # letters of a content word
+SHORTEST = 3  # minimum letters of a content word
 TAGS = {
     "NOUN": ("NN", "NNS"),
     "VERB": ("VBZ", "VBG", "VBD", "VBN", "VB"),
     "ADJ": ("JJ", "JJR", "JJS"),
 }
-"""Inflections of a part of speech; identical past and participle count as the first."""
+"""Inflections of a part of speech; a form that is both VBD and VBN counts as VBD."""
 SOUNDS_LIKE_YOU = re.compile(r"(?:eu|ew|one|once|ubiq|uni(?!n|m)|us[aeu]|ut[ei]|ur[aeio]n)")
 SILENT_H = re.compile(r"(?:hour|hono|heir|honest)")
 
@@ -85,7 +85,7 @@ def is_content(word: str, part: str) -> bool:
     (True, False, False)
     """
     if len(word) < SHORTEST or not (word.isalpha() and word.islower()) or word in FUNCTION_WORDS:
-        return False  # for the dictionary "which" is a noun
+        return False  # the dictionary lists "which" as a noun
     return list(lemmas_by_pos(word)) == [part]
 
 
@@ -104,7 +104,7 @@ def choose_article(word: str) -> str:
 
 
 def is_noun(text: Text, index: int) -> bool:
-    """Return True for a noun at the end of its phrase, in the plural or after a determiner.
+    """Return True for a noun that ends its phrase and is plural or has a determiner.
 
     >>> text = Text.parse("The rock band went to bed with songs; its genre rock music is old.")
     >>> [text.tokens[index] for index in text.words if is_noun(text, index)]
@@ -161,13 +161,13 @@ def skip_adverbs(text: Text, index: int, step: int) -> str:
 
 
 def object_follows(text: Text, index: int) -> bool:
-    """Return True for a verb before "the", a name or a number."""
+    """Return True if the next token is a word such as "the", a name or a number."""
     after = text.lower(index + 1)
     return text.is_capitalised(index + 1) or after in DETERMINERS or after[:1].isdigit()
 
 
 def is_participle(word: str) -> bool:
-    """Return True for an unambiguous past participle: not "run" as in "has run time"."""
+    """Return True for an unambiguous past participle, unlike "run" in "has run time"."""
     lemmas = lemmas_by_pos(word)
     verb = lemmas.get("VERB", word)
     return verb != word and "NOUN" not in lemmas and word in find_forms(verb, "VERB").get("VBN", ())
@@ -222,7 +222,7 @@ def is_past_tense(text: Text, index: int) -> bool:
 
 
 def _has_subject(text: Text, index: int) -> bool:
-    """Return True if "she" or "which" precedes the word, or a name before an object or place."""
+    """Return True if a verb follows "she" or "which", or a name and precedes an object or place."""
     before, after = text.lower(index - 1), text.lower(index + 1)
     if before in SUBJECTS:
         return True
@@ -243,10 +243,10 @@ DATES = re.compile(
     rf"\b{DAYS}\s+(?:of\s+)?{MONTH}(?:\s*,?\s*\d{{3,4}}\b)?"
     rf"|\b{MONTH}\s+{DAYS}\b(?!,\d{{3}}\b)(?:\s*,?\s*\d{{3,4}}\b)?"
     rf"|\b{MONTH}\s*,?\s+(?:of\s+)?\d{{3,4}}\b"
-    r"|\b\d+(?:-\d+){2,}"  # also the number of a book or a telephone
+    r"|\b\d+(?:-\d+){2,}"  # also ISBNs and telephone numbers
     r"|\b\d{1,4}([./])\d{1,2}\1\d{1,4}\b"
     r"|\b\d{1,2}:\d{2}(?::\d{2})?\b"
-    r"|\b[12]\d{3}[-–/]\d{2,4}\b"  # a season, as 1985-86
+    r"|\b[12]\d{3}[-–/]\d{2,4}\b"  # a season, such as 1985-86
 )
 NUMBER = re.compile(r"(?<![\w.,])(?<![A-Za-z][-–])\d+(?:[.,]\d+)*(?!\w)")
 YEAR = re.compile(r"[12]\d{3}(?<!2[1-9]\d\d)")
@@ -262,7 +262,7 @@ CURRENCY = ("$", "€", "£", "¥")
 def find_numbers(text: str) -> list[re.Match[str]]:
     """Return the numbers of a text, except in dates and in words such as "A380".
 
-    Four digits from 1000 to 2099 are a year, unless they have a unit or a currency.
+    Four digits from 1000 to 2099 count as a year, unless they have a unit or a currency.
 
     >>> text = "On 3 May 1999 the B-2 flew 1,250.5 km, in 1850 2000 km, with 3 of 20 on board."
     >>> [number[0] for number in find_numbers(text)]
@@ -285,7 +285,7 @@ READABLE = re.compile(r"(0|[1-9]\d{0,2}(?:,\d{3})+|[1-9]\d{0,11})(?:\.(\d+))?")
 
 
 def spell_number(number: int) -> str:
-    """Spell out a whole number from 0 to below 10^12.
+    """Spell out a whole number that is at least 0 and less than 10^12.
 
     >>> spell_number(21), spell_number(1005), spell_number(2_000_340)
     ('twenty-one', 'one thousand and five', 'two million three hundred and forty')
@@ -303,7 +303,7 @@ def spell_number(number: int) -> str:
 
 
 def spell_numbers(text: str) -> str | None:
-    """Spell out the numbers of a text, except in dates; None if there are none.
+    """Spell out the numbers of a text, except in dates; return None if there are none.
 
     >>> spell_numbers("12 runways, 3.25 km and 40% of it, since 1999.")
     'Twelve runways, three point two five km and forty percent of it, since 1999.'

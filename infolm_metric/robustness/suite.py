@@ -46,7 +46,7 @@ class ExternalScores:
     Attributes:
         name: the name of the metric.
         scores: per case, the scores of the paraphrase, of the adversary and of the paraphrase's
-            adversary; NaN if there is none.
+            adversary; NaN if the text does not exist.
         higher_is_better: False if lower scores are better.
     """
 
@@ -57,19 +57,19 @@ class ExternalScores:
 
 @dataclass(frozen=True)
 class AttackResult:
-    """Results of a metric on one attack; fractions are from 0 to 1, and None without any case.
+    """Results of a metric on one attack; fractions are from 0 to 1, or None without cases.
 
     Attributes:
         attack: the name of the attack.
         kind: "adequacy" or "fluency".
-        cases: the number of cases with scores of a text and of the same text attacked.
-        n: the number of cases with scores of a paraphrase and of the attacked anchor.
+        cases: the number of cases in which a text and the same text after the attack have scores.
+        n: the number of cases in which the paraphrase and the attacked anchor have scores.
         accuracy: the fraction of the `n` cases in which the paraphrase scores better.
         low: the lower end of the 95% Wilson interval of the accuracy.
         high: the upper end.
         ties: the fraction of the `n` cases with equal scores, which count as misses.
         sensitivity: the fraction of the `cases` in which the text scores better than the same text
-            attacked. The text is the paraphrase, or else the anchor.
+            after the attack. The text is the paraphrase if it could be attacked, else the anchor.
     """
 
     attack: str
@@ -94,7 +94,7 @@ class MetricResult:
 
     Attributes:
         signature: the signature of the metric's scores; None for external scores.
-        attacks: attack -> result, for the attacks of the cases, in the order of `ATTACKS`.
+        attacks: attack -> result, for attacks with cases, in the order of `ATTACKS`.
     """
 
     signature: str | None
@@ -107,7 +107,7 @@ class MetricResult:
             statistic: "accuracy", "sensitivity" or "ties".
 
         Returns:
-            The means over "all" attacks, over "adequacy" and over "fluency"; None without any case.
+            The means over "all" attacks, over "adequacy" and over "fluency"; None without cases.
         """
         means: dict[str, float | None] = {}
         for group in GROUPS:
@@ -149,7 +149,7 @@ def wilson_interval(hits: int, n: int) -> tuple[float, float]:
 
 
 def summarise(cases: Sequence[AttackCase], scores: Sequence[CaseScores]) -> dict[str, AttackResult]:
-    """Return the result of each attack of the cases, in the order of `ATTACKS`."""
+    """Return the results by attack, in the order of `ATTACKS`, for attacks that have cases."""
     scores_by_attack: dict[str, list[CaseScores]] = {name: [] for name in ATTACKS}
     for case, case_scores in zip(cases, scores, strict=True):
         scores_by_attack[case.attack].append(case_scores)

@@ -1,4 +1,4 @@
-"""Protection of both tabs from stale answers.
+"""Protection of both tabs against stale answers.
 
 Editing an input clears the answer. The server returns a snapshot of the inputs with the answer, and
 the browser discards the answer if the inputs have changed in the meantime.

@@ -146,7 +146,7 @@ def _line_plot(name: str) -> gr.LinePlot:
 
 
 def _curve(sweep: Any, name: str, choice: float | None) -> Any:
-    """Return the update of a plot of the score by a setting; hide the plot without a value."""
+    """Return an update that plots the score against a setting; hide the plot without a value."""
     if choice is None:
         return gr.update(visible=False)
     results = sweep(**{f"{name}s": sorted({*SWEEP_GRIDS[name], choice})})

@@ -1,1 +1,1 @@
-"""The bundled natural-language-inference model: data alone."""
+"""Data of the bundled NLI model."""
