@@ -13,6 +13,7 @@ import argparse
 import json
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from infolm_metric.commands import options
@@ -122,7 +123,8 @@ def _score(
     parts = [check_pairs([row[place] for row in rows], groups) for place in range(systems)]
     scorer, verbose = options.make_scorer(settings), options.progress_enabled(arguments.quiet)
     statistics = scorer.count(parts[0].texts_by_side, settings)
-    result = scorer.score_part(Pairs.joined(parts), settings, statistics, verbose=verbose)
+    pairs = Pairs.of(chain.from_iterable(parts))
+    result = scorer.score_part(pairs, settings, statistics, verbose=verbose)
     warn(result.counts, scorer.warning_messages)
     return result
 
@@ -141,9 +143,8 @@ def _rows(
 
     resamples, seed = arguments.resamples, arguments.seed
     # Empty and very short texts are ignored, because they are a fault of the system.
-    readable = is_reliable(
-        {name: result.counts.get(name, 0) for name in ("texts", "out_of_domain")}
-    )
+    counted = {name: result.counts.get(name, 0) for name in ("texts", "out_of_domain")}
+    readable = is_reliable(counted)
     systems: np.ndarray = np.reshape(scores, (len(names), -1))
     counts = significance.draw(1, systems.shape[1], resamples, seed, "samples").samples
     test = significance.paired_bootstrap

@@ -59,11 +59,8 @@ def add_options(parser: argparse.ArgumentParser, types: options.SettingsTypes) -
     text = "over the means of systems, or over the texts of each sample (default: both)"
     add("--level", action="append", choices=("system", "text"), help=text)
     options.add_resampling(group)
-    add(
-        "--no-metric",
-        action="store_true",
-        help="correlate only scores in the data, without a model",
-    )
+    text = "correlate only scores in the data, without a model"
+    add("--no-metric", action="store_true", help=text)
     options.add_settings(parser, types)
 
 

@@ -21,13 +21,13 @@ import argparse
 import json
 import math
 import warnings
-from collections.abc import Mapping
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 from infolm_metric.commands import options
 from infolm_metric.commands.correlate import score_ratings
 from infolm_metric.core.checks import check_at_least
+from infolm_metric.core.files import finite
 
 if TYPE_CHECKING:
     import numpy as np
@@ -91,7 +91,7 @@ def run(arguments: argparse.Namespace) -> None:
     else:
         report, lines = _estimate(ratings, metric, arguments)
     if arguments.json:
-        lines = [json.dumps({**report, "signature": signature}, allow_nan=False)]
+        lines = [json.dumps(finite({**report, "signature": signature}))]
     elif signature:
         lines.append(f"signature: {signature}")
     options.write(lines, arguments.output)
@@ -208,22 +208,16 @@ def _report(means: Estimates, differences: Estimates) -> dict[str, Any]:
         systems.setdefault(name, {})[criterion] = {
             "rated": result.rated,
             "rows": result.rows,
-            "ratings": _plain(vars(result.ratings)),
-            "estimate": _plain(vars(result.estimate)),
-            **_plain(
-                {"lambda": result.metric_weight, "equivalent_ratings": result.equivalent_ratings}
-            ),
+            "ratings": vars(result.ratings),
+            "estimate": vars(result.estimate),
+            "lambda": result.metric_weight,
+            "equivalent_ratings": result.equivalent_ratings,
         }
     pairs = [
-        {"systems": [*names], "criterion": criterion, "estimate": _plain(vars(result.estimate))}
+        {"systems": [*names], "criterion": criterion, "estimate": vars(result.estimate)}
         for (*names, criterion), result in differences.items()
     ]
     return {"systems": systems, "differences": pairs}
-
-
-def _plain(values: Mapping[str, float]) -> dict[str, float | None]:
-    """Return the values for JSON, with None for NaN."""
-    return {name: None if math.isnan(value) else value for name, value in values.items()}
 
 
 def _lines(means: Estimates, differences: Estimates, arguments: argparse.Namespace) -> list[str]:

@@ -176,13 +176,8 @@ def target_columns(arguments: argparse.Namespace) -> list[str]:
 
 def add_resampling(group: Group) -> None:
     """Add the options for resampling."""
-    group.add_argument(
-        "--resamples",
-        type=int,
-        default=1000,
-        metavar="N",
-        help="number of resamples (default: 1000)",
-    )
+    text = "number of resamples (default: 1000)"
+    group.add_argument("--resamples", type=int, default=1000, metavar="N", help=text)
     group.add_argument("--seed", type=int, default=0, metavar="N", help="random seed (default: 0)")
 
 

@@ -19,7 +19,6 @@ import math
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import compress
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
@@ -27,6 +26,7 @@ from typing import TYPE_CHECKING, Any
 from infolm_metric.commands import options, score_input
 from infolm_metric.commands.options import STANDARD_OUTPUT, write
 from infolm_metric.core.checks import check_at_least
+from infolm_metric.core.files import finite, json_line
 from infolm_metric.core.tables import Source, read_rows
 
 if TYPE_CHECKING:
@@ -65,38 +65,17 @@ def add_options(parser: argparse.ArgumentParser, types: options.SettingsTypes) -
     options.add_settings(parser, types, running=running)
 
 
-@dataclass(frozen=True, kw_only=True)
-class ScoreRequest:
-    """Checked arguments of `infolm score`; `format` is a value of FORMATS, "per pair" or "ray"."""
-
-    source: Source
-    settings: Any
-    format: str
-    output: str
-    rescale_with_baseline: bool | str
-    verbose: bool
-    restart: bool
-    workers: int | None
-
-    @classmethod
-    def parse(cls, arguments: argparse.Namespace) -> ScoreRequest:
-        """Check the arguments, without reading the texts or loading a model."""
-        source = score_input.parse_source(arguments)
-        output_format = _output_format(arguments, source)
-        settings = options.read_settings(arguments.metric, arguments)
-        if output_format != "ray":  # Ray writes a folder, which score_source checks
-            options.check_output(arguments, *source.files)
-        names = ("output", "rescale_with_baseline", "restart", "workers")
-        values = {name: getattr(arguments, name) for name in names}
-        values |= {"format": output_format, "verbose": options.progress_enabled(arguments.quiet)}
-        return cls(source=source, settings=settings, **values)
-
-
 def run(arguments: argparse.Namespace) -> None:
-    """Score the texts named by the arguments and write the result."""
-    request = ScoreRequest.parse(arguments)
-    execute = _run_job if request.format in ("job", "ray") else _score_in_memory
-    execute(request)
+    """Check the arguments, score the texts that they name and write the result."""
+    source = score_input.parse_source(arguments)
+    output_format = _output_format(arguments, source)
+    settings = options.read_settings(arguments.metric, arguments)
+    if output_format != "ray":  # Ray writes a folder, which score_source checks
+        options.check_output(arguments, *source.files)
+    if output_format in ("job", "ray"):
+        _run_job(arguments, source, settings)
+    else:
+        _score_in_memory(arguments, source, settings, output_format)
 
 
 def _output_format(arguments: argparse.Namespace, source: Source) -> str:
@@ -124,17 +103,17 @@ def _output_format(arguments: argparse.Namespace, source: Source) -> str:
     return output_format
 
 
-def _run_job(request: ScoreRequest) -> None:
+def _run_job(arguments: argparse.Namespace, source: Source, settings: Any) -> None:
     """Score in a resumable job or on a Ray cluster, and print the summary."""
-    scorer = options.make_scorer(request.settings)
-    pairs = (scorer, request.source, request.output)
-    keywords: Any = {"rescale_with_baseline": request.rescale_with_baseline}
-    keywords["verbose"] = request.verbose
-    if request.format == "job":
+    scorer = options.make_scorer(settings)
+    pairs = (scorer, source, arguments.output)
+    keywords: Any = {"rescale_with_baseline": arguments.rescale_with_baseline}
+    keywords["verbose"] = options.progress_enabled(arguments.quiet)
+    if arguments.engine == "local":
         from infolm_metric.jobs.resume import run_job
 
-        result = run_job(*pairs, restart=request.restart, **keywords)
-        scores = (row[request.settings.names[0]] for _, row in read_rows(request.output))
+        result = run_job(*pairs, restart=arguments.restart, **keywords)
+        scores = (row[settings.names[0]] for _, row in read_rows(arguments.output))
         lines = _summary_with_verdicts(scorer, result, scores)
     else:
         try:
@@ -142,35 +121,38 @@ def _run_job(request: ScoreRequest) -> None:
         except ImportError as error:
             message = "--engine ray requires Ray; run: pip install 'ray[data]'"
             raise ModuleNotFoundError(message) from error
-        result = score_source(*pairs, workers=request.workers, **keywords)
+        result = score_source(*pairs, workers=arguments.workers, **keywords)
         lines = list(_summary(scorer, result))
     if result.resumed:
         print(f"infolm: {result.resumed} pairs had been scored before", file=sys.stderr)
     write(lines, STANDARD_OUTPUT)
 
 
-def _score_in_memory(request: ScoreRequest) -> None:
+def _score_in_memory(
+    arguments: argparse.Namespace, source: Source, settings: Any, output_format: str
+) -> None:
     """Score all pairs in one call and write the result."""
     from infolm_metric.core.baselines import most_frequent, resolve_baseline
     from infolm_metric.core.inputs import Pairs
     from infolm_metric.core.results import Summary, mean, warn
     from infolm_metric.jobs import resume
 
-    source, settings, output = request.source, request.settings, request.output
+    output = arguments.output
     rows = list(source.rows())
     pairs = Pairs.of(map(source.pair, rows), source.against_sources)
     if not len(pairs):
         raise ValueError(f"{source.name} has no rows; add one row per pair")
-    baseline = resolve_baseline(settings.metric, request.rescale_with_baseline)
+    baseline = resolve_baseline(settings.metric, arguments.rescale_with_baseline)
     scorer = options.make_scorer(settings)
-    if request.format == "table":
+    if output_format == "table":
         names = [resume.PAIR, *resume.result_columns(settings, baseline)]
         for where, row in rows:
             resume.check_new_columns(where, row, names)
     statistics = scorer.count(pairs.texts_by_side, settings)
-    result = scorer.score_part(pairs, settings, statistics, baseline, request.verbose)
+    verbose = options.progress_enabled(arguments.quiet)
+    result = scorer.score_part(pairs, settings, statistics, baseline, verbose)
     warn(result.counts, scorer.warning_messages)
-    if request.format == "json":
+    if output_format == "json":
         write([json.dumps(result.as_dict(), allow_nan=False)], output)
         return
     columns = result.columns()
@@ -180,19 +162,17 @@ def _score_in_memory(request: ScoreRequest) -> None:
     known = most_frequent(stats, counts)
     totals = Summary(len(pairs), means, result.signature, result.counts, known)
     lines = _summary_with_verdicts(scorer, totals, columns[settings.names[0]])
-    if request.format == "table":
+    if output_format == "table":
         separator = "\t" if output.lower().endswith(".tsv") else ","
         write(_table(list(resume.scored_rows(rows, columns)), separator), output)
         output = STANDARD_OUTPUT
-    elif request.format == "per pair":
+    elif output_format == "per pair":
         lines = [*_per_pair(columns), *("# " + line for line in lines)]
     write(lines, output)
 
 
 def _table(rows: Sequence[Mapping[str, Any]], separator: str) -> Iterator[str]:
     """Yield the rows as CSV with a header; lists become JSON, so that they can be read back."""
-    from infolm_metric.jobs.resume import finite, json_line
-
     text, names = io.StringIO(), dict.fromkeys(name for row in rows for name in row)
     # Quotes all strings, because most readers end a row at an unquoted carriage return.
     options: dict[str, Any] = {"lineterminator": "\n", "quoting": csv.QUOTE_NONNUMERIC}
@@ -252,19 +232,20 @@ def _meaning(scorer: Scorer, name: str) -> str:
 
 def _verdict(scorer: Scorer, name: str, result: Summary, stats: BaselineStats) -> str:
     """Describe the baseline, and compare the mean of a score with it."""
-    from infolm_metric.core.baselines import VERDICTS
+    from infolm_metric.core.baselines import Verdict
     from infolm_metric.core.results import is_reliable
 
     higher = scorer.higher_is_better
     verdict = stats.verdict(result.means[name], scorer.bounds(scorer.settings, name)[int(higher)])
+    words = str(verdict)
     if not is_reliable(result.counts):
-        verdict = "not assessed: too many texts are too short or out of domain"
-    elif verdict != "a copy":
+        words = "not assessed: too many texts are too short or out of domain"
+    elif verdict != Verdict.COPY:
         # Not for MENLI: a candidate that is entailed by its reference tends to be correct.
-        close = verdict in VERDICTS and not higher
-        verdict += " unrelated texts" + (" (close does not mean correct)" if close else "")
+        close = verdict in (Verdict.FAR_CLOSER, Verdict.CLOSER) and not higher
+        words += " unrelated texts" + (" (close does not mean correct)" if close else "")
     return (
         f"unrelated texts: mean {stats.mean:.3g}, 80% between {stats.deciles[0]:.3g} and "
         f"{stats.deciles[-1]:.3g} ({stats.pairs} pairs, baseline of the {stats.source}); "
-        f"{'this pair' if result.pairs == 1 else 'the mean'} is {verdict}"
+        f"{'this pair' if result.pairs == 1 else 'the mean'} is {words}"
     )

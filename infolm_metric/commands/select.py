@@ -48,8 +48,6 @@ def run(arguments: argparse.Namespace) -> None:
         raise ValueError(
             f"{files.label(arguments.file)} has no rows; add one row per list of candidates"
         )
-    from infolm_metric.jobs.resume import json_line
-
     scorer = options.make_scorer(settings)
-    lines = (json_line({**row, "selected": scorer.select(texts)}) for row, texts in rows)
+    lines = (files.json_line({**row, "selected": scorer.select(texts)}) for row, texts in rows)
     options.write(lines, arguments.output)

@@ -15,6 +15,7 @@ import os
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
@@ -26,10 +27,6 @@ from infolm_metric.core.signature import Signature
 
 FORMAT, VERSION = "infolm baseline", 1
 PACKAGE = "package"
-VERDICTS = {
-    "far closer than": 3,
-    "closer than": 2,
-}  # standard deviations from the mean of unrelated texts
 WEIGHT_FIELDS = ("idf", "weights")  # also with the prefix of a combined metric
 NOT_IN_KEY = (*WEIGHT_FIELDS, "against", "baseline", "infolm", "transformers", "torch")
 """Signature fields that a baseline does not depend on, or that are separate parts of its key."""
@@ -39,6 +36,17 @@ REMEDY = "create one with `infolm baseline CORPUS -o FILE` and the same settings
 
 Key = tuple[Signature, str, int]
 """Signature of a score without NOT_IN_KEY, weighting scheme, number of references."""
+
+
+class Verdict(StrEnum):
+    """Closeness of two texts, compared with unrelated texts."""
+
+    COPY = "a copy"
+    FAR_CLOSER = "far closer than"
+    CLOSER = "closer than"
+    HARDLY_CLOSER = "hardly closer than"
+    ABOUT_AS_FAR = "about as far as"
+    FARTHER = "farther than"
 
 
 class BaselineNotFoundError(ValueError):
@@ -68,12 +76,6 @@ class BaselineStats:
         return cls(mean, statistics.stdev(scores, mean), tuple(deciles), len(scores))
 
     @property
-    def numbers(self) -> dict[str, Any]:
-        """Statistics without their source, as in JSON files."""
-        numbers = {name: getattr(self, name) for name in ("mean", "deviation", "deciles", "pairs")}
-        return {**numbers, "deciles": list(self.deciles)}
-
-    @property
     def is_valid(self) -> bool:
         """True if the statistics are consistent."""
         numbers = (self.mean, self.deviation, *self.deciles)
@@ -85,7 +87,7 @@ class BaselineStats:
             and type(self.pairs) is int
         )
 
-    def verdict(self, score: float, best: float) -> str:
+    def verdict(self, score: float, best: float) -> Verdict:
         """Describe how close two texts with this score are, compared with unrelated texts.
 
         "closer" means more than two standard deviations better than the mean of unrelated texts,
@@ -93,22 +95,23 @@ class BaselineStats:
         texts, "farther" worse than nine in ten. `best` is the score of identical texts.
 
         >>> stats = BaselineStats.of([0.5, 0.55, 0.6, 0.65, 0.7])
-        >>> [stats.verdict(score, best=0.0) for score in (0.0, 0.2, 0.4, 0.5, 0.6)]
+        >>> [str(stats.verdict(score, best=0.0)) for score in (0.0, 0.2, 0.4, 0.5, 0.6)]
         ['a copy', 'far closer than', 'closer than', 'hardly closer than', 'about as far as']
-        >>> stats.verdict(0.8, best=0.0)
-        'farther than'
+        >>> print(stats.verdict(0.8, best=0.0))
+        farther than
         """
         if score == best:
-            return "a copy"
+            return Verdict.COPY
         sign = -1 if best < self.mean else 1
         values = (score, self.deciles[0], self.deciles[-1])
         gain, *nine_in_ten = (sign * (value - self.mean) for value in values)
-        for words, deviations in VERDICTS.items():
-            if gain > deviations * self.deviation:
-                return words
+        if gain > 3 * self.deviation:
+            return Verdict.FAR_CLOSER
+        if gain > 2 * self.deviation:
+            return Verdict.CLOSER
         if gain > max(nine_in_ten):
-            return "hardly closer than"
-        return "about as far as" if gain >= min(nine_in_ten) else "farther than"
+            return Verdict.HARDLY_CLOSER
+        return Verdict.ABOUT_AS_FAR if gain >= min(nine_in_ten) else Verdict.FARTHER
 
     def rescale(self, score: float, best: float) -> float:
         """Rescale a score so that 1 is the best score and 0 the mean of unrelated texts.
@@ -153,10 +156,6 @@ class Baseline:
         key = baseline_key(signature, weights, references)
         if key in self.stats:
             return replace(self.stats[key], source=self.source)
-        if not self.stats:
-            raise BaselineNotFoundError(
-                f"the {self.source} contains no baseline for this metric; {REMEDY}"
-            )
         entries = [entry for entry in self.stats if entry[1:] == key[1:]]
         single = key[0].without(MULTI_REFERENCE_FIELDS), weights
         counts = [
@@ -164,16 +163,15 @@ class Baseline:
             for fields, kind, count in self.stats
             if (fields.without(MULTI_REFERENCE_FIELDS), kind) == single
         ]
-        if not entries and counts:
+        if not self.stats:
+            problem = " contains no baseline for this metric"
+        elif counts and not entries:
             size = "1 reference" if max(counts) == 1 else f"up to {max(counts)} references"
-            raise BaselineNotFoundError(
-                f"the {self.source}'s baseline covers {size} per pair, got {references}; {REMEDY}"
-            )
-        problems = (fields.differences(key[0]) for fields, *_ in entries or self.stats)
-        problem = min(problems, key=len) or "other weights"
-        raise BaselineNotFoundError(
-            f"the {self.source}'s baseline does not match: {problem}; {REMEDY}"
-        )
+            problem = f"'s baseline covers {size} per pair, got {references}"
+        else:
+            differences = (fields.differences(key[0]) for fields, *_ in entries or self.stats)
+            problem = f"'s baseline does not match: {min(differences, key=len) or 'other weights'}"
+        raise BaselineNotFoundError(f"the {self.source}{problem}; {REMEDY}")
 
     def sign(self, signature: Signature) -> Signature:
         """Return the signature of scores rescaled with this baseline."""
@@ -206,7 +204,8 @@ class Baseline:
 
     def _records(self) -> list[dict[str, Any]]:
         return [
-            {"signature": signature, "weights": weights, "references": references, **stats.numbers}
+            {"signature": signature, "weights": weights, "references": references}
+            | {name: value for name, value in vars(stats).items() if name != "source"}
             for (signature, weights, references), stats in self.stats.items()
         ]
 

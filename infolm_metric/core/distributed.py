@@ -17,7 +17,7 @@ import torch.distributed as dist
 from infolm_metric.core.baselines import Baseline, most_frequent, resolve_baseline, stable_hash
 from infolm_metric.core.checks import check_known
 from infolm_metric.core.idf import CorpusStatistics
-from infolm_metric.core.inputs import Pairs, as_list, check_pairs
+from infolm_metric.core.inputs import Pairs, check_pairs
 from infolm_metric.core.results import Result, join_results, warn
 from infolm_metric.core.scorer import Scorer, score_corpus
 from infolm_metric.core.signature import Signature
@@ -92,7 +92,7 @@ def distributed_score(
     def call() -> Call:
         settings = scorer.settings.replace(**changed)
         baseline = resolve_baseline(settings.metric, rescale_with_baseline)
-        return Call(check_rank_pairs(predictions, references), settings, baseline)
+        return Call(check_pairs(predictions, references, allow_empty=True), settings, baseline)
 
     result = score_on_ranks(scorer, call, ranks, gather, group)
     if result is not None:
@@ -156,18 +156,6 @@ def score_on_ranks(
         return result
     stats = scorer.baseline_stats(settings, statistics, baseline, counts)
     return replace(result, baseline=most_frequent(stats, counts))
-
-
-def check_rank_pairs(predictions: Any, references: Any) -> Pairs:
-    """Check and return the pairs of a rank, which may have none.
-
-    >>> len(check_rank_pairs([], [])), len(check_rank_pairs(["a cat"], ["the cat"]))
-    (0, 1)
-    """
-    sides = {"predictions": predictions, "references": references}
-    if not any(as_list(name, [] if side is None else side) for name, side in sides.items()):
-        return Pairs([], [])
-    return check_pairs(predictions, references)
 
 
 def number_of_ranks(group: dist.ProcessGroup | None = None) -> int:

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 from torch import Tensor
 
-from infolm_metric.core.idf import IDF, CorpusStatistics, WeightedText, batches, vocabulary_size
+from infolm_metric.core.idf import IDF, CorpusStatistics, WeightedText, batches, count_tokens
 from infolm_metric.core.inputs import Pairs
 from infolm_metric.core.models import Architecture, Checkpoint, ModelHolder, open_model
 from infolm_metric.core.out_of_domain import count_out_of_domain
@@ -139,22 +139,20 @@ class EncodingScorer(Scorer):
             checkpoint = self.models.checkpoint(settings)
             if (settings.tokenize_processes or 1) > 1:
                 limit = checkpoint.text_limit(settings.max_length)
-                limit = None if settings.long_text == "window" else limit
-                tables[side] = replace(
-                    IDF.from_corpus(
-                        list(documents),
-                        checkpoint.tokenizer,
-                        max_length=limit,
-                        processes=settings.tokenize_processes,
-                    ),
-                    tokenizer_name=checkpoint.name,
+                table = IDF.from_corpus(
+                    list(documents),
+                    checkpoint.tokenizer,
+                    max_length=None if settings.long_text == "window" else limit,
+                    processes=settings.tokenize_processes,
                 )
+                tables[side] = replace(table, tokenizer_name=checkpoint.name)
             else:
-                parts = batches(documents, SLICE)
-                tokens = (text.tokens for part in parts for text in self.tokenize(part, settings))
-                size = vocabulary_size(checkpoint.tokenizer, checkpoint.fingerprint)
-                tables[side] = IDF.from_tokens(
-                    tokens, size, checkpoint.fingerprint, checkpoint.name
+                rows = (
+                    count_tokens(text.tokens for text in self.tokenize(part, settings))
+                    for part in batches(documents, SLICE)
+                )
+                tables[side] = IDF.from_counts(
+                    rows, checkpoint.tokenizer, checkpoint.fingerprint, checkpoint.name
                 )
         return CorpusStatistics(tables)
 

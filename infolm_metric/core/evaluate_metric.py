@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import os
 from contextlib import suppress
-from dataclasses import replace
+from itertools import chain
 from typing import Any, ClassVar
 
 import datasets
@@ -13,8 +13,8 @@ import evaluate
 from evaluate.utils import is_progress_bar_enabled
 
 from infolm_metric.core.baselines import resolve_baseline
-from infolm_metric.core.checks import check_names, check_value
-from infolm_metric.core.distributed import Call, check_rank_pairs, score_on_ranks
+from infolm_metric.core.checks import INPUTS, check_names, check_value
+from infolm_metric.core.distributed import Call, score_on_ranks
 from infolm_metric.core.inputs import Pairs, check_pairs
 from infolm_metric.core.results import Result, warn
 from infolm_metric.core.scorer import Scorer, score_corpus
@@ -25,7 +25,6 @@ _FEATURES = [  # one reference per prediction, or a list of references
     datasets.Features({"predictions": _TEXT, "references": references})
     for references in (_TEXT, datasets.List(_TEXT))
 ]
-_INPUTS = ("predictions", "references", "sources")
 _ARGUMENTS = ("ranks", "gather", "return_scores", "details", "rescale_with_baseline", "verbose")
 _PROCESSES = {"num_process": 1, "process_id": 0}  # defaults of evaluate.load
 _SOFTWARE = """\
@@ -146,14 +145,13 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
             TypeError, ValueError: an argument is invalid, or does not fit the pairs added before.
         """
         pair = {"predictions": prediction, "references": reference, "sources": source}
-        check_names(inputs, _INPUTS, "add got an unknown argument")
+        check_names(inputs, INPUTS, "add got an unknown argument")
         for name, value in inputs.items():
             if pair[name] is not None:
                 raise TypeError(f"add got both {name.removesuffix('s')} and {name}; pass only one")
             pair[name] = value
         references = self.scorer.settings.targets(pair["references"], pair["sources"])
-        pairs = check_pairs([pair["predictions"]], [references])
-        self._added.append(self._alike(pairs, pair["sources"]))
+        self._added.append(self._check([pair["predictions"]], [references], pair["sources"]))
 
     def add_batch(
         self, *, predictions: Any = None, references: Any = None, sources: Any = None, **inputs: Any
@@ -169,10 +167,10 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
         Raises:
             TypeError, ValueError: an argument is invalid, or does not fit the pairs added before.
         """
-        check_names(inputs, _INPUTS, "add_batch got an unknown argument")
+        check_names(inputs, INPUTS, "add_batch got an unknown argument")
         references = self.scorer.settings.targets(references, sources)
-        if pairs := check_pairs(predictions, references, allow_empty=True):
-            self._added.append(self._alike(pairs, sources))
+        if pairs := self._check(predictions, references, sources, allow_empty=True):
+            self._added.append(pairs)
 
     def compute(
         self,
@@ -214,7 +212,7 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
         added = list(self._added)  # another thread may add more pairs meanwhile
 
         def call() -> Call:
-            names = (*_INPUTS[:2], *_ARGUMENTS, *field_types(type(self.scorer.settings)))
+            names = (*INPUTS[:2], *_ARGUMENTS, *field_types(type(self.scorer.settings)))
             check_names(settings, names, "compute got an unknown argument")
             flags = {"return_scores": return_scores, "details": details, "verbose": verbose}
             for name, value in flags.items():
@@ -224,10 +222,11 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
             parts = list(added)
             if any(texts is not None for texts in (predictions, references, sources)):
                 targets = call_settings.targets(references, sources)
-                check = check_pairs if ranks is None else check_rank_pairs
-                parts.append(self._alike(check(predictions, targets), sources))
+                parts.append(self._check(predictions, targets, sources, ranks is not None))
             progress = verbose and is_progress_bar_enabled()
-            return Call(Pairs.joined(parts), call_settings, baseline, progress)
+            against_sources = any(part.against_sources for part in parts)
+            pairs = Pairs.of(chain.from_iterable(parts), against_sources)
+            return Call(pairs, call_settings, baseline, progress)
 
         result: Result | None
         if ranks is not None:
@@ -250,19 +249,23 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
                 self._added.remove(part)
         return None if result is None else result.as_dict(return_scores, details)
 
-    def _alike(self, pairs: Pairs, sources: Any) -> Pairs:
-        """Return the pairs; raise ValueError if they do not fit the pairs added before.
+    def _check(
+        self, predictions: Any, targets: Any, sources: Any, allow_empty: bool = False
+    ) -> Pairs:
+        """Return checked pairs; raise ValueError if they do not fit the pairs added before.
 
         Strings and lists cannot be mixed, and neither can references and `sources`.
         """
-        pairs = replace(pairs, against_sources=sources is not None)
-        if self._added and len(pairs) and self._added[0].against_sources != pairs.against_sources:
+        options = {"allow_empty": allow_empty, "against_sources": sources is not None}
+        pairs = check_pairs(predictions, targets, **options)
+        first = self._added[0] if self._added and pairs else pairs
+        if first.against_sources != pairs.against_sources:
             names = ("references", "sources")
             raise ValueError(
                 f"{names[pairs.against_sources]} cannot be mixed with the "
                 f"{names[not pairs.against_sources]} added before; first call compute for these"
             )
-        if self._added and len(pairs) and self._added[0].several != pairs.several:
+        if first.several != pairs.several:
             kinds = ("strings", "lists of strings")
             raise ValueError(
                 f"references must be {kinds[not pairs.several]} like the references added "

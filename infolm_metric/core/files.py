@@ -10,17 +10,19 @@ from __future__ import annotations
 
 import codecs
 import gzip
+import json
+import math
 import os
 import re
 import secrets
 import shutil
 import sys
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from functools import partial
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 STANDARD_INPUT = "-"
 LONGEST = 1 << 24
@@ -103,6 +105,25 @@ def read_texts(path: str) -> Iterator[str]:
 
 
 # Writing.
+
+
+def json_line(value: Any) -> str:
+    r"""Format a value as one line of JSON; NaN and infinity become null, other objects strings.
+
+    >>> json_line({"text": "café \ud800", "human": {"fluency": math.nan}})
+    '{"text": "café \\ud800", "human": {"fluency": null}}'
+    """
+    line = json.dumps(finite(value), ensure_ascii=False, allow_nan=False, default=str)
+    return line.encode(errors="backslashreplace").decode()  # escapes lone surrogates
+
+
+def finite(value: Any) -> Any:
+    """Replace NaN and infinity, which JSON lacks, with None at every depth."""
+    if isinstance(value, Mapping):
+        return {name: finite(item) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [finite(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def check_writable(path: str | os.PathLike[str], inputs: Iterable[str] = ()) -> None:

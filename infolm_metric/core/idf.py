@@ -7,7 +7,6 @@ import json
 import operator
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from itertools import islice
@@ -16,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from infolm_metric.core.checks import check_at_least
 from infolm_metric.core.files import write_whole
 from infolm_metric.core.inputs import as_list, check_text
 from infolm_metric.core.tokenization import TokenizedText, tokenize
@@ -67,8 +67,7 @@ class IDF:
                 f"got {frequency.dtype} of shape {frequency.shape}"
             )
         object.__setattr__(self, "documents", operator.index(self.documents))
-        if self.documents < 1:
-            raise ValueError(f"documents must be at least 1, got {self.documents!r}")
+        check_at_least("documents", self.documents, 1)
         frequency = frequency.astype(np.int64)
         if frequency.size and not 0 <= frequency.min() <= frequency.max() <= self.documents:
             raise ValueError(
@@ -195,23 +194,21 @@ class IDF:
                 f"max_length must be at least {overhead + 1} (one token and {overhead} special "
                 f"tokens), got {max_length!r}; use None for no limit"
             )
-        if processes is not None and processes < 1:
-            raise ValueError(f"processes must be at least 1, got {processes!r}")
+        check_at_least("processes", processes, 1)
         rows = _count(corpus, tokenizer, fingerprint, max_length, column, processes or 1)
-        size = vocabulary_size(tokenizer, fingerprint)
-        return cls._from_rows(rows, size, fingerprint, str(tokenizer.name_or_path))
+        return cls.from_counts(rows, tokenizer, fingerprint, str(tokenizer.name_or_path))
 
     @classmethod
-    def from_tokens(
-        cls, documents: Iterable[np.ndarray], size: int, tokenizer: str, tokenizer_name: str
+    def from_counts(
+        cls, rows: Iterable[Mapping[str, Any]], tokenizer: Any, fingerprint: str, name: str
     ) -> IDF:
-        """Count tokenized documents.
+        """Add up counts of documents.
 
         Args:
-            documents: token ids, int64 [tokens] each.
-            size: vocabulary size.
-            tokenizer: fingerprint of the tokenizer.
-            tokenizer_name: name of the tokenizer for messages.
+            rows: counts of parts of a corpus, see `count_tokens`.
+            tokenizer: the tokenizer of `transformers`.
+            fingerprint: its fingerprint.
+            name: its name for messages.
 
         Returns:
             The table.
@@ -219,13 +216,7 @@ class IDF:
         Raises:
             ValueError: there are no documents.
         """
-        rows = (_count_tokens(part) for part in batches(documents, BATCH))
-        return cls._from_rows(rows, size, tokenizer, tokenizer_name)
-
-    @classmethod
-    def _from_rows(
-        cls, rows: Iterable[Mapping[str, Any]], size: int, tokenizer: str, tokenizer_name: str
-    ) -> IDF:
+        size = vocabulary_size(tokenizer, fingerprint)
         documents, frequency, digests = 0, np.zeros(size, dtype=np.int64), set[str]()
         for row in rows:
             documents += int(row["documents"][0])
@@ -234,7 +225,7 @@ class IDF:
         if not documents:
             raise ValueError("corpus is empty; pass at least one document")
         sample = tuple(sorted(digests)[:DISTINCT])
-        return cls(documents, frequency, tokenizer, tokenizer_name, sample)
+        return cls(documents, frequency, fingerprint, name, sample)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the table to a JSON file atomically.
@@ -287,29 +278,25 @@ class IDF:
         name = repr(os.fspath(path))
         try:
             record = json.loads(Path(path).read_bytes())
-        except FileNotFoundError:
-            raise FileNotFoundError(
-                f"there is no idf table {name}; check the path, or create a table with "
-                "IDF.from_corpus and save it"
-            ) from None
-        except ValueError:
-            record = None
-        if not isinstance(record, dict) or record.get("format") != FORMAT:
-            raise ValueError(f"{name} is not an idf table or is damaged; {REMEDY}")
-        if record.get("version") != VERSION:
-            raise ValueError(
-                f"{name} is an idf table of version {record.get('version')!r}, but this release "
-                f"supports version {VERSION}; update infolm-metric, or {REMEDY}"
-            )
-        with suppress(ArithmeticError, LookupError, MemoryError, TypeError, ValueError):
             frequency = np.zeros(record["vocabulary"], dtype=np.int64)
             frequency[np.asarray(record["token_ids"], dtype=np.int64)] = record["counts"]
             tokenizer = (record["tokenizer"], record["tokenizer_name"])
             digests = tuple(map(str, record.get("digests", ())))
             table = cls(record["documents"], frequency, *tokenizer, digests)
-            if table.fingerprint == record["fingerprint"]:
-                return table
-        raise ValueError(f"the idf table {name} is damaged; {REMEDY}")
+            head = (record["format"], record["version"], record["fingerprint"])
+            if head != (FORMAT, VERSION, table.fingerprint):
+                raise ValueError
+            return table
+        except FileNotFoundError:
+            raise FileNotFoundError(
+                f"there is no idf table {name}; check the path, or create a table with "
+                "IDF.from_corpus and save it"
+            ) from None
+        except (ArithmeticError, LookupError, MemoryError, TypeError, ValueError):
+            raise ValueError(
+                f"{name} is damaged or is not an idf table of version {VERSION}; update "
+                f"infolm-metric, or {REMEDY}"
+            ) from None
 
 
 # Statistics of a corpus.
@@ -379,15 +366,15 @@ def count_rows(
             f"corpus has no column {column!r}, only {', '.join(map(repr, rows))}; "
             "select one with column="
         )
-    texts = list(_documents(zip(positions, rows[column], strict=True)))
-    slices = (texts[start : start + SLICE] for start in range(0, len(texts), SLICE))
-    tokenized = (
-        text for part in slices for text in tokenize(tokenizer, part, max_length, "truncate")
+    texts = _documents(zip(positions, rows[column], strict=True))
+    return count_tokens(
+        text.tokens
+        for part in batches(texts, SLICE)
+        for text in tokenize(tokenizer, part, max_length, "truncate")
     )
-    return _count_tokens(text.tokens for text in tokenized)
 
 
-def _count_tokens(documents: Iterable[np.ndarray]) -> dict[str, list[Any]]:
+def count_tokens(documents: Iterable[np.ndarray]) -> dict[str, list[Any]]:
     """Return one row of counts for tokenized documents, int64 [tokens] each."""
     distinct_tokens, digests = [np.zeros(0, dtype=np.int64)], set[str]()
     for tokens in documents:

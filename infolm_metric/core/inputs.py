@@ -46,21 +46,6 @@ class Pairs:
     def __iter__(self) -> Iterator[Pair]:
         return zip(self.predictions, self.references, strict=True)
 
-    @classmethod
-    def joined(cls, parts: Iterable[Pairs]) -> Pairs:
-        """Concatenate parts.
-
-        >>> len(Pairs.joined([Pairs(["a"], [["b"]]), Pairs([], [])]))
-        1
-        """
-        parts = list(parts)
-        return cls(
-            [text for part in parts for text in part.predictions],
-            [group for part in parts for group in part.references],
-            any(part.several for part in parts),
-            any(part.against_sources for part in parts),
-        )
-
     def part(self, start: int, stop: int | None = None) -> Pairs:
         """Return the pairs from `start` up to `stop`, exclusive.
 

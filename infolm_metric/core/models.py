@@ -304,7 +304,7 @@ def load_weights(
     folder, architecture = checkpoint.place, checkpoint.architecture
     if not os.path.isdir(folder):
         folder = checkpoint.fetch(partial(_weights_folder, commit=checkpoint.commit))
-    safetensors = checkpoint.fetch(lambda place, **options: _has_safetensors(folder))
+    files = checkpoint.fetch(lambda place, **options: _weight_files(folder))
     # Microsoft's DeBERTa checkpoints use a different name for the masked-LM head.
     legacy = getattr(checkpoint.config, "legacy", False)
     for changes in ({}, {"legacy": False}) if legacy else ({},):
@@ -320,7 +320,7 @@ def load_weights(
                     # Explicit, because transformers 5 would otherwise keep the checkpoint's dtype.
                     dtype=getattr(torch, dtype),
                     attn_implementation=architecture.attention,
-                    use_safetensors=safetensors,
+                    use_safetensors={file.suffix for file in files} == {".safetensors"},
                     weights_only=True,  # pickled weights must not run code
                     ignore_mismatched_sizes=True,  # they are in the report
                     output_loading_info=True,
@@ -479,25 +479,22 @@ def _weights_folder(source: str, commit: str | None, **options: Any) -> str:
 
 
 def _weight_files(place: str, **_: Any) -> list[Path]:
-    """Return the files in a folder from which transformers loads weights."""
+    """Return the files in a folder from which transformers loads weights.
+
+    Raises OSError for pickles that this torch cannot load safely.
+    """
     folder = Path(place)
-    file = next((folder / name for name in WEIGHTS if (folder / name).is_file()), None)
-    if file is None or file.suffix != ".json":
-        return [file] if file else []
-    index = json.loads(file.read_text(encoding="utf-8"))
-    return sorted({folder / name for name in index["weight_map"].values()})
-
-
-def _has_safetensors(folder: str) -> bool:
-    """Return True for safetensors; reject pickles that this torch cannot load safely."""
-    files = _weight_files(folder)
+    files = [folder / name for name in WEIGHTS if (folder / name).is_file()][:1]
+    if files and files[0].suffix == ".json":
+        index = json.loads(files[0].read_text(encoding="utf-8"))
+        files = sorted({folder / name for name in index["weight_map"].values()})
     pickles = [file.name for file in files if file.suffix != ".safetensors"]
     if pickles and TorchVersion(torch.__version__) < SAFE_UNPICKLING:
         raise OSError(
             f"loading {pickles[0]} safely needs torch >= {SAFE_UNPICKLING} (CVE-2026-24747), got "
             f"{torch.__version__}; upgrade torch or choose a model with {SAFE_WEIGHTS_NAME}"
         )
-    return bool(files) and not pickles
+    return files
 
 
 @contextmanager

@@ -58,13 +58,11 @@ def nonzero_counts(counts: Mapping[str, int]) -> dict[str, int]:
 
 def is_reliable(counts: Mapping[str, int]) -> bool:
     """Return True if few enough texts are short, unknown or out of domain for a verdict."""
-    texts, tokens = (TOO_MANY * counts.get(kind, 0) for kind in ("texts", "tokens"))
-    short_texts = counts.get("one_token", 0) + counts.get("empty", 0)
-    out_of_domain = counts.get("out_of_domain", 0)
+    counts = Counter(counts)  # 0 for other kinds
     return (
-        short_texts <= texts
-        and out_of_domain <= texts
-        and counts.get("unknown_tokens", 0) <= tokens
+        counts["one_token"] + counts["empty"] <= TOO_MANY * counts["texts"]
+        and counts["out_of_domain"] <= TOO_MANY * counts["texts"]
+        and counts["unknown_tokens"] <= TOO_MANY * counts["tokens"]
     )
 
 
@@ -227,7 +225,7 @@ class Result(Mapping[str, Any]):
         if self.rescaled and self.baseline:
             result["baseline"] = unwrap(
                 {
-                    name: {**stats.numbers, "source": stats.source}
+                    name: {**vars(stats), "deciles": [*stats.deciles]}
                     for name, stats in self.baseline.items()
                 }
             )

@@ -7,7 +7,6 @@ import threading
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -187,12 +186,7 @@ class Scorer(ABC):
         fields: dict[str, object] = {"metric": settings.metric}
         for name, value in settings.signature_fields().items():
             fields[name] = value
-            if (
-                name == "idf"
-                and settings.idf_sides
-                and statistics is not None
-                and statistics.tables
-            ):
+            if name == "idf" and settings.idf_sides and statistics and statistics.tables:
                 fields["weights"] = statistics.weight_scheme(settings)
         if against_sources or settings.needs_sources:
             fields["against"] = "source"
@@ -310,29 +304,23 @@ class Scorer(ABC):
                 bar.update(done - bar.n)
         whole = ChunkScores.join(parts)
         signature = self.signature(settings, statistics, pairs.against_sources)
-        result = Result(
-            settings.metric,
-            whole.scores,
-            signature,
-            self.higher_is_better,
-            add_counts([whole.counts, {"few_documents": statistics.distinct_documents}]),
-            settings.several,
-            extra=whole.extra,
-        )
-        if baseline is None:
-            return result
         rescaled = {}
-        for name, column in result.scores.items():
+        for name, column in whole.scores.items() if baseline else ():
             best = self.bounds(settings, name)[int(self.higher_is_better)]
             rescaled[name] = [
                 stats[count][name].rescale(score, best)
                 for score, count in zip(column, pairs.counts, strict=True)
             ]
-        return replace(
-            result,
-            signature=baseline.sign(signature),
-            rescaled=rescaled,
-            baseline=baselines.most_frequent(stats, counts),
+        return Result(
+            settings.metric,
+            whole.scores,
+            baseline.sign(signature) if baseline else signature,
+            self.higher_is_better,
+            add_counts([whole.counts, {"few_documents": statistics.distinct_documents}]),
+            settings.several,
+            rescaled,
+            baselines.most_frequent(stats, counts),
+            whole.extra,
         )
 
     def check(  # noqa: B027
@@ -410,11 +398,10 @@ class Scorer(ABC):
         statistics: CorpusStatistics,
     ) -> tuple[np.ndarray, Counter[str]]:
         """Score all candidates with all references, and count warnings."""
-        rows = [
-            Pairs([candidate] * len(references), [[text] for text in references])
-            for candidate in candidates
-        ]
-        self.check(Pairs.joined(rows), settings, statistics)
+        pairs = Pairs.of((candidate, [text]) for candidate in candidates for text in references)
+        self.check(pairs, settings, statistics)
+        size = len(references)
+        rows = (pairs.part(start, start + size) for start in range(0, len(pairs), size))
         parts = [self.score_chunk(row, settings, statistics, no_progress) for row in rows]
         (name,) = settings.names
         values = np.asarray([part.scores[name] for part in parts])

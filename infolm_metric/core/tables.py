@@ -295,9 +295,8 @@ def load_dataset(
             dataset = datasets.load_from_disk(name)
         else:
             try:
-                dataset = load(
-                    keep_default_na=False
-                )  # otherwise texts such as NA in CSV are missing values
+                # Otherwise texts such as NA in CSV are missing values.
+                dataset = load(keep_default_na=False)
             except (TypeError, ValueError) as error:
                 if "keep_default_na" not in str(error):
                     raise
@@ -401,9 +400,8 @@ def _find_column(where: str, row: Mapping[str, Any], names: Sequence[str], optio
 def _texts(where: str, row: Mapping[str, Any], column: str) -> list[str]:
     """Check and return the texts in a column."""
     value = cell(where, row, column)
-    value = (
-        value.tolist() if hasattr(value, "tolist") else value
-    )  # an array, for example from pandas
+    if hasattr(value, "tolist"):  # an array, for example from pandas
+        value = value.tolist()
     if isinstance(row, Cells) and isinstance(value, str):
         value = _parse_cell(f"{where}: {column!r}", value)
     texts = list(value) if isinstance(value, list | tuple) else [value]

@@ -28,8 +28,8 @@ from typing import Any
 from filelock import FileLock, Timeout
 from tqdm import tqdm
 
+from infolm_metric.core import files
 from infolm_metric.core.baselines import Baseline, most_frequent, resolve_baseline
-from infolm_metric.core.files import check_exists, check_writable, put_in_place, write_text
 from infolm_metric.core.idf import CorpusStatistics, batches
 from infolm_metric.core.inputs import Pairs
 from infolm_metric.core.results import Result, Summary, add_counts, user_stacklevel, warn
@@ -79,7 +79,7 @@ class JobRecord:
 
     def write(self, file: Path) -> None:
         """Write the record to a file, replacing its content."""
-        write_text(file, json.dumps(vars(self)) + "\n")
+        files.write_text(file, json.dumps(vars(self)) + "\n")
 
     def check(self, job: JobRecord, output: str | os.PathLike[str]) -> None:
         """Raise ValueError if the requested job has other settings or another input."""
@@ -147,8 +147,8 @@ def run_job(
     >>> result.means
     {'fisher_rao_distance': 0.0}
     """
-    check_exists(source.files, again=True)
-    check_writable(output, source.files)
+    files.check_exists(source.files, again=True)
+    files.check_writable(output, source.files)
     path = Path(os.path.realpath(output))  # the target of a link; the .part file is next to it
     part, record = Path(f"{path}.part"), Path(f"{path}.job")
     settings = scorer.settings.without_reuse()  # encodings must not cross chunks
@@ -182,7 +182,7 @@ def run_job(
         if part.exists() or resumed < rows:
             with bar(total=rows, initial=resumed, desc=settings.metric) as progress:
                 job = _resume(job, path, source, chunk, score, progress)
-            put_in_place(part, path)
+            files.put_in_place(part, path)
         warn(job.counts, scorer.warning_messages)
         known = most_frequent(stats, references)
         return Summary(rows, job.means(), signature, job.counts, known, resumed)
@@ -210,7 +210,7 @@ def _resume(
                 result = score(rows)
                 columns = result.columns()
                 scored = scored_rows(rows, columns, job.done + 1)
-                lines = "".join(f"{json_line(row)}\n" for row in scored).encode()
+                lines = "".join(f"{files.json_line(row)}\n" for row in scored).encode()
                 _append(file, lines)
                 job = replace(
                     job,
@@ -263,25 +263,6 @@ def scored_rows(
     scores = zip(*columns.values(), strict=True)
     for number, ((_, row), values) in enumerate(zip(rows, scores, strict=True), start):
         yield {PAIR: number, **row, **dict(zip(columns, values, strict=True))}
-
-
-def json_line(value: Any) -> str:
-    r"""Format a value as one line of JSON; NaN and infinity become null, other objects strings.
-
-    >>> json_line({"text": "café \ud800", "human": {"fluency": math.nan}})
-    '{"text": "café \\ud800", "human": {"fluency": null}}'
-    """
-    line = json.dumps(finite(value), ensure_ascii=False, allow_nan=False, default=str)
-    return line.encode(errors="backslashreplace").decode()  # escapes lone surrogates
-
-
-def finite(value: Any) -> Any:
-    """Replace NaN and infinity, which JSON lacks, with None at every depth."""
-    if isinstance(value, Mapping):
-        return {name: finite(item) for name, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [finite(item) for item in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _read(

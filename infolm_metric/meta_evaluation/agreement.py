@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from infolm_metric.core.checks import check_known
+from infolm_metric.core.files import finite
 from infolm_metric.meta_evaluation.correlations import (
     COEFFICIENTS,
     LEVELS,
@@ -135,16 +136,9 @@ class AgreementTable:
 
     def as_dict(self) -> dict[str, Any]:
         """Return the table for JSON, with None for values that are not defined."""
-        values = _to_plain(vars(self) | {"against": list(self.against)})
-        del values["cells"]
-        return {**values, "agreement": [_to_plain(vars(cell)) for cell in self.cells]}
-
-
-def _to_plain(value: Any) -> Any:
-    """Replace NaN with None, including inside mappings."""
-    if isinstance(value, Mapping):
-        return {key: _to_plain(entry) for key, entry in value.items()}
-    return None if isinstance(value, float) and math.isnan(value) else value
+        values = finite(vars(self))
+        cells = values.pop("cells")
+        return {**values, "agreement": [finite(vars(cell)) for cell in cells]}
 
 
 def agreement(

@@ -11,6 +11,7 @@ import hashlib
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from random import Random
 
 from infolm_metric.core.checks import check_known, check_whole
@@ -45,26 +46,6 @@ POOLS = {"NOUN": WORDS["nouns"], "VERB": WORDS["verbs"], "ADJ": WORDS["adjective
 MAX_DROPPED = 0.2  # fraction of the words
 MIN_WORDS = 5  # in a text that loses one
 MIN_DISTINCT_WORDS = 4  # in a text to shuffle
-
-
-def add_noun(text: str, random: Random) -> str | None:
-    """Turn "the city" into "the city and lamp", unless it is the subject of a singular verb."""
-    return _replace_word(text, _find_objects, "NOUN", random, joined=True)
-
-
-def replace_noun(text: str, random: Random) -> str | None:
-    """Turn "the city" into "the lamp"."""
-    return _replace_word(text, _find_nouns, "NOUN", random)
-
-
-def replace_verb(text: str, random: Random) -> str | None:
-    """Turn "was located in" into "was painted in", and "visited the" into "measured the"."""
-    return _replace_word(text, _find_verbs, "VERB", random)
-
-
-def replace_adjective(text: str, random: Random) -> str | None:
-    """Turn "a large city" into "a wooden city"."""
-    return _replace_word(text, _find_adjectives, "ADJ", random)
 
 
 def _find_nouns(text: Text) -> list[int]:
@@ -135,7 +116,7 @@ def _find_adjectives(text: Text) -> list[int]:
 
 
 def _replace_word(
-    text: str, find: Callable[[Text], list[int]], part: str, random: Random, joined: bool = False
+    text: str, random: Random, find: Callable[[Text], list[int]], part: str, join: bool = False
 ) -> str | None:
     """Replace a word that `find` returns with another in the same form, or join both with "and"."""
     words = Text.parse(text)
@@ -150,8 +131,8 @@ def _replace_word(
     if not choices:
         return None
     replacement = random.choice(choices)
-    edits = {index: f"{word} and {replacement}" if joined else replacement}
-    if words.lower(index - 1) in ("a", "an") and not joined:
+    edits = {index: f"{word} and {replacement}" if join else replacement}
+    if words.lower(index - 1) in ("a", "an") and not join:
         article = grammar.choose_article(replacement)
         edits[index - 1] = match_case(article, words.tokens[index - 1][0])
     return words.replace(edits)
@@ -400,14 +381,18 @@ class Attack:
 ATTACKS: dict[str, Attack] = {
     entry.name: entry
     for entry in (
-        Attack("add", ADEQUACY, add_noun),
+        # "the city" -> "the city and lamp", unless it is the subject of a singular verb
+        Attack("add", ADEQUACY, partial(_replace_word, find=_find_objects, part="NOUN", join=True)),
         Attack("drop", ADEQUACY, drop_words),
         Attack("num", ADEQUACY, replace_numbers),
         Attack("neg", ADEQUACY, negate),
         Attack("name", ADEQUACY, replace_name),
-        Attack("noun", ADEQUACY, replace_noun),
-        Attack("verb", ADEQUACY, replace_verb),
-        Attack("adj", ADEQUACY, replace_adjective),
+        # "the city" -> "the lamp"
+        Attack("noun", ADEQUACY, partial(_replace_word, find=_find_nouns, part="NOUN")),
+        # "was located in" -> "was painted in", "visited the" -> "measured the"
+        Attack("verb", ADEQUACY, partial(_replace_word, find=_find_verbs, part="VERB")),
+        # "a large city" -> "a wooden city"
+        Attack("adj", ADEQUACY, partial(_replace_word, find=_find_adjectives, part="ADJ")),
         Attack("pron", ADEQUACY, swap_pronouns),
         Attack("jumble", FLUENCY, jumble),
         Attack("typo", FLUENCY, swap_letters),

@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, precondition, rule, run_state_machine_as_test
 
 from infolm_metric import InfoLMScorer
+from infolm_metric.core import files
 from infolm_metric.core.baselines import Baseline, BaselineNotFoundError
 from infolm_metric.core.scorer import Scorer
 from infolm_metric.core.tables import Source, read_parallel, read_rows
@@ -167,7 +168,7 @@ class Jobs(RuleBasedStateMachine):
 
             return wrapper
 
-        places = [(Scorer, "score_part"), (resume, "write_text"), (resume, "put_in_place")]
+        places = [(Scorer, "score_part"), (files, "write_text"), (files, "put_in_place")]
         with self.monkeypatch.context() as patch, warnings.catch_warnings(record=True) as records:
             warnings.simplefilter("always")
             for place, name in (*places, (os, "fsync")):
