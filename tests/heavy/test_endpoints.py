@@ -15,6 +15,7 @@ from gradio_client.exceptions import AppError
 
 from infolm_metric import BaryScorer, InfoLMScorer, MENLIScorer
 from space.page import limits
+from tests.processes import started
 
 pytestmark = [pytest.mark.xdist_group("space"), pytest.mark.filterwarnings("ignore:infolm")]
 PAIR = ("The cat slept on the sofa.", "A cat was asleep on the couch.")
@@ -189,3 +190,28 @@ def test_concurrent_clients_get_correct_scores_despite_hostile_requests(space_ur
     honest = [answer for number, answer in enumerate(answers) if number % 5]
     assert all(isinstance(answer, float) for answer in honest)
     assert send(space_url, "config", None)[0] == 200
+
+
+KILLED_CLIENT = """
+import sys, time
+from gradio_client import Client, handle_file
+job = Client(sys.argv[1], verbose=False).submit(
+    handle_file(sys.argv[2]), "infolm", api_name="/score_file"
+)
+while str(job.status().code) != "Status.PROCESSING" and not job.done():
+    time.sleep(0.01)
+print(job.done(), flush=True)
+job.result()
+"""
+
+
+def test_server_keeps_answering_after_a_client_is_killed(space_url, client, scorers, tmp_path):
+    texts = [f"{number} " + "cats slept near the old gate " * 5 for number in range(300)]
+    make_upload(tmp_path / "long.csv", texts, texts[::-1])
+    with started("-c", KILLED_CLIENT, space_url, tmp_path / "long.csv") as victim:
+        assert victim.stdout.readline() == "False\n"
+        victim.kill()
+    jobs = [client.submit(PAIR[0], [PAIR[1]], api_name="/score") for _ in "four"]
+    expected = scorers["infolm"].score([PAIR[0]], [PAIR[1]])["infolm"]
+    for job in jobs:
+        assert job.result(timeout=120)["score"] == pytest.approx(expected, abs=1e-6)

@@ -6,8 +6,23 @@ import signal
 import time
 from pathlib import Path
 
-from tests.processes import started
+import pytest
+
+from tests.processes import printed, started
+from tests.project_files import ROOT
 from tests.random_pairs import write_lines
+
+
+@pytest.mark.parametrize(
+    ("rows", "kills", "options"),
+    [
+        (2000, 8, ["--metric", "toy", "--size", "2"]),
+        (600, 2, ["--model", "bundled", "--masks-per-pass", "0", "--idf", "none"]),
+    ],
+)
+def test_job_killed_at_random_moments_writes_identical_bytes(tmp_path, rows, kills, options):
+    program = ROOT / "tests/heavy/kill_jobs.py"
+    assert int(printed(program, tmp_path, rows, kills, *options)) > 0
 
 
 def test_interrupted_job_reports_how_many_pairs_are_kept(tiny_bert, tmp_path, monkeypatch):
