@@ -19,6 +19,7 @@ import math
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import compress
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
@@ -65,17 +66,38 @@ def add_options(parser: argparse.ArgumentParser, types: options.SettingsTypes) -
     options.add_settings(parser, types, running=running)
 
 
+@dataclass(frozen=True, kw_only=True)
+class ScoreRequest:
+    """Checked arguments of `infolm score`; `format` is a value of FORMATS, "per pair" or "ray"."""
+
+    source: Source
+    settings: Any
+    format: str
+    output: str
+    rescale_with_baseline: bool | str
+    verbose: bool
+    restart: bool
+    workers: int | None
+
+    @classmethod
+    def parse(cls, arguments: argparse.Namespace) -> ScoreRequest:
+        """Check the arguments, without reading the texts or loading a model."""
+        source = score_input.parse_source(arguments)
+        output_format = _output_format(arguments, source)
+        settings = options.read_settings(arguments.metric, arguments)
+        if output_format != "ray":  # Ray writes a folder, which score_source checks
+            options.check_output(arguments, *source.files)
+        names = ("output", "rescale_with_baseline", "restart", "workers")
+        values = {name: getattr(arguments, name) for name in names}
+        values |= {"format": output_format, "verbose": options.progress_enabled(arguments.quiet)}
+        return cls(source=source, settings=settings, **values)
+
+
 def run(arguments: argparse.Namespace) -> None:
-    """Check the arguments, score the texts that they name and write the result."""
-    source = score_input.parse_source(arguments)
-    output_format = _output_format(arguments, source)
-    settings = options.read_settings(arguments.metric, arguments)
-    if output_format != "ray":  # Ray writes a folder, which score_source checks
-        options.check_output(arguments, *source.files)
-    if output_format in ("job", "ray"):
-        _run_job(arguments, source, settings)
-    else:
-        _score_in_memory(arguments, source, settings, output_format)
+    """Score the texts named by the arguments and write the result."""
+    request = ScoreRequest.parse(arguments)
+    execute = _run_job if request.format in ("job", "ray") else _score_in_memory
+    execute(request)
 
 
 def _output_format(arguments: argparse.Namespace, source: Source) -> str:
@@ -103,17 +125,17 @@ def _output_format(arguments: argparse.Namespace, source: Source) -> str:
     return output_format
 
 
-def _run_job(arguments: argparse.Namespace, source: Source, settings: Any) -> None:
+def _run_job(request: ScoreRequest) -> None:
     """Score in a resumable job or on a Ray cluster, and print the summary."""
-    scorer = options.make_scorer(settings)
-    pairs = (scorer, source, arguments.output)
-    keywords: Any = {"rescale_with_baseline": arguments.rescale_with_baseline}
-    keywords["verbose"] = options.progress_enabled(arguments.quiet)
-    if arguments.engine == "local":
+    scorer = options.make_scorer(request.settings)
+    pairs = (scorer, request.source, request.output)
+    keywords: Any = {"rescale_with_baseline": request.rescale_with_baseline}
+    keywords["verbose"] = request.verbose
+    if request.format == "job":
         from infolm_metric.jobs.resume import run_job
 
-        result = run_job(*pairs, restart=arguments.restart, **keywords)
-        scores = (row[settings.names[0]] for _, row in read_rows(arguments.output))
+        result = run_job(*pairs, restart=request.restart, **keywords)
+        scores = (row[request.settings.names[0]] for _, row in read_rows(request.output))
         lines = _summary_with_verdicts(scorer, result, scores)
     else:
         try:
@@ -121,38 +143,35 @@ def _run_job(arguments: argparse.Namespace, source: Source, settings: Any) -> No
         except ImportError as error:
             message = "--engine ray requires Ray; run: pip install 'ray[data]'"
             raise ModuleNotFoundError(message) from error
-        result = score_source(*pairs, workers=arguments.workers, **keywords)
+        result = score_source(*pairs, workers=request.workers, **keywords)
         lines = list(_summary(scorer, result))
     if result.resumed:
         print(f"infolm: {result.resumed} pairs had been scored before", file=sys.stderr)
     write(lines, STANDARD_OUTPUT)
 
 
-def _score_in_memory(
-    arguments: argparse.Namespace, source: Source, settings: Any, output_format: str
-) -> None:
+def _score_in_memory(request: ScoreRequest) -> None:
     """Score all pairs in one call and write the result."""
     from infolm_metric.core.baselines import most_frequent, resolve_baseline
     from infolm_metric.core.inputs import Pairs
     from infolm_metric.core.results import Summary, mean, warn
     from infolm_metric.jobs import resume
 
-    output = arguments.output
+    source, settings, output = request.source, request.settings, request.output
     rows = list(source.rows())
     pairs = Pairs.of(map(source.pair, rows), source.against_sources)
     if not len(pairs):
         raise ValueError(f"{source.name} has no rows; add one row per pair")
-    baseline = resolve_baseline(settings.metric, arguments.rescale_with_baseline)
+    baseline = resolve_baseline(settings.metric, request.rescale_with_baseline)
     scorer = options.make_scorer(settings)
-    if output_format == "table":
+    if request.format == "table":
         names = [resume.PAIR, *resume.result_columns(settings, baseline)]
         for where, row in rows:
             resume.check_new_columns(where, row, names)
     statistics = scorer.count(pairs.texts_by_side, settings)
-    verbose = options.progress_enabled(arguments.quiet)
-    result = scorer.score_part(pairs, settings, statistics, baseline, verbose)
+    result = scorer.score_part(pairs, settings, statistics, baseline, request.verbose)
     warn(result.counts, scorer.warning_messages)
-    if output_format == "json":
+    if request.format == "json":
         write([json.dumps(result.as_dict(), allow_nan=False)], output)
         return
     columns = result.columns()
@@ -162,11 +181,11 @@ def _score_in_memory(
     known = most_frequent(stats, counts)
     totals = Summary(len(pairs), means, result.signature, result.counts, known)
     lines = _summary_with_verdicts(scorer, totals, columns[settings.names[0]])
-    if output_format == "table":
+    if request.format == "table":
         separator = "\t" if output.lower().endswith(".tsv") else ","
         write(_table(list(resume.scored_rows(rows, columns)), separator), output)
         output = STANDARD_OUTPUT
-    elif output_format == "per pair":
+    elif request.format == "per pair":
         lines = [*_per_pair(columns), *("# " + line for line in lines)]
     write(lines, output)
 
