@@ -4,20 +4,15 @@ import pytest
 
 from infolm_metric import InfoLMScorer
 from tests.model_families import FAMILIES
-from tests.unit.infolm.test_scorer import (
-    CANDIDATES,
-    PARAMETERS,
-    REFERENCES,
-    TEMPERATURES,
-    Literal,
-    assert_relatively_close,
-)
+from tests.odd_pairs import CANDIDATES, REFERENCES
+from tests.reference_infolm import ReferenceInfoLM
+from tests.unit.infolm.test_scorer import PARAMETERS, TEMPERATURES, assert_relatively_close
 
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_every_measure_equals_the_literal_implementation_for_every_family(tiny_models, family):
     folder = tiny_models(family)
-    literal, scorer = Literal(folder), InfoLMScorer(model_name_or_path=folder)
+    literal, scorer = ReferenceInfoLM(folder), InfoLMScorer(model_name_or_path=folder)
     for temperature in TEMPERATURES:
         for measure, alpha, beta in PARAMETERS:
             settings = {"alpha": alpha, "beta": beta, "temperature": temperature}

@@ -290,10 +290,10 @@ def test_memory_does_not_grow_with_the_number_of_rows():
         tracemalloc.stop()
         return size
 
-    peak(4096)  # one-time allocations are not counted
-    growth = peak(4096) - peak(1024)
+    peak(8192)  # one-time allocations are not counted
+    growth = peak(8192) - peak(2048)
     # An object kept per row takes at least 16 bytes; the timing of the collector adds some kB.
-    assert growth < 16 * (4096 - 1024)
+    assert growth < 16 * (8192 - 2048)
 
 
 # Invalid jobs
