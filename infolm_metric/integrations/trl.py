@@ -33,7 +33,7 @@ class Reward:
 
         Args:
             prompts: ignored.
-            completions: strings, or lists of messages, of which the assistant's are scored.
+            completions: strings or lists of messages; only messages by the assistant are scored.
             **columns: columns of the data set. One of them contains a reference, or a list of
                 references, per completion.
 

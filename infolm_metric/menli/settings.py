@@ -168,7 +168,7 @@ class MENLISettings(ModelSettings):
 
     @property
     def several(self) -> bool:
-        """True if a list of scores was requested, even a list of one."""
+        """Whether `formula` is a list, so that scores are named by formula."""
         return isinstance(self.formula, tuple)
 
     @property

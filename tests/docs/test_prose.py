@@ -10,16 +10,11 @@ import pytest
 
 from tests.project_files import ROOT, project_files
 
-AVOIDED = re.compile(
-    r"\b(likewise|alike|beside|anew|at once|those of|that of|of which|(is|are) told|go(es)? on"
-    r"|(in|any) company|no finite|stands?|tells?|says? (nothing|little)|unread|people"
-    r"|kinds? of score)\b|, too\b",
-    re.IGNORECASE,
-)
+WORDS = (ROOT / "tests/docs/words_to_avoid.txt").read_text(encoding="utf-8").splitlines()
+AVOIDED = re.compile(rf"\b({'|'.join(WORDS)})\b|, too\b", re.IGNORECASE)
 LIMITS = {AVOIDED: 3, re.compile(r"\bwhat\b", re.I): 10, re.compile(r"\bwhere\b", re.I): 18}
 """Occurrences per 10,000 words."""
 FOLDERS = {"code": ("infolm_metric", "space", "tools"), "tests": ("tests",)}
-"""First words of the measures, which are described by name and formula."""
 
 
 def python_files(kind: str) -> list[str]:
