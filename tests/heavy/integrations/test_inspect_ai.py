@@ -15,7 +15,7 @@ from inspect_ai.log import read_eval_log
 from inspect_ai.model import ModelOutput, ModelUsage, get_model
 from inspect_ai.scorer import match
 
-from infolm_metric import MENLI, InfoLM
+from infolm_metric import MENLI, InfoLM, InfoLMSettings
 from infolm_metric.integrations.inspect_ai import baryscore, infolm, menli
 from tests.integration_files import write_shown
 from tests.random_pairs import random_pairs
@@ -120,7 +120,7 @@ INVALID = [
     (infolm, {"temprature": 2}, "did you mean 'temperature'"),
     (infolm, {"information_measure": ["kl", "l1"]}, "must be one name"),
     (baryscore, {"idf": True}, "idf must be False"),
-    (menli, {"combine_with": "infolm"}, "idf must be False"),
+    (menli, {"combine_with": InfoLMSettings()}, "idf must be False"),
 ]
 
 
