@@ -3,13 +3,14 @@
     python -m tools.attacks_read_by_eye webnlg2020.en.jsonl
     python -m tools.attacks_read_by_eye webnlg2020.en.jsonl --verdicts
 
-The input is a table with the columns id and references. The sample consists of 400 distinct
-references, and for each attack of up to 20 references that it applies to. An attack on adequacy is
-fair if it changes the meaning and the text remains equally good English; for "drop", which breaks
-sentences by design, only the meaning counts. An attack on fluency is fair if the English is worse.
-The verdicts in `results/attacks_read_by_eye.csv` identify a reference by its item and its number.
-With --verdicts, the exit code is 1 if the verdicts are not on the sampled cases, or if more than
-one case of an attack on adequacy is unfair.
+The input is a table with the columns id and references. From 400 random distinct references, each
+attack gets up to 20 that it applies to. An attack on adequacy is fair if it changes the meaning and
+the English remains equally good. The attack "drop" breaks sentences by design, so only the change
+of meaning counts. An attack on fluency is fair if it makes the English worse.
+
+`results/attacks_read_by_eye.csv` contains the verdicts; it identifies a reference by its item and
+its number. With --verdicts, the exit code is 1 if the verdicts and the sampled cases do not match,
+or if an attack on adequacy has more than one unfair case.
 """
 
 import argparse
@@ -27,7 +28,7 @@ VERDICTS = Path(__file__).parent / "results" / "attacks_read_by_eye.csv"
 
 def main() -> int:
     """Print the sampled cases, or check the verdicts."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("file", help="table with the columns id and references")
     parser.add_argument("--verdicts", action="store_true", help="check the recorded verdicts")
     arguments = parser.parse_args()
@@ -39,13 +40,14 @@ def main() -> int:
     sample = random.Random(SEED).sample(list(texts), TEXTS)
     cases = {}
     for name in ATTACKS:
-        applies = [text for text in sample if attack(text, name, SEED) is not None]
+        attacked = {text: attack(text, name, SEED) for text in sample}
+        applies = [text for text in sample if attacked[text] is not None]
         print(f"{name}: applies to {100 * len(applies) / TEXTS:.2f}% of {TEXTS}")
         for text in random.Random(SEED).sample(applies, min(CASES, len(applies))):
-            cases[name, *texts[text]] = text, attack(text, name, SEED)
+            cases[name, *texts[text]] = text, attacked[text]
     if not arguments.verdicts:
-        for (name, identity, number), (text, attacked) in cases.items():
-            print(f"\n{name} {identity}.{number}\n  {text}\n  {attacked}")
+        for (name, identity, number), (text, changed) in cases.items():
+            print(f"\n{name} {identity}.{number}\n  {text}\n  {changed}")
         return 0
     with VERDICTS.open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
