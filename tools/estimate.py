@@ -27,11 +27,10 @@ import numpy as np
 from infolm_metric import MENLIScorer
 from infolm_metric.meta_evaluation import estimate_mean, read_ratings
 from tools.data import READERS, DataSet
-from tools.study import ENTRIES, Entry, Scores, Texts, complete, load_texts, score_by, score_path
+from tools.study import ENTRIES, bundled, complete, load_texts, score_path
 from tools.tables import show
 
 RATED = (20, 40, 100)
-TASK = "MENLI, task answer"
 
 
 def answers(folder: Path) -> DataSet:
@@ -39,16 +38,11 @@ def answers(folder: Path) -> DataSet:
     return DataSet("answers", "LLM answers", {"": read_ratings(folder / "answers.jsonl")})
 
 
-def answer_task(texts: Texts) -> Scores:
-    """Score texts by MENLI with the settings of the task "answer"."""
-    return {TASK: score_by(MENLIScorer, texts, task="answer")}
-
-
 SETS = {name: READERS[name] for name in ("webnlg", "summeval", "sfres", "wmt15")}
 SETS["answers"] = answers
 METRICS = (
     *(entry for entry in ENTRIES if entry.names[0] in ("BaryScore", "chrF")),
-    Entry((TASK,), answer_task),
+    bundled("MENLI, task answer", MENLIScorer, task="answer"),
 )
 
 

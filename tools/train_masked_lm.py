@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import torch
 import torch.nn.functional as F
-from torch import Tensor, distributed, nn
+from torch import Tensor, nn
 from transformers import AutoConfig, AutoTokenizer, BertForMaskedLM, BertModel
 
 from tools.training import Step, fit, options, prepare, save_model
@@ -31,20 +31,14 @@ def read_texts(file: Path) -> list[str]:
         return [line.strip() for line in lines if line.strip()]
 
 
-def read_corpus(folder: Path, tokenizer: Any, cache: Path) -> tuple[np.ndarray, np.ndarray]:
+def read_corpus(folder: Path, tokenizer: Any) -> tuple[np.ndarray, np.ndarray]:
     """Return a corpus as token ids [texts, TEXT_LENGTH - 2], padded with 0, and lengths [texts].
 
     Paragraphs are split into texts of TEXT_LENGTH - 2 tokens; the last text of each may be shorter.
-    The arrays are saved in the file `cache`.
     """
-    if cache.exists():
-        arrays = np.load(cache)
-        return arrays["ids"], arrays["lengths"]
     rows: list[np.ndarray] = []
     options = {"truncation": True, "max_length": TEXT_LENGTH - 2, "return_overflowing_tokens": True}
-    for file in sorted(folder.glob("*.txt.gz")):
-        if file.name.endswith(".valid.txt.gz"):
-            continue
+    for file in sorted({*folder.glob("*.txt.gz")} - {*folder.glob("*.valid.txt.gz")}):
         paragraphs = read_texts(file)
         for start in range(0, len(paragraphs), 10_000):
             chunk = paragraphs[start : start + 10_000]
@@ -54,9 +48,6 @@ def read_corpus(folder: Path, tokenizer: Any, cache: Path) -> tuple[np.ndarray, 
     ids = np.zeros((len(rows), TEXT_LENGTH - 2), dtype=np.uint16)
     for row, values in zip(ids, rows, strict=True):
         row[: len(values)] = values
-    partial = cache.with_suffix(".part.npz")
-    np.savez(partial, ids=ids, lengths=lengths)
-    partial.replace(cache)
     return ids, lengths
 
 
@@ -126,11 +117,7 @@ def train(args: argparse.Namespace) -> None:
     rank, workers = prepare(args)
     model = warm_start(args.encoder)
     tokenizer = AutoTokenizer.from_pretrained(args.encoder)
-    if rank:
-        distributed.barrier()  # wait until the first process has cached the tokenized corpus
-    ids, lengths = read_corpus(args.corpus, tokenizer, args.output / "tokens.npz")
-    if workers > 1 and rank == 0:
-        distributed.barrier()
+    ids, lengths = read_corpus(args.corpus, tokenizer)
     start_head_from_counts(model, ids, lengths)
     special = (tokenizer.cls_token_id, tokenizer.sep_token_id, tokenizer.mask_token_id)
 
