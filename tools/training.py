@@ -35,7 +35,7 @@ def options(
     """Return a parser with the options that both training commands share."""
     parser = argparse.ArgumentParser(description=description)
     add = parser.add_argument
-    add("-o", "--output", type=Path, required=True, help="folder for state, log and model")
+    add("-o", "--output", type=Path, required=True, help="folder for state and model")
     add("--encoder", type=Path, help="BERT to start from (default: all-MiniLM-L6-v2)")
     add("--body-rate", type=float, default=body_rate, help="learning rate of the encoder")
     add("--head-rate", type=float, default=head_rate, help="learning rate of new parameters")
@@ -70,7 +70,7 @@ def fit(
 ) -> None:
     """Train a model, resuming from a saved state if there is one.
 
-    The first process writes the log and the state.
+    The first process prints the log and saves the state.
 
     Args:
         args: command-line options.
@@ -115,10 +115,8 @@ def fit(
         if number % log_every == 0:
             speed = (size - start_size) / (time.monotonic() - start)
             entry = {"step": number, **step.entries, "loss": sum(losses) / len(losses)}
-            line = json.dumps(entry | {"rate": step.rate, f"{unit}_per_second": speed})
-            print(line, flush=True)
-            with (args.output / "log.jsonl").open("a") as log:
-                log.write(line + "\n")
+            entry |= {"rate": step.rate, f"{unit}_per_second": speed}
+            print(json.dumps(entry), flush=True)
             losses = []
         if time.monotonic() - save_time > args.save_every:
             save_state(file, model, optimiser, number, size)
